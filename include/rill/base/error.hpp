@@ -1,0 +1,63 @@
+// What goes wrong, as one exception type with a code, a sentence and the node it happened at.
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+
+namespace rill {
+
+/// The kind of a failure; the names are those of the papers' systems and of gRPC.
+enum class code : std::uint8_t {
+  invalid_argument,
+  not_found,
+  out_of_range,
+  resource_exhausted,
+  failed_precondition,
+  aborted,
+  cancelled,
+  unavailable,
+  deadline_exceeded,
+  unauthenticated,
+  data_loss,
+  unimplemented,
+  internal,
+};
+
+/// The code's own name, for messages.
+constexpr std::string_view name(code c) {
+  constexpr std::string_view names[] = {
+      "invalid_argument", "not_found",     "out_of_range", "resource_exhausted", "failed_precondition",
+      "aborted",          "cancelled",     "unavailable",  "deadline_exceeded",  "unauthenticated",
+      "data_loss",        "unimplemented", "internal"};
+  return names[static_cast<std::size_t>(c)];
+}
+
+/// Every failure of rill: a code, a sentence (what was expected, what came, what to do) and, where there is one, the
+/// node.
+class error : public std::exception {
+ public:
+  error(rill::code what_kind, std::string sentence, std::string at = {})
+      : code_(what_kind), message_(std::move(sentence)), node_(std::move(at)) {
+    text_ = std::string(rill::name(code_)) + ": " + (node_.empty() ? "" : "node '" + node_ + "': ") + message_;
+  }
+
+  rill::code code() const noexcept { return code_; }
+  /// The sentence alone, without code and node.
+  std::string const& message() const noexcept { return message_; }
+  /// The name of the node that failed; empty if the failure belongs to none.
+  std::string const& node() const noexcept { return node_; }
+  char const* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  rill::code code_;
+  std::string message_, node_, text_;
+};
+
+/// Throws `error(invalid_argument, why)` unless `ok`. In a constant expression the compiler prints the call, and with
+/// it the sentence.
+constexpr void expects(bool ok, char const* why) {
+  if (!ok) throw error(code::invalid_argument, why);
+}
+
+}  // namespace rill

@@ -1,0 +1,27 @@
+// A parallel loop as kernels see it: plain pointers, so that kernels built for another instruction set can call it.
+#pragma once
+#include <cstddef>
+
+namespace rill {
+
+/// Runs the chunks of a loop on some threads, the caller among them, and returns when all are done. Chunks are
+/// numbered; what a chunk computes must not depend on who runs it.
+struct parallel {
+  using body = void (*)(void* argument, std::size_t chunk);
+  void (*run)(void* context, std::size_t chunks, body, void* argument) = nullptr;  ///< null: the caller runs all chunks
+  void* context = nullptr;
+  int threads = 1;  ///< how many threads may take part, the caller included
+
+  /// Calls `f(chunk)` for each chunk in [0, chunks); `f` must not throw.
+  template <class F> void operator()(std::size_t chunks, F const& f) const {
+    if (chunks <= 1 || threads <= 1 || run == nullptr) {
+      for (std::size_t i = 0; i < chunks; ++i) f(i);
+      return;
+    }
+    run(
+        context, chunks, [](void* argument, std::size_t chunk) { (*static_cast<F const*>(argument))(chunk); },
+        const_cast<void*>(static_cast<void const*>(&f)));
+  }
+};
+
+}  // namespace rill

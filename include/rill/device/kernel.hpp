@@ -1,0 +1,57 @@
+// A kernel: an operation bound to element types and extents, ready to be called with pointers.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "rill/base/parallel.hpp"
+
+namespace rill {
+
+class step_context;
+
+/// What a kernel is handed when it runs: the elements of its inputs and outputs, scratch, threads, and the step.
+struct kernel_call {
+  void* const* pointers;  ///< the inputs', then the outputs' elements, then the scratch
+  std::size_t inputs, outputs;
+  rill::parallel const& threads;
+  step_context& step;
+
+  template <class T> T const* in(std::size_t i) const { return static_cast<T const*>(pointers[i]); }
+  template <class T> T* out(std::size_t i) const { return static_cast<T*>(pointers[inputs + i]); }
+  void const* in(std::size_t i) const { return pointers[i]; }
+  void* out(std::size_t i) const { return pointers[inputs + i]; }
+  void* scratch() const { return pointers[inputs + outputs]; }
+};
+
+/// An operation bound to types. Many threads may call it at once.
+class kernel {
+ public:
+  kernel() = default;
+  template <class F>
+    requires std::is_invocable_v<F const&, kernel_call const&>
+  kernel(F f, std::size_t scratch = 0)
+      : run_([](void const* state, kernel_call const& call) { (*static_cast<F const*>(state))(call); }),
+        state_(std::make_shared<F const>(std::move(f))),
+        scratch_(scratch) {}
+
+  explicit operator bool() const { return run_ != nullptr; }
+  void operator()(kernel_call const& call) const { run_(state_.get(), call); }
+  /// Bytes of scratch that a call needs.
+  std::size_t scratch() const { return scratch_; }
+
+  /// Pairs of an input and an output that may lie in the same memory.
+  struct shared_memory {
+    std::uint32_t input, output;
+  };
+  std::vector<shared_memory> may_share;
+
+ private:
+  void (*run_)(void const*, kernel_call const&) = nullptr;
+  std::shared_ptr<void const> state_;
+  std::size_t scratch_ = 0;
+};
+
+}  // namespace rill

@@ -1,0 +1,110 @@
+// From an operation's struct, with its rules side by side, to the table of functions that graphs hold.
+#pragma once
+#include <array>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "rill/base/config.hpp"
+#include "rill/graph/graph.hpp"
+
+namespace rill {
+
+namespace detail {
+
+template <class Op>
+concept in_library = requires { typename Op::library; };
+
+template <class Op> struct attributes_of { using type = no_attributes; };
+template <class Op>
+  requires requires { typename Op::attributes; }
+struct attributes_of<Op> { using type = typename Op::attributes; };
+
+/// The compile-time call of an operation's inference, whatever its arity: `infer(attributes, x, y)`, or
+/// `infer(attributes, span)` for any number of inputs. The result is a type, or an array of them.
+template <class Op, class Attributes> constexpr auto infer(Attributes const& a, std::span<type const> inputs) {
+  if constexpr (requires { Op::infer(a, inputs); }) return Op::infer(a, inputs);
+  else
+    return [&]<std::size_t... I>(std::index_sequence<I...>) { return Op::infer(a, inputs[I]...); }(
+        std::make_index_sequence<static_cast<std::size_t>(Op::arity)>{});
+}
+
+template <class Op> constexpr std::size_t output_count() {
+  if constexpr (requires { Op::outputs; }) return Op::outputs;
+  else return 1;
+}
+
+}  // namespace detail
+
+/// An operation's attributes; `no_attributes` if it has none.
+template <class Op> using attributes_of = typename detail::attributes_of<Op>::type;
+
+namespace detail {
+
+template <class Op> void infer_erased(attribute_list const& list, std::span<type const> inputs, std::vector<type>& out) {
+  auto const result = infer<Op>(decode<rill::attributes_of<Op>>(list), inputs);
+  if constexpr (std::same_as<std::remove_cvref_t<decltype(result)>, type>) out.assign(1, result);
+  else out.assign(result.begin(), result.end());
+}
+
+inline double bytes_of(std::span<type const> types) {
+  double bytes = 0;
+  for (auto const& t : types)
+    if (t.is_known()) bytes += static_cast<double>(elements(t.shape())) * static_cast<double>(size_of(t.element));
+  return bytes;
+}
+
+/// An operation that says nothing of its work reads its inputs and writes its outputs, one operation an element.
+template <class Op>
+cost work_erased(attribute_list const& list, std::span<type const> inputs, std::span<type const> outputs) {
+  if constexpr (requires { Op::work(decode<rill::attributes_of<Op>>(list), inputs, outputs); })
+    return Op::work(decode<rill::attributes_of<Op>>(list), inputs, outputs);
+  else {
+    double flops = 0;
+    if constexpr (requires { Op::flops; })
+      for (auto const& t : outputs)
+        if (t.is_known()) flops += Op::flops * static_cast<double>(elements(t.shape()));
+    return {flops, bytes_of(inputs) + bytes_of(outputs)};
+  }
+}
+
+template <class Op> constexpr op_def make_definition() {
+  op_def d;
+  d.name = Op::name;
+  if constexpr (requires { Op::doc; }) d.doc = Op::doc;
+  d.arity = Op::arity;
+  d.outputs = static_cast<std::uint8_t>(output_count<Op>());
+  if constexpr (requires { Op::effect; }) d.effect = Op::effect;
+  if constexpr (requires { Op::commutes; }) d.commutes = Op::commutes;
+  if constexpr (requires { Op::passes_through; }) d.passes_through = Op::passes_through;
+  if constexpr (requires { Op::by_reference; }) d.by_reference = Op::by_reference;
+  if constexpr (requires { Op::shape_only; }) d.shape_only = Op::shape_only;
+  if constexpr (requires { Op::function; }) d.elementwise = &Op::function;
+  d.infer = infer_erased<Op>;
+  d.work = work_erased<Op>;
+  if constexpr (requires(gradient_request const& r) { Op::template grad<value>(r); }) d.grad = Op::template grad<value>;
+  if constexpr (requires(kernel_request const& r) { Op::cpu(r); }) d.cpu = Op::cpu;
+  return d;
+}
+
+template <class Op> inline constexpr op_def defined = make_definition<Op>();
+
+}  // namespace detail
+
+/// The operation's table of functions, one for the whole program.
+template <class Op> op_def const& definition() { return detail::defined<Op>; }
+
+/// That of an operation of rill's own (it names `library`): rill::compiled holds it, header-only programs make it.
+template <class Op>
+  requires detail::in_library<Op>
+op_def const& definition();
+
+#if RILL_DEFINITIONS
+template <class Op>
+  requires detail::in_library<Op>
+op_def const& definition() {
+  return detail::defined<Op>;
+}
+#endif
+
+}  // namespace rill

@@ -1,0 +1,79 @@
+// The typed handle of a value in a graph, and how operations are recorded through it.
+#pragma once
+#include <array>
+#include <concepts>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rill/dsl/definition.hpp"
+
+namespace rill {
+
+/// A value of a graph whose type the compiler knows as far as `T` says.
+template <type T> struct expr : value {
+  static constexpr rill::type static_type = T;
+};
+
+template <class X>
+concept typed = requires { X::static_type; } && std::derived_from<X, value>;
+/// What operations take: typed handles, or erased ones, which are checked when they are recorded.
+template <class X>
+concept operand = std::derived_from<X, value>;
+template <class X>
+concept number = std::is_arithmetic_v<X> || std::same_as<X, half> || std::same_as<X, bfloat16> ||
+                 std::same_as<X, std::complex<float>> || std::same_as<X, std::complex<double>>;
+
+/// The typed handle of an erased one: error(invalid_argument) if the value's type is another.
+template <type T> expr<T> as(value v) {
+  if (!accepts(T, v.type()))
+    throw error(code::invalid_argument, "the value is a " + v.type().text() + ", not a " + T.text(), v.name());
+  return {v};
+}
+
+namespace detail {
+
+template <class... X> graph& graph_of(value const& first, X const&...) {
+  if (first.graph == nullptr) throw error(code::invalid_argument, "an operation was given an empty handle");
+  return *first.graph;
+}
+
+template <auto Types, std::size_t... I> auto typed_outputs(value v, std::index_sequence<I...>) {
+  return std::tuple{expr<Types[I]>{{v.graph, v.node, static_cast<std::uint32_t>(I)}}...};
+}
+
+inline auto erased_outputs(value v, std::size_t count) {
+  std::vector<value> all;
+  for (std::uint32_t i = 0; i < count; ++i) all.push_back({v.graph, v.node, i});
+  return all;
+}
+
+}  // namespace detail
+
+/// Records an operation whose attributes the compiler knows. Typed handles in, typed handle out (a tuple of them for
+/// several outputs); the inference runs while this compiles, so that its sentences are compile errors.
+template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand... X>
+auto record(X const&... x) {
+  auto& g = detail::graph_of(x...);
+  if constexpr ((typed<X> && ...)) {
+    constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
+    constexpr auto result = detail::infer<Op>(Attributes, std::span<type const>(inputs));
+    auto const v = g.add(definition<Op>(), encode(Attributes), {x...});
+    if constexpr (std::same_as<std::remove_cvref_t<decltype(result)>, type>) return expr<result>{v};
+    else return detail::typed_outputs<result>(v, std::make_index_sequence<result.size()>{});
+  } else {
+    auto const v = g.add(definition<Op>(), encode(Attributes), {x...});
+    if constexpr (detail::output_count<Op>() == 1) return v;
+    else return detail::erased_outputs(v, detail::output_count<Op>());
+  }
+}
+
+/// Records an operation on erased handles, with attributes that only the run knows.
+template <class Op>
+value record_erased(graph& g, attributes_of<Op> const& attributes, std::vector<value> const& inputs, std::string_view name = {}) {
+  return g.add(definition<Op>(), encode(attributes), inputs, name);
+}
+
+}  // namespace rill

@@ -1,0 +1,95 @@
+// Named, typed constants of a node: axes, strides, element types, values.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "rill/program/program.hpp"
+#include "rill/tensor/tensor.hpp"
+
+namespace rill {
+
+/// What an attribute can be. A program is shared and never changes.
+using attribute = std::variant<bool, std::int64_t, double, std::string, dtype, type, extents, tensor,
+                               std::shared_ptr<program const>, std::vector<std::string>>;
+
+/// The attributes of a node, in the order in which its operation names them.
+using attribute_list = std::vector<std::pair<std::string_view, attribute>>;
+
+/// Whether two attributes say the same (tensors: the same bits).
+inline bool same(attribute const& a, attribute const& b) {
+  if (a.index() != b.index()) return false;
+  if (auto* t = std::get_if<tensor>(&a)) return same_bits(*t, std::get<tensor>(b));
+  if (auto* p = std::get_if<std::shared_ptr<program const>>(&a))
+    return *p == std::get<std::shared_ptr<program const>>(b) || **p == *std::get<std::shared_ptr<program const>>(b);
+  return std::visit(
+      [&]<class T>(T const& v) {
+        if constexpr (requires { v == v; } && !std::same_as<T, tensor>) return v == std::get<T>(b);
+        else return false;
+      },
+      a);
+}
+
+/// An operation without attributes.
+struct no_attributes {
+  static constexpr std::tuple<> fields() { return {}; }
+  friend constexpr bool operator==(no_attributes, no_attributes) = default;
+};
+
+/// A member of an operation's attributes and its name in the graph.
+template <class Owner, class T> struct field {
+  std::string_view name;
+  T Owner::*member;
+};
+template <class Owner, class T> field(char const*, T Owner::*) -> field<Owner, T>;
+
+namespace detail {
+
+template <class T> attribute to_attribute(T const& v) {
+  if constexpr (std::is_enum_v<T> && !std::same_as<T, dtype>) return static_cast<std::int64_t>(v);
+  else if constexpr (std::integral<T> && !std::same_as<T, bool>) return static_cast<std::int64_t>(v);
+  else if constexpr (std::floating_point<T>) return static_cast<double>(v);
+  else if constexpr (std::derived_from<T, extents>) return static_cast<extents const&>(v);
+  else return v;
+}
+
+template <class T> void from_attribute(T& to, attribute const& from, std::string_view name) {
+  auto const get = [&]<class A>(A const*) -> A const& {
+    if (auto* v = std::get_if<A>(&from)) return *v;
+    throw error(code::invalid_argument, "attribute '" + std::string(name) + "' has the wrong type");
+  };
+  if constexpr (std::is_enum_v<T> && !std::same_as<T, dtype>) to = static_cast<T>(get((std::int64_t*)nullptr));
+  else if constexpr (std::integral<T> && !std::same_as<T, bool>) to = static_cast<T>(get((std::int64_t*)nullptr));
+  else if constexpr (std::floating_point<T>) to = static_cast<T>(get((double*)nullptr));
+  else if constexpr (std::derived_from<T, extents>) static_cast<extents&>(to) = get((extents*)nullptr);
+  else to = get(static_cast<T*>(nullptr));
+}
+
+}  // namespace detail
+
+/// An operation's attributes as a node keeps them.
+template <class Attributes> attribute_list encode(Attributes const& a) {
+  attribute_list list;
+  std::apply([&](auto const&... f) { (list.emplace_back(f.name, detail::to_attribute(a.*(f.member))), ...); },
+             Attributes::fields());
+  return list;
+}
+
+/// A node's attributes as its operation reads them; error(invalid_argument) if one is missing or of another type.
+template <class Attributes> Attributes decode(attribute_list const& list) {
+  Attributes a{};
+  auto const read = [&](auto const& f) {
+    for (auto const& [name, value] : list)
+      if (name == f.name) return detail::from_attribute(a.*(f.member), value, name);
+    throw error(code::invalid_argument, "attribute '" + std::string(f.name) + "' is missing");
+  };
+  std::apply([&](auto const&... f) { (read(f), ...); }, Attributes::fields());
+  return a;
+}
+
+}  // namespace rill

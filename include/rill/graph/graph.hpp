@@ -1,0 +1,254 @@
+// The dataflow graph: nodes, edges, names and scopes; it only grows.
+#pragma once
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "rill/graph/op_def.hpp"
+
+namespace rill {
+
+/// Output `port` of node `node`.
+struct endpoint {
+  std::uint32_t node = 0, port = 0;
+  friend constexpr bool operator==(endpoint, endpoint) = default;
+  friend constexpr auto operator<=>(endpoint, endpoint) = default;
+};
+
+/// One recorded operation.
+struct node {
+  op_def const* op = nullptr;
+  std::string name;
+  std::vector<endpoint> inputs;
+  std::vector<std::uint32_t> controls;  ///< nodes that must have run before this one
+  attribute_list attributes;
+  std::vector<type> outputs;
+  std::string device;      ///< a constraint such as "/device:gpu:0"; empty: anywhere
+  std::string colocated;   ///< the node beside which this one must run; empty: none
+};
+
+/// A handle to output `port` of a node: what erased code passes around.
+struct value {
+  rill::graph* graph = nullptr;
+  std::uint32_t node = 0, port = 0;
+
+  explicit operator bool() const { return graph != nullptr; }
+  rill::endpoint endpoint() const { return {node, port}; }
+  rill::node const& origin() const;
+  rill::type const& type() const;
+  std::string name() const;  ///< "name:port", or "name" for port 0
+  friend bool operator==(value const&, value const&) = default;
+};
+
+/// A handle to a node that is run for what it does, not for a value.
+struct operation {
+  rill::graph* graph = nullptr;
+  std::uint32_t node = 0;
+
+  operation() = default;
+  operation(rill::graph* g, std::uint32_t n) : graph(g), node(n) {}
+  operation(value const& v) : graph(v.graph), node(v.node) {}
+  rill::node const& origin() const;
+};
+
+/// A graph that grows while it is recorded; nodes never change and never go. One thread records at a time, and sessions
+/// may plan and run steps meanwhile.
+class graph {
+ public:
+  graph() = default;
+  explicit graph(std::uint64_t seed) : seed_(seed) {}
+  graph(graph const&) = delete;
+  graph& operator=(graph const&) = delete;
+
+  std::size_t size() const {
+    std::shared_lock lock(mutex_);
+    return nodes_.size();
+  }
+  node const& operator[](std::size_t i) const {
+    std::shared_lock lock(mutex_);
+    return nodes_[i];
+  }
+  /// What random operations draw from, with their node and the step.
+  std::uint64_t seed() const { return seed_; }
+
+  /// Adds a node: checks that its inputs belong here, infers its outputs, gives it a name of its own. An error names the
+  /// node and the types that came.
+  value add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs, std::string_view name = {}) {
+    std::unique_lock lock(mutex_);
+    node n;
+    n.op = &op;
+    n.name = unique(name.empty() ? op.name : name);
+    check_arity(n, inputs.size());
+    n.inputs.reserve(inputs.size());
+    std::vector<type> types;
+    types.reserve(inputs.size());
+    for (auto const& i : inputs) {
+      if (i.graph != this)
+        throw error(code::invalid_argument, i.graph ? "an input belongs to another graph" : "an input is an empty handle", n.name);
+      n.inputs.push_back(i.endpoint());
+      types.push_back(nodes_[i.node].outputs[i.port]);
+    }
+    try {
+      op.infer(attributes, types, n.outputs);
+    } catch (error const& e) {
+      throw error(e.code(), e.message() + described(types), n.name);
+    }
+    n.attributes = std::move(attributes);
+    n.controls = controls_;
+    n.device = device_;
+    n.colocated = colocated_;
+    auto const id = static_cast<std::uint32_t>(nodes_.size());
+    names_.emplace(n.name, id);
+    nodes_.push_back(std::move(n));
+    return {this, id, 0};
+  }
+
+  /// The value called "name" or "name:port"; error(not_found).
+  value find(std::string_view name_and_port) {
+    std::shared_lock lock(mutex_);
+    auto const colon = name_and_port.rfind(':');
+    auto const port_text = colon == std::string_view::npos ? std::string_view("0") : name_and_port.substr(colon + 1);
+    auto const it = names_.find(std::string(name_and_port.substr(0, colon)));
+    if (it == names_.end()) throw error(code::not_found, "no node is called '" + std::string(name_and_port) + "'");
+    bool const digits = !port_text.empty() && port_text.size() < 6 &&
+                        std::all_of(port_text.begin(), port_text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    auto const port = digits ? static_cast<std::uint32_t>(std::stoul(std::string(port_text))) : UINT32_MAX;
+    auto const outputs = nodes_[it->second].outputs.size();
+    if (port >= std::max<std::size_t>(outputs, 1))
+      throw error(code::not_found, "'" + std::string(name_and_port) + "': the node has " + std::to_string(outputs) + " outputs");
+    return {this, it->second, port};
+  }
+
+  /// Records what `f` records with "name/" before every name.
+  template <class F> auto scope(std::string_view name, F&& f) {
+    std::string full;
+    {
+      std::unique_lock lock(mutex_);
+      full = unique(name) + "/";
+    }
+    return with(scope_, std::move(full), std::forward<F>(f));
+  }
+  /// Records what `f` records with a control edge from each of `first`: they run before it.
+  template <class F> auto after(std::vector<operation> const& first, F&& f) {
+    auto both = controls_;
+    for (auto const& o : first) {
+      expects(o.graph == this, "a control edge comes from another graph");
+      if (std::find(both.begin(), both.end(), o.node) == both.end()) both.push_back(o.node);
+    }
+    return with(controls_, std::move(both), std::forward<F>(f));
+  }
+  /// Records what `f` records with a constraint on the device; partial names are allowed.
+  template <class F> auto on(std::string_view device, F&& f) { return with(device_, std::string(device), std::forward<F>(f)); }
+  /// Records what `f` records to run where `beside` runs.
+  template <class F> auto near(value beside, F&& f) {
+    return with(colocated_, std::string(beside.origin().name), std::forward<F>(f));
+  }
+
+  /// Variables and what sets them first, in order of recording.
+  struct initial {
+    std::uint32_t variable, assignment;
+  };
+  void add_initial(initial i) {
+    std::unique_lock lock(mutex_);
+    initials_.push_back(i);
+  }
+  std::vector<initial> initials() const {
+    std::shared_lock lock(mutex_);
+    return initials_;
+  }
+
+  /// A name that no node has yet: `wish` within the open scopes, numbered where it is taken.
+  std::string fresh_name(std::string_view wish) {
+    std::unique_lock lock(mutex_);
+    return unique(wish);
+  }
+
+ private:
+  template <class T, class F> auto with(T& place, T now, F&& f) {
+    struct restore {
+      T &place, before;
+      ~restore() { place = std::move(before); }
+    } guard{place, std::exchange(place, std::move(now))};
+    return std::forward<F>(f)();
+  }
+
+  std::string unique(std::string_view wish) {
+    std::string full = scope_ + std::string(wish);
+    auto const [it, fresh] = taken_.try_emplace(full, 0);
+    if (fresh) return full;
+    for (;;) {
+      std::string numbered = full + "_" + std::to_string(++it->second);
+      if (taken_.try_emplace(numbered, 0).second) return numbered;
+    }
+  }
+
+  static void check_arity(node const& n, std::size_t inputs) {
+    auto const arity = n.op->arity;
+    bool const ok = arity >= 0 ? inputs == static_cast<std::size_t>(arity) : arity == -2 || inputs > 0;
+    if (!ok)
+      throw error(code::invalid_argument,
+                  std::string(n.op->name) + " takes " + (arity < 0 ? "at least one" : std::to_string(arity)) + " inputs, not " +
+                      std::to_string(inputs),
+                  n.name);
+  }
+
+  static std::string described(std::vector<type> const& types) {
+    std::string s = " (";
+    for (std::size_t i = 0; i < types.size(); ++i) s += (i ? ", " : "") + types[i].text();
+    return types.empty() ? "" : s + ")";
+  }
+
+  mutable std::shared_mutex mutex_;
+  std::deque<node> nodes_;
+  std::unordered_map<std::string, std::uint32_t> names_;
+  std::unordered_map<std::string, std::uint32_t> taken_;
+  std::vector<initial> initials_;
+  std::string scope_, device_, colocated_;
+  std::vector<std::uint32_t> controls_;
+  std::uint64_t seed_ = 0;
+};
+
+inline node const& value::origin() const {
+  if (graph == nullptr) throw error(code::invalid_argument, "an empty handle was used");
+  return (*graph)[node];
+}
+inline type const& value::type() const { return origin().outputs.at(port); }
+inline std::string value::name() const { return origin().name + (port ? ":" + std::to_string(port) : ""); }
+inline node const& operation::origin() const { return value{graph, node, 0}.origin(); }
+
+/// A partial derivative on its way: dense, or the rows `indices` of a zero tensor like the input it belongs to.
+struct gradient {
+  value dense;             ///< empty if there is none, or if it is sparse
+  value indices, rows;     ///< of a sparse one: which rows, and their values; the same row may come twice
+
+  gradient() = default;
+  gradient(value v) : dense(v) {}
+  gradient(value which, value what) : indices(which), rows(what) {}
+  explicit operator bool() const { return dense || rows; }
+  bool sparse() const { return static_cast<bool>(rows); }
+};
+
+/// What an operation's gradient rule is handed.
+struct gradient_request {
+  rill::graph& graph;
+  std::uint32_t at;
+  std::vector<value> const& outer;  ///< for each output the derivative of the target with respect to it
+  std::vector<bool> const& wanted;  ///< for each input whether its gradient is asked for
+
+  node const& origin() const { return graph[at]; }
+  value in(std::size_t i) const {
+    auto const e = origin().inputs[i];
+    return {&graph, e.node, e.port};
+  }
+  value out(std::size_t i = 0) const { return {&graph, at, static_cast<std::uint32_t>(i)}; }
+  value dy(std::size_t i = 0) const { return outer[i]; }
+  std::size_t inputs() const { return origin().inputs.size(); }
+};
+
+}  // namespace rill

@@ -1,0 +1,61 @@
+// An operation as graphs, passes and executors see it: a table of plain functions.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "rill/device/kernel.hpp"
+#include "rill/graph/attribute.hpp"
+
+namespace rill {
+
+class graph;
+class container;
+class step_context;
+struct value;
+struct node;
+struct gradient;
+struct gradient_request;
+
+/// What a call of an operation costs, from its types: read by placement, timelines and microbenchmarks alike.
+struct cost {
+  double flops = 0;
+  double bytes = 0;  ///< read and written
+};
+
+/// What a CPU kernel is prepared from.
+struct kernel_request {
+  node const& at;
+  std::span<type const> inputs, outputs;  ///< all extents known
+  container& state;                       ///< where variables live
+  std::uint64_t seed;                     ///< the graph's
+};
+
+/// How an operation meets what outlives a step.
+enum class effect : std::uint8_t {
+  none,    ///< a function of its inputs and attributes
+  reads,   ///< reads state or draws random numbers: not merged, not folded
+  writes,  ///< changes state or the outside world: not merged, folded or dropped
+};
+
+/// One operation. All instances live for the whole program and are compared by address.
+struct op_def {
+  std::string_view name;
+  std::string_view doc;
+  std::int8_t arity = 0;  ///< number of inputs, -1: one or more, -2: any number
+  std::uint8_t outputs = 1;
+  rill::effect effect = rill::effect::none;
+  bool commutes = false;         ///< the order of the two inputs does not matter
+  bool passes_through = false;   ///< output 0 is input 0 with, perhaps, other extents: no kernel
+  std::uint32_t by_reference = 0;  ///< bit i: input i is a variable, not its value
+  std::uint32_t shape_only = 0;    ///< bit i: only the extents of input i matter
+  scalar_function const* elementwise = nullptr;
+
+  void (*infer)(attribute_list const&, std::span<type const> inputs, std::vector<type>& outputs) = nullptr;
+  rill::cost (*work)(attribute_list const&, std::span<type const> inputs, std::span<type const> outputs) = nullptr;
+  std::vector<gradient> (*grad)(gradient_request const&) = nullptr;  ///< null: not differentiable
+  kernel (*cpu)(kernel_request const&) = nullptr;
+};
+
+}  // namespace rill

@@ -1,0 +1,115 @@
+// How blocks of A and B come before the innermost loop: as they lie, or copied so that it reads whole vectors.
+#pragma once
+#include "rill/ops/matrix/microkernel.hpp"
+
+namespace rill::kernels {
+
+/// A matrix, or its transpose: element (i, j) lies at data[i * row + j * column].
+template <class T> struct matrix_view {
+  T const* data;
+  index row, column;
+
+  T const* at(index i, index j) const { return data + i * row + j * column; }
+};
+
+/// A block of A: element (i, k) lies at data[i * row + k * step].
+template <class T> struct row_block {
+  T const* data;
+  index row, step;
+};
+
+/// A block of B in panels of tile_shape<T>::columns: row k of panel p lies at data + p * panel + k * step; that of the
+/// last panel, which may be narrower, at last + k * last_step.
+template <class T> struct column_block {
+  T const* data;
+  index panel, step;
+  T const* last;
+  index last_step;
+};
+
+namespace detail {
+
+// A row's distance in a packed block of A: an odd number of cache lines, so that rows spread over the sets of a cache.
+template <class T> constexpr index packed_row(index depth) {
+  constexpr index line = sizeof(T) < 64 ? 64 / static_cast<index>(sizeof(T)) : 1;
+  return ((depth + line - 1) / line | 1) * line;
+}
+
+template <class To, class From> inline void copy_line(To* to, From const* from, index step, index count) {
+  if constexpr (std::is_same_v<To, From>) {
+    if (step == 1) {
+      __builtin_memcpy(to, from, static_cast<std::size_t>(count) * sizeof(To));
+      return;
+    }
+  }
+  for (index i = 0; i < count; ++i) to[i] = static_cast<To>(from[i * step]);
+}
+
+// Copies the `lines` x `count` matrix `from` to its transpose: the lines become columns of `to`.
+template <class To, class From>
+inline void copy_across(To* to, index to_row, matrix_view<From> from, index lines, index count) {
+  for (index j = 0; j < count; ++j) {
+    for (index i = 0; i < lines; ++i) to[j * to_row + i] = static_cast<To>(*from.at(i, j));
+  }
+}
+
+}  // namespace detail
+
+/// A from a matrix of `T`: handed on where it lies, or copied line by line in the direction in which it is contiguous.
+template <class T, class Sum> struct rows_of_matrix {
+  matrix_view<T> matrix;
+  bool copy;
+
+  row_block<Sum> operator()(Sum* scratch, index row0, index rows, index k0, index depth) const {
+    auto const part = matrix_view<T>{matrix.at(row0, k0), matrix.row, matrix.column};
+    if constexpr (std::is_same_v<T, Sum>) {
+      if (!copy) return {part.data, part.row, part.column};
+    }
+    if (part.row == 1) {
+      for (index k = 0; k < depth; ++k) detail::copy_line(scratch + k * rows, part.at(0, k), 1, rows);
+      return {scratch, 1, rows};
+    }
+    index const stride = detail::packed_row<Sum>(depth);
+    for (index i = 0; i < rows; ++i) detail::copy_line(scratch + i * stride, part.at(i, 0), part.column, depth);
+    return {scratch, stride, 1};
+  }
+};
+
+/// B from a matrix of `T`: handed on where its rows are contiguous and `copy` is not asked for (but for a last vector
+/// that would reach beyond the row), or copied panel by panel.
+template <class T, class Sum> struct columns_of_matrix {
+  static constexpr index width = tile_shape<Sum>::columns;
+  matrix_view<T> matrix;
+  bool copy;
+
+  column_block<Sum> operator()(Sum* scratch, index column0, index columns, index k0, index depth) const {
+    auto const part = matrix_view<T>{matrix.at(k0, column0), matrix.row, matrix.column};
+    index const last = (columns - 1) / width * width;
+    if constexpr (std::is_same_v<T, Sum>) {
+      if (!copy && part.column == 1) {
+        if (columns % packet<Sum>::lanes == 0) return {part.data, width, part.row, part.data + last, part.row};
+        pack(scratch, part, last, columns - last, depth);
+        return {part.data, width, part.row, scratch, width};
+      }
+    }
+    for (index j = 0; j < columns; j += width) {
+      pack(scratch + j * depth, part, j, columns - j < width ? columns - j : width, depth);
+    }
+    return {scratch, width * depth, width, scratch + last * depth, width};
+  }
+
+ private:
+  static void pack(Sum* to, matrix_view<T> part, index column0, index columns, index depth) {
+    auto const from = matrix_view<T>{part.at(0, column0), part.row, part.column};
+    if (columns < width) {
+      for (index i = 0; i < depth * width; ++i) to[i] = Sum{};
+    }
+    if (from.column == 1) {
+      for (index k = 0; k < depth; ++k) detail::copy_line(to + k * width, from.at(k, 0), 1, columns);
+    } else {
+      detail::copy_across(to, width, matrix_view<T>{from.data, from.column, from.row}, columns, depth);
+    }
+  }
+};
+
+}  // namespace rill::kernels

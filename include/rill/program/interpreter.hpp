@@ -1,0 +1,263 @@
+// Runs a program over tiles: broadcasting, strides, threads and fusion, once for every elementwise operation.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "rill/base/parallel.hpp"
+#include "rill/program/program.hpp"
+#include "rill/type/shape.hpp"
+
+namespace rill {
+
+/// A program bound to extents: every operand's way through memory is settled.
+class bound_program {
+ public:
+  /// `inputs` are the extents of the operands, which broadcast to `output`, the extents of every result.
+  bound_program(program const& p, std::vector<shape> const& inputs, shape const& output);
+
+  /// `pointers`: the inputs, then the outputs. An output may be an input where `may_share` says so.
+  void operator()(void* const* pointers, parallel const& threads) const;
+
+  /// Whether output `o` may be written over input `i`: same extents and bytes, and nothing reads the input after the
+  /// output is first written.
+  bool may_share(std::size_t i, std::size_t o) const;
+
+ private:
+  static constexpr std::size_t scratch_bytes = 32768;  // of each thread's stack; with the tile it stays in the L1 cache
+  static constexpr std::size_t chunk_elements = 16384;
+
+  enum class way : std::uint8_t { direct, scalar, strided };
+  struct operand {
+    way how = way::direct;
+    std::size_t size = 4;               // bytes of an element
+    std::array<std::int64_t, max_rank> strides{};  // in elements, over the collapsed extents
+    std::int32_t slot = -1;             // the scratch tile of a scalar or strided operand
+  };
+  struct step {
+    tile_function run = nullptr;
+    std::uint8_t arity = 0;
+    std::array<std::uint16_t, 3> operands{};
+    std::uint16_t result = 0;
+  };
+
+  void collapse(std::vector<shape> const& inputs, shape const& output);
+  void assign_slots(program const& p);
+  void run_range(void* const* pointers, std::size_t first, std::size_t last) const;
+  void load(operand const&, std::byte const* from, std::byte* to, std::size_t first, std::size_t n) const;
+  static void fill(std::byte* to, std::byte const* value, std::size_t size, std::size_t n);
+
+  std::size_t elements_ = 0, tile_ = 1024, inputs_ = 0, outputs_ = 0, first_result_ = 0, registers_ = 0;
+  std::vector<operand> operands_;          // of inputs and immediates
+  std::vector<immediate> immediates_;
+  std::vector<step> steps_;
+  std::vector<std::int32_t> place_;        // of each register: ≥ 0 a scratch slot, < 0 an output: -1 - number
+  std::vector<std::uint16_t> copied_;      // outputs that are inputs, immediates or second names of a register
+  std::vector<std::uint16_t> output_registers_;
+  std::vector<std::size_t> sizes_;         // bytes of an element, of each register
+  std::vector<std::int64_t> extents_;      // collapsed
+  std::size_t slots_ = 0, widest_ = 1;
+};
+
+inline bound_program::bound_program(program const& p, std::vector<shape> const& inputs, shape const& output) {
+  elements_ = static_cast<std::size_t>(elements(output));
+  inputs_ = p.inputs.size();
+  outputs_ = p.outputs.size();
+  first_result_ = p.first_result();
+  registers_ = p.registers();
+  immediates_ = p.immediates;
+  output_registers_ = p.outputs;
+  for (std::size_t r = 0; r < registers_; ++r) sizes_.push_back(size_of(p.element(r)));
+  for (auto const& i : p.instructions) {
+    dtype types[3] = {};
+    for (std::size_t k = 0; k < i.function->arity; ++k) types[k] = p.element(i.operands[k]);
+    auto const run = i.function->tile(types, i.result);
+    if (run == nullptr)
+      throw error(code::unimplemented, std::string(i.function->name) + " has no kernel for " + std::string(name(types[0])));
+    steps_.push_back({run, i.function->arity, i.operands, static_cast<std::uint16_t>(first_result_ + steps_.size())});
+  }
+  collapse(inputs, output);
+  assign_slots(p);
+}
+
+// Neighbouring axes over which every operand walks evenly become one.
+inline void bound_program::collapse(std::vector<shape> const& inputs, shape const& output) {
+  auto const rank = output.rank();
+  std::vector<std::array<std::int64_t, max_rank>> strides(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    std::int64_t apart = 1;
+    auto const missing = rank - inputs[i].rank();
+    for (std::size_t axis = rank; axis-- > 0;) {
+      auto const extent = axis < missing ? 1 : inputs[i][axis - missing];
+      strides[i][axis] = extent == 1 ? 0 : apart;
+      apart *= extent;
+    }
+  }
+  std::vector<std::size_t> axes;  // of the output, those that are kept, outermost first
+  std::vector<std::array<std::int64_t, max_rank>> kept(inputs.size());
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (output[axis] == 1) continue;
+    bool even = !extents_.empty();
+    for (std::size_t i = 0; i < inputs.size() && even; ++i)
+      even = kept[i][extents_.size() - 1] == strides[i][axis] * output[axis];
+    if (even) {
+      extents_.back() *= output[axis];
+      for (std::size_t i = 0; i < inputs.size(); ++i) kept[i][extents_.size() - 1] = strides[i][axis];
+    } else {
+      for (std::size_t i = 0; i < inputs.size(); ++i) kept[i][extents_.size()] = strides[i][axis];
+      extents_.push_back(output[axis]);
+    }
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    operand o;
+    o.size = sizes_[i];
+    o.strides = kept[i];
+    bool const scalar = std::all_of(kept[i].begin(), kept[i].begin() + static_cast<std::ptrdiff_t>(extents_.size()),
+                                    [](auto s) { return s == 0; });
+    bool const whole = extents_.empty() || (extents_.size() == 1 && kept[i][0] == 1);
+    o.how = whole ? way::direct : scalar ? way::scalar : way::strided;
+    operands_.push_back(o);
+  }
+  // An operand whose extents are the output's walks through memory as the output does, whatever the others do.
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (elements(inputs[i]) == static_cast<std::int64_t>(elements_)) operands_[i].how = way::direct;
+}
+
+// Registers get scratch tiles by the instruction that reads them last; results that are outputs are written in place.
+inline void bound_program::assign_slots(program const& p) {
+  std::vector<std::size_t> last(registers_, 0);
+  for (std::size_t s = 0; s < steps_.size(); ++s)
+    for (std::size_t k = 0; k < steps_[s].arity; ++k) last[steps_[s].operands[k]] = s;
+  place_.assign(registers_, 0);
+  std::vector<bool> is_output(registers_, false);
+  for (std::size_t o = 0; o < p.outputs.size(); ++o) {
+    auto const r = p.outputs[o];
+    if (r < first_result_ || is_output[r]) copied_.push_back(static_cast<std::uint16_t>(o));
+    else place_[r] = -1 - static_cast<std::int32_t>(o), is_output[r] = true;
+  }
+  for (std::size_t r = 0; r < first_result_; ++r) {
+    if (r >= inputs_) operands_.push_back({way::scalar, sizes_[r], {}, -1});
+    if (operands_[r].how != way::direct) operands_[r].slot = static_cast<std::int32_t>(slots_++);
+  }
+  std::vector<std::int32_t> free;
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    auto const r = steps_[s].result;
+    if (is_output[r]) continue;
+    if (free.empty()) free.push_back(static_cast<std::int32_t>(slots_++));
+    place_[r] = free.back();
+    free.pop_back();
+    for (std::size_t k = 0; k < steps_[s].arity; ++k) {
+      auto const from = steps_[s].operands[k];
+      bool const first_mention = std::find(steps_[s].operands.begin(), steps_[s].operands.begin() + static_cast<std::ptrdiff_t>(k), from) ==
+                                 steps_[s].operands.begin() + static_cast<std::ptrdiff_t>(k);
+      if (from >= first_result_ && place_[from] >= 0 && last[from] == s && first_mention) free.push_back(place_[from]);
+    }
+  }
+  for (auto size : sizes_) widest_ = std::max(widest_, size);
+  if (slots_ > 0) tile_ = std::clamp<std::size_t>(scratch_bytes / (slots_ * widest_) / 64 * 64, 64, 1024);
+  if (slots_ * widest_ * tile_ > scratch_bytes)
+    throw error(code::resource_exhausted, "a program needs more registers than a tile has room for");
+}
+
+inline bool bound_program::may_share(std::size_t i, std::size_t o) const {
+  auto const out = output_registers_[o];
+  if (out < first_result_ || sizes_[i] != sizes_[out] || operands_[i].how != way::direct || place_[out] != -1 - static_cast<std::int32_t>(o)) return false;
+  for (auto const& s : steps_)
+    for (std::size_t k = 0; k < s.arity; ++k)
+      if (s.operands[k] == i && s.result > out) return false;
+  return std::none_of(copied_.begin(), copied_.end(), [&](auto c) { return output_registers_[c] == i; });
+}
+
+inline void bound_program::fill(std::byte* to, std::byte const* value, std::size_t size, std::size_t n) {
+  auto const each = [&]<class T>(T) {
+    T v;
+    std::memcpy(&v, value, sizeof(T));
+    std::fill_n(reinterpret_cast<T*>(to), n, v);
+  };
+  switch (size) {
+    case 1: return each(std::uint8_t{});
+    case 2: return each(std::uint16_t{});
+    case 4: return each(std::uint32_t{});
+    case 8: return each(std::uint64_t{});
+    default:
+      for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * size, value, size);
+  }
+}
+
+inline void bound_program::load(operand const& o, std::byte const* from, std::byte* to, std::size_t first,
+                                std::size_t n) const {
+  auto const rank = extents_.size();
+  std::array<std::int64_t, max_rank> index{};
+  std::int64_t rest = static_cast<std::int64_t>(first), offset = 0;
+  for (std::size_t axis = rank; axis-- > 0;) {
+    index[axis] = rest % extents_[axis];
+    rest /= extents_[axis];
+    offset += index[axis] * o.strides[axis];
+  }
+  auto const inner = o.strides[rank - 1];
+  while (n > 0) {
+    auto const run = std::min(n, static_cast<std::size_t>(extents_[rank - 1] - index[rank - 1]));
+    auto const* at = from + offset * static_cast<std::int64_t>(o.size);
+    if (inner == 1) std::memcpy(to, at, run * o.size);
+    else if (inner == 0) fill(to, at, o.size, run);
+    else
+      for (std::size_t i = 0; i < run; ++i)
+        std::memcpy(to + i * o.size, at + static_cast<std::int64_t>(i * o.size) * inner, o.size);
+    to += run * o.size;
+    n -= run;
+    // The odometer: the inner axis is at its end, unless nothing is left to do.
+    offset -= index[rank - 1] * inner;
+    index[rank - 1] = 0;
+    for (std::size_t axis = rank - 1; axis-- > 0;) {
+      offset += o.strides[axis];
+      if (++index[axis] < extents_[axis]) break;
+      offset -= extents_[axis] * o.strides[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+inline void bound_program::run_range(void* const* pointers, std::size_t first, std::size_t last) const {
+  alignas(64) std::byte scratch[scratch_bytes];
+  auto const slot = [&](std::int32_t i) { return scratch + static_cast<std::size_t>(i) * tile_ * widest_; };
+  for (std::size_t r = 0; r < first_result_; ++r) {
+    auto const& o = operands_[r];
+    if (o.how == way::scalar)
+      fill(slot(o.slot), r < inputs_ ? static_cast<std::byte const*>(pointers[r]) : immediates_[r - inputs_].bytes.data(),
+           o.size, std::min(tile_, last - first));
+  }
+  for (std::size_t at = first; at < last; at += tile_) {
+    auto const n = std::min(tile_, last - at);
+    auto const where = [&](std::size_t r) -> std::byte* {
+      if (r < first_result_) {
+        auto const& o = operands_[r];
+        return o.how == way::direct ? static_cast<std::byte*>(pointers[r]) + at * o.size : slot(o.slot);
+      }
+      if (place_[r] >= 0) return slot(place_[r]);
+      return static_cast<std::byte*>(pointers[inputs_ + static_cast<std::size_t>(-1 - place_[r])]) + at * sizes_[r];
+    };
+    for (std::size_t i = 0; i < inputs_; ++i)
+      if (operands_[i].how == way::strided)
+        load(operands_[i], static_cast<std::byte const*>(pointers[i]), slot(operands_[i].slot), at, n);
+    for (auto const& s : steps_) {
+      void const* in[3];
+      for (std::size_t k = 0; k < s.arity; ++k) in[k] = where(s.operands[k]);
+      s.run(where(s.result), in, n);
+    }
+    for (auto o : copied_) {
+      auto const r = output_registers_[o];
+      std::memmove(static_cast<std::byte*>(pointers[inputs_ + o]) + at * sizes_[r], where(r), n * sizes_[r]);
+    }
+  }
+}
+
+inline void bound_program::operator()(void* const* pointers, parallel const& threads) const {
+  if (elements_ <= 2 * chunk_elements) return run_range(pointers, 0, elements_);
+  threads((elements_ + chunk_elements - 1) / chunk_elements, [&](std::size_t chunk) {
+    run_range(pointers, chunk * chunk_elements, std::min(elements_, (chunk + 1) * chunk_elements));
+  });
+}
+
+}  // namespace rill

@@ -1,0 +1,89 @@
+// Truth values of a packet's lanes.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace rill {
+
+/// The bytes of a vector register of the processor that is compiled for.
+#if defined(__AVX512F__)
+inline constexpr std::size_t native_packet_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr std::size_t native_packet_bytes = 32;
+#else
+inline constexpr std::size_t native_packet_bytes = 16;
+#endif
+
+namespace detail {
+/// The signed integer of `Size` bytes.
+template <std::size_t Size>
+using signed_word = std::conditional_t<
+    Size == 1, std::int8_t,
+    std::conditional_t<Size == 2, std::int16_t, std::conditional_t<Size == 4, std::int32_t, std::int64_t>>>;
+
+/// The unsigned integer of `Size` bytes.
+template <std::size_t Size>
+using unsigned_word = std::make_unsigned_t<signed_word<Size>>;
+}  // namespace detail
+
+template <class T, std::size_t Bytes = native_packet_bytes>
+struct packet;
+
+/// What comparing two `packet<T, Bytes>` gives: for each lane an integer of T's size, 0 or -1. In memory it is bools.
+template <class T, std::size_t Bytes = native_packet_bytes>
+struct mask {
+  using element = bool;
+  static constexpr std::size_t lanes = Bytes / sizeof(T);
+  typedef detail::signed_word<sizeof(T)> native __attribute__((vector_size(Bytes)));
+
+  native raw;
+
+  mask() = default;
+  [[gnu::always_inline]] explicit mask(native values) : raw(values) {}
+  /// Every lane `value`.
+  [[gnu::always_inline]] mask(bool value) : raw(-static_cast<detail::signed_word<sizeof(T)>>(value) - native{}) {}
+
+  [[gnu::always_inline]] bool operator[](std::size_t lane) const { return raw[lane] != 0; }
+
+  /// Reads `lanes` bools.
+  [[gnu::always_inline]] static mask load(bool const* from) {
+    flags bytes;
+    __builtin_memcpy(&bytes, from, lanes);
+    return mask(-__builtin_convertvector(bytes, native));
+  }
+  /// Reads the first `count` lanes, count <= lanes; the others are false.
+  [[gnu::always_inline]] static mask load(bool const* from, std::size_t count) {
+    bool values[lanes] = {};
+    __builtin_memcpy(values, from, count);
+    return load(values);
+  }
+  /// Writes `lanes` bools.
+  [[gnu::always_inline]] void store(bool* to) const {
+    flags const bytes = __builtin_convertvector(-raw, flags);
+    __builtin_memcpy(to, &bytes, lanes);
+  }
+  /// Writes the first `count` lanes, count <= lanes.
+  [[gnu::always_inline]] void store(bool* to, std::size_t count) const {
+    bool values[lanes];
+    store(values);
+    __builtin_memcpy(to, values, count);
+  }
+
+  [[gnu::always_inline]] friend mask operator&(mask a, mask b) { return mask(a.raw & b.raw); }
+  [[gnu::always_inline]] friend mask operator|(mask a, mask b) { return mask(a.raw | b.raw); }
+  [[gnu::always_inline]] friend mask operator^(mask a, mask b) { return mask(a.raw ^ b.raw); }
+  [[gnu::always_inline]] friend mask operator!(mask a) { return mask(~a.raw); }
+  [[gnu::always_inline]] friend mask operator==(mask a, mask b) { return !(a ^ b); }
+  [[gnu::always_inline]] friend mask operator!=(mask a, mask b) { return a ^ b; }
+
+  /// Lane by lane `a` where `chosen`, else `b`. A friend of mask, so that it is found even if both are plain numbers.
+  [[gnu::always_inline]] friend packet<T, Bytes> select(mask chosen, packet<T, Bytes> a, packet<T, Bytes> b) {
+    return packet<T, Bytes>(chosen.raw ? a.raw : b.raw);
+  }
+
+ private:
+  typedef std::int8_t flags __attribute__((vector_size(lanes)));
+};
+
+}  // namespace rill

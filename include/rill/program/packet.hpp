@@ -1,0 +1,156 @@
+// A register full of numbers, computed with lane by lane.
+#pragma once
+#include <concepts>
+#include <limits>
+
+#include "rill/program/mask.hpp"
+
+namespace rill {
+
+/// The numbers that a packet can hold.
+template <class T>
+concept packable = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int8_t> ||
+                   std::same_as<T, std::int16_t> || std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> ||
+                   std::same_as<T, std::uint8_t> || std::same_as<T, std::uint16_t> ||
+                   std::same_as<T, std::uint32_t> || std::same_as<T, std::uint64_t>;
+
+namespace detail {
+/// The same bits as numbers of another type of T's size.
+template <class U, class T, std::size_t Bytes>
+[[gnu::always_inline]] inline packet<U, Bytes> reinterpret(packet<T, Bytes> a) {
+  return packet<U, Bytes>(reinterpret_cast<typename packet<U, Bytes>::native>(a.raw));
+}
+
+// A loop over std::sqrt would test each lane for errno unless the user says -fno-math-errno. Clang has a vector square
+// root; g++ only the instructions' own names, taken in pieces of at most 32 bytes (on AVX-512 two halves take the time
+// of a whole).
+template <class T, class Native>
+[[gnu::always_inline]] inline Native square_root(Native const& a) {
+#if defined(__clang__)
+  return __builtin_elementwise_sqrt(a);
+#else
+  Native result;
+  auto const source = reinterpret_cast<char const*>(&a);
+  auto const target = reinterpret_cast<char*>(&result);
+  for (std::size_t at = 0; at < sizeof(Native);) at += square_root_of_piece<T, sizeof(Native)>(source + at, target + at);
+  return result;
+#endif
+}
+}  // namespace detail
+
+/// `lanes` numbers of type T. Integers wrap around; x / 0 is 0 and min / -1 is min. The operations are always inlined,
+/// so that no function of a wider instruction set is left for the linker to choose.
+template <class T, std::size_t Bytes>
+struct packet {
+  static_assert(packable<T>, "packet: no vector of this type; scalar<T> has the same interface");
+  using element = T;
+  static constexpr std::size_t lanes = Bytes / sizeof(T);
+  typedef T native __attribute__((vector_size(Bytes)));
+
+  native raw;
+
+  packet() = default;
+  [[gnu::always_inline]] explicit packet(native values) : raw(values) {}
+  /// Every lane `value`, converted to T.
+  template <class U>
+    requires std::is_arithmetic_v<U>
+  [[gnu::always_inline]] packet(U value) : raw(static_cast<T>(value) - native{}) {}
+
+  [[gnu::always_inline]] T operator[](std::size_t lane) const { return raw[lane]; }
+
+  /// Reads `lanes` numbers from any address.
+  [[gnu::always_inline]] static packet load(T const* from) {
+    packet result;
+    __builtin_memcpy(&result.raw, from, Bytes);
+    return result;
+  }
+  /// Reads the first `count` lanes, count <= lanes; the others are zero.
+  [[gnu::always_inline]] static packet load(T const* from, std::size_t count) {
+    T values[lanes] = {};
+    __builtin_memcpy(values, from, count * sizeof(T));
+    return load(values);
+  }
+  /// Writes `lanes` numbers to any address.
+  [[gnu::always_inline]] void store(T* to) const { __builtin_memcpy(to, &raw, Bytes); }
+  /// Writes the first `count` lanes, count <= lanes.
+  [[gnu::always_inline]] void store(T* to, std::size_t count) const {
+    __builtin_memcpy(to, &raw, count * sizeof(T));
+  }
+
+  [[gnu::always_inline]] friend packet operator+(packet a, packet b) { return wrap(word(a) + word(b)); }
+  [[gnu::always_inline]] friend packet operator-(packet a, packet b) { return wrap(word(a) - word(b)); }
+  [[gnu::always_inline]] friend packet operator*(packet a, packet b) { return wrap(word(a) * word(b)); }
+  [[gnu::always_inline]] friend packet operator-(packet a) { return wrap(-word(a)); }
+  [[gnu::always_inline]] friend packet operator/(packet a, packet b) {
+    if constexpr (std::is_floating_point_v<T>) return packet(a.raw / b.raw);
+    else return quotient(a, b);
+  }
+  [[gnu::always_inline]] packet& operator+=(packet b) { return *this = *this + b; }
+  [[gnu::always_inline]] packet& operator-=(packet b) { return *this = *this - b; }
+  [[gnu::always_inline]] packet& operator*=(packet b) { return *this = *this * b; }
+  [[gnu::always_inline]] packet& operator/=(packet b) { return *this = *this / b; }
+
+  // Bits of integers; a shift to the right is arithmetic if T is signed.
+  // clang-format off
+  [[gnu::always_inline]] friend packet operator&(packet a, packet b) requires std::integral<T> { return packet(a.raw & b.raw); }
+  [[gnu::always_inline]] friend packet operator|(packet a, packet b) requires std::integral<T> { return packet(a.raw | b.raw); }
+  [[gnu::always_inline]] friend packet operator^(packet a, packet b) requires std::integral<T> { return packet(a.raw ^ b.raw); }
+  [[gnu::always_inline]] friend packet operator~(packet a) requires std::integral<T> { return packet(~a.raw); }
+  [[gnu::always_inline]] friend packet operator<<(packet a, int by) requires std::integral<T> { return wrap(word(a) << by); }
+  [[gnu::always_inline]] friend packet operator>>(packet a, int by) requires std::integral<T> { return packet(a.raw >> by); }
+  // clang-format on
+
+  [[gnu::always_inline]] friend mask<T, Bytes> operator==(packet a, packet b) { return truth(a.raw == b.raw); }
+  [[gnu::always_inline]] friend mask<T, Bytes> operator!=(packet a, packet b) { return truth(a.raw != b.raw); }
+  [[gnu::always_inline]] friend mask<T, Bytes> operator<(packet a, packet b) { return truth(a.raw < b.raw); }
+  [[gnu::always_inline]] friend mask<T, Bytes> operator<=(packet a, packet b) { return truth(a.raw <= b.raw); }
+  [[gnu::always_inline]] friend mask<T, Bytes> operator>(packet a, packet b) { return truth(a.raw > b.raw); }
+  [[gnu::always_inline]] friend mask<T, Bytes> operator>=(packet a, packet b) { return truth(a.raw >= b.raw); }
+
+  /// The larger of two, NaN if either is.
+  [[gnu::always_inline]] friend packet maximum(packet a, packet b) {
+    if constexpr (std::is_floating_point_v<T>) return select(a != a, a, select(a > b, a, b));
+    else return select(a > b, a, b);
+  }
+  /// The smaller of two, NaN if either is.
+  [[gnu::always_inline]] friend packet minimum(packet a, packet b) {
+    if constexpr (std::is_floating_point_v<T>) return select(a != a, a, select(a < b, a, b));
+    else return select(a < b, a, b);
+  }
+  /// The absolute value; that of the smallest integer wraps around to itself.
+  [[gnu::always_inline]] friend packet abs(packet a) {
+    if constexpr (std::is_floating_point_v<T>) return detail::reinterpret<T>(detail::reinterpret<word_of_bits>(a) & magnitude_bits);
+    else if constexpr (std::is_signed_v<T>) return select(a < 0, -a, a);
+    else return a;
+  }
+  /// The square root, rounded correctly; NaN for negative numbers.
+  [[gnu::always_inline]] friend packet sqrt(packet a)
+    requires std::floating_point<T>
+  {
+    return packet(detail::square_root<T>(a.raw));
+  }
+
+ private:
+  using word_of_bits = detail::unsigned_word<sizeof(T)>;
+  // Signed overflow is undefined for vectors as it is for numbers, hence integers are computed without sign.
+  using wrapping = std::conditional_t<std::is_integral_v<T>, word_of_bits, T>;
+  typedef wrapping words __attribute__((vector_size(Bytes)));
+  static constexpr auto magnitude_bits = static_cast<word_of_bits>(static_cast<word_of_bits>(-1) >> 1);
+
+  [[gnu::always_inline]] static words word(packet a) { return reinterpret_cast<words>(a.raw); }
+  [[gnu::always_inline]] static packet wrap(words a) { return packet(reinterpret_cast<native>(a)); }
+  [[gnu::always_inline]] static mask<T, Bytes> truth(typename mask<T, Bytes>::native a) { return mask<T, Bytes>(a); }
+
+  // The divisors that trap are replaced before the division, and their results after it.
+  [[gnu::always_inline]] static packet quotient(packet a, packet b) {
+    if constexpr (std::is_signed_v<T>) {
+      packet const safe = select((b == 0) | (b == -1), 1, b);
+      return select(b == 0, 0, select(b == -1, -a, packet(a.raw / safe.raw)));
+    } else {
+      packet const safe = select(b == 0, 1, b);
+      return select(b == 0, 0, packet(a.raw / safe.raw));
+    }
+  }
+};
+
+}  // namespace rill

@@ -1,0 +1,96 @@
+// A register program: what an elementwise operation, a fused group of them or a `fuse` lambda becomes.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rill/base/error.hpp"
+#include "rill/type/dtype.hpp"
+
+namespace rill {
+
+/// Computes `n` contiguous elements of a result from as many of each operand (a bool is a byte of 0 or 1). The result
+/// may be one of the operands.
+using tile_function = void (*)(void* result, void const* const* operands, std::size_t n);
+
+/// An elementwise function as programs know it.
+struct scalar_function {
+  std::string_view name;
+  std::uint8_t arity = 1;
+  /// The element type of the result for operands of these types.
+  dtype (*result)(dtype const* operands, dtype wish) = nullptr;
+  /// The tile function for operands of these types and this result; null if there is none.
+  tile_function (*tile)(dtype const* operands, dtype result) = nullptr;
+  /// How the function is written in CUDA C++, `$0`, `$1`, … being the operands.
+  std::string_view cuda = {};
+};
+
+/// A number that a program carries in itself.
+struct immediate {
+  dtype element = dtype::float32;
+  std::array<std::byte, 16> bytes{};
+  template <rill::element T> static immediate of(T const& v) {
+    static_assert(sizeof(T) <= 16);
+    immediate i{dtype_of<T>, {}};
+    std::memcpy(i.bytes.data(), &v, sizeof(T));
+    return i;
+  }
+  friend bool operator==(immediate const&, immediate const&) = default;
+};
+
+/// Registers are numbered: first the inputs, then the immediates, then one for each instruction's result.
+struct program {
+  struct instruction {
+    scalar_function const* function = nullptr;
+    std::array<std::uint16_t, 3> operands{};
+    dtype result = dtype::float32;
+    friend bool operator==(instruction const&, instruction const&) = default;
+  };
+  std::vector<dtype> inputs;
+  std::vector<immediate> immediates;
+  std::vector<instruction> instructions;
+  std::vector<std::uint16_t> outputs;
+
+  std::size_t registers() const { return inputs.size() + immediates.size() + instructions.size(); }
+  std::size_t first_result() const { return inputs.size() + immediates.size(); }
+  dtype element(std::size_t reg) const {
+    if (reg < inputs.size()) return inputs[reg];
+    if (reg < first_result()) return immediates[reg - inputs.size()].element;
+    return instructions[reg - first_result()].result;
+  }
+  friend bool operator==(program const&, program const&) = default;
+};
+
+/// Refuses a program whose registers, arities or element types don't fit together: error(invalid_argument).
+inline void verify(program const& p) {
+  for (std::size_t i = 0; i < p.instructions.size(); ++i) {
+    auto const& step = p.instructions[i];
+    expects(step.function != nullptr && step.function->arity <= 3, "a program's instruction has no function");
+    dtype operands[3] = {};
+    for (std::size_t k = 0; k < step.function->arity; ++k) {
+      expects(step.operands[k] < p.first_result() + i, "a program's instruction reads a register that is written later");
+      operands[k] = p.element(step.operands[k]);
+    }
+    expects(step.function->tile(operands, step.result) != nullptr, "a program's instruction has no such element types");
+  }
+  for (auto out : p.outputs) expects(out < p.registers(), "a program's output is not one of its registers");
+}
+
+/// The program as text, a line for each instruction: for listings, and as the portable form that names functions.
+inline std::string text(program const& p) {
+  std::string s;
+  for (std::size_t i = 0; i < p.instructions.size(); ++i) {
+    auto const& step = p.instructions[i];
+    s += "r" + std::to_string(p.first_result() + i) + ":" + std::string(name(step.result)) + " = " +
+         std::string(step.function->name) + "(";
+    for (std::size_t k = 0; k < step.function->arity; ++k)
+      s += (k ? ", r" : "r") + std::to_string(step.operands[k]);
+    s += ")\n";
+  }
+  return s;
+}
+
+}  // namespace rill

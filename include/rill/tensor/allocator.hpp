@@ -1,0 +1,76 @@
+// Where the memory of tensors comes from.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+
+#include "rill/base/error.hpp"
+
+namespace rill {
+
+/// Buffers start at multiples of this many bytes: a cache line, and the widest vector register.
+inline constexpr std::size_t buffer_alignment = 64;
+
+/// What an allocator has given out, in bytes.
+struct memory_usage {
+  std::int64_t current = 0;  ///< alive now
+  std::int64_t peak = 0;     ///< the most that was alive since the start or the last `reset_peak`
+  std::int64_t count = 0;    ///< buffers alive now
+  std::int64_t total = 0;    ///< buffers ever given out
+};
+
+/// The memory of a device; derive from it to lend rill the memory of your program. It counts, so that a test can ask
+/// for the peak and for leaks.
+class allocator {
+ public:
+  /// `bytes` (never 0) aligned to `buffer_alignment`; throws error(resource_exhausted).
+  void* allocate(std::size_t bytes) {
+    void* p = acquire(bytes);
+    if (p == nullptr)
+      throw error(code::resource_exhausted, "no memory for a buffer of " + std::to_string(bytes) + " bytes");
+    auto const now = current_.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed) +
+                     static_cast<std::int64_t>(bytes);
+    for (auto peak = peak_.load(std::memory_order_relaxed); now > peak && !peak_.compare_exchange_weak(peak, now);) {
+    }
+    count_.fetch_add(1, std::memory_order_relaxed);
+    total_.fetch_add(1, std::memory_order_relaxed);
+    return p;
+  }
+  void deallocate(void* p, std::size_t bytes) noexcept {
+    current_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    release(p, bytes);
+  }
+  memory_usage usage() const { return {current_.load(), peak_.load(), count_.load(), total_.load()}; }
+  void reset_peak() { peak_.store(current_.load()); }
+
+ protected:
+  constexpr allocator() = default;
+  allocator(allocator const&) = delete;
+  allocator& operator=(allocator const&) = delete;
+  ~allocator() = default;  // never deleted through this class: its owner outlives every buffer
+
+ private:
+  virtual void* acquire(std::size_t bytes) noexcept = 0;
+  virtual void release(void*, std::size_t bytes) noexcept = 0;
+  std::atomic<std::int64_t> current_{0}, peak_{0}, count_{0}, total_{0};
+};
+
+/// Plain aligned memory of the host.
+class host_memory final : public allocator {
+  void* acquire(std::size_t bytes) noexcept override {
+    return ::operator new(bytes, std::align_val_t{buffer_alignment}, std::nothrow);
+  }
+  void release(void* p, std::size_t) noexcept override { ::operator delete(p, std::align_val_t{buffer_alignment}); }
+};
+
+/// The allocator of tensors that are made without naming one. Nothing is allocated before somebody asks, and nothing
+/// needs to be destroyed at the program's end.
+inline allocator& host_allocator() {
+  static constinit host_memory memory;
+  return memory;
+}
+
+}  // namespace rill

@@ -1,0 +1,89 @@
+// A counted reference to a block of memory.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "rill/tensor/allocator.hpp"
+
+namespace rill {
+
+/// A reference to a block of bytes; copies share the block, and the last one gives it back.
+class buffer {
+ public:
+  buffer() = default;
+  buffer(buffer const& other) noexcept : block_(other.block_) {
+    if (block_) block_->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  buffer(buffer&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  buffer& operator=(buffer other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~buffer() {
+    if (block_ && block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) block_->destroy(block_);
+  }
+
+  explicit operator bool() const noexcept { return block_ != nullptr; }
+  void* data() const noexcept { return block_ ? block_->data : nullptr; }
+  std::size_t bytes() const noexcept { return block_ ? block_->bytes : 0; }
+  /// Whether this is the only reference, so that writing disturbs nobody.
+  bool unique() const noexcept { return block_ && block_->references.load(std::memory_order_acquire) == 1; }
+  friend bool operator==(buffer const&, buffer const&) = default;
+
+  /// Uninitialised bytes from `from`.
+  static buffer allocate(std::size_t bytes, allocator& from = host_allocator()) {
+    struct owned final : block {
+      allocator* from = nullptr;
+      std::size_t size = 0;
+    };
+    constexpr std::size_t head = (sizeof(owned) + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+    if (bytes > SIZE_MAX / 2) throw error(code::resource_exhausted, "a buffer's size does not fit the address space");
+    auto* p = static_cast<std::byte*>(from.allocate(head + bytes));
+    auto* b = ::new (p) owned;
+    b->data = p + head;
+    b->bytes = bytes;
+    b->from = &from;
+    b->size = head + bytes;
+    b->destroy = [](block* base) noexcept {
+      auto* self = static_cast<owned*>(base);
+      self->from->deallocate(self, self->size);
+    };
+    return buffer(b);
+  }
+
+  /// Bytes that somebody else owns; `owner` is kept until the last reference goes.
+  template <class Owner> static buffer adopt(void* data, std::size_t bytes, Owner owner) {
+    struct kept final : block {
+      explicit kept(Owner o) : owner(std::move(o)) {}
+      Owner owner;
+    };
+    auto* b = new kept(std::move(owner));
+    b->data = data;
+    b->bytes = bytes;
+    b->destroy = [](block* base) noexcept { delete static_cast<kept*>(base); };
+    return buffer(b);
+  }
+
+  /// `count` empty strings.
+  static buffer strings(std::size_t count) {
+    auto owned = std::make_unique<std::string[]>(count);
+    auto* data = owned.get();
+    return adopt(data, count * sizeof(std::string), std::move(owned));
+  }
+
+ private:
+  struct block {
+    std::atomic<std::uint32_t> references{1};
+    void* data = nullptr;
+    std::size_t bytes = 0;
+    void (*destroy)(block*) noexcept = nullptr;
+  };
+  explicit buffer(block* b) : block_(b) {}
+  block* block_ = nullptr;
+};
+
+}  // namespace rill

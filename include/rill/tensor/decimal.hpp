@@ -1,0 +1,92 @@
+// The decimal digits of a floating point number, and their two spellings.
+#pragma once
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "rill/type/half.hpp"
+
+namespace rill {
+
+/// A finite number as d.ddd... times 10 to the exponent; the digits have no zeros at their end.
+struct decimal {
+  std::string digits;  ///< never empty; "0" for zero
+  int exponent = 0;
+  bool negative = false;
+};
+
+namespace detail {
+
+inline decimal read_scientific(char const* first, char const* last) {
+  decimal d;
+  d.negative = *first == '-';
+  char const* e = std::find(first, last, 'e');
+  for (char const* p = first + d.negative; p != e; ++p)
+    if (*p != '.') d.digits += *p;
+  while (d.digits.size() > 1 && d.digits.back() == '0') d.digits.pop_back();
+  std::from_chars(e + (e[1] == '+' ? 2 : 1), last, d.exponent);
+  return d;
+}
+
+/// Correctly rounded to so many digits, halves to even.
+inline decimal rounded(double x, int digits) {
+  char text[1100];
+  auto const end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, digits - 1).ptr;
+  return read_scientific(text, end);
+}
+
+template <class T> bool same_number(double x, T value) {
+  T const back(static_cast<float>(x));
+  return static_cast<float>(back) == static_cast<float>(value);
+}
+
+}  // namespace detail
+
+/// The fewest digits that read back as the same `T`.
+template <class T> decimal shortest_decimal(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    char text[64];
+    auto const end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific).ptr;
+    return detail::read_scientific(text, end);
+  } else {  // the library's shortest form knows neither half nor bfloat16: five digits always suffice
+    auto const x = static_cast<double>(static_cast<float>(value));
+    for (int digits = 1; digits < 5; ++digits) {
+      char text[64];
+      auto const end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, digits - 1).ptr;
+      double read = 0;
+      std::from_chars(text, end, read);
+      if (detail::same_number(read, value)) return detail::read_scientific(text, end);
+    }
+    return detail::rounded(x, 5);
+  }
+}
+
+/// The digits before the point and those behind it: 1203.5 is {"1203", "5"}.
+struct positional {
+  std::string whole, fraction;
+  explicit positional(decimal const& d) {
+    auto const n = static_cast<int>(d.digits.size());
+    if (d.exponent < 0) {
+      whole = "0";
+      if (d.digits != "0") fraction = std::string(static_cast<std::size_t>(-d.exponent - 1), '0') + d.digits;
+    } else if (n <= d.exponent + 1) {
+      whole = d.digits + std::string(static_cast<std::size_t>(d.exponent + 1 - n), '0');
+    } else {
+      whole = d.digits.substr(0, static_cast<std::size_t>(d.exponent + 1));
+      fraction = d.digits.substr(static_cast<std::size_t>(d.exponent + 1));
+    }
+  }
+};
+
+/// "+05": at least two digits, and at least `digits` of them.
+inline std::string exponent_text(int exponent, std::size_t digits = 2) {
+  auto text = std::to_string(std::abs(exponent));
+  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+  return (exponent < 0 ? "-" : "+") + text;
+}
+
+}  // namespace rill

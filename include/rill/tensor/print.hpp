@@ -1,0 +1,277 @@
+// A tensor as text, as NumPy prints an array: aligned columns, nested brackets, long ones shortened.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rill/tensor/decimal.hpp"
+#include "rill/tensor/tensor.hpp"
+
+namespace rill {
+
+/// How `text` prints; the defaults are NumPy's.
+struct print_options {
+  int precision = 8;              ///< the most digits behind the point
+  std::int64_t threshold = 1000;  ///< tensors of more elements are shortened to the ends of each axis
+  std::int64_t edge_items = 3;    ///< how many are shown at each end
+  std::int64_t line_width = 75;   ///< columns after which a row goes on in the next line
+};
+
+/// The elements as `str(array)` of NumPy 2.4 writes them; strings are quoted as Python quotes them, a scalar stands
+/// bare, and an empty handle is "(no tensor)".
+std::string text(tensor const& t, print_options const& options = {});
+
+namespace detail {
+
+template <class T> double as_double(T x) {
+  if constexpr (std::is_floating_point_v<T>) return x;
+  else return static_cast<float>(x);
+}
+
+/// From here on NumPy writes powers of ten: 10 to the digits that the type holds for sure, and never more than 1e8.
+template <class T> constexpr double scientific_from = sizeof(T) == 2 ? 1e3 : sizeof(T) == 4 ? 1e6 : 1e8;
+
+inline std::string non_finite(double x, bool plus) {
+  return std::string(std::signbit(x) && !std::isnan(x) ? "-" : plus ? "+" : "") + (std::isnan(x) ? "nan" : "inf");
+}
+
+/// One column of floating point words of equal width (NumPy's FloatingFormat with floatmode "maxprec").
+template <class T> class float_words {
+ public:
+  float_words(std::vector<T> const& values, int precision, bool plus) : plus_(plus), precision_(precision) {
+    scientific_ = wants_scientific(values);
+    for (auto v : values)
+      if (auto const x = as_double(v); std::isfinite(x)) measure(v);
+    for (auto v : values)
+      if (auto const x = as_double(v); !std::isfinite(x)) make_room(non_finite(x, plus_).size());
+  }
+
+  std::string operator()(T value) const {
+    auto const x = as_double(value);
+    if (!std::isfinite(x)) return pad_left(non_finite(x, plus_), left_ + 1 + right_);
+    auto const p = split(value);
+    auto word = pad_left(p.whole, left_) + "." + p.fraction;
+    if (!scientific_) return word + std::string(right_ - p.fraction.size(), ' ');
+    word.append(fraction_ - p.fraction.size(), '0');
+    return word + "e" + exponent_text(p.exponent, exponent_digits_);
+  }
+
+ private:
+  struct parts {
+    std::string whole, fraction;
+    int exponent = 0;
+  };
+
+  /// Compared and divided in T, as NumPy does.
+  static bool wants_scientific(std::vector<T> const& values) {
+    double least = 0, most = 0;
+    for (auto v : values) {
+      auto const x = std::fabs(as_double(v));
+      if (!std::isfinite(x) || x == 0) continue;
+      least = least == 0 ? x : std::min(least, x);
+      most = std::max(most, x);
+    }
+    if (most == 0) return false;
+    auto const in_type = [](double x) { return as_double(T(static_cast<wide>(x))); };
+    return most >= scientific_from<T> || least < in_type(0.0001) || in_type(most / least) > 1000;
+  }
+  using wide = std::conditional_t<std::same_as<T, double>, double, float>;
+
+  parts split(T value) const {
+    auto d = shortest_decimal(value);
+    auto const keep = precision_ + 1 + (scientific_ ? 0 : d.exponent);
+    if (static_cast<int>(d.digits.size()) > keep)
+      d = keep < 1 ? decimal{"0", 0, false} : rounded(as_double(value), keep);
+    std::string const sign = std::signbit(as_double(value)) ? "-" : plus_ ? "+" : "";
+    if (scientific_) return {sign + d.digits[0], d.digits.substr(1), d.exponent};
+    positional p(d);
+    return {sign + p.whole, p.fraction, 0};
+  }
+  void measure(T value) {
+    auto const p = split(value);
+    left_ = std::max(left_, p.whole.size());
+    fraction_ = std::max(fraction_, p.fraction.size());
+    if (scientific_) exponent_digits_ = std::max(exponent_digits_, exponent_text(p.exponent).size() - 1);
+    right_ = scientific_ ? fraction_ + exponent_digits_ + 2 : fraction_;
+  }
+  void make_room(std::size_t width) {
+    if (left_ + 1 + right_ < width) left_ = width - 1 - right_;
+  }
+  static std::string pad_left(std::string word, std::size_t width) {
+    if (word.size() < width) word.insert(0, width - word.size(), ' ');
+    return word;
+  }
+
+  bool plus_, scientific_ = false;
+  int precision_;
+  std::size_t left_ = 0, right_ = 0, fraction_ = 0, exponent_digits_ = 2;
+};
+
+template <class T> std::vector<std::string> words(std::vector<T> const& values, print_options const& o) {
+  float_words<T> const format(values, o.precision, false);
+  std::vector<std::string> out;
+  for (auto v : values) out.push_back(format(v));
+  return out;
+}
+
+template <class R> std::vector<std::string> words(std::vector<std::complex<R>> const& values, print_options const& o) {
+  std::vector<R> real, imag;
+  for (auto v : values) real.push_back(v.real()), imag.push_back(v.imag());
+  float_words<R> const real_format(real, o.precision, false), imag_format(imag, o.precision, true);
+  std::vector<std::string> out;
+  for (auto v : values) {
+    auto i = imag_format(v.imag());
+    i.insert(i.find_last_not_of(' ') + 1, 1, 'j');
+    out.push_back(real_format(v.real()) + i);
+  }
+  return out;
+}
+
+template <std::integral T> std::vector<std::string> words(std::vector<T> const& values, print_options const&) {
+  std::vector<std::string> out;
+  std::size_t width = 0;
+  for (auto v : values) {
+    if constexpr (std::same_as<T, bool>) out.push_back(v ? "True" : "False");
+    else out.push_back(std::to_string(v));
+  }
+  for (auto const& w : out) width = std::max({width, w.size(), std::same_as<T, bool> ? std::size_t{5} : 0});
+  for (auto& w : out) w.insert(0, width - w.size(), ' ');
+  return out;
+}
+
+/// As Python writes a string: quotes around it, control characters as escapes.
+inline std::string quoted(std::string const& s) {
+  char const quote = s.find('\'') != s.npos && s.find('"') == s.npos ? '"' : '\'';
+  std::string out(1, quote);
+  for (char c : s) {
+    auto const u = static_cast<unsigned char>(c);
+    if (c == quote || c == '\\') out += {'\\', c};
+    else if (c == '\n') out += "\\n";
+    else if (c == '\r') out += "\\r";
+    else if (c == '\t') out += "\\t";
+    else if (u < 0x20 || u == 0x7f) out += {'\\', 'x', "0123456789abcdef"[u >> 4], "0123456789abcdef"[u & 15]};
+    else out += c;
+  }
+  return out + quote;
+}
+
+inline std::vector<std::string> words(std::vector<std::string> const& values, print_options const&) {
+  std::vector<std::string> out;
+  for (auto const& v : values) out.push_back(quoted(v));
+  return out;
+}
+
+/// Characters of UTF-8, which are what fills a column.
+inline std::int64_t columns(std::string_view s) {
+  return std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+}
+
+/// Lays words out in nested brackets (NumPy's _formatArray).
+class bracket_layout {
+ public:
+  bracket_layout(rill::shape const& s, std::vector<std::string> words, bool shortened, print_options const& o)
+      : shape_(s), words_(std::move(words)), shortened_(shortened), options_(o) {}
+
+  std::string operator()() { return nested(0, options_.line_width); }
+
+ private:
+  bool skips(std::size_t axis) const { return shortened_ && shape_[axis] > 2 * options_.edge_items; }
+  std::int64_t shown(std::size_t axis) const { return skips(axis) ? 2 * options_.edge_items : shape_[axis]; }
+
+  std::string nested(std::size_t axis, std::int64_t width) {
+    if (axis + 1 == shape_.rank()) return row(axis, width - 1);
+    std::string const indent(axis + 1, ' '), gap(shape_.rank() - axis - 1, '\n');
+    std::string s = "[";
+    for (std::int64_t i = 0; i < shown(axis); ++i) {
+      if (i != 0) s += gap + indent;
+      if (skips(axis) && i == options_.edge_items) s += "..." + gap + indent;
+      s += nested(axis + 1, width - 1);
+    }
+    if (skips(axis) && shown(axis) == 0) s += "...";
+    return s + "]";
+  }
+  std::string row(std::size_t axis, std::int64_t width) {
+    std::string const indent(axis + 1, ' ');
+    std::string done, line = indent;
+    auto const add = [&](std::string const& word) {
+      if (columns(line) + columns(word) > width && line.size() > indent.size()) {
+        done += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+        line = indent;
+      }
+      line += word;
+    };
+    for (std::int64_t i = 0; i < shown(axis); ++i) {
+      if (skips(axis) && i == options_.edge_items) add("..."), line += ' ';
+      add(words_[next_++]);
+      if (i + 1 < shown(axis)) line += ' ';
+    }
+    if (skips(axis) && shown(axis) == 0) add("...");
+    return "[" + (done + line).substr(indent.size()) + "]";
+  }
+
+  rill::shape shape_;
+  std::vector<std::string> words_;
+  bool shortened_;
+  print_options options_;
+  std::size_t next_ = 0;
+};
+
+/// The elements that are shown, in their order.
+template <class T>
+void gather_shown(tensor const& t, std::int64_t edge, std::size_t axis, std::int64_t offset, std::vector<T>& out) {
+  if (axis == t.rank()) return out.push_back(t.data<T>()[offset]);
+  auto const extent = t.shape()[axis];
+  for (std::int64_t i = 0; i < extent; ++i) {
+    if (extent > 2 * edge && i == edge) i = extent - edge;
+    if (i < extent) gather_shown(t, edge, axis + 1, offset * extent + i, out);
+  }
+}
+
+inline std::string scalar_text(bool x) { return x ? "True" : "False"; }
+inline std::string scalar_text(std::string const& x) { return x; }
+template <std::integral T> std::string scalar_text(T x) { return std::to_string(x); }
+
+template <class T> std::string number_text(T value, std::string_view behind_whole) {
+  auto const x = as_double(value);
+  if (!std::isfinite(x)) return non_finite(x, false);
+  auto const d = shortest_decimal(value);
+  std::string const sign = std::signbit(x) ? "-" : "";
+  auto const limit = sizeof(T) == 8 ? 1e16 : scientific_from<T>;
+  if (x != 0 && (std::fabs(x) >= limit || std::fabs(x) < 1e-4))
+    return sign + d.digits[0] + (d.digits.size() > 1 ? "." + d.digits.substr(1) : "") + "e" + exponent_text(d.exponent);
+  positional p(d);
+  return sign + p.whole + (p.fraction.empty() ? std::string(behind_whole) : "." + p.fraction);
+}
+template <class T> std::string scalar_text(T x) { return number_text(x, ".0"); }
+template <class R> std::string scalar_text(std::complex<R> x) {
+  auto imag = number_text(x.imag(), "") + "j";
+  if (x.real() == 0 && !std::signbit(x.real())) return imag;
+  if (std::isnan(x.imag()) || !std::signbit(x.imag())) imag.insert(0, 1, '+');
+  return "(" + number_text(x.real(), "") + imag + ")";
+}
+
+}  // namespace detail
+
+inline std::string text(tensor const& t, print_options const& options) {
+  if (!t) return "(no tensor)";
+  if (t.elements() == 0) return "[]";
+  expects(options.precision >= 0 && options.edge_items >= 0, "a tensor is printed with a negative precision or edge");
+  return visit(t.element(), [&]<class T>() {
+    if (t.rank() == 0) return detail::scalar_text(t.item<T>());
+    bool const shortened = t.elements() > options.threshold;
+    std::vector<T> shown;
+    detail::gather_shown(t, shortened ? options.edge_items : t.elements(), 0, 0, shown);
+    return detail::bracket_layout(t.shape(), detail::words(shown, options), shortened, options)();
+  });
+}
+
+/// Writes `text(t)`.
+inline std::ostream& operator<<(std::ostream& to, tensor const& t) { return to << text(t); }
+
+}  // namespace rill

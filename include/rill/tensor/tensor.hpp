@@ -1,0 +1,200 @@
+// A tensor: element type, extents and a share of a buffer. Elements lie row after row without gaps.
+#pragma once
+#include <cstring>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rill/tensor/buffer.hpp"
+#include "rill/type/type.hpp"
+
+namespace rill {
+
+/// A dense array. Copies share the elements; `clone` does not.
+class tensor {
+ public:
+  /// No tensor at all; `if (t)` is false.
+  tensor() = default;
+
+  /// Uninitialised elements (strings are empty). Throws error(resource_exhausted).
+  tensor(dtype element, rill::shape const& extents, allocator& from = host_allocator())
+      : element_(element), shape_(extents) {
+    auto const n = rill::elements(extents);
+    auto const bytes = static_cast<std::size_t>(checked_product(n, static_cast<std::int64_t>(size_of(element))));
+    buffer_ = element == dtype::string ? buffer::strings(static_cast<std::size_t>(n)) : buffer::allocate(bytes, from);
+    data_ = buffer_.data();
+  }
+
+  /// A scalar.
+  template <rill::element T> tensor(T const& value) : tensor(dtype_of<T>, rill::shape{}) { *mutable_data<T>() = value; }
+
+  /// A share of a buffer from byte `offset` on; error(out_of_range) if the elements don't lie within it.
+  tensor(dtype element, rill::shape const& extents, buffer share, std::size_t offset = 0)
+      : element_(element), shape_(extents), buffer_(std::move(share)) {
+    auto const need =
+        static_cast<std::size_t>(checked_product(rill::elements(extents), static_cast<std::int64_t>(size_of(element))));
+    if (offset > buffer_.bytes() || need > buffer_.bytes() - offset)
+      throw error(code::out_of_range, "a tensor of " + type().text() + " does not lie within its buffer of " +
+                                          std::to_string(buffer_.bytes()) + " bytes");
+    data_ = static_cast<std::byte*>(buffer_.data()) + offset;
+  }
+
+  /// A copy of `values` with the given extents.
+  template <rill::element T> static tensor copy(std::span<T const> values, rill::shape const& extents) {
+    expects(static_cast<std::int64_t>(values.size()) == rill::elements(extents),
+            "a tensor's values are more or fewer than its extents say");
+    tensor t(dtype_of<T>, extents);
+    std::copy(values.begin(), values.end(), t.mutable_data<T>());
+    return t;
+  }
+  /// The caller's own elements, not copied: they must outlive every share of the tensor.
+  template <rill::element T> static tensor borrow(std::span<T> values, rill::shape const& extents) {
+    return tensor(dtype_of<std::remove_const_t<T>>, extents,
+                  buffer::adopt(const_cast<std::remove_const_t<T>*>(values.data()), values.size_bytes(), nullptr));
+  }
+  /// A vector's elements, taken over and not copied.
+  template <rill::element T>
+    requires(!std::same_as<T, bool>)
+  static tensor adopt(std::vector<T> values, rill::shape const& extents) {
+    auto const bytes = values.size() * sizeof(T);
+    T* data = values.data();
+    return tensor(dtype_of<T>, extents, buffer::adopt(data, bytes, std::move(values)));
+  }
+
+  explicit operator bool() const noexcept { return static_cast<bool>(buffer_); }
+  dtype element() const noexcept { return element_; }
+  rill::shape const& shape() const noexcept { return shape_; }
+  rill::type type() const { return rill::type(element_, shape_); }
+  std::size_t rank() const noexcept { return shape_.count; }
+  std::int64_t elements() const { return rill::elements(shape_); }
+  std::size_t bytes() const { return static_cast<std::size_t>(elements()) * size_of(element_); }
+  buffer const& storage() const noexcept { return buffer_; }
+
+  void const* raw() const noexcept { return data_; }
+  /// Where to write; the caller must be the only owner or know the others.
+  void* mutable_raw() noexcept { return data_; }
+
+  /// The elements; error(invalid_argument) if T is not the element type.
+  template <rill::element T> T const* data() const {
+    check<T>();
+    return static_cast<T const*>(data_);
+  }
+  template <rill::element T> T* mutable_data() {
+    check<T>();
+    return static_cast<T*>(data_);
+  }
+  template <rill::element T> std::span<T const> span() const {
+    return {data<T>(), static_cast<std::size_t>(elements())};
+  }
+
+  /// The one element of a tensor that has just one.
+  template <rill::element T> T item() const {
+    expects(elements() == 1, "item() was asked of a tensor that does not have exactly one element");
+    return *data<T>();
+  }
+  /// The element at an index of full rank; error(out_of_range).
+  template <rill::element T, std::integral... I> T at(I... index) const {
+    std::int64_t const each[] = {static_cast<std::int64_t>(index)..., 0};
+    expects(sizeof...(I) == rank(), "at() takes as many indices as the tensor's rank");
+    std::int64_t offset = 0;
+    for (std::size_t i = 0; i < rank(); ++i) {
+      if (each[i] < 0 || each[i] >= shape_[i])
+        throw error(code::out_of_range, "index " + std::to_string(each[i]) + " lies outside of " + type().text());
+      offset = offset * shape_[i] + each[i];
+    }
+    return data<T>()[offset];
+  }
+
+  /// The same elements with other extents; their number must be the same.
+  tensor reshaped(rill::shape const& extents) const {
+    expects(rill::elements(extents) == elements(), "a reshape changes the number of elements");
+    tensor t = *this;
+    t.shape_ = extents;
+    return t;
+  }
+  /// Rows [first, last) of the first axis; shares the elements.
+  tensor rows(std::int64_t first, std::int64_t last) const {
+    expects(rank() > 0, "a scalar has no rows");
+    if (first < 0 || last < first || last > shape_[0])
+      throw error(code::out_of_range,
+                  "rows " + std::to_string(first) + " to " + std::to_string(last) + " lie outside of " + type().text());
+    tensor t = *this;
+    t.shape_[0] = last - first;
+    auto const row = shape_[0] == 0 ? 0 : bytes() / static_cast<std::size_t>(shape_[0]);
+    t.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(first) * row;
+    return t;
+  }
+  /// A tensor with elements of its own.
+  tensor clone(allocator& from = host_allocator()) const {
+    tensor t(element_, shape_, from);
+    t.assign(*this);
+    return t;
+  }
+  /// Copies the elements of a tensor of the same type over these.
+  void assign(tensor const& from) {
+    expects(from.element_ == element_ && from.shape_ == shape_, "a tensor is assigned one of another type");
+    if (element_ == dtype::string) std::copy_n(from.data<std::string>(), elements(), mutable_data<std::string>());
+    else if (auto const n = bytes(); n != 0) std::memcpy(data_, from.data_, n);
+  }
+
+ private:
+  template <class T> void check() const {
+    if (!buffer_) throw error(code::failed_precondition, "the elements of an empty tensor handle were asked for");
+    if (dtype_of<T> != element_)
+      throw error(code::invalid_argument,
+                  "a tensor of " + std::string(name(element_)) + " was read as " + std::string(name(dtype_of<T>)));
+  }
+
+  dtype element_ = dtype::float32;
+  rill::shape shape_;
+  buffer buffer_;
+  void* data_ = nullptr;
+};
+
+/// The same type, extents and bytes (strings: the same characters). NaN equals NaN of the same bits.
+inline bool same_bits(tensor const& a, tensor const& b) {
+  if (a.element() != b.element() || a.shape() != b.shape()) return false;
+  if (a.element() == dtype::string)
+    return std::equal(a.span<std::string>().begin(), a.span<std::string>().end(), b.span<std::string>().begin());
+  return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
+}
+
+/// A tensor whose type the compiler knows (as far as `T` says).
+template <type T> struct tensor_of : tensor {
+  static constexpr rill::type static_type = T;
+  tensor_of() = default;
+  /// Throws error(invalid_argument) if `t` is not of this type.
+  explicit tensor_of(tensor t) : tensor(std::move(t)) {
+    if (*this && !accepts(T, type()))
+      throw error(code::invalid_argument, "a tensor of " + type().text() + " is not a " + T.text());
+  }
+  /// A scalar reads as its number.
+  operator element_of<T.element>() const
+    requires(T.rank == 0)
+  {
+    return item<element_of<T.element>>();
+  }
+  std::span<element_of<T.element> const> values() const { return span<element_of<T.element>>(); }
+};
+
+/// A tensor of rank 1 from its values.
+template <element T> tensor_of<of<T, unknown>> vector(std::initializer_list<T> values) {
+  return tensor_of<of<T, unknown>>(
+      tensor::copy(std::span<T const>(values.begin(), values.size()), shape{values.size()}));
+}
+
+/// A tensor of rank 2 from its rows, which must be equally long.
+template <element T> tensor_of<of<T, unknown, unknown>> matrix(std::initializer_list<std::initializer_list<T>> rows) {
+  auto const columns = rows.size() == 0 ? 0 : rows.begin()->size();
+  tensor t(dtype_of<T>, shape{rows.size(), columns});
+  T* to = t.template mutable_data<T>();
+  for (auto const& row : rows) {
+    expects(row.size() == columns, "a matrix was given rows of different lengths");
+    to = std::copy(row.begin(), row.end(), to);
+  }
+  return tensor_of<of<T, unknown, unknown>>(std::move(t));
+}
+
+}  // namespace rill

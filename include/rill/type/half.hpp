@@ -1,0 +1,116 @@
+// The 16-bit floating-point types: storage that is computed with as float.
+#pragma once
+#include <bit>
+#include <compare>
+#include <cstdint>
+#include <type_traits>
+
+namespace rill {
+
+namespace detail {
+constexpr std::uint16_t half_from_float(float value);
+constexpr float float_from_half(std::uint16_t bits);
+constexpr std::uint16_t bfloat16_from_float(float value);
+constexpr float float_from_bfloat16(std::uint16_t bits);
+}  // namespace detail
+
+/// IEEE 754 binary16: 5 bits of exponent, 10 of fraction. Arithmetic and comparison happen in float, to which it
+/// converts by itself; the way back is asked for, because it rounds.
+struct half {
+  std::uint16_t bits;
+
+  half() = default;
+  /// The half nearest to `value`, ties to even; too large a value becomes infinity. A double or a wide integer is
+  /// rounded to float first.
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  [[gnu::always_inline]] constexpr explicit half(T value)
+      : bits(detail::half_from_float(static_cast<float>(value))) {}
+  [[gnu::always_inline]] constexpr operator float() const { return detail::float_from_half(bits); }
+};
+
+/// The upper 16 bits of a float: 8 bits of exponent, 7 of fraction. Arithmetic and comparison happen in float.
+struct bfloat16 {
+  std::uint16_t bits;
+
+  bfloat16() = default;
+  /// The bfloat16 nearest to `value`, ties to even; too large a value becomes infinity. A double or a wide integer is
+  /// rounded to float first.
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  [[gnu::always_inline]] constexpr explicit bfloat16(T value)
+      : bits(detail::bfloat16_from_float(static_cast<float>(value))) {}
+  [[gnu::always_inline]] constexpr operator float() const { return detail::float_from_bfloat16(bits); }
+};
+
+namespace detail {
+
+// Every case is computed and one chosen, so that a loop over these has no branches. The results, payloads of NaN
+// included, are those of the F16C instructions, which take their place where they exist.
+[[gnu::always_inline]] constexpr std::uint16_t half_from_float_in_software(float value) {
+  auto const word = std::bit_cast<std::uint32_t>(value);
+  std::uint32_t const magnitude = word & 0x7fff'ffffu;
+  // Adding just under half a unit, and the last kept bit, rounds ties to even; the carry may reach the exponent.
+  std::uint32_t const normal = (magnitude + 0xfffu + (magnitude >> 13 & 1u) - (112u << 23)) >> 13;
+  // One unit of 0.5f is 2^-24, the smallest half: the addition itself does the rounding.
+  std::uint32_t const subnormal =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - std::bit_cast<std::uint32_t>(0.5f);
+  std::uint32_t const nan = 0x7e00u | (magnitude >> 13 & 0x3ffu);
+  std::uint32_t const finite = magnitude < (113u << 23) ? subnormal : normal;
+  std::uint32_t const ordered = magnitude >= (143u << 23) ? 0x7c00u : finite;
+  std::uint32_t const result = magnitude > (255u << 23) ? nan : ordered;
+  return static_cast<std::uint16_t>(result | (word >> 16 & 0x8000u));
+}
+
+[[gnu::always_inline]] constexpr float float_from_half_in_software(std::uint16_t bits) {
+  std::uint32_t const magnitude = (bits & 0x7fffu) << 13;
+  std::uint32_t const normal = magnitude + (112u << 23);
+  // As if there were an implicit bit, which the subtraction takes away again while it normalises.
+  auto const subnormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude + (113u << 23)) -
+                                                      std::bit_cast<float>(113u << 23));
+  std::uint32_t const quiet = magnitude > (31u << 23) ? 1u << 22 : 0u;
+  std::uint32_t const special = (normal + (112u << 23)) | quiet;
+  std::uint32_t const finite = magnitude < (1u << 23) ? subnormal : normal;
+  std::uint32_t const result = magnitude < (31u << 23) ? finite : special;
+  return std::bit_cast<float>(result | (bits & 0x8000u) << 16);
+}
+
+#if defined(__F16C__)
+// The compilers' names for the instructions: <immintrin.h> would cost every includer its parsing.
+using four_floats [[gnu::vector_size(16)]] = float;
+using eight_shorts [[gnu::vector_size(16)]] = short;
+#endif
+
+[[gnu::always_inline]] constexpr std::uint16_t half_from_float(float value) {
+#if defined(__F16C__)
+  if (!std::is_constant_evaluated())
+    return static_cast<std::uint16_t>(__builtin_ia32_vcvtps2ph(four_floats{value, 0, 0, 0}, 0)[0]);
+#endif
+  return half_from_float_in_software(value);
+}
+
+[[gnu::always_inline]] constexpr float float_from_half(std::uint16_t bits) {
+#if defined(__F16C__) && !defined(__clang__)
+  if (!std::is_constant_evaluated())
+    return __builtin_ia32_vcvtph2ps(eight_shorts{static_cast<short>(bits), 0, 0, 0, 0, 0, 0, 0})[0];
+#endif
+  return float_from_half_in_software(bits);
+}
+
+[[gnu::always_inline]] constexpr std::uint16_t bfloat16_from_float(float value) {
+  auto const word = std::bit_cast<std::uint32_t>(value);
+  std::uint32_t const rounded = (word + 0x7fffu + (word >> 16 & 1u)) >> 16;
+  std::uint32_t const nan = word >> 16 | 0x40u;
+  return static_cast<std::uint16_t>((word & 0x7fff'ffffu) > (255u << 23) ? nan : rounded);
+}
+
+[[gnu::always_inline]] constexpr float float_from_bfloat16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+}  // namespace detail
+
+static_assert(std::is_trivially_copyable_v<half> && std::three_way_comparable<half, std::partial_ordering>);
+static_assert(std::is_trivially_copyable_v<bfloat16> && std::three_way_comparable<bfloat16, std::partial_ordering>);
+
+}  // namespace rill

@@ -1,0 +1,39 @@
+// The extents of a tensor that exists: all known.
+#pragma once
+#include <cstdint>
+#include <limits>
+
+#include "rill/type/extents.hpp"
+
+namespace rill {
+
+/// The extents of a tensor; the empty list is a scalar.
+struct shape : extents {
+  using extents::extents;
+  constexpr shape() = default;
+  constexpr explicit shape(extents const& e) : extents(e) {}
+  constexpr std::size_t rank() const { return count; }
+  friend constexpr bool operator==(shape const&, shape const&) = default;
+};
+
+/// a * b for extents; an error rather than a wrapped number. Neither may be negative.
+constexpr std::int64_t checked_product(std::int64_t a, std::int64_t b) {
+  expects(a >= 0 && b >= 0, "an extent is negative");
+  expects(b == 0 || a <= std::numeric_limits<std::int64_t>::max() / b, "the number of elements does not fit 64 bits");
+  return a * b;
+}
+
+/// How many elements a shape has: 1 for a scalar, 0 if any extent is 0.
+constexpr std::int64_t elements(extents const& s) {
+  std::int64_t product = 1;
+  bool none = false;
+  for (auto e : s) {
+    expects(e >= 0, "an extent is negative");
+    if (e == 0) none = true;
+  }
+  if (none) return 0;
+  for (auto e : s) product = checked_product(product, e);
+  return product;
+}
+
+}  // namespace rill

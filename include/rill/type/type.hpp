@@ -1,0 +1,128 @@
+// The type of a value in a graph: element type and extents, one vocabulary for the compiler and the run time.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "rill/base/error.hpp"
+#include "rill/type/dim.hpp"
+#include "rill/type/dtype.hpp"
+#include "rill/type/extents.hpp"
+#include "rill/type/shape.hpp"
+
+namespace rill {
+
+/// The rank of a type of which only the run will know the rank.
+inline constexpr std::uint8_t unknown_rank = 255;
+
+/// Element type, rank and extents; a structural value, so that `expr<type>` can carry it. Unused extents are 0.
+struct type {
+  dtype element = dtype::float32;
+  std::uint8_t rank = 0;
+  std::array<dim, max_rank> dims{};
+
+  constexpr type() = default;
+  constexpr type(dtype e) : element(e) {}
+  constexpr type(dtype e, std::initializer_list<dim> extents_of) : element(e) {
+    for (auto const& d : extents_of) push_back(d);
+  }
+  constexpr type(dtype e, shape const& s) : element(e) {
+    for (auto extent : s) push_back(extent);
+  }
+
+  /// A type of which only the element is known.
+  static constexpr type of_unknown_rank(dtype e) {
+    type t{e};
+    t.rank = unknown_rank;
+    return t;
+  }
+
+  constexpr bool has_rank() const { return rank != unknown_rank; }
+  constexpr bool is_scalar() const { return rank == 0; }
+  constexpr dim const& operator[](std::size_t i) const { return dims[i]; }
+  constexpr dim& operator[](std::size_t i) { return dims[i]; }
+  constexpr void push_back(dim d) {
+    expects(rank < max_rank, "a tensor's rank is at most 8");
+    dims[rank++] = d;
+  }
+  /// Whether rank and all extents are numbers.
+  constexpr bool is_known() const {
+    if (!has_rank()) return false;
+    for (std::size_t i = 0; i < rank; ++i)
+      if (!dims[i].known()) return false;
+    return true;
+  }
+  /// The extents as numbers; all must be known.
+  constexpr rill::shape shape() const {
+    expects(is_known(), "a shape was asked of a type with unknown extents");
+    rill::shape s;
+    for (std::size_t i = 0; i < rank; ++i) s.push_back(dims[i].extent);
+    return s;
+  }
+  constexpr type with(dtype e) const {
+    type t = *this;
+    t.element = e;
+    return t;
+  }
+  std::string text() const {
+    std::string s(name(element));
+    if (!has_rank()) return s + "[...]";
+    s += "[";
+    for (std::size_t i = 0; i < rank; ++i) s += (i ? ", " : "") + dims[i].text();
+    return s + "]";
+  }
+  friend constexpr bool operator==(type const&, type const&) = default;
+};
+
+/// `of<float, "batch", 64>`: the type with that element and those extents.
+template <element T, dim... Extents> inline constexpr type of{dtype_of<T>, {Extents...}};
+
+/// The more specific of two extents that must be equal; an error with the given sentence when they are not. While a
+/// model is written, a name equals itself alone: an axis "batch" and the number 32 are two things.
+constexpr dim agree(dim const& a, dim const& b, char const* why) {
+  if (a == b || b == unknown) return a;
+  expects(a == unknown, why);
+  return b;
+}
+
+/// The extent of two broadcast extents, as NumPy does it: equal, or one of them 1.
+constexpr dim broadcast(dim const& a, dim const& b) {
+  if (a == dim(1)) return b;
+  if (b == dim(1)) return a;
+  if (a == unknown) return b.known() ? b : unknown;  // a name may be bound to 1, so a name and unknown stay unknown
+  if (b == unknown) return a.known() ? a : unknown;
+  return agree(a, b, "the operands' extents do not broadcast: they are neither equal nor 1");
+}
+
+/// The extents of two broadcast operands; the element type is the first's.
+constexpr type broadcast(type const& a, type const& b) {
+  if (!a.has_rank() || !b.has_rank()) return type::of_unknown_rank(a.element);
+  type y{a.element};
+  y.rank = std::max(a.rank, b.rank);
+  for (std::size_t i = 1; i <= y.rank; ++i) {
+    dim const p = i <= a.rank ? a[a.rank - i] : dim(1), q = i <= b.rank ? b[b.rank - i] : dim(1);
+    y[y.rank - i] = broadcast(p, q);
+  }
+  return y;
+}
+
+/// Whether a tensor of type `have` may stand where `want` is asked; named and unknown extents are settled by the run.
+constexpr bool accepts(type const& want, type const& have) {
+  if (want.element != have.element) return false;
+  if (!want.has_rank() || !have.has_rank()) return true;
+  if (want.rank != have.rank) return false;
+  for (std::size_t i = 0; i < want.rank; ++i)
+    if (!may_equal(want[i], have[i])) return false;
+  return true;
+}
+
+/// A checked axis: negative ones count from the end. `rank` must be known.
+constexpr std::size_t checked_axis(std::int64_t axis, std::size_t rank, char const* why) {
+  auto const r = static_cast<std::int64_t>(rank);
+  expects(axis >= -r && axis < r, why);
+  return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
+}
+
+}  // namespace rill
