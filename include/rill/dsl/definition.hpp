@@ -79,7 +79,7 @@ template <class Op> constexpr op_def make_definition() {
   if constexpr (requires { Op::passes_through; }) d.passes_through = Op::passes_through;
   if constexpr (requires { Op::by_reference; }) d.by_reference = Op::by_reference;
   if constexpr (requires { Op::shape_only; }) d.shape_only = Op::shape_only;
-  if constexpr (requires { Op::function; }) d.elementwise = &Op::function;
+  if constexpr (requires { Op::function(); }) d.elementwise = &Op::function();
   d.infer = infer_erased<Op>;
   d.work = work_erased<Op>;
   if constexpr (requires(gradient_request const& r) { Op::template grad<value>(r); }) d.grad = Op::template grad<value>;

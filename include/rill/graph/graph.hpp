@@ -43,7 +43,6 @@ struct value {
   rill::node const& origin() const;
   rill::type const& type() const;
   std::string name() const;  ///< "name:port", or "name" for port 0
-  friend bool operator==(value const&, value const&) = default;
 };
 
 /// A handle to a node that is run for what it does, not for a value.

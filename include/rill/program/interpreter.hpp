@@ -21,6 +21,14 @@ class bound_program {
   /// `pointers`: the inputs, then the outputs. An output may be an input where `may_share` says so.
   void operator()(void* const* pointers, parallel const& threads) const;
 
+  /// The one tile function that does it all, for a short program of one line without broadcasting; else null.
+  tile_function single_tile() const {
+    bool const direct = std::all_of(operands_.begin(), operands_.end(), [](auto const& o) { return o.how == way::direct; });
+    bool in_order = steps_.size() == 1 && copied_.empty() && elements_ <= chunk_elements;
+    for (std::size_t k = 0; in_order && k < steps_[0].arity; ++k) in_order = steps_[0].operands[k] == k;
+    return direct && in_order && inputs_ == steps_[0].arity ? steps_[0].run : nullptr;
+  }
+
   /// Whether output `o` may be written over input `i`: same extents and bytes, and nothing reads the input after the
   /// output is first written.
   bool may_share(std::size_t i, std::size_t o) const;
@@ -39,7 +47,7 @@ class bound_program {
   struct step {
     tile_function run = nullptr;
     std::uint8_t arity = 0;
-    std::array<std::uint16_t, 3> operands{};
+    std::array<std::uint16_t, max_operands> operands{};
     std::uint16_t result = 0;
   };
 
@@ -71,7 +79,7 @@ inline bound_program::bound_program(program const& p, std::vector<shape> const& 
   output_registers_ = p.outputs;
   for (std::size_t r = 0; r < registers_; ++r) sizes_.push_back(size_of(p.element(r)));
   for (auto const& i : p.instructions) {
-    dtype types[3] = {};
+    dtype types[max_operands] = {};
     for (std::size_t k = 0; k < i.function->arity; ++k) types[k] = p.element(i.operands[k]);
     auto const run = i.function->tile(types, i.result);
     if (run == nullptr)
@@ -242,7 +250,7 @@ inline void bound_program::run_range(void* const* pointers, std::size_t first, s
       if (operands_[i].how == way::strided)
         load(operands_[i], static_cast<std::byte const*>(pointers[i]), slot(operands_[i].slot), at, n);
     for (auto const& s : steps_) {
-      void const* in[3];
+      void const* in[max_operands];
       for (std::size_t k = 0; k < s.arity; ++k) in[k] = where(s.operands[k]);
       s.run(where(s.result), in, n);
     }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace rill {
 
@@ -50,7 +51,7 @@ struct mask {
   [[gnu::always_inline]] static mask load(bool const* from) {
     flags bytes;
     __builtin_memcpy(&bytes, from, lanes);
-    return mask(-__builtin_convertvector(bytes, native));
+    return widen(-bytes, std::make_index_sequence<Bytes>());
   }
   /// Reads the first `count` lanes, count <= lanes; the others are false.
   [[gnu::always_inline]] static mask load(bool const* from, std::size_t count) {
@@ -60,7 +61,7 @@ struct mask {
   }
   /// Writes `lanes` bools.
   [[gnu::always_inline]] void store(bool* to) const {
-    flags const bytes = __builtin_convertvector(-raw, flags);
+    flags const bytes = -narrow(*this, std::make_index_sequence<lanes>());
     __builtin_memcpy(to, &bytes, lanes);
   }
   /// Writes the first `count` lanes, count <= lanes.
@@ -84,6 +85,20 @@ struct mask {
 
  private:
   typedef std::int8_t flags __attribute__((vector_size(lanes)));
+  typedef std::int8_t all_bytes __attribute__((vector_size(Bytes)));
+
+  // All bytes of a lane are equal, so that shuffles of bytes convert; of __builtin_convertvector g++ 12 makes a chain of
+  // scalar moves.
+  template <std::size_t... Byte>
+  [[gnu::always_inline]] static mask widen(flags bytes, std::index_sequence<Byte...>) {
+    if constexpr (lanes == Bytes) return mask(bytes);
+    else return mask(reinterpret_cast<native>(__builtin_shufflevector(bytes, bytes, int{Byte / sizeof(T)}...)));
+  }
+  template <std::size_t... Lane>
+  [[gnu::always_inline]] static flags narrow(mask a, std::index_sequence<Lane...>) {
+    all_bytes const bytes = reinterpret_cast<all_bytes>(a.raw);
+    return __builtin_shufflevector(bytes, bytes, int{Lane * sizeof(T)}...);
+  }
 };
 
 }  // namespace rill

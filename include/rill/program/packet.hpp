@@ -1,9 +1,9 @@
 // A register full of numbers, computed with lane by lane.
 #pragma once
 #include <concepts>
-#include <limits>
 
 #include "rill/program/mask.hpp"
+#include "rill/program/square_root.hpp"
 
 namespace rill {
 
@@ -19,22 +19,6 @@ namespace detail {
 template <class U, class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<U, Bytes> reinterpret(packet<T, Bytes> a) {
   return packet<U, Bytes>(reinterpret_cast<typename packet<U, Bytes>::native>(a.raw));
-}
-
-// A loop over std::sqrt would test each lane for errno unless the user says -fno-math-errno. Clang has a vector square
-// root; g++ only the instructions' own names, taken in pieces of at most 32 bytes (on AVX-512 two halves take the time
-// of a whole).
-template <class T, class Native>
-[[gnu::always_inline]] inline Native square_root(Native const& a) {
-#if defined(__clang__)
-  return __builtin_elementwise_sqrt(a);
-#else
-  Native result;
-  auto const source = reinterpret_cast<char const*>(&a);
-  auto const target = reinterpret_cast<char*>(&result);
-  for (std::size_t at = 0; at < sizeof(Native);) at += square_root_of_piece<T, sizeof(Native)>(source + at, target + at);
-  return result;
-#endif
 }
 }  // namespace detail
 
@@ -127,7 +111,8 @@ struct packet {
   [[gnu::always_inline]] friend packet sqrt(packet a)
     requires std::floating_point<T>
   {
-    return packet(detail::square_root<T>(a.raw));
+    detail::square_root<T>(a.raw);
+    return a;
   }
 
  private:

@@ -16,6 +16,9 @@ namespace rill {
 /// may be one of the operands.
 using tile_function = void (*)(void* result, void const* const* operands, std::size_t n);
 
+/// The most operands of an elementwise function.
+inline constexpr std::size_t max_operands = 6;
+
 /// An elementwise function as programs know it.
 struct scalar_function {
   std::string_view name;
@@ -45,7 +48,7 @@ struct immediate {
 struct program {
   struct instruction {
     scalar_function const* function = nullptr;
-    std::array<std::uint16_t, 3> operands{};
+    std::array<std::uint16_t, max_operands> operands{};
     dtype result = dtype::float32;
     friend bool operator==(instruction const&, instruction const&) = default;
   };
@@ -68,8 +71,8 @@ struct program {
 inline void verify(program const& p) {
   for (std::size_t i = 0; i < p.instructions.size(); ++i) {
     auto const& step = p.instructions[i];
-    expects(step.function != nullptr && step.function->arity <= 3, "a program's instruction has no function");
-    dtype operands[3] = {};
+    expects(step.function != nullptr && step.function->arity <= max_operands, "a program's instruction has no function");
+    dtype operands[max_operands] = {};
     for (std::size_t k = 0; k < step.function->arity; ++k) {
       expects(step.operands[k] < p.first_result() + i, "a program's instruction reads a register that is written later");
       operands[k] = p.element(step.operands[k]);

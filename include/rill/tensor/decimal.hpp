@@ -19,7 +19,7 @@ struct decimal {
   bool negative = false;
 };
 
-namespace detail {
+namespace decimals {
 
 inline decimal read_scientific(char const* first, char const* last) {
   decimal d;
@@ -44,24 +44,26 @@ template <class T> bool same_number(double x, T value) {
   return static_cast<float>(back) == static_cast<float>(value);
 }
 
-}  // namespace detail
+}  // namespace decimals
 
 /// The fewest digits that read back as the same `T`.
 template <class T> decimal shortest_decimal(T value) {
   if constexpr (std::is_floating_point_v<T>) {
     char text[64];
     auto const end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific).ptr;
-    return detail::read_scientific(text, end);
+    return decimals::read_scientific(text, end);
   } else {  // the library's shortest form knows neither half nor bfloat16: five digits always suffice
     auto const x = static_cast<double>(static_cast<float>(value));
-    for (int digits = 1; digits < 5; ++digits) {
-      char text[64];
-      auto const end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, digits - 1).ptr;
-      double read = 0;
-      std::from_chars(text, end, read);
-      if (detail::same_number(read, value)) return detail::read_scientific(text, end);
-    }
-    return detail::rounded(x, 5);
+    // A tie goes to the even digit, which a power of two may not read back from: just above x it goes up.
+    for (int digits = 1; digits < 5; ++digits)
+      for (double near : {x, std::nextafter(x, 2 * x)}) {
+        char text[64];
+        auto const end = std::to_chars(text, text + sizeof text, near, std::chars_format::scientific, digits - 1).ptr;
+        double read = 0;
+        std::from_chars(text, end, read);
+        if (decimals::same_number(read, value)) return decimals::read_scientific(text, end);
+      }
+    return decimals::rounded(x, 5);
   }
 }
 

@@ -27,7 +27,7 @@ struct print_options {
 /// bare, and an empty handle is "(no tensor)".
 std::string text(tensor const& t, print_options const& options = {});
 
-namespace detail {
+namespace printing {
 
 template <class T> double as_double(T x) {
   if constexpr (std::is_floating_point_v<T>) return x;
@@ -55,11 +55,9 @@ template <class T> class float_words {
   std::string operator()(T value) const {
     auto const x = as_double(value);
     if (!std::isfinite(x)) return pad_left(non_finite(x, plus_), left_ + 1 + right_);
+    if (scientific_) return in_powers_of_ten(value);
     auto const p = split(value);
-    auto word = pad_left(p.whole, left_) + "." + p.fraction;
-    if (!scientific_) return word + std::string(right_ - p.fraction.size(), ' ');
-    word.append(fraction_ - p.fraction.size(), '0');
-    return word + "e" + exponent_text(p.exponent, exponent_digits_);
+    return pad_left(p.whole, left_) + "." + p.fraction + std::string(right_ - p.fraction.size(), ' ');
   }
 
  private:
@@ -87,11 +85,22 @@ template <class T> class float_words {
     auto d = shortest_decimal(value);
     auto const keep = precision_ + 1 + (scientific_ ? 0 : d.exponent);
     if (static_cast<int>(d.digits.size()) > keep)
-      d = keep < 1 ? decimal{"0", 0, false} : rounded(as_double(value), keep);
-    std::string const sign = std::signbit(as_double(value)) ? "-" : plus_ ? "+" : "";
-    if (scientific_) return {sign + d.digits[0], d.digits.substr(1), d.exponent};
+      d = keep < 1 ? decimal{"0", 0, false} : decimals::rounded(as_double(value), keep);
+    if (scientific_) return mantissa(value, d);
     positional p(d);
-    return {sign + p.whole, p.fraction, 0};
+    return {sign(value) + p.whole, p.fraction, 0};
+  }
+  parts mantissa(T value, decimal const& d) const {
+    return {sign(value) + d.digits[0], d.digits.substr(1), d.exponent};
+  }
+  std::string sign(T value) const { return std::signbit(as_double(value)) ? "-" : plus_ ? "+" : ""; }
+  /// Columns are filled with digits of the number itself, not with zeros behind its shortest digits.
+  std::string in_powers_of_ten(T value) const {
+    auto p = split(value);
+    if (p.fraction.size() < fraction_)
+      p = mantissa(value, decimals::rounded(as_double(value), static_cast<int>(fraction_) + 1));
+    p.fraction.append(fraction_ - p.fraction.size(), '0');
+    return pad_left(p.whole, left_) + "." + p.fraction + "e" + exponent_text(p.exponent, exponent_digits_);
   }
   void measure(T value) {
     auto const p = split(value);
@@ -175,14 +184,14 @@ inline std::int64_t columns(std::string_view s) {
 /// Lays words out in nested brackets (NumPy's _formatArray).
 class bracket_layout {
  public:
-  bracket_layout(rill::shape const& s, std::vector<std::string> words, bool shortened, print_options const& o)
-      : shape_(s), words_(std::move(words)), shortened_(shortened), options_(o) {}
+  bracket_layout(rill::shape const& s, std::vector<std::string> words, std::int64_t edge, std::int64_t width)
+      : shape_(s), words_(std::move(words)), edge_(edge), width_(width) {}
 
-  std::string operator()() { return nested(0, options_.line_width); }
+  std::string operator()() { return nested(0, width_); }
 
  private:
-  bool skips(std::size_t axis) const { return shortened_ && shape_[axis] > 2 * options_.edge_items; }
-  std::int64_t shown(std::size_t axis) const { return skips(axis) ? 2 * options_.edge_items : shape_[axis]; }
+  bool skips(std::size_t axis) const { return shape_[axis] - edge_ > edge_; }
+  std::int64_t shown(std::size_t axis) const { return skips(axis) ? 2 * edge_ : shape_[axis]; }
 
   std::string nested(std::size_t axis, std::int64_t width) {
     if (axis + 1 == shape_.rank()) return row(axis, width - 1);
@@ -190,7 +199,7 @@ class bracket_layout {
     std::string s = "[";
     for (std::int64_t i = 0; i < shown(axis); ++i) {
       if (i != 0) s += gap + indent;
-      if (skips(axis) && i == options_.edge_items) s += "..." + gap + indent;
+      if (skips(axis) && i == edge_) s += "..." + gap + indent;
       s += nested(axis + 1, width - 1);
     }
     if (skips(axis) && shown(axis) == 0) s += "...";
@@ -207,7 +216,7 @@ class bracket_layout {
       line += word;
     };
     for (std::int64_t i = 0; i < shown(axis); ++i) {
-      if (skips(axis) && i == options_.edge_items) add("..."), line += ' ';
+      if (skips(axis) && i == edge_) add("..."), line += ' ';
       add(words_[next_++]);
       if (i + 1 < shown(axis)) line += ' ';
     }
@@ -217,8 +226,7 @@ class bracket_layout {
 
   rill::shape shape_;
   std::vector<std::string> words_;
-  bool shortened_;
-  print_options options_;
+  std::int64_t edge_, width_;
   std::size_t next_ = 0;
 };
 
@@ -228,7 +236,7 @@ void gather_shown(tensor const& t, std::int64_t edge, std::size_t axis, std::int
   if (axis == t.rank()) return out.push_back(t.data<T>()[offset]);
   auto const extent = t.shape()[axis];
   for (std::int64_t i = 0; i < extent; ++i) {
-    if (extent > 2 * edge && i == edge) i = extent - edge;
+    if (extent - edge > edge && i == edge) i = extent - edge;
     if (i < extent) gather_shown(t, edge, axis + 1, offset * extent + i, out);
   }
 }
@@ -256,18 +264,19 @@ template <class R> std::string scalar_text(std::complex<R> x) {
   return "(" + number_text(x.real(), "") + imag + ")";
 }
 
-}  // namespace detail
+}  // namespace printing
 
 inline std::string text(tensor const& t, print_options const& options) {
   if (!t) return "(no tensor)";
   if (t.elements() == 0) return "[]";
   expects(options.precision >= 0 && options.edge_items >= 0, "a tensor is printed with a negative precision or edge");
   return visit(t.element(), [&]<class T>() {
-    if (t.rank() == 0) return detail::scalar_text(t.item<T>());
+    if (t.rank() == 0) return printing::scalar_text(t.item<T>());
     bool const shortened = t.elements() > options.threshold;
+    auto const edge = shortened ? std::min(options.edge_items, t.elements()) : t.elements();
     std::vector<T> shown;
-    detail::gather_shown(t, shortened ? options.edge_items : t.elements(), 0, 0, shown);
-    return detail::bracket_layout(t.shape(), detail::words(shown, options), shortened, options)();
+    printing::gather_shown(t, edge, 0, 0, shown);
+    return printing::bracket_layout(t.shape(), printing::words(shown, options), edge, options.line_width)();
   });
 }
 

@@ -24,6 +24,7 @@ inline constexpr int register_bytes = 16, register_count = 16;
 /// A native register of `T`, float, double or an unsigned integer (signed ones would overflow instead of wrapping).
 template <class T> struct packet {
   typedef T type __attribute__((vector_size(register_bytes)));
+  typedef T block __attribute__((vector_size(16)));
   static constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
 
   static type load(T const* p) {

@@ -1,0 +1,89 @@
+// Values that are written into the graph.
+#pragma once
+#include <initializer_list>
+#include <span>
+
+#include "rill/dsl/expr.hpp"
+
+namespace rill::ops {
+
+struct constant_op {
+  using library = void;
+  static constexpr std::string_view name = "constant", doc = "a value written into the graph; feeding it replaces it for a step";
+  static constexpr std::int8_t arity = 0;
+  struct attributes {
+    tensor value;
+    static constexpr auto fields() { return std::tuple{field{"value", &attributes::value}}; }
+  };
+  static type infer(attributes const& a, std::span<type const>) { return a.value.type(); }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    return kernel([value = decode<attributes>(r.at.attributes).value](kernel_call const& call) {
+      if (value.element() == dtype::string) std::copy_n(value.data<std::string>(), value.elements(), call.out<std::string>(0));
+      else if (value.bytes() != 0) std::memcpy(call.out(0), value.raw(), value.bytes());
+    });
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// A constant of any type, checked where the handle is used.
+inline value constant(graph& g, tensor const& t, std::string_view name = {}) {
+  if (!t) throw error(code::invalid_argument, "a constant was given an empty tensor handle");
+  return record_erased<ops::constant_op>(g, {t}, {}, name);
+}
+/// A scalar.
+template <element T>
+  requires(!std::derived_from<T, tensor>)
+expr<of<T>> constant(graph& g, T const& scalar) {
+  return {constant(g, tensor(scalar))};
+}
+/// A constant from its elements, row after row: `constant<float, 2, 2>(g, {1, 2, 3, 4})`.
+template <element T, dim... Extents>
+  requires(sizeof...(Extents) > 0)
+expr<of<T, Extents...>> constant(graph& g, std::initializer_list<T> values) {
+  static_assert(of<T, Extents...>.is_known(), "constant: every extent must be a number");
+  std::vector<T> all(values);
+  tensor t(dtype_of<T>, of<T, Extents...>.shape());
+  expects(static_cast<std::int64_t>(values.size()) == t.elements(), "constant: more or fewer values than the extents say");
+  std::copy(values.begin(), values.end(), t.template mutable_data<T>());
+  return {constant(g, t)};
+}
+/// A constant with elements and extents from a tensor; error(invalid_argument) if they are not as the type says.
+template <element T, dim... Extents> expr<of<T, Extents...>> constant(graph& g, tensor const& t) {
+  return {constant(g, tensor_of<of<T, Extents...>>(t))};
+}
+
+namespace detail {
+
+template <class N> tensor number_as(dtype d, N n) {
+  return visit(d, [&]<class T>() -> tensor {
+    if constexpr (std::same_as<T, std::string>) throw error(code::invalid_argument, "a number can't be combined with strings");
+    else if constexpr (requires { T(n); } && !(std::integral<T> && !std::convertible_to<N, T>)) {
+      if constexpr (std::integral<T> && !std::same_as<T, N>)
+        if (static_cast<double>(static_cast<T>(n)) != static_cast<double>(n))
+          throw error(code::invalid_argument, "the number can't be represented as a " + std::string(rill::name(dtype_of<T>)));
+      return tensor(T(n));
+    } else if constexpr (requires { T(static_cast<float>(n)); }) return tensor(T(static_cast<float>(n)));
+    else throw error(code::invalid_argument, "a complex number can't be combined with real values");
+  });
+}
+
+}  // namespace detail
+
+/// The number as a scalar of x's element type, in x's graph: what `x * 2` multiplies by.
+template <operand X, number N> auto like(X x, N n) {
+  if constexpr (typed<X>) {
+    constexpr auto d = X::static_type.element;
+    static_assert(!std::floating_point<N> || !integers.contains(d), "a fractional number meets an integer expression: cast one of them");
+    return expr<type(d)>{constant(detail::graph_of(x), detail::number_as(d, n))};
+  } else return constant(detail::graph_of(x), detail::number_as(x.type().element, n));
+}
+
+/// A scalar zero of x's element type.
+template <operand X> auto zero(X x) { return like(x, std::int8_t{0}); }
+
+}  // namespace rill

@@ -1,0 +1,161 @@
+// What all elementwise operations share: from `apply`, written once, to tile functions, inference and kernel.
+#pragma once
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "rill/dsl/expr.hpp"
+#include "rill/ops/kernels.hpp"
+#include "rill/program/program.hpp"
+
+#if RILL_DEFINITIONS
+#include "rill/program/interpreter.hpp"
+#endif
+#if RILL_KERNELS
+#include "rill/program/elementary.hpp"
+#include "rill/program/packet.hpp"
+#include "rill/program/scalar.hpp"
+#endif
+
+namespace rill {
+
+/// Tile functions by the element type of the last operand.
+struct tile_table {
+  std::array<tile_function, dtype_count> tile{};
+};
+
+#if RILL_KERNELS
+namespace kernels {
+
+template <class T> constexpr T load(auto const* from, std::size_t n) { return n == T::lanes ? T::load(from) : T::load(from, n); }
+
+// Operand I of Op for lanes of type Lane: a mask where the operation takes a bool beside numbers.
+template <class Op, class Lane, std::size_t I> [[gnu::always_inline]] inline auto operand(void const* from, std::size_t at, std::size_t n) {
+  if constexpr (requires { requires Op::takes_mask(I); }) {
+    using Mask = decltype(Lane{} == Lane{});
+    auto const* p = static_cast<bool const*>(from) + at;
+    return n == Lane::lanes ? Mask::load(p) : Mask::load(p, n);
+  } else {
+    auto const* p = static_cast<typename Lane::element const*>(from) + at;
+    return n == Lane::lanes ? Lane::load(p) : Lane::load(p, n);
+  }
+}
+
+template <class Op, class Lane, std::size_t... I>
+[[gnu::always_inline]] inline void lanes(void* result, void const* const* operands, std::size_t at, std::size_t n, std::index_sequence<I...>) {
+  auto const y = Op::apply(operand<Op, Lane, I>(operands[I], at, n)...);
+  using Result = std::remove_const_t<decltype(y)>;
+  auto* to = static_cast<typename Result::element*>(result) + at;
+  if (n == Lane::lanes) y.store(to);
+  else y.store(to, n);
+}
+
+/// The contiguous loop of an elementwise operation over elements of type T. A rest shorter than a packet is computed as
+/// a whole packet, so that an element's bits don't depend on its place.
+template <class Op, class T> void tile(void* result, void const* const* operands, std::size_t n) {
+  using Lane = best<T>;
+  constexpr auto each = std::make_index_sequence<static_cast<std::size_t>(Op::arity)>{};
+  std::size_t at = 0;
+  for (; at + Lane::lanes <= n; at += Lane::lanes) lanes<Op, Lane>(result, operands, at, Lane::lanes, each);
+  if (at < n) lanes<Op, Lane>(result, operands, at, n - at, each);
+}
+
+template <class Op> constexpr tile_table tiles() {
+  tile_table table;
+  [&]<std::size_t... D>(std::index_sequence<D...>) {
+    auto const add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if constexpr (constexpr auto d = static_cast<dtype>(I); Op::elements.contains(d) && d != dtype::string)
+        table.tile[I] = tile<Op, element_of<d>>;
+    };
+    (add(std::integral_constant<std::size_t, D>{}), ...);
+  }(std::make_index_sequence<dtype_count>{});
+  return table;
+}
+
+}  // namespace kernels
+#endif
+
+#if RILL_DEFINITIONS
+namespace detail {
+
+template <class Op> dtype result_of(dtype const* operands, dtype) {
+  if constexpr (requires { Op::result; }) return Op::result;
+  else return operands[Op::arity - 1];
+}
+template <class Op> tile_function tile_of(dtype const* operands, dtype) {
+  return kernels_of<Op>().tile[static_cast<std::size_t>(operands[Op::arity - 1])];
+}
+
+template <class Op> constexpr scalar_function make_function() {
+  scalar_function f{Op::name, static_cast<std::uint8_t>(Op::arity), result_of<Op>, tile_of<Op>, {}};
+  if constexpr (requires { Op::cuda; }) f.cuda = Op::cuda;
+  return f;
+}
+template <class Op> inline constexpr scalar_function function_of = make_function<Op>();
+
+/// A program as a kernel for given types.
+inline kernel make_kernel(program const& p, std::span<type const> inputs, type const& output) {
+  std::vector<shape> shapes;
+  for (auto const& t : inputs) shapes.push_back(t.shape());
+  auto bound = std::make_shared<bound_program const>(p, shapes, output.shape());
+  std::vector<kernel::shared_memory> share;
+  for (std::uint32_t i = 0; i < p.inputs.size(); ++i)
+    for (std::uint32_t o = 0; o < p.outputs.size(); ++o)
+      if (bound->may_share(i, o)) share.push_back({i, o});
+  auto const run = bound->single_tile();
+  kernel k = run ? kernel([run, n = static_cast<std::size_t>(elements(output.shape()))](kernel_call const& call) {
+    run(call.out(0), const_cast<void const* const*>(call.pointers), n);
+  })
+                 : kernel([bound](kernel_call const& call) { (*bound)(call.pointers, call.threads); });
+  k.may_share = std::move(share);
+  return k;
+}
+
+/// The program of one line that an elementwise operation alone is.
+inline program single(scalar_function const& f, std::span<type const> inputs, dtype result) {
+  program p;
+  program::instruction line{&f, {}, result};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    p.inputs.push_back(inputs[i].element);
+    line.operands[i] = static_cast<std::uint16_t>(i);
+  }
+  p.instructions.push_back(line);
+  p.outputs.push_back(static_cast<std::uint16_t>(inputs.size()));
+  return p;
+}
+
+}  // namespace detail
+#endif
+
+/// The rules that elementwise operations share. `Op` names `elements` (the types it takes) and `apply`, generic over
+/// packets, scalars and symbols; operands have one element type and broadcast.
+template <class Op, std::int8_t Arity> struct elementwise {
+  static constexpr std::int8_t arity = Arity;
+  static constexpr double flops = 1;
+  using kernels = tile_table;
+
+  static constexpr type infer(no_attributes, type const& x)
+    requires(Arity == 1)
+  {
+    expects(Op::elements.contains(x.element), "the operation does not take this element type");
+    return x;
+  }
+  static constexpr type infer(no_attributes, type const& x, type const& y)
+    requires(Arity == 2)
+  {
+    expects(x.element == y.element, "the operands have different element types; cast one of them");
+    expects(Op::elements.contains(x.element), "the operation does not take this element type");
+    return broadcast(x, y);
+  }
+#if RILL_KERNELS
+  static constexpr tile_table make_kernels() { return rill::kernels::tiles<Op>(); }
+#endif
+#if RILL_DEFINITIONS
+  static constexpr scalar_function const& function() { return detail::function_of<Op>; }
+  static kernel cpu(kernel_request const& r) {
+    return detail::make_kernel(detail::single(function(), r.inputs, r.outputs[0].element), r.inputs, r.outputs[0]);
+  }
+#endif
+};
+
+}  // namespace rill

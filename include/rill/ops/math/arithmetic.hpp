@@ -1,0 +1,157 @@
+// The four rules of arithmetic, and what is like them: add, sub, mul, div, neg, square, sqrt, maximum, conj.
+#pragma once
+#include "rill/ops/array/broadcast.hpp"
+#include "rill/ops/elementwise.hpp"
+#include "rill/ops/math/comparison.hpp"
+#include "rill/ops/math/select.hpp"
+
+namespace rill::ops {
+
+/// The gradients of a binary operation: each summed to the extents of its operand. A rule computes only what is wanted.
+template <class X, class Y> std::vector<gradient> binary_gradients(gradient_request const& r, X dx, Y dy) {
+  std::vector<gradient> all(2);
+  if (r.wanted[0]) all[0] = sum_like(dx(), r.in(0));
+  if (r.wanted[1]) all[1] = sum_like(dy(), r.in(1));
+  return all;
+}
+
+struct add_op : elementwise<add_op, 2> {
+  using library = void;
+  static constexpr std::string_view name = "add", doc = "x + y, broadcast", cuda = "$0 + $1";
+  static constexpr dtypes elements = numbers;
+  static constexpr bool commutes = true;
+  template <class S> static S apply(S x, S y) { return x + y; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return binary_gradients(r, [&] { return r.dy(); }, [&] { return r.dy(); });
+  }
+};
+
+struct sub_op : elementwise<sub_op, 2> {
+  using library = void;
+  static constexpr std::string_view name = "sub", doc = "x - y, broadcast", cuda = "$0 - $1";
+  static constexpr dtypes elements = numbers;
+  template <class S> static S apply(S x, S y) { return x - y; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return binary_gradients(r, [&] { return r.dy(); }, [&] { return -V(r.dy()); });
+  }
+};
+
+struct mul_op : elementwise<mul_op, 2> {
+  using library = void;
+  static constexpr std::string_view name = "mul", doc = "x * y, broadcast", cuda = "$0 * $1";
+  static constexpr dtypes elements = numbers;
+  static constexpr bool commutes = true;
+  template <class S> static S apply(S x, S y) { return x * y; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), y = r.in(1), dz = r.dy();
+    return binary_gradients(r, [&] { return dz * conj(y); }, [&] { return dz * conj(x); });
+  }
+};
+
+struct div_op : elementwise<div_op, 2> {
+  using library = void;
+  static constexpr std::string_view name = "div", cuda = "$0 / $1",
+                                    doc = "x / y, broadcast; integers round toward zero, and x / 0 is 0 for them";
+  static constexpr dtypes elements = numbers;
+  template <class S> static S apply(S x, S y) { return x / y; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V y = r.in(1), z = r.out(), dz = r.dy();  // z = x / y: dx = dz / y, dy = -dz z / y
+    return binary_gradients(r, [&] { return dz / conj(y); }, [&] { return -(dz * conj(z) / conj(y)); });
+  }
+};
+
+struct neg_op : elementwise<neg_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "neg", doc = "-x", cuda = "-$0";
+  static constexpr dtypes elements = signed_integers | floats | complexes;
+  template <class S> static S apply(S x) { return -x; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) { return {-V(r.dy())}; }
+};
+
+struct square_op : elementwise<square_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "square", doc = "x * x", cuda = "$0 * $0";
+  static constexpr dtypes elements = numbers;
+  template <class S> static S apply(S x) { return x * x; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), dy = r.dy();
+    return {dy * (conj(x) + conj(x))};
+  }
+};
+
+struct sqrt_op : elementwise<sqrt_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "sqrt", doc = "the square root; NaN below zero", cuda = "sqrt($0)";
+  static constexpr dtypes elements = floats | complexes;
+  template <class S> static S apply(S x) { return sqrt(x); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V y = r.out(), dy = r.dy();  // dy / (2 y)
+    return {dy / conj(y + y)};
+  }
+};
+
+struct maximum_op : elementwise<maximum_op, 2> {
+  using library = void;
+  static constexpr std::string_view name = "maximum", cuda = "maximum($0, $1)",
+                                    doc = "the larger of x and y, broadcast; NaN if either is; the gradient of equals goes to x";
+  static constexpr dtypes elements = reals;
+  static constexpr bool commutes = true;
+  template <class S> static S apply(S x, S y) { return maximum(x, y); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), y = r.in(1), dz = r.dy(), second = less(x, y);
+    return binary_gradients(r, [&] { return select(second, zero(dz), dz); }, [&] { return select(second, dz, zero(dz)); });
+  }
+};
+
+struct conj_op : elementwise<conj_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "conj", doc = "the complex conjugate", cuda = "conj($0)";
+  static constexpr dtypes elements = complexes;
+  template <class S> static S apply(S x) { return conj(x); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) { return {conj(V(r.dy()))}; }
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// x + y, broadcast.
+template <operand X, operand Y> auto add(X x, Y y) { return record<ops::add_op>(x, y); }
+/// x - y, broadcast.
+template <operand X, operand Y> auto sub(X x, Y y) { return record<ops::sub_op>(x, y); }
+/// x * y, broadcast, element by element.
+template <operand X, operand Y> auto mul(X x, Y y) { return record<ops::mul_op>(x, y); }
+/// x / y, broadcast; integers round toward zero, and x / 0 is 0 for them.
+template <operand X, operand Y> auto div(X x, Y y) { return record<ops::div_op>(x, y); }
+/// -x.
+template <operand X> auto neg(X x) { return record<ops::neg_op>(x); }
+/// x * x.
+template <operand X> auto square(X x) { return record<ops::square_op>(x); }
+/// The square root; NaN below zero.
+template <operand X> auto sqrt(X x) { return record<ops::sqrt_op>(x); }
+/// The larger of x and y, broadcast; NaN if either is.
+template <operand X, operand Y> auto maximum(X x, Y y) { return record<ops::maximum_op>(x, y); }
+/// The complex conjugate; a real value is its own.
+template <operand X> auto conj(X x) {
+  if constexpr (typed<X>) {
+    if constexpr (is_complex(X::static_type.element)) return record<ops::conj_op>(x);
+    else return x;
+  } else return is_complex(x.type().element) ? record<ops::conj_op>(x) : x;
+}
+
+template <operand X, operand Y> auto operator+(X x, Y y) { return add(x, y); }
+template <operand X, operand Y> auto operator-(X x, Y y) { return sub(x, y); }
+template <operand X, operand Y> auto operator*(X x, Y y) { return mul(x, y); }
+template <operand X, operand Y> auto operator/(X x, Y y) { return div(x, y); }
+template <operand X> auto operator-(X x) { return neg(x); }
+
+template <operand X, number N> auto operator+(X x, N n) { return x + like(x, n); }
+template <operand X, number N> auto operator-(X x, N n) { return x - like(x, n); }
+template <operand X, number N> auto operator*(X x, N n) { return x * like(x, n); }
+template <operand X, number N> auto operator/(X x, N n) { return x / like(x, n); }
+template <number N, operand X> auto operator+(N n, X x) { return like(x, n) + x; }
+template <number N, operand X> auto operator-(N n, X x) { return like(x, n) - x; }
+template <number N, operand X> auto operator*(N n, X x) { return like(x, n) * x; }
+template <number N, operand X> auto operator/(N n, X x) { return like(x, n) / x; }
+
+}  // namespace rill

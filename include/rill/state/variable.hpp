@@ -1,0 +1,70 @@
+// A variable: a tensor that outlives the step.
+#pragma once
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "rill/tensor/tensor.hpp"
+
+namespace rill {
+
+/// A named tensor that steps read and update. Reads are snapshots: they share the elements, and an update copies them
+/// first if somebody still looks (white paper §2; copy on write).
+class variable_state {
+ public:
+  variable_state(std::string name, type t) : name_(std::move(name)), type_(t) {}
+
+  std::string const& name() const { return name_; }
+  /// The declared type; extents may be unknown.
+  rill::type const& type() const { return type_; }
+  bool initialized() const {
+    std::lock_guard lock(mutex_);
+    return static_cast<bool>(value_);
+  }
+  /// A snapshot; error(failed_precondition) before the first assignment.
+  tensor read() const {
+    std::lock_guard lock(mutex_);
+    check();
+    return value_;
+  }
+  /// Replaces the value; error(invalid_argument) if it is not of the declared type.
+  void assign(tensor t) {
+    if (!accepts(type_, t.type()))
+      throw error(code::invalid_argument, "a " + t.type().text() + " can't be assigned to a variable of " + type_.text(), name_);
+    std::lock_guard lock(mutex_);
+    std::swap(value_, t);
+  }
+  /// Calls `f(tensor&)` with elements that nobody else sees, under the variable's lock.
+  template <class F> void update(F&& f) {
+    std::lock_guard lock(mutex_);
+    check();
+    if (!value_.storage().unique()) value_ = value_.clone();
+    f(value_);
+  }
+  /// Calls `f(tensor const&)` under the variable's lock, for who reads a part of a large table.
+  template <class F> void inspect(F&& f) const {
+    std::lock_guard lock(mutex_);
+    check();
+    f(value_);
+  }
+  /// Forgets the value and gives its memory back.
+  void reset() {
+    std::lock_guard lock(mutex_);
+    value_ = tensor();
+  }
+
+ private:
+  void check() const {
+    if (!value_)
+      throw error(code::failed_precondition,
+                  "the variable has no value yet: run its assignment or initializer(graph) first, or restore it", name_);
+  }
+
+  std::string name_;
+  rill::type type_;
+  mutable std::mutex mutex_;
+  tensor value_;
+};
+
+}  // namespace rill

@@ -1,0 +1,242 @@
+// Tensors lent to and borrowed from other libraries without a copy, by DLPack (github.com/dmlc/dlpack, version 1.3).
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "rill/tensor/tensor.hpp"
+
+namespace rill {
+
+/// DLPack's structures, laid out as its own header declares them: cast a pointer from one to the other.
+namespace dlpack {
+
+/// DLDevice; 1 is the host, 3 and 11 are host memory pinned for CUDA and ROCm.
+struct device {
+  std::int32_t kind = 1;
+  std::int32_t id = 0;
+};
+/// DLDataType.
+struct data_type {
+  std::uint8_t code = 0;
+  std::uint8_t bits = 0;
+  std::uint16_t lanes = 1;
+  friend bool operator==(data_type, data_type) = default;
+};
+/// DLTensor; strides count elements, and null means row after row without gaps.
+struct array {
+  void* data = nullptr;
+  dlpack::device device;
+  std::int32_t rank = 0;
+  data_type type;
+  std::int64_t* shape = nullptr;
+  std::int64_t* strides = nullptr;
+  std::uint64_t byte_offset = 0;
+};
+/// DLManagedTensor, the form without a version.
+struct managed {
+  dlpack::array array;
+  void* context = nullptr;
+  void (*deleter)(managed*) = nullptr;
+};
+/// DLPackVersion.
+struct version {
+  std::uint32_t major = 1;
+  std::uint32_t minor = 3;
+};
+inline constexpr std::uint64_t read_only = 1;  ///< DLPACK_FLAG_BITMASK_READ_ONLY
+/// DLManagedTensorVersioned.
+struct managed_versioned {
+  dlpack::version version;
+  void* context = nullptr;
+  void (*deleter)(managed_versioned*) = nullptr;
+  std::uint64_t flags = 0;
+  dlpack::array array;
+};
+
+static_assert(sizeof(void*) != 8 || (sizeof(array) == 48 && sizeof(managed) == 64 && sizeof(managed_versioned) == 80));
+
+namespace detail {
+
+inline constexpr std::pair<dtype, data_type> types[] = {
+    {dtype::boolean, {6, 8}},  {dtype::int8, {0, 8}},       {dtype::int16, {0, 16}},      {dtype::int32, {0, 32}},
+    {dtype::int64, {0, 64}},   {dtype::uint8, {1, 8}},      {dtype::uint16, {1, 16}},     {dtype::uint32, {1, 32}},
+    {dtype::uint64, {1, 64}},  {dtype::float16, {2, 16}},   {dtype::bfloat16, {4, 16}},   {dtype::float32, {2, 32}},
+    {dtype::float64, {2, 64}}, {dtype::complex64, {5, 64}}, {dtype::complex128, {5, 128}}};
+
+inline data_type type_for(dtype d) {
+  for (auto const& [ours, theirs] : types)
+    if (ours == d) return theirs;
+  throw error(code::unimplemented, "DLPack has no strings: a tensor of strings cannot be lent");
+}
+
+inline dtype element_for(data_type t) {
+  for (auto const& [ours, theirs] : types)
+    if (theirs == t) return ours;
+  throw error(code::unimplemented, "a DLPack tensor of type code " + std::to_string(t.code) + " with " +
+                                       std::to_string(t.bits) + " bits and " + std::to_string(t.lanes) +
+                                       " lanes has no counterpart among rill's element types");
+}
+
+/// What an exported structure points to; dies with it.
+template <class Managed> struct loan {
+  Managed face;
+  tensor lent;
+  extents shape, strides;
+};
+
+template <class Managed> Managed* lend(tensor const& t) {
+  if (!t) throw error(code::failed_precondition, "an empty tensor handle was given to DLPack");
+  auto made = std::make_unique<loan<Managed>>();
+  made->lent = t;
+  made->shape = made->strides = t.shape();
+  std::int64_t step = 1;
+  for (auto i = t.rank(); i-- > 0; step *= std::max<std::int64_t>(t.shape()[i], 1)) made->strides[i] = step;
+  auto& a = made->face.array;
+  a.data = made->lent.mutable_raw();
+  a.rank = static_cast<std::int32_t>(t.rank());
+  a.type = type_for(t.element());
+  a.shape = made->shape.values.data();
+  a.strides = made->strides.values.data();
+  made->face.context = made.get();
+  made->face.deleter = [](Managed* m) { delete static_cast<loan<Managed>*>(m->context); };
+  return &made.release()->face;
+}
+
+/// The extents, checked: they come from another library.
+inline shape checked_shape(array const& a) {
+  if (a.rank < 0 || a.rank > static_cast<std::int32_t>(max_rank))
+    throw error(code::invalid_argument,
+                "a DLPack tensor of rank " + std::to_string(a.rank) + " came; rill's ranks are 0 to 8");
+  expects(a.rank == 0 || a.shape != nullptr, "a DLPack tensor came without its extents");
+  shape s;
+  for (std::int32_t i = 0; i < a.rank; ++i) s.push_back(a.shape[i]);
+  checked_product(elements(s), 16);
+  return s;
+}
+
+/// Axes of extent 1 are never stepped along, so that their strides say nothing.
+inline bool is_row_major(array const& a, shape const& s) {
+  if (a.strides == nullptr || elements(s) == 0) return true;
+  std::int64_t step = 1;
+  for (auto i = s.rank(); i-- > 0; step *= s[i])
+    if (s[i] != 1 && a.strides[i] != step) return false;
+  return true;
+}
+
+/// That every offset which the strides lead to fits 64 bits.
+inline void check_strides(array const& a, shape const& s) {
+  std::int64_t reach = 0;
+  for (std::size_t i = 0; a.strides != nullptr && i < s.rank(); ++i) {
+    expects(a.strides[i] > -INT64_MAX, "a DLPack tensor's stride does not fit the address space");
+    reach += checked_product(std::abs(a.strides[i]), std::max<std::int64_t>(s[i] - 1, 0)) / (INT64_MAX >> 12);
+  }
+  expects(reach == 0, "a DLPack tensor's strides lead out of the address space");
+}
+
+/// The elements in rill's order, whatever the strides; `from` is where index 0 lies.
+inline tensor gathered(array const& a, dtype element, shape const& s, std::byte const* from) {
+  check_strides(a, s);
+  tensor t(element, s);
+  auto const size = size_of(element);
+  auto* to = static_cast<std::byte*>(t.mutable_raw());
+  extents strides = s, index = s;
+  for (auto i = s.rank(); i-- > 0;) {
+    strides[i] = a.strides ? a.strides[i] : i + 1 == s.rank() ? 1 : strides[i + 1] * s[i + 1];
+    index[i] = 0;
+  }
+  std::int64_t offset = 0;
+  for (auto n = t.elements(); n-- > 0; to += size) {
+    std::memcpy(to, from + offset * static_cast<std::int64_t>(size), size);
+    for (auto i = s.rank(); i-- > 0;) {
+      offset += strides[i];
+      if (++index[i] < s[i]) break;
+      offset -= strides[i] * s[i];
+      index[i] = 0;
+    }
+  }
+  return t;
+}
+
+/// Any byte but 0 is true; a C++ bool holds 0 or 1 and nothing else.
+inline bool holds_other_bools(dtype element, std::byte const* p, std::int64_t n) {
+  return element == dtype::boolean && std::any_of(p, p + n, [](std::byte b) { return b > std::byte{1}; });
+}
+inline void normalise_bools(tensor& t) {
+  auto* p = static_cast<std::byte*>(t.mutable_raw());
+  std::replace_if(p, p + t.elements(), [](std::byte b) { return b != std::byte{0}; }, std::byte{1});
+}
+
+inline void check_device(device d) {
+  if (d.kind == 1 || d.kind == 3 || d.kind == 11) return;
+  throw error(code::unimplemented, "a DLPack tensor lies on device kind " + std::to_string(d.kind) + " number " +
+                                       std::to_string(d.id) +
+                                       ", and only host memory can be taken over: copy it to the CPU first");
+}
+
+/// Calls the producer's deleter when the last share goes.
+template <class Managed> struct owner {
+  Managed* held = nullptr;
+  ~owner() {
+    if (held != nullptr && held->deleter != nullptr) held->deleter(held);
+  }
+};
+
+template <class Managed> tensor take(Managed* m, bool writable) {
+  auto const& a = m->array;
+  check_device(a.device);
+  auto const element = element_for(a.type);
+  auto const s = checked_shape(a);
+  auto const n = elements(s);
+  expects(n == 0 || a.data != nullptr, "a DLPack tensor came without its elements");
+  auto* const first = n == 0 ? nullptr : static_cast<std::byte*>(a.data) + a.byte_offset;
+  auto keeper = std::make_unique<owner<Managed>>();
+  auto const align = visit(element, []<class T>() { return alignof(T); });
+  bool const aligned = reinterpret_cast<std::uintptr_t>(first) % align == 0;
+  tensor t;
+  if (writable && aligned && is_row_major(a, s) && !holds_other_bools(element, first, n)) {
+    auto* const slot = keeper.get();
+    t = tensor(element, s, buffer::adopt(first, static_cast<std::size_t>(n) * size_of(element), std::move(keeper)));
+    slot->held = m;  // last, so that a failure above leaves the structure to the caller
+  } else {
+    t = gathered(a, element, s, first);
+    if (element == dtype::boolean) normalise_bools(t);
+    keeper->held = m;
+  }
+  return t;
+}
+
+}  // namespace detail
+}  // namespace dlpack
+
+/// Lends a tensor's elements: the receiver calls `deleter` when it is done, and until then the elements live. It may
+/// write them, for all who share them: lend a `clone` of what must not change. Throws error(unimplemented) for strings.
+inline dlpack::managed_versioned* to_dlpack(tensor const& t) {
+  return dlpack::detail::lend<dlpack::managed_versioned>(t);
+}
+
+/// The same in the form without a version, which older libraries ask for.
+inline dlpack::managed* to_dlpack_unversioned(tensor const& t) { return dlpack::detail::lend<dlpack::managed>(t); }
+
+/// Takes a structure over: its elements are shared and its deleter runs with the last share. Elements that are not row
+/// after row, not aligned or read-only are copied, and the deleter runs at once. Throws error(unimplemented) for
+/// devices, types and versions that rill doesn't have; the caller then still owns the structure.
+inline tensor from_dlpack(dlpack::managed_versioned* m) {
+  expects(m != nullptr, "from_dlpack was given a null pointer");
+  if (m->version.major != 1)
+    throw error(code::unimplemented, "a DLPack structure of version " + std::to_string(m->version.major) + "." +
+                                         std::to_string(m->version.minor) + " came; rill knows versions 1.x");
+  return dlpack::detail::take(m, (m->flags & dlpack::read_only) == 0);
+}
+
+/// The same for the form without a version, which doesn't say whether it may be written: take it to be so.
+inline tensor from_dlpack(dlpack::managed* m) {
+  expects(m != nullptr, "from_dlpack was given a null pointer");
+  return dlpack::detail::take(m, true);
+}
+
+}  // namespace rill
