@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rill/base/parallel.hpp"
+#include "rill/tensor/tensor.hpp"
 
 namespace rill {
 
@@ -24,6 +25,10 @@ struct kernel_call {
   void const* in(std::size_t i) const { return pointers[i]; }
   void* out(std::size_t i) const { return pointers[inputs + i]; }
   void* scratch() const { return pointers[inputs + outputs]; }
+
+  /// For kernels that bring their outputs themselves: hands over output `o`.
+  void give(std::size_t o, tensor t) const { owned[o] = std::move(t); }
+  tensor* owned = nullptr;  ///< of such kernels: where the outputs go
 };
 
 /// An operation bound to types. Many threads may call it at once.
@@ -42,6 +47,8 @@ class kernel {
   /// Bytes of scratch that a call needs.
   std::size_t scratch() const { return scratch_; }
 
+  /// The kernel brings tensors of its own as outputs (a variable's snapshot) and gives them by `kernel_call::give`.
+  bool owns_outputs = false;
   /// Pairs of an input and an output that may lie in the same memory.
   struct shared_memory {
     std::uint32_t input, output;

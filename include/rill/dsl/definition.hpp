@@ -89,22 +89,22 @@ template <class Op> constexpr op_def make_definition() {
 
 template <class Op> inline constexpr op_def defined = make_definition<Op>();
 
+/// The table of an operation of rill's own (it names `library`): rill::compiled holds it, header-only programs make it.
+template <class Op> op_def const& library_definition()
+#if RILL_DEFINITIONS
+{
+  return defined<Op>;
+}
+#else
+    ;
+#endif
+
 }  // namespace detail
 
 /// The operation's table of functions, one for the whole program.
-template <class Op> op_def const& definition() { return detail::defined<Op>; }
-
-/// That of an operation of rill's own (it names `library`): rill::compiled holds it, header-only programs make it.
-template <class Op>
-  requires detail::in_library<Op>
-op_def const& definition();
-
-#if RILL_DEFINITIONS
-template <class Op>
-  requires detail::in_library<Op>
-op_def const& definition() {
-  return detail::defined<Op>;
+template <class Op> op_def const& definition() {
+  if constexpr (detail::in_library<Op>) return detail::library_definition<Op>();
+  else return detail::defined<Op>;
 }
-#endif
 
 }  // namespace rill

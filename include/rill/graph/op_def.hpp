@@ -12,6 +12,7 @@ namespace rill {
 
 class graph;
 class container;
+class variable_state;
 class step_context;
 struct value;
 struct node;
@@ -28,8 +29,9 @@ struct cost {
 struct kernel_request {
   node const& at;
   std::span<type const> inputs, outputs;  ///< all extents known
-  container& state;                       ///< where variables live
-  std::uint64_t seed;                     ///< the graph's
+  std::vector<std::shared_ptr<variable_state>> const& variables;  ///< of inputs taken by reference, else null
+  container& state;                                               ///< where variables live
+  std::uint64_t seed;                                             ///< the graph's
 };
 
 /// How an operation meets what outlives a step.

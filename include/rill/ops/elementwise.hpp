@@ -53,7 +53,7 @@ template <class Op, class Lane, std::size_t... I>
 /// The contiguous loop of an elementwise operation over elements of type T. A rest shorter than a packet is computed as
 /// a whole packet, so that an element's bits don't depend on its place.
 template <class Op, class T> void tile(void* result, void const* const* operands, std::size_t n) {
-  using Lane = best<T>;
+  using Lane = lane_type_t<T>;
   constexpr auto each = std::make_index_sequence<static_cast<std::size_t>(Op::arity)>{};
   std::size_t at = 0;
   for (; at + Lane::lanes <= n; at += Lane::lanes) lanes<Op, Lane>(result, operands, at, Lane::lanes, each);

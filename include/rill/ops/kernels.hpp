@@ -16,8 +16,9 @@ struct kernel_entry {
 
 namespace detail {
 
-/// The kernels of an operation in the variant for this processor; defined by rill::compiled.
-void const* library_kernels(std::string_view operation) noexcept;
+/// The kernels of an operation in the variant for this processor; defined by rill::compiled. Throws error(unimplemented)
+/// if the library has none for it.
+void const* library_kernels(std::string_view operation);
 
 }  // namespace detail
 

@@ -16,11 +16,9 @@ namespace rill {
 namespace detail {
 
 /// What the elementary functions know about a type.
-template <class T>
-struct elementary;
+template <class T> struct elementary;
 
-template <>
-struct elementary<float> {
+template <> struct elementary<float> {
   static constexpr int fraction = 23;  // bits of fraction
   static constexpr int bias = 127;     // of the exponent
   static constexpr float log2_e = 0x1.715476p+0f;
@@ -30,7 +28,8 @@ struct elementary<float> {
   static constexpr float exp_least = -104;  // below it exp is 0, above exp_most infinity
   static constexpr float exp_most = 89;
   // (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2; e^r to 2^-28.3
-  static constexpr float exp_terms[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.1239e2p-7f, 0x1.6a2434p-10f};
+  static constexpr float exp_terms[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.1239e2p-7f,
+                                        0x1.6a2434p-10f};
   // (log((1 + s) / (1 - s)) / s - 2) / s^2 in s^2; the logarithm to 2^-30.2
   static constexpr float log_terms[] = {0x1.55557ap-1f, 0x1.995eccp-2f, 0x1.31e138p-2f};
   // (tanh(x) / x - 1) / x^2 in x^2 for x <= 0.625; tanh to 2^-27.8
@@ -38,8 +37,7 @@ struct elementary<float> {
                                          -0x1.75ddd4p-8f};
 };
 
-template <>
-struct elementary<double> {
+template <> struct elementary<double> {
   static constexpr int fraction = 52;
   static constexpr int bias = 1023;
   static constexpr double log2_e = 0x1.71547652b82fep+0;
@@ -64,28 +62,21 @@ struct elementary<double> {
                                           0x1.438e24687077cp-14,  -0x1.0da14e1760847p-16};
 };
 
-template <class T>
-using word_of = unsigned_word<sizeof(T)>;
+template <class T> using word_of = unsigned_word<sizeof(T)>;
 
-template <class T>
-inline constexpr word_of<T> bits_of(T value) {
-  return std::bit_cast<word_of<T>>(value);
-}
+template <class T> inline constexpr word_of<T> bits_of(T value) { return std::bit_cast<word_of<T>>(value); }
 
 /// 1.5 * 2^fraction: adding it rounds to an integer, which then stands in the lowest bits.
-template <class T>
-inline constexpr T rounder = static_cast<T>(word_of<T>{3} << (elementary<T>::fraction - 1));
+template <class T> inline constexpr T rounder = static_cast<T>(word_of<T>{3} << (elementary<T>::fraction - 1));
 
 /// x^N for a power of two N.
-template <std::size_t N, class P>
-[[gnu::always_inline]] inline P power(P x) {
+template <std::size_t N, class P> [[gnu::always_inline]] inline P power(P x) {
   if constexpr (N == 1) return x;
   else return power<N / 2>(x * x);
 }
 
 /// The polynomial with N coefficients, constant term first, by Estrin's scheme: half as deep as Horner's.
-template <std::size_t N, class P>
-[[gnu::always_inline]] inline P polynomial(P x, typename P::element const* terms) {
+template <std::size_t N, class P> [[gnu::always_inline]] inline P polynomial(P x, typename P::element const* terms) {
   if constexpr (N == 1) return P(terms[0]);
   else {
     constexpr std::size_t low = std::bit_floor(N - 1);
@@ -106,8 +97,7 @@ template <class T, std::size_t Bytes>
 }
 
 /// e^x = (1 + rest) * 2^exponent, with 1 + rest between sqrt(1/2) and sqrt(2).
-template <class T, std::size_t Bytes>
-struct exponential {
+template <class T, std::size_t Bytes> struct exponential {
   packet<T, Bytes> rest;
   packet<word_of<T>, Bytes> exponent_bits;  ///< bits of rounder + exponent
 
@@ -140,8 +130,7 @@ struct exponential {
 };
 
 /// m * 2^exponent = x for positive finite x, with m between sqrt(1/2) and sqrt(2).
-template <class T, std::size_t Bytes>
-struct binary_parts {
+template <class T, std::size_t Bytes> struct binary_parts {
   packet<T, Bytes> m;
   packet<T, Bytes> exponent;
 
@@ -161,8 +150,7 @@ struct binary_parts {
 }  // namespace detail
 
 /// e^x within 1.1 units in the last place, subnormal results included.
-template <class T, std::size_t Bytes>
-[[gnu::always_inline]] inline packet<T, Bytes> exp(packet<T, Bytes> x) {
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> exp(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
   x = select(x < known::exp_least, known::exp_least, x);
   x = select(x > known::exp_most, known::exp_most, x);
@@ -171,8 +159,7 @@ template <class T, std::size_t Bytes>
 }
 
 /// The natural logarithm: -infinity for zeros, NaN for negative numbers.
-template <class T, std::size_t Bytes>
-[[gnu::always_inline]] inline packet<T, Bytes> log(packet<T, Bytes> x) {
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> log(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
   using limits = std::numeric_limits<T>;
   detail::binary_parts const parts(x);
@@ -190,8 +177,7 @@ template <class T, std::size_t Bytes>
 }
 
 /// The hyperbolic tangent: a polynomial near 0, where it keeps the relative error, else 1 - 2 / (e^2x + 1).
-template <class T, std::size_t Bytes>
-[[gnu::always_inline]] inline packet<T, Bytes> tanh(packet<T, Bytes> x) {
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> tanh(packet<T, Bytes> x) {
   auto const a = abs(x);
   auto const z = a * a;
   auto const small = a + a * z * detail::polynomial(z, detail::elementary<T>::tanh_terms);
@@ -203,8 +189,7 @@ template <class T, std::size_t Bytes>
 }
 
 /// 1 / (1 + e^-x), by way of e = e^-|x|, which cannot overflow: 1 / (1 + e) or e / (1 + e).
-template <class T, std::size_t Bytes>
-[[gnu::always_inline]] inline packet<T, Bytes> sigmoid(packet<T, Bytes> x) {
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> sigmoid(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
   auto const least = -abs(x);
   detail::exponential const power(select(least < known::exp_least, known::exp_least, least));

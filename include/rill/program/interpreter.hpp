@@ -23,7 +23,8 @@ class bound_program {
 
   /// The one tile function that does it all, for a short program of one line without broadcasting; else null.
   tile_function single_tile() const {
-    bool const direct = std::all_of(operands_.begin(), operands_.end(), [](auto const& o) { return o.how == way::direct; });
+    bool const direct =
+        std::all_of(operands_.begin(), operands_.end(), [](auto const& o) { return o.how == way::direct; });
     bool in_order = steps_.size() == 1 && copied_.empty() && elements_ <= chunk_elements;
     for (std::size_t k = 0; in_order && k < steps_[0].arity; ++k) in_order = steps_[0].operands[k] == k;
     return direct && in_order && inputs_ == steps_[0].arity ? steps_[0].run : nullptr;
@@ -40,9 +41,9 @@ class bound_program {
   enum class way : std::uint8_t { direct, scalar, strided };
   struct operand {
     way how = way::direct;
-    std::size_t size = 4;               // bytes of an element
+    std::size_t size = 4;                          // bytes of an element
     std::array<std::int64_t, max_rank> strides{};  // in elements, over the collapsed extents
-    std::int32_t slot = -1;             // the scratch tile of a scalar or strided operand
+    std::int32_t slot = -1;                        // the scratch tile of a scalar or strided operand
   };
   struct step {
     tile_function run = nullptr;
@@ -58,14 +59,14 @@ class bound_program {
   static void fill(std::byte* to, std::byte const* value, std::size_t size, std::size_t n);
 
   std::size_t elements_ = 0, tile_ = 1024, inputs_ = 0, outputs_ = 0, first_result_ = 0, registers_ = 0;
-  std::vector<operand> operands_;          // of inputs and immediates
+  std::vector<operand> operands_;  // of inputs and immediates
   std::vector<immediate> immediates_;
   std::vector<step> steps_;
-  std::vector<std::int32_t> place_;        // of each register: ≥ 0 a scratch slot, < 0 an output: -1 - number
-  std::vector<std::uint16_t> copied_;      // outputs that are inputs, immediates or second names of a register
+  std::vector<std::int32_t> place_;    // of each register: ≥ 0 a scratch slot, < 0 an output: -1 - number
+  std::vector<std::uint16_t> copied_;  // outputs that are inputs, immediates or second names of a register
   std::vector<std::uint16_t> output_registers_;
-  std::vector<std::size_t> sizes_;         // bytes of an element, of each register
-  std::vector<std::int64_t> extents_;      // collapsed
+  std::vector<std::size_t> sizes_;     // bytes of an element, of each register
+  std::vector<std::int64_t> extents_;  // collapsed
   std::size_t slots_ = 0, widest_ = 1;
 };
 
@@ -83,7 +84,8 @@ inline bound_program::bound_program(program const& p, std::vector<shape> const& 
     for (std::size_t k = 0; k < i.function->arity; ++k) types[k] = p.element(i.operands[k]);
     auto const run = i.function->tile(types, i.result);
     if (run == nullptr)
-      throw error(code::unimplemented, std::string(i.function->name) + " has no kernel for " + std::string(name(types[0])));
+      throw error(code::unimplemented,
+                  std::string(i.function->name) + " has no kernel for " + std::string(name(types[0])));
     steps_.push_back({run, i.function->arity, i.operands, static_cast<std::uint16_t>(first_result_ + steps_.size())});
   }
   collapse(inputs, output);
@@ -158,8 +160,9 @@ inline void bound_program::assign_slots(program const& p) {
     free.pop_back();
     for (std::size_t k = 0; k < steps_[s].arity; ++k) {
       auto const from = steps_[s].operands[k];
-      bool const first_mention = std::find(steps_[s].operands.begin(), steps_[s].operands.begin() + static_cast<std::ptrdiff_t>(k), from) ==
-                                 steps_[s].operands.begin() + static_cast<std::ptrdiff_t>(k);
+      bool const first_mention =
+          std::find(steps_[s].operands.begin(), steps_[s].operands.begin() + static_cast<std::ptrdiff_t>(k), from) ==
+          steps_[s].operands.begin() + static_cast<std::ptrdiff_t>(k);
       if (from >= first_result_ && place_[from] >= 0 && last[from] == s && first_mention) free.push_back(place_[from]);
     }
   }
@@ -171,7 +174,9 @@ inline void bound_program::assign_slots(program const& p) {
 
 inline bool bound_program::may_share(std::size_t i, std::size_t o) const {
   auto const out = output_registers_[o];
-  if (out < first_result_ || sizes_[i] != sizes_[out] || operands_[i].how != way::direct || place_[out] != -1 - static_cast<std::int32_t>(o)) return false;
+  if (out < first_result_ || sizes_[i] != sizes_[out] || operands_[i].how != way::direct ||
+      place_[out] != -1 - static_cast<std::int32_t>(o))
+    return false;
   for (auto const& s : steps_)
     for (std::size_t k = 0; k < s.arity; ++k)
       if (s.operands[k] == i && s.result > out) return false;
@@ -185,10 +190,14 @@ inline void bound_program::fill(std::byte* to, std::byte const* value, std::size
     std::fill_n(reinterpret_cast<T*>(to), n, v);
   };
   switch (size) {
-    case 1: return each(std::uint8_t{});
-    case 2: return each(std::uint16_t{});
-    case 4: return each(std::uint32_t{});
-    case 8: return each(std::uint64_t{});
+    case 1:
+      return each(std::uint8_t{});
+    case 2:
+      return each(std::uint16_t{});
+    case 4:
+      return each(std::uint32_t{});
+    case 8:
+      return each(std::uint64_t{});
     default:
       for (std::size_t i = 0; i < n; ++i) std::memcpy(to + i * size, value, size);
   }
@@ -233,8 +242,9 @@ inline void bound_program::run_range(void* const* pointers, std::size_t first, s
   for (std::size_t r = 0; r < first_result_; ++r) {
     auto const& o = operands_[r];
     if (o.how == way::scalar)
-      fill(slot(o.slot), r < inputs_ ? static_cast<std::byte const*>(pointers[r]) : immediates_[r - inputs_].bytes.data(),
-           o.size, std::min(tile_, last - first));
+      fill(slot(o.slot),
+           r < inputs_ ? static_cast<std::byte const*>(pointers[r]) : immediates_[r - inputs_].bytes.data(), o.size,
+           std::min(tile_, last - first));
   }
   for (std::size_t at = first; at < last; at += tile_) {
     auto const n = std::min(tile_, last - at);

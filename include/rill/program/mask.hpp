@@ -24,28 +24,26 @@ using signed_word = std::conditional_t<
     std::conditional_t<Size == 2, std::int16_t, std::conditional_t<Size == 4, std::int32_t, std::int64_t>>>;
 
 /// The unsigned integer of `Size` bytes.
-template <std::size_t Size>
-using unsigned_word = std::make_unsigned_t<signed_word<Size>>;
+template <std::size_t Size> using unsigned_word = std::make_unsigned_t<signed_word<Size>>;
 }  // namespace detail
 
-template <class T, std::size_t Bytes = native_packet_bytes>
-struct packet;
+template <class T, std::size_t Bytes = native_packet_bytes> struct packet;
 
 /// What comparing two `packet<T, Bytes>` gives: for each lane an integer of T's size, 0 or -1. In memory it is bools.
-template <class T, std::size_t Bytes = native_packet_bytes>
-struct mask {
+template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   using element = bool;
+  using lane = detail::signed_word<sizeof(T)>;
   static constexpr std::size_t lanes = Bytes / sizeof(T);
-  typedef detail::signed_word<sizeof(T)> native __attribute__((vector_size(Bytes)));
+  typedef lane native __attribute__((vector_size(Bytes)));
 
   native raw;
 
   mask() = default;
   [[gnu::always_inline]] explicit mask(native values) : raw(values) {}
   /// Every lane `value`.
-  [[gnu::always_inline]] mask(bool value) : raw(-static_cast<detail::signed_word<sizeof(T)>>(value) - native{}) {}
+  [[gnu::always_inline]] mask(bool value) : raw(static_cast<lane>(value ? -1 : 0) - native{}) {}
 
-  [[gnu::always_inline]] bool operator[](std::size_t lane) const { return raw[lane] != 0; }
+  [[gnu::always_inline]] bool operator[](std::size_t at) const { return raw[at] != 0; }
 
   /// Reads `lanes` bools.
   [[gnu::always_inline]] static mask load(bool const* from) {
@@ -87,15 +85,13 @@ struct mask {
   typedef std::int8_t flags __attribute__((vector_size(lanes)));
   typedef std::int8_t all_bytes __attribute__((vector_size(Bytes)));
 
-  // All bytes of a lane are equal, so that shuffles of bytes convert; of __builtin_convertvector g++ 12 makes a chain of
-  // scalar moves.
-  template <std::size_t... Byte>
-  [[gnu::always_inline]] static mask widen(flags bytes, std::index_sequence<Byte...>) {
+  // All bytes of a lane are equal, so that shuffles of bytes convert; of __builtin_convertvector g++ 12 makes a chain
+  // of scalar moves.
+  template <std::size_t... Byte> [[gnu::always_inline]] static mask widen(flags bytes, std::index_sequence<Byte...>) {
     if constexpr (lanes == Bytes) return mask(bytes);
     else return mask(reinterpret_cast<native>(__builtin_shufflevector(bytes, bytes, int{Byte / sizeof(T)}...)));
   }
-  template <std::size_t... Lane>
-  [[gnu::always_inline]] static flags narrow(mask a, std::index_sequence<Lane...>) {
+  template <std::size_t... Lane> [[gnu::always_inline]] static flags narrow(mask a, std::index_sequence<Lane...>) {
     all_bytes const bytes = reinterpret_cast<all_bytes>(a.raw);
     return __builtin_shufflevector(bytes, bytes, int{Lane * sizeof(T)}...);
   }

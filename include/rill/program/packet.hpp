@@ -11,8 +11,8 @@ namespace rill {
 template <class T>
 concept packable = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int8_t> ||
                    std::same_as<T, std::int16_t> || std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> ||
-                   std::same_as<T, std::uint8_t> || std::same_as<T, std::uint16_t> ||
-                   std::same_as<T, std::uint32_t> || std::same_as<T, std::uint64_t>;
+                   std::same_as<T, std::uint8_t> || std::same_as<T, std::uint16_t> || std::same_as<T, std::uint32_t> ||
+                   std::same_as<T, std::uint64_t>;
 
 namespace detail {
 /// The same bits as numbers of another type of T's size.
@@ -24,10 +24,10 @@ template <class U, class T, std::size_t Bytes>
 
 /// `lanes` numbers of type T. Integers wrap around; x / 0 is 0 and min / -1 is min. The operations are always inlined,
 /// so that no function of a wider instruction set is left for the linker to choose.
-template <class T, std::size_t Bytes>
-struct packet {
+template <class T, std::size_t Bytes> struct packet {
   static_assert(packable<T>, "packet: no vector of this type; scalar<T> has the same interface");
   using element = T;
+  using truth = mask<T, Bytes>;  ///< what a comparison gives
   static constexpr std::size_t lanes = Bytes / sizeof(T);
   typedef T native __attribute__((vector_size(Bytes)));
 
@@ -57,9 +57,7 @@ struct packet {
   /// Writes `lanes` numbers to any address.
   [[gnu::always_inline]] void store(T* to) const { __builtin_memcpy(to, &raw, Bytes); }
   /// Writes the first `count` lanes, count <= lanes.
-  [[gnu::always_inline]] void store(T* to, std::size_t count) const {
-    __builtin_memcpy(to, &raw, count * sizeof(T));
-  }
+  [[gnu::always_inline]] void store(T* to, std::size_t count) const { __builtin_memcpy(to, &raw, count * sizeof(T)); }
 
   [[gnu::always_inline]] friend packet operator+(packet a, packet b) { return wrap(word(a) + word(b)); }
   [[gnu::always_inline]] friend packet operator-(packet a, packet b) { return wrap(word(a) - word(b)); }
@@ -84,12 +82,12 @@ struct packet {
   [[gnu::always_inline]] friend packet operator>>(packet a, int by) requires std::integral<T> { return packet(a.raw >> by); }
   // clang-format on
 
-  [[gnu::always_inline]] friend mask<T, Bytes> operator==(packet a, packet b) { return truth(a.raw == b.raw); }
-  [[gnu::always_inline]] friend mask<T, Bytes> operator!=(packet a, packet b) { return truth(a.raw != b.raw); }
-  [[gnu::always_inline]] friend mask<T, Bytes> operator<(packet a, packet b) { return truth(a.raw < b.raw); }
-  [[gnu::always_inline]] friend mask<T, Bytes> operator<=(packet a, packet b) { return truth(a.raw <= b.raw); }
-  [[gnu::always_inline]] friend mask<T, Bytes> operator>(packet a, packet b) { return truth(a.raw > b.raw); }
-  [[gnu::always_inline]] friend mask<T, Bytes> operator>=(packet a, packet b) { return truth(a.raw >= b.raw); }
+  [[gnu::always_inline]] friend truth operator==(packet a, packet b) { return lanes_of(a.raw == b.raw); }
+  [[gnu::always_inline]] friend truth operator!=(packet a, packet b) { return lanes_of(a.raw != b.raw); }
+  [[gnu::always_inline]] friend truth operator<(packet a, packet b) { return lanes_of(a.raw < b.raw); }
+  [[gnu::always_inline]] friend truth operator<=(packet a, packet b) { return lanes_of(a.raw <= b.raw); }
+  [[gnu::always_inline]] friend truth operator>(packet a, packet b) { return lanes_of(a.raw > b.raw); }
+  [[gnu::always_inline]] friend truth operator>=(packet a, packet b) { return lanes_of(a.raw >= b.raw); }
 
   /// The larger of two, NaN if either is.
   [[gnu::always_inline]] friend packet maximum(packet a, packet b) {
@@ -103,7 +101,8 @@ struct packet {
   }
   /// The absolute value; that of the smallest integer wraps around to itself.
   [[gnu::always_inline]] friend packet abs(packet a) {
-    if constexpr (std::is_floating_point_v<T>) return detail::reinterpret<T>(detail::reinterpret<word_of_bits>(a) & magnitude_bits);
+    if constexpr (std::is_floating_point_v<T>)
+      return detail::reinterpret<T>(detail::reinterpret<word_of_bits>(a) & magnitude_bits);
     else if constexpr (std::is_signed_v<T>) return select(a < 0, -a, a);
     else return a;
   }
@@ -124,7 +123,10 @@ struct packet {
 
   [[gnu::always_inline]] static words word(packet a) { return reinterpret_cast<words>(a.raw); }
   [[gnu::always_inline]] static packet wrap(words a) { return packet(reinterpret_cast<native>(a)); }
-  [[gnu::always_inline]] static mask<T, Bytes> truth(typename mask<T, Bytes>::native a) { return mask<T, Bytes>(a); }
+  // The compilers differ in whether a comparison's lanes are long or long long.
+  template <class Native> [[gnu::always_inline]] static truth lanes_of(Native const& a) {
+    return truth(reinterpret_cast<typename truth::native>(a));
+  }
 
   // The divisors that trap are replaced before the division, and their results after it.
   [[gnu::always_inline]] static packet quotient(packet a, packet b) {

@@ -71,10 +71,12 @@ struct program {
 inline void verify(program const& p) {
   for (std::size_t i = 0; i < p.instructions.size(); ++i) {
     auto const& step = p.instructions[i];
-    expects(step.function != nullptr && step.function->arity <= max_operands, "a program's instruction has no function");
+    expects(step.function != nullptr && step.function->arity <= max_operands,
+            "a program's instruction has no function");
     dtype operands[max_operands] = {};
     for (std::size_t k = 0; k < step.function->arity; ++k) {
-      expects(step.operands[k] < p.first_result() + i, "a program's instruction reads a register that is written later");
+      expects(step.operands[k] < p.first_result() + i,
+              "a program's instruction reads a register that is written later");
       operands[k] = p.element(step.operands[k]);
     }
     expects(step.function->tile(operands, step.result) != nullptr, "a program's instruction has no such element types");
@@ -89,8 +91,7 @@ inline std::string text(program const& p) {
     auto const& step = p.instructions[i];
     s += "r" + std::to_string(p.first_result() + i) + ":" + std::string(name(step.result)) + " = " +
          std::string(step.function->name) + "(";
-    for (std::size_t k = 0; k < step.function->arity; ++k)
-      s += (k ? ", r" : "r") + std::to_string(step.operands[k]);
+    for (std::size_t k = 0; k < step.function->arity; ++k) s += (k ? ", r" : "r") + std::to_string(step.operands[k]);
     s += ")\n";
   }
   return s;

@@ -8,8 +8,7 @@ namespace rill::detail {
 
 #if defined(__clang__)
 
-template <class T, class Native>
-[[gnu::always_inline]] inline void square_root(Native& a) {
+template <class T, class Native> [[gnu::always_inline]] inline void square_root(Native& a) {
   a = __builtin_elementwise_sqrt(a);
 }
 
@@ -23,13 +22,11 @@ inline constexpr std::size_t widest_root = 32;
 inline constexpr std::size_t widest_root = 16;
 #endif
 
-template <class T, std::size_t Bytes>
-struct vector_of {
+template <class T, std::size_t Bytes> struct vector_of {
   typedef T type __attribute__((vector_size(Bytes)));
 };
 
-template <class T, std::size_t Bytes>
-[[gnu::always_inline]] inline void square_root_of_piece(char* at) {
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline void square_root_of_piece(char* at) {
   typename vector_of<T, Bytes>::type piece;
   __builtin_memcpy(&piece, at, Bytes);
   if constexpr (Bytes == 16 && sizeof(T) == 4) piece = __builtin_ia32_sqrtps(piece);
@@ -48,8 +45,7 @@ template <class T, std::size_t Bytes>
   __builtin_memcpy(at, &piece, Bytes);
 }
 
-template <class T, class Native>
-[[gnu::always_inline]] inline void square_root(Native& a) {
+template <class T, class Native> [[gnu::always_inline]] inline void square_root(Native& a) {
   constexpr std::size_t step = sizeof(Native) < widest_root ? sizeof(Native) : widest_root;
   for (std::size_t at = 0; at < sizeof(Native); at += step)
     square_root_of_piece<T, step>(reinterpret_cast<char*>(&a) + at);
@@ -57,8 +53,7 @@ template <class T, class Native>
 
 #else
 
-template <class T, class Native>
-[[gnu::always_inline]] inline void square_root(Native& a) {
+template <class T, class Native> [[gnu::always_inline]] inline void square_root(Native& a) {
   for (std::size_t lane = 0; lane < sizeof(Native) / sizeof(T); ++lane) a[lane] = std::sqrt(a[lane]);
 }
 

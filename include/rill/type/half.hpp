@@ -24,8 +24,7 @@ struct half {
   /// rounded to float first.
   template <class T>
     requires std::is_arithmetic_v<T>
-  [[gnu::always_inline]] constexpr explicit half(T value)
-      : bits(detail::half_from_float(static_cast<float>(value))) {}
+  [[gnu::always_inline]] constexpr explicit half(T value) : bits(detail::half_from_float(static_cast<float>(value))) {}
   [[gnu::always_inline]] constexpr operator float() const { return detail::float_from_half(bits); }
 };
 
@@ -66,8 +65,8 @@ namespace detail {
   std::uint32_t const magnitude = (bits & 0x7fffu) << 13;
   std::uint32_t const normal = magnitude + (112u << 23);
   // As if there were an implicit bit, which the subtraction takes away again while it normalises.
-  auto const subnormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude + (113u << 23)) -
-                                                      std::bit_cast<float>(113u << 23));
+  auto const subnormal =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude + (113u << 23)) - std::bit_cast<float>(113u << 23));
   std::uint32_t const quiet = magnitude > (31u << 23) ? 1u << 22 : 0u;
   std::uint32_t const special = (normal + (112u << 23)) | quiet;
   std::uint32_t const finite = magnitude < (1u << 23) ? subnormal : normal;
@@ -90,7 +89,7 @@ using eight_shorts [[gnu::vector_size(16)]] = short;
 }
 
 [[gnu::always_inline]] constexpr float float_from_half(std::uint16_t bits) {
-#if defined(__F16C__) && !defined(__clang__)
+#if defined(__F16C__) && __has_builtin(__builtin_ia32_vcvtph2ps)
   if (!std::is_constant_evaluated())
     return __builtin_ia32_vcvtph2ps(eight_shorts{static_cast<short>(bits), 0, 0, 0, 0, 0, 0, 0})[0];
 #endif

@@ -9,7 +9,8 @@ namespace rill::ops {
 
 struct constant_op {
   using library = void;
-  static constexpr std::string_view name = "constant", doc = "a value written into the graph; feeding it replaces it for a step";
+  static constexpr std::string_view name = "constant",
+                                    doc = "a value written into the graph; feeding it replaces it for a step";
   static constexpr std::int8_t arity = 0;
   struct attributes {
     tensor value;
@@ -19,7 +20,8 @@ struct constant_op {
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     return kernel([value = decode<attributes>(r.at.attributes).value](kernel_call const& call) {
-      if (value.element() == dtype::string) std::copy_n(value.data<std::string>(), value.elements(), call.out<std::string>(0));
+      if (value.element() == dtype::string)
+        std::copy_n(value.data<std::string>(), value.elements(), call.out<std::string>(0));
       else if (value.bytes() != 0) std::memcpy(call.out(0), value.raw(), value.bytes());
     });
   }
@@ -48,7 +50,8 @@ expr<of<T, Extents...>> constant(graph& g, std::initializer_list<T> values) {
   static_assert(of<T, Extents...>.is_known(), "constant: every extent must be a number");
   std::vector<T> all(values);
   tensor t(dtype_of<T>, of<T, Extents...>.shape());
-  expects(static_cast<std::int64_t>(values.size()) == t.elements(), "constant: more or fewer values than the extents say");
+  expects(static_cast<std::int64_t>(values.size()) == t.elements(),
+          "constant: more or fewer values than the extents say");
   std::copy(values.begin(), values.end(), t.template mutable_data<T>());
   return {constant(g, t)};
 }
@@ -61,12 +64,15 @@ namespace detail {
 
 template <class N> tensor number_as(dtype d, N n) {
   return visit(d, [&]<class T>() -> tensor {
-    if constexpr (std::same_as<T, std::string>) throw error(code::invalid_argument, "a number can't be combined with strings");
+    if constexpr (std::same_as<T, std::string>)
+      throw error(code::invalid_argument, "a number can't be combined with strings");
     else if constexpr (requires { T(n); } && !(std::integral<T> && !std::convertible_to<N, T>)) {
       if constexpr (std::integral<T> && !std::same_as<T, N>)
         if (static_cast<double>(static_cast<T>(n)) != static_cast<double>(n))
-          throw error(code::invalid_argument, "the number can't be represented as a " + std::string(rill::name(dtype_of<T>)));
-      return tensor(T(n));
+          throw error(code::invalid_argument,
+                      "the number can't be represented as a " + std::string(rill::name(dtype_of<T>)));
+      if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>) return tensor(T(static_cast<typename T::value_type>(n)));
+      else return tensor(static_cast<T>(n));
     } else if constexpr (requires { T(static_cast<float>(n)); }) return tensor(T(static_cast<float>(n)));
     else throw error(code::invalid_argument, "a complex number can't be combined with real values");
   });
@@ -78,7 +84,8 @@ template <class N> tensor number_as(dtype d, N n) {
 template <operand X, number N> auto like(X x, N n) {
   if constexpr (typed<X>) {
     constexpr auto d = X::static_type.element;
-    static_assert(!std::floating_point<N> || !integers.contains(d), "a fractional number meets an integer expression: cast one of them");
+    static_assert(!std::floating_point<N> || !integers.contains(d),
+                  "a fractional number meets an integer expression: cast one of them");
     return expr<type(d)>{constant(detail::graph_of(x), detail::number_as(d, n))};
   } else return constant(detail::graph_of(x), detail::number_as(x.type().element, n));
 }

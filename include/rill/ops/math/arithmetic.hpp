@@ -92,14 +92,17 @@ struct sqrt_op : elementwise<sqrt_op, 1> {
 
 struct maximum_op : elementwise<maximum_op, 2> {
   using library = void;
-  static constexpr std::string_view name = "maximum", cuda = "maximum($0, $1)",
-                                    doc = "the larger of x and y, broadcast; NaN if either is; the gradient of equals goes to x";
+  static constexpr std::string_view
+      name = "maximum",
+      cuda = "maximum($0, $1)",
+      doc = "the larger of x and y, broadcast; NaN if either is; the gradient of equals goes to x";
   static constexpr dtypes elements = reals;
   static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return maximum(x, y); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), y = r.in(1), dz = r.dy(), second = less(x, y);
-    return binary_gradients(r, [&] { return select(second, zero(dz), dz); }, [&] { return select(second, dz, zero(dz)); });
+    return binary_gradients(
+        r, [&] { return select(second, zero(dz), dz); }, [&] { return select(second, dz, zero(dz)); });
   }
 };
 
@@ -107,7 +110,10 @@ struct conj_op : elementwise<conj_op, 1> {
   using library = void;
   static constexpr std::string_view name = "conj", doc = "the complex conjugate", cuda = "conj($0)";
   static constexpr dtypes elements = complexes;
-  template <class S> static S apply(S x) { return conj(x); }
+  template <class S> static S apply(S x) {
+    if constexpr (requires { x.value.real(); }) return S(std::conj(x.value));
+    else return conj(x);
+  }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) { return {conj(V(r.dy()))}; }
 };
 

@@ -17,7 +17,8 @@ struct exp_op : elementwise<exp_op, 1> {
 
 struct log_op : elementwise<log_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "log", doc = "the natural logarithm; NaN below zero, -inf at zero", cuda = "log($0)";
+  static constexpr std::string_view name = "log", doc = "the natural logarithm; NaN below zero, -inf at zero",
+                                    cuda = "log($0)";
   static constexpr dtypes elements = floats | complexes;
   static constexpr double flops = 10;
   template <class S> static S apply(S x) { return log(x); }

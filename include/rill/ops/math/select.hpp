@@ -35,7 +35,11 @@ namespace rill {
 template <operand C, operand X, operand Y> auto select(C condition, X x, Y y) {
   return record<ops::select_op>(condition, x, y);
 }
-template <operand C, operand X, number N> auto select(C condition, X x, N n) { return select(condition, x, like(x, n)); }
-template <operand C, number N, operand Y> auto select(C condition, N n, Y y) { return select(condition, like(y, n), y); }
+template <operand C, operand X, number N> auto select(C condition, X x, N n) {
+  return select(condition, x, like(x, n));
+}
+template <operand C, number N, operand Y> auto select(C condition, N n, Y y) {
+  return select(condition, like(y, n), y);
+}
 
 }  // namespace rill

@@ -1,6 +1,6 @@
 // Copies of short lines and small transpositions, inline: a call of memcpy costs as much as a line does.
 #pragma once
-#include "rill/ops/matrix/packet.hpp"
+#include "rill/ops/matrix/native.hpp"
 
 namespace rill::kernels {
 
@@ -44,7 +44,7 @@ template <class To, class From> inline void copy_line(To* to, From const* from, 
 
 // Transposes a square of 16-byte lines, of which `from` has contiguous ones.
 template <class T> inline void transpose_square(T* to, index to_row, T const* from, index from_row) {
-  using block = typename packet<T>::block;
+  using block = typename native<T>::block;
   auto const load = [&](index i) {
     block x;
     __builtin_memcpy(&x, from + i * from_row, sizeof x);

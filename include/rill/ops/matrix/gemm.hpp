@@ -151,14 +151,18 @@ template <class Sum, class Rows, class Columns, class Result> struct product {
     }
   }
 
+  static void add_line(Sum* to, Sum const* from, index count) {
+    for (index j = 0; j < count; ++j) to[j] = static_cast<Sum>(to[j] + from[j]);
+  }
+
   void add_parts(tile_range r, Sum* own) const {
     index row = 0;
     Sum* const to = c.open(tile_of(own), r, row);
     for (index i = 0; i < r.rows; ++i) {
       Sum* const line = to + i * row;
       index const from = (r.row0 + i) * plan.n + r.column0;
-      copy_line(line, partial(0) + from, 1, r.columns);
-      for (index part = 1; part < plan.parts; ++part) store_part(line, partial(part) + from, r.columns, true);
+      copy_line(line, partial(0) + from, r.columns);
+      for (index part = 1; part < plan.parts; ++part) add_line(line, partial(part) + from, r.columns);
     }
     c.close(to, r);
   }

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "rill/ops/matrix/packet.hpp"
+#include "rill/ops/matrix/copy.hpp"
 
 namespace rill::kernels {
 
@@ -11,7 +11,7 @@ namespace rill::kernels {
 template <class T> struct tile_shape {
   static constexpr int rows = register_count == 32 ? 12 : 6;
   static constexpr int vectors = 2;
-  static constexpr int columns = vectors * packet<T>::lanes;
+  static constexpr int columns = vectors * native<T>::lanes;
 };
 template <class T> struct tile_shape<std::complex<T>> {
   static constexpr int rows = 2, vectors = 2, columns = 2;
@@ -33,13 +33,22 @@ template <class T> struct tile_work {
 
 namespace detail {
 
-template <class T> inline void store_part(T* c, T const* tile, index count, bool add) {
-  for (index j = 0; j < count; ++j) c[j] = add ? static_cast<T>(c[j] + tile[j]) : tile[j];
+template <class T> inline void store_part(T* c, T* tile, index count, bool add) {
+  using p = native<T>;
+  for (index j = 0; j < count; j += p::lanes) {
+    index const part = count - j < p::lanes ? count - j : p::lanes;
+    if (add) {
+      T old[p::lanes] = {};
+      copy_line(old, c + j, part);
+      p::store(tile + j, p::load(old) + p::load(tile + j));
+    }
+    copy_line(c + j, tile + j, part);
+  }
 }
 
 // Each sum starts at zero and takes its products in the order of k; only then is it added to C.
 template <class T, int Rows, int Vectors> void multiply_tile(tile_work<T> const& work) {
-  using p = packet<T>;
+  using p = native<T>;
   typename p::type sum[Rows][Vectors] = {};
   T const* a = work.a;
   T const* b = work.b;
@@ -87,7 +96,7 @@ template <class T, int... I> struct tile_table<T, std::integer_sequence<int, I..
 
 /// Computes a tile of `rows` <= tile_shape<T>::rows.
 template <class T> inline void multiply_tile(int rows, tile_work<T> const& work) {
-  index const vectors = (work.columns + packet<T>::lanes - 1) / packet<T>::lanes;
+  index const vectors = (work.columns + native<T>::lanes - 1) / native<T>::lanes;
   detail::tile_table<T>::of[static_cast<std::size_t>((rows - 1) * tile_shape<T>::vectors + vectors - 1)](work);
 }
 

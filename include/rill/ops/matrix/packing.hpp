@@ -1,16 +1,9 @@
 // How blocks of A and B come before the innermost loop: as they lie, or copied so that it reads whole vectors.
 #pragma once
+#include "rill/ops/matrix/copy.hpp"
 #include "rill/ops/matrix/microkernel.hpp"
 
 namespace rill::kernels {
-
-/// A matrix, or its transpose: element (i, j) lies at data[i * row + j * column].
-template <class T> struct matrix_view {
-  T const* data;
-  index row, column;
-
-  T const* at(index i, index j) const { return data + i * row + j * column; }
-};
 
 /// A block of A: element (i, k) lies at data[i * row + k * step].
 template <class T> struct row_block {
@@ -33,24 +26,6 @@ namespace detail {
 template <class T> constexpr index packed_row(index depth) {
   constexpr index line = sizeof(T) < 64 ? 64 / static_cast<index>(sizeof(T)) : 1;
   return ((depth + line - 1) / line | 1) * line;
-}
-
-template <class To, class From> inline void copy_line(To* to, From const* from, index step, index count) {
-  if constexpr (std::is_same_v<To, From>) {
-    if (step == 1) {
-      __builtin_memcpy(to, from, static_cast<std::size_t>(count) * sizeof(To));
-      return;
-    }
-  }
-  for (index i = 0; i < count; ++i) to[i] = static_cast<To>(from[i * step]);
-}
-
-// Copies the `lines` x `count` matrix `from` to its transpose: the lines become columns of `to`.
-template <class To, class From>
-inline void copy_across(To* to, index to_row, matrix_view<From> from, index lines, index count) {
-  for (index j = 0; j < count; ++j) {
-    for (index i = 0; i < lines; ++i) to[j * to_row + i] = static_cast<To>(*from.at(i, j));
-  }
 }
 
 }  // namespace detail
@@ -76,7 +51,7 @@ template <class T, class Sum> struct rows_of_matrix {
 };
 
 /// B from a matrix of `T`: handed on where its rows are contiguous and `copy` is not asked for (but for a last vector
-/// that would reach beyond the row), or copied panel by panel.
+/// that would reach beyond the row), or copied to panels.
 template <class T, class Sum> struct columns_of_matrix {
   static constexpr index width = tile_shape<Sum>::columns;
   matrix_view<T> matrix;
@@ -87,27 +62,38 @@ template <class T, class Sum> struct columns_of_matrix {
     index const last = (columns - 1) / width * width;
     if constexpr (std::is_same_v<T, Sum>) {
       if (!copy && part.column == 1) {
-        if (columns % packet<Sum>::lanes == 0) return {part.data, width, part.row, part.data + last, part.row};
-        pack(scratch, part, last, columns - last, depth);
+        if (columns % native<Sum>::lanes == 0) return {part.data, width, part.row, part.data + last, part.row};
+        copy_panel(scratch, part, last, columns - last, depth);
         return {part.data, width, part.row, scratch, width};
       }
     }
-    for (index j = 0; j < columns; j += width) {
-      pack(scratch + j * depth, part, j, columns - j < width ? columns - j : width, depth);
+    if (part.column == 1) {
+      copy_whole_panels(scratch, part, last, depth);
+    } else {
+      for (index j = 0; j < last; j += width) copy_panel(scratch + j * depth, part, j, width, depth);
     }
+    copy_panel(scratch + last * depth, part, last, columns - last, depth);
     return {scratch, width * depth, width, scratch + last * depth, width};
   }
 
  private:
-  static void pack(Sum* to, matrix_view<T> part, index column0, index columns, index depth) {
-    auto const from = matrix_view<T>{part.at(0, column0), part.row, part.column};
+  static void copy_panel(Sum* to, matrix_view<T> part, index column0, index columns, index depth) {
     if (columns < width) {
-      for (index i = 0; i < depth * width; ++i) to[i] = Sum{};
+      __builtin_memset(static_cast<void*>(to), 0, static_cast<std::size_t>(depth * width) * sizeof(Sum));
     }
-    if (from.column == 1) {
-      for (index k = 0; k < depth; ++k) detail::copy_line(to + k * width, from.at(k, 0), 1, columns);
+    if (part.column == 1) {
+      for (index k = 0; k < depth; ++k) detail::copy_line(to + k * width, part.at(k, column0), 1, columns);
     } else {
-      detail::copy_across(to, width, matrix_view<T>{from.data, from.column, from.row}, columns, depth);
+      detail::copy_across(to, width, matrix_view<T>{part.at(0, column0), part.column, part.row}, columns, depth);
+    }
+  }
+
+  // All panels at once, so that B is read line by line.
+  static void copy_whole_panels(Sum* to, matrix_view<T> part, index columns, index depth) {
+    for (index k = 0; k < depth; ++k) {
+      for (index j = 0; j < columns; j += width) {
+        detail::copy_line(to + j * depth + k * width, part.at(k, j), 1, width);
+      }
     }
   }
 };

@@ -1,12 +1,8 @@
-// Packets: as many numbers as a register holds, with the one operation that matrix products are made of.
+// As many numbers as a register holds, with the one operation that matrix products are made of.
 #pragma once
 #include <complex>
 #include <cstddef>
 #include <type_traits>
-
-#if defined(__FMA__) || defined(__AVX512F__)
-#include <immintrin.h>
-#endif
 
 namespace rill::kernels {
 
@@ -22,7 +18,7 @@ inline constexpr int register_bytes = 16, register_count = 16;
 #endif
 
 /// A native register of `T`, float, double or an unsigned integer (signed ones would overflow instead of wrapping).
-template <class T> struct packet {
+template <class T> struct native {
   typedef T type __attribute__((vector_size(register_bytes)));
   typedef T block __attribute__((vector_size(16)));
   static constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
@@ -36,8 +32,8 @@ template <class T> struct packet {
   static type broadcast(T x) { return x - type{}; }  // x + 0 would lose the sign of -0
 };
 
-/// A complex number is a packet of one: products of them are not worth more.
-template <class T> struct packet<std::complex<T>> {
+/// A complex number stands alone: products of them are not worth more.
+template <class T> struct native<std::complex<T>> {
   using type = std::complex<T>;
   static constexpr int lanes = 1;
   static type load(type const* p) { return *p; }
@@ -46,24 +42,29 @@ template <class T> struct packet<std::complex<T>> {
 };
 
 /// a * b + c, rounded once where the processor can.
-template <class Packet> inline Packet multiply_add(Packet a, Packet b, Packet c) { return a * b + c; }
+template <class T> inline T multiply_add(T a, T b, T c) { return a * b + c; }
 /// The schoolbook product: the standard's looks for infinities in each.
 template <class T> inline std::complex<T> multiply_add(std::complex<T> a, std::complex<T> b, std::complex<T> c) {
   return {a.real() * b.real() - a.imag() * b.imag() + c.real(), a.real() * b.imag() + a.imag() * b.real() + c.imag()};
 }
+
+// The compilers' names for the instructions: <immintrin.h> would cost every includer its parsing.
 #if defined(__AVX512F__)
-inline packet<float>::type multiply_add(packet<float>::type a, packet<float>::type b, packet<float>::type c) {
-  return _mm512_fmadd_ps(a, b, c);
+struct all_lanes {
+  template <class Mask> constexpr operator Mask() const { return static_cast<Mask>(-1); }  // signed for g++ alone
+};
+inline native<float>::type multiply_add(native<float>::type a, native<float>::type b, native<float>::type c) {
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, all_lanes{}, 4);
 }
-inline packet<double>::type multiply_add(packet<double>::type a, packet<double>::type b, packet<double>::type c) {
-  return _mm512_fmadd_pd(a, b, c);
+inline native<double>::type multiply_add(native<double>::type a, native<double>::type b, native<double>::type c) {
+  return __builtin_ia32_vfmaddpd512_mask(a, b, c, all_lanes{}, 4);
 }
 #elif defined(__FMA__)
-inline packet<float>::type multiply_add(packet<float>::type a, packet<float>::type b, packet<float>::type c) {
-  return _mm256_fmadd_ps(a, b, c);
+inline native<float>::type multiply_add(native<float>::type a, native<float>::type b, native<float>::type c) {
+  return __builtin_ia32_vfmaddps256(a, b, c);
 }
-inline packet<double>::type multiply_add(packet<double>::type a, packet<double>::type b, packet<double>::type c) {
-  return _mm256_fmadd_pd(a, b, c);
+inline native<double>::type multiply_add(native<double>::type a, native<double>::type b, native<double>::type c) {
+  return __builtin_ia32_vfmaddpd256(a, b, c);
 }
 #endif
 

@@ -1,0 +1,160 @@
+// Derivatives by extending the graph (white paper §4.1): backwards from the target, partial sums added where paths meet.
+#pragma once
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rill/ops/array/broadcast.hpp"
+#include "rill/ops/array/concat.hpp"
+#include "rill/ops/array/reshape.hpp"
+#include "rill/ops/array/scatter.hpp"
+#include "rill/ops/math/add_n.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+
+namespace rill {
+
+namespace detail {
+
+/// The sum of partial derivatives with respect to `x`; sparse ones stay sparse among themselves.
+inline gradient sum_of(std::vector<gradient> const& parts, value x) {
+  if (parts.size() == 1) return parts[0];
+  bool sparse = true;
+  for (auto const& p : parts) sparse = sparse && p.sparse();
+  std::vector<value> dense, indices, rows;
+  for (auto const& p : parts) {
+    if (sparse) indices.push_back(p.indices), rows.push_back(p.rows);
+    else dense.push_back(p.sparse() ? densify(p, x) : p.dense);
+  }
+  if (sparse) return {concat(indices, 0), concat(rows, 0)};
+  return add_n(dense);
+}
+
+class differentiator {
+ public:
+  differentiator(value y, std::vector<value> const& x) : graph_(*y.graph), y_(y), partial_(y.node + 1), reached_(y.node + 1) {
+    for (auto const& v : x) {
+      if (v.graph != y.graph) throw error(code::invalid_argument, "gradients: a value belongs to another graph", v.name());
+      if (!is_differentiable(v.type().element))
+        throw error(code::invalid_argument, "gradients: a " + v.type().text() + " has no derivatives", v.name());
+      if (v.node <= y.node) reached_[v.node].resize(std::max<std::size_t>(reached_[v.node].size(), v.port + 1)), reached_[v.node][v.port] = true;
+    }
+  }
+
+  std::vector<gradient> run(std::vector<value> const& x) {
+    reach();
+    add({y_.node, y_.port}, seed());
+    for (auto i = y_.node + 1; i-- > 0;)
+      if (!partial_[i].empty()) visit(i);
+    std::vector<gradient> result;
+    for (auto const& v : x) result.push_back(v.node > y_.node ? gradient() : total({v.node, v.port}));
+    return result;
+  }
+
+ private:
+  value at(endpoint e) const { return {&graph_, e.node, e.port}; }
+  gradient seed() const {
+    auto const one = like(y_, std::int8_t{1});
+    return y_.type().is_scalar() ? gradient(one) : gradient(broadcast_like(one, y_));
+  }
+  bool is_reached(endpoint e) const { return e.port < reached_[e.node].size() && reached_[e.node][e.port]; }
+
+  // Marks what the x are on the way to: nodes come after their inputs, so one sweep does it.
+  void reach() {
+    for (std::uint32_t i = 0; i <= y_.node; ++i) {
+      auto const& n = graph_[i];
+      bool const inside = std::any_of(n.inputs.begin(), n.inputs.end(), [&](endpoint e) { return is_reached(e); });
+      if (!inside || n.outputs.empty()) continue;
+      reached_[i].resize(n.outputs.size());
+      for (std::size_t o = 0; o < n.outputs.size(); ++o)
+        if (is_differentiable(n.outputs[o].element)) reached_[i][o] = true;
+    }
+  }
+
+  void add(endpoint to, gradient g) {
+    auto& ports = partial_[to.node];
+    if (ports.size() <= to.port) ports.resize(to.port + 1);
+    ports[to.port].push_back(std::move(g));
+  }
+  gradient total(endpoint e) {
+    auto& ports = partial_[e.node];
+    if (e.port >= ports.size() || ports[e.port].empty()) return {};
+    if (ports[e.port].size() > 1) ports[e.port] = {sum_of(ports[e.port], at(e))};
+    return ports[e.port][0];
+  }
+
+  void visit(std::uint32_t i) {
+    auto const n = graph_[i];  // a copy: the rules extend the graph
+    std::vector<bool> wanted;
+    bool any = false;
+    for (auto e : n.inputs) any |= wanted.emplace_back(is_reached(e));
+    if (!any) return;
+    std::vector<value> outer;
+    bool alive = false;
+    for (std::uint32_t o = 0; o < n.outputs.size(); ++o) {
+      auto const g = total({i, o});
+      alive = alive || g;
+      if (g) outer.push_back(g.sparse() ? densify(g, at({i, o})) : g.dense);
+      else if (is_differentiable(n.outputs[o].element)) outer.push_back(broadcast_like(zero(at({i, o})), at({i, o})));
+      else outer.emplace_back();
+    }
+    if (!alive) return;
+    if (n.op->grad == nullptr)
+      throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no gradient; stop_gradient keeps it out of the derivative", n.name);
+    auto const parts = n.op->grad({graph_, i, outer, wanted});
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (k < parts.size() && wanted[k] && parts[k]) add(n.inputs[k], parts[k]);
+  }
+
+  graph& graph_;
+  value y_;
+  std::vector<std::vector<std::vector<gradient>>> partial_;  // by node and port
+  std::vector<std::vector<bool>> reached_;
+};
+
+}  // namespace detail
+
+/// The derivatives of the sum of y's elements with respect to each x, as they come: dense, sparse, or none where y does
+/// not depend on x. What optimizers use.
+inline std::vector<gradient> partial_gradients(value y, std::vector<value> const& x) {
+  if (!is_differentiable(y.type().element))
+    throw error(code::invalid_argument, "gradients: the target is a " + y.type().text() + ", which has no derivatives", y.name());
+  return y.graph->scope("gradients", [&] { return detail::differentiator(y, x).run(x); });
+}
+
+/// The derivatives of the sum of y's elements with respect to each x, dense. Where y does not depend on an x:
+/// error(invalid_argument), or zeros if they are asked for.
+inline std::vector<value> gradients(value y, std::vector<value> const& x, bool zeros = false) {
+  std::vector<value> dense;
+  auto const parts = partial_gradients(y, x);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!parts[i] && !zeros)
+      throw error(code::invalid_argument, "gradients: '" + y.name() + "' does not depend on '" + x[i].name() + "'; gradients_or_zeros gives zeros for it", x[i].name());
+    if (!parts[i]) dense.push_back(broadcast_like(zero(x[i]), x[i]));
+    else dense.push_back(parts[i].sparse() ? densify(parts[i], x[i]) : parts[i].dense);
+  }
+  return dense;
+}
+
+namespace detail {
+
+template <class... X, std::size_t... I> auto typed_gradients(std::vector<value> const& d, std::index_sequence<I...>) {
+  return std::tuple{[&] {
+    if constexpr (typed<X>) return expr<X::static_type>{d[I]};
+    else return d[I];
+  }()...};
+}
+
+}  // namespace detail
+
+/// The derivatives of a scalar with respect to each x, with x's own type: `auto [dw, db] = gradients(loss, w, b)`.
+template <operand Y, operand... X> auto gradients(Y y, X... x) {
+  if constexpr (typed<Y>) static_assert(is_differentiable(Y::static_type.element), "gradients: the target's element type has no derivatives");
+  return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}), std::index_sequence_for<X...>{});
+}
+/// The same, with zeros for an x that y does not depend on.
+template <operand Y, operand... X> auto gradients_or_zeros(Y y, X... x) {
+  return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}, true), std::index_sequence_for<X...>{});
+}
+
+}  // namespace rill

@@ -1,0 +1,331 @@
+// Tables of numbers and words as comma-separated lines.
+#pragma once
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rill/io/file.hpp"
+#include "rill/tensor/tensor.hpp"
+
+namespace rill {
+
+/// How the lines are to be read.
+struct csv_options {
+  char delimiter = ',';
+  std::size_t header_lines = 0;  ///< lines at the start that are skipped
+};
+
+/// The records of `text` as one tensor for each type of `row`: a record's fields are dealt out to the types in their
+/// order, as many as each has elements, and the tensors' first axis counts the records. One type may be a vector of
+/// unknown extent: it takes what the others leave. Fields may be quoted, lines may end with CR LF, empty lines are
+/// skipped. Throws error(invalid_argument) that names `source`, line and column.
+inline std::vector<tensor> parse_csv(std::string_view text, std::vector<type> const& row,
+                                     csv_options const& options = {}, std::string_view source = "CSV text");
+
+namespace csv {
+
+/// Walks over fields and records and knows where it is.
+class scanner {
+ public:
+  scanner(std::string_view text, csv_options const& o, std::string_view source)
+      : at_(text.data()), end_(text.data() + text.size()), delimiter_(o.delimiter), source_(source) {
+    if (text.starts_with("\xef\xbb\xbf")) at_ += 3;  // the byte order mark that some programs write before UTF-8
+    for (std::size_t i = 0; i < o.header_lines && at_ != end_; ++i) skip_line();
+  }
+
+  std::size_t remaining() const { return static_cast<std::size_t>(end_ - at_); }
+  std::size_t newlines() const { return static_cast<std::size_t>(std::count(at_, end_, '\n')); }
+
+  /// Goes to the next record that is not an empty line; false at the end.
+  bool next_record() {
+    while (at_ != end_ && (*at_ == '\n' || (*at_ == '\r' && at_ + 1 != end_ && at_[1] == '\n'))) skip_line();
+    column_ = 0;
+    more_ = at_ != end_;
+    return more_;
+  }
+  /// Whether the record goes on.
+  bool more() const { return more_; }
+  /// How many of the record's fields were read.
+  std::size_t column() const { return column_; }
+
+  /// The next field, without its quotes.
+  std::string_view field() {
+    ++column_;
+    if (at_ != end_ && *at_ == '"') return quoted();
+    char const* const first = at_;
+    while (at_ != end_ && *at_ != delimiter_ && *at_ != '\n') ++at_;
+    char const* last = at_;
+    if (last != first && last[-1] == '\r' && (at_ == end_ || *at_ == '\n')) --last;
+    leave_field();
+    return {first, static_cast<std::size_t>(last - first)};
+  }
+
+  /// How many fields the record has; goes behind it.
+  std::size_t count_fields() {
+    while (more_) field();
+    return column_;
+  }
+
+  [[noreturn]] void fail(std::string const& what) const {
+    throw error(code::invalid_argument, std::string(source_) + ": line " + std::to_string(record_line_) + what);
+  }
+  [[noreturn]] void fail_field(std::string_view field, std::string_view wanted) const {
+    fail(", column " + std::to_string(column_) + ": '" + std::string(field.substr(0, 40)) + "' is not a " +
+         std::string(wanted));
+  }
+
+ private:
+  std::string_view quoted() {
+    record_line_ = line_;
+    unquoted_.clear();
+    for (++at_;;) {
+      char const* const quote = std::find(at_, end_, '"');
+      if (quote == end_) fail(", column " + std::to_string(column_) + ": a quoted field has no end");
+      line_ += static_cast<std::size_t>(std::count(at_, quote, '\n'));
+      unquoted_.append(at_, quote);
+      at_ = quote + 1;
+      if (at_ == end_ || *at_ != '"') break;
+      unquoted_ += '"';
+      ++at_;
+    }
+    if (at_ != end_ && *at_ == '\r' && (at_ + 1 == end_ || at_[1] == '\n')) ++at_;
+    if (at_ != end_ && *at_ != delimiter_ && *at_ != '\n')
+      fail(", column " + std::to_string(column_) + ": other characters follow a quoted field");
+    leave_field();
+    return unquoted_;
+  }
+  void leave_field() {
+    record_line_ = line_;
+    more_ = at_ != end_ && *at_ == delimiter_;
+    if (at_ == end_) return;
+    if (*at_ == '\n') ++line_;
+    ++at_;
+  }
+  void skip_line() {
+    at_ = std::find(at_, end_, '\n');
+    if (at_ == end_) return;
+    ++at_, ++line_;
+  }
+
+  char const *at_, *end_;
+  char delimiter_;
+  std::string_view source_;
+  std::string unquoted_;
+  std::size_t line_ = 1, record_line_ = 1, column_ = 0;
+  bool more_ = false;
+};
+
+inline std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
+  return s;
+}
+
+inline bool read(std::string_view s, std::string& to) {
+  to = s;
+  return true;
+}
+inline bool read(std::string_view s, bool& to) {
+  s = trimmed(s);
+  to = s == "1" || s == "true" || s == "True" || s == "TRUE";
+  return to || s == "0" || s == "false" || s == "False" || s == "FALSE";
+}
+template <class T> bool read(std::string_view s, T& to) {
+  s = trimmed(s);
+  if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
+  auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), to);
+  if (end != s.data() + s.size()) return false;
+  if (problem == std::errc::result_out_of_range && std::is_floating_point_v<T>) {
+    auto const e = s.find_first_of("eE");
+    to = 0;  // too small a number is nothing, too large a one is an error
+    return e + 1 < s.size() && s[e + 1] == '-';
+  }
+  return problem == std::errc{};
+}
+inline bool read(std::string_view s, half& to) {
+  float x = 0;
+  bool const ok = read(s, x);
+  to = half(x);
+  return ok && (std::isfinite(static_cast<float>(to)) || !std::isfinite(x));
+}
+inline bool read(std::string_view s, bfloat16& to) {
+  float x = 0;
+  bool const ok = read(s, x);
+  to = bfloat16(x);
+  return ok && (std::isfinite(static_cast<float>(to)) || !std::isfinite(x));
+}
+template <class R> bool read(std::string_view, std::complex<R>&) { return false; }
+
+/// The types with the unknown extent, if there is one, worked out from the first record.
+inline std::vector<type> settled(std::vector<type> row, scanner records) {
+  type* open = nullptr;
+  std::int64_t known = 0;
+  for (auto& t : row) {
+    if (is_complex(t.element)) throw error(code::unimplemented, "CSV has no complex numbers");
+    if (t.is_known()) known += elements(t.shape());
+    else if (t.rank == 1 && open == nullptr) open = &t;
+    else expects(false, "of the types of a CSV row one may be a vector of unknown extent; all else must be known");
+  }
+  if (open != nullptr) {
+    auto const fields = records.next_record() ? static_cast<std::int64_t>(records.count_fields()) : known;
+    if (fields < known) records.fail(" has " + std::to_string(fields) + " fields, fewer than the types of a row ask");
+    (*open)[0] = dim(fields - known);
+  }
+  return row;
+}
+
+/// Types for `rows` records.
+inline std::vector<tensor> room_for(std::vector<type> const& row, std::int64_t rows) {
+  std::vector<tensor> out;
+  for (auto const& t : row) {
+    shape s{rows};
+    for (auto extent : t.shape()) s.push_back(extent);
+    out.emplace_back(t.element, s);
+  }
+  return out;
+}
+
+/// Reads the fields of one record into row `index` of a tensor.
+inline void read_row(scanner& from, tensor& to, std::int64_t width, std::int64_t index) {
+  visit(to.element(), [&]<class T>() {
+    T* const first = to.mutable_data<T>() + index * width;
+    for (T* each = first; each != first + width && from.more(); ++each)
+      if (auto const f = from.field(); !read(f, *each)) from.fail_field(f, name(dtype_of<T>));
+  });
+}
+
+}  // namespace csv
+
+inline std::vector<tensor> parse_csv(std::string_view text, std::vector<type> const& row, csv_options const& options,
+                                     std::string_view source) {
+  expects(options.delimiter != '"' && options.delimiter != '\n' && options.delimiter != '\r',
+          "a CSV file's delimiter cannot be a quote or the end of a line");
+  csv::scanner from(text, options, source);
+  auto const types = csv::settled(row, from);
+  std::vector<std::int64_t> widths;
+  std::int64_t fields = 0;
+  for (auto const& t : types) fields += widths.emplace_back(elements(t.shape()));
+  expects(fields > 0 || from.remaining() == 0, "the types of a CSV row ask for no field at all");
+  // No record is shorter than its delimiters, so that what is allocated stays in proportion to the text.
+  auto const most =
+      std::min(from.newlines(), from.remaining() / std::max<std::size_t>(static_cast<std::size_t>(fields), 1)) + 1;
+  auto out = csv::room_for(types, static_cast<std::int64_t>(most));
+  std::int64_t rows = 0;
+  for (; from.next_record(); ++rows) {
+    for (std::size_t i = 0; i < out.size(); ++i) csv::read_row(from, out[i], widths[i], rows);
+    if (from.more() || from.column() != static_cast<std::size_t>(fields))
+      from.fail(" has " + std::to_string(from.count_fields()) + " fields, and " + std::to_string(fields) +
+                " were expected");
+  }
+  for (auto& t : out) t = t.rows(0, rows);
+  return out;
+}
+
+/// The same from a file of at most `most` bytes.
+inline std::vector<tensor> read_csv(std::filesystem::path const& path, std::vector<type> const& row,
+                                    csv_options const& options = {}, std::uint64_t most = most_file_bytes) {
+  return parse_csv(read_file(path, most), row, options, path.string());
+}
+
+namespace csv {
+
+constexpr type with_rows(type const& row) {
+  type t{row.element, {unknown}};
+  for (std::size_t i = 0; i < row.rank; ++i) t.push_back(row[i]);
+  return t;
+}
+
+template <type... Row> auto typed(std::vector<tensor> tensors) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::tuple{tensor_of<with_rows(Row)>(std::move(tensors[I]))...};
+  }(std::make_index_sequence<sizeof...(Row)>{});
+}
+
+}  // namespace csv
+
+/// `auto [pixels, digit] = read_csv<of<float, 64>, of<std::int32_t>>("digits.csv")`: a tuple of typed tensors.
+template <type... Row>
+  requires(sizeof...(Row) > 0)
+auto read_csv(std::filesystem::path const& path, csv_options const& options = {},
+              std::uint64_t most = most_file_bytes) {
+  return csv::typed<Row...>(read_csv(path, std::vector<type>{Row...}, options, most));
+}
+template <type... Row>
+  requires(sizeof...(Row) > 0)
+auto parse_csv(std::string_view text, csv_options const& options = {}) {
+  return csv::typed<Row...>(parse_csv(text, std::vector<type>{Row...}, options));
+}
+
+namespace csv {
+
+inline void append(std::string& to, std::string const& s, char delimiter) {
+  char const special[] = {delimiter, '"', '\n', '\r'};
+  if (!s.empty() && s.find_first_of(special, 0, sizeof special) == s.npos) {
+    to += s;
+    return;
+  }
+  to += '"';
+  for (char c : s) to.append(c == '"' ? 2 : 1, c);
+  to += '"';
+}
+inline void append(std::string& to, bool x, char) { to += x ? '1' : '0'; }
+template <class T> void append(std::string& to, T x, char) {
+  char text[64];
+  if constexpr (std::is_floating_point_v<T>) x = std::isnan(x) ? std::fabs(x) : x;  // no "-nan"
+  to.append(text, std::to_chars(text, text + sizeof text, x).ptr);
+}
+inline void append(std::string& to, half x, char) { append(to, static_cast<float>(x), ','); }
+inline void append(std::string& to, bfloat16 x, char) { append(to, static_cast<float>(x), ','); }
+template <class R> void append(std::string&, std::complex<R>, char) {
+  throw error(code::unimplemented, "CSV has no complex numbers");
+}
+
+inline void append_row(std::string& to, tensor const& t, std::int64_t row, char delimiter) {
+  auto const width = t.elements() / t.shape()[0];
+  visit(t.element(), [&]<class T>() {
+    for (std::int64_t i = 0; i < width; ++i) {
+      append(to, t.data<T>()[row * width + i], delimiter);
+      to += delimiter;
+    }
+  });
+}
+
+}  // namespace csv
+
+/// Tensors of equally many rows side by side, a line for each row, the elements of a row one behind the other; numbers
+/// with the fewest digits that read back as the same. `header`, if any, is the first line.
+inline std::string csv_text(std::vector<tensor> const& columns, char delimiter = ',',
+                            std::vector<std::string> const& header = {}) {
+  std::string text;
+  auto const end_line = [&] {
+    if (!text.empty() && text.back() == delimiter) text.pop_back();
+    text += '\n';
+  };
+  for (auto const& each : header) csv::append(text, each, delimiter), text += delimiter;
+  if (!header.empty()) end_line();
+  for (auto const& t : columns)
+    expects(t.rank() > 0 && t.shape()[0] == columns[0].shape()[0],
+            "the tensors of a CSV file must have equally many rows, and scalars have none");
+  for (std::int64_t row = 0; !columns.empty() && row < columns[0].shape()[0]; ++row) {
+    for (auto const& t : columns) csv::append_row(text, t, row, delimiter);
+    end_line();
+  }
+  return text;
+}
+
+/// The same into a file, which appears whole or not at all.
+inline void write_csv(std::filesystem::path const& path, std::vector<tensor> const& columns, char delimiter = ',',
+                      std::vector<std::string> const& header = {}) {
+  write_file(path, csv_text(columns, delimiter, header));
+}
+
+}  // namespace rill

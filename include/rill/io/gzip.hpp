@@ -1,0 +1,149 @@
+// gzip and deflate through zlib, with a bound on what comes out.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "rill/base/error.hpp"
+#include "rill/io/file.hpp"
+#if __has_include(<zlib.h>)
+#include <zlib.h>
+#endif
+
+namespace rill {
+
+/// Whether bytes begin as gzip's do.
+inline bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
+
+namespace deflate {
+
+enum class form { raw = -15, gzip = 31 };  // as zlib codes them in its number of window bits
+
+#if __has_include(<zlib.h>)
+
+[[noreturn]] inline void fail(std::string const& why) {
+  throw error(code::data_loss, "compressed data is damaged: " + why);
+}
+
+/// Compressed bytes, read piece by piece; nothing is allocated for what has not been asked.
+class reader {
+ public:
+  reader(std::string_view from, deflate::form f) : rest_(from), form_(f) {
+    if (inflateInit2(&stream_, static_cast<int>(f)) != Z_OK)
+      throw error(code::resource_exhausted, "zlib found no memory to decompress with");
+  }
+  reader(reader const&) = delete;
+  reader& operator=(reader const&) = delete;
+  ~reader() { inflateEnd(&stream_); }
+
+  /// How many bytes were written to `to`: fewer than `n` only at the end. Throws error(data_loss).
+  std::size_t read(char* to, std::size_t n) {
+    auto const wanted = n;
+    while (n > 0 && !ended_) {
+      auto const written = step(to, n);
+      to += written, n -= written;
+    }
+    return wanted - n;
+  }
+
+ private:
+  static constexpr std::size_t piece = std::size_t{1} << 30;  // zlib counts in 32 bits
+
+  std::size_t step(char* to, std::size_t n) {
+    auto const in = static_cast<uInt>(std::min(rest_.size(), piece)), out = static_cast<uInt>(std::min(n, piece));
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
+    stream_.avail_in = in;
+    stream_.next_out = reinterpret_cast<Bytef*>(to);
+    stream_.avail_out = out;
+    int const result = inflate(&stream_, Z_NO_FLUSH);
+    rest_.remove_prefix(in - stream_.avail_in);
+    if (result == Z_MEM_ERROR) throw error(code::resource_exhausted, "zlib found no memory to decompress with");
+    if (result == Z_BUF_ERROR) fail("it ends too early");
+    if (result != Z_OK && result != Z_STREAM_END) fail(stream_.msg != nullptr ? stream_.msg : "zlib does not say why");
+    if (result == Z_STREAM_END) end_member();
+    return out - stream_.avail_out;
+  }
+  /// A gzip file may be several, one behind the other.
+  void end_member() {
+    ended_ = rest_.empty();
+    if (ended_) return;
+    if (form_ != form::gzip || !is_gzip(rest_)) fail("other bytes follow its end");
+    inflateReset(&stream_);
+  }
+
+  std::string_view rest_;
+  deflate::form form_;
+  bool ended_ = false;
+  z_stream stream_{};
+};
+
+/// Compresses `bytes`.
+inline std::string compress(std::string_view bytes, form f) {
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, static_cast<int>(f), 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw error(code::resource_exhausted, "zlib found no memory to compress with");
+  struct end {
+    z_stream* s;
+    ~end() { deflateEnd(s); }
+  } const at_end{&stream};
+  std::string out;
+  char block[1 << 15];
+  for (int result = Z_OK; result != Z_STREAM_END;) {
+    auto const in = static_cast<uInt>(std::min<std::size_t>(bytes.size(), 1u << 30));
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream.avail_in = in;
+    stream.next_out = reinterpret_cast<Bytef*>(block);
+    stream.avail_out = sizeof block;
+    result = ::deflate(&stream, in == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
+    if (result != Z_OK && result != Z_STREAM_END) throw error(code::internal, "zlib failed to compress");
+    bytes.remove_prefix(in - stream.avail_in);
+    out.append(block, sizeof block - stream.avail_out);
+  }
+  return out;
+}
+
+#else
+
+[[noreturn]] inline void missing() {
+  throw error(code::unimplemented, "this program was compiled without zlib: install its header and build again");
+}
+struct reader {
+  reader(std::string_view, form) { missing(); }
+  std::size_t read(char*, std::size_t) { missing(); }
+};
+inline std::string compress(std::string_view, form) { missing(); }
+
+#endif
+
+}  // namespace deflate
+
+/// The bytes that a gzip file holds. Throws error(resource_exhausted) if they are more than `most`, error(data_loss) if
+/// they are damaged, and error(unimplemented) in a program that was compiled without zlib.
+inline std::string gunzip(std::string_view bytes, std::uint64_t most = most_file_bytes) {
+  deflate::reader from(bytes, deflate::form::gzip);
+  std::string out;
+  for (std::size_t filled = 0;;) {
+    out.resize(std::max<std::size_t>(4096, filled + filled / 2));
+    filled += from.read(&out[filled], out.size() - filled);
+    if (filled > most)
+      throw error(code::resource_exhausted,
+                  "gzip data expands to more than the " + std::to_string(most) + " bytes that it may");
+    if (filled == out.size()) continue;
+    out.resize(filled);
+    return out;
+  }
+}
+
+/// The first `count` bytes that a gzip file holds, or all if they are fewer.
+inline std::string gunzip_start(std::string_view bytes, std::size_t count) {
+  std::string out(count, '\0');
+  out.resize(deflate::reader(bytes, deflate::form::gzip).read(out.data(), count));
+  return out;
+}
+
+/// `bytes` as a gzip file; the same bytes give the same file.
+inline std::string gzip(std::string_view bytes) { return deflate::compress(bytes, deflate::form::gzip); }
+
+}  // namespace rill

@@ -1,0 +1,107 @@
+// The same elements with other extents.
+#pragma once
+#include "rill/dsl/expr.hpp"
+
+namespace rill::ops {
+
+/// Extents to which a value is reshaped, as far as they can be told: with x's extents known, one that is not a number
+/// is computed; before, equal names cancel out. Refuses a number of elements that changes for certain.
+constexpr type reshaped(type const& x, type to) {
+  to.element = x.element;
+  std::array<bool, max_rank> cancelled{};
+  std::size_t open = max_rank, opens = 0, unnamed = 0;  // extents of `to` that are no numbers and not among x's names
+  std::int64_t have = 1, want = 1;
+  bool const known = x.is_known();
+  for (std::size_t i = 0; i < to.rank; ++i) {
+    if (to[i].known()) {
+      want = to[i].extent == 0 ? 0 : checked_product(want, to[i].extent);
+      continue;
+    }
+    unnamed += to[i] == unknown;
+    bool among = false;
+    for (std::size_t j = 0; x.has_rank() && j < x.rank && !among && to[i].named(); ++j)
+      if (x[j] == to[i] && !cancelled[j]) among = cancelled[j] = true;
+    if (!among) open = i, ++opens;
+  }
+  expects(unnamed <= 1, "reshape: more than one extent is left to be inferred");
+  if (!x.has_rank()) return to;
+  bool rest_known = true;
+  for (std::size_t j = 0; j < x.rank; ++j) {
+    if (x[j].known()) have = have == 0 || x[j].extent == 0 ? 0 : checked_product(have, x[j].extent);
+    else rest_known = rest_known && cancelled[j];
+  }
+  if (!rest_known) return to;
+  if (opens == 0) expects(have == want, "reshape: the number of elements changes");
+  if (opens == 1 && known) {
+    expects(want != 0, "reshape: the extent to be inferred could be any, for the others hold no elements");
+    expects(have % want == 0, "reshape: the number of elements changes");
+    to[open] = dim(have / want);
+  } else if (opens == 1 && want != 0) {
+    expects(have % want == 0, "reshape: the number of elements changes");
+    if (to[open] == unknown) to[open] = dim(have / want);
+  }
+  return to;
+}
+
+struct reshape_op {
+  using library = void;
+  static constexpr std::string_view name = "reshape",
+                                    doc = "the same elements, row after row, with other extents; one may be inferred";
+  static constexpr std::int8_t arity = 1;
+  static constexpr bool passes_through = true;
+  struct attributes {
+    type to;  ///< only its extents count
+    static constexpr auto fields() { return std::tuple{field{"to", &attributes::to}}; }
+  };
+  static constexpr type infer(attributes const& a, type const& x) { return reshaped(x, a.to); }
+  static cost work(attributes const&, std::span<type const>, std::span<type const>) { return {}; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return {reshape_like(V(r.dy()), r.in(0))};
+  }
+};
+
+struct reshape_like_op {
+  using library = void;
+  static constexpr std::string_view name = "reshape_like", doc = "the elements of x with the extents of another value";
+  static constexpr std::int8_t arity = 2;
+  static constexpr std::uint32_t shape_only = 0b10;
+  static constexpr bool passes_through = true;
+  static constexpr type infer(no_attributes, type const& x, type const& other) {
+    if (x.is_known() && other.is_known())
+      expects(elements(x.shape()) == elements(other.shape()), "reshape_like: the number of elements changes");
+    return other.with(x.element);
+  }
+  static cost work(no_attributes, std::span<type const>, std::span<type const>) { return {}; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    std::vector<gradient> all(2);
+    if (r.wanted[0]) all[0] = reshape_like(V(r.dy()), r.in(0));
+    return all;
+  }
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// The same elements, row after row, with other extents: `reshape<"batch", 64>(x)`. One of them may be unknown (-1): it
+/// is inferred, by the run if need be. A name is an extent that only the run knows. Nothing is copied.
+template <dim... Extents, operand X> auto reshape(X x) {
+  return record<ops::reshape_op, ops::reshape_op::attributes{type{dtype::float32, {Extents...}}}>(x);
+}
+/// The same with extents that only the run of the program knows; one of them may be -1.
+inline value reshape(value x, extents const& to) {
+  type t;
+  for (auto extent : to) {
+    expects(extent >= -1, "reshape: an extent is negative");
+    t.push_back(extent);
+  }
+  return record_erased<ops::reshape_op>(detail::graph_of(x), {t}, {x});
+}
+/// The elements of x with the extents of `other`.
+inline value reshape_like(value x, value other) {
+  auto const& to = other.type();
+  if (to.is_known()) return x.type() == to.with(x.type().element) ? x : record_erased<ops::reshape_op>(detail::graph_of(x), {to}, {x});
+  return record_erased<ops::reshape_like_op>(detail::graph_of(x), {}, {x, other});
+}
+
+}  // namespace rill

@@ -1,0 +1,61 @@
+// Nodes that only order or pass on: no_op, group, identity, stop_gradient, and initializer(graph).
+#pragma once
+#include "rill/dsl/expr.hpp"
+
+namespace rill::ops {
+
+struct no_op_op {
+  using library = void;
+  static constexpr std::string_view name = "no_op",
+                                    doc = "does nothing; control edges make it wait, or make others wait for it";
+  static constexpr std::int8_t arity = 0;
+  static constexpr std::size_t outputs = 0;
+  static constexpr std::array<type, 0> infer(no_attributes, std::span<type const>) { return {}; }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const&) {
+    return kernel([](kernel_call const&) {});
+  }
+#endif
+};
+
+struct identity_op {
+  using library = void;
+  static constexpr std::string_view name = "identity", doc = "x";
+  static constexpr std::int8_t arity = 1;
+  static constexpr bool passes_through = true;
+  static constexpr type infer(no_attributes, type const& x) { return x; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) { return {V(r.dy())}; }
+};
+
+struct stop_gradient_op {
+  using library = void;
+  static constexpr std::string_view name = "stop_gradient", doc = "x, as a constant for differentiation";
+  static constexpr std::int8_t arity = 1;
+  static constexpr bool passes_through = true;
+  static constexpr type infer(no_attributes, type const& x) { return x; }
+  template <class> static std::vector<gradient> grad(gradient_request const&) { return {gradient()}; }
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// A node that does nothing, for control edges to hang on.
+inline operation no_op(graph& g, std::string_view name = {}) { return record_erased<ops::no_op_op>(g, {}, {}, name); }
+/// One node that stands for all of `members`: it has run when they have.
+inline operation group(graph& g, std::vector<operation> const& members, std::string_view name = "group") {
+  return g.after(members, [&] { return no_op(g, name); });
+}
+/// x itself, under a name and with the control edges of its own.
+template <operand X> auto identity(X x) { return record<ops::identity_op>(x); }
+/// x, as a constant for differentiation: no gradient passes.
+template <operand X> auto stop_gradient(X x) { return record<ops::stop_gradient_op>(x); }
+
+/// Gives every variable of the graph its first value.
+inline operation initializer(graph& g) {
+  std::vector<operation> all;
+  for (auto const& i : g.initials()) all.push_back({&g, i.assignment});
+  return group(g, all, "initializer");
+}
+
+}  // namespace rill

@@ -1,0 +1,106 @@
+// Patches of an image as rows of a matrix that is never stored whole: what makes a convolution a matrix product.
+#pragma once
+#include "rill/ops/matrix/gemm.hpp"
+
+namespace rill::kernels {
+
+/// A two-dimensional convolution: input [batch, height, width, channels], filter [filter_height, filter_width,
+/// channels, out_channels], output [batch, out_height, out_width, out_channels]. Output (y, x) reads input (y *
+/// stride_y - top + i * dilation_y, x * stride_x - left + j * dilation_x) for (i, j) in the filter, and zeros beyond
+/// the image.
+struct convolution_shape {
+  index batch, height, width, channels;
+  index filter_height, filter_width, out_channels;
+  index out_height, out_width;
+  index stride_y = 1, stride_x = 1;
+  index top = 0, left = 0;
+  index dilation_y = 1, dilation_x = 1;
+
+  /// Rows of the matrix of patches: the pixels of the output.
+  constexpr index pixels() const { return batch * out_height * out_width; }
+  /// Its columns: the taps of the filter, times channels.
+  constexpr index elements() const { return filter_height * filter_width * channels; }
+};
+
+/// The matrix [pixels, elements] of an image.
+template <class T, class Sum> struct patches {
+  convolution_shape shape;
+  T const* input;
+
+  /// Writes some columns of some rows to `to`, whose rows are `to_row` apart.
+  void write(Sum* to, index to_row, index pixel0, index pixels, index element0, index elements) const {
+    auto const& s = shape;
+    index const run = run_length(), runs = s.filter_width * s.channels / run;
+    index const first = element0 / run, start = element0 % run;
+    index x = pixel0 % s.out_width, y = pixel0 / s.out_width % s.out_height;
+    T const* image = input + pixel0 / s.out_width / s.out_height * image_size();
+    for (index p = 0; p < pixels; ++p, to += to_row) {
+      write_row(to, image, y, x, {first / runs, first % runs, start}, elements, run, runs);
+      if (++x < s.out_width) continue;
+      x = 0;
+      if (++y < s.out_height) continue;
+      y = 0;
+      image += image_size();
+    }
+  }
+
+ private:
+  // Where a row of the matrix stands: in a row of the filter, in one of its runs, at an element of that.
+  struct position {
+    index filter_row, run, element;
+  };
+
+  // What is contiguous in the input and in a patch.
+  index run_length() const { return shape.dilation_x == 1 ? shape.filter_width * shape.channels : shape.channels; }
+  index image_size() const { return shape.height * shape.width * shape.channels; }
+
+  void write_row(Sum* to, T const* image, index y, index x, position at, index elements, index run, index runs) const {
+    auto const& s = shape;
+    index const y0 = y * s.stride_y - s.top, x0 = x * s.stride_x - s.left;
+    for (Sum* const end = to + elements; to < end;) {
+      index const rest = end - to, stop = detail::lower(run, at.element + rest);
+      write_run(to, image, y0 + at.filter_row * s.dilation_y, x0 + at.run * s.dilation_x, at.element, stop);
+      to += stop - at.element;
+      at.element = 0;
+      if (++at.run == runs) at.run = 0, ++at.filter_row;
+    }
+  }
+
+  // Elements [begin, end) of the run that starts at pixel (y, x), which may lie beyond the image.
+  void write_run(Sum* to, T const* image, index y, index x, index begin, index end) const {
+    auto const& s = shape;
+    if (y < 0 || y >= s.height) return clear(to, end - begin);
+    index const low = detail::upper(begin, detail::lower(end, -x * s.channels));
+    index const high = detail::upper(low, detail::lower(end, (s.width - x) * s.channels));
+    clear(to, low - begin);
+    detail::copy_line(to + (low - begin), image + (y * s.width + x) * s.channels + low, 1, high - low);
+    clear(to + (high - begin), end - high);
+  }
+
+  static void clear(Sum* to, index count) {
+    for (index i = 0; i < count; ++i) to[i] = Sum{};
+  }
+};
+
+/// Patches as the left operand of a product: a pixel a row.
+template <class T, class Sum> struct rows_of_patches {
+  patches<T, Sum> matrix;
+
+  row_block<Sum> operator()(Sum* scratch, index row0, index rows, index k0, index depth) const {
+    index const stride = detail::packed_row<Sum>(depth);
+    matrix.write(scratch, stride, row0, rows, k0, depth);
+    return {scratch, stride, 1};
+  }
+};
+
+/// Their transpose as the left operand: an element a row.
+template <class T, class Sum> struct columns_of_patches {
+  patches<T, Sum> matrix;
+
+  row_block<Sum> operator()(Sum* scratch, index row0, index rows, index k0, index depth) const {
+    matrix.write(scratch, rows, k0, depth, row0, rows);
+    return {scratch, 1, rows};
+  }
+};
+
+}  // namespace rill::kernels

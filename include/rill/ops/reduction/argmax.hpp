@@ -1,0 +1,75 @@
+// Where the largest element along an axis is.
+#pragma once
+#include "rill/ops/reduction/max.hpp"
+
+namespace rill::ops {
+
+struct argmax_op {
+  using library = void;
+  static constexpr std::string_view name = "argmax",
+                                    doc = "the index of the largest element along an axis: the first of equals, the "
+                                          "first NaN if there is one";
+  static constexpr std::int8_t arity = 1;
+  static constexpr dtypes elements = reals;
+  struct attributes {
+    std::int64_t axis = -1;
+    dtype index = dtype::int32;
+    static constexpr auto fields() {
+      return std::tuple{field{"axis", &attributes::axis}, field{"index", &attributes::index}};
+    }
+  };
+  /// By the operand's element type, for int32 and int64.
+  struct kernels {
+    reduction_table narrow, wide;
+  };
+  static constexpr type infer(attributes const& a, type const& x) {
+    expects(elements.contains(x.element), "argmax: only real numbers have a largest; cast the operand");
+    expects(indices.contains(a.index), "argmax: an index is an int32 or an int64");
+    if (!x.has_rank()) return type::of_unknown_rank(a.index);
+    auto const axis = checked_axis(a.axis, x.rank, "argmax: the axis lies outside of the operand's rank");
+    type y{a.index};
+    for (std::size_t i = 0; i < x.rank; ++i)
+      if (i != axis) y.push_back(x[i]);
+    return y;
+  }
+  static cost work(attributes const&, std::span<type const> in, std::span<type const> out) {
+    return reduction_work(in, out);
+  }
+#if RILL_KERNELS
+  static constexpr kernels make_kernels() {
+    return {rill::kernels::argmaxima<std::int32_t>(), rill::kernels::argmaxima<std::int64_t>()};
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    auto const x = r.inputs[0].shape();
+    auto const axis = checked_axis(a.axis, x.rank(), "argmax: the axis lies outside of the operand's rank");
+    refuse_nothing(x, reduced_axes(extents{axis}, x.rank()), "argmax: there is no largest among no elements");
+    expects(a.index == dtype::int64 || x[axis] <= INT32_MAX, "argmax: an int32 can't count this axis; ask for int64");
+    std::size_t outer = 1, inner = 1;
+    for (std::size_t i = 0; i < x.rank(); ++i) (i < axis ? outer : inner) *= i == axis ? 1 : static_cast<std::size_t>(x[i]);
+    auto const& table = a.index == dtype::int32 ? kernels_of<argmax_op>().narrow : kernels_of<argmax_op>().wide;
+    auto const run = table.of[static_cast<std::size_t>(r.inputs[0].element)];
+    return kernel([=, middle = static_cast<std::size_t>(x[axis])](kernel_call const& call) {
+      run(call.out(0), call.in(0), outer, middle, inner, call.threads);
+    });
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// The index of the largest element along an axis, as int32 or as asked: `argmax<1>(logits)`, `argmax<1,
+/// std::int64_t>(logits)`. The first of equals; the first NaN if there is one.
+template <std::int64_t Axis, element Index = std::int32_t, operand X> auto argmax(X x) {
+  return record<ops::argmax_op, ops::argmax_op::attributes{Axis, dtype_of<Index>}>(x);
+}
+/// The same along an axis that only the run of the program knows.
+inline value argmax(value x, std::int64_t axis, dtype index = dtype::int32) {
+  return record_erased<ops::argmax_op>(detail::graph_of(x), {axis, index}, {x});
+}
+
+}  // namespace rill

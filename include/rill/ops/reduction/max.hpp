@@ -1,0 +1,73 @@
+// The largest element over axes.
+#pragma once
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/comparison.hpp"
+#include "rill/ops/math/select.hpp"
+#include "rill/ops/reduction/reduce.hpp"
+
+namespace rill::ops {
+
+#if RILL_DEFINITIONS
+/// Refuses results that no element would decide.
+inline void refuse_nothing(shape const& x, std::array<bool, max_rank> const& gone, char const* why) {
+  bool nothing = false, results = true;
+  for (std::size_t i = 0; i < x.rank(); ++i) (gone[i] ? nothing : results) = gone[i] ? nothing || x[i] == 0 : results && x[i] != 0;
+  expects(!nothing || !results, why);
+}
+#endif
+
+struct max_op {
+  using library = void;
+  static constexpr std::string_view name = "max",
+                                    doc = "the largest element over some axes, or all; NaN if any is; the gradient is "
+                                          "shared equally by equal largest elements";
+  static constexpr std::int8_t arity = 1;
+  static constexpr dtypes elements = reals;
+  using attributes = reduction;
+  using kernels = reduction_table;
+  static constexpr type infer(reduction const& a, type const& x) {
+    expects(elements.contains(x.element), "max: only real numbers have a largest; cast the operand");
+    return reduced(a, x);
+  }
+  static cost work(reduction const&, std::span<type const> in, std::span<type const> out) {
+    return reduction_work(in, out);
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    auto const a = decode<reduction>(r.origin().attributes);
+    auto const axes = a.keep ? extents{} : a.axes;
+    V x = r.in(0), y = r.out(), dy = r.dy();
+    V largest = equal(x, broadcast_like(y, x, axes));
+    V count = sum(select(largest, like(dy, 1), zero(dy)), a.axes, a.keep);
+    return {select(largest, broadcast_like(dy / count, x, axes), zero(dy))};
+  }
+#if RILL_KERNELS
+  static constexpr reduction_table make_kernels() { return rill::kernels::maxima(); }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const& x = r.inputs[0];
+    auto const gone = reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank);
+    refuse_nothing(x.shape(), gone, "max: there is no largest among no elements");
+    return make_reduction(kernels_of<max_op>().of[static_cast<std::size_t>(x.element)], x, gone);
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// The largest element over the given axes, or all: `max<0>(x)`, `max(x)`; NaN if any is. Refuses to reduce nothing.
+template <std::int64_t... Axes, operand X> auto max(X x) {
+  return record<ops::max_op, ops::reduction{extents{Axes...}}>(x);
+}
+/// The largest, with the reduced axes left as extents of 1.
+template <std::int64_t... Axes, operand X> auto max(X x, keep_extents) {
+  return record<ops::max_op, ops::reduction{extents{Axes...}, true}>(x);
+}
+/// The largest over axes that only the run of the program knows; none: all.
+inline value max(value x, extents const& axes, bool keeping = false) {
+  return record_erased<ops::max_op>(detail::graph_of(x), {axes, keeping}, {x});
+}
+
+}  // namespace rill

@@ -1,0 +1,130 @@
+// Updates of variables: assign, assign_add, assign_sub; and the first values of variables.
+#pragma once
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/state/variable.hpp"
+
+namespace rill::ops {
+
+#if RILL_DEFINITIONS
+namespace assigning {
+
+inline constexpr std::size_t chunk = 16384;  // elements that one thread takes at a time
+
+/// Applies a tile function to a variable's elements and those that came, in place.
+inline void in_place(tensor& v, tile_function run, void const* delta, parallel const& threads) {
+  auto const n = static_cast<std::size_t>(v.elements()), size = size_of(v.element());
+  auto* to = static_cast<std::byte*>(v.mutable_raw());
+  auto const* from = static_cast<std::byte const*>(delta);
+  threads((n + chunk - 1) / chunk, [&](std::size_t i) {
+    auto const at = i * chunk;
+    void const* operands[] = {to + at * size, from + at * size};
+    run(to + at * size, operands, std::min(chunk, n - at));
+  });
+}
+
+template <class Op> kernel update(kernel_request const& r) {
+  auto const element = r.inputs[1].element;
+  dtype const both[] = {element, element};
+  auto const run = definition<Op>().elementwise->tile(both, element);
+  if (run == nullptr) throw error(code::unimplemented, "the update does not take " + std::string(name(element)));
+  kernel k([v = r.variables[0], run, extents = r.inputs[1].shape()](kernel_call const& call) {
+    v->update([&](tensor& t) {
+      expects(t.shape() == extents, "an update has other extents than the variable");
+      in_place(t, run, call.in(1), call.threads);
+      call.give(0, t);
+    });
+  });
+  k.owns_outputs = true;
+  return k;
+}
+
+}  // namespace assigning
+#endif
+
+/// What the updates share: a variable by reference, a value of its type; the result is the new value.
+struct updating {
+  static constexpr std::int8_t arity = 2;
+  static constexpr std::uint32_t by_reference = 1;
+  static constexpr rill::effect effect = rill::effect::writes;
+  static constexpr type infer(no_attributes, type const& variable, type const& x) {
+    expects(accepts(variable, x), "the value is not of the variable's type");
+    return x;
+  }
+};
+
+struct assign_op : updating {
+  using library = void;
+  static constexpr std::string_view name = "assign", doc = "makes x the variable's value";
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    kernel k([v = r.variables[0], t = r.inputs[1]](kernel_call const& call) {
+      tensor fresh(t.element, t.shape());
+      if (t.element == dtype::string)
+        std::copy_n(call.in<std::string>(1), fresh.elements(), fresh.mutable_data<std::string>());
+      else if (fresh.bytes() != 0) std::memcpy(fresh.mutable_raw(), call.in(1), fresh.bytes());
+      call.give(0, fresh);
+      v->assign(std::move(fresh));
+    });
+    k.owns_outputs = true;
+    return k;
+  }
+#endif
+};
+
+struct assign_add_op : updating {
+  using library = void;
+  static constexpr std::string_view name = "assign_add", doc = "adds x to the variable";
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) { return assigning::update<add_op>(r); }
+#endif
+};
+
+struct assign_sub_op : updating {
+  using library = void;
+  static constexpr std::string_view name = "assign_sub", doc = "subtracts x from the variable";
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) { return assigning::update<sub_op>(r); }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+namespace detail {
+
+template <class Op, operand V, operand X> auto record_update(V v, X x) {
+  if constexpr (typed<V> && typed<X>) {
+    constexpr type result = Op::infer({}, V::static_type, X::static_type);
+    return expr<result>{record_erased<Op>(*v.graph, {}, {v, x})};
+  } else return record_erased<Op>(*v.graph, {}, {v, x});
+}
+
+}  // namespace detail
+
+/// Makes x the variable's value; the result is the new value.
+template <variable_handle V, operand X> auto assign(V v, X x) { return detail::record_update<ops::assign_op>(v, x); }
+/// Adds x to the variable; the result is the new value.
+template <variable_handle V, operand X> auto assign_add(V v, X x) {
+  return detail::record_update<ops::assign_add_op>(v, x);
+}
+/// Subtracts x from the variable; the result is the new value.
+template <variable_handle V, operand X> auto assign_sub(V v, X x) {
+  return detail::record_update<ops::assign_sub_op>(v, x);
+}
+
+/// A variable with its first value, which `initializer(graph)` gives it: the type is the value's.
+template <type T> variable_expr<T> variable(expr<T> first, std::string_view name) {
+  variable_expr<T> v{{variable(*first.graph, T, name)}};
+  auto const a = record_erased<ops::assign_op>(*first.graph, {}, {v, first}, std::string(name) + "/assign");
+  first.graph->add_initial({v.node, a.node});
+  return v;
+}
+inline variable_value variable(value first, std::string_view name) {
+  auto const v = variable(*first.graph, first.type(), name);
+  auto const a = record_erased<ops::assign_op>(*first.graph, {}, {v, first}, std::string(name) + "/assign");
+  first.graph->add_initial({v.node, a.node});
+  return v;
+}
+
+}  // namespace rill

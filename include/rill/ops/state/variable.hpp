@@ -1,0 +1,94 @@
+// Variables in the graph: the node that is read, and the operations that look at the variable itself.
+#pragma once
+#include "rill/dsl/expr.hpp"
+
+#if RILL_DEFINITIONS
+#include "rill/state/container.hpp"
+#endif
+
+namespace rill::ops {
+
+/// Reads as the step found it. Operations that update take the node by reference.
+struct variable_op {
+  using library = void;
+  static constexpr std::string_view name = "variable", doc = "a tensor that outlives the step, as the step found it";
+  static constexpr std::int8_t arity = 0;
+  static constexpr rill::effect effect = rill::effect::reads;
+  struct attributes {
+    type of;
+    static constexpr auto fields() { return std::tuple{field{"type", &attributes::of}}; }
+  };
+  static constexpr type infer(attributes const& a, std::span<type const>) { return a.of; }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    kernel k([v = r.state.variable(r.at.name, decode<attributes>(r.at.attributes).of)](kernel_call const& call) {
+      call.give(0, v->read());
+    });
+    k.owns_outputs = true;
+    return k;
+  }
+#endif
+};
+
+struct read_op {
+  using library = void;
+  static constexpr std::string_view name = "read",
+                                    doc =
+                                        "a variable as it is now: after the updates that control edges put before this";
+  static constexpr std::int8_t arity = 1;
+  static constexpr std::uint32_t by_reference = 1;
+  static constexpr rill::effect effect = rill::effect::reads;
+  static constexpr type infer(no_attributes, type const& v) { return v; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) { return {V(r.dy())}; }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    kernel k([v = r.variables[0]](kernel_call const& call) { call.give(0, v->read()); });
+    k.owns_outputs = true;
+    return k;
+  }
+#endif
+};
+
+struct is_initialized_op {
+  using library = void;
+  static constexpr std::string_view name = "is_initialized", doc = "whether a variable has a value";
+  static constexpr std::int8_t arity = 1;
+  static constexpr std::uint32_t by_reference = 1;
+  static constexpr rill::effect effect = rill::effect::reads;
+  static constexpr type infer(no_attributes, type const&) { return {dtype::boolean}; }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    return kernel([v = r.variables[0]](kernel_call const& call) { *call.out<bool>(0) = v->initialized(); });
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// A handle that can be assigned to; it reads as the step found it.
+struct variable_value : value {};
+template <type T> struct variable_expr : expr<T> {
+  operator variable_value() const { return {static_cast<value const&>(*this)}; }
+};
+template <class X>
+concept variable_handle = std::convertible_to<X, variable_value> || std::same_as<X, variable_value>;
+
+/// A variable of any type without an initial value; the container knows it by the node's name.
+inline variable_value variable(graph& g, type const& t, std::string_view name) {
+  return {record_erased<ops::variable_op>(g, {t}, {}, name)};
+}
+/// A variable without an initial value: `variable<float, 64, 10>(g, "weights")`.
+template <element T, dim... Extents> variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name) {
+  return {{variable(g, of<T, Extents...>, name)}};
+}
+/// A variable as it is now: record it after updates (`g.after({update}, …)`) to see what they wrote.
+template <type T> expr<T> read(variable_expr<T> v) { return {record_erased<ops::read_op>(*v.graph, {}, {v})}; }
+inline value read(variable_value v) { return record_erased<ops::read_op>(*v.graph, {}, {v}); }
+/// Whether a variable has a value.
+inline expr<of<bool>> is_initialized(variable_value v) {
+  return {record_erased<ops::is_initialized_op>(*v.graph, {}, {v})};
+}
+
+}  // namespace rill

@@ -1,0 +1,77 @@
+// Settles every extent of a part for the types that are fed: named axes get their one extent for the step.
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rill/graph/subgraph.hpp"
+#include "rill/state/container.hpp"
+
+namespace rill {
+
+/// Named axes and the extents that a step's feeds give them.
+class axis_binding {
+ public:
+  /// Binds the names in `declared` to the extents of what came; error(invalid_argument) names the axis and both extents.
+  void bind(type const& declared, type const& came, std::string const& node) {
+    if (!declared.has_rank()) return;
+    for (std::size_t i = 0; i < declared.rank; ++i) {
+      if (!declared[i].named()) continue;
+      if (auto const* known = find(declared[i]); known == nullptr) bound_.emplace_back(declared[i], came[i].extent);
+      else if (*known != came[i].extent)
+        throw error(code::invalid_argument,
+                    "axis '" + declared[i].text() + "' is " + std::to_string(*known) + " elsewhere in this step and " +
+                        std::to_string(came[i].extent) + " here",
+                    node);
+    }
+  }
+  /// The type with the names replaced that are bound.
+  type resolved(type t) const {
+    if (t.has_rank())
+      for (std::size_t i = 0; i < t.rank; ++i)
+        if (t[i].named())
+          if (auto const* known = find(t[i])) t[i] = dim(*known);
+    return t;
+  }
+
+ private:
+  std::int64_t const* find(dim const& d) const {
+    for (auto const& [name, extent] : bound_)
+      if (name == d) return &extent;
+    return nullptr;
+  }
+  std::vector<std::pair<dim, std::int64_t>> bound_;
+};
+
+/// Gives every output of the part the type that it will have for inputs of the given types; a variable whose declared
+/// extents are open has those of its present value.
+inline void bind_extents(subgraph& part, std::vector<type> const& fed, container& state) {
+  axis_binding axes;
+  for (std::size_t i = 0; i < fed.size(); ++i) {
+    auto& n = part[part.inputs[i]];
+    if (!accepts(n.outputs[0], fed[i]))
+      throw error(code::invalid_argument, "it is a " + n.outputs[0].text() + " and was fed a " + fed[i].text(), n.name);
+    axes.bind(n.outputs[0], fed[i], n.name);
+    n.outputs[0] = fed[i];
+  }
+  std::vector<type> inputs;
+  for (auto& n : part.nodes) {
+    if (n.op == &fed_op) continue;
+    if (n.op->name == "placeholder") throw error(code::invalid_argument, "this placeholder must be fed", n.name);
+    inputs.clear();
+    for (auto e : n.inputs) inputs.push_back(part.type_of(e));
+    try {
+      n.op->infer(n.attributes, inputs, n.outputs);
+    } catch (error const& e) {
+      std::string types;
+      for (auto const& t : inputs) types += (types.empty() ? " (" : ", ") + t.text();
+      throw error(e.code(), e.message() + (types.empty() ? "" : types + ")"), n.name);
+    }
+    for (auto& t : n.outputs) t = axes.resolved(t);
+    if (n.op->name == "variable" && !n.outputs[0].is_known())
+      if (auto const v = state.variable(n.name, n.outputs[0]); v->initialized()) n.outputs[0] = v->read().type();
+  }
+}
+
+}  // namespace rill

@@ -1,0 +1,77 @@
+// Cuts out of a graph what a run needs: backwards from what is fetched, up to what is fed (white paper §4.2).
+#pragma once
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "rill/graph/subgraph.hpp"
+
+namespace rill {
+
+namespace detail {
+
+inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
+                                         std::vector<std::uint32_t> const& targets) {
+  std::vector<bool> seen(g.size());
+  std::vector<std::uint32_t> todo, found;
+  auto const is_fed = [&](endpoint e) { return std::find(fed.begin(), fed.end(), e) != fed.end(); };
+  auto const visit = [&](std::uint32_t n) {
+    if (seen[n]) return;
+    seen[n] = true;
+    todo.push_back(n);
+  };
+  for (auto e : fetched)
+    if (!is_fed(e)) visit(e.node);
+  for (auto t : targets) visit(t);
+  while (!todo.empty()) {
+    auto const i = todo.back();
+    todo.pop_back();
+    found.push_back(i);
+    auto const& n = g[i];
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if ((k < 32 && (n.op->by_reference >> k & 1u) != 0) || !is_fed(n.inputs[k])) visit(n.inputs[k].node);
+    for (auto c : n.controls) visit(c);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace detail
+
+/// The part of `g` that computes `fetched` and runs `targets`, with `fed` as its inputs, in their order.
+inline subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
+                      std::vector<std::uint32_t> const& targets) {
+  subgraph part;
+  auto const wanted = detail::needed(g, fed, fetched, targets);
+  part.nodes.reserve(fed.size() + wanted.size());
+  for (auto e : fed) {
+    node n;
+    n.op = &fed_op;
+    n.name = g[e.node].name;
+    n.outputs = {g[e.node].outputs.at(e.port)};
+    part.inputs.push_back(static_cast<std::uint32_t>(part.nodes.size()));
+    part.nodes.push_back(std::move(n));
+    part.origin.push_back(e.node);
+  }
+  std::vector<std::uint32_t> place(g.size());
+  auto const mapped = [&](endpoint e) {
+    auto const at = std::find(fed.begin(), fed.end(), e);
+    return at != fed.end() ? endpoint{static_cast<std::uint32_t>(at - fed.begin()), 0} : endpoint{place[e.node], e.port};
+  };
+  for (auto i : wanted) {
+    node n = g[i];
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      bool const reference = k < 32 && (n.op->by_reference >> k & 1u) != 0;
+      n.inputs[k] = reference ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
+    }
+    for (auto& c : n.controls) c = place[c];
+    place[i] = static_cast<std::uint32_t>(part.nodes.size());
+    part.nodes.push_back(std::move(n));
+    part.origin.push_back(i);
+  }
+  for (auto e : fetched) part.outputs.push_back(mapped(e));
+  for (auto t : targets) part.targets.push_back(place[t]);
+  return part;
+}
+
+}  // namespace rill

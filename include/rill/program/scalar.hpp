@@ -1,0 +1,185 @@
+// One number with a packet's interface: what the types compute with that have no packets.
+#pragma once
+#include "rill/program/complex.hpp"
+#include "rill/program/elementary.hpp"
+#include "rill/type/half.hpp"
+
+namespace rill {
+
+namespace detail {
+
+/// The type that a scalar<T> computes in, the way there and the way back. Real numbers take a lane of a packet, so that
+/// a function has one body and its results one set of bits.
+template <class T> struct carrier;
+
+template <packable T> struct carrier<T> {
+  [[gnu::always_inline]] static packet<T, 16> widen(T value) { return value; }
+  [[gnu::always_inline]] static T narrow(packet<T, 16> value) { return value[0]; }
+};
+
+template <class T>
+  requires std::same_as<T, half> || std::same_as<T, bfloat16>
+struct carrier<T> {
+  [[gnu::always_inline]] static packet<float, 16> widen(T value) { return static_cast<float>(value); }
+  [[gnu::always_inline]] static T narrow(packet<float, 16> value) { return T(value[0]); }
+};
+
+template <class Real> struct carrier<std::complex<Real>> {
+  [[gnu::always_inline]] static complex_number<Real> widen(std::complex<Real> value) { return {value}; }
+  [[gnu::always_inline]] static std::complex<Real> narrow(complex_number<Real> value) { return value.value; }
+};
+
+template <class T> inline constexpr bool is_complex = false;
+template <class Real> inline constexpr bool is_complex<std::complex<Real>> = true;
+
+/// Has an order: minimum, maximum, abs, <.
+template <class T>
+concept ordered = !std::same_as<T, bool> && !is_complex<T>;
+
+/// Has fractions: exp, log and the like.
+template <class T>
+concept fractional = !std::is_integral_v<T>;
+
+/// Has fractions and an order: floor and round.
+template <class T>
+concept real = ordered<T> && fractional<T>;
+
+template <class T, class U> [[gnu::always_inline]] inline T number_as(U value) {
+  if constexpr (is_complex<T>) return T(static_cast<typename T::value_type>(value));
+  else return static_cast<T>(value);
+}
+
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline bool truth_of(mask<T, Bytes> value) {
+  return value[0];
+}
+[[gnu::always_inline]] inline bool truth_of(bool value) { return value; }
+
+}  // namespace detail
+
+template <class T> struct scalar;
+
+/// What comparing two `scalar<T>` gives.
+template <class T> struct scalar_mask {
+  using element = bool;
+  static constexpr std::size_t lanes = 1;
+
+  bool value;
+
+  scalar_mask() = default;
+  [[gnu::always_inline]] scalar_mask(bool v) : value(v) {}
+
+  [[gnu::always_inline]] bool operator[](std::size_t) const { return value; }
+
+  [[gnu::always_inline]] static scalar_mask load(bool const* from) { return *from; }
+  [[gnu::always_inline]] static scalar_mask load(bool const* from, std::size_t count) { return count != 0 && *from; }
+  [[gnu::always_inline]] void store(bool* to) const { *to = value; }
+  [[gnu::always_inline]] void store(bool* to, std::size_t count) const {
+    if (count != 0) *to = value;
+  }
+
+  [[gnu::always_inline]] friend scalar_mask operator&(scalar_mask a, scalar_mask b) { return a.value && b.value; }
+  [[gnu::always_inline]] friend scalar_mask operator|(scalar_mask a, scalar_mask b) { return a.value || b.value; }
+  [[gnu::always_inline]] friend scalar_mask operator^(scalar_mask a, scalar_mask b) { return a.value != b.value; }
+  [[gnu::always_inline]] friend scalar_mask operator!(scalar_mask a) { return !a.value; }
+  [[gnu::always_inline]] friend scalar_mask operator==(scalar_mask a, scalar_mask b) { return a.value == b.value; }
+  [[gnu::always_inline]] friend scalar_mask operator!=(scalar_mask a, scalar_mask b) { return a.value != b.value; }
+
+  /// `a` where `chosen`, else `b`.
+  [[gnu::always_inline]] friend scalar<T> select(scalar_mask chosen, scalar<T> a, scalar<T> b) {
+    return chosen.value ? a : b;
+  }
+};
+
+/// One number of type T: bool, half, bfloat16, std::complex or what a packet holds. half and bfloat16 compute each
+/// operation in float and round its result.
+template <class T> struct scalar {
+  using element = T;
+  using truth = scalar_mask<T>;
+  static constexpr std::size_t lanes = 1;
+
+  T value;
+
+  scalar() = default;
+  [[gnu::always_inline]] scalar(T v) : value(v) {}
+  /// `v` converted to T.
+  template <class U>
+    requires std::is_arithmetic_v<U>
+  [[gnu::always_inline]] scalar(U v) : value(detail::number_as<T>(v)) {}
+  /// The truth of a comparison as a number of type bool.
+  template <class U>
+    requires std::same_as<T, bool>
+  [[gnu::always_inline]] scalar(scalar_mask<U> v) : value(v.value) {}
+
+  [[gnu::always_inline]] T operator[](std::size_t) const { return value; }
+
+  [[gnu::always_inline]] static scalar load(T const* from) { return *from; }
+  /// Zero if `count` is.
+  [[gnu::always_inline]] static scalar load(T const* from, std::size_t count) { return count != 0 ? *from : T(0); }
+  [[gnu::always_inline]] void store(T* to) const { *to = value; }
+  [[gnu::always_inline]] void store(T* to, std::size_t count) const {
+    if (count != 0) *to = value;
+  }
+
+  // clang-format off
+  [[gnu::always_inline]] friend scalar operator+(scalar a, scalar b) requires(!std::same_as<T, bool>) { return narrow(wide(a) + wide(b)); }
+  [[gnu::always_inline]] friend scalar operator-(scalar a, scalar b) requires(!std::same_as<T, bool>) { return narrow(wide(a) - wide(b)); }
+  [[gnu::always_inline]] friend scalar operator*(scalar a, scalar b) requires(!std::same_as<T, bool>) { return narrow(wide(a) * wide(b)); }
+  [[gnu::always_inline]] friend scalar operator/(scalar a, scalar b) requires(!std::same_as<T, bool>) { return narrow(wide(a) / wide(b)); }
+  [[gnu::always_inline]] friend scalar operator-(scalar a) requires(!std::same_as<T, bool>) { return narrow(-wide(a)); }
+
+  [[gnu::always_inline]] friend scalar operator&(scalar a, scalar b) requires std::integral<T> { return static_cast<T>(a.value & b.value); }
+  [[gnu::always_inline]] friend scalar operator|(scalar a, scalar b) requires std::integral<T> { return static_cast<T>(a.value | b.value); }
+  [[gnu::always_inline]] friend scalar operator^(scalar a, scalar b) requires std::integral<T> { return static_cast<T>(a.value ^ b.value); }
+  [[gnu::always_inline]] friend scalar operator!(scalar a) requires std::same_as<T, bool> { return !a.value; }
+  [[gnu::always_inline]] friend scalar operator~(scalar a) requires packable<T> && std::integral<T> { return narrow(~wide(a)); }
+  [[gnu::always_inline]] friend scalar operator<<(scalar a, int by) requires packable<T> && std::integral<T> { return narrow(wide(a) << by); }
+  [[gnu::always_inline]] friend scalar operator>>(scalar a, int by) requires packable<T> && std::integral<T> { return narrow(wide(a) >> by); }
+
+  [[gnu::always_inline]] friend truth operator<(scalar a, scalar b) requires detail::ordered<T> { return detail::truth_of(wide(a) < wide(b)); }
+  [[gnu::always_inline]] friend truth operator<=(scalar a, scalar b) requires detail::ordered<T> { return detail::truth_of(wide(a) <= wide(b)); }
+  [[gnu::always_inline]] friend truth operator>(scalar a, scalar b) requires detail::ordered<T> { return detail::truth_of(wide(a) > wide(b)); }
+  [[gnu::always_inline]] friend truth operator>=(scalar a, scalar b) requires detail::ordered<T> { return detail::truth_of(wide(a) >= wide(b)); }
+  // clang-format on
+  [[gnu::always_inline]] friend truth operator==(scalar a, scalar b) {
+    if constexpr (std::same_as<T, bool>) return a.value == b.value;
+    else return detail::truth_of(wide(a) == wide(b));
+  }
+  [[gnu::always_inline]] friend truth operator!=(scalar a, scalar b) { return !(a == b); }
+
+  [[gnu::always_inline]] scalar& operator+=(scalar b) { return *this = *this + b; }
+  [[gnu::always_inline]] scalar& operator-=(scalar b) { return *this = *this - b; }
+  [[gnu::always_inline]] scalar& operator*=(scalar b) { return *this = *this * b; }
+  [[gnu::always_inline]] scalar& operator/=(scalar b) { return *this = *this / b; }
+
+  // The functions of packets, with the same meaning.
+  // clang-format off
+  [[gnu::always_inline]] friend scalar maximum(scalar a, scalar b) requires detail::ordered<T> { return narrow(maximum(wide(a), wide(b))); }
+  [[gnu::always_inline]] friend scalar minimum(scalar a, scalar b) requires detail::ordered<T> { return narrow(minimum(wide(a), wide(b))); }
+  [[gnu::always_inline]] friend scalar abs(scalar a) requires detail::ordered<T> { return narrow(abs(wide(a))); }
+  [[gnu::always_inline]] friend scalar floor(scalar a) requires detail::real<T> { return narrow(floor(wide(a))); }
+  [[gnu::always_inline]] friend scalar round(scalar a) requires detail::real<T> { return narrow(round(wide(a))); }
+  [[gnu::always_inline]] friend scalar sqrt(scalar a) requires detail::fractional<T> { return narrow(sqrt(wide(a))); }
+  [[gnu::always_inline]] friend scalar exp(scalar a) requires detail::fractional<T> { return narrow(exp(wide(a))); }
+  [[gnu::always_inline]] friend scalar log(scalar a) requires detail::fractional<T> { return narrow(log(wide(a))); }
+  [[gnu::always_inline]] friend scalar tanh(scalar a) requires detail::fractional<T> { return narrow(tanh(wide(a))); }
+  [[gnu::always_inline]] friend scalar sigmoid(scalar a) requires detail::fractional<T> { return narrow(sigmoid(wide(a))); }
+  // clang-format on
+
+ private:
+  [[gnu::always_inline]] static auto wide(scalar a) { return detail::carrier<T>::widen(a.value); }
+  template <class Wide> [[gnu::always_inline]] static scalar narrow(Wide a) { return detail::carrier<T>::narrow(a); }
+};
+
+namespace detail {
+template <class T> struct lane_type {
+  using type = scalar<T>;
+};
+template <packable T> struct lane_type<T> {
+  using type = packet<T>;
+};
+}  // namespace detail
+
+/// What a loop over elements of type T computes with: packet<T> if there is one, else scalar<T>.
+template <class T> using lane_type_t = typename detail::lane_type<T>::type;
+
+}  // namespace rill

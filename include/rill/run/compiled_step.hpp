@@ -1,0 +1,55 @@
+// A plan and the activations that run it: what a session keeps for a run signature.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "rill/run/plan.hpp"
+
+namespace rill {
+
+/// A compiled step. Several threads may run it at once, each with an activation of its own; those are kept for the next.
+class compiled_step {
+ public:
+  explicit compiled_step(rill::plan p) : plan_(std::move(p)) {}
+
+  rill::plan const& plan() const { return plan_; }
+
+  /// Runs once and hands the activation to `take`, which reads the results.
+  template <class Take>
+  void run(std::span<tensor const> fed, parallel const& threads, step_context& step, Take&& take) {
+    lease mine(*this);
+    mine.held->run(fed, threads, step);
+    take(*mine.held);
+  }
+
+  /// Gives the memory of activations that don't run now back.
+  void trim() {
+    std::lock_guard lock(mutex_);
+    idle_.clear();
+  }
+
+ private:
+  struct lease {
+    explicit lease(compiled_step& s) : step(s) {
+      std::lock_guard lock(s.mutex_);
+      if (!s.idle_.empty()) held = std::move(s.idle_.back()), s.idle_.pop_back();
+      else held = std::make_unique<activation>(s.plan_);
+    }
+    ~lease() {
+      held->release();
+      std::lock_guard lock(step.mutex_);
+      step.idle_.push_back(std::move(held));
+    }
+    compiled_step& step;
+    std::unique_ptr<activation> held;
+  };
+
+  rill::plan plan_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<activation>> idle_;
+};
+
+}  // namespace rill

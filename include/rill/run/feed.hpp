@@ -1,0 +1,63 @@
+// What a run is given and what it is asked for.
+#pragma once
+#include <chrono>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rill/device/step.hpp"
+#include "rill/dsl/expr.hpp"
+
+namespace rill {
+
+/// A value of the graph and the tensor that stands for it in one step.
+struct feed {
+  /// Checked while this compiles.
+  template <type T, type U> feed(expr<T> to_feed, tensor_of<U> t) : to(to_feed), with(std::move(t)) {
+    static_assert(accepts(T, U), "feed: the tensor does not have the element type and extents of what it is fed to");
+  }
+  /// Checked when it runs.
+  feed(value to_feed, tensor t) : to(to_feed), with(std::move(t)) {}
+  feed(std::string_view name, tensor t) : by_name(name), with(std::move(t)) {}
+
+  value to;
+  std::string by_name;  ///< "name:port", where `to` is empty
+  tensor with;
+};
+
+/// A limit on the time of one run: error(deadline_exceeded) when it has passed.
+struct timeout {
+  std::chrono::nanoseconds after;
+};
+
+namespace detail {
+
+template <class F>
+concept run_option = std::same_as<F, timeout> || std::same_as<F, cancellation>;
+
+template <class F> constexpr bool yields() { return !std::same_as<F, operation> && !run_option<F>; }
+
+// One fetch as a tuple of its results: one, or none for operations and options.
+template <class F> auto fetched(tensor t) {
+  if constexpr (typed<F>) return std::tuple{tensor_of<F::static_type>(std::move(t))};
+  else return std::tuple{std::move(t)};
+}
+
+}  // namespace detail
+
+/// The placeholders of a prepared call, in order.
+template <operand... X> struct inputs_of {
+  std::tuple<X...> each;
+};
+template <operand... X> inputs_of<X...> inputs(X... x) { return {{x...}}; }
+
+/// The results of a prepared call, in order.
+template <operand... X> struct outputs_of {
+  std::tuple<X...> each;
+};
+template <operand... X> outputs_of<X...> outputs(X... x) { return {{x...}}; }
+
+}  // namespace rill

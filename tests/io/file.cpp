@@ -1,0 +1,112 @@
+#include "rill/io/file.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <fstream>
+
+#include "scratch.hpp"
+
+namespace rill {
+namespace {
+
+TEST(file, writes_and_reads_back_any_bytes) {
+  scratch dir;
+  std::string bytes(100000, 'x');
+  bytes[500] = '\0';
+  write_file(dir / "a", bytes);
+  EXPECT_EQ(read_file(dir / "a"), bytes);
+  write_file(dir / "a", "");
+  EXPECT_EQ(read_file(dir / "a"), "");
+  EXPECT_EQ(dir.entries(), 1u);
+}
+
+TEST(file, names_the_path_and_the_reason_when_a_file_is_missing) {
+  EXPECT_EQ(refusal([] { read_file("/no/such/file"); }), code::not_found);
+  EXPECT_EQ(refusal([] { write_file("/no/such/file", ""); }), code::not_found);
+  try {
+    read_file("/no/such/file");
+  } catch (error const& e) {
+    EXPECT_EQ(e.message(), "cannot open '/no/such/file': No such file or directory");
+  }
+}
+
+TEST(file, refuses_more_bytes_than_it_may_read) {
+  scratch dir;
+  write_file(dir / "a", "12345");
+  EXPECT_EQ(read_file(dir / "a", 5), "12345");
+  EXPECT_EQ(refusal([&] { read_file(dir / "a", 4); }), code::resource_exhausted);
+  EXPECT_EQ(refusal([&] { read_file("/dev/zero", 1 << 20); }), code::resource_exhausted);
+}
+
+TEST(file, reads_files_that_do_not_tell_their_size) { EXPECT_FALSE(read_file("/proc/self/status").empty()); }
+
+TEST(file, refuses_to_read_or_replace_a_directory) {
+  scratch dir;
+  EXPECT_EQ(refusal([&] { read_file(dir / ""); }), code::failed_precondition);
+  std::filesystem::create_directory(dir / "d");
+  EXPECT_EQ(refusal([&] { write_file(dir / "d", "x"); }), code::failed_precondition);
+  EXPECT_EQ(dir.entries(), 1u) << "the temporary is removed";
+}
+
+TEST(file, leaves_nothing_behind_unless_it_is_committed) {
+  scratch dir;
+  write_file(dir / "a", "old");
+  {
+    output_file f(dir / "a");
+    f.write("new");
+    EXPECT_EQ(dir.entries(), 2u);
+    EXPECT_EQ(read_file(dir / "a"), "old");
+  }
+  EXPECT_EQ(dir.entries(), 1u);
+  EXPECT_EQ(read_file(dir / "a"), "old");
+}
+
+TEST(file, lets_two_writers_of_one_name_each_write_a_whole_file) {
+  scratch dir;
+  output_file a(dir / "a"), b(dir / "a");
+  a.write("first");
+  b.write("second");
+  b.commit();
+  a.commit();
+  EXPECT_EQ(read_file(dir / "a"), "first");
+  EXPECT_EQ(dir.entries(), 1u);
+}
+
+TEST(file, keeps_the_old_file_when_there_is_no_room_for_the_new_one) {
+  scratch dir;
+  write_file(dir / "a", "old");
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  auto const handler = signal(SIGXFSZ, SIG_IGN);
+  rlimit const small{4096, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  auto const why = refusal([&] { write_file(dir / "a", std::string(1 << 20, 'x')); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  EXPECT_EQ(why, code::resource_exhausted);
+  EXPECT_EQ(read_file(dir / "a"), "old");
+  EXPECT_EQ(dir.entries(), 1u);
+}
+
+TEST(file, says_that_a_full_disk_is_full) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
+  auto const full = files::descriptor(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  EXPECT_LT(::write(full.get(), "x", 1), 0);
+  EXPECT_EQ(files::code_of(errno), code::resource_exhausted);
+}
+
+TEST(file, reads_at_a_place_and_refuses_to_read_beyond_the_end) {
+  scratch dir;
+  write_file(dir / "a", "0123456789");
+  input_file const f(dir / "a");
+  char bytes[4] = {};
+  EXPECT_EQ(f.size(), 10u);
+  f.read_at(6, bytes, 4);
+  EXPECT_EQ(std::string(bytes, 4), "6789");
+  EXPECT_EQ(refusal([&] { f.read_at(7, bytes, 4); }), code::data_loss);
+}
+
+}  // namespace
+}  // namespace rill

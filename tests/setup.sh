@@ -1,0 +1,65 @@
+# Sourced by tests/run.sh, examples/run.sh and .ci/run: installs what is missing and configures a build.
+# Quiet when nothing is missing. CXX and CXXFLAGS are CMake's own.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# need PACKAGE...: installs the Debian or Ubuntu packages that are not there yet.
+need() {
+  local missing=() package
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    local command
+    for command in cmake ninja python3 "${CXX:-c++}"; do
+      command -v "$command" >/dev/null || missing+=("$command")
+    done
+    [ ${#missing[@]} -eq 0 ] && return
+    echo "rill: not found: ${missing[*]}. This is not Debian or Ubuntu, so please install what these packages are" \
+      "called here, then run this again: $*" >&2
+    exit 1
+  fi
+  for package in "$@"; do
+    [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
+      missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null || { [ ! -t 0 ] && ! sudo -n true 2>/dev/null; }; then
+      echo "rill: missing packages, and no way to become root. Please run: apt-get install ${missing[*]}" >&2
+      exit 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "rill: installing ${missing[*]}"
+  local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2
+    --no-install-recommends "${missing[@]}")
+  local log
+  log=$(mktemp)
+  # The lists of packages may be stale or absent: fetch them only then.
+  if ! "${install[@]}" </dev/null >"$log" 2>&1 &&
+    ! { "${as_root[@]}" apt-get update --quiet=2 </dev/null && "${install[@]}" </dev/null; } >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "rill: could not install the packages above. Please install them by hand: ${missing[*]}" >&2
+    exit 1
+  fi
+  rm -f "$log"
+}
+
+# configure FOLDER [OPTION...]: a Ninja build of rill there, Release unless an option says otherwise.
+configure() {
+  local folder=$1
+  shift
+  local options=(-G Ninja -DCMAKE_BUILD_TYPE=Release)
+  if command -v ccache >/dev/null; then
+    export CCACHE_SLOPPINESS=pch_defines,time_macros
+    options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  fi
+  cmake -S . -B "$folder" "${options[@]}" "$@" >"$folder.log" 2>&1 </dev/null || {
+    cat "$folder.log" >&2
+    echo "rill: CMake could not configure $folder" >&2
+    exit 1
+  }
+  mv "$folder.log" "$folder/configure.log"
+}
+
+need cmake ninja-build g++ python3 pkgconf libgtest-dev libbenchmark-dev libeigen3-dev nlohmann-json3-dev zlib1g-dev \
+  libcereal-dev
