@@ -51,9 +51,9 @@ static inline std::string_view instruction_set() { return detail::unit_instructi
 /// Throws error(failed_precondition) unless the unit was compiled for `name`.
 [[maybe_unused]] static inline void use_instruction_set(std::string_view name) {
   if (name != instruction_set())
-    throw error(code::failed_precondition, "kernels for " + std::string(name) +
-                                               " were asked for, but this program's own are compiled for " +
-                                               std::string(instruction_set()) + "; link rill::compiled to have a choice");
+    throw error(code::failed_precondition,
+                "kernels for " + std::string(name) + " were asked for, but this program's own are compiled for " +
+                    std::string(instruction_set()) + "; link rill::compiled to have a choice");
 }
 
 #endif

@@ -76,8 +76,8 @@ template <class Function> long double worst_error_of_random_doubles(Function f, 
       f, 1'000'000, [&] { return (any = !any) ? std::bit_cast<double>(random()) : between(random); });
 }
 
-TEST(elementary, exp_of_every_sampled_float_is_within_one_ulp) {
-  EXPECT_LE(worst_error_of_sampled_floats(exponential()), 1);
+TEST(elementary, exp_of_every_sampled_float_is_within_one_and_a_quarter_ulp) {
+  EXPECT_LE(worst_error_of_sampled_floats(exponential()), 1.25);
 }
 TEST(elementary, log_of_every_sampled_float_is_within_one_ulp) {
   EXPECT_LE(worst_error_of_sampled_floats(logarithm()), 1);

@@ -2,6 +2,8 @@
 #pragma once
 #include <array>
 #include <span>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -68,6 +70,10 @@ cost work_erased(attribute_list const& list, std::span<type const> inputs, std::
   }
 }
 
+template <class Attributes>
+inline constexpr auto attribute_names = std::apply(
+    [](auto const&... f) { return std::array<std::string_view, sizeof...(f)>{f.name...}; }, Attributes::fields());
+
 template <class Op> constexpr op_def make_definition() {
   op_def d;
   d.name = Op::name;
@@ -80,6 +86,7 @@ template <class Op> constexpr op_def make_definition() {
   if constexpr (requires { Op::by_reference; }) d.by_reference = Op::by_reference;
   if constexpr (requires { Op::shape_only; }) d.shape_only = Op::shape_only;
   if constexpr (requires { Op::function(); }) d.elementwise = &Op::function();
+  d.attributes = attribute_names<rill::attributes_of<Op>>;
   d.infer = infer_erased<Op>;
   d.work = work_erased<Op>;
   if constexpr (requires(gradient_request const& r) { Op::template grad<value>(r); }) d.grad = Op::template grad<value>;

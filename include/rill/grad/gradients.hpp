@@ -41,9 +41,9 @@ class differentiator {
     }
   }
 
-  std::vector<gradient> run(std::vector<value> const& x) {
+  std::vector<gradient> run(std::vector<value> const& x, value outer = {}) {
     reach();
-    add({y_.node, y_.port}, seed());
+    add({y_.node, y_.port}, outer ? gradient(outer) : seed());
     for (auto i = y_.node + 1; i-- > 0;)
       if (!partial_[i].empty()) visit(i);
     std::vector<gradient> result;
@@ -52,6 +52,7 @@ class differentiator {
   }
 
  private:
+  static std::vector<gradient> derive(value y, std::vector<value> const& x, value dy) { return differentiator(y, x).run(x, dy); }
   value at(endpoint e) const { return {&graph_, e.node, e.port}; }
   gradient seed() const {
     auto const one = like(y_, std::int8_t{1});
@@ -101,7 +102,7 @@ class differentiator {
     if (!alive) return;
     if (n.op->grad == nullptr)
       throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no gradient; stop_gradient keeps it out of the derivative", n.name);
-    auto const parts = n.op->grad({graph_, i, outer, wanted});
+    auto const parts = n.op->grad({graph_, i, outer, wanted, derive});
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (k < parts.size() && wanted[k] && parts[k]) add(n.inputs[k], parts[k]);
   }

@@ -58,13 +58,21 @@ template <class T> attribute to_attribute(T const& v) {
   else return v;
 }
 
+/// The number as a T; error(invalid_argument) if T can't hold it.
+template <class T> T narrowed(std::int64_t v, std::string_view name) {
+  if (!std::in_range<T>(v))
+    throw error(code::invalid_argument, "attribute '" + std::string(name) + "' is " + std::to_string(v) + ", which is out of range");
+  return static_cast<T>(v);
+}
+
 template <class T> void from_attribute(T& to, attribute const& from, std::string_view name) {
   auto const get = [&]<class A>(A const*) -> A const& {
     if (auto* v = std::get_if<A>(&from)) return *v;
     throw error(code::invalid_argument, "attribute '" + std::string(name) + "' has the wrong type");
   };
-  if constexpr (std::is_enum_v<T> && !std::same_as<T, dtype>) to = static_cast<T>(get((std::int64_t*)nullptr));
-  else if constexpr (std::integral<T> && !std::same_as<T, bool>) to = static_cast<T>(get((std::int64_t*)nullptr));
+  if constexpr (std::is_enum_v<T> && !std::same_as<T, dtype>)
+    to = static_cast<T>(narrowed<std::underlying_type_t<T>>(get((std::int64_t*)nullptr), name));
+  else if constexpr (std::integral<T> && !std::same_as<T, bool>) to = narrowed<T>(get((std::int64_t*)nullptr), name);
   else if constexpr (std::floating_point<T>) to = static_cast<T>(get((double*)nullptr));
   else if constexpr (std::derived_from<T, extents>) static_cast<extents&>(to) = get((extents*)nullptr);
   else to = get(static_cast<T*>(nullptr));

@@ -77,35 +77,41 @@ class graph {
   std::uint64_t seed() const { return seed_; }
 
   /// Adds a node: checks that its inputs belong here, infers its outputs, gives it a name of its own. An error names the
-  /// node and the types that came.
+  /// node and the types that came, and leaves the graph as it was.
   value add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs, std::string_view name = {}) {
     std::unique_lock lock(mutex_);
     node n;
     n.op = &op;
     n.name = unique(name.empty() ? op.name : name);
-    check_arity(n, inputs.size());
-    n.inputs.reserve(inputs.size());
-    std::vector<type> types;
-    types.reserve(inputs.size());
-    for (auto const& i : inputs) {
-      if (i.graph != this)
-        throw error(code::invalid_argument, i.graph ? "an input belongs to another graph" : "an input is an empty handle", n.name);
-      n.inputs.push_back(i.endpoint());
-      types.push_back(nodes_[i.node].outputs[i.port]);
-    }
-    try {
-      op.infer(attributes, types, n.outputs);
-    } catch (error const& e) {
-      throw error(e.code(), e.message() + described(types), n.name);
-    }
     n.attributes = std::move(attributes);
     n.controls = controls_;
     n.device = device_;
     n.colocated = colocated_;
-    auto const id = static_cast<std::uint32_t>(nodes_.size());
-    names_.emplace(n.name, id);
-    nodes_.push_back(std::move(n));
-    return {this, id, 0};
+    return keep_or_forget(n, [&] {
+      n.inputs.reserve(inputs.size());
+      for (auto const& i : inputs) {
+        if (i.graph != this)
+          throw error(code::invalid_argument,
+                      i.graph ? "an input belongs to another graph" : "an input is an empty handle", n.name);
+        n.inputs.push_back(i.endpoint());
+      }
+      return append(n);
+    });
+  }
+
+  /// Adds a node as it stood in another graph, under its own name. Nothing about it is believed: edges must lead to
+  /// nodes that are here, the name must be free, and the outputs are inferred anew.
+  value adopt(node n) {
+    std::unique_lock lock(mutex_);
+    if (n.op == nullptr) throw error(code::invalid_argument, "a node has no operation", n.name);
+    if (!taken_.try_emplace(n.name, 0).second) throw error(code::invalid_argument, "the name is taken", n.name);
+    return keep_or_forget(n, [&] {
+      for (auto c : n.controls)
+        if (c >= nodes_.size()) throw error(code::invalid_argument, "a control edge comes from no earlier node", n.name);
+      if (!n.colocated.empty() && !names_.contains(n.colocated))
+        throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node", n.name);
+      return append(n);
+    });
   }
 
   /// The value called "name" or "name:port"; error(not_found).
@@ -155,6 +161,7 @@ class graph {
   };
   void add_initial(initial i) {
     std::unique_lock lock(mutex_);
+    expects(i.variable < nodes_.size() && i.assignment < nodes_.size(), "an initial value mentions a node that is not there");
     initials_.push_back(i);
   }
   std::vector<initial> initials() const {
@@ -187,14 +194,50 @@ class graph {
     }
   }
 
-  static void check_arity(node const& n, std::size_t inputs) {
+  // A name that was given to a node that could not be added is free again.
+  template <class F> value keep_or_forget(node const& n, F&& add_it) {
+    std::string const name = n.name;
+    try {
+      return add_it();
+    } catch (...) {
+      taken_.erase(name);
+      throw;
+    }
+  }
+
+  value append(node& n) {
+    if (n.name.empty() || n.name.find(':') != std::string::npos)
+      throw error(code::invalid_argument, "a node's name has at least one character, and no ':', which begins an output's number", n.name);
+    check_arity(n);
+    std::vector<type> types;
+    types.reserve(n.inputs.size());
+    for (auto e : n.inputs) {
+      if (e.node >= nodes_.size() || e.port >= nodes_[e.node].outputs.size())
+        throw error(code::invalid_argument, "an input is no output of an earlier node", n.name);
+      types.push_back(nodes_[e.node].outputs[e.port]);
+    }
+    try {
+      n.op->infer(n.attributes, types, n.outputs);
+    } catch (error const& e) {
+      throw error(e.code(), e.message() + described(types), n.name);
+    }
+    auto const id = static_cast<std::uint32_t>(nodes_.size());
+    names_.emplace(n.name, id);
+    nodes_.push_back(std::move(n));
+    return {this, id, 0};
+  }
+
+  static void check_arity(node const& n) {
     auto const arity = n.op->arity;
+    auto const inputs = n.inputs.size();
     bool const ok = arity >= 0 ? inputs == static_cast<std::size_t>(arity) : arity == -2 || inputs > 0;
     if (!ok)
       throw error(code::invalid_argument,
                   std::string(n.op->name) + " takes " + (arity < 0 ? "at least one" : std::to_string(arity)) + " inputs, not " +
                       std::to_string(inputs),
                   n.name);
+    if (inputs > max_inputs)
+      throw error(code::invalid_argument, "a node takes at most " + std::to_string(max_inputs) + " inputs", n.name);
   }
 
   static std::string described(std::vector<type> const& types) {
@@ -202,6 +245,8 @@ class graph {
     for (std::size_t i = 0; i < types.size(); ++i) s += (i ? ", " : "") + types[i].text();
     return types.empty() ? "" : s + ")";
   }
+
+  static constexpr std::size_t max_inputs = UINT16_MAX;  // plans number them with 16 bits
 
   mutable std::shared_mutex mutex_;
   std::deque<node> nodes_;
@@ -239,6 +284,9 @@ struct gradient_request {
   std::uint32_t at;
   std::vector<value> const& outer;  ///< for each output the derivative of the target with respect to it
   std::vector<bool> const& wanted;  ///< for each input whether its gradient is asked for
+  /// The differentiator, for operations made of others: derivatives of y with respect to x, times `dy`. It is handed in
+  /// so that operations stay below gradients.
+  std::vector<gradient> (*derive)(value y, std::vector<value> const& x, value dy) = nullptr;
 
   node const& origin() const { return graph[at]; }
   value in(std::size_t i) const {
@@ -248,6 +296,7 @@ struct gradient_request {
   value out(std::size_t i = 0) const { return {&graph, at, static_cast<std::uint32_t>(i)}; }
   value dy(std::size_t i = 0) const { return outer[i]; }
   std::size_t inputs() const { return origin().inputs.size(); }
+  std::vector<gradient> differentiate(value y, std::vector<value> const& x, value by) const { return derive(y, x, by); }
 };
 
 }  // namespace rill

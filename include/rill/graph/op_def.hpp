@@ -32,6 +32,7 @@ struct kernel_request {
   std::vector<std::shared_ptr<variable_state>> const& variables;  ///< of inputs taken by reference, else null
   container& state;                                               ///< where variables live
   std::uint64_t seed;                                             ///< the graph's
+  int threads = 1;                        ///< the most that a call will be given: scratch depends on it
 };
 
 /// How an operation meets what outlives a step.
@@ -53,6 +54,7 @@ struct op_def {
   std::uint32_t by_reference = 0;  ///< bit i: input i is a variable, not its value
   std::uint32_t shape_only = 0;    ///< bit i: only the extents of input i matter
   scalar_function const* elementwise = nullptr;
+  std::span<std::string_view const> attributes = {};  ///< their names, in the order in which nodes keep them
 
   void (*infer)(attribute_list const&, std::span<type const> inputs, std::vector<type>& outputs) = nullptr;
   rill::cost (*work)(attribute_list const&, std::span<type const> inputs, std::span<type const> outputs) = nullptr;

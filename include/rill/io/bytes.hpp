@@ -37,8 +37,8 @@ template <std::unsigned_integral T> void append_big(std::string& to, T x) {
 }
 
 /// Turns the bytes of each of `count` numbers of `width` bytes around.
-inline void reverse_bytes(void* numbers, std::size_t count, std::size_t width) {
-  auto* p = static_cast<char*>(numbers);
+inline void reverse_bytes(void* first, std::size_t count, std::size_t width) {
+  auto* p = static_cast<char*>(first);
   for (std::size_t i = 0; width > 1 && i < count; ++i, p += width) std::reverse(p, p + width);
 }
 

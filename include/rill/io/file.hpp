@@ -77,6 +77,16 @@ template <class F> auto uninterrupted(F f) {
   return result;
 }
 
+/// Calls `f` and puts the file's name before the sentence of its error, unless that names it already.
+template <class F> auto naming(std::filesystem::path const& path, F f) {
+  try {
+    return f();
+  } catch (error const& e) {
+    if (e.message().find(path.string()) != std::string::npos) throw;
+    throw error(e.code(), "'" + path.string() + "': " + e.message());
+  }
+}
+
 }  // namespace files
 
 /// A file to read from at any place. Its size is that of the moment when it was opened.

@@ -78,7 +78,8 @@ inline tensor parse_idx(std::string_view bytes, std::uint64_t most = most_file_b
 
 /// The tensor in an IDX file of at most `most` bytes, compressed or expanded.
 inline tensor read_idx(std::filesystem::path const& path, std::uint64_t most = most_file_bytes) {
-  return parse_idx(read_file(path, most), most);
+  auto const bytes = read_file(path, most);
+  return files::naming(path, [&] { return parse_idx(bytes, most); });
 }
 
 /// A tensor as the bytes of an IDX file; error(unimplemented) for types that the format doesn't have.

@@ -82,13 +82,21 @@ template <class Op> dtype result_of(dtype const* operands, dtype) {
   if constexpr (requires { Op::result; }) return Op::result;
   else return operands[Op::arity - 1];
 }
-template <class Op> tile_function tile_of(dtype const* operands, dtype) {
+template <class Op> tile_function tile_of(dtype const* operands, dtype result) {
+  for (std::size_t k = 0; k < static_cast<std::size_t>(Op::arity); ++k) {
+    dtype wanted = operands[Op::arity - 1];
+    if constexpr (requires { Op::takes_mask(k); })
+      if (Op::takes_mask(k)) wanted = dtype::boolean;
+    if (operands[k] != wanted) return nullptr;
+  }
+  if (result != result_of<Op>(operands, result)) return nullptr;
   return kernels_of<Op>().tile[static_cast<std::size_t>(operands[Op::arity - 1])];
 }
 
 template <class Op> constexpr scalar_function make_function() {
   scalar_function f{Op::name, static_cast<std::uint8_t>(Op::arity), result_of<Op>, tile_of<Op>, {}};
   if constexpr (requires { Op::cuda; }) f.cuda = Op::cuda;
+  f.operation = &defined<Op>;
   return f;
 }
 template <class Op> inline constexpr scalar_function function_of = make_function<Op>();

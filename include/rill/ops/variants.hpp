@@ -56,18 +56,18 @@ class variant_choice {
   void const* kernels(std::string_view operation) {
     auto const& chosen = get();
     if (auto const* found = chosen.find(operation)) return found;
-    throw error(code::unimplemented, "the library has no kernels for '" + std::string(operation) + "' on " +
-                                         std::string(chosen.name));
+    throw error(code::unimplemented,
+                "the library has no kernels for '" + std::string(operation) + "' on " + std::string(chosen.name));
   }
 
   void use(std::string_view name) {
     for (auto const& v : variants_) {
       if (v.name != name) continue;
-      if (!v.runs_here())
-        throw error(code::unimplemented, "this processor can't run kernels for " + std::string(name));
+      if (!v.runs_here()) throw error(code::unimplemented, "this processor can't run kernels for " + std::string(name));
       if (auto const& chosen = settle(v); &chosen != &v)
         throw error(code::failed_precondition, "kernels for " + std::string(name) + " were asked for after those for " +
-                                                   std::string(chosen.name) + " had been taken; ask before the first step");
+                                                   std::string(chosen.name) +
+                                                   " had been taken; ask before the first step");
       return;
     }
     throw error(code::invalid_argument,

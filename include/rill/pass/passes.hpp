@@ -1,9 +1,9 @@
 // The rewrites of a part, in order; each can be switched off, and says what it did.
 #pragma once
-#include <string>
-#include <vector>
-
-#include "rill/graph/subgraph.hpp"
+#include "rill/pass/common_subexpressions.hpp"
+#include "rill/pass/fold_constants.hpp"
+#include "rill/pass/fuse.hpp"
+#include "rill/pass/identities.hpp"
 
 namespace rill {
 
@@ -13,22 +13,24 @@ struct pass_options {
   bool fold_constants = true;
   bool identities = true;
   bool fuse = true;
-  bool verify = false;  ///< check the part after each pass
-};
+  bool verify = false;  ///< check the part before and after each pass
 
-/// What the passes did.
-struct pass_report {
-  std::vector<std::string> lines;
-  std::string text() const {
-    std::string s;
-    for (auto const& l : lines) s += l + "\n";
-    return s;
-  }
+  /// The graph is run as it was written.
+  static pass_options none() { return {false, false, false, false, false}; }
 };
 
 /// Rewrites a bound part.
-inline void rewrite(subgraph& part, pass_options const& options, std::uint64_t, pass_report*) {
+inline void rewrite(subgraph& part, pass_options const& options, container& state, pass_report* report) {
+  auto const checked = [&](bool wanted, auto&& pass) {
+    if (!wanted) return;
+    pass();
+    if (options.verify) verify(part);
+  };
   if (options.verify) verify(part);
+  checked(options.fold_constants, [&] { fold_constants(part, state, report); });
+  checked(options.identities, [&] { remove_identities(part, report); });
+  checked(options.common_subexpressions, [&] { merge_common_subexpressions(part, report); });
+  checked(options.fuse, [&] { fuse_elementwise(part, report); });
 }
 
 }  // namespace rill

@@ -41,7 +41,7 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   mask() = default;
   [[gnu::always_inline]] explicit mask(native values) : raw(values) {}
   /// Every lane `value`.
-  [[gnu::always_inline]] mask(bool value) : raw(static_cast<lane>(value ? -1 : 0) - native{}) {}
+  [[gnu::always_inline]] mask(bool value) : raw(native{} - static_cast<lane>(value)) {}
 
   [[gnu::always_inline]] bool operator[](std::size_t at) const { return raw[at] != 0; }
 

@@ -12,6 +12,8 @@
 
 namespace rill {
 
+struct op_def;
+
 /// Computes `n` contiguous elements of a result from as many of each operand (a bool is a byte of 0 or 1). The result
 /// may be one of the operands.
 using tile_function = void (*)(void* result, void const* const* operands, std::size_t n);
@@ -29,6 +31,8 @@ struct scalar_function {
   tile_function (*tile)(dtype const* operands, dtype result) = nullptr;
   /// How the function is written in CUDA C++, `$0`, `$1`, … being the operands.
   std::string_view cuda = {};
+  /// The operation that records it in a graph; null if there is none.
+  op_def const* operation = nullptr;
 };
 
 /// A number that a program carries in itself.
@@ -56,6 +60,8 @@ struct program {
   std::vector<immediate> immediates;
   std::vector<instruction> instructions;
   std::vector<std::uint16_t> outputs;
+  /// The whole program as one function of its inputs, all of the output's type; null if nobody compiled it.
+  scalar_function const* native = nullptr;
 
   std::size_t registers() const { return inputs.size() + immediates.size() + instructions.size(); }
   std::size_t first_result() const { return inputs.size() + immediates.size(); }
@@ -69,6 +75,9 @@ struct program {
 
 /// Refuses a program whose registers, arities or element types don't fit together: error(invalid_argument).
 inline void verify(program const& p) {
+  expects(p.registers() <= 65536, "a program has more registers than can be numbered");
+  for (auto i : p.inputs) expects(i != dtype::string, "a program does not compute with strings");
+  for (auto const& i : p.immediates) expects(i.element != dtype::string, "a program does not compute with strings");
   for (std::size_t i = 0; i < p.instructions.size(); ++i) {
     auto const& step = p.instructions[i];
     expects(step.function != nullptr && step.function->arity <= max_operands,
@@ -81,6 +90,7 @@ inline void verify(program const& p) {
     }
     expects(step.function->tile(operands, step.result) != nullptr, "a program's instruction has no such element types");
   }
+  expects(!p.outputs.empty(), "a program has no output");
   for (auto out : p.outputs) expects(out < p.registers(), "a program's output is not one of its registers");
 }
 

@@ -196,7 +196,7 @@ class session {
     std::vector<type> types;
     for (auto const& t : r.with) types.push_back(t.type());
     bind_extents(part, types, *state_);
-    rewrite(part, options_.passes, graph_->seed(), report);
+    rewrite(part, options_.passes, *state_, report);
     return std::make_shared<compiled_step>(plan(part, *state_, graph_->seed(), options_.memory ? *options_.memory : host_allocator()));
   }
 

@@ -153,8 +153,7 @@ inline kernel sum_like_op::cpu(kernel_request const& r) {
   std::array<bool, max_rank> gone{};
   for (std::size_t i = 0, missing = x.rank - other.rank; i < x.rank; ++i)
     gone[i] = i < missing || (other[i - missing] == dim(1) && x[i] != dim(1));
-  auto const& table = a.mean ? kernels_of<mean_op>() : kernels_of<sum_op>();
-  return make_reduction(table.of[static_cast<std::size_t>(x.element)], x, gone);
+  return make_reduction(a.mean ? kernels_of<mean_op>() : kernels_of<sum_op>(), x, gone);
 }
 #endif
 

@@ -14,13 +14,13 @@ template <class T> struct matrix_view {
 
 namespace detail {
 
-// Copies `bytes` in [Size, 2 * Size] or fewer: a front half and a back half that may overlap.
-template <int Size> inline void copy_halves(char* to, char const* from, index bytes) {
+// Copies fewer than 2 * Size bytes, in multiples of Least: a front half and a back half that may overlap.
+template <index Size, index Least> inline void copy_halves(char* to, char const* from, index bytes) {
   if (bytes >= Size) {
     __builtin_memcpy(to, from, Size);
     __builtin_memcpy(to + bytes - Size, from + bytes - Size, Size);
-  } else if constexpr (Size > 1) {
-    copy_halves<Size / 2>(to, from, bytes);
+  } else if constexpr (Size > Least) {
+    copy_halves<Size / 2, Least>(to, from, bytes);
   }
 }
 
@@ -29,7 +29,7 @@ template <class T> inline void copy_line(T* to, T const* from, index count) {
   auto* const out = reinterpret_cast<char*>(to);
   auto const* const in = reinterpret_cast<char const*>(from);
   index const bytes = count * static_cast<index>(sizeof(T));
-  if (bytes < 64) return copy_halves<32>(out, in, bytes);
+  if (bytes < 64) return copy_halves<32, sizeof(T)>(out, in, bytes);
   for (index i = 0; i + 64 < bytes; i += 64) __builtin_memcpy(out + i, in + i, 64);
   __builtin_memcpy(out + bytes - 64, in + bytes - 64, 64);
 }

@@ -56,24 +56,26 @@ template <class T, class Sum> struct patches {
 
   void write_row(Sum* to, T const* image, index y, index x, position at, index elements, index run, index runs) const {
     auto const& s = shape;
-    index const y0 = y * s.stride_y - s.top, x0 = x * s.stride_x - s.left;
+    index const y0 = y * s.stride_y - s.top, offset = (x * s.stride_x - s.left) * s.channels;
     for (Sum* const end = to + elements; to < end;) {
-      index const rest = end - to, stop = detail::lower(run, at.element + rest);
-      write_run(to, image, y0 + at.filter_row * s.dilation_y, x0 + at.run * s.dilation_x, at.element, stop);
+      index const stop = detail::lower(run, at.element + (end - to));
+      write_run(to, image, y0 + at.filter_row * s.dilation_y, offset + at.run * s.dilation_x * s.channels, at.element, stop);
       to += stop - at.element;
       at.element = 0;
       if (++at.run == runs) at.run = 0, ++at.filter_row;
     }
   }
 
-  // Elements [begin, end) of the run that starts at pixel (y, x), which may lie beyond the image.
-  void write_run(Sum* to, T const* image, index y, index x, index begin, index end) const {
-    auto const& s = shape;
-    if (y < 0 || y >= s.height) return clear(to, end - begin);
-    index const low = detail::upper(begin, detail::lower(end, -x * s.channels));
-    index const high = detail::upper(low, detail::lower(end, (s.width - x) * s.channels));
+  // Elements [begin, end) of the run that starts at an offset in a row of the image; both may lie beyond it.
+  void write_run(Sum* to, T const* image, index y, index offset, index begin, index end) const {
+    index const row = shape.width * shape.channels;
+    if (y < 0 || y >= shape.height) return clear(to, end - begin);
+    T const* const from = image + y * row + offset;
+    if (offset + begin >= 0 && offset + end <= row) return detail::copy_line(to, from + begin, 1, end - begin);
+    index const low = detail::upper(begin, detail::lower(end, -offset));
+    index const high = detail::upper(low, detail::lower(end, row - offset));
     clear(to, low - begin);
-    detail::copy_line(to + (low - begin), image + (y * s.width + x) * s.channels + low, 1, high - low);
+    detail::copy_line(to + (low - begin), from + low, 1, high - low);
     clear(to + (high - begin), end - high);
   }
 

@@ -2,6 +2,10 @@
 #pragma once
 #include "rill/ops/reduction/max.hpp"
 
+#if RILL_KERNELS
+#include "rill/ops/reduction/argmax_kernels.hpp"
+#endif
+
 namespace rill::ops {
 
 struct argmax_op {
@@ -18,9 +22,10 @@ struct argmax_op {
       return std::tuple{field{"axis", &attributes::axis}, field{"index", &attributes::index}};
     }
   };
+  using run_function = void (*)(reduction_pass const&, void const* from, void* to, parallel const&);
   /// By the operand's element type, for int32 and int64.
   struct kernels {
-    reduction_table narrow, wide;
+    std::array<run_function, dtype_count> narrow{}, wide{};
   };
   static constexpr type infer(attributes const& a, type const& x) {
     expects(elements.contains(x.element), "argmax: only real numbers have a largest; cast the operand");
@@ -36,8 +41,17 @@ struct argmax_op {
     return reduction_work(in, out);
   }
 #if RILL_KERNELS
+  template <class T, class Index>
+  static void run(reduction_pass const& p, void const* from, void* to, parallel const& threads) {
+    rill::kernels::argmax({p.outer, p.middle, p.inner}, static_cast<T const*>(from), static_cast<Index*>(to), threads);
+  }
   static constexpr kernels make_kernels() {
-    return {rill::kernels::argmaxima<std::int32_t>(), rill::kernels::argmaxima<std::int64_t>()};
+    kernels k;
+    for_each_type<elements>([&]<class T>(std::size_t d) {
+      k.narrow[d] = run<T, std::int32_t>;
+      k.wide[d] = run<T, std::int64_t>;
+    });
+    return k;
   }
 #endif
 #if RILL_DEFINITIONS
@@ -47,13 +61,12 @@ struct argmax_op {
     auto const axis = checked_axis(a.axis, x.rank(), "argmax: the axis lies outside of the operand's rank");
     refuse_nothing(x, reduced_axes(extents{axis}, x.rank()), "argmax: there is no largest among no elements");
     expects(a.index == dtype::int64 || x[axis] <= INT32_MAX, "argmax: an int32 can't count this axis; ask for int64");
-    std::size_t outer = 1, inner = 1;
-    for (std::size_t i = 0; i < x.rank(); ++i) (i < axis ? outer : inner) *= i == axis ? 1 : static_cast<std::size_t>(x[i]);
+    reduction_pass p{1, x[axis], 1};
+    for (std::size_t i = 0; i < x.rank(); ++i)
+      if (i != axis) (i < axis ? p.outer : p.inner) *= x[i];
     auto const& table = a.index == dtype::int32 ? kernels_of<argmax_op>().narrow : kernels_of<argmax_op>().wide;
-    auto const run = table.of[static_cast<std::size_t>(r.inputs[0].element)];
-    return kernel([=, middle = static_cast<std::size_t>(x[axis])](kernel_call const& call) {
-      run(call.out(0), call.in(0), outer, middle, inner, call.threads);
-    });
+    auto const use = table[static_cast<std::size_t>(r.inputs[0].element)];
+    return kernel([=](kernel_call const& call) { use(p, call.in(0), call.out(0), call.threads); });
   }
 #endif
 };

@@ -1,9 +1,15 @@
 // What reductions share: the axes they go over, the type that is left, and the kernel made of passes.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "rill/dsl/expr.hpp"
+#include "rill/ops/for_each_type.hpp"
 #include "rill/ops/kernels.hpp"
+
+#if RILL_KERNELS
+#include "rill/ops/reduction/reduce_kernels.hpp"
+#endif
 
 namespace rill {
 
@@ -45,9 +51,16 @@ constexpr type reduced(reduction const& a, type const& x) {
   return y;
 }
 
-/// Reduces the middle of [outer, middle, inner] elements. Each result's order of summation depends on the extents alone.
-using reduction_kernel = void (*)(void* to, void const* from, std::size_t outer, std::size_t middle, std::size_t inner,
-                                  parallel const& threads);
+/// One pass of a reduction: the middle of [outer, middle, inner] elements goes.
+struct reduction_pass {
+  std::ptrdiff_t outer = 1, middle = 1, inner = 1;
+};
+
+/// A reduction on raw pointers. The order of summation depends on the extents alone.
+struct reduction_kernel {
+  void (*run)(reduction_pass const&, void const* from, void* to, void* scratch, parallel const&) = nullptr;
+  std::size_t (*scratch)(reduction_pass const&) = nullptr;
+};
 
 /// Reductions by element type.
 struct reduction_table {
@@ -55,23 +68,16 @@ struct reduction_table {
 };
 
 #if RILL_DEFINITIONS
-/// One pass of a reduction: the middle of [outer, middle, inner] elements goes.
-struct reduction_pass {
-  std::size_t outer = 1, middle = 1, inner = 1;
-  std::size_t results() const { return outer * inner; }
-};
-
 /// The passes that reduce the marked axes: one for each run of neighbouring ones, the last run first.
 inline std::vector<reduction_pass> reduction_passes(shape const& x, std::array<bool, max_rank> const& gone) {
-  std::vector<reduction_pass> passes;
-  std::vector<std::pair<std::size_t, bool>> runs;  // extent, reduced
+  std::vector<std::pair<std::ptrdiff_t, bool>> runs;  // extent, reduced
   for (std::size_t i = 0; i < x.rank(); ++i) {
     if (x[i] == 1) continue;
-    auto const extent = static_cast<std::size_t>(x[i]);
-    if (!runs.empty() && runs.back().second == gone[i]) runs.back().first *= extent;
-    else runs.push_back({extent, gone[i]});
+    if (!runs.empty() && runs.back().second == gone[i]) runs.back().first *= x[i];
+    else runs.push_back({x[i], gone[i]});
   }
-  std::size_t inner = 1;
+  std::vector<reduction_pass> passes;
+  std::ptrdiff_t inner = 1;
   for (std::size_t r = runs.size(); r-- > 0;) {
     if (!runs[r].second) {
       inner *= runs[r].first;
@@ -86,24 +92,46 @@ inline std::vector<reduction_pass> reduction_passes(shape const& x, std::array<b
 }
 
 /// The kernel of a reduction of input 0 over the marked axes.
-inline kernel make_reduction(reduction_kernel run, type const& x, std::array<bool, max_rank> const& gone) {
+inline kernel make_reduction(reduction_table const& table, type const& x, std::array<bool, max_rank> const& gone) {
+  auto const use = table.of[static_cast<std::size_t>(x.element)];
   auto const passes = reduction_passes(x.shape(), gone);
-  auto const size = size_of(x.element);
-  std::size_t scratch = 0;
-  for (std::size_t i = 0; i + 1 < passes.size(); ++i) scratch += passes[i].results() * size;
+  auto const bytes = [size = size_of(x.element)](reduction_pass const& p) {
+    return (static_cast<std::size_t>(p.outer * p.inner) * size + 63) / 64 * 64;
+  };
+  std::size_t between = 0, within = 0;  // what a pass leaves to the next; what a pass needs for itself
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    if (i + 1 < passes.size()) between += bytes(passes[i]);
+    within = std::max(within, use.scratch(passes[i]));
+  }
   return kernel(
-      [run, passes, size](kernel_call const& call) {
+      [=](kernel_call const& call) {
         void const* from = call.in(0);
-        auto* to = static_cast<std::byte*>(call.scratch());
+        auto* next = static_cast<std::byte*>(call.scratch()) + within;
         for (std::size_t i = 0; i < passes.size(); ++i) {
-          auto const& p = passes[i];
-          void* const result = i + 1 == passes.size() ? call.out(0) : to;
-          run(result, from, p.outer, p.middle, p.inner, call.threads);
-          from = result;
-          to += p.results() * size;
+          void* const to = i + 1 == passes.size() ? call.out(0) : next;
+          use.run(passes[i], from, to, call.scratch(), call.threads);
+          from = to;
+          next += bytes(passes[i]);
         }
       },
-      scratch);
+      within + between);
+}
+
+/// The kernel of an operation with a `reduction` for its attributes.
+template <class Op> kernel make_reduction(kernel_request const& r) {
+  auto const& x = r.inputs[0];
+  return make_reduction(kernels_of<Op>(), x, reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank));
+}
+#endif
+
+#if RILL_KERNELS
+/// `run` for one element type.
+template <class T, void (*Reduce)(rill::kernels::reduce_shape const&, T const*, T*, void*, parallel const&) noexcept>
+constexpr reduction_kernel reduction_of() {
+  return {[](reduction_pass const& p, void const* from, void* to, void* scratch, parallel const& threads) {
+            Reduce({p.outer, p.middle, p.inner}, static_cast<T const*>(from), static_cast<T*>(to), scratch, threads);
+          },
+          [](reduction_pass const& p) { return rill::kernels::reduce_scratch_bytes<T>({p.outer, p.middle, p.inner}); }};
 }
 #endif
 

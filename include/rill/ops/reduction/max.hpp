@@ -11,7 +11,10 @@ namespace rill::ops {
 /// Refuses results that no element would decide.
 inline void refuse_nothing(shape const& x, std::array<bool, max_rank> const& gone, char const* why) {
   bool nothing = false, results = true;
-  for (std::size_t i = 0; i < x.rank(); ++i) (gone[i] ? nothing : results) = gone[i] ? nothing || x[i] == 0 : results && x[i] != 0;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (x[i] == 0 && gone[i]) nothing = true;
+    if (x[i] == 0 && !gone[i]) results = false;
+  }
   expects(!nothing || !results, why);
 }
 #endif
@@ -19,14 +22,14 @@ inline void refuse_nothing(shape const& x, std::array<bool, max_rank> const& gon
 struct max_op {
   using library = void;
   static constexpr std::string_view name = "max",
-                                    doc = "the largest element over some axes, or all; NaN if any is; the gradient is "
-                                          "shared equally by equal largest elements";
+                                    doc = "the largest element over some axes, or all; NaN if any is, true if any is; "
+                                          "the gradient is shared equally by equal largest elements";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = reals;
+  static constexpr dtypes elements = reals | dtype::boolean;
   using attributes = reduction;
   using kernels = reduction_table;
   static constexpr type infer(reduction const& a, type const& x) {
-    expects(elements.contains(x.element), "max: only real numbers have a largest; cast the operand");
+    expects(elements.contains(x.element), "max: only real numbers and bools have a largest; cast the operand");
     return reduced(a, x);
   }
   static cost work(reduction const&, std::span<type const> in, std::span<type const> out) {
@@ -41,14 +44,18 @@ struct max_op {
     return {select(largest, broadcast_like(dy / count, x, axes), zero(dy))};
   }
 #if RILL_KERNELS
-  static constexpr reduction_table make_kernels() { return rill::kernels::maxima(); }
+  static constexpr reduction_table make_kernels() {
+    reduction_table t;
+    for_each_type<elements>([&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_max<T>>(); });
+    return t;
+  }
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto const& x = r.inputs[0];
     auto const gone = reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank);
     refuse_nothing(x.shape(), gone, "max: there is no largest among no elements");
-    return make_reduction(kernels_of<max_op>().of[static_cast<std::size_t>(x.element)], x, gone);
+    return make_reduction(kernels_of<max_op>(), x, gone);
   }
 #endif
 };

@@ -2,10 +2,6 @@
 #pragma once
 #include "rill/ops/reduction/axes.hpp"
 
-#if RILL_KERNELS
-#include "rill/ops/reduction/reduce_standin.hpp"
-#endif
-
 namespace rill::ops {
 
 struct sum_op {
@@ -27,14 +23,14 @@ struct sum_op {
     return {broadcast_like(V(r.dy()), r.in(0), a.keep ? extents{} : a.axes)};
   }
 #if RILL_KERNELS
-  static constexpr reduction_table make_kernels() { return rill::kernels::sums(); }
+  static constexpr reduction_table make_kernels() {
+    reduction_table t;
+    for_each_type<elements>([&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_sum<T>>(); });
+    return t;
+  }
 #endif
 #if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const& x = r.inputs[0];
-    auto const gone = reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank);
-    return make_reduction(kernels_of<sum_op>().of[static_cast<std::size_t>(x.element)], x, gone);
-  }
+  static kernel cpu(kernel_request const& r) { return make_reduction<sum_op>(r); }
 #endif
 };
 
@@ -57,14 +53,14 @@ struct mean_op {
     return {share_like(V(r.dy()), r.in(0), a.keep ? extents{} : a.axes)};
   }
 #if RILL_KERNELS
-  static constexpr reduction_table make_kernels() { return rill::kernels::means(); }
+  static constexpr reduction_table make_kernels() {
+    reduction_table t;
+    for_each_type<elements>([&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_mean<T>>(); });
+    return t;
+  }
 #endif
 #if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const& x = r.inputs[0];
-    auto const gone = reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank);
-    return make_reduction(kernels_of<mean_op>().of[static_cast<std::size_t>(x.element)], x, gone);
-  }
+  static kernel cpu(kernel_request const& r) { return make_reduction<mean_op>(r); }
 #endif
 };
 

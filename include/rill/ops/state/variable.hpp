@@ -42,6 +42,7 @@ struct read_op {
   template <class V> static std::vector<gradient> grad(gradient_request const& r) { return {V(r.dy())}; }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
+    expects(r.variables[0] != nullptr, "read takes a variable, not a value");
     kernel k([v = r.variables[0]](kernel_call const& call) { call.give(0, v->read()); });
     k.owns_outputs = true;
     return k;
@@ -58,6 +59,7 @@ struct is_initialized_op {
   static constexpr type infer(no_attributes, type const&) { return {dtype::boolean}; }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
+    expects(r.variables[0] != nullptr, "is_initialized takes a variable, not a value");
     return kernel([v = r.variables[0]](kernel_call const& call) { *call.out<bool>(0) = v->initialized(); });
   }
 #endif

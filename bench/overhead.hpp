@@ -1,0 +1,94 @@
+// What rill itself costs where kernels cost nothing: nodes that do nothing or add two numbers, calls, and large graphs.
+#pragma once
+#include <rill/grad/gradients.hpp>
+#include <rill/ops/array/constant.hpp>
+#include <rill/ops/array/placeholder.hpp>
+#include <rill/ops/control/flow.hpp>
+#include <rill/ops/math/arithmetic.hpp>
+#include <rill/ops/math/exponential.hpp>
+#include <rill/ops/state/assign.hpp>
+
+#include "model.hpp"
+
+namespace bench {
+
+inline constexpr int null_operations = 10000, additions = 1000;
+
+/// A step that runs one node, and all that it waits for. Nothing is fetched.
+inline step run_of(std::shared_ptr<model> m, rill::operation last) {
+  auto call = m->session.prepare(rill::inputs(), rill::outputs(), last);
+  return [m, call]() mutable { call(); };
+}
+
+/// Ten thousand nodes that do nothing, and one that waits for them all. Passes are off and each kernel is called.
+inline step null_wide() {
+  auto m = std::make_shared<model>(as_written);
+  std::vector<rill::operation> all;
+  for (int i = 0; i < null_operations; ++i) all.push_back(rill::no_op(m->graph));
+  return run_of(m, rill::group(m->graph, all));
+}
+
+/// Ten thousand nodes that do nothing, one after another.
+inline step null_chain() {
+  auto m = std::make_shared<model>(as_written);
+  auto last = rill::no_op(m->graph);
+  for (int i = 1; i < null_operations; ++i)
+    last = m->graph.after({last}, [&] { return rill::no_op(m->graph); });
+  return run_of(m, last);
+}
+
+/// y = x + x + x + …: a thousand additions of scalars, none folded or fused; y is computed and not fetched.
+inline step add_chain() {
+  auto m = std::make_shared<model>(as_written);
+  auto const x = rill::placeholder<float>(m->graph);
+  auto y = x + x;
+  for (int i = 1; i < additions; ++i) y = y + x;
+  auto call = m->session.prepare(rill::inputs(x), rill::outputs(), y);
+  return [m, call, one = rill::tensor(1.0f)]() mutable { call(one); };
+}
+
+/// x + 1 on a vector of one element: what a call of a prepared step costs, from tensor to tensor.
+inline step run_call() {
+  auto m = std::make_shared<model>();
+  auto const x = rill::placeholder<float, 1>(m->graph);
+  auto call = m->session.prepare(rill::inputs(x), rill::outputs(x + 1.0f));
+  return [m, call, one = rill::vector({1.0f}).reshaped({1})]() mutable { call(one); };
+}
+
+/// Builds a graph of about so many nodes without variables, and runs it once: small vectors, each made from two of the
+/// hundred before it. Returns the number of nodes.
+inline std::size_t first_run(std::size_t nodes) {
+  auto m = std::make_shared<model>();
+  std::vector<rill::expr<rill::of<float, 16>>> all{rill::constant<float, 16>(m->graph, zeros({16}))};
+  while (m->graph.size() < nodes) {
+    auto const i = all.size();
+    auto const x = all.back(), y = all[i - 1 - i * 7919 % std::min<std::size_t>(i, 100)];
+    all.push_back(i % 4 == 0 ? x + y : i % 4 == 1 ? x * y : i % 4 == 2 ? rill::tanh(x) : x - y);
+  }
+  m->session.run(all.back());
+  return m->graph.size();
+}
+
+/// The same of a graph that trains: layers of vectors with two variables each, their gradients and updates. It counts
+/// the variables' first values as a part of the first run.
+inline std::size_t first_training_run(std::size_t nodes) {
+  auto m = std::make_shared<model>();
+  auto h = rill::value(rill::constant(m->graph, normal({16})));
+  std::vector<rill::value> variables;
+  std::vector<rill::variable_value> handles;
+  auto const variable = [&] {
+    handles.push_back(rill::variable(rill::constant(m->graph, normal({16})), "v"));
+    variables.push_back(handles.back());
+    return variables.back();
+  };
+  while (m->graph.size() < nodes * 10 / 21) h = rill::tanh(h * variable() + variable());
+  auto const loss = h * h;
+  auto const slopes = rill::gradients(loss, variables);
+  std::vector<rill::operation> updates;
+  for (std::size_t i = 0; i < slopes.size(); ++i) updates.push_back(rill::assign_sub(handles[i], slopes[i] * 0.01f));
+  m->session.run(rill::initializer(m->graph));
+  m->session.run(rill::group(m->graph, updates));
+  return m->graph.size();
+}
+
+}  // namespace bench

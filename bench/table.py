@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Writes the table of a comparison: table.py LINES NOTE, where LINES holds the JSON lines that compare.sh collects.
+
+A ratio is rill's time divided by that of the round's fastest peer, and the table shows its median over the rounds.
+"""
+import json, os, platform, statistics, subprocess, sys
+from collections import defaultdict
+
+
+def output(*command):
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+def processor():
+    names = [line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def versions():
+    """The peers' versions, as their python knows them."""
+    code = ("from importlib import metadata\n"
+            "for name in ('torch', 'jax', 'tensorflow', 'tensorflow_cpu'):\n"
+            "    try: print(name.split('_')[0], metadata.version(name))\n"
+            "    except metadata.PackageNotFoundError: pass")
+    return ", ".join(dict.fromkeys(output(os.environ["PEERS_PYTHON"], "-c", code).splitlines()))
+
+
+def number(ns):
+    return f"{ns:,.0f}" if ns >= 100 else f"{ns:.3g}"
+
+
+def comparison(lines):
+    """Rows of the cases that a peer has, and the peers in order."""
+    times = defaultdict(lambda: defaultdict(dict))                              # case -> peer -> round -> ns
+    for line in lines:
+        if "ns" in line: times[line["case"]][line["peer"]][line["round"]] = line["ns"]
+    peers = sorted({p for case in times.values() for p in case} - {"rill"})
+    rows, alone = [], []
+    for case, by_peer in times.items():
+        unit = next(line["unit"] for line in lines if line["case"] == case and "unit" in line)
+        median = {p: statistics.median(by_round.values()) for p, by_round in by_peer.items()}
+        ratios = []
+        for r, ns in by_peer.get("rill", {}).items():
+            best = min((by_peer[p][r] for p in peers if r in by_peer.get(p, {})), default=None)
+            if best: ratios.append(ns / best)
+        if not ratios:
+            if "rill" in median: alone.append((case, unit, median["rill"]))
+            continue
+        cells = [number(median[p]) if p in median else "" for p in ["rill", *peers]]
+        rows.append([case, unit, *cells, f"**{statistics.median(ratios):.3g}**", f"{min(ratios):.3g}–{max(ratios):.3g}"])
+    return peers, rows, alone
+
+
+def main(path, note):
+    lines = [json.loads(line) for line in open(path)]
+    rounds = max(line["round"] for line in lines)
+    commit = output("git", "rev-parse", "--short", "HEAD") + (" with changes" if output("git", "status", "--short") else "")
+    threads = os.environ["RILL_THREADS"]
+    peers, rows, alone = comparison(lines)
+    print(f"# rill and its peers, {output('date', '+%F')}, CPU\n")
+    print(f"{processor()}, {os.cpu_count()} processors, {threads} threads for each program; {note}. rill at {commit}; {versions()}, "
+          f"Python {platform.python_version()}. Written by `RILL_THREADS={threads} bench/compare.sh --rounds {rounds}`.\n")
+    print("Nanoseconds for a unit, the median over rounds in which the programs ran one after the other. The ratio is rill's time "
+          "divided by that of the fastest peer in the same round: median, and least to greatest. Peers are those of the peers' program: "
+          "`tf1` is TensorFlow's graph and session, `compile` is torch.compile.\n")
+    print("| case | unit | rill | " + " | ".join(peers) + " | rill / best | over rounds |")
+    print("|---|---|" + "---:|" * (len(peers) + 3))
+    for row in rows: print("| " + " | ".join(row) + " |")
+    if alone:
+        print("\nCases without a peer:\n\n| case | unit | rill |\n|---|---|---:|")
+        for case, unit, ns in alone: print(f"| {case} | {unit} | {number(ns)} ns |")
+    memory = [line for line in lines if "peak" in line and line["round"] == 1]
+    if memory:
+        print("\nMemory of a training step, in bytes: the peak that the allocator counted, and the least that must be alive at once "
+              "(variables, feeds, results, and the most that the plan's values take at one instruction).\n")
+        print("| case | peak | least | peak / least | variables | arena |\n|---|---:|---:|---:|---:|---:|")
+        for m in memory:
+            print(f"| {m['case']} | {m['peak']:,} | {m['least']:,} | {m['peak'] / m['least']:.3g} | {m['variables']:,} | {m['arena']:,} |")
+    for line in lines:
+        if "error" in line: print(f"{line['case']}: {line['error']}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,95 @@
+// Cereal's archives for bytes that come from outside: no size is believed before as many bytes have been seen.
+#pragma once
+#include <cereal/cereal.hpp>
+#include <cereal/types/string.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "rill/base/error.hpp"
+#include "rill/io/bytes.hpp"
+
+namespace rill::wire {
+
+/// Writes numbers as they lie in memory (the lowest byte first) and sizes with 64 bits.
+class writer : public cereal::OutputArchive<writer, cereal::AllowEmptyClassElision> {
+ public:
+  writer() : OutputArchive(this) {}
+  void put(void const* from, std::size_t bytes) { bytes_.append(static_cast<char const*>(from), bytes); }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+/// Reads what a writer wrote. Bytes that end early or hold what can't be: error(data_loss).
+class reader : public cereal::InputArchive<reader, cereal::AllowEmptyClassElision> {
+ public:
+  explicit reader(std::string_view bytes) : InputArchive(this), rest_(bytes) {}
+
+  std::size_t remaining() const { return rest_.size(); }
+  void get(void* to, std::size_t bytes) {
+    require(bytes, 1);
+    if (bytes != 0) std::memcpy(to, rest_.data(), bytes);
+    rest_.remove_prefix(bytes);
+  }
+  /// Refuses `count` things of at least `least` bytes each if fewer bytes remain: to be called before memory is asked
+  /// for.
+  void require(std::uint64_t count, std::size_t least) const {
+    if (count > rest_.size() / least)
+      throw error(code::data_loss, "the bytes end early: " + std::to_string(rest_.size()) + " are left where " +
+                                       std::to_string(count) + " times " + std::to_string(least) + " are announced");
+  }
+  /// A number of things that take at least `least` bytes each.
+  std::size_t count(std::size_t least) {
+    std::uint64_t n = 0;
+    get(&n, sizeof n);
+    require(n, least);
+    return static_cast<std::size_t>(n);
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+template <class T>
+  requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
+void CEREAL_SAVE_FUNCTION_NAME(writer& to, T const& v) {
+  to.put(&v, sizeof v);
+}
+template <class T>
+  requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
+void CEREAL_LOAD_FUNCTION_NAME(reader& from, T& v) {
+  from.get(&v, sizeof v);
+}
+
+template <std::same_as<bool> T> void CEREAL_SAVE_FUNCTION_NAME(writer& to, T const& v) {
+  char const byte = v;
+  to.put(&byte, 1);
+}
+template <std::same_as<bool> T> void CEREAL_LOAD_FUNCTION_NAME(reader& from, T& v) {
+  char byte = 0;
+  from.get(&byte, 1);
+  if (byte != 0 && byte != 1) throw error(code::data_loss, "a bool is neither 0 nor 1");
+  v = byte != 0;
+}
+
+template <class T> void CEREAL_SAVE_FUNCTION_NAME(writer& to, cereal::SizeTag<T> const& tag) {
+  auto const n = static_cast<std::uint64_t>(tag.size);
+  to.put(&n, sizeof n);
+}
+template <class T> void CEREAL_LOAD_FUNCTION_NAME(reader& from, cereal::SizeTag<T>& tag) { tag.size = from.count(1); }
+
+template <class T> void CEREAL_SAVE_FUNCTION_NAME(writer& to, cereal::BinaryData<T> const& data) {
+  to.put(data.data, static_cast<std::size_t>(data.size));
+}
+template <class T> void CEREAL_LOAD_FUNCTION_NAME(reader& from, cereal::BinaryData<T>& data) {
+  from.get(data.data, static_cast<std::size_t>(data.size));
+}
+
+}  // namespace rill::wire
+
+CEREAL_SETUP_ARCHIVE_TRAITS(rill::wire::reader, rill::wire::writer)

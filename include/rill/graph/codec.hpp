@@ -1,0 +1,319 @@
+// Graphs as bytes and back, for who ships them (checkpoint of a graph, session to worker). Nothing in the bytes is
+// believed: sizes are checked before memory is asked for, every node is recorded anew, and its types are inferred
+// again.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "rill/graph/archive.hpp"
+#include "rill/graph/graph.hpp"
+
+namespace rill {
+
+/// What the first bytes of a graph say, and the version of the format that follows.
+inline constexpr std::string_view graph_magic = "rill:gph";
+inline constexpr std::uint32_t graph_format = 1;
+
+/// Which operations bytes may mention; their elementwise functions are those of programs.
+using operation_registry = std::span<op_def const* const>;
+
+namespace wire {
+
+[[noreturn]] inline void fail(char const* why) { throw error(code::data_loss, why); }
+
+inline void save(writer& to, dtype d) { to(static_cast<std::uint8_t>(d)); }
+inline void load(reader& from, dtype& d) {
+  std::uint8_t number = 0;
+  from(number);
+  if (number >= dtype_count) fail("an element type is none that exists");
+  d = static_cast<dtype>(number);
+}
+
+inline void save(writer& to, dim const& d) {
+  to(d.extent);
+  to.put(d.name, sizeof d.name);
+}
+inline void load(reader& from, dim& d) {
+  from(d.extent);
+  from.get(d.name, sizeof d.name);
+  auto const* const end = std::find(std::begin(d.name), std::end(d.name), '\0');
+  if (end == std::end(d.name) || std::any_of(end, std::end(d.name), [](char c) { return c != '\0'; }))
+    fail("an axis has a name that does not end");
+  if (d.extent < -1 || (d.named() && d.known())) fail("an extent is none that exists");
+}
+
+inline void save(writer& to, type const& t) {
+  save(to, t.element);
+  to(t.rank);
+  for (std::size_t i = 0; t.has_rank() && i < t.rank; ++i) save(to, t[i]);
+}
+inline void load(reader& from, type& t) {
+  dtype element{};
+  std::uint8_t rank = 0;
+  load(from, element);
+  from(rank);
+  t = type::of_unknown_rank(element);
+  if (rank == unknown_rank) return;
+  if (rank > max_rank) fail("a type's rank is higher than 8");
+  t.rank = rank;
+  for (std::size_t i = 0; i < rank; ++i) load(from, t[i]);
+}
+
+inline void save(writer& to, extents const& e) {
+  to(e.count);
+  for (auto v : e) to(v);
+}
+inline void load(reader& from, extents& e) {
+  std::uint8_t count = 0;
+  from(count);
+  if (count > max_rank) fail("a list of extents is longer than 8");
+  e = {};
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int64_t v = 0;
+    from(v);
+    e.push_back(v);
+  }
+}
+
+template <class T, class Each> void save_list(writer& to, T const& list, Each const& each) {
+  to(cereal::make_size_tag(static_cast<std::uint64_t>(list.size())));
+  for (auto const& v : list) each(v);
+}
+/// Calls `each()` as often as the list is long; each element takes at least `least` bytes.
+template <class Each> void load_list(reader& from, std::size_t least, Each const& each) {
+  for (auto n = from.count(least); n > 0; --n) each();
+}
+
+inline void save(writer& to, tensor const& t) {
+  expects(static_cast<bool>(t), "a graph with an empty tensor handle has no form as bytes");
+  save(to, t.element());
+  save(to, static_cast<extents const&>(t.shape()));
+  if (t.element() != dtype::string) return to.put(t.raw(), t.bytes());
+  for (auto const& s : t.span<std::string>()) to(s);
+}
+inline void load(reader& from, tensor& t) {
+  dtype element{};
+  extents each;
+  load(from, element);
+  load(from, each);
+  auto const n = static_cast<std::uint64_t>(elements(each));
+  bool const strings = element == dtype::string;
+  from.require(n, strings ? sizeof(std::uint64_t) : size_of(element));
+  t = tensor(element, shape(each));
+  if (strings)
+    for (std::uint64_t i = 0; i < n; ++i) from(t.mutable_data<std::string>()[i]);
+  else from.get(t.mutable_raw(), t.bytes());
+  auto const* const bytes = static_cast<std::uint8_t const*>(t.raw());
+  if (element == dtype::boolean && std::any_of(bytes, bytes + n, [](std::uint8_t b) { return b > 1; }))
+    fail("a bool is neither 0 nor 1");
+}
+
+/// What is known where bytes are read: operations by name, and the functions of programs.
+class known_operations {
+ public:
+  explicit known_operations(operation_registry registry) {
+    for (auto const* op : registry) {
+      operations_.emplace(op->name, op);
+      if (op->elementwise != nullptr) functions_.emplace(op->elementwise->name, op->elementwise);
+    }
+  }
+  op_def const& operation(std::string const& name) const {
+    if (auto const at = operations_.find(name); at != operations_.end()) return *at->second;
+    throw error(code::not_found, "the operation '" + name + "' is not known here: give it to the registry");
+  }
+  scalar_function const& function(std::string const& name) const {
+    if (auto const at = functions_.find(name); at != functions_.end()) return *at->second;
+    throw error(code::not_found,
+                "the function '" + name + "' of a program is not known here: give its operation to the registry");
+  }
+
+ private:
+  std::unordered_map<std::string_view, op_def const*> operations_;
+  std::unordered_map<std::string_view, scalar_function const*> functions_;
+};
+
+inline void save(writer& to, program const& p) {
+  save_list(to, p.inputs, [&](dtype d) { save(to, d); });
+  save_list(to, p.immediates, [&](immediate const& i) {
+    save(to, i.element);
+    to.put(i.bytes.data(), size_of(i.element));
+  });
+  save_list(to, p.instructions, [&](program::instruction const& i) {
+    to(std::string(i.function->name));
+    for (std::size_t k = 0; k < i.function->arity; ++k) to(i.operands[k]);
+    save(to, i.result);
+  });
+  save_list(to, p.outputs, [&](std::uint16_t r) { to(r); });
+}
+inline immediate load_immediate(reader& from) {
+  immediate i;
+  load(from, i.element);
+  if (i.element == dtype::string) fail("a program does not compute with strings");
+  from.get(i.bytes.data(), size_of(i.element));
+  if (i.element == dtype::boolean && std::to_integer<int>(i.bytes[0]) > 1) fail("a bool is neither 0 nor 1");
+  return i;
+}
+inline std::shared_ptr<program const> load_program(reader& from, known_operations const& known) {
+  auto p = std::make_shared<program>();
+  load_list(from, 1, [&] { load(from, p->inputs.emplace_back()); });
+  load_list(from, 2, [&] { p->immediates.push_back(load_immediate(from)); });
+  load_list(from, sizeof(std::uint64_t) + 1, [&] {
+    std::string name;
+    from(name);
+    program::instruction i{&known.function(name), {}, {}};
+    for (std::size_t k = 0; k < i.function->arity; ++k) from(i.operands[k]);
+    load(from, i.result);
+    p->instructions.push_back(i);
+  });
+  load_list(from, sizeof(std::uint16_t), [&] { from(p->outputs.emplace_back()); });
+  verify(*p);
+  return p;
+}
+
+inline void save(writer& to, attribute const& a) {
+  to(static_cast<std::uint8_t>(a.index()));
+  std::visit(
+      [&]<class T>(T const& v) {
+        if constexpr (std::same_as<T, std::shared_ptr<program const>>) {
+          expects(v != nullptr, "a graph with an empty program has no form as bytes");
+          save(to, *v);
+        } else if constexpr (std::same_as<T, std::vector<std::string>>) save_list(to, v, [&](auto const& s) { to(s); });
+        else if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) to(v);
+        else save(to, v);
+      },
+      a);
+}
+
+template <class T> T load_alternative(reader& from, known_operations const& known) {
+  T v{};
+  if constexpr (std::same_as<T, std::shared_ptr<program const>>) v = load_program(from, known);
+  else if constexpr (std::same_as<T, std::vector<std::string>>)
+    load_list(from, sizeof(std::uint64_t), [&] { from(v.emplace_back()); });
+  else if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) from(v);
+  else load(from, v);
+  return v;
+}
+inline attribute load_attribute(reader& from, known_operations const& known) {
+  std::uint8_t index = 0;
+  from(index);
+  if (index >= std::variant_size_v<attribute>) fail("an attribute is of no kind that exists");
+  attribute a;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((I == index ? void(a = load_alternative<std::variant_alternative_t<I, attribute>>(from, known)) : void()), ...);
+  }(std::make_index_sequence<std::variant_size_v<attribute>>{});
+  return a;
+}
+
+inline void save(writer& to, node const& n) {
+  to(std::string(n.op->name), n.name);
+  save_list(to, n.inputs, [&](endpoint e) { to(e.node, e.port); });
+  save_list(to, n.controls, [&](std::uint32_t c) { to(c); });
+  save_list(to, n.attributes, [&](auto const& a) {
+    to(std::string(a.first));
+    save(to, a.second);
+  });
+  to(n.device, n.colocated);
+  save_list(to, n.outputs, [&](type const& t) { save(to, t); });
+}
+
+// The operation's own names, which live as long as it does, take the place of those in the bytes.
+inline attribute_list load_attributes(reader& from, op_def const& op, known_operations const& known) {
+  attribute_list list;
+  load_list(from, sizeof(std::uint64_t) + 2, [&] {
+    std::string name;
+    from(name);
+    if (list.size() >= op.attributes.size() || op.attributes[list.size()] != name)
+      throw error(code::data_loss,
+                  "the operation " + std::string(op.name) + " has no attribute '" + name + "' in this place");
+    list.emplace_back(op.attributes[list.size()], load_attribute(from, known));
+  });
+  return list;
+}
+
+inline node load_node(reader& from, known_operations const& known) {
+  node n;
+  std::string operation;
+  from(operation, n.name);
+  n.op = &known.operation(operation);
+  load_list(from, 2 * sizeof(std::uint32_t), [&] {
+    auto& e = n.inputs.emplace_back();
+    from(e.node, e.port);
+  });
+  load_list(from, sizeof(std::uint32_t), [&] { from(n.controls.emplace_back()); });
+  n.attributes = load_attributes(from, *n.op, known);
+  from(n.device, n.colocated);
+  return n;
+}
+
+// The types that the bytes name must be those that were inferred: else the operation has changed since.
+inline void check_outputs(reader& from, node const& n) {
+  std::size_t i = 0;
+  auto const changed = [&] {
+    throw error(code::data_loss,
+                "its outputs are not those that were written: the operation " + std::string(n.op->name) +
+                    " infers other types now, or the bytes are damaged",
+                n.name);
+  };
+  load_list(from, 2, [&] {
+    type t;
+    load(from, t);
+    if (i >= n.outputs.size() || n.outputs[i++] != t) changed();
+  });
+  if (i != n.outputs.size()) changed();
+}
+
+inline constexpr std::size_t least_node = 8 * sizeof(std::uint64_t);  // two names, four lists, two constraints
+
+}  // namespace wire
+
+/// The graph as bytes. Throws error(invalid_argument) if a node holds what can't be shipped.
+inline std::string to_bytes(graph const& g) {
+  wire::writer to;
+  to.put(graph_magic.data(), graph_magic.size());
+  to(graph_format, g.seed());
+  auto const initials = g.initials();  // first: their nodes are among those that are counted next
+  auto const nodes = static_cast<std::uint64_t>(g.size());
+  to(nodes);
+  for (std::size_t i = 0; i < nodes; ++i) wire::save(to, g[i]);
+  wire::save_list(to, initials, [&](graph::initial i) { to(i.variable, i.assignment); });
+  return to.take();
+}
+
+/// The graph that `to_bytes` wrote, made of operations in `registry`. Throws error(not_found) with the name of an
+/// unknown operation, error(unimplemented) for another version of the format, error(data_loss) or
+/// error(invalid_argument), with the node, for bytes that are no graph.
+inline std::unique_ptr<graph> graph_from_bytes(std::string_view bytes, operation_registry registry) {
+  wire::reader from(bytes);
+  if (!bytes.starts_with(graph_magic)) throw error(code::invalid_argument, "the bytes are no graph");
+  std::string magic(graph_magic.size(), '\0');
+  from.get(magic.data(), magic.size());
+  std::uint32_t format = 0;
+  from(format);
+  if (format != graph_format)
+    throw error(code::unimplemented, "the graph was written in format " + std::to_string(format) +
+                                         ", and this rill reads format " + std::to_string(graph_format));
+  wire::known_operations const known(registry);
+  std::uint64_t seed = 0;
+  from(seed);
+  auto g = std::make_unique<graph>(seed);
+  wire::load_list(from, wire::least_node, [&] {
+    auto const added = g->adopt(wire::load_node(from, known));
+    wire::check_outputs(from, added.origin());
+  });
+  wire::load_list(from, 2 * sizeof(std::uint32_t), [&] {
+    graph::initial i{};
+    from(i.variable, i.assignment);
+    g->add_initial(i);
+  });
+  if (from.remaining() != 0) throw error(code::data_loss, "more bytes follow after the graph's end");
+  return g;
+}
+
+}  // namespace rill

@@ -1,0 +1,178 @@
+// safetensors files: named tensors that Python reads, with a checksum for each.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rill/io/bytes.hpp"
+#include "rill/io/file.hpp"
+#include "rill/io/named_tensor.hpp"
+#include "rill/io/safetensors_header.hpp"
+
+namespace rill {
+
+namespace safetensors {
+
+/// The length of the header, which the file's `bytes` must have room for.
+inline std::uint64_t checked_length(std::uint64_t length, std::uint64_t bytes) {
+  if (length > longest_header || length > bytes - 8)
+    fail("it claims to be " + std::to_string(length) + " bytes long, more than there are or than the format allows");
+  return length;
+}
+inline void check_beginning(std::uint64_t bytes) {
+  if (bytes < 8) fail("the file has fewer than the 8 bytes of its length");
+}
+
+/// The tensor of an entry, whose bytes `read(begin, to, count)` fetches.
+template <class Read> tensor load(entry const& e, Read read) {
+  tensor t(e.element, e.shape);
+  if (t.bytes() != 0) read(e.begin, t.mutable_raw(), t.bytes());
+  std::string_view const bytes(static_cast<char const*>(t.raw()), t.bytes());
+  if (e.checksum && *e.checksum != checksum_of(e.element, e.shape, bytes))
+    throw error(code::data_loss, "the checksum of tensor '" + e.name + "' is wrong: its bytes are damaged");
+  if (e.element == dtype::boolean && std::any_of(bytes.begin(), bytes.end(), [](char b) { return b != 0 && b != 1; }))
+    throw error(code::data_loss, "tensor '" + e.name + "' holds bytes that are neither true nor false");
+  return t;
+}
+
+}  // namespace safetensors
+
+/// A safetensors file, of which tensors are read one by one. Opening it reads and checks the header alone.
+class safetensors_file {
+ public:
+  /// Throws error(not_found) and the like, and error(data_loss) if the header is not one.
+  explicit safetensors_file(std::filesystem::path const& path) : file_(path), header_(read_header(file_, start_)) {}
+
+  std::vector<safetensors::entry> const& entries() const { return header_.entries; }
+  /// The file's words, without the checksums.
+  safetensors::metadata const& metadata() const { return header_.metadata; }
+
+  bool contains(std::string_view name) const { return find(name) != nullptr; }
+  /// The tensor of that name; error(not_found), or error(data_loss) if its checksum is wrong.
+  tensor read(std::string_view name) const {
+    if (auto const* e = find(name)) return read(*e);
+    throw error(code::not_found, "'" + file_.path().string() + "' holds no tensor '" + std::string(name) + "'");
+  }
+  tensor read(safetensors::entry const& e) const {
+    return files::naming(file_.path(), [&] {
+      return safetensors::load(
+          e, [&](std::uint64_t at, void* to, std::size_t count) { file_.read_at(start_ + at, to, count); });
+    });
+  }
+
+ private:
+  static safetensors::header read_header(input_file const& file, std::uint64_t& start) {
+    return files::naming(file.path(), [&] {
+      safetensors::check_beginning(file.size());
+      char length[8];
+      file.read_at(0, length, 8);
+      start = 8 + safetensors::checked_length(load_little<std::uint64_t>(length), file.size());
+      std::string json(static_cast<std::size_t>(start - 8), ' ');
+      file.read_at(8, json.data(), json.size());
+      return safetensors::header(json, file.size() - start);
+    });
+  }
+  safetensors::entry const* find(std::string_view name) const {
+    for (auto const& e : header_.entries)
+      if (e.name == name) return &e;
+    return nullptr;
+  }
+
+  input_file file_;
+  std::uint64_t start_ = 0;
+  safetensors::header header_;
+};
+
+/// All tensors of a safetensors file, in the header's order; its words too, where `words` points.
+inline std::vector<named_tensor> read_safetensors(std::filesystem::path const& path,
+                                                  safetensors::metadata* words = nullptr) {
+  safetensors_file const file(path);
+  std::vector<named_tensor> out;
+  for (auto const& e : file.entries()) out.push_back({e.name, file.read(e)});
+  if (words != nullptr) *words = file.metadata();
+  return out;
+}
+
+/// The same from the bytes of such a file.
+inline std::vector<named_tensor> parse_safetensors(std::string_view bytes, safetensors::metadata* words = nullptr) {
+  safetensors::check_beginning(bytes.size());
+  auto const start = 8 + safetensors::checked_length(load_little<std::uint64_t>(bytes.data()), bytes.size());
+  auto const data = bytes.substr(start);
+  safetensors::header const header(bytes.substr(8, start - 8), data.size());
+  std::vector<named_tensor> out;
+  for (auto const& e : header.entries)
+    out.push_back({e.name, safetensors::load(e, [&](std::uint64_t at, void* to, std::size_t count) {
+                     std::memcpy(to, data.data() + at, count);
+                   })});
+  if (words != nullptr) *words = header.metadata;
+  return out;
+}
+
+namespace safetensors {
+
+inline std::string_view bytes_of(tensor const& t) { return {static_cast<char const*>(t.raw()), t.bytes()}; }
+
+inline entry entry_for(named_tensor const& t, metadata& words) {
+  auto const element = t.value.element();
+  if (t.name == "__metadata__")
+    throw error(code::invalid_argument, "the name '__metadata__' is the format's own: no tensor can have it");
+  if (name_of(element).empty())
+    throw error(code::unimplemented, "safetensors files hold no " + std::string(name(element)) + ": tensor '" + t.name +
+                                         "' cannot be written");
+  char sum[9];
+  std::snprintf(sum, sizeof sum, "%08x",
+                static_cast<unsigned>(checksum_of(element, t.value.shape(), bytes_of(t.value))));
+  words[std::string(checksum_key) + t.name] = sum;
+  return {t.name, element, t.value.shape(), 0, 0, {}};
+}
+
+/// Calls `put` with the pieces of the file. The widest elements come first, so that all lie where a mapped file needs
+/// them.
+template <class Put> void write(std::span<named_tensor const> tensors, metadata words, Put put) {
+  check_names(tensors);
+  for (auto const& [key, value] : words)
+    if (key.starts_with(checksum_key))
+      throw error(code::invalid_argument, "the word '" + key + "' is kept for the checksum of a tensor");
+  std::vector<entry> entries;
+  for (auto const& t : tensors) entries.push_back(entry_for(t, words));
+  std::vector<std::size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return size_of(entries[a].element) > size_of(entries[b].element);
+  });
+  std::uint64_t at = 0;
+  for (auto i : order) {
+    entries[i].begin = at;
+    entries[i].end = at += tensors[i].value.bytes();
+  }
+  put(header_bytes(entries, words));
+  for (auto i : order) put(bytes_of(tensors[i].value));
+}
+
+}  // namespace safetensors
+
+/// Tensors and words as the bytes of a safetensors file. Throws error(unimplemented) for strings and complex128, which
+/// the format doesn't have, and error(invalid_argument) for names that occur twice or are not UTF-8.
+inline std::string safetensors_bytes(std::span<named_tensor const> tensors, safetensors::metadata const& words = {}) {
+  std::string bytes;
+  safetensors::write(tensors, words, [&](std::string_view piece) { bytes += piece; });
+  return bytes;
+}
+
+/// Writes a safetensors file, which appears whole or not at all.
+inline void write_safetensors(std::filesystem::path const& path, std::span<named_tensor const> tensors,
+                              safetensors::metadata const& words = {}) {
+  output_file file(path);
+  safetensors::write(tensors, words, [&](std::string_view piece) { file.write(piece); });
+  file.commit();
+}
+
+}  // namespace rill

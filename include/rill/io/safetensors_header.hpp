@@ -1,0 +1,236 @@
+// The header of a safetensors file: JSON that names tensors, their types and where their bytes lie.
+#pragma once
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "rill/base/error.hpp"
+#include "rill/io/crc32.hpp"
+#include "rill/type/dtype.hpp"
+#include "rill/type/shape.hpp"
+
+namespace rill::safetensors {
+
+/// Words that a file carries besides its tensors.
+using metadata = std::map<std::string, std::string>;
+
+inline constexpr std::uint64_t longest_header = 100'000'000;
+
+/// A checksum stands in the metadata under this and the tensor's name: eight hexadecimal digits of the CRC-32 of the
+/// type's text ("F32[2, 3]") and the bytes, in Python zlib.crc32(data, zlib.crc32(f"{dtype}{shape}".encode())).
+inline constexpr std::string_view checksum_key = "rill.crc32/";
+
+inline constexpr std::pair<std::string_view, dtype> types[] = {
+    {"BOOL", dtype::boolean}, {"I8", dtype::int8},      {"I16", dtype::int16},     {"I32", dtype::int32},
+    {"I64", dtype::int64},    {"U8", dtype::uint8},     {"U16", dtype::uint16},    {"U32", dtype::uint32},
+    {"U64", dtype::uint64},   {"F16", dtype::float16},  {"BF16", dtype::bfloat16}, {"F32", dtype::float32},
+    {"F64", dtype::float64},  {"C64", dtype::complex64}};
+
+/// The format's name of a type, or nothing.
+inline std::string_view name_of(dtype d) {
+  for (auto const& [name, each] : types)
+    if (each == d) return name;
+  return {};
+}
+
+/// A tensor as the header describes it; its bytes are [begin, end) of the data behind the header.
+struct entry {
+  std::string name;
+  dtype element = dtype::float32;
+  rill::shape shape;
+  std::uint64_t begin = 0, end = 0;
+  std::optional<std::uint32_t> checksum;
+};
+
+inline std::uint32_t checksum_of(dtype element, shape const& s, std::string_view bytes) {
+  return crc32(bytes, crc32(std::string(name_of(element)) + s.text()));
+}
+
+[[noreturn]] inline void fail(std::string const& why) {
+  throw error(code::data_loss, "the header of a safetensors file is damaged: " + why);
+}
+
+/// Takes the JSON as it is parsed, without ever holding it whole: what the format doesn't have is refused where it
+/// stands, and so are keys that occur twice, which a JSON object would swallow.
+class header_events : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  std::vector<entry> entries;
+  safetensors::metadata metadata;
+
+  bool start_object(std::size_t) override {
+    if (++depth_ == 2 && !in_metadata_) entries.push_back({top_, {}, {}, 0, 0, {}});
+    if (depth_ > 2 || list_ != nullptr) fail("objects stand too deep");
+    seen_.clear();
+    return true;
+  }
+  bool end_object() override {
+    if (depth_-- == 2 && !in_metadata_) finish_entry();
+    return true;
+  }
+  bool key(std::string& name) override {
+    if (depth_ == 1) {
+      top_ = name;
+      in_metadata_ = name == "__metadata__";
+      if (!names_.insert(name).second) fail("the name '" + name + "' occurs twice");
+    } else if (!seen_.insert(field_ = name).second) {
+      fail("the key '" + name + "' occurs twice in '" + top_ + "'");
+    }
+    return true;
+  }
+  bool string(std::string& text) override {
+    if (depth_ != 2 || list_ != nullptr) fail("a text stands where none may");
+    if (in_metadata_) metadata.emplace(field_, text);
+    else if (field_ == "dtype") entries.back().element = type_named(text);
+    else refuse_value();
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    if (depth_ != 2 || in_metadata_ || list_ != nullptr) fail("a list stands where none may");
+    if (field_ != "shape" && field_ != "data_offsets") refuse_value();
+    list_ = field_ == "shape" ? &shape_ : &offsets_;
+    list_->clear();
+    return true;
+  }
+  bool end_array() override {
+    list_ = nullptr;
+    return true;
+  }
+  bool number_unsigned(std::uint64_t n) override {
+    if (list_ == nullptr || n > INT64_MAX) refuse_value();
+    if (list_->size() == max_rank)
+      throw error(code::invalid_argument, "tensor '" + top_ + "' has a rank above 8, the highest that rill has");
+    list_->push_back(n);
+    return true;
+  }
+  bool null() override { refuse_value(); }
+  bool boolean(bool) override { refuse_value(); }
+  bool number_integer(std::int64_t) override { refuse_value(); }
+  bool number_float(double, std::string const&) override { refuse_value(); }
+  bool binary(binary_t&) override { refuse_value(); }
+  bool parse_error(std::size_t at, std::string const&, nlohmann::detail::exception const&) override {
+    fail("it is no JSON at byte " + std::to_string(at));
+  }
+
+ private:
+  [[noreturn]] void refuse_value() const {
+    fail("'" + top_ + "' has a value or key '" + field_ + "' that none may have");
+  }
+
+  dtype type_named(std::string const& text) const {
+    for (auto const& [name, d] : types)
+      if (name == text) return d;
+    throw error(code::unimplemented,
+                "tensor '" + top_ + "' has the element type '" + text.substr(0, 20) + "', which rill does not have");
+  }
+  void finish_entry() {
+    if (seen_.size() != 3) fail("'" + top_ + "' lacks one of dtype, shape and data_offsets");
+    if (offsets_.size() != 2 || offsets_[0] > offsets_[1]) fail("the offsets of '" + top_ + "' are no range");
+    auto& e = entries.back();
+    for (auto extent : shape_) e.shape.push_back(static_cast<std::int64_t>(extent));
+    e.begin = offsets_[0], e.end = offsets_[1];
+  }
+
+  int depth_ = 0;
+  bool in_metadata_ = false;
+  std::string top_, field_;
+  std::unordered_set<std::string> names_, seen_;
+  std::vector<std::uint64_t> shape_, offsets_;
+  std::vector<std::uint64_t>* list_ = nullptr;
+};
+
+/// That the tensors fill the data from its first to its last byte, one behind the other.
+inline void check_ranges(std::vector<entry> const& entries, std::uint64_t data_bytes) {
+  std::vector<entry const*> sorted;
+  for (auto const& e : entries) sorted.push_back(&e);
+  std::sort(sorted.begin(), sorted.end(),
+            [](auto* a, auto* b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
+  std::uint64_t at = 0;
+  for (auto const* e : sorted) {
+    if (e->begin != at) fail("the bytes of '" + e->name + "' overlap others or leave a hole");
+    auto const need = checked_product(elements(e->shape), static_cast<std::int64_t>(size_of(e->element)));
+    if (e->end - e->begin != static_cast<std::uint64_t>(need))
+      fail("'" + e->name + "' has " + std::to_string(e->end - e->begin) + " bytes, and its type takes " +
+           std::to_string(need));
+    at = e->end;
+  }
+  if (at != data_bytes)
+    fail("its tensors take " + std::to_string(at) + " bytes, and the file has " + std::to_string(data_bytes));
+}
+
+/// Moves the checksums out of the metadata. Once there is one, every tensor must have its own, and no other.
+inline void take_checksums(metadata& words, std::vector<entry>& entries) {
+  std::unordered_map<std::string_view, entry*> by_name;
+  for (auto& e : entries) by_name[e.name] = &e;
+  std::size_t found = 0;
+  for (auto at = words.lower_bound(std::string(checksum_key));
+       at != words.end() && at->first.starts_with(checksum_key);) {
+    auto const name = std::string_view(at->first).substr(checksum_key.size());
+    auto const& text = at->second;
+    std::uint32_t sum = 0;
+    auto const end = std::from_chars(text.data(), text.data() + text.size(), sum, 16);
+    if (text.size() != 8 || end.ptr != text.data() + 8 || !by_name.contains(name))
+      fail("a checksum is none, or belongs to no tensor: '" + at->first + "'");
+    by_name[name]->checksum = sum;
+    at = words.erase(at);
+    ++found;
+  }
+  if (found != 0 && found != entries.size())
+    fail("some of its tensors have a checksum and others have none (a program that adds tensors must drop all '" +
+         std::string(checksum_key) + "' words)");
+}
+
+/// What the header says, checked against the `data_bytes` that follow it.
+struct header {
+  std::vector<entry> entries;  ///< in the header's order
+  safetensors::metadata metadata;
+
+  header(std::string_view json, std::uint64_t data_bytes) {
+    // The parser would skip a byte order mark and take a zero byte for the end.
+    if (!json.starts_with('{') || json.find('\0') != json.npos) fail("it is no JSON object");
+    header_events events;
+    nlohmann::json::sax_parse(json.begin(), json.end(), &events);
+    entries = std::move(events.entries);
+    metadata = std::move(events.metadata);
+    check_ranges(entries, data_bytes);
+    take_checksums(metadata, entries);
+  }
+};
+
+/// A text as JSON writes it; error(invalid_argument) if it is not UTF-8.
+inline std::string quoted(std::string const& text) try {
+  return nlohmann::json(text).dump();
+} catch (nlohmann::json::exception const&) {
+  throw error(code::invalid_argument, "a name or word for a safetensors file is not UTF-8");
+}
+
+/// The length and the JSON, filled with spaces to a multiple of eight bytes.
+inline std::string header_bytes(std::vector<entry> const& entries, metadata const& words) {
+  std::string json = "{\"__metadata__\":{";
+  for (auto const& [key, value] : words) json += quoted(key) + ":" + quoted(value) + ",";
+  if (!words.empty()) json.pop_back();
+  json += "},";
+  if (words.empty()) json = "{";
+  for (auto const& e : entries)
+    json += quoted(e.name) + ":{\"dtype\":\"" + std::string(name_of(e.element)) + "\",\"shape\":" + e.shape.text() +
+            ",\"data_offsets\":[" + std::to_string(e.begin) + "," + std::to_string(e.end) + "]},";
+  if (json.back() == ',') json.pop_back();
+  json += '}';
+  json.resize((json.size() + 7) / 8 * 8, ' ');
+  if (json.size() > longest_header)
+    throw error(code::invalid_argument, "the names and words of a safetensors file take more than 100,000,000 bytes");
+  std::string length;
+  for (std::size_t i = 0; i < 8; ++i) length += static_cast<char>(json.size() >> 8 * i & 0xff);
+  return length + json;
+}
+
+}  // namespace rill::safetensors

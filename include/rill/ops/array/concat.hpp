@@ -1,0 +1,137 @@
+// Values one behind the other along an axis.
+#pragma once
+#include "rill/ops/array/broadcast.hpp"
+#include "rill/ops/array/slice.hpp"
+
+namespace rill::ops {
+
+struct concat_op {
+  using library = void;
+  static constexpr std::string_view name = "concat", doc = "the operands one behind the other along an axis";
+  static constexpr std::int8_t arity = -1;
+  struct attributes {
+    std::int64_t axis = 0;
+    static constexpr auto fields() { return std::tuple{field{"axis", &attributes::axis}}; }
+  };
+  static constexpr type infer(attributes const& a, std::span<type const> x) {
+    bool ranked = true, known = true;
+    for (auto const& t : x) {
+      expects(t.element == x[0].element, "concat: the operands have different element types; cast some of them");
+      ranked = ranked && t.has_rank();
+    }
+    if (!ranked) return type::of_unknown_rank(x[0].element);
+    auto const axis = checked_axis(a.axis, x[0].rank, "concat: the axis lies outside of the operands' rank");
+    type y = x[0];
+    std::int64_t total = 0;
+    for (auto const& t : x) {
+      expects(t.rank == y.rank, "concat: the operands have different ranks");
+      for (std::size_t i = 0; i < y.rank; ++i)
+        if (i != axis) y[i] = agree(y[i], t[i], "concat: the operands' extents differ beside the axis");
+      known = known && t[axis].known();
+      if (!known) continue;
+      expects(t[axis].extent <= INT64_MAX - total, "concat: the extents together do not fit 64 bits");
+      total += t[axis].extent;
+    }
+    if (x.size() > 1) y[axis] = known ? dim(total) : unknown;
+    return y;
+  }
+  static cost work(attributes const&, std::span<type const>, std::span<type const> out) {
+    return {0, 2 * rill::detail::bytes_of(out)};
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    auto const axis = decode<attributes>(r.origin().attributes).axis;
+    std::vector<value> operands;
+    for (std::size_t i = 0; i < r.inputs(); ++i) operands.push_back(r.in(i));
+    std::vector<gradient> all(r.inputs());
+    for (std::size_t i = 0; i < r.inputs(); ++i)
+      if (r.wanted[i]) all[i] = concat_piece(V(r.dy()), operands, axis, i);
+    return all;
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const y = r.outputs[0].shape();
+    auto const axis = checked_axis(decode<attributes>(r.at.attributes).axis, y.rank(), "concat: the axis lies outside");
+    std::vector<box_copy> pieces;
+    auto begin = slice_op::zeros(y.rank());
+    for (auto const& t : r.inputs) {
+      auto const x = t.shape();
+      pieces.emplace_back(t.element, x, box{y, begin}, box{x, slice_op::zeros(x.rank())});
+      begin[axis] += x[axis];
+    }
+    return kernel([pieces](kernel_call const& call) {
+      for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i](call.out(0), call.in(i), call.threads);
+    });
+  }
+#endif
+};
+
+/// What an operand of a concat became in something like its result.
+struct concat_piece_op {
+  using library = void;
+  static constexpr std::string_view name = "concat_piece",
+                                    doc = "where in the first operand the one that `which` says would lie if the rest "
+                                          "had been put together along the axis";
+  static constexpr std::int8_t arity = -1;
+  static constexpr std::uint32_t shape_only = ~1u;
+  struct attributes {
+    std::int64_t axis = 0, which = 0;
+    static constexpr auto fields() { return std::tuple{field{"axis", &attributes::axis}, field{"which", &attributes::which}}; }
+  };
+  static constexpr type infer(attributes const& a, std::span<type const> x) {
+    expects(x.size() > 1 && a.which >= 0 && a.which < static_cast<std::int64_t>(x.size()) - 1,
+            "concat_piece: there is no such operand");
+    type const whole = concat_op::infer({a.axis}, x.subspan(1));
+    if (whole.has_rank() && x[0].has_rank()) {
+      expects(whole.rank == x[0].rank, "concat_piece: the first operand is not the others together");
+      for (std::size_t i = 0; i < whole.rank; ++i)
+        expects(may_equal(whole[i], x[0][i]), "concat_piece: the first operand is not the others together");
+    }
+    return x[static_cast<std::size_t>(a.which) + 1].with(x[0].element);
+  }
+  static cost work(attributes const&, std::span<type const>, std::span<type const> out) {
+    return {0, 2 * rill::detail::bytes_of(out)};
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    auto const a = decode<attributes>(r.origin().attributes);
+    std::vector<gradient> all(r.inputs());
+    std::vector<V> parts;
+    for (std::size_t i = 1; i < r.inputs(); ++i)
+      parts.push_back(static_cast<std::int64_t>(i) - 1 == a.which ? r.dy() : broadcast_like(zero(r.dy()), r.in(i)));
+    if (r.wanted[0]) all[0] = concat(parts, a.axis);
+    return all;
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    auto const y = r.outputs[0].shape();
+    auto const axis = checked_axis(a.axis, y.rank(), "concat_piece: the axis lies outside");
+    auto begin = slice_op::zeros(y.rank());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a.which); ++i) begin[axis] += r.inputs[i + 1][axis].extent;
+    box_copy const copy(r.inputs[0].element, y, {y, slice_op::zeros(y.rank())}, {r.inputs[0].shape(), begin});
+    return kernel([copy](kernel_call const& call) { copy(call.out(0), call.in(0), call.threads); });
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// The operands one behind the other along an axis: `concat<1>(a, b, c)`.
+template <std::int64_t Axis, operand... X>
+  requires(sizeof...(X) > 0)
+auto concat(X... x) {
+  return record<ops::concat_op, ops::concat_op::attributes{Axis}>(x...);
+}
+/// The same along an axis that only the run of the program knows, and for any number of operands.
+inline value concat(std::vector<value> const& x, std::int64_t axis) {
+  expects(!x.empty(), "concat: there is nothing to put together");
+  return x.size() == 1 ? x[0] : record_erased<ops::concat_op>(detail::graph_of(x[0]), {axis}, x);
+}
+/// Where in `whole` operand `which` would lie, if `operands` had been put together along the axis.
+inline value concat_piece(value whole, std::vector<value> operands, std::int64_t axis, std::size_t which) {
+  operands.insert(operands.begin(), whole);
+  return record_erased<ops::concat_piece_op>(detail::graph_of(whole), {axis, static_cast<std::int64_t>(which)}, operands);
+}
+
+}  // namespace rill

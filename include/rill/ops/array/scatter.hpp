@@ -1,0 +1,109 @@
+// Rows added to where indices say: what a sparse gradient becomes when somebody needs it dense.
+#pragma once
+#include "rill/ops/array/index.hpp"
+#include "rill/ops/for_each_type.hpp"
+#include "rill/ops/kernels.hpp"
+
+namespace rill::ops {
+
+/// Adds `count` rows to a table: row i goes to row indices[i], which was checked. A table is cut into ranges of rows,
+/// each of which sees all indices in their order: no two threads write one row, and sums have one order.
+using scatter_kernel = void (*)(void* table, std::size_t rows, std::size_t width, void const* from, std::int64_t const* indices,
+                                std::size_t count, bool subtract, parallel const& threads);
+
+struct scatter_like_op {
+  using library = void;
+  static constexpr std::string_view name = "scatter_like",
+                                    doc = "zeros of the extents of another value, with each row added to the row that "
+                                          "its index says";
+  static constexpr std::int8_t arity = 3;
+  static constexpr std::uint32_t shape_only = 0b100;
+  static constexpr dtypes elements = numbers;
+  struct kernels {
+    std::array<scatter_kernel, dtype_count> add{};
+  };
+  static constexpr type infer(no_attributes, type const& which, type const& rows, type const& other) {
+    expects(indices.contains(which.element), "scatter: the indices are neither int32 nor int64");
+    expects(elements.contains(rows.element), "scatter: the rows are not numbers");
+    type const wanted = gathered(other, which);
+    expects(accepts(wanted.with(rows.element), rows), "scatter: there is not a row of the table's extents for each index");
+    return other.with(rows.element);
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    std::vector<gradient> all(3);
+    if (r.wanted[1]) all[1] = gather(V(r.dy()), r.in(0));
+    return all;
+  }
+#if RILL_KERNELS
+  template <class T>
+  static void add(void* table, std::size_t rows, std::size_t width, void const* from, std::int64_t const* which,
+                  std::size_t count, bool subtract, parallel const& threads) {
+    auto* const to = static_cast<T*>(table);
+    auto const* const values = static_cast<T const*>(from);
+    std::size_t const ranges = rows * width < 32768 ? 1 : rows < 32 ? rows : 32;
+    threads(ranges, [&](std::size_t c) {
+      auto const first = static_cast<std::int64_t>(c * rows / ranges), last = static_cast<std::int64_t>((c + 1) * rows / ranges);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (which[i] < first || which[i] >= last) continue;
+        T* const row = to + static_cast<std::size_t>(which[i]) * width;
+        T const* const v = values + i * width;
+        if (subtract)
+          for (std::size_t j = 0; j < width; ++j) row[j] = difference(row[j], v[j]);
+        else
+          for (std::size_t j = 0; j < width; ++j) row[j] = sum(row[j], v[j]);
+      }
+    });
+  }
+  static constexpr kernels make_kernels() {
+    kernels k;
+    for_each_type<elements>([&]<class T>(std::size_t d) { k.add[d] = add<T>; });
+    return k;
+  }
+
+ private:
+  // Integers wrap; 16-bit floats are added as floats.
+  template <class T> static T sum(T a, T b) {
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    else return static_cast<T>(a + b);
+  }
+  template <class T> static T difference(T a, T b) {
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+    else return static_cast<T>(a - b);
+  }
+
+ public:
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const table = r.outputs[0];
+    index_reader const read(r.inputs[0], table[0].extent);
+    auto const run = kernels_of<scatter_like_op>().add[static_cast<std::size_t>(table.element)];
+    auto const n = static_cast<std::size_t>(rill::elements(table.shape())), rows = static_cast<std::size_t>(table[0].extent);
+    return kernel(
+        [=](kernel_call const& call) {
+          auto* const which = static_cast<std::int64_t*>(call.scratch());
+          read(call.in(0), which);
+          if (n == 0) return;
+          std::memset(call.out(0), 0, n * size_of(table.element));
+          run(call.out(0), rows, n / rows, call.in(1), which, read.count(), false, call.threads);
+        },
+        read.count() * sizeof(std::int64_t));
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// Zeros of the extents of `other`, with each row added to the row that its index says, in the order of the indices.
+inline value scatter_like(value which, value rows, value other) {
+  return record_erased<ops::scatter_like_op>(detail::graph_of(rows), {}, {which, rows, other});
+}
+/// A gradient with respect to x as a value of x's extents.
+inline value densify(gradient const& g, value x) { return g.sparse() ? scatter_like(g.indices, g.rows, x) : g.dense; }
+
+}  // namespace rill
+
+// Rows that are gathered are scattered back: each is the other's gradient, so whoever includes one gets both.
+#include "rill/ops/array/gather.hpp"

@@ -1,0 +1,93 @@
+// Axes in another order.
+#pragma once
+#include "rill/dsl/expr.hpp"
+#include "rill/ops/array/transpose_kernels.hpp"
+#include "rill/ops/kernels.hpp"
+
+namespace rill::ops {
+
+struct transpose_op {
+  using library = void;
+  static constexpr std::string_view name = "transpose",
+                                    doc = "axis i of the result is axis permutation[i] of x; without one, the axes "
+                                          "are reversed";
+  static constexpr std::int8_t arity = 1;
+  static constexpr dtypes elements = numeric_or_bool;
+  struct attributes {
+    extents permutation;
+    static constexpr auto fields() { return std::tuple{field{"permutation", &attributes::permutation}}; }
+  };
+  /// By the logarithm of an element's size.
+  struct kernels {
+    std::array<void (*)(rill::kernels::permutation const&, void* to, void const* from, parallel const&), 5> permute{};
+  };
+  /// The axis of x that is axis i of the result, for each i; the rank must be known.
+  static constexpr std::array<std::size_t, max_rank> sources(attributes const& a, std::size_t rank) {
+    std::array<std::size_t, max_rank> from{};
+    std::array<bool, max_rank> used{};
+    expects(a.permutation.empty() || a.permutation.size() == rank, "transpose: the permutation does not name every axis");
+    for (std::size_t i = 0; i < rank; ++i) {
+      from[i] = a.permutation.empty()
+                    ? rank - 1 - i
+                    : checked_axis(a.permutation[i], rank, "transpose: an axis lies outside of the operand's rank");
+      expects(!used[from[i]], "transpose: the permutation names an axis twice");
+      used[from[i]] = true;
+    }
+    return from;
+  }
+  static constexpr type infer(attributes const& a, type const& x) {
+    expects(elements.contains(x.element), "transpose: strings are not transposed");
+    if (!x.has_rank()) return x;
+    auto const from = sources(a, x.rank);
+    type y{x.element};
+    for (std::size_t i = 0; i < x.rank; ++i) y.push_back(x[from[i]]);
+    return y;
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    auto const a = decode<attributes>(r.origin().attributes);
+    auto const from = sources(a, a.permutation.size());
+    extents back;
+    for (std::size_t i = 0; i < a.permutation.size(); ++i) back.push_back(0);
+    for (std::size_t i = 0; i < a.permutation.size(); ++i) back[from[i]] = static_cast<std::int64_t>(i);
+    return {transpose(V(r.dy()), back)};
+  }
+#if RILL_KERNELS
+  static constexpr kernels make_kernels() {
+    using namespace rill::kernels;
+    struct two_doubles {
+      double a, b;
+    };
+    return {{permute<std::uint8_t>, permute<std::uint16_t>, permute<std::uint32_t>, permute<std::uint64_t>,
+             permute<two_doubles>}};
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const x = r.inputs[0].shape();
+    auto const from = sources(decode<attributes>(r.at.attributes), x.rank());
+    std::array<std::int64_t, max_rank> apart{};
+    std::int64_t step = 1;
+    for (std::size_t i = x.rank(); i-- > 0; step *= x[i]) apart[i] = step;
+    rill::kernels::permutation p;
+    for (std::size_t i = 0; i < x.rank(); ++i) p.add(x[from[i]], apart[from[i]]);
+    auto const size = static_cast<unsigned>(size_of(r.inputs[0].element));
+    auto const run = kernels_of<transpose_op>().permute[static_cast<std::size_t>(std::bit_width(size) - 1)];
+    return kernel([=](kernel_call const& call) { run(p, call.out(0), call.in(0), call.threads); });
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// The axes in reverse order, or in the given one: `transpose(x)`, `transpose<1, 0>(x)`.
+template <std::int64_t... Axes, operand X> auto transpose(X x) {
+  return record<ops::transpose_op, ops::transpose_op::attributes{extents{Axes...}}>(x);
+}
+/// Axis i of the result is axis `axes[i]` of x; with none given the order is reversed.
+inline value transpose(value x, extents const& axes) {
+  return record_erased<ops::transpose_op>(detail::graph_of(x), {axes}, {x});
+}
+
+}  // namespace rill

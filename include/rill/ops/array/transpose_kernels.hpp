@@ -1,0 +1,123 @@
+// Permutations of axes on raw pointers, by the size of an element.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "rill/base/parallel.hpp"
+#include "rill/type/extents.hpp"
+
+namespace rill::kernels {
+
+/// The result's extents and, for each of its axes, how far apart the operand's elements are; neighbouring axes that the
+/// operand walks evenly are one, extents of 1 are gone.
+struct permutation {
+  std::size_t rank = 0;
+  std::int64_t extents[max_rank] = {}, strides[max_rank] = {};
+
+  /// Appends an axis of the result.
+  constexpr void add(std::int64_t extent, std::int64_t stride) {
+    if (extent == 1) return;
+    if (rank > 0 && strides[rank - 1] == stride * extent) {
+      extents[rank - 1] *= extent;
+      strides[rank - 1] = stride;
+    } else {
+      extents[rank] = extent;
+      strides[rank++] = stride;
+    }
+  }
+  constexpr std::int64_t elements() const {
+    std::int64_t n = 1;
+    for (std::size_t i = 0; i < rank; ++i) n *= extents[i];
+    return n;
+  }
+};
+
+namespace detail {
+
+// A permutation as lines of the result, or as tiles: across `turned`, along which the operand is contiguous, and along
+// the last axis, along which the result is.
+template <class T> class permuting {
+ public:
+  permuting(permutation const& p, void* to, void const* from)
+      : p_(p), to_(static_cast<T*>(to)), from_(static_cast<T const*>(from)), last_(p.rank - 1), turned_(last_) {
+    std::int64_t apart = 1;
+    for (std::size_t i = p.rank; i-- > 0; apart *= p.extents[i]) {
+      apart_[i] = apart;
+      if (p.strides[i] == 1) turned_ = i;
+    }
+    units_ = apart / p.extents[last_];
+    if (turned_ != last_) units_ = units_ / p.extents[turned_] * blocks();
+  }
+
+  std::int64_t units() const { return units_; }
+
+  void run(std::int64_t unit) const {
+    bool const lines = turned_ == last_;
+    std::int64_t rest = unit, from = 0, to = 0, first = 0;
+    if (!lines) {
+      first = rest % blocks() * side;
+      rest /= blocks();
+    }
+    for (std::size_t i = last_; i-- > 0;) {
+      if (i == turned_) continue;
+      auto const at = rest % p_.extents[i];
+      rest /= p_.extents[i];
+      from += at * p_.strides[i];
+      to += at * apart_[i];
+    }
+    if (lines) line(to, from);
+    else tiles(to, from, first, std::min(first + side, p_.extents[turned_]));
+  }
+
+ private:
+  static constexpr std::int64_t side = 32;
+  std::int64_t blocks() const { return (p_.extents[turned_] + side - 1) / side; }
+
+  void line(std::int64_t to, std::int64_t from) const {
+    auto const n = static_cast<std::size_t>(p_.extents[last_]);
+    if (n * sizeof(T) < 64) std::copy_n(from_ + from, n, to_ + to);
+    else std::memcpy(to_ + to, from_ + from, n * sizeof(T));
+  }
+
+  void tiles(std::int64_t to, std::int64_t from, std::int64_t first, std::int64_t end) const {
+    auto const step = p_.strides[last_], apart = apart_[turned_];
+    for (std::int64_t column = 0; column < p_.extents[last_]; column += side) {
+      auto const stop = std::min(column + side, p_.extents[last_]);
+      for (auto i = first; i < end; ++i) {
+        T* const y = to_ + to + i * apart;
+        T const* const x = from_ + from + i;
+        for (auto j = column; j < stop; ++j) y[j] = x[j * step];
+      }
+    }
+  }
+
+  permutation const& p_;
+  T* to_;
+  T const* from_;
+  std::size_t last_, turned_;
+  std::int64_t units_ = 0;
+  std::int64_t apart_[max_rank] = {};
+};
+
+}  // namespace detail
+
+/// Writes the permuted elements; nothing overlaps.
+template <class T> void permute(permutation const& p, void* to, void const* from, parallel const& threads) noexcept {
+  auto const n = p.elements();
+  if (n == 0) return;
+  if (p.rank <= 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+    return;
+  }
+  detail::permuting<T> const work(p, to, from);
+  constexpr std::int64_t chunk = 32768;  // elements that are worth a hand-over
+  auto const each = std::max<std::int64_t>(1, chunk * work.units() / n);
+  threads(static_cast<std::size_t>((work.units() + each - 1) / each), [&](std::size_t c) {
+    auto const first = static_cast<std::int64_t>(c) * each;
+    for (auto u = first; u < std::min(first + each, work.units()); ++u) work.run(u);
+  });
+}
+
+}  // namespace rill::kernels

@@ -1,0 +1,149 @@
+// Several elementwise functions as one operation: a user's lambda, or a group that the fusion pass made.
+#pragma once
+#include "rill/base/fixed_string.hpp"
+#include "rill/ops/symbol.hpp"
+
+namespace rill::ops {
+
+struct fused_op {
+  using library = void;
+  static constexpr std::string_view name = "fused", doc = "an elementwise program over operands that broadcast; its gradient is that of its lines";
+  static constexpr std::int8_t arity = -1;
+  struct attributes {
+    std::shared_ptr<program const> what;
+    static constexpr auto fields() { return std::tuple{field{"program", &attributes::what}}; }
+  };
+  static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
+    if (a.what == nullptr) throw error(code::invalid_argument, "fused: the program is missing");
+    verify(*a.what);
+    expects(a.what->inputs.size() == inputs.size(), "fused: the program takes another number of inputs");
+    type y = inputs[0];
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      expects(a.what->inputs[i] == inputs[i].element, "fused: an input has another element type than the program's");
+      y = broadcast(y, inputs[i]);
+    }
+    std::vector<type> outputs;
+    for (auto o : a.what->outputs) outputs.push_back(y.with(a.what->element(o)));
+    return outputs;
+  }
+  static cost work(attributes const& a, std::span<type const> inputs, std::span<type const> outputs) {
+    double const each = outputs.empty() || !outputs[0].is_known() ? 0 : static_cast<double>(rill::elements(outputs[0].shape()));
+    return {each * static_cast<double>(a.what->instructions.size()), rill::detail::bytes_of(inputs) + rill::detail::bytes_of(outputs)};
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r);
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const& p = *std::get<std::shared_ptr<program const>>(r.at.attributes[0].second);
+    if (p.native == nullptr) return rill::detail::make_kernel(p, r.inputs, r.outputs[0]);
+    return rill::detail::make_kernel(rill::detail::single(*p.native, r.inputs, r.outputs[0].element), r.inputs, r.outputs[0]);
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// Records the lines of a program as operations of their own: what its derivative is taken from.
+inline std::vector<value> unfused(graph& g, program const& p, std::vector<value> const& inputs) {
+  std::vector<value> registers = inputs;
+  for (auto const& i : p.immediates)
+    registers.push_back(constant(g, visit(i.element, [&]<class T>() -> tensor {
+      if constexpr (std::same_as<T, std::string>) throw error(code::internal, "a program carries a string");
+      else {
+        T v;
+        std::memcpy(&v, i.bytes.data(), sizeof(T));
+        return tensor(v);
+      }
+    })));
+  for (auto const& line : p.instructions) {
+    std::vector<value> operands;
+    for (std::size_t k = 0; k < line.function->arity; ++k) operands.push_back(registers[line.operands[k]]);
+    auto const* op = line.function->operation;
+    if (op == nullptr) throw error(code::unimplemented, "the function " + std::string(line.function->name) + " can't be recorded by itself");
+    attribute_list attributes;
+    if (op->name == "cast") attributes.emplace_back("to", line.result);
+    registers.push_back(g.add(*op, std::move(attributes), operands));
+  }
+  std::vector<value> outputs;
+  for (auto o : p.outputs) outputs.push_back(registers[o]);
+  return outputs;
+}
+
+namespace detail {
+
+#if RILL_KERNELS
+// A lambda as an operation of its own, for lanes: its native kernel.
+template <class F, std::size_t Arity> struct native_lambda {
+  static constexpr std::int8_t arity = static_cast<std::int8_t>(Arity);
+  template <class... S> static auto apply(S... x) { return F{}(x...); }
+};
+template <fixed_string Name, class F, dtype E, std::size_t Arity> struct native_of {
+  static dtype result(dtype const*, dtype wish) { return wish; }
+  static tile_function tile(dtype const* operands, dtype wish) {
+    for (std::size_t i = 0; i < Arity; ++i)
+      if (operands[i] != E) return nullptr;
+    return wish == E ? kernels::tile<native_lambda<F, Arity>, element_of<E>> : nullptr;
+  }
+  static constexpr scalar_function function{Name, static_cast<std::uint8_t>(Arity), result, tile, {}, nullptr};
+};
+#endif
+
+template <fixed_string Name, class F, dtype R, dtype... E> scalar_function const* native_function() {
+#if RILL_KERNELS
+  constexpr dtype first = std::array{E...}[0];
+  if constexpr (std::is_empty_v<F> && std::is_default_constructible_v<F> && ((E == first) && ...) && R == first && sizeof...(E) <= max_operands)
+    return &native_of<Name, F, first, sizeof...(E)>::function;
+#endif
+  return nullptr;
+}
+
+template <class S> struct element_of_symbol;
+template <dtype E> struct element_of_symbol<symbol<E>> { static constexpr dtype value = E; };
+
+}  // namespace detail
+
+/// An operation from a lambda over numbers: `fuse<"swish">([](auto x, auto beta) { return x / (1.f + exp(-beta * x)); },
+/// x, beta)`. The operands broadcast; it runs as one kernel, is differentiable, and travels as its program. The lambda
+/// may use arithmetic, comparisons, select, maximum and the elementary functions.
+template <fixed_string Name = "fused", class F, typed... X> auto fuse(F f, X... x) {
+  using Result = decltype(f(symbol<X::static_type.element>{}...));
+  constexpr dtype element = detail::element_of_symbol<Result>::value;
+  constexpr type result = [] {
+    type y = type(std::array{X::static_type...}[0]);
+    for (auto const& t : {X::static_type...}) y = broadcast(y, t.with(y.element));
+    return y.with(element);
+  }();
+  program p;
+  p.inputs = {X::static_type.element...};
+  std::uint16_t next = 0;
+  std::tuple<symbol<X::static_type.element>...> symbols{symbol<X::static_type.element>{&p, next++}...};
+  p.outputs = {std::apply(f, symbols).at};
+  detail::settle(p);
+  p.native = detail::native_function<Name, F, element, X::static_type.element...>();
+  auto& g = detail::graph_of(x...);
+  return expr<result>{record_erased<ops::fused_op>(g, {std::make_shared<program const>(std::move(p))}, {x...}, std::string_view(Name))};
+}
+
+template <class V> std::vector<gradient> ops::fused_op::grad(gradient_request const& r) {
+  auto const p = std::get<std::shared_ptr<program const>>(r.origin().attributes[0].second);
+  std::vector<V> inputs;
+  for (std::size_t i = 0; i < r.inputs(); ++i) inputs.push_back(r.in(i));
+  auto const outputs = unfused(r.graph, *p, inputs);
+  std::vector<gradient> all(r.inputs());
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (!r.dy(o)) continue;
+    std::vector<value> wanted;
+    for (std::size_t i = 0; i < r.inputs(); ++i)
+      if (r.wanted[i]) wanted.push_back(inputs[i]);
+    auto const parts = r.differentiate(outputs[o], wanted, r.dy(o));
+    for (std::size_t i = 0, next = 0; i < r.inputs(); ++i)
+      if (r.wanted[i]) {
+        auto const& part = parts[next++];
+        if (part) all[i] = all[i] ? gradient(V(all[i].dense) + V(part.dense)) : part;
+      }
+  }
+  return all;
+}
+
+}  // namespace rill

@@ -1,0 +1,66 @@
+// The sum of any number of values.
+#pragma once
+#include "rill/ops/math/arithmetic.hpp"
+
+namespace rill::ops {
+
+struct add_n_op {
+  using library = void;
+  static constexpr std::string_view name = "add_n", doc = "the sum of all operands, which have the same type, from the first to the last";
+  static constexpr std::int8_t arity = -1;
+  static constexpr type infer(no_attributes, std::span<type const> x) {
+    type y = x[0];
+    expects(add_op::elements.contains(y.element), "add_n: the operands are not numbers");
+    for (auto const& t : x) {
+      expects(t.element == y.element, "add_n: the operands have different element types; cast some of them");
+      if (!y.has_rank()) y = t;
+      if (!t.has_rank()) continue;
+      expects(t.rank == y.rank, "add_n: the operands have different ranks");
+      for (std::size_t i = 0; i < y.rank; ++i) y[i] = agree(y[i], t[i], "add_n: the operands have different extents");
+    }
+    return y;
+  }
+  static cost work(no_attributes, std::span<type const> in, std::span<type const> out) {
+    cost c{0, rill::detail::bytes_of(in) + rill::detail::bytes_of(out)};
+    if (out[0].is_known()) c.flops = static_cast<double>(in.size() - 1) * static_cast<double>(elements(out[0].shape()));
+    return c;
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    std::vector<gradient> all(r.inputs());
+    for (std::size_t i = 0; i < r.inputs(); ++i)
+      if (r.wanted[i]) all[i] = V(r.dy());
+    return all;
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    program p;
+    auto const element = r.outputs[0].element;
+    p.inputs.assign(r.inputs.size(), element);
+    std::uint16_t sum = 0;
+    for (std::size_t i = 1; i < r.inputs.size(); ++i) {
+      p.instructions.push_back({definition<add_op>().elementwise, {sum, static_cast<std::uint16_t>(i)}, element});
+      sum = static_cast<std::uint16_t>(p.registers() - 1);
+    }
+    p.outputs = {sum};
+    return rill::detail::make_kernel(p, r.inputs, r.outputs[0]);
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// The sum of values of one type, from the first to the last; a single one is itself.
+inline value add_n(std::vector<value> const& x) {
+  expects(!x.empty(), "add_n: there is nothing to add");
+  return x.size() == 1 ? x[0] : record_erased<ops::add_n_op>(detail::graph_of(x[0]), {}, x);
+}
+/// The same for typed values: `add_n(a, b, c)`.
+template <operand... X>
+  requires(sizeof...(X) > 0)
+auto add_n(X... x) {
+  return record<ops::add_n_op>(x...);
+}
+
+}  // namespace rill

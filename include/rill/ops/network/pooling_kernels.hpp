@@ -1,0 +1,135 @@
+// Maxima over windows of images, and their gradient, on raw pointers.
+#pragma once
+#include "rill/ops/reduction/reduce_kernels.hpp"
+
+namespace rill::kernels {
+
+/// Windows over an image [batch, height, width, channels]: output (y, x) is the largest of window_height x window_width
+/// pixels from (y * stride_y - top, x * stride_x - left), those beyond the image left out.
+struct pooling_shape {
+  index batch, height, width, channels;
+  index window_height, window_width;
+  index out_height, out_width;
+  index stride_y = 1, stride_x = 1;
+  index top = 0, left = 0;
+};
+
+namespace detail {
+
+// The pixels of a window that lie in the image.
+struct pixel_range {
+  index top, bottom, left, right;
+};
+
+inline pixel_range window_of(pooling_shape const& s, index y, index x) {
+  index const top = y * s.stride_y - s.top, left = x * s.stride_x - s.left;
+  return {upper(0, top), lower(s.height, top + s.window_height), upper(0, left), lower(s.width, left + s.window_width)};
+}
+
+template <class V, class T> inline void store_as(T* to, typename native<V>::type x, index count) {
+  V values[native<V>::lanes];
+  native<V>::store(values, x);
+  copy_line(to, values, 1, lower(count, native<V>::lanes));
+}
+
+// Up to a register of channels of one window at a time.
+template <class T> struct pooling {
+  using V = typename maximum<T>::value;
+  using lanes_type = typename native<V>::type;
+  static constexpr index lanes = native<V>::lanes;
+  static constexpr index channels_at_once = 64;
+
+  pooling_shape const& s;
+  T const* input;
+
+  T const* pixel(index batch, index y, index x) const {
+    return input + ((batch * s.height + y) * s.width + x) * s.channels;
+  }
+
+  // The largest of a window, from the channel on.
+  lanes_type largest(index batch, pixel_range const& window, index channel) const {
+    lanes_type result = native<V>::broadcast(maximum<T>::identity);
+    bool first = true;
+    for (index y = window.top; y < window.bottom; ++y) {
+      for (index x = window.left; x < window.right; ++x, first = false) {
+        auto const here = load_as<V>(pixel(batch, y, x) + channel, s.channels - channel);
+        result = first ? here : maximum<T>::apply(result, here);
+      }
+    }
+    return result;
+  }
+
+  void forward_row(index batch, index y, T* output) const {
+    for (index x = 0; x < s.out_width; ++x, output += s.channels) {
+      auto const window = window_of(s, y, x);
+      for (index c = 0; c < s.channels; c += lanes) {
+        store_as<V>(output + c, largest(batch, window, c), s.channels - c);
+      }
+    }
+  }
+
+  // Adds what the output's gradient brings to one window: to the first pixel that is as large as the largest, or NaN as
+  // it is.
+  void backward_window(index batch, pixel_range const& window, index channel, T const* gradient, T* to) const {
+    index const count = s.channels - channel;
+    auto const most = largest(batch, window, channel), change = load_as<V>(gradient, count);
+    auto open = lanes_type{} == lanes_type{};
+    for (index y = window.top; y < window.bottom; ++y) {
+      for (index x = window.left; x < window.right; ++x) {
+        auto const here = load_as<V>(pixel(batch, y, x) + channel, count);
+        auto const taken = open & ((here == most) | (here != here));
+        T* const at = to + (pixel(batch, y, x) - input) + channel;
+        auto const old = load_as<V>(at, count);
+        store_as<V>(at, taken ? old + change : old, count);
+        open &= ~taken;
+      }
+    }
+  }
+
+  // Some channels of one image.
+  void backward(index batch, index channel, index end, T const* gradient, T* to) const {
+    for (index i = 0; i < s.height * s.width; ++i) {
+      T* const at = to + (batch * s.height * s.width + i) * s.channels;
+      for (index c = channel; c < end; ++c) at[c] = T{};
+    }
+    gradient += batch * s.out_height * s.out_width * s.channels;
+    for (index y = 0; y < s.out_height; ++y) {
+      for (index x = 0; x < s.out_width; ++x, gradient += s.channels) {
+        auto const window = window_of(s, y, x);
+        for (index c = channel; c < end; c += lanes) backward_window(batch, window, c, gradient + c, to);
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+/// The maximum of each window: [batch, out_height, out_width, channels]. A NaN in a window is its largest; a window
+/// with no pixel of the image has the least value.
+template <class T> void max_pool(pooling_shape const& s, T const* input, T* output, parallel const& threads) noexcept {
+  index const line = s.out_width * s.channels;
+  index const work = detail::upper(1, line * s.window_height * s.window_width);
+  share(threads, s.batch * s.out_height, detail::divide_up(1 << 14, work), [&](index begin, index end) {
+    for (index row = begin; row < end; ++row) {
+      detail::pooling<T>{s, input}.forward_row(row / s.out_height, row % s.out_height, output + row * line);
+    }
+  });
+}
+
+/// The gradient of `max_pool`: each output's goes to the first maximum in its window. Windows that overlap add up in
+/// their order.
+template <class T>
+void max_pool_gradient(pooling_shape const& s, T const* input, T const* output_gradient, T* input_gradient,
+                       parallel const& threads) noexcept {
+  using pooling = detail::pooling<T>;
+  index const blocks = detail::divide_up(s.channels, pooling::channels_at_once);
+  share(threads, s.batch * blocks, 1, [&](index begin, index end) {
+    for (index unit = begin; unit < end; ++unit) {
+      index const channel = unit % blocks * pooling::channels_at_once;
+      index const stop = detail::lower(s.channels, channel + pooling::channels_at_once);
+      pooling{s, input}.backward(unit / blocks, channel, stop, output_gradient, input_gradient);
+    }
+  });
+}
+
+}  // namespace rill::kernels

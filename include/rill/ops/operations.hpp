@@ -1,0 +1,84 @@
+// Every operation of rill: one list, which tests, docs and the library's build walk.
+#pragma once
+#include "rill/base/type_list.hpp"
+#include "rill/ops/array/broadcast.hpp"
+#include "rill/ops/array/concat.hpp"
+#include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/gather.hpp"
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/array/reshape.hpp"
+#include "rill/ops/array/scatter.hpp"
+#include "rill/ops/array/slice.hpp"
+#include "rill/ops/array/transpose.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/fuse.hpp"
+#include "rill/ops/math/add_n.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/comparison.hpp"
+#include "rill/ops/math/exponential.hpp"
+#include "rill/ops/math/relu.hpp"
+#include "rill/ops/math/select.hpp"
+#include "rill/ops/matrix/matmul.hpp"
+#include "rill/ops/reduction/argmax.hpp"
+#include "rill/ops/reduction/max.hpp"
+#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/state/assign.hpp"
+#include "rill/ops/state/variable.hpp"
+
+namespace rill {
+
+// clang-format off
+/// The operations, one a line: CMake reads their names from here.
+using operations = type_list<
+    ops::constant_op,
+    ops::placeholder_op,
+    ops::placeholder_with_default_op,
+    ops::variable_op,
+    ops::read_op,
+    ops::is_initialized_op,
+    ops::assign_op,
+    ops::assign_add_op,
+    ops::assign_sub_op,
+    ops::no_op_op,
+    ops::identity_op,
+    ops::stop_gradient_op,
+    ops::fused_op,
+    ops::broadcast_like_op,
+    ops::sum_like_op,
+    ops::reshape_op,
+    ops::reshape_like_op,
+    ops::transpose_op,
+    ops::concat_op,
+    ops::concat_piece_op,
+    ops::slice_op,
+    ops::pad_like_op,
+    ops::gather_op,
+    ops::gather_variable_op,
+    ops::rows_like_op,
+    ops::scatter_like_op,
+    ops::add_op,
+    ops::sub_op,
+    ops::mul_op,
+    ops::div_op,
+    ops::neg_op,
+    ops::square_op,
+    ops::sqrt_op,
+    ops::maximum_op,
+    ops::conj_op,
+    ops::equal_op,
+    ops::less_op,
+    ops::exp_op,
+    ops::log_op,
+    ops::tanh_op,
+    ops::sigmoid_op,
+    ops::relu_op,
+    ops::select_op,
+    ops::add_n_op,
+    ops::matmul_op,
+    ops::sum_op,
+    ops::mean_op,
+    ops::max_op,
+    ops::argmax_op>;
+// clang-format on
+
+}  // namespace rill

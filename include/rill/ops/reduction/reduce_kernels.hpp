@@ -1,0 +1,247 @@
+// Sums, means and maxima over a middle extent on raw pointers, in an order that the extents alone decide.
+#pragma once
+#include "rill/ops/matrix/gemm.hpp"
+#include "rill/ops/share.hpp"
+
+namespace rill::kernels {
+
+/// An array [outer, middle, inner] and how its reduction to [outer, inner] is cut: `middle` into parts, each of which
+/// is reduced by itself; their results are reduced as a tree.
+struct reduce_shape {
+  index outer, middle, inner;
+
+  /// Elements of `middle` in a part.
+  constexpr index part() const { return inner == 1 ? 4096 : 256; }
+  constexpr index parts() const { return detail::upper(1, detail::divide_up(middle, part())); }
+  /// Elements of `inner` that are reduced at once.
+  static constexpr index block = 1024;
+  constexpr index blocks() const { return detail::divide_up(inner, block); }
+};
+
+/// What sums are made of.
+template <class T> struct addition {
+  using value = sum_type<T>;
+  static constexpr value identity = {};
+  template <class X> static X apply(X a, X b) { return static_cast<X>(a + b); }
+  static T finish(value x, index) { return static_cast<T>(x); }
+};
+
+/// The same for means, rounded once.
+template <class T> struct average : addition<T> {
+  using value = sum_type<T>;
+  static T finish(value x, index count) { return static_cast<T>(x / static_cast<value>(count)); }
+};
+
+namespace detail {
+
+// What numbers of type T are compared as.
+template <class T> constexpr auto ordered_type_of() {
+  if constexpr (std::is_same_v<T, bool>) return static_cast<unsigned char>(0);
+  else if constexpr (std::is_class_v<T>) return float{};
+  else return T{};
+}
+
+template <class T> constexpr T least_value() {
+  if constexpr (std::is_floating_point_v<T>) return -static_cast<T>(__builtin_inf());
+  else if constexpr (std::is_unsigned_v<T>) return T{};
+  else return static_cast<T>(T{1} << (8 * sizeof(T) - 1));
+}
+
+}  // namespace detail
+
+/// What maxima are made of: NaN, if there is one.
+template <class T> struct maximum {
+  using value = decltype(detail::ordered_type_of<T>());
+  static constexpr value identity = detail::least_value<value>();
+  template <class X> static X apply(X a, X b) { return (b > a) | (b != b) ? b : a; }
+  static T finish(value x, index) { return static_cast<T>(x); }
+};
+
+namespace detail {
+
+template <class V, class T> inline typename native<V>::type load_as(T const* from, index count) {
+  constexpr index lanes = native<V>::lanes;
+  if constexpr (std::is_same_v<V, T>) {
+    if (count >= lanes) return native<V>::load(from);
+  }
+  V values[lanes] = {};
+  copy_line(values, from, 1, lower(count, lanes));
+  return native<V>::load(values);
+}
+
+// Part of one reduction: Op on elements of T.
+template <class Op, class T> struct reducer {
+  using V = typename Op::value;
+  using n = native<V>;
+  using lanes_type = typename n::type;
+  static constexpr index lanes = n::lanes;
+
+  reduce_shape shape;
+  T const* from;
+  T* to;
+  V* partial;  // [outer, parts, inner]
+
+  void run(parallel const& threads) const noexcept {
+    index const units = shape.outer * shape.parts() * shape.blocks();
+    index const size = upper(1, lower(shape.part(), shape.middle) * lower(shape.block, shape.inner));
+    share(threads, units, divide_up(1 << 15, size), [this](index begin, index end) {
+      for (index unit = begin; unit < end; ++unit) run_unit(unit);
+    });
+    if (shape.parts() == 1) return;
+    share(threads, shape.outer, 1 + 256 / shape.parts(), [this](index begin, index end) {
+      for (index o = begin; o < end; ++o) join(o);
+    });
+  }
+
+ private:
+  void run_unit(index unit) const {
+    index const block = unit % shape.blocks(), part = unit / shape.blocks() % shape.parts();
+    index const outer = unit / shape.blocks() / shape.parts();
+    index const column = block * shape.block, columns = lower(shape.block, shape.inner - column);
+    index const row = part * shape.part(), rows = lower(shape.part(), shape.middle - row);
+    T const* const at = from + (outer * shape.middle + row) * shape.inner + column;
+    V result[reduce_shape::block];
+    if (shape.inner == 1) result[0] = reduce_line(at, rows);
+    else reduce_rows(at, rows, columns, result);
+    if (shape.parts() == 1) finish(result, outer * shape.inner + column, columns);
+    else copy_line(partial + (outer * shape.parts() + part) * shape.inner + column, result, columns);
+  }
+
+  void finish(V const* result, index at, index count) const {
+    for (index i = 0; i < count; ++i) to[at + i] = Op::finish(result[i], shape.middle);
+  }
+
+  // Lines of 256 bytes, whatever the width of a register, are reduced lane by lane, and the lanes as a tree.
+  static V reduce_line(T const* at, index count) {
+    constexpr index registers = 256 / register_bytes, line = registers * lanes;
+    if (count < 16) return reduce_few(at, count);
+    lanes_type sum[registers];
+#pragma GCC unroll 16
+    for (index r = 0; r < registers; ++r) sum[r] = n::broadcast(Op::identity);
+    index i = 0;
+    for (; i + line <= count; i += line) {
+#pragma GCC unroll 16
+      for (index r = 0; r < registers; ++r) sum[r] = Op::apply(sum[r], load_as<V>(at + i + r * lanes, lanes));
+    }
+    V values[line];
+#pragma GCC unroll 16
+    for (index r = 0; r < registers; ++r) n::store(values + r * lanes, sum[r]);
+    for (index lane = 0; i < count; ++i, ++lane) values[lane] = Op::apply(values[lane], static_cast<V>(at[i]));
+    for (index half = line / 2; half > 0; half /= 2) {
+      for (index lane = 0; lane < half; ++lane) values[lane] = Op::apply(values[lane], values[lane + half]);
+    }
+    return values[0];
+  }
+
+  static V reduce_few(T const* at, index count) {
+    V sum = Op::identity;
+    for (index i = 0; i < count; ++i) sum = Op::apply(sum, static_cast<V>(at[i]));
+    return sum;
+  }
+
+  // Rows are reduced in groups of four, and groups in their order.
+  void reduce_rows(T const* at, index rows, index columns, V* result) const {
+    index const whole = columns / lanes * lanes;
+    for (index j = 0; j < whole; j += lanes) n::store(result + j, n::broadcast(Op::identity));
+    for (index i = 0; i < rows; i += 4) {
+      T const* const group = at + i * shape.inner;
+      index const count = lower(4, rows - i);
+      for (index j = 0; j < whole; j += lanes) {
+        n::store(result + j, Op::apply(n::load(result + j), reduce_group(group + j, count, lanes)));
+      }
+    }
+    if (whole == columns) return;
+    lanes_type sum = n::broadcast(Op::identity);
+    for (index i = 0; i < rows; i += 4) {
+      sum = Op::apply(sum, reduce_group(at + i * shape.inner + whole, lower(4, rows - i), columns - whole));
+    }
+    V rest[lanes];
+    n::store(rest, sum);
+    copy_line(result + whole, rest, columns - whole);
+  }
+
+  // Some lanes of a group. Those beyond `width` are read too where there is something to read.
+  lanes_type reduce_group(T const* at, index count, index width) const {
+    T const* const end = from + shape.outer * shape.middle * shape.inner;
+    auto const row = [&](index i) {
+      T const* const p = at + i * shape.inner;
+      return load_as<V>(p, end - p < lanes ? width : lanes);
+    };
+    if (count == 4) return Op::apply(Op::apply(row(0), row(1)), Op::apply(row(2), row(3)));
+    lanes_type sum = row(0);
+    for (index i = 1; i < count; ++i) sum = Op::apply(sum, row(i));
+    return sum;
+  }
+
+  // The parts of one outer index, neighbours first.
+  void join(index outer) const {
+    V* const first = partial + outer * shape.parts() * shape.inner;
+    for (index step = 1; step < shape.parts(); step *= 2) {
+      for (index part = 0; part + step < shape.parts(); part += 2 * step) {
+        V* const a = first + part * shape.inner;
+        V const* const b = a + step * shape.inner;
+        for (index i = 0; i < shape.inner; ++i) a[i] = Op::apply(a[i], b[i]);
+      }
+    }
+    finish(first, outer * shape.inner, shape.inner);
+  }
+};
+
+template <class Op, class T>
+void reduce_by(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+  if (s.outer <= 0 || s.inner <= 0) return;
+  reducer<Op, T>{s, from, to, aligned<typename Op::value>(scratch)}.run(threads);
+}
+
+template <class T> struct real_of {
+  using type = T;
+  static constexpr index count = 1;
+};
+template <class T> struct real_of<std::complex<T>> {
+  using type = T;
+  static constexpr index count = 2;
+};
+template <class T>
+using sum_element = std::conditional_t<std::is_integral_v<T>, sum_type<T>, typename real_of<T>::type>;
+
+// Complex numbers are summed as pairs, and integers without a sign, so that they wrap.
+template <template <class> class Op, class T>
+void add_up(reduce_shape s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+  using element = sum_element<T>;
+  s.inner *= real_of<T>::count;
+  reduce_by<Op<element>>(s, reinterpret_cast<element const*>(from), reinterpret_cast<element*>(to), scratch, threads);
+}
+
+}  // namespace detail
+
+/// Bytes of scratch that the reductions below need: none if the middle extent is one part.
+template <class T> constexpr std::size_t reduce_scratch_bytes(reduce_shape const& s) noexcept {
+  constexpr std::size_t size = sizeof(T) < 4 && std::is_class_v<T> ? sizeof(float) : sizeof(T);
+  index const parts = detail::upper(reduce_shape(s).parts(), reduce_shape{s.outer, s.middle, 2 * s.inner}.parts());
+  return parts == 1 ? 0 : static_cast<std::size_t>(s.outer * parts * s.inner) * size + 64;
+}
+
+/// Sums over the middle extent; 0 of nothing. Integers wrap; 16-bit floats are summed as floats and rounded once.
+template <class T>
+void reduce_sum(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+  detail::add_up<addition>(s, from, to, scratch, threads);
+}
+
+/// Means over the middle extent, of floating-point and complex numbers; NaN of nothing.
+template <class T>
+void reduce_mean(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+  detail::add_up<average>(s, from, to, scratch, threads);
+}
+
+/// Maxima over the middle extent; NaN where there is one, of bools whether any is true; the least value of nothing.
+template <class T>
+void reduce_max(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+  if constexpr (std::is_same_v<T, bool>) {
+    detail::reduce_by<maximum<unsigned char>>(s, reinterpret_cast<unsigned char const*>(from),
+                                              reinterpret_cast<unsigned char*>(to), scratch, threads);
+  } else {
+    detail::reduce_by<maximum<T>>(s, from, to, scratch, threads);
+  }
+}
+
+}  // namespace rill::kernels

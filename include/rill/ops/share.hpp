@@ -1,0 +1,22 @@
+// Loops shared among threads in runs of consecutive indices.
+#pragma once
+#include <cstddef>
+
+#include "rill/base/parallel.hpp"
+
+namespace rill::kernels {
+
+/// Calls `f(begin, end)` for consecutive runs of [0, count): of `least` indices or more if there are as many, and a few
+/// for each thread. What `f` does with an index must not depend on the run that it is in.
+template <class F>
+void share(parallel const& threads, std::ptrdiff_t count, std::ptrdiff_t least, F const& f) noexcept {
+  std::ptrdiff_t const most = threads.threads > 1 ? 4 * threads.threads : 1;
+  std::ptrdiff_t const wanted = least > 1 ? count / least : count;
+  std::ptrdiff_t const runs = wanted < 1 ? 1 : wanted < most ? wanted : most;
+  threads(static_cast<std::size_t>(runs), [&](std::size_t run) {
+    auto const i = static_cast<std::ptrdiff_t>(run);
+    f(count * i / runs, count * (i + 1) / runs);
+  });
+}
+
+}  // namespace rill::kernels

@@ -1,0 +1,87 @@
+// Updates of some rows of a variable: what the sparse gradient of a large table becomes.
+#pragma once
+#include "rill/ops/array/scatter.hpp"
+#include "rill/ops/state/variable.hpp"
+
+namespace rill::ops {
+
+#if RILL_DEFINITIONS
+/// The kernel of an update of a variable's rows: in place, under its lock. Indices are checked before anything is written.
+inline kernel scatter_into(kernel_request const& r, bool subtract) {
+  type const& table = r.inputs[0];
+  index_reader const read(r.inputs[1], table[0].extent);
+  auto const run = kernels_of<scatter_like_op>().add[static_cast<std::size_t>(table.element)];
+  return kernel(
+      [=, v = r.variables[0], extents = table.shape()](kernel_call const& call) {
+        auto* const which = static_cast<std::int64_t*>(call.scratch());
+        read(call.in(1), which);
+        v->update([&](tensor& t) {
+          expects(t.shape() == extents, "an update was planned for a variable of other extents");
+          if (t.elements() == 0) return;
+          auto const rows = static_cast<std::size_t>(extents[0]);
+          run(t.mutable_raw(), rows, static_cast<std::size_t>(t.elements()) / rows, call.in(2), which, read.count(),
+              subtract, call.threads);
+        });
+      },
+      read.count() * sizeof(std::int64_t));
+}
+#endif
+
+/// What they share: a variable by reference, indices of its rows, and a row for each of them. No result, so that a large
+/// table is never copied because somebody holds a snapshot of it.
+struct scatter_update {
+  static constexpr std::int8_t arity = 3;
+  static constexpr std::size_t outputs = 0;
+  static constexpr std::uint32_t by_reference = 1;
+  static constexpr rill::effect effect = rill::effect::writes;
+  static constexpr std::array<type, 0> infer(no_attributes, type const& v, type const& which, type const& rows) {
+    expects(numbers.contains(v.element), "a scattered update takes numbers");
+    expects(rows.element == v.element, "the rows of a scattered update have another element type than the variable");
+    expects(indices.contains(which.element), "the indices of a scattered update are not int32 or int64");
+    expects(accepts(gathered(v, which), rows), "a scattered update has not one row for each index");
+    return {};
+  }
+};
+
+struct scatter_add_op : scatter_update {
+  using library = void;
+  static constexpr std::string_view name = "scatter_add", doc = "adds rows to those rows of the variable that indices name";
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) { return scatter_into(r, false); }
+#endif
+};
+
+struct scatter_sub_op : scatter_update {
+  using library = void;
+  static constexpr std::string_view name = "scatter_sub",
+                                    doc = "subtracts rows from those rows of the variable that indices name";
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) { return scatter_into(r, true); }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+namespace detail {
+
+template <class Op, operand V, operand I, operand R> operation record_scatter(V v, I which, R rows) {
+  if constexpr (typed<V> && typed<I> && typed<R>) {
+    [[maybe_unused]] constexpr auto checked = Op::infer({}, V::static_type, I::static_type, R::static_type);
+  }
+  return record_erased<Op>(graph_of(v), {}, {v, which, rows});
+}
+
+}  // namespace detail
+
+/// Adds `rows` to the rows of the variable that `which` names; the same one may come twice.
+template <variable_handle V, operand I, operand R> operation scatter_add(V v, I which, R rows) {
+  return detail::record_scatter<ops::scatter_add_op>(v, which, rows);
+}
+/// Subtracts `rows` from the rows of the variable that `which` names; the same one may come twice.
+template <variable_handle V, operand I, operand R> operation scatter_sub(V v, I which, R rows) {
+  return detail::record_scatter<ops::scatter_sub_op>(v, which, rows);
+}
+
+}  // namespace rill

@@ -1,0 +1,75 @@
+// What depends on constants alone is computed when the step is compiled (white paper §5.1). Fed constants are no longer
+// constants here, so nothing is folded too early.
+#pragma once
+#include "rill/device/step.hpp"
+#include "rill/ops/array/constant.hpp"
+#include "rill/pass/rewriter.hpp"
+#include "rill/state/container.hpp"
+
+namespace rill {
+
+namespace detail {
+
+inline constexpr std::int64_t largest_folded = 1 << 16;  // bytes: a larger result is rather computed than kept
+
+inline bool is_constant(node const& n) { return n.op->name == "constant" && n.controls.empty(); }
+
+inline bool can_fold(subgraph const& part, node const& n) {
+  if (n.op->effect != effect::none || n.op->cpu == nullptr || n.inputs.empty() || !n.controls.empty() || n.outputs.size() != 1) return false;
+  auto const& t = n.outputs[0];
+  if (!t.is_known() || t.element == dtype::string || elements(t.shape()) * static_cast<std::int64_t>(size_of(t.element)) > largest_folded) return false;
+  for (std::size_t k = 0; k < n.inputs.size(); ++k)
+    if (!is_constant(part[n.inputs[k].node]) && (k >= 32 || (n.op->shape_only >> k & 1u) == 0)) return false;
+  return true;
+}
+
+/// Runs one node whose inputs are constants.
+inline tensor evaluate(subgraph const& part, node const& n, container& state) {
+  std::vector<type> inputs;
+  std::vector<void*> pointers;
+  for (auto e : n.inputs) {
+    inputs.push_back(part.type_of(e));
+    auto const& from = part[e.node];
+    pointers.push_back(is_constant(from) ? const_cast<void*>(std::get<tensor>(from.attributes[0].second).raw()) : nullptr);
+  }
+  std::vector<std::shared_ptr<variable_state>> const none(n.inputs.size());
+  auto const run = n.op->cpu({n, inputs, n.outputs, none, state, 0});
+  tensor result(n.outputs[0].element, n.outputs[0].shape());
+  pointers.push_back(result.mutable_raw());
+  buffer const scratch = run.scratch() ? buffer::allocate(run.scratch()) : buffer();
+  pointers.push_back(scratch.data());
+  step_context step;
+  run(kernel_call{pointers.data(), n.inputs.size(), 1, parallel{}, step, nullptr});
+  return result;
+}
+
+}  // namespace detail
+
+/// Replaces nodes whose inputs are all constants by their value. A node that fails keeps its place, to fail in the step.
+inline bool fold_constants(subgraph& part, container& state, pass_report* report) {
+  rewriter r(part, "fold constants", report);
+  for (std::uint32_t i = 0; i < part.size(); ++i) {
+    r.refresh(i);
+    auto& n = part[i];
+    if (n.op->passes_through && n.inputs.size() > 0 && n.controls.empty() && detail::is_constant(part[n.inputs[0].node]) && n.outputs[0].is_known()) {
+      auto const value = std::get<tensor>(part[n.inputs[0].node].attributes[0].second).reshaped(n.outputs[0].shape());
+      n.inputs.clear();
+      n.op = &definition<ops::constant_op>();
+      n.attributes = {{"value", value}};
+      r.said("reshaped", i);
+      continue;
+    }
+    if (!detail::can_fold(part, n)) continue;
+    try {
+      auto value = detail::evaluate(part, n, state);
+      n.inputs.clear();
+      n.op = &definition<ops::constant_op>();
+      n.attributes = {{"value", std::move(value)}};
+      r.said("computed", i);
+    } catch (error const&) {
+    }
+  }
+  return r.finish();
+}
+
+}  // namespace rill

@@ -1,0 +1,94 @@
+// Arithmetic that changes nothing: x + 0, x * 1, a sum to the extents that are there already.
+#pragma once
+#include <optional>
+
+#include "rill/pass/fold_constants.hpp"
+
+namespace rill {
+
+namespace detail {
+
+inline bool is_number(subgraph const& part, endpoint e, double wanted) {
+  auto const& n = part[e.node];
+  if (!is_constant(n)) return false;
+  auto const& t = std::get<tensor>(n.attributes[0].second);
+  if (t.elements() != 1 || t.element() == dtype::string) return false;
+  return visit(t.element(), [&]<class T>() {
+    if constexpr (std::same_as<T, std::string>) return false;
+    else if constexpr (requires { t.data<T>()->real(); }) return t.item<T>() == T(static_cast<typename T::value_type>(wanted));
+    else return static_cast<double>(static_cast<std::conditional_t<(sizeof(T) < 4), float, T>>(t.item<T>())) == wanted;
+  });
+}
+
+/// The operand that the whole node equals, if a rule says so; its extents must be the node's.
+using identity_rule = std::optional<std::size_t> (*)(subgraph const&, node const&);
+
+struct named_identity {
+  std::string_view name, operation;
+  identity_rule rule;
+};
+
+inline std::optional<std::size_t> if_number(subgraph const& p, node const& n, std::size_t k, double v) {
+  return is_number(p, n.inputs[k], v) ? std::optional(1 - k) : std::nullopt;
+}
+
+// x + 0 is x but for x = -0, which IEEE turns into +0: integers only. x - 0 and x * 1 are exact for all.
+inline constexpr named_identity identities[] = {
+    {"x + 0", "add", [](auto const& p, auto const& n) { return integers.contains(n.outputs[0].element) ? if_number(p, n, 1, 0) : std::nullopt; }},
+    {"0 + x", "add", [](auto const& p, auto const& n) { return integers.contains(n.outputs[0].element) ? if_number(p, n, 0, 0) : std::nullopt; }},
+    {"x - 0", "sub", [](auto const& p, auto const& n) { return if_number(p, n, 1, 0); }},
+    {"x * 1", "mul", [](auto const& p, auto const& n) { return if_number(p, n, 1, 1); }},
+    {"1 * x", "mul", [](auto const& p, auto const& n) { return if_number(p, n, 0, 1); }},
+    {"x / 1", "div", [](auto const& p, auto const& n) { return if_number(p, n, 1, 1); }},
+    {"identity", "identity", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
+    {"stop_gradient", "stop_gradient", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
+    {"sum to the same extents", "sum_like", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
+    {"broadcast to the same extents", "broadcast_like", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
+    {"reshape to the same extents", "reshape", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
+    {"reshape to the same extents", "reshape_like", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
+    {"cast to the same type", "cast", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
+    {"sum of one", "add_n", [](auto const&, auto const& n) { return n.inputs.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt; }},
+};
+
+/// An elementwise operation broadcasts by itself: it can read what was broadcast for it.
+inline bool read_through_broadcasts(subgraph& part, std::uint32_t i, rewriter& r) {
+  auto& n = part[i];
+  if (n.op->elementwise == nullptr || !n.outputs[0].is_known()) return false;
+  bool any = false;
+  for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+    auto const& from = part[n.inputs[k].node];
+    if (from.op->name != "broadcast_like" || !from.controls.empty() || from.op->shape_only == 0) continue;
+    auto const source = from.inputs[0];
+    if (auto const* axes = std::get_if<extents>(&from.attributes[0].second); axes == nullptr || !axes->empty() || from.attributes.size() > 1) continue;
+    type y{part.type_of(source).element};
+    for (std::size_t j = 0; j < n.inputs.size(); ++j) y = broadcast(y, part.type_of(j == k ? source : n.inputs[j]));
+    if (y.dims != n.outputs[0].dims || y.rank != n.outputs[0].rank) continue;
+    n.inputs[k] = source;
+    r.said("reads what was broadcast", i);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace detail
+
+/// Applies the table to nodes without control edges.
+inline bool remove_identities(subgraph& part, pass_report* report) {
+  rewriter r(part, "identities", report);
+  for (std::uint32_t i = 0; i < part.size(); ++i) {
+    r.refresh(i);
+    auto const& n = part[i];
+    if (!n.controls.empty()) continue;
+    detail::read_through_broadcasts(part, i, r);
+    for (auto const& rule : detail::identities) {
+      if (n.op->name != rule.operation) continue;
+      auto const k = rule.rule(part, n);
+      if (!k || part.type_of(n.inputs[*k]) != n.outputs[0]) continue;
+      r.replace({i, 0}, n.inputs[*k], rule.name);
+      break;
+    }
+  }
+  return r.finish();
+}
+
+}  // namespace rill

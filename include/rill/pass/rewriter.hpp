@@ -1,0 +1,130 @@
+// What rewrites share: values are replaced by others, and what nobody needs any more goes.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rill/graph/subgraph.hpp"
+
+namespace rill {
+
+/// What the passes did, a line for each rewrite.
+struct pass_report {
+  std::vector<std::string> lines;
+  std::string text() const {
+    std::string s;
+    for (auto const& l : lines) s += l + "\n";
+    return s;
+  }
+};
+
+/// A part while it is rewritten. Control edges from a replaced node go on from the node that replaces it.
+class rewriter {
+ public:
+  rewriter(subgraph& part, std::string_view pass, pass_report* report) : part_(part), pass_(pass), report_(report), forward_(part.size()) {}
+
+  subgraph& part() { return part_; }
+
+  /// The value that stands for `e` now.
+  endpoint now(endpoint e) const {
+    while (e.node < forward_.size() && e.port < forward_[e.node].size() && forward_[e.node][e.port].node != none) e = forward_[e.node][e.port];
+    return e;
+  }
+  /// Redirects a node's inputs to what stands for them now.
+  void refresh(std::uint32_t i) {
+    for (auto& e : part_[i].inputs) e = now(e);
+  }
+  void replace(endpoint from, endpoint to, std::string_view rule) {
+    if (forward_.size() < part_.size()) forward_.resize(part_.size());
+    auto& ports = forward_[from.node];
+    if (ports.size() <= from.port) ports.resize(from.port + 1, {none, 0});
+    ports[from.port] = to;
+    said(rule, from.node);
+  }
+  void said(std::string_view rule, std::uint32_t node) {
+    changed_ = true;
+    if (report_) report_->lines.push_back(std::string(pass_) + ": " + std::string(rule) + ": " + part_[node].name);
+  }
+  /// Adds a node; it may read any other, `finish` puts the nodes in order.
+  std::uint32_t add(node n, std::uint32_t origin) {
+    part_.nodes.push_back(std::move(n));
+    part_.origin.push_back(origin);
+    return static_cast<std::uint32_t>(part_.size() - 1);
+  }
+  /// Applies the replacements, drops what is not needed, puts nodes after what they need. Whether anything changed.
+  bool finish() {
+    if (!changed_) return false;
+    for (std::uint32_t i = 0; i < part_.size(); ++i) refresh(i);
+    for (auto& e : part_.outputs) e = now(e);
+    for (auto& n : part_.nodes)
+      for (auto& c : n.controls) c = now({c, 0}).node;
+    for (auto& t : part_.targets) t = now({t, 0}).node;
+    compact();
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+  // Depth first, after everything that a node needs; roots and edges in their order, so that the result is always the same.
+  void compact() {
+    std::vector<std::uint32_t> place(part_.size(), none), order;
+    std::vector<std::pair<std::uint32_t, std::size_t>> stack;
+    std::vector<bool> open(part_.size());
+    auto const need = [&](std::uint32_t i, std::size_t k) {
+      auto const& n = part_[i];
+      return k < n.inputs.size() ? n.inputs[k].node : n.controls[k - n.inputs.size()];
+    };
+    auto const visit = [&](std::uint32_t root) {
+      if (place[root] == none && !open[root]) stack.emplace_back(root, 0), open[root] = true;
+      while (!stack.empty()) {
+        auto& [i, k] = stack.back();
+        if (k == part_[i].inputs.size() + part_[i].controls.size()) {
+          place[i] = static_cast<std::uint32_t>(order.size());
+          order.push_back(i);
+          stack.pop_back();
+          continue;
+        }
+        auto const next = need(i, k++);
+        if (place[next] != none) continue;
+        if (open[next]) throw error(code::internal, "a pass made a cycle", part_[next].name);
+        open[next] = true;
+        stack.emplace_back(next, 0);
+      }
+    };
+    for (auto i : part_.inputs) visit(i);
+    std::vector<std::uint32_t> roots(part_.targets);
+    for (auto e : part_.outputs) roots.push_back(e.node);
+    std::sort(roots.begin(), roots.end());
+    for (auto r : roots) visit(r);
+    subgraph made;
+    for (auto i : order) {
+      auto n = std::move(part_.nodes[i]);
+      for (auto& e : n.inputs) e.node = place[e.node];
+      for (auto& c : n.controls) c = place[c];
+      made.nodes.push_back(std::move(n));
+      made.origin.push_back(part_.origin[i]);
+    }
+    for (auto i : part_.inputs) made.inputs.push_back(place[i]);
+    for (auto e : part_.outputs) made.outputs.push_back({place[e.node], e.port});
+    for (auto t : part_.targets) made.targets.push_back(place[t]);
+    part_ = std::move(made);
+  }
+
+  subgraph& part_;
+  std::string_view pass_;
+  pass_report* report_;
+  std::vector<std::vector<endpoint>> forward_;
+  bool changed_ = false;
+};
+
+/// Who reads each output of each node, fetches and targets not counted.
+inline std::vector<std::vector<std::uint32_t>> consumers(subgraph const& part) {
+  std::vector<std::vector<std::uint32_t>> all(part.size());
+  for (std::uint32_t i = 0; i < part.size(); ++i)
+    for (auto e : part[i].inputs) all[e.node].push_back(i);
+  return all;
+}
+
+}  // namespace rill

@@ -1,0 +1,53 @@
+// Gradients kept below a length, so that one bad batch doesn't throw the variables far away (Pascanu et al., ICML 2013).
+#pragma once
+#include <vector>
+
+#include "rill/ops/reduction/reduce.hpp"
+#include "rill/train/optimizer.hpp"
+
+namespace rill {
+
+namespace detail {
+
+inline value const& elements_of(gradient const& g) { return g.sparse() ? g.rows : g.dense; }
+
+/// x, shortened to the length `most` if it is longer: x * most / max(length, most).
+inline gradient shortened(gradient const& g, value length, double most) {
+  value const x = elements_of(g), bound = like(x, most);
+  value const y = x * (bound / maximum(cast(length, x.type().element), bound));
+  return g.sparse() ? gradient(g.indices, y) : gradient(y);
+}
+
+inline value square_length(value x) { return sum(x * conj(x)); }
+
+}  // namespace detail
+
+/// x, shortened to the length `most` (the root of the sum of its elements' squares) if it is longer.
+template <operand X> auto clip_by_norm(X x, double most) {
+  expects(most > 0, "clip_by_norm: the length must be above 0");
+  auto const bound = like(x, most);
+  return x * (bound / maximum(sqrt(sum(x * x)), bound));
+}
+
+/// The root of the sum of the squares of all elements of all gradients; float32, or float64 if one of them is. Of a
+/// sparse one its rows count as they are, also where two of them belong to one row of the variable.
+inline value global_norm(std::vector<variable_gradient> const& all) {
+  expects(!all.empty(), "global_norm: there are no gradients");
+  auto wide = dtype::float32;
+  for (auto const& each : all)
+    if (detail::elements_of(each.by).type().element == dtype::float64) wide = dtype::float64;
+  std::vector<value> parts;
+  for (auto const& each : all) parts.push_back(cast(detail::square_length(detail::elements_of(each.by)), wide));
+  return sqrt(add_n(parts));
+}
+
+/// All gradients, each shortened by the same factor, so that `global_norm` of them is at most `most`:
+/// `optimizer.apply(clip_by_global_norm(variable_gradients(loss), 1))`.
+inline std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double most) {
+  expects(most > 0, "clip_by_global_norm: the length must be above 0");
+  auto const length = global_norm(all);
+  for (auto& each : all) each.by = detail::shortened(each.by, length, most);
+  return all;
+}
+
+}  // namespace rill

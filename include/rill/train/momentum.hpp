@@ -1,0 +1,28 @@
+// Gradient descent with momentum (Sutskever et al., "On the importance of initialization and momentum", ICML 2013).
+#pragma once
+#include "rill/train/optimizer.hpp"
+
+namespace rill {
+
+/// v = decay * v + dw; w -= rate * v. With Nesterov's momentum w -= rate * (dw + decay * v). v is the slot
+/// "<variable>/momentum". A sparse gradient is made dense, for v moves every row anyway.
+struct momentum {
+  rill::rate rate = 0.01, decay = 0.9;
+  bool nesterov = false;
+
+  /// One step down for the given variables, or for all that the loss is computed from.
+  operation minimize(value loss, std::vector<variable_value> const& of = {}) const {
+    return apply(variable_gradients(loss, of));
+  }
+  /// One step with these gradients.
+  operation apply(std::vector<variable_gradient> const& all) const {
+    return detail::update_each(all, "momentum", [&](variable_gradient const& each) {
+      value const w = each.variable, dw = densify(each.by, w), d = decay.like(w);
+      auto const slot = detail::slot(each.variable, "momentum");
+      value const v = assign_add(slot, dw - (1 - d) * slot);  // in place
+      return assign_sub(each.variable, (nesterov ? dw + d * v : v) * rate.like(w));
+    });
+  }
+};
+
+}  // namespace rill

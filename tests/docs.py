@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""The C++ in README.md and docs/: every block is a program that runs or a quotation that is true.
+
+    docs.py write FOLDER     writes the programs into a folder, for CMake to build; prints their paths
+    docs.py check            fails if a block is none of the below, or a quotation is not what the file says
+
+What a block is:
+  - one with `int main` is a program;
+  - one after `<!-- from PATH -->` quotes lines of that file, in one piece, indented as it likes;
+  - ```cpp body    is the body of a program's main, after `#include <rill/rill.hpp>` and the block's own #include lines;
+  - ```cpp more    goes on where the page's last body stopped: one program, in which all of them stand;
+  - <!-- code: … --> before a body or more is code that the reader need not see, put before the block.
+Programs are run in the repository's root, and must end with 0. What they write belongs into /tmp.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+class Block:
+    def __init__(self, page, line, word, text, before):
+        self.page, self.line, self.word, self.text = page, line, word, text
+        comment = re.search(r"<!--\s*from\s+(\S+)\s*-->\s*$", before)
+        self.source = comment[1] if comment else None
+        comment = re.search(r"<!--\s*code:(.*?)-->\s*$", before, re.DOTALL)
+        self.unseen = comment[1].strip() if comment else ""
+
+    @property
+    def place(self):
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def is_program(self):
+        return self.word == "" and self.source is None and re.search(r"\bint main\b", self.text) is not None
+
+
+def blocks(page):
+    text = page.read_text(encoding="utf-8")
+    end = 0
+    for found in re.finditer(r"^```cpp[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", text, re.MULTILINE | re.DOTALL):
+        line = text.count("\n", 0, found.start(2)) + 1
+        yield Block(page, line, found[1].strip(), found[2], text[end:found.start()])
+        end = found.end()
+
+
+def pages():
+    return [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if page.is_file()]
+
+
+def body(block):
+    """A block's #include lines, and the rest with its line in the page."""
+    lines = block.text.splitlines()
+    includes = [line for line in lines if line.startswith("#include")]
+    rest = [("" if line.startswith("#include") else line) for line in lines]
+    return includes, f'{block.unseen}\n#line {block.line} "{block.page}"\n' + "\n".join(rest)
+
+
+def programs(page):
+    """(name, text) of each program of a page."""
+    name = str(page.relative_to(ROOT).with_suffix("")).replace("/", "_").removeprefix("docs_")
+    count, includes, bodies = 0, [], []
+
+    def assembled():
+        head = "\n".join(dict.fromkeys(["#include <rill/rill.hpp>", *includes]))
+        return f"{name}_{count}", f"{head}\n\nint main() {{\n" + "\n".join(bodies) + "\n}\n"
+
+    for block in blocks(page):
+        if block.word == "body" and bodies:
+            yield assembled()
+            includes, bodies = [], []
+        if block.word in ("body", "more"):
+            if not bodies:
+                count += 1
+            more, text = body(block)
+            includes += more
+            bodies.append(text)
+        elif block.is_program:
+            if bodies:
+                yield assembled()
+                includes, bodies = [], []
+            count += 1
+            yield f"{name}_{count}", f'#line {block.line} "{page}"\n{block.text}'
+    if bodies:
+        yield assembled()
+
+
+def write(folder):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = set()
+    for page in pages():
+        for name, text in programs(page):
+            path = folder / f"{name}.cpp"
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                path.write_text(text, encoding="utf-8")
+            written.add(path)
+    for path in set(folder.glob("*.cpp")) - written:
+        path.unlink()
+    for path in sorted(written):
+        print(path)
+
+
+def squeezed(text):
+    return "\n".join(line.strip() for line in text.strip().splitlines() if line.strip())
+
+
+def complaint(block):
+    if block.source is not None:
+        path = ROOT / block.source
+        if not path.is_file():
+            return f"{block.source}, which it quotes, is not there"
+        if f"\n{squeezed(block.text)}\n" not in f"\n{squeezed(path.read_text(encoding='utf-8'))}\n":
+            return f"it is not what {block.source} says"
+        return None
+    if block.word in ("body", "more") or block.is_program:
+        return None
+    return "it is neither a program, nor ```cpp body or more, nor a quotation (tests/docs.py says what these are)"
+
+
+def check():
+    all_blocks = [block for page in pages() for block in blocks(page)]
+    found = [f"{block.place}: {why}" for block in all_blocks if (why := complaint(block))]
+    print("\n".join(found) or f"{len(all_blocks)} blocks of code in order")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["write"]:
+        write(sys.argv[2])
+    else:
+        sys.exit(check())

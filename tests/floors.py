@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Fails if a header of include/rill includes one from a higher floor or from another folder of its own floor."""
+import sys
+
+from includes import headers, includes
+
+FLOORS = [["base"], ["type"], ["tensor"], ["state", "io"], ["device"], ["program"], ["graph"], ["dsl"], ["ops"],
+          ["grad", "pass", "place"], ["run"], ["net", "cuda", "trace"], ["train"]]
+FLOOR_OF = {folder: number for number, folders in enumerate(FLOORS) for folder in folders}
+
+
+def folder_of(header):
+    """`ops` for rill/ops/math/exp.hpp; None for the headers that are asked for by name, rill/io.hpp: above all floors."""
+    parts = header.split("/")
+    return parts[1] if len(parts) > 2 else None
+
+
+# These are below every floor although they lie beside the headers that are above them.
+GROUND = {"rill/version.hpp"}
+
+
+def complaint(header, what):
+    own, other = folder_of(header), folder_of(what)
+    if what in GROUND or own is None:
+        return None
+    if own not in FLOOR_OF:
+        return f"the folder {own} is on no floor: give it one in tests/floors.py and docs/architecture.md"
+    if other is None:
+        return f"{own} includes {what}, which stands above all floors"
+    if other not in FLOOR_OF or own == other:
+        return None
+    if FLOOR_OF[own] < FLOOR_OF[other]:
+        return f"{own} (floor {FLOOR_OF[own]}) includes {what} of floor {FLOOR_OF[other]}"
+    if FLOOR_OF[own] == FLOOR_OF[other]:
+        return f"{own} and {other} are on the same floor, and {what} is included"
+    if own == "train" and FLOOR_OF[other] == 11:
+        return f"train includes {what}: it must not need floor 11"
+    return None
+
+
+def main():
+    complaints = [f"include/{header}:{line}: {why}" for header in headers() for line, what in includes(header)
+                  if what.startswith("rill/") and (why := complaint(header, what))]
+    print("\n".join(complaints) or f"{len(headers())} headers keep to their floors")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

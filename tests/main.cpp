@@ -1,0 +1,17 @@
+// The main of all test programs. RILL_TEST_KERNELS names the kernels to test, where it is not this machine's best.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <rill/compiled.hpp>
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (char const* name = std::getenv("RILL_TEST_KERNELS")) try {
+      rill::use_instruction_set(name);
+    } catch (rill::error const& e) {
+      std::printf("%s\n", e.what());
+      return e.code() == rill::code::unimplemented ? 77 : 1;  // 77: skipped
+    }
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""package.py WAY TARGET BUILD SCRATCH CMAKE COMPILER: builds a small outside project that uses rill, and runs it.
+
+WAY is how the project finds rill (find_package and pkg_config: installed from BUILD; add_subdirectory: the sources),
+TARGET is rill (headers alone) or compiled. Ends with 77, skipped, where pkg-config is not there.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+way, target, build, scratch, cmake, compiler = sys.argv[1:]
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OUTSIDE = ROOT / "tests" / "package"
+folder = pathlib.Path(scratch) / f"{way}_{target}"
+prefix = folder / "prefix"
+
+
+def run(*command, **options):
+    print("$", *command, flush=True)
+    return subprocess.run([str(word) for word in command], check=True, text=True, **options)
+
+
+def install():
+    """Into one place, then moved to another: an installed package may not know where it was made."""
+    first = folder / "first"
+    run(cmake, "--install", build, "--prefix", first, stdout=subprocess.DEVNULL)
+    first.rename(prefix)
+
+
+def build_with_cmake(*options):
+    run(cmake, "-S", OUTSIDE, "-B", folder / "build", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}",
+        f"-DRILL_TARGET={target}", *options)
+    run(cmake, "--build", folder / "build")
+    return folder / "build" / "program"
+
+
+def find_package():
+    install()
+    return build_with_cmake("-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
+def add_subdirectory():
+    """With no build type and one variant: that too must work, and it is the shortest to build."""
+    return build_with_cmake(f"-DRILL_SOURCE={ROOT}", "-DRILL_VARIANTS=portable", "-DCMAKE_CXX_FLAGS=-O0")
+
+
+def pkg_config():
+    if shutil.which("pkg-config") is None:
+        print("pkg-config was not found")
+        sys.exit(77)
+    install()
+    folders = ":".join(str(path) for path in prefix.rglob("pkgconfig"))
+    asked = run("pkg-config", "--cflags", "--libs", "rill" if target == "rill" else "rill-compiled",
+                env={**os.environ, "PKG_CONFIG_PATH": folders}, stdout=subprocess.PIPE)
+    run(compiler, OUTSIDE / "main.cpp", *asked.stdout.split(), "-o", folder / "program")
+    return folder / "program"
+
+
+shutil.rmtree(folder, ignore_errors=True)
+folder.mkdir(parents=True)
+run({"find_package": find_package, "add_subdirectory": add_subdirectory, "pkg_config": pkg_config}[way]())
+shutil.rmtree(folder)
