@@ -8,11 +8,11 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
-#include <map>
+#include <cstring>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -105,22 +105,6 @@ inline tensor numbers_of(type const& t) {
   return x;
 }
 
-/// An expression's graph, session and prepared call.
-template <type... In, class F> auto prepared_call(F const& f) {
-  struct state {
-    rill::graph graph;
-    rill::session session{graph, {.threads = threads()}};
-    std::tuple<tensor_of<In>...> inputs{tensor_of<In>(numbers_of(In))...};
-    cost work;
-  };
-  auto s = std::make_shared<state>();
-  std::tuple const x{expr<In>{rill::placeholder(s->graph, In)}...};
-  auto const y = std::apply(f, x);
-  s->work = work_of(s->graph);
-  auto call = std::apply([&](auto const&... each) { return s->session.prepare(inputs(each...), outputs(y)); }, x);
-  return std::tuple{s, call, y.type()};
-}
-
 }  // namespace detail
 
 /// What a graph's operations cost together. One operation costs what it says. Of several the arithmetic is added up, but
@@ -151,19 +135,36 @@ inline cost work_of(graph const& g) {
   return all;
 }
 
+namespace detail {
+
+/// An expression's graph, session and prepared call.
+template <type... In, class F> auto prepared_call(F const& f) {
+  struct state {
+    rill::graph graph;
+    rill::session session{graph, {.threads = threads()}};
+    std::tuple<tensor_of<In>...> inputs{tensor_of<In>(numbers_of(In))...};
+    cost work;
+  };
+  auto s = std::make_shared<state>();
+  std::tuple const x{expr<In>{rill::placeholder(s->graph, In)}...};
+  auto const y = std::apply(f, x);
+  s->work = work_of(s->graph);
+  auto call = std::apply([&](auto const&... each) { return s->session.prepare(inputs(each...), outputs(y)); }, x);
+  return std::tuple{s, call, y.type()};
+}
+
+}  // namespace detail
+
 /// What this machine can do with `threads()` threads, measured when it is first asked for.
 class machine {
  public:
   /// Bytes a second, read and written, of a copy that moves about so many bytes: caches are faster than memory.
   static double copy_rate(double bytes) {
-    std::size_t half = 4096;  // the copy's source, and its target
-    while (half < (std::size_t{1} << 26) && static_cast<double>(2 * half) < bytes) half *= 2;
-    static std::mutex mutex;
-    static std::map<std::size_t, double> known;
-    std::lock_guard lock(mutex);
-    auto const [at, fresh] = known.try_emplace(half, 0);
-    if (fresh) at->second = measure_copy(half);
-    return at->second;
+    static constinit std::array<double, largest + 1> known{};
+    std::size_t size = smallest;
+    while (size < largest && static_cast<double>(std::size_t{2} << size) < bytes) ++size;
+    if (known[size] == 0) known[size] = measure_copy(std::size_t{1} << size);
+    return known[size];
   }
   /// Operations a second of a large matrix product of elements T.
   template <element T> static double product_rate() {
@@ -175,6 +176,8 @@ class machine {
   }
 
  private:
+  static constexpr std::size_t smallest = 12, largest = 26;  // bits of the size of a copy's source
+
   static double measure_copy(std::size_t bytes) {
     buffer from = buffer::allocate(bytes), to = buffer::allocate(bytes);
     std::memset(from.data(), 1, bytes);

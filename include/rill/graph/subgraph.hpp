@@ -25,6 +25,17 @@ struct subgraph {
   type const& type_of(endpoint e) const { return nodes[e.node].outputs[e.port]; }
 };
 
+/// Marks an operation whose attribute "references" says how many of its first inputs are variables.
+inline constexpr std::uint32_t counted_references = UINT32_MAX;
+
+/// Whether a node takes an input as a variable and not its value.
+inline bool takes_reference(node const& n, std::size_t input) {
+  if (n.op->by_reference != counted_references) return input < 32 && (n.op->by_reference >> input & 1u) != 0;
+  for (auto const& [name, value] : n.attributes)
+    if (name == "references") return static_cast<std::int64_t>(input) < std::get<std::int64_t>(value);
+  return false;
+}
+
 /// Refuses a part whose edges, ports or arities don't fit: error(internal). Passes are checked by it.
 inline void verify(subgraph const& g) {
   auto const fail = [&](std::size_t i, char const* why) { throw error(code::internal, why, g.nodes[i].name); };

@@ -23,6 +23,7 @@
 #include "rill/ops/reduction/max.hpp"
 #include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/ops/state/fused_update.hpp"
 #include "rill/ops/state/variable.hpp"
 
 namespace rill {
@@ -43,6 +44,7 @@ using operations = type_list<
     ops::identity_op,
     ops::stop_gradient_op,
     ops::fused_op,
+    ops::fused_update_op,
     ops::broadcast_like_op,
     ops::sum_like_op,
     ops::reshape_op,

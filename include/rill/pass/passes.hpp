@@ -3,6 +3,7 @@
 #include "rill/pass/common_subexpressions.hpp"
 #include "rill/pass/fold_constants.hpp"
 #include "rill/pass/fuse.hpp"
+#include "rill/pass/fuse_updates.hpp"
 #include "rill/pass/identities.hpp"
 
 namespace rill {
@@ -31,6 +32,7 @@ inline void rewrite(subgraph& part, pass_options const& options, container& stat
   checked(options.identities, [&] { remove_identities(part, report); });
   checked(options.common_subexpressions, [&] { merge_common_subexpressions(part, report); });
   checked(options.fuse, [&] { fuse_elementwise(part, report); });
+  checked(options.fuse, [&] { fuse_updates(part, report); });
 }
 
 }  // namespace rill

@@ -29,7 +29,7 @@ inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> c
     found.push_back(i);
     auto const& n = g[i];
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if ((k < 32 && (n.op->by_reference >> k & 1u) != 0) || !is_fed(n.inputs[k])) visit(n.inputs[k].node);
+      if (takes_reference(n, k) || !is_fed(n.inputs[k])) visit(n.inputs[k].node);
     for (auto c : n.controls) visit(c);
   }
   std::sort(found.begin(), found.end());
@@ -61,8 +61,7 @@ inline subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vec
   for (auto i : wanted) {
     node n = g[i];
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      bool const reference = k < 32 && (n.op->by_reference >> k & 1u) != 0;
-      n.inputs[k] = reference ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
+      n.inputs[k] = takes_reference(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
     }
     for (auto& c : n.controls) c = place[c];
     place[i] = static_cast<std::uint32_t>(part.nodes.size());

@@ -19,8 +19,6 @@ struct step_order {
 
 namespace detail {
 
-inline bool takes_reference(node const& n, std::size_t input) { return input < 32 && (n.op->by_reference >> input & 1u) != 0; }
-
 class orderer {
  public:
   explicit orderer(subgraph const& part) : part_(part), after_(part.size()), key_(part.size()) {

@@ -123,7 +123,7 @@ inline void plan::make_instructions(subgraph const& part, container& state, std:
   std::vector<bool> read(part.size());  // variables that somebody reads by value
   for (auto const& n : part.nodes)
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (!detail::takes_reference(n, k)) read[n.inputs[k].node] = true;
+      if (!takes_reference(n, k)) read[n.inputs[k].node] = true;
   for (auto e : part.outputs) read[e.node] = true;
   std::vector<type> inputs;
   for (auto i : order_) {
@@ -145,7 +145,7 @@ inline void plan::make_instructions(subgraph const& part, container& state, std:
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       inputs.push_back(part.type_of(n.inputs[k]));
       auto const& from = part[n.inputs[k].node];
-      if (!detail::takes_reference(n, k)) continue;
+      if (!takes_reference(n, k)) continue;
       if (from.op->name == "variable") variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
       else if (n.op->effect == effect::writes) throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
     }

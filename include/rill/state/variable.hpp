@@ -1,6 +1,5 @@
 // A variable: a tensor that outlives the step.
 #pragma once
-#include <atomic>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -37,11 +36,24 @@ class variable_state {
   }
   /// Calls `f(tensor&)` with elements that nobody else sees, under the variable's lock.
   template <class F> void update(F&& f) {
-    std::lock_guard lock(mutex_);
-    check();
-    if (!value_.storage().unique()) value_ = value_.clone();
-    f(value_);
+    writer const mine(*this);
+    f(mine.value());
   }
+  /// The right to write, held as long as this lives; take several in the order of their addresses.
+  class writer {
+   public:
+    explicit writer(variable_state& v) : variable_(v), lock_(v.mutex_) {
+      v.check();
+      if (!v.value_.storage().unique()) v.value_ = v.value_.clone();
+    }
+    /// Elements that nobody else sees.
+    tensor& value() const { return variable_.value_; }
+
+   private:
+    variable_state& variable_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
   /// Calls `f(tensor const&)` under the variable's lock, for who reads a part of a large table.
   template <class F> void inspect(F&& f) const {
     std::lock_guard lock(mutex_);

@@ -59,7 +59,8 @@ template <class T, class Sum> struct patches {
     index const y0 = y * s.stride_y - s.top, offset = (x * s.stride_x - s.left) * s.channels;
     for (Sum* const end = to + elements; to < end;) {
       index const stop = detail::lower(run, at.element + (end - to));
-      write_run(to, image, y0 + at.filter_row * s.dilation_y, offset + at.run * s.dilation_x * s.channels, at.element, stop);
+      write_run(to, image, y0 + at.filter_row * s.dilation_y, offset + at.run * s.dilation_x * s.channels, at.element,
+                stop);
       to += stop - at.element;
       at.element = 0;
       if (++at.run == runs) at.run = 0, ++at.filter_row;
@@ -70,12 +71,14 @@ template <class T, class Sum> struct patches {
   void write_run(Sum* to, T const* image, index y, index offset, index begin, index end) const {
     index const row = shape.width * shape.channels;
     if (y < 0 || y >= shape.height) return clear(to, end - begin);
-    T const* const from = image + y * row + offset;
-    if (offset + begin >= 0 && offset + end <= row) return detail::copy_line(to, from + begin, 1, end - begin);
+    T const* const line = image + y * row;
+    if (offset + begin >= 0 && offset + end <= row) {
+      return detail::copy_line(to, line + (offset + begin), 1, end - begin);
+    }
     index const low = detail::upper(begin, detail::lower(end, -offset));
     index const high = detail::upper(low, detail::lower(end, row - offset));
     clear(to, low - begin);
-    detail::copy_line(to + (low - begin), from + low, 1, high - low);
+    if (low < high) detail::copy_line(to + (low - begin), line + (offset + low), 1, high - low);
     clear(to + (high - begin), end - high);
   }
 

@@ -84,8 +84,12 @@ template <class Op, class T> struct reducer {
   void run(parallel const& threads) const noexcept {
     index const units = shape.outer * shape.parts() * shape.blocks();
     index const size = upper(1, lower(shape.part(), shape.middle) * lower(shape.block, shape.inner));
-    share(threads, units, divide_up(1 << 15, size), [this](index begin, index end) {
-      for (index unit = begin; unit < end; ++unit) run_unit(unit);
+    bool const lines = shape.inner == 1 && shape.parts() == 1;
+    share(threads, units, divide_up(1 << 15, size), [&](index begin, index end) {
+      for (index unit = begin; unit < end; ++unit) {
+        if (lines) to[unit] = Op::finish(reduce_line(from + unit * shape.middle, shape.middle), shape.middle);
+        else run_unit(unit);
+      }
     });
     if (shape.parts() == 1) return;
     share(threads, shape.outer, 1 + 256 / shape.parts(), [this](index begin, index end) {
@@ -113,22 +117,39 @@ template <class Op, class T> struct reducer {
 
   // Lines of 256 bytes, whatever the width of a register, are reduced lane by lane, and the lanes as a tree.
   static V reduce_line(T const* at, index count) {
-    constexpr index registers = 256 / register_bytes, line = registers * lanes;
     if (count < 16) return reduce_few(at, count);
     lanes_type sum[registers];
 #pragma GCC unroll 16
     for (index r = 0; r < registers; ++r) sum[r] = n::broadcast(Op::identity);
     index i = 0;
-    for (; i + line <= count; i += line) {
-#pragma GCC unroll 16
-      for (index r = 0; r < registers; ++r) sum[r] = Op::apply(sum[r], load_as<V>(at + i + r * lanes, lanes));
-    }
+    for (; i + line <= count; i += line) add_line(sum, at + i);
     V values[line];
+    if (i < count) {
+      for (auto& x : values) x = Op::identity;
+      copy_line(values, at + i, 1, count - i);
+      add_line(sum, values);
+    }
 #pragma GCC unroll 16
     for (index r = 0; r < registers; ++r) n::store(values + r * lanes, sum[r]);
-    for (index lane = 0; i < count; ++i, ++lane) values[lane] = Op::apply(values[lane], static_cast<V>(at[i]));
-    for (index half = line / 2; half > 0; half /= 2) {
-      for (index lane = 0; lane < half; ++lane) values[lane] = Op::apply(values[lane], values[lane + half]);
+    return reduce_lanes(values);
+  }
+
+  static constexpr index registers = 256 / register_bytes, line = registers * lanes;
+
+  template <class From> static void add_line(lanes_type (&sum)[registers], From const* at) {
+#pragma GCC unroll 16
+    for (index r = 0; r < registers; ++r) sum[r] = Op::apply(sum[r], load_as<V>(at + r * lanes, lanes));
+  }
+
+  static V reduce_lanes(V* values) {
+    index half = line / 2;
+    for (; half >= lanes; half /= 2) {
+      for (index j = 0; j < half; j += lanes) {
+        n::store(values + j, Op::apply(n::load(values + j), n::load(values + j + half)));
+      }
+    }
+    for (; half > 0; half /= 2) {
+      for (index j = 0; j < half; ++j) values[j] = Op::apply(values[j], values[j + half]);
     }
     return values[0];
   }
@@ -139,25 +160,28 @@ template <class Op, class T> struct reducer {
     return sum;
   }
 
-  // Rows are reduced in groups of four, and groups in their order.
+  // Rows are reduced in groups of four, and groups in their order. Where the rows stay in the nearest cache that is
+  // done strip by strip, the result in a register, and else row by row.
   void reduce_rows(T const* at, index rows, index columns, V* result) const {
-    index const whole = columns / lanes * lanes;
+    index const whole = rows * shape.inner <= 8192 ? 0 : columns / lanes * lanes;
     for (index j = 0; j < whole; j += lanes) n::store(result + j, n::broadcast(Op::identity));
     for (index i = 0; i < rows; i += 4) {
-      T const* const group = at + i * shape.inner;
-      index const count = lower(4, rows - i);
       for (index j = 0; j < whole; j += lanes) {
-        n::store(result + j, Op::apply(n::load(result + j), reduce_group(group + j, count, lanes)));
+        auto const group = reduce_group(at + i * shape.inner + j, lower(4, rows - i), lanes);
+        n::store(result + j, Op::apply(n::load(result + j), group));
       }
     }
-    if (whole == columns) return;
+    for (index j = whole; j < columns; j += lanes) reduce_strip(at + j, rows, lower(lanes, columns - j), result + j);
+  }
+
+  void reduce_strip(T const* at, index rows, index width, V* result) const {
     lanes_type sum = n::broadcast(Op::identity);
     for (index i = 0; i < rows; i += 4) {
-      sum = Op::apply(sum, reduce_group(at + i * shape.inner + whole, lower(4, rows - i), columns - whole));
+      sum = Op::apply(sum, reduce_group(at + i * shape.inner, lower(4, rows - i), width));
     }
-    V rest[lanes];
-    n::store(rest, sum);
-    copy_line(result + whole, rest, columns - whole);
+    V values[lanes];
+    n::store(values, sum);
+    copy_line(result, values, width);
   }
 
   // Some lanes of a group. Those beyond `width` are read too where there is something to read.

@@ -1,0 +1,87 @@
+// Tensors to files and back, as nodes: what checkpoints are made of. Needs nlohmann-json, so rill/io.hpp takes it.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rill/dsl/expr.hpp"
+#include "rill/io/safetensors.hpp"
+
+namespace rill::ops {
+
+struct save_op {
+  static constexpr std::string_view name = "save",
+                                    doc = "writes the inputs behind the first, which is the path, to a safetensors file";
+  static constexpr std::int8_t arity = -1;
+  static constexpr std::size_t outputs = 0;
+  static constexpr rill::effect effect = rill::effect::writes;
+  struct attributes {
+    std::vector<std::string> names;
+    static constexpr auto fields() { return std::tuple{field{"names", &attributes::names}}; }
+  };
+  static std::array<type, 0> infer(attributes const& a, std::span<type const> x) {
+    expects(accepts(type(dtype::string), x[0]), "save: the path is not a string");
+    expects(a.names.size() + 1 == x.size(), "save: there is not one name for each value");
+    return {};
+  }
+  static kernel cpu(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    return kernel([names = a.names, types = std::vector<type>(r.inputs.begin() + 1, r.inputs.end())](kernel_call const& call) {
+      std::vector<named_tensor> all;
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        auto const bytes = static_cast<std::size_t>(rill::elements(types[i].shape())) * size_of(types[i].element);
+        auto share = buffer::adopt(const_cast<void*>(call.in(i + 1)), bytes, nullptr);
+        all.push_back({names[i], tensor(types[i].element, types[i].shape(), std::move(share))});
+      }
+      write_safetensors(*call.in<std::string>(0), all);
+    });
+  }
+};
+
+struct restore_op {
+  static constexpr std::string_view name = "restore", doc = "a tensor of the safetensors file at a path";
+  static constexpr std::int8_t arity = 1;
+  static constexpr rill::effect effect = rill::effect::reads;
+  struct attributes {
+    std::string tensor;
+    type of;
+    static constexpr auto fields() { return std::tuple{field{"tensor", &attributes::tensor}, field{"type", &attributes::of}}; }
+  };
+  static type infer(attributes const& a, type const& path) {
+    expects(accepts(type(dtype::string), path), "restore: the path is not a string");
+    return a.of;
+  }
+  static kernel cpu(kernel_request const& r) {
+    kernel k([a = decode<attributes>(r.at.attributes), to = r.outputs[0]](kernel_call const& call) {
+      auto const& path = *call.in<std::string>(0);
+      auto read = safetensors_file(path).read(a.tensor);
+      if (read.type() != to)
+        throw error(code::invalid_argument, "tensor '" + a.tensor + "' of '" + path + "' is a " + read.type().text() + ", not a " + to.text());
+      call.give(0, std::move(read));
+    });
+    k.owns_outputs = true;
+    return k;
+  }
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// Writes values to a safetensors file under the given names; it appears whole or not at all.
+inline operation save(value path, std::vector<std::string> names, std::vector<value> const& values) {
+  std::vector<value> inputs{path};
+  inputs.insert(inputs.end(), values.begin(), values.end());
+  return record_erased<ops::save_op>(detail::graph_of(path), {std::move(names)}, inputs);
+}
+/// A tensor of a safetensors file; a step fails with error(not_found) if the file has none of that name, and
+/// error(invalid_argument) if it is of another type.
+inline value restore(value path, std::string_view tensor, type const& of) {
+  return record_erased<ops::restore_op>(detail::graph_of(path), {std::string(tensor), of}, {path});
+}
+/// The same with a type that the compiler knows: `restore<float, 784, 10>(path, "w")`.
+template <element T, dim... Extents> expr<of<T, Extents...>> restore(value path, std::string_view tensor) {
+  return {restore(path, tensor, of<T, Extents...>)};
+}
+
+}  // namespace rill

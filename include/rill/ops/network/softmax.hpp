@@ -1,0 +1,57 @@
+// Softmax over the last axis.
+#pragma once
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/reduction/reduce.hpp"
+
+#if RILL_KERNELS
+#include "rill/ops/network/softmax_kernels.hpp"
+#endif
+
+namespace rill::ops {
+
+struct softmax_op {
+  using library = void;
+  static constexpr std::string_view name = "softmax", doc = "exp(x) / sum of exp(x), over the last axis";
+  static constexpr std::int8_t arity = 1;
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 24;
+  struct kernels {
+    std::array<void (*)(std::size_t rows, std::size_t n, void const* from, void* to, parallel const&), dtype_count> run{};
+  };
+  static constexpr type infer(no_attributes, type const& x) {
+    expects(elements.contains(x.element), "softmax: the operand is not of floats; cast it");
+    expects(!x.has_rank() || x.rank > 0, "softmax: a scalar has no axis to go over");
+    return x;
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V y = r.out(), dy = r.dy();  // dx = y (dy - sum of dy y)
+    return {y * (dy - sum(dy * y, extents{-1}, true))};
+  }
+#if RILL_KERNELS
+  static constexpr kernels make_kernels() {
+    kernels k;
+    for_each_type<elements>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::softmax<T>; });
+    return k;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const run = kernels_of<softmax_op>().run[static_cast<std::size_t>(r.inputs[0].element)];
+    auto const x = r.inputs[0].shape();
+    auto const n = static_cast<std::size_t>(x[x.rank() - 1]);
+    auto const rows = n == 0 ? 0 : static_cast<std::size_t>(rill::elements(x)) / n;
+    kernel k([=](kernel_call const& call) { run(rows, n, call.in(0), call.out(0), call.threads); });
+    k.may_share = {{0, 0}};
+    return k;
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// exp(x) / sum of exp(x), over the last axis.
+template <operand X> auto softmax(X x) { return record<ops::softmax_op>(x); }
+
+}  // namespace rill

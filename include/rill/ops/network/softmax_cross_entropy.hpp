@@ -1,0 +1,174 @@
+// The cross entropy of softmax(logits) and labels, as one operation: what classifiers minimise.
+#pragma once
+#include "rill/ops/array/reshape.hpp"
+#include "rill/ops/math/exponential.hpp"
+#include "rill/ops/network/softmax.hpp"
+#include "rill/ops/reduction/max.hpp"
+
+namespace rill::ops {
+
+/// Values, one for each row, as a column beside `rows`: what multiplies each row by its value.
+template <class V> V beside(V each, value rows) {
+  return each.type().has_rank() && each.type().rank == 1 ? V(reshape(each, extents{-1, 1}))
+                                                         : V(broadcast_like(each, rows, extents{-1}));
+}
+
+/// The derivative through softmax: of the sum of d * softmax(x) with respect to x.
+template <class V> V through_softmax(V y, V d) { return y * (d - sum(d * y, extents{-1}, true)); }
+
+struct softmax_cross_entropy_op {
+  using library = void;
+  static constexpr std::string_view name = "softmax_cross_entropy",
+                                    doc = "-log softmax(logits) at each row's label; and softmax(logits), less 1 at "
+                                          "the label, from which gradients are made";
+  static constexpr std::int8_t arity = 2;
+  static constexpr std::size_t outputs = 2;
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 24;
+  struct kernels {
+    std::array<void (*)(std::size_t rows, std::size_t n, void const* logits, void const* labels, bool wide, void* losses,
+                        void* derivative, parallel const&),
+               dtype_count>
+        run{};
+  };
+  static constexpr std::array<type, 2> infer(no_attributes, type const& logits, type const& labels) {
+    expects(elements.contains(logits.element), "softmax_cross_entropy: the logits are not floats; cast them");
+    expects(indices.contains(labels.element), "softmax_cross_entropy: the labels are neither int32 nor int64");
+    expects(!logits.has_rank() || logits.rank > 0, "softmax_cross_entropy: the logits have no axis of classes");
+    if (!logits.has_rank()) return {labels.with(logits.element), logits};
+    type losses = logits;
+    losses[--losses.rank] = dim();
+    expects(!labels.has_rank() || labels.rank == losses.rank, "softmax_cross_entropy: there is not one label for each row");
+    for (std::size_t i = 0; labels.has_rank() && i < losses.rank; ++i)
+      losses[i] = agree(losses[i], labels[i], "softmax_cross_entropy: there is not one label for each row");
+    return {losses, logits};
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    std::vector<gradient> all(2);
+    if (!r.wanted[0]) return all;
+    V dx;
+    if (r.dy(0)) dx = V(r.out(1)) * beside(V(r.dy(0)), r.out(1));
+    if (r.dy(1)) {  // a second derivative
+      V through = through_softmax(V(softmax(V(r.in(0)))), V(r.dy(1)));
+      dx = dx ? dx + through : through;
+    }
+    all[0] = dx;
+    return all;
+  }
+#if RILL_KERNELS
+  static constexpr kernels make_kernels() {
+    kernels k;
+    for_each_type<elements>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::cross_entropy<T>; });
+    return k;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const run = kernels_of<softmax_cross_entropy_op>().run[static_cast<std::size_t>(r.inputs[0].element)];
+    auto const x = r.inputs[0].shape();
+    auto const n = x[x.rank() - 1];
+    auto const rows = rill::elements(r.inputs[1].shape());
+    bool const wide = r.inputs[1].element == dtype::int64;
+    return kernel([=](kernel_call const& call) {
+      for (std::int64_t i = 0; i < rows; ++i)
+        if (auto const l = wide ? call.in<std::int64_t>(1)[i] : call.in<std::int32_t>(1)[i]; l < 0 || l >= n)
+          throw error(code::out_of_range, "softmax_cross_entropy: the label of row " + std::to_string(i) + " is " +
+                                              std::to_string(l) + ", and there are " + std::to_string(n) + " classes");
+      run(static_cast<std::size_t>(rows), static_cast<std::size_t>(n), call.in(0), call.in(1), wide, call.out(0),
+          call.out(1), call.threads);
+    });
+  }
+#endif
+};
+
+struct softmax_cross_entropy_dense_op {
+  using library = void;
+  static constexpr std::string_view name = "softmax_cross_entropy_dense",
+                                    doc = "the sum of -p log softmax(logits) over each row; and its derivative with "
+                                          "respect to the logits";
+  static constexpr std::int8_t arity = 2;
+  static constexpr std::size_t outputs = 2;
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 28;
+  struct kernels {
+    std::array<void (*)(std::size_t rows, std::size_t n, void const* logits, void const* distributions, void* losses,
+                        void* derivative, parallel const&),
+               dtype_count>
+        run{};
+  };
+  static constexpr std::array<type, 2> infer(no_attributes, type const& logits, type const& p) {
+    expects(elements.contains(logits.element), "softmax_cross_entropy: the logits are not floats; cast them");
+    expects(p.element == logits.element, "softmax_cross_entropy: the distributions have another element type than the logits");
+    type x = logits.has_rank() ? logits : p;
+    expects(!x.has_rank() || x.rank > 0, "softmax_cross_entropy: the logits have no axis of classes");
+    expects(!p.has_rank() || p.rank == x.rank, "softmax_cross_entropy: there is not one probability for each logit");
+    if (!x.has_rank()) return {x, x};
+    for (std::size_t i = 0; p.has_rank() && i < x.rank; ++i)
+      x[i] = agree(x[i], p[i], "softmax_cross_entropy: there is not one probability for each logit");
+    type losses = x;
+    losses[--losses.rank] = dim();
+    return {losses, x};
+  }
+  // With s = softmax(x), m = sum of p and l = log s: the loss is -sum of p l, its derivatives are m s - p (output 1) with
+  // respect to x and -l with respect to p.
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    std::vector<gradient> all(2);
+    V x = r.in(0), p = r.in(1), dx, dp;
+    if (r.dy(0)) {
+      V each = beside(V(r.dy(0)), r.out(1));
+      dx = V(r.out(1)) * each;
+      if (r.wanted[1]) {
+        V shifted = x - max(x, extents{-1}, true);
+        dp = each * (log(sum(exp(shifted), extents{-1}, true)) - shifted);
+      }
+    }
+    if (r.dy(1)) {  // a second derivative
+      V d = r.dy(1), s = softmax(x);
+      V further_x = through_softmax(s, d) * sum(p, extents{-1}, true), further_p = sum(d * s, extents{-1}, true) - d;
+      dx = dx ? dx + further_x : further_x;
+      dp = dp ? dp + further_p : further_p;
+    }
+    if (r.wanted[0]) all[0] = dx;
+    if (r.wanted[1]) all[1] = dp;
+    return all;
+  }
+#if RILL_KERNELS
+  static constexpr kernels make_kernels() {
+    kernels k;
+    for_each_type<elements>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::cross_entropy_dense<T>; });
+    return k;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const run = kernels_of<softmax_cross_entropy_dense_op>().run[static_cast<std::size_t>(r.inputs[0].element)];
+    auto const x = r.inputs[0].shape();
+    auto const n = static_cast<std::size_t>(x[x.rank() - 1]);
+    auto const rows = static_cast<std::size_t>(rill::elements(r.outputs[0].shape()));
+    return kernel([=](kernel_call const& call) {
+      run(rows, n, call.in(0), call.in(1), call.out(0), call.out(1), call.threads);
+    });
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// For each row of logits [..., classes] the cross entropy of its softmax and its label: labels are int32 or int64 [...],
+/// or a distribution over the classes for each row, of the logits' own type. A label that is no class is
+/// error(out_of_range) and names the row.
+template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels) {
+  if constexpr (typed<X> && typed<L>) {
+    if constexpr (indices.contains(L::static_type.element))
+      return std::get<0>(record<ops::softmax_cross_entropy_op>(logits, labels));
+    else return std::get<0>(record<ops::softmax_cross_entropy_dense_op>(logits, labels));
+  } else {
+    bool const classes = indices.contains(labels.type().element);
+    return classes ? record_erased<ops::softmax_cross_entropy_op>(detail::graph_of(logits), {}, {logits, labels})
+                   : record_erased<ops::softmax_cross_entropy_dense_op>(detail::graph_of(logits), {}, {logits, labels});
+  }
+}
+
+}  // namespace rill

@@ -1,0 +1,70 @@
+// Several variables updated by one program, in place: what an optimizer's arithmetic and its assignments become.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "rill/graph/subgraph.hpp"
+#include "rill/ops/elementwise.hpp"
+#include "rill/ops/state/assign.hpp"
+
+namespace rill::ops {
+
+struct fused_update_op {
+  using library = void;
+  static constexpr std::string_view name = "fused_update",
+                                    doc = "an elementwise program whose results become the values of its first inputs, which are variables";
+  static constexpr std::int8_t arity = -1;
+  static constexpr std::uint32_t by_reference = counted_references;
+  static constexpr rill::effect effect = rill::effect::writes;
+  struct attributes {
+    std::shared_ptr<program const> what;
+    std::int64_t references = 0;
+    static constexpr auto fields() { return std::tuple{field{"program", &attributes::what}, field{"references", &attributes::references}}; }
+  };
+  static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
+    expects(a.what != nullptr, "fused_update: the program is missing");
+    verify(*a.what);
+    auto const count = static_cast<std::size_t>(a.references);
+    expects(a.references > 0 && count <= inputs.size() && a.what->inputs.size() == inputs.size() && a.what->outputs.size() == count,
+            "fused_update: the program does not fit the inputs");
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      expects(a.what->inputs[i] == inputs[i].element, "fused_update: an input has another element type than the program's");
+    for (std::size_t i = 0; i < count; ++i)
+      expects(a.what->element(a.what->outputs[i]) == inputs[i].element && accepts(inputs[0].with(inputs[i].element), inputs[i]),
+              "fused_update: a result is not of its variable's type");
+    return {inputs.begin(), inputs.begin() + a.references};
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    std::vector<shape> shapes;
+    for (auto const& t : r.inputs) shapes.push_back(t.shape());
+    auto bound = std::make_shared<bound_program const>(*a.what, shapes, shapes[0]);
+    auto const count = static_cast<std::size_t>(a.references);
+    std::vector<std::pair<variable_state*, std::size_t>> locking;
+    for (std::size_t i = 0; i < count; ++i) {
+      expects(bound->may_share(i, i), "fused_update: a variable is read after it is written");
+      locking.emplace_back(r.variables[i].get(), i);
+    }
+    std::sort(locking.begin(), locking.end());
+    kernel k([bound, locking, shapes, keep = r.variables](kernel_call const& call) {
+      std::array<void*, 80> pointers;  // as many as the pass allows inputs and outputs
+      std::copy_n(call.pointers, call.inputs, pointers.begin());
+      std::array<std::optional<variable_state::writer>, 8> writers;
+      for (std::size_t i = 0; i < locking.size(); ++i) {
+        auto const [variable, at] = locking[i];
+        auto& t = writers[i].emplace(*variable).value();
+        expects(t.shape() == shapes[at], "an update has other extents than the variable");
+        pointers[at] = pointers[call.inputs + at] = t.mutable_raw();
+        call.give(at, t);
+      }
+      (*bound)(pointers.data(), call.threads);
+    });
+    k.owns_outputs = true;
+    return k;
+  }
+#endif
+};
+
+}  // namespace rill::ops

@@ -1,0 +1,124 @@
+// Checkpoints on the disk: safetensors files and an index, which is written last and makes them a checkpoint.
+#pragma once
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rill/io/crc32.hpp"
+#include "rill/io/file.hpp"
+#include "rill/train/batches.hpp"
+
+namespace rill {
+
+/// What the index of a checkpoint says. The file is "<name>-<number>.safetensors.index.json", in the form in which
+/// Python libraries look for sharded safetensors.
+struct checkpoint {
+  std::filesystem::path directory;
+  std::string name = "checkpoint";
+  std::int64_t number = 0;                    ///< counts a directory's checkpoints, from 1
+  std::uint64_t steps = 0;                    ///< `session::steps` when it was saved
+  batch_position position;                    ///< of the batches
+  std::optional<double> metric;               ///< by which the best one is known
+  std::map<std::string, std::string> shards;  ///< the file of each tensor
+
+  std::string prefix() const {
+    char digits[24];
+    std::snprintf(digits, sizeof digits, "-%06lld", static_cast<long long>(number));
+    return name + digits;
+  }
+  std::filesystem::path index() const { return directory / (prefix() + ".safetensors.index.json"); }
+  /// The file of shard `i` of `count`.
+  std::string shard(std::size_t i, std::size_t count) const {
+    char part[48];
+    std::snprintf(part, sizeof part, "-%05zu-of-%05zu", i + 1, count);
+    return prefix() + part + ".safetensors";
+  }
+};
+
+namespace detail {
+
+inline std::string index_checksum(nlohmann::json const& content) {
+  char sum[9];
+  std::snprintf(sum, sizeof sum, "%08x", static_cast<unsigned>(crc32(content.dump())));
+  return sum;
+}
+
+/// Makes a checkpoint of shards that are on the disk.
+inline void write_index(checkpoint const& c) {
+  nlohmann::json j;
+  j["weight_map"] = c.shards;
+  auto& words = j["metadata"];
+  words["steps"] = c.steps;
+  words["epoch"] = c.position.epoch;
+  words["index"] = c.position.index;
+  if (c.metric) words["metric"] = *c.metric;
+  j["crc32"] = index_checksum(j);
+  write_file(c.index(), j.dump(1) + "\n");
+}
+
+/// Reads an index; error(data_loss) if it is damaged. Nothing that it says leads out of its directory.
+inline checkpoint read_index(checkpoint c) {
+  auto const path = c.index();
+  auto const refuse = [&](std::string const& why) -> error {
+    return error(code::data_loss, "the checkpoint's index '" + path.string() + "' is damaged: " + why);
+  };
+  auto const text = read_file(path, std::uint64_t{1} << 28);
+  try {
+    auto j = nlohmann::json::parse(text);
+    auto const sum = j.at("crc32").get<std::string>();
+    j.erase("crc32");
+    if (sum != index_checksum(j)) throw refuse("its checksum is wrong");
+    auto const& words = j.at("metadata");
+    words.at("steps").get_to(c.steps);
+    words.at("epoch").get_to(c.position.epoch);
+    words.at("index").get_to(c.position.index);
+    if (words.contains("metric")) c.metric = words.at("metric").get<double>();
+    j.at("weight_map").get_to(c.shards);
+  } catch (nlohmann::json::exception const& e) {
+    throw refuse(e.what());
+  }
+  for (auto const& [tensor, file] : c.shards)
+    if (file.find('/') != file.npos || !file.starts_with(c.prefix() + "-")) throw refuse("it names a file that is not its own");
+  return c;
+}
+
+/// Whether a file is called `name` and then as `form` says, where '#' stands for digits.
+inline bool has_form(std::string_view file, std::string_view name, std::string_view form) {
+  if (!file.starts_with(name)) return false;
+  file.remove_prefix(name.size());
+  for (char c : form) {
+    bool const digit = c == '#';
+    std::size_t n = 0;
+    while (n < file.size() && (digit ? file[n] >= '0' && file[n] <= '9' : n == 0 && file[n] == c)) ++n;
+    if (n == 0) return false;
+    file.remove_prefix(n);
+  }
+  return file.empty();
+}
+
+}  // namespace detail
+
+/// The checkpoints of that name in a directory, the oldest first; none if there is no such directory.
+inline std::vector<checkpoint> checkpoints(std::filesystem::path const& directory, std::string const& name = "checkpoint") {
+  std::vector<checkpoint> all;
+  std::error_code none;
+  for (std::filesystem::directory_iterator i(directory, none), end; !none && i != end; i.increment(none)) {
+    auto const file = i->path().filename().string();
+    if (!detail::has_form(file, name, "-#.safetensors.index.json")) continue;
+    checkpoint c{.directory = directory, .name = name};
+    std::from_chars(file.data() + name.size() + 1, file.data() + file.size(), c.number);
+    if (c.index().filename() == file) all.push_back(detail::read_index(std::move(c)));
+  }
+  std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.number < b.number; });
+  return all;
+}
+
+}  // namespace rill

@@ -1,0 +1,241 @@
+// Saves variables and the place in the training, and restores them. Needs nlohmann-json, so rill/io.hpp takes it.
+#pragma once
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/files/tensor_file.hpp"
+#include "rill/ops/state/assign.hpp"
+#include "rill/run/session.hpp"
+#include "rill/train/checkpoint.hpp"
+
+namespace rill {
+
+/// All variables of a graph: also those of optimizers, and those without a first value.
+inline std::vector<variable_value> all_variables(graph& g) {
+  std::vector<variable_value> all;
+  for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
+    if (g[i].op == &definition<ops::variable_op>()) all.push_back({{&g, i, 0}});
+  return all;
+}
+
+/// Which of two metrics is the better one.
+enum class better : std::uint8_t { neither, lower, higher };
+
+struct saver_options {
+  std::string name = "checkpoint";  ///< how the files' names begin
+  std::size_t keep = 5;             ///< the last so many are kept, at least one; older ones go
+  rill::better better = better::neither;  ///< and the checkpoint with the best metric, if one is better than another
+  std::uint64_t shard_bytes = std::uint64_t{2} << 30;  ///< a file holds so many bytes of tensors, or one tensor
+};
+
+/// From a variable's name to that of the tensor it is restored from; nothing: the variable stays as it is.
+using restore_names = std::function<std::optional<std::string>(std::string const& variable)>;
+
+/// Saves to one directory and restores from there. A checkpoint appears whole or not at all, whenever the program is
+/// killed. One saver at a time may save to a directory, while no other thread records in the graph.
+class saver {
+ public:
+  /// For the given variables, or all that the graph has now. Records the nodes that save.
+  saver(graph& g, std::filesystem::path directory, saver_options options = {}, std::vector<variable_value> variables = {})
+      : graph_(&g),
+        directory_(std::move(directory)),
+        options_(std::move(options)),
+        variables_(variables.empty() ? all_variables(g) : std::move(variables)) {
+    expects(!variables_.empty(), "a saver was made for a graph without variables");
+    expects(options_.name.find('/') == std::string::npos, "a saver's name is the beginning of file names, without '/'");
+    expects(options_.keep > 0, "a saver keeps one checkpoint at least");
+    g.scope("save", [&] { record_shards(); });
+  }
+
+  /// Saves the variables as they are, the session's count of steps (this one is not counted), and what is given.
+  checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {}) {
+    std::filesystem::create_directories(directory_);
+    auto const before = checkpoints();
+    checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, s.steps(), position, metric, {}};
+    sweep(before);
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      auto const file = c.shard(i, shards_.size());
+      s.run({{shards_[i].path, tensor((directory_ / file).string())}}, shards_[i].write);
+      for (auto const& name : shards_[i].names) c.shards[name] = file;
+    }
+    s.set_steps(c.steps);
+    detail::write_index(c);
+    drop_old();
+    return c;
+  }
+
+  /// The newest checkpoint back into the session; nothing if there is none. error(not_found) or error(invalid_argument)
+  /// lists every variable that has no tensor there, or one of another type; then, and if a checksum is wrong
+  /// (error(data_loss)), nothing was changed.
+  std::optional<checkpoint> restore(session& s, restore_names const& names = {}) {
+    auto const all = checkpoints();
+    if (all.empty()) return {};
+    restore(s, all.back(), names);
+    return all.back();
+  }
+  /// A certain checkpoint back; `names` picks and renames: `[](auto& v) { return v == "head" ? std::nullopt : … }`.
+  void restore(session& s, checkpoint const& from, restore_names const& names = {}) {
+    auto const found = look_up(from, names);
+    auto& known = recorded(found);
+    std::vector<feed> feeds;
+    for (auto const& [file, path] : known.paths) feeds.emplace_back(path, tensor((from.directory / files_of(from)[file]).string()));
+    s.run(feeds, known.assign);
+    s.set_steps(from.steps);
+  }
+
+  /// The directory's checkpoints, the oldest first.
+  std::vector<checkpoint> checkpoints() const { return rill::checkpoints(directory_, options_.name); }
+  /// The best one by its metric; nothing if none was saved with a metric, or the options don't say which is best.
+  std::optional<checkpoint> best() const { return best_of(checkpoints()); }
+
+ private:
+  struct shard_nodes {
+    value path;
+    operation write;
+    std::vector<std::string> names;
+  };
+  /// Where a variable's tensor was found: the number of its file, its name and its type.
+  struct place {
+    std::uint32_t variable;
+    std::size_t file;
+    std::string tensor;
+    type of;
+    friend bool operator==(place const&, place const&) = default;
+  };
+  struct restoring {
+    std::vector<place> places;
+    std::map<std::size_t, value> paths;
+    operation assign;
+  };
+
+  void record_shards() {
+    std::vector<value> values;
+    std::vector<std::string> names;
+    std::uint64_t bytes = 0;
+    auto const flush = [&] {
+      auto const path = placeholder(*graph_, type(dtype::string), "path");
+      shards_.push_back({path, rill::save(path, names, values), names});
+      values.clear(), names.clear(), bytes = 0;
+    };
+    for (auto const& v : variables_) {
+      auto const& t = v.type();
+      auto const size = t.is_known() ? static_cast<std::uint64_t>(elements(t.shape())) * size_of(t.element) : 0;
+      if (!values.empty() && bytes + size > options_.shard_bytes) flush();
+      values.push_back(v), names.push_back(v.origin().name), bytes += size;
+    }
+    flush();
+  }
+
+  static std::vector<std::string> files_of(checkpoint const& c) {
+    std::vector<std::string> files;
+    for (auto const& [tensor, file] : c.shards) files.push_back(file);
+    std::sort(files.begin(), files.end());
+    files.erase(std::unique(files.begin(), files.end()), files.end());
+    return files;
+  }
+
+  /// Finds all that is asked for, or throws what is missing or of another type.
+  std::vector<place> look_up(checkpoint const& from, restore_names const& names) const {
+    auto const files = files_of(from);
+    std::vector<std::optional<safetensors_file>> opened(files.size());
+    std::vector<place> found;
+    std::string missing, other;
+    for (auto const& v : variables_) {
+      auto const& variable = v.origin().name;
+      auto const wanted = names ? names(variable) : std::optional(variable);
+      if (!wanted) continue;
+      auto const from_index = from.shards.find(*wanted);
+      if (from_index == from.shards.end()) {
+        missing += (missing.empty() ? "'" : ", '") + *wanted + "'" + (*wanted == variable ? "" : " (for '" + variable + "')");
+        continue;
+      }
+      auto const file = static_cast<std::size_t>(std::lower_bound(files.begin(), files.end(), from_index->second) - files.begin());
+      if (!opened[file]) opened[file].emplace(from.directory / files[file]);
+      auto const& entries = opened[file]->entries();
+      auto const e = std::find_if(entries.begin(), entries.end(), [&](auto const& each) { return each.name == *wanted; });
+      if (e == entries.end()) throw error(code::data_loss, "'" + files[file] + "' lacks the tensor '" + *wanted + "' that the checkpoint's index says it has");
+      type const of(e->element, e->shape);
+      if (accepts(v.type(), of)) found.push_back({v.node, file, *wanted, of});
+      else other += (other.empty() ? "'" : ", '") + *wanted + "' is a " + of.text() + " there and a " + v.type().text() + " here";
+    }
+    auto const where = "the checkpoint '" + from.index().string() + "' ";
+    if (!missing.empty()) throw error(code::not_found, where + "has no tensor " + missing + (other.empty() ? "" : "; and " + other));
+    if (!other.empty()) throw error(code::invalid_argument, where + "does not fit: " + other);
+    if (found.empty()) throw error(code::invalid_argument, "nothing was picked from " + where);
+    return found;
+  }
+
+  /// The nodes that restore such a choice: all tensors are read before the first variable changes.
+  restoring& recorded(std::vector<place> const& places) {
+    for (auto& known : restorings_)
+      if (known.places == places) return known;
+    auto& made = restorings_.emplace_back(restoring{places, {}, {}});
+    graph_->scope("restore", [&] {
+      std::vector<value> values;
+      std::vector<operation> read, assigned;
+      for (auto const& p : places) {
+        if (!made.paths.contains(p.file)) made.paths[p.file] = placeholder(*graph_, type(dtype::string), "path");
+        values.push_back(rill::restore(made.paths[p.file], p.tensor, p.of));
+        read.emplace_back(values.back());
+      }
+      graph_->after(read, [&] {
+        for (std::size_t i = 0; i < places.size(); ++i)
+          assigned.emplace_back(assign(variable_value{{graph_, places[i].variable, 0}}, values[i]));
+      });
+      made.assign = group(*graph_, assigned, "all");
+    });
+    return made;
+  }
+
+  std::optional<checkpoint> best_of(std::vector<checkpoint> const& all) const {
+    std::optional<checkpoint> found;
+    if (options_.better == better::neither) return found;
+    bool const higher = options_.better == better::higher;
+    for (auto const& c : all)
+      if (c.metric && (!found || (higher ? *c.metric >= *found->metric : *c.metric <= *found->metric))) found = c;
+    return found;
+  }
+
+  /// An old checkpoint's index goes first, so that no index is ever without its files.
+  void drop_old() const {
+    auto all = checkpoints();
+    if (all.size() <= options_.keep) return;
+    auto const kept = best_of(all);
+    for (std::size_t i = 0; i + options_.keep < all.size(); ++i) {
+      if (kept && kept->number == all[i].number) continue;
+      std::filesystem::remove(all[i].index());
+      for (auto const& file : files_of(all[i])) std::filesystem::remove(directory_ / file);
+    }
+  }
+
+  /// Removes what a program left that was killed: temporaries, and files that belong to no checkpoint.
+  void sweep(std::vector<checkpoint> const& whole) const {
+    std::vector<std::filesystem::path> left;
+    for (auto const& entry : std::filesystem::directory_iterator(directory_)) {
+      auto const file = entry.path().filename().string();
+      auto const is = [&](char const* form) { return detail::has_form(file, options_.name, form); };
+      bool const owned = std::any_of(whole.begin(), whole.end(), [&](auto const& c) { return file.starts_with(c.prefix() + "-"); });
+      if ((is("-#-#-of-#.safetensors") && !owned) || is("-#-#-of-#.safetensors.#-#.tmp") || is("-#.safetensors.index.json.#-#.tmp"))
+        left.push_back(entry.path());
+    }
+    for (auto const& path : left) std::filesystem::remove(path);
+  }
+
+  graph* graph_;
+  std::filesystem::path directory_;
+  saver_options options_;
+  std::vector<variable_value> variables_;
+  std::vector<shard_nodes> shards_;
+  std::deque<restoring> restorings_;
+};
+
+}  // namespace rill
