@@ -13,6 +13,8 @@
 
 namespace rill {
 
+class observer;
+
 /// Asks steps to stop; copies are one and the same.
 class cancellation {
  public:
@@ -29,6 +31,7 @@ using log_callback = std::function<void(std::string_view)>;
 /// One run of a session, as kernels see it.
 class step_context {
  public:
+  observer* watch = nullptr;  ///< who is told of each node; null: nobody
   std::uint64_t number = 0;  ///< of the step, for random numbers
   log_callback const* log = nullptr;
   std::optional<cancellation> stop;

@@ -1,5 +1,6 @@
 // Derivatives by extending the graph (white paper §4.1): backwards from the target, partial sums added where paths meet.
 #pragma once
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -96,19 +97,39 @@ class differentiator {
       auto const g = total({i, o});
       alive = alive || g;
       if (g) outer.push_back(g.sparse() ? densify(g, at({i, o})) : g.dense);
-      else if (is_differentiable(n.outputs[o].element)) outer.push_back(broadcast_like(zero(at({i, o})), at({i, o})));
-      else outer.emplace_back();
+      else outer.emplace_back();  // rules of several outputs look; those of one are not called
     }
     if (!alive) return;
     if (n.op->grad == nullptr)
       throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no gradient; stop_gradient keeps it out of the derivative", n.name);
-    auto const parts = n.op->grad({graph_, i, outer, wanted, derive});
+    auto const parts = n.op->grad({graph_, n.recompute ? again(i, outer) : i, outer, wanted, derive});
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (k < parts.size() && wanted[k] && parts[k]) add(n.inputs[k], parts[k]);
   }
 
+  // The node as it is computed again for the derivative: its part is copied, to run after what comes from outside of it.
+  std::uint32_t again(std::uint32_t i, std::vector<value> const& outer) {
+    auto const part = graph_[i].recompute;
+    if (auto const& known = copies_[part]; !known.empty()) return known.at(i);
+    std::vector<operation> after;
+    for (auto const& v : outer)
+      if (v) after.emplace_back(v);
+    auto& copy = copies_[part];
+    graph_.after(after, [&] {
+      for (std::uint32_t k = 0; k <= y_.node; ++k) {
+        auto const n = graph_[k];
+        if (n.recompute != part || n.op->effect == effect::writes) continue;
+        std::vector<value> inputs;
+        for (auto e : n.inputs) inputs.push_back(copy.contains(e.node) ? value{&graph_, copy[e.node], e.port} : at(e));
+        copy[k] = graph_.add(*n.op, n.attributes, inputs, n.op->name).node;
+      }
+    });
+    return copy.at(i);
+  }
+
   graph& graph_;
   value y_;
+  std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> copies_;  // of recomputed parts: node to node
   std::vector<std::vector<std::vector<gradient>>> partial_;  // by node and port
   std::vector<std::vector<bool>> reached_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -31,6 +32,7 @@ struct node {
   std::vector<type> outputs;
   std::string device;      ///< a constraint such as "/device:gpu:0"; empty: anywhere
   std::string colocated;   ///< the node beside which this one must run; empty: none
+  std::uint32_t recompute = 0;  ///< the part, if any, that derivatives compute again instead of keeping it
 };
 
 /// A handle to output `port` of a node: what erased code passes around.
@@ -87,6 +89,7 @@ class graph {
     n.controls = controls_;
     n.device = device_;
     n.colocated = colocated_;
+    n.recompute = recompute_;
     return keep_or_forget(n, [&] {
       n.inputs.reserve(inputs.size());
       for (auto const& i : inputs) {
@@ -153,6 +156,25 @@ class graph {
   /// Records what `f` records to run where `beside` runs.
   template <class F> auto near(value beside, F&& f) {
     return with(colocated_, std::string(beside.origin().name), std::forward<F>(f));
+  }
+
+  /// Records what `f` records as a part that derivatives compute again instead of keeping its values.
+  template <class F> auto recomputed(F&& f) { return with(recompute_, ++recomputed_parts_, std::forward<F>(f)); }
+
+  /// A gradient rule that belongs to one node: from the inputs, the output and the outer derivative to one derivative for
+  /// each input.
+  using rule = std::function<std::vector<value>(std::vector<value> const& x, value y, value dy)>;
+  std::int64_t add_rule(rule r) {
+    std::unique_lock lock(mutex_);
+    rules_.push_back(std::move(r));
+    return static_cast<std::int64_t>(rules_.size() - 1);
+  }
+  /// The rule of that number; error(not_found) in a graph that came without its rules, from a file for instance.
+  rule const& find_rule(std::int64_t number) const {
+    std::shared_lock lock(mutex_);
+    if (number < 0 || number >= static_cast<std::int64_t>(rules_.size()))
+      throw error(code::not_found, "the graph has no gradient rule of this number: rules don't travel with graphs");
+    return rules_[static_cast<std::size_t>(number)];
   }
 
   /// Variables and what sets them first, in order of recording.
@@ -255,6 +277,8 @@ class graph {
   std::vector<initial> initials_;
   std::string scope_, device_, colocated_;
   std::vector<std::uint32_t> controls_;
+  std::deque<rule> rules_;
+  std::uint32_t recompute_ = 0, recomputed_parts_ = 0;
   std::uint64_t seed_ = 0;
 };
 
@@ -282,7 +306,7 @@ struct gradient {
 struct gradient_request {
   rill::graph& graph;
   std::uint32_t at;
-  std::vector<value> const& outer;  ///< for each output the derivative of the target with respect to it
+  std::vector<value> const& outer;  ///< for each output the derivative of the target with respect to it; empty: none
   std::vector<bool> const& wanted;  ///< for each input whether its gradient is asked for
   /// The differentiator, for operations made of others: derivatives of y with respect to x, times `dy`. It is handed in
   /// so that operations stay below gradients.

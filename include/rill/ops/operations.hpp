@@ -10,6 +10,7 @@
 #include "rill/ops/array/scatter.hpp"
 #include "rill/ops/array/slice.hpp"
 #include "rill/ops/array/transpose.hpp"
+#include "rill/ops/control/custom_gradient.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/fuse.hpp"
 #include "rill/ops/math/add_n.hpp"
@@ -43,6 +44,7 @@ using operations = type_list<
     ops::no_op_op,
     ops::identity_op,
     ops::stop_gradient_op,
+    ops::custom_gradient_op,
     ops::fused_op,
     ops::fused_update_op,
     ops::broadcast_like_op,

@@ -10,6 +10,7 @@
 
 #include "rill/device/step.hpp"
 #include "rill/dsl/expr.hpp"
+#include "rill/run/observer.hpp"
 
 namespace rill {
 
@@ -36,7 +37,7 @@ struct timeout {
 namespace detail {
 
 template <class F>
-concept run_option = std::same_as<F, timeout> || std::same_as<F, cancellation>;
+concept run_option = std::same_as<F, timeout> || std::same_as<F, cancellation> || std::same_as<F, observe>;
 
 template <class F> constexpr bool yields() { return !std::same_as<F, operation> && !run_option<F>; }
 

@@ -10,6 +10,7 @@
 #include "rill/device/step.hpp"
 #include "rill/graph/subgraph.hpp"
 #include "rill/run/memory.hpp"
+#include "rill/run/observer.hpp"
 #include "rill/run/order.hpp"
 #include "rill/state/container.hpp"
 
@@ -68,7 +69,8 @@ class plan {
   std::uint32_t slot_of(endpoint e) const { return slots_of_[e.node][e.port]; }
 
   std::vector<instruction> instructions_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_;                    // of each instruction's node
+  std::vector<std::string_view> operations_;
   std::vector<slot> slots_;
   std::vector<std::vector<std::uint32_t>> slots_of_;  // by node and port; emptied when the plan is made
   std::vector<std::uint32_t> order_;
@@ -168,6 +170,7 @@ inline void plan::make_instructions(subgraph const& part, container& state, std:
       }
     instructions_.push_back(std::move(made));
     names_.push_back(n.name);
+    operations_.push_back(n.op->name);
   }
 }
 
@@ -328,12 +331,14 @@ class activation {
     for (auto const count = plan_->instructions_.size(); at < count; ++at) {
       auto const& i = plan_->instructions_[at];
       if (may_end) step.check();
+      auto const begin = step.watch ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
       kernel_call call{pointers_.data() + i.pointers, i.inputs, i.outputs, threads, step};
       if (i.owned != plan::none) {
         call.owned = owned_.data() + i.owned;
         i.run(call);
         for (std::size_t o = 0; o < i.outputs; ++o) point(plan_->slots_[plan_->owned_slots_[i.owned + o]], call.owned[o].mutable_raw());
       } else i.run(call);
+      if (step.watch) step.watch->node_ran({plan_->names_[at], plan_->operations_[at], step.number, begin, std::chrono::steady_clock::now()});
       for (; drop != plan_->drops_.end() && drop->after == at; ++drop) owned_[drop->owned] = tensor();
     }
   }

@@ -149,7 +149,9 @@ class session {
   template <class Take> void execute(compiled_step& compiled, std::span<tensor const> fed, step_context& step, Take&& take) {
     step.number = steps_.fetch_add(1, std::memory_order_relaxed);
     step.log = options_.log ? &options_.log : nullptr;
+    if (step.watch) step.watch->step_begins(step.number);
     compiled.run(fed, pool_->parallel(), step, std::forward<Take>(take));
+    if (step.watch) step.watch->step_ended(step.number);
   }
 
  private:
@@ -173,6 +175,7 @@ class session {
   template <class F> void add_fetch(request& r, step_context& step, F const& f) {
     if constexpr (std::same_as<F, timeout>) step.deadline = std::chrono::steady_clock::now() + f.after;
     else if constexpr (std::same_as<F, cancellation>) step.stop = f;
+    else if constexpr (std::same_as<F, observe>) step.watch = f.who;
     else if constexpr (std::same_as<F, operation>) own({f.graph, f.node, 0}, "a target"), r.targets.push_back(f.node);
     else if constexpr (std::convertible_to<F const&, std::string_view>) r.fetches.push_back(graph_->find(f).endpoint());
     else {

@@ -1,0 +1,63 @@
+// Class numbers as rows of zeros with a one.
+#pragma once
+#include "rill/ops/for_each_type.hpp"
+#include "rill/ops/array/index.hpp"
+#include "rill/ops/kernels.hpp"
+
+namespace rill::ops {
+
+struct one_hot_op {
+  using library = void;
+  static constexpr std::string_view name = "one_hot",
+                                    doc = "for each index a row of zeros with a one at the index; zeros alone if there "
+                                          "is no such place";
+  static constexpr std::int8_t arity = 1;
+  struct attributes {
+    std::int64_t depth = 0;
+    dtype element = dtype::float32;
+    static constexpr auto fields() {
+      return std::tuple{field{"depth", &attributes::depth}, field{"element", &attributes::element}};
+    }
+  };
+  static constexpr type infer(attributes const& a, type const& which) {
+    expects(indices.contains(which.element), "one_hot: the indices are neither int32 nor int64");
+    expects(numeric_or_bool.contains(a.element), "one_hot: strings have no one");
+    expects(a.depth >= 0, "one_hot: the depth is negative");
+    if (!which.has_rank()) return type::of_unknown_rank(a.element);
+    type y = which.with(a.element);
+    y.push_back(a.depth);
+    return y;
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    index_reader const read(r.inputs[0], a.depth);
+    return visit(a.element, [&]<class T>() -> kernel {
+      if constexpr (std::same_as<T, std::string>) throw error(code::internal, "one_hot of strings");
+      else
+        return kernel([read, depth = static_cast<std::size_t>(a.depth)](kernel_call const& call) {
+          auto* row = call.out<T>(0);
+          std::fill_n(row, read.count() * depth, T(0));
+          for (std::size_t i = 0; i < read.count(); ++i, row += depth)
+            if (auto const at = read.at(call.in(0), i); at >= 0 && at < static_cast<std::int64_t>(depth)) row[at] = T(1);
+        });
+    });
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// For each index a row of `Depth` elements, zeros with a one at the index: `one_hot<10>(labels)`. An index that is no
+/// place in the row gives zeros alone.
+template <std::int64_t Depth, element T = float, operand X> auto one_hot(X which) {
+  return record<ops::one_hot_op, ops::one_hot_op::attributes{Depth, dtype_of<T>}>(which);
+}
+/// The same with a depth that only the run of the program knows.
+inline value one_hot(value which, std::int64_t depth, dtype element = dtype::float32) {
+  return record_erased<ops::one_hot_op>(detail::graph_of(which), {depth, element}, {which});
+}
+
+}  // namespace rill

@@ -1,0 +1,69 @@
+// Derivatives that a user gives: custom_gradient, and parts that are computed again rather than kept.
+#pragma once
+#include "rill/dsl/expr.hpp"
+
+namespace rill::ops {
+
+struct custom_gradient_op {
+  using library = void;
+  static constexpr std::string_view name = "custom_gradient", doc = "its first input; derivatives with respect to the others come from a user's rule";
+  static constexpr std::int8_t arity = -1;
+  static constexpr bool passes_through = true;
+  struct attributes {
+    std::int64_t rule = 0;
+    static constexpr auto fields() { return std::tuple{field{"rule", &attributes::rule}}; }
+  };
+  static constexpr type infer(attributes const&, std::span<type const> inputs) { return inputs[0]; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    std::vector<value> x;
+    for (std::size_t i = 1; i < r.inputs(); ++i) x.push_back(r.in(i));
+    auto const d = r.graph.find_rule(decode<attributes>(r.origin().attributes).rule)(x, V(r.out()), r.dy());
+    if (d.size() != x.size())
+      throw error(code::invalid_argument, "custom_gradient: the rule gave " + std::to_string(d.size()) + " derivatives for " + std::to_string(x.size()) + " inputs", r.origin().name);
+    std::vector<gradient> all(1);
+    for (std::size_t i = 0; i < d.size(); ++i) {
+      if (d[i] && !accepts(x[i].type(), d[i].type()))
+        throw error(code::invalid_argument, "custom_gradient: derivative " + std::to_string(i) + " is a " + d[i].type().text() + ", its input a " + x[i].type().text(), r.origin().name);
+      all.push_back(d[i] ? gradient(d[i]) : gradient());
+    }
+    return all;
+  }
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+namespace detail {
+
+template <class D> std::vector<value> listed(D const& d) {
+  if constexpr (operand<D>) return {d};
+  else return std::apply([](auto const&... each) { return std::vector<value>{each...}; }, d);
+}
+template <class X> X typed_again(value v) {
+  if constexpr (typed<X>) return X{as<X::static_type>(v)};
+  else return v;
+}
+
+}  // namespace detail
+
+/// A function of values whose derivative is `df`: `custom_gradient(f, df)(x...)` computes f(x...); where it is
+/// differentiated, `df(x..., y, dy)` gives the derivative with respect to each x (one handle, or a tuple).
+template <class F, class D> auto custom_gradient(F f, D df) {
+  return [f, df]<operand... X>(X... x) {
+    auto const y = f(x...);
+    using Y = std::remove_const_t<decltype(y)>;
+    auto& g = detail::graph_of(x...);
+    auto const number = g.add_rule([df](std::vector<value> const& in, value out, value dy) {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return detail::listed(df(detail::typed_again<X>(in[I])..., detail::typed_again<Y>(out), detail::typed_again<Y>(dy)));
+      }(std::index_sequence_for<X...>{});
+    });
+    return Y{record_erased<ops::custom_gradient_op>(g, {number}, {y, x...})};
+  };
+}
+
+/// Records `f()`'s operations as a part whose values are not kept for the backward pass but computed again there.
+template <class F> auto recompute(graph& g, F&& f) { return g.recomputed(std::forward<F>(f)); }
+
+}  // namespace rill

@@ -1,0 +1,87 @@
+// Values in another element type.
+#pragma once
+#include "rill/ops/elementwise.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+
+#if RILL_KERNELS
+#include "rill/ops/for_each_type.hpp"
+#include "rill/ops/math/cast_kernels.hpp"
+#endif
+
+namespace rill::ops {
+
+struct cast_op {
+  using library = void;
+  static constexpr std::string_view name = "cast", cuda = "cast<$T>($0)",
+                                    doc = "x in another element type: floats become integers toward zero, NaN becomes "
+                                          "0 and what is out of range the nearest integer there is; integers wrap; a "
+                                          "complex number keeps its real part; bool is whether x is not 0";
+  static constexpr std::int8_t arity = 1;
+  static constexpr dtypes elements = numeric_or_bool;
+  struct attributes {
+    dtype to = dtype::float32;
+    static constexpr auto fields() { return std::tuple{field{"to", &attributes::to}}; }
+  };
+  /// By the element types of operand and result.
+  struct kernels {
+    std::array<std::array<tile_function, dtype_count>, dtype_count> tile{};
+  };
+  static constexpr type infer(attributes const& a, type const& x) {
+    expects(elements.contains(x.element) && elements.contains(a.to), "cast: strings are not numbers, and numbers no strings");
+    return x.with(a.to);
+  }
+  static cost work(attributes const&, std::span<type const> in, std::span<type const> out) {
+    return {0, rill::detail::bytes_of(in) + rill::detail::bytes_of(out)};
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return {cast(V(r.dy()), r.in(0).type().element)};
+  }
+#if RILL_KERNELS
+  static constexpr kernels make_kernels() {
+    kernels k;
+    for_each_type<elements>([&]<class From>(std::size_t from) {
+      for_each_type<elements>([&]<class To>(std::size_t to) { k.tile[from][to] = rill::kernels::cast_tile<From, To>; });
+    });
+    return k;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static constexpr scalar_function const& function();
+  static kernel cpu(kernel_request const& r) {
+    return rill::detail::make_kernel(rill::detail::single(function(), r.inputs, r.outputs[0].element), r.inputs, r.outputs[0]);
+  }
+#endif
+};
+
+#if RILL_DEFINITIONS
+namespace casting {
+
+inline dtype result(dtype const*, dtype wish) { return wish; }
+inline tile_function tile(dtype const* operands, dtype result) {
+  return kernels_of<cast_op>().tile[static_cast<std::size_t>(operands[0])][static_cast<std::size_t>(result)];
+}
+inline constexpr scalar_function function{cast_op::name, 1, result, tile, cast_op::cuda};
+
+}  // namespace casting
+
+constexpr scalar_function const& cast_op::function() { return casting::function; }
+#endif
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// x in another element type. Floats become integers toward zero: NaN becomes 0, and what is out of range the nearest
+/// integer there is. Integers become narrower ones by wrapping. A complex number keeps its real part.
+template <element T, operand X> auto cast(X x) {
+  if constexpr (typed<X>) {
+    if constexpr (X::static_type.element == dtype_of<T>) return x;
+    else return record<ops::cast_op, ops::cast_op::attributes{dtype_of<T>}>(x);
+  } else return cast(value(x), dtype_of<T>);
+}
+/// The same for an element type that only the run of the program knows.
+inline value cast(value x, dtype to) {
+  return x.type().element == to ? x : record_erased<ops::cast_op>(detail::graph_of(x), {to}, {x});
+}
+
+}  // namespace rill
