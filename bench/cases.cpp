@@ -7,6 +7,7 @@
 
 #include "kernels.hpp"
 #include "measure.hpp"
+#include "models.hpp"
 #include "overhead.hpp"
 
 namespace {
@@ -17,13 +18,18 @@ struct benchmark_case {
   std::function<bench::step()> make;
 };
 
+constexpr std::pair<char const*, bench::training (*)()> networks[] = {
+    {"mlp_small", bench::mlp_small}, {"mlp_large", bench::mlp_large}, {"lstm", bench::lstm}};
+
 std::vector<benchmark_case> all_cases() {
   std::vector<benchmark_case> all{
       {"null_wide", "op", bench::null_operations, bench::null_wide},
       {"null_chain", "op", bench::null_operations, bench::null_chain},
       {"add_chain", "op", bench::additions, bench::add_chain},
       {"run_call", "call", 1, bench::run_call},
+      {"mlp_small_matmuls", "step", 1, bench::mlp_small_matmuls},
   };
+  for (auto const& [name, make] : networks) all.push_back({name, "step", 1, [make] { return make().step(); }});
   for (auto const& [name, n] : {std::pair{"chain_1k", 1 << 10}, {"chain_64k", 1 << 16}, {"chain_1m", 1 << 20}, {"chain_16m", 1 << 24}})
     all.push_back({name, "element", static_cast<double>(n), [n] { return bench::chain(n); }});
   for (int n : {64, 256, 1024})
@@ -45,10 +51,24 @@ void time(benchmark_case const& c) {
   std::fflush(stdout);
 }
 
+// The memory of a training step: a line of its own form.
+void weigh(std::string const& name, bench::training (*make)()) {
+  auto const m = bench::memory_of(make);
+  std::printf(
+      "{\"case\": \"%s\", \"peer\": \"rill\", \"peak\": %lld, \"least\": %lld, \"variables\": %lld, \"arena\": %lld}\n",
+      name.c_str(), static_cast<long long>(m.peak), static_cast<long long>(m.least), static_cast<long long>(m.variables),
+      static_cast<long long>(m.arena));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  std::vector<std::string_view> const wanted(arguments + 1, arguments + count);
+  std::vector<std::string_view> const named(arguments + 1, arguments + count);
+  auto const wanted = [&](std::string_view name) {
+    return named.empty() || std::find(named.begin(), named.end(), name) != named.end();
+  };
   for (auto const& c : all_cases())
-    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), c.name) != wanted.end()) time(c);
+    if (wanted(c.name)) time(c);
+  for (auto const& [name, make] : networks)
+    if (auto const full = std::string("memory_") + name; wanted(full)) weigh(full, make);
 }

@@ -28,8 +28,13 @@ struct model {
 };
 
 /// The graph is run as it was written: nothing merged, folded or fused.
-inline constexpr rill::pass_options as_written{
-    .common_subexpressions = false, .fold_constants = false, .identities = false, .fuse = false};
+inline rill::pass_options const as_written = rill::pass_options::none();
+
+/// A step that runs one node, and all that it waits for. Nothing is fetched.
+inline step run_of(std::shared_ptr<model> m, rill::operation last) {
+  auto call = m->session.prepare(rill::inputs(), rill::outputs(), last);
+  return [m, call]() mutable { call(); };
+}
 
 /// Normally distributed numbers.
 inline rill::tensor normal(rill::shape const& extents, float deviation = 0.05f) {

@@ -14,12 +14,6 @@ namespace bench {
 
 inline constexpr int null_operations = 10000, additions = 1000;
 
-/// A step that runs one node, and all that it waits for. Nothing is fetched.
-inline step run_of(std::shared_ptr<model> m, rill::operation last) {
-  auto call = m->session.prepare(rill::inputs(), rill::outputs(), last);
-  return [m, call]() mutable { call(); };
-}
-
 /// Ten thousand nodes that do nothing, and one that waits for them all. Passes are off and each kernel is called.
 inline step null_wide() {
   auto m = std::make_shared<model>(as_written);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the table of a comparison: table.py LINES NOTE, where LINES holds the JSON lines that compare.sh collects.
 
-A ratio is rill's time divided by that of the round's fastest peer, and the table shows its median over the rounds.
+A ratio is rill's time divided by that of the round's fastest peer, and the table shows its median over the rounds. On a
+machine with other work the least times tell more: "least" is rill's best round divided by the best of any peer's rounds.
 """
 import json, os, platform, statistics, subprocess, sys
 from collections import defaultdict
@@ -47,7 +48,8 @@ def comparison(lines):
             if "rill" in median: alone.append((case, unit, median["rill"]))
             continue
         cells = [number(median[p]) if p in median else "" for p in ["rill", *peers]]
-        rows.append([case, unit, *cells, f"**{statistics.median(ratios):.3g}**", f"{min(ratios):.3g}–{max(ratios):.3g}"])
+        least = min(by_peer["rill"].values()) / min(ns for p in peers for ns in by_peer.get(p, {}).values())
+        rows.append([case, unit, *cells, f"**{statistics.median(ratios):.3g}**", f"{min(ratios):.3g}–{max(ratios):.3g}", f"{least:.3g}"])
     return peers, rows, alone
 
 
@@ -58,13 +60,14 @@ def main(path, note):
     threads = os.environ["RILL_THREADS"]
     peers, rows, alone = comparison(lines)
     print(f"# rill and its peers, {output('date', '+%F')}, CPU\n")
-    print(f"{processor()}, {os.cpu_count()} processors, {threads} threads for each program; {note}. rill at {commit}; {versions()}, "
-          f"Python {platform.python_version()}. Written by `RILL_THREADS={threads} bench/compare.sh --rounds {rounds}`.\n")
+    print(f"{processor()}, {os.cpu_count()} processors, {threads} threads for each program; {note}. rill at {commit}; {versions()}. "
+          f"Written by `RILL_THREADS={threads} bench/compare.sh --rounds {rounds}`.\n")
     print("Nanoseconds for a unit, the median over rounds in which the programs ran one after the other. The ratio is rill's time "
-          "divided by that of the fastest peer in the same round: median, and least to greatest. Peers are those of the peers' program: "
+          "divided by that of the fastest peer in the same round: median, least to greatest, and that of "
+          "the least times (rill's best round to the best round of any peer), which other work on the machine disturbs least. Peers are those of the peers' program: "
           "`tf1` is TensorFlow's graph and session, `compile` is torch.compile.\n")
-    print("| case | unit | rill | " + " | ".join(peers) + " | rill / best | over rounds |")
-    print("|---|---|" + "---:|" * (len(peers) + 3))
+    print("| case | unit | rill | " + " | ".join(peers) + " | rill / best | over rounds | of least |")
+    print("|---|---|" + "---:|" * (len(peers) + 4))
     for row in rows: print("| " + " | ".join(row) + " |")
     if alone:
         print("\nCases without a peer:\n\n| case | unit | rill |\n|---|---|---:|")

@@ -9,7 +9,7 @@ namespace {
 
 TEST(gzip, returns_what_was_compressed) {
   std::string bytes;
-  for (int i = 0; i < 100000; ++i) bytes += static_cast<char>(i * i >> 3);
+  for (unsigned i = 0; i < 100000; ++i) bytes += static_cast<char>(i * i >> 3);
   for (auto const& each : {std::string(), std::string("a"), bytes}) {
     EXPECT_TRUE(is_gzip(gzip(each)));
     EXPECT_EQ(gunzip(gzip(each)), each);

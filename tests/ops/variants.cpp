@@ -53,7 +53,7 @@ TEST(variants, one_that_is_not_there_or_does_not_run_here_is_refused) {
 }
 
 TEST(variants, a_processor_that_runs_none_is_an_error) {
-  variant_choice choice(std::span(variants).first(1));
+  variant_choice choice(std::span<kernel_variant const>(variants, 1));
   EXPECT_EQ(code_of([&] { choice.get(); }), rill::code::unimplemented);
 }
 

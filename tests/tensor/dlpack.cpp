@@ -36,7 +36,7 @@ struct foreign {
   }
 };
 
-constexpr dlpack::data_type f32{2, 32, 1}, u8{1, 8, 1}, boolean{6, 8, 1};
+constexpr dlpack::data_type f32{2, 32, 1}, boolean{6, 8, 1};
 
 template <class T> std::vector<T> values(tensor const& t) { return {t.span<T>().begin(), t.span<T>().end()}; }
 

@@ -145,8 +145,9 @@ template <class Put> void write(std::span<named_tensor const> tensors, metadata 
   for (auto const& t : tensors) entries.push_back(entry_for(t, words));
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return size_of(entries[a].element) > size_of(entries[b].element);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    auto const wide_a = size_of(entries[a].element), wide_b = size_of(entries[b].element);
+    return wide_a != wide_b ? wide_a > wide_b : a < b;
   });
   std::uint64_t at = 0;
   for (auto i : order) {

@@ -5,6 +5,7 @@
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/gather.hpp"
+#include "rill/ops/array/one_hot.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/array/scatter.hpp"
@@ -15,11 +16,17 @@
 #include "rill/ops/fuse.hpp"
 #include "rill/ops/math/add_n.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/math/relu.hpp"
 #include "rill/ops/math/select.hpp"
 #include "rill/ops/matrix/matmul.hpp"
+#include "rill/ops/network/bias_add.hpp"
+#include "rill/ops/network/conv2d.hpp"
+#include "rill/ops/network/max_pool.hpp"
+#include "rill/ops/network/softmax.hpp"
+#include "rill/ops/network/softmax_cross_entropy.hpp"
 #include "rill/ops/reduction/argmax.hpp"
 #include "rill/ops/reduction/max.hpp"
 #include "rill/ops/reduction/reduce.hpp"
@@ -60,6 +67,7 @@ using operations = type_list<
     ops::gather_variable_op,
     ops::rows_like_op,
     ops::scatter_like_op,
+    ops::one_hot_op,
     ops::add_op,
     ops::sub_op,
     ops::mul_op,
@@ -78,7 +86,18 @@ using operations = type_list<
     ops::relu_op,
     ops::select_op,
     ops::add_n_op,
+    ops::cast_op,
     ops::matmul_op,
+    ops::softmax_op,
+    ops::softmax_cross_entropy_op,
+    ops::softmax_cross_entropy_dense_op,
+    ops::bias_add_op,
+    ops::conv2d_op,
+    ops::conv2d_input_gradient_op,
+    ops::conv2d_filter_gradient_op,
+    ops::max_pool_op,
+    ops::max_pool_gradient_op,
+    ops::max_pool_pick_op,
     ops::sum_op,
     ops::mean_op,
     ops::max_op,

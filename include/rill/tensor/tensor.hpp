@@ -164,6 +164,7 @@ inline bool same_bits(tensor const& a, tensor const& b) {
 /// A tensor whose type the compiler knows (as far as `T` says).
 template <type T> struct tensor_of : tensor {
   static constexpr rill::type static_type = T;
+  using tensor::operator bool;  // which the conversion of a scalar bool below would hide
   tensor_of() = default;
   /// Throws error(invalid_argument) if `t` is not of this type.
   explicit tensor_of(tensor t) : tensor(std::move(t)) {

@@ -42,8 +42,12 @@ constexpr type rows_of(type t) {
   return t;
 }
 
-template <class T> struct batch_of { using type = tensor; };
-template <type T> struct batch_of<tensor_of<T>> { using type = tensor_of<rows_of(T)>; };
+template <class T> struct batch_of {
+  using type = tensor;
+};
+template <type T> struct batch_of<tensor_of<T>> {
+  using type = tensor_of<rows_of(T)>;
+};
 
 /// The order of an epoch's examples: a function of seed and epoch alone (Fisher-Yates on SplitMix64).
 inline void shuffle(std::vector<std::int64_t>& order, std::uint64_t seed, std::int64_t epoch) {
@@ -78,8 +82,8 @@ inline void copy_rows(tensor const& from, std::vector<std::int64_t> const& order
 
 }  // namespace detail
 
-/// A range of tuples of tensors, made by `batches`. Drawing moves its position, so a second loop goes on where the first
-/// one stopped.
+/// A range of tuples of tensors, made by `batches`. Drawing moves its position, so a second loop goes on where the
+/// first one stopped.
 template <class... Tensors> class batch_range {
  public:
   using batch = std::tuple<typename detail::batch_of<Tensors>::type...>;
@@ -135,8 +139,9 @@ template <class... Tensors> class batch_range {
     if (!t) throw error(code::invalid_argument, "batches: an empty tensor handle was given for examples");
     expects(t.rank() > 0, "batches: a scalar has no rows; examples are counted by the first axis");
     if (rows_ >= 0 && t.shape()[0] != rows_)
-      throw error(code::invalid_argument, "batches: there are " + std::to_string(rows_) + " examples in one tensor and " +
-                                              std::to_string(t.shape()[0]) + " in another");
+      throw error(code::invalid_argument, "batches: there are " + std::to_string(rows_) +
+                                              " examples in one tensor and " + std::to_string(t.shape()[0]) +
+                                              " in another");
     rows_ = t.shape()[0];
   }
 

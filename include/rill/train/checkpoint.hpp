@@ -21,13 +21,13 @@ namespace rill {
 /// What the index of a checkpoint says. The file is "<name>-<number>.safetensors.index.json", in the form in which
 /// Python libraries look for sharded safetensors.
 struct checkpoint {
-  std::filesystem::path directory;
+  std::filesystem::path directory = {};
   std::string name = "checkpoint";
-  std::int64_t number = 0;                    ///< counts a directory's checkpoints, from 1
-  std::uint64_t steps = 0;                    ///< `session::steps` when it was saved
-  batch_position position;                    ///< of the batches
-  std::optional<double> metric;               ///< by which the best one is known
-  std::map<std::string, std::string> shards;  ///< the file of each tensor
+  std::int64_t number = 0;                         ///< counts a directory's checkpoints, from 1
+  std::uint64_t steps = 0;                         ///< `session::steps` when it was saved
+  batch_position position = {};                    ///< of the batches
+  std::optional<double> metric = {};               ///< by which the best one is known
+  std::map<std::string, std::string> shards = {};  ///< the file of each tensor
 
   std::string prefix() const {
     char digits[24];
@@ -86,7 +86,8 @@ inline checkpoint read_index(checkpoint c) {
     throw refuse(e.what());
   }
   for (auto const& [tensor, file] : c.shards)
-    if (file.find('/') != file.npos || !file.starts_with(c.prefix() + "-")) throw refuse("it names a file that is not its own");
+    if (file.find('/') != file.npos || !file.starts_with(c.prefix() + "-"))
+      throw refuse("it names a file that is not its own");
   return c;
 }
 
@@ -107,7 +108,8 @@ inline bool has_form(std::string_view file, std::string_view name, std::string_v
 }  // namespace detail
 
 /// The checkpoints of that name in a directory, the oldest first; none if there is no such directory.
-inline std::vector<checkpoint> checkpoints(std::filesystem::path const& directory, std::string const& name = "checkpoint") {
+inline std::vector<checkpoint> checkpoints(std::filesystem::path const& directory,
+                                           std::string const& name = "checkpoint") {
   std::vector<checkpoint> all;
   std::error_code none;
   for (std::filesystem::directory_iterator i(directory, none), end; !none && i != end; i.increment(none)) {

@@ -1,4 +1,5 @@
-// Gradients kept below a length, so that one bad batch doesn't throw the variables far away (Pascanu et al., ICML 2013).
+// Gradients kept below a length, so that one bad batch doesn't throw the variables far away (Pascanu et al., ICML
+// 2013).
 #pragma once
 #include <vector>
 

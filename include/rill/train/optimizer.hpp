@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "rill/grad/gradients.hpp"
-#include "rill/ops/array/cast.hpp"
 #include "rill/ops/array/fill.hpp"
 #include "rill/ops/control/flow.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/state/assign.hpp"
 
 namespace rill {
@@ -46,7 +46,8 @@ inline std::vector<variable_gradient> variable_gradients(value loss, std::vector
       throw error(code::invalid_argument, "'" + loss.name() + "' does not depend on the variable that is to be trained",
                   variables[i].name());
   }
-  if (all.empty()) throw error(code::invalid_argument, "'" + loss.name() + "' depends on no variable that could be trained");
+  if (all.empty())
+    throw error(code::invalid_argument, "'" + loss.name() + "' depends on no variable that could be trained");
   return all;
 }
 
@@ -78,7 +79,8 @@ inline variable_value slot(variable_value v, std::string_view name) {
       auto const first = g[i.assignment].inputs[1];
       return variable(broadcast_like(nothing, value{&g, first.node, first.port}), full);
     }
-  throw error(code::failed_precondition, "an optimizer can't tell the extents of a variable that has no first value", of.name);
+  throw error(code::failed_precondition, "an optimizer can't tell the extents of a variable that has no first value",
+              of.name);
 }
 
 /// Records `update(variable_gradient)` beside each variable, and the operation that stands for all of them.

@@ -31,8 +31,8 @@ inline std::vector<variable_value> all_variables(graph& g) {
 enum class better : std::uint8_t { neither, lower, higher };
 
 struct saver_options {
-  std::string name = "checkpoint";  ///< how the files' names begin
-  std::size_t keep = 5;             ///< the last so many are kept, at least one; older ones go
+  std::string name = "checkpoint";        ///< how the files' names begin
+  std::size_t keep = 5;                   ///< the last so many are kept, at least one; older ones go
   rill::better better = better::neither;  ///< and the checkpoint with the best metric, if one is better than another
   std::uint64_t shard_bytes = std::uint64_t{2} << 30;  ///< a file holds so many bytes of tensors, or one tensor
 };
@@ -45,7 +45,8 @@ using restore_names = std::function<std::optional<std::string>(std::string const
 class saver {
  public:
   /// For the given variables, or all that the graph has now. Records the nodes that save.
-  saver(graph& g, std::filesystem::path directory, saver_options options = {}, std::vector<variable_value> variables = {})
+  saver(graph& g, std::filesystem::path directory, saver_options options = {},
+        std::vector<variable_value> variables = {})
       : graph_(&g),
         directory_(std::move(directory)),
         options_(std::move(options)),
@@ -60,14 +61,19 @@ class saver {
   checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {}) {
     std::filesystem::create_directories(directory_);
     auto const before = checkpoints();
-    checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, s.steps(), position, metric, {}};
+    checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, s.steps(), position, metric,
+                 {}};
     sweep(before);
+    struct uncounted {
+      session& s;
+      std::uint64_t steps;
+      ~uncounted() { s.set_steps(steps); }
+    } const guard{s, c.steps};
     for (std::size_t i = 0; i < shards_.size(); ++i) {
       auto const file = c.shard(i, shards_.size());
       s.run({{shards_[i].path, tensor((directory_ / file).string())}}, shards_[i].write);
       for (auto const& name : shards_[i].names) c.shards[name] = file;
     }
-    s.set_steps(c.steps);
     detail::write_index(c);
     drop_old();
     return c;
@@ -87,7 +93,8 @@ class saver {
     auto const found = look_up(from, names);
     auto& known = recorded(found);
     std::vector<feed> feeds;
-    for (auto const& [file, path] : known.paths) feeds.emplace_back(path, tensor((from.directory / files_of(from)[file]).string()));
+    for (auto const& [file, path] : known.paths)
+      feeds.emplace_back(path, tensor((from.directory / files_of(from)[file]).string()));
     s.run(feeds, known.assign);
     s.set_steps(from.steps);
   }
@@ -155,20 +162,28 @@ class saver {
       if (!wanted) continue;
       auto const from_index = from.shards.find(*wanted);
       if (from_index == from.shards.end()) {
-        missing += (missing.empty() ? "'" : ", '") + *wanted + "'" + (*wanted == variable ? "" : " (for '" + variable + "')");
+        missing +=
+            (missing.empty() ? "'" : ", '") + *wanted + "'" + (*wanted == variable ? "" : " (for '" + variable + "')");
         continue;
       }
-      auto const file = static_cast<std::size_t>(std::lower_bound(files.begin(), files.end(), from_index->second) - files.begin());
+      auto const file =
+          static_cast<std::size_t>(std::lower_bound(files.begin(), files.end(), from_index->second) - files.begin());
       if (!opened[file]) opened[file].emplace(from.directory / files[file]);
       auto const& entries = opened[file]->entries();
-      auto const e = std::find_if(entries.begin(), entries.end(), [&](auto const& each) { return each.name == *wanted; });
-      if (e == entries.end()) throw error(code::data_loss, "'" + files[file] + "' lacks the tensor '" + *wanted + "' that the checkpoint's index says it has");
+      auto const e =
+          std::find_if(entries.begin(), entries.end(), [&](auto const& each) { return each.name == *wanted; });
+      if (e == entries.end())
+        throw error(code::data_loss,
+                    "'" + files[file] + "' lacks the tensor '" + *wanted + "' that the checkpoint's index says it has");
       type const of(e->element, e->shape);
       if (accepts(v.type(), of)) found.push_back({v.node, file, *wanted, of});
-      else other += (other.empty() ? "'" : ", '") + *wanted + "' is a " + of.text() + " there and a " + v.type().text() + " here";
+      else
+        other += (other.empty() ? "'" : ", '") + *wanted + "' is a " + of.text() + " there and a " + v.type().text() +
+                 " here";
     }
     auto const where = "the checkpoint '" + from.index().string() + "' ";
-    if (!missing.empty()) throw error(code::not_found, where + "has no tensor " + missing + (other.empty() ? "" : "; and " + other));
+    if (!missing.empty())
+      throw error(code::not_found, where + "has no tensor " + missing + (other.empty() ? "" : "; and " + other));
     if (!other.empty()) throw error(code::invalid_argument, where + "does not fit: " + other);
     if (found.empty()) throw error(code::invalid_argument, "nothing was picked from " + where);
     return found;
@@ -223,8 +238,10 @@ class saver {
     for (auto const& entry : std::filesystem::directory_iterator(directory_)) {
       auto const file = entry.path().filename().string();
       auto const is = [&](char const* form) { return detail::has_form(file, options_.name, form); };
-      bool const owned = std::any_of(whole.begin(), whole.end(), [&](auto const& c) { return file.starts_with(c.prefix() + "-"); });
-      if ((is("-#-#-of-#.safetensors") && !owned) || is("-#-#-of-#.safetensors.#-#.tmp") || is("-#.safetensors.index.json.#-#.tmp"))
+      bool const owned =
+          std::any_of(whole.begin(), whole.end(), [&](auto const& c) { return file.starts_with(c.prefix() + "-"); });
+      if ((is("-#-#-of-#.safetensors") && !owned) || is("-#-#-of-#.safetensors.#-#.tmp") ||
+          is("-#.safetensors.index.json.#-#.tmp"))
         left.push_back(entry.path());
     }
     for (auto const& path : left) std::filesystem::remove(path);

@@ -11,7 +11,8 @@ namespace rill::ops {
 
 struct save_op {
   static constexpr std::string_view name = "save",
-                                    doc = "writes the inputs behind the first, which is the path, to a safetensors file";
+                                    doc =
+                                        "writes the inputs behind the first, which is the path, to a safetensors file";
   static constexpr std::int8_t arity = -1;
   static constexpr std::size_t outputs = 0;
   static constexpr rill::effect effect = rill::effect::writes;
@@ -26,15 +27,16 @@ struct save_op {
   }
   static kernel cpu(kernel_request const& r) {
     auto const a = decode<attributes>(r.at.attributes);
-    return kernel([names = a.names, types = std::vector<type>(r.inputs.begin() + 1, r.inputs.end())](kernel_call const& call) {
-      std::vector<named_tensor> all;
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        auto const bytes = static_cast<std::size_t>(rill::elements(types[i].shape())) * size_of(types[i].element);
-        auto share = buffer::adopt(const_cast<void*>(call.in(i + 1)), bytes, nullptr);
-        all.push_back({names[i], tensor(types[i].element, types[i].shape(), std::move(share))});
-      }
-      write_safetensors(*call.in<std::string>(0), all);
-    });
+    return kernel(
+        [names = a.names, types = std::vector<type>(r.inputs.begin() + 1, r.inputs.end())](kernel_call const& call) {
+          std::vector<named_tensor> all;
+          for (std::size_t i = 0; i < names.size(); ++i) {
+            auto const bytes = static_cast<std::size_t>(rill::elements(types[i].shape())) * size_of(types[i].element);
+            auto share = buffer::adopt(const_cast<void*>(call.in(i + 1)), bytes, nullptr);
+            all.push_back({names[i], tensor(types[i].element, types[i].shape(), std::move(share))});
+          }
+          write_safetensors(*call.in<std::string>(0), all);
+        });
   }
 };
 
@@ -45,7 +47,9 @@ struct restore_op {
   struct attributes {
     std::string tensor;
     type of;
-    static constexpr auto fields() { return std::tuple{field{"tensor", &attributes::tensor}, field{"type", &attributes::of}}; }
+    static constexpr auto fields() {
+      return std::tuple{field{"tensor", &attributes::tensor}, field{"type", &attributes::of}};
+    }
   };
   static type infer(attributes const& a, type const& path) {
     expects(accepts(type(dtype::string), path), "restore: the path is not a string");
@@ -56,7 +60,8 @@ struct restore_op {
       auto const& path = *call.in<std::string>(0);
       auto read = safetensors_file(path).read(a.tensor);
       if (read.type() != to)
-        throw error(code::invalid_argument, "tensor '" + a.tensor + "' of '" + path + "' is a " + read.type().text() + ", not a " + to.text());
+        throw error(code::invalid_argument,
+                    "tensor '" + a.tensor + "' of '" + path + "' is a " + read.type().text() + ", not a " + to.text());
       call.give(0, std::move(read));
     });
     k.owns_outputs = true;

@@ -10,9 +10,28 @@
 
 namespace rill::ops {
 
-struct cast_op {
+#if RILL_DEFINITIONS
+/// Cast as programs know it: unlike other functions it asks what result is wished for.
+template <class Op> struct cast_function {
+  static constexpr scalar_function const& function() { return made; }
+  static kernel cpu(kernel_request const& r) {
+    return rill::detail::make_kernel(rill::detail::single(made, r.inputs, r.outputs[0].element), r.inputs, r.outputs[0]);
+  }
+
+ private:
+  static dtype result(dtype const*, dtype wish) { return wish; }
+  static tile_function tile(dtype const* operands, dtype to) {
+    return kernels_of<Op>().tile[static_cast<std::size_t>(operands[0])][static_cast<std::size_t>(to)];
+  }
+  static constexpr scalar_function made{"cast", 1, result, tile, "cast<$T>($0)", &rill::detail::defined<Op>};
+};
+#else
+template <class Op> struct cast_function {};
+#endif
+
+struct cast_op : cast_function<cast_op> {
   using library = void;
-  static constexpr std::string_view name = "cast", cuda = "cast<$T>($0)",
+  static constexpr std::string_view name = "cast",
                                     doc = "x in another element type: floats become integers toward zero, NaN becomes "
                                           "0 and what is out of range the nearest integer there is; integers wrap; a "
                                           "complex number keeps its real part; bool is whether x is not 0";
@@ -45,27 +64,7 @@ struct cast_op {
     return k;
   }
 #endif
-#if RILL_DEFINITIONS
-  static constexpr scalar_function const& function();
-  static kernel cpu(kernel_request const& r) {
-    return rill::detail::make_kernel(rill::detail::single(function(), r.inputs, r.outputs[0].element), r.inputs, r.outputs[0]);
-  }
-#endif
 };
-
-#if RILL_DEFINITIONS
-namespace casting {
-
-inline dtype result(dtype const*, dtype wish) { return wish; }
-inline tile_function tile(dtype const* operands, dtype result) {
-  return kernels_of<cast_op>().tile[static_cast<std::size_t>(operands[0])][static_cast<std::size_t>(result)];
-}
-inline constexpr scalar_function function{cast_op::name, 1, result, tile, cast_op::cuda};
-
-}  // namespace casting
-
-constexpr scalar_function const& cast_op::function() { return casting::function; }
-#endif
 
 }  // namespace rill::ops
 

@@ -24,6 +24,13 @@ template <index Size, index Least> inline void copy_halves(char* to, char const*
   }
 }
 
+/// Copies `count` elements, at most a register's.
+template <class T> inline void copy_part(T* to, T const* from, index count) {
+  constexpr index size = sizeof(T);
+  copy_halves<native<T>::lanes * size, size>(reinterpret_cast<char*>(to), reinterpret_cast<char const*>(from),
+                                             count * size);
+}
+
 /// Copies `count` elements, which don't overlap.
 template <class T> inline void copy_line(T* to, T const* from, index count) {
   auto* const out = reinterpret_cast<char*>(to);

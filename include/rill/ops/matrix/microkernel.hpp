@@ -39,10 +39,10 @@ template <class T> inline void store_part(T* c, T* tile, index count, bool add) 
     index const part = count - j < p::lanes ? count - j : p::lanes;
     if (add) {
       T old[p::lanes] = {};
-      copy_line(old, c + j, part);
+      copy_part(old, c + j, part);
       p::store(tile + j, p::load(old) + p::load(tile + j));
     }
-    copy_line(c + j, tile + j, part);
+    copy_part(c + j, tile + j, part);
   }
 }
 

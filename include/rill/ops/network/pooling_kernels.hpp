@@ -26,12 +26,6 @@ inline pixel_range window_of(pooling_shape const& s, index y, index x) {
   return {upper(0, top), lower(s.height, top + s.window_height), upper(0, left), lower(s.width, left + s.window_width)};
 }
 
-template <class V, class T> inline void store_as(T* to, typename native<V>::type x, index count) {
-  V values[native<V>::lanes];
-  native<V>::store(values, x);
-  copy_line(to, values, 1, lower(count, native<V>::lanes));
-}
-
 // Up to a register of channels of one window at a time.
 template <class T> struct pooling {
   using V = typename maximum<T>::value;

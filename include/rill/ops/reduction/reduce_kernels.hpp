@@ -53,20 +53,33 @@ template <class T> constexpr T least_value() {
 template <class T> struct maximum {
   using value = decltype(detail::ordered_type_of<T>());
   static constexpr value identity = detail::least_value<value>();
-  template <class X> static X apply(X a, X b) { return (b > a) | (b != b) ? b : a; }
+  template <class X> static X apply(X a, X b) { return ((b > a) | (b != b)) ? b : a; }
   static T finish(value x, index) { return static_cast<T>(x); }
 };
 
 namespace detail {
 
+// The first lanes of a register, or all.
 template <class V, class T> inline typename native<V>::type load_as(T const* from, index count) {
   constexpr index lanes = native<V>::lanes;
   if constexpr (std::is_same_v<V, T>) {
     if (count >= lanes) return native<V>::load(from);
+    V values[lanes] = {};
+    copy_part(values, from, count);
+    return native<V>::load(values);
+  } else {
+    V values[lanes] = {};
+    copy_line(values, from, 1, lower(count, lanes));
+    return native<V>::load(values);
   }
-  V values[lanes] = {};
-  copy_line(values, from, 1, lower(count, lanes));
-  return native<V>::load(values);
+}
+
+template <class V, class T> inline void store_as(T* to, typename native<V>::type x, index count) {
+  constexpr index lanes = native<V>::lanes;
+  V values[lanes];
+  native<V>::store(values, x);
+  if constexpr (std::is_same_v<V, T>) copy_part(to, values, lower(count, lanes));
+  else copy_line(to, values, 1, lower(count, lanes));
 }
 
 // Part of one reduction: Op on elements of T.
@@ -179,9 +192,7 @@ template <class Op, class T> struct reducer {
     for (index i = 0; i < rows; i += 4) {
       sum = Op::apply(sum, reduce_group(at + i * shape.inner, lower(4, rows - i), width));
     }
-    V values[lanes];
-    n::store(values, sum);
-    copy_line(result, values, width);
+    store_as<V>(result, sum, width);
   }
 
   // Some lanes of a group. Those beyond `width` are read too where there is something to read.

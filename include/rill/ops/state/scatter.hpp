@@ -6,7 +6,8 @@
 namespace rill::ops {
 
 #if RILL_DEFINITIONS
-/// The kernel of an update of a variable's rows: in place, under its lock. Indices are checked before anything is written.
+/// The kernel of an update of a variable's rows: in place, under its lock. Indices are checked before anything is
+/// written.
 inline kernel scatter_into(kernel_request const& r, bool subtract) {
   type const& table = r.inputs[0];
   index_reader const read(r.inputs[1], table[0].extent);
@@ -27,8 +28,8 @@ inline kernel scatter_into(kernel_request const& r, bool subtract) {
 }
 #endif
 
-/// What they share: a variable by reference, indices of its rows, and a row for each of them. No result, so that a large
-/// table is never copied because somebody holds a snapshot of it.
+/// What they share: a variable by reference, indices of its rows, and a row for each of them. No result, so that a
+/// large table is never copied because somebody holds a snapshot of it.
 struct scatter_update {
   static constexpr std::int8_t arity = 3;
   static constexpr std::size_t outputs = 0;
@@ -45,7 +46,8 @@ struct scatter_update {
 
 struct scatter_add_op : scatter_update {
   using library = void;
-  static constexpr std::string_view name = "scatter_add", doc = "adds rows to those rows of the variable that indices name";
+  static constexpr std::string_view name = "scatter_add",
+                                    doc = "adds rows to those rows of the variable that indices name";
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) { return scatter_into(r, false); }
 #endif

@@ -1,0 +1,123 @@
+// The networks that are trained, of the sizes that the peers' program has, and what their steps cost in memory.
+#pragma once
+#include <rill/ops/array/concat.hpp>
+#include <rill/ops/array/gather.hpp>
+#include <rill/ops/array/placeholder.hpp>
+#include <rill/ops/array/reshape.hpp>
+#include <rill/ops/array/slice.hpp>
+#include <rill/ops/math/relu.hpp>
+#include <rill/ops/network/softmax_cross_entropy.hpp>
+#include <rill/ops/reduction/reduce.hpp>
+#include <rill/train/gradient_descent.hpp>
+
+#include "kernels.hpp"
+
+namespace bench {
+
+/// A network with the operation that trains it, and what a step is fed.
+struct training {
+  std::shared_ptr<bench::model> model;
+  rill::value loss;
+  rill::operation update;
+  std::vector<rill::value> inputs;
+  std::vector<rill::tensor> fed;
+
+  training(std::shared_ptr<bench::model> m, rill::value l, std::vector<rill::value> in, std::vector<rill::tensor> with)
+      : model(std::move(m)), loss(l), update(rill::gradient_descent{0.01f}.minimize(l)), inputs(std::move(in)), fed(std::move(with)) {
+    model->session.run(rill::initializer(model->graph));
+  }
+
+  /// One step: the loss is fetched, and every variable updated.
+  bench::step step() const {
+    auto& session = model->session;
+    if (inputs.size() == 1)
+      return [all = *this, call = session.prepare(rill::inputs(inputs[0]), rill::outputs(loss), update)]() mutable {
+        call(all.fed[0]);
+      };
+    return [all = *this, call = session.prepare(rill::inputs(inputs[0], inputs[1]), rill::outputs(loss), update)]() mutable {
+      call(all.fed[0], all.fed[1]);
+    };
+  }
+};
+
+/// Layers of the given sizes with relu between them, trained on a batch of vectors.
+inline training mlp(std::int64_t batch, std::vector<std::int64_t> const& sizes) {
+  auto m = std::make_shared<model>();
+  auto const x = rill::placeholder(m->graph, {rill::dtype::float32, {batch, sizes.front()}}, "x");
+  auto const label = rill::placeholder(m->graph, {rill::dtype::int32, {batch}}, "label");
+  auto h = x;
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    rill::value const w = variable(*m, normal({sizes[i - 1], sizes[i]}), "w"), b = variable(*m, zeros({sizes[i]}), "b");
+    h = rill::matmul(h, w) + b;
+    if (i + 1 < sizes.size()) h = rill::relu(h);
+  }
+  auto const loss = rill::mean(rill::softmax_cross_entropy(h, label));
+  return {m, loss, {x, label}, {normal({batch, sizes.front()}, 1), integers({batch}, static_cast<std::int32_t>(sizes.back()))}};
+}
+inline training mlp_small() { return mlp(32, {64, 128, 10}); }
+inline training mlp_large() { return mlp(128, {784, 1024, 1024, 10}); }
+
+/// The matrix products of a step of mlp_small, and nothing else: two forwards, and backwards three, for nobody asks for
+/// the derivative with respect to the batch.
+inline step mlp_small_matmuls() {
+  auto m = std::make_shared<model>(as_written);
+  auto const v = [&](std::int64_t rows, std::int64_t columns) -> rill::value { return variable(*m, normal({rows, columns})); };
+  auto const x = v(32, 64), w1 = v(64, 128), h = v(32, 128), w2 = v(128, 10), logits = v(32, 10);
+  constexpr rill::transposed first{.a = true}, second{.b = true};
+  auto const all = rill::group(
+      m->graph, {rill::matmul(x, w1), rill::matmul(h, w2), rill::matmul<first>(h, logits), rill::matmul<second>(logits, w2),
+                 rill::matmul<first>(x, h)});
+  m->session.run(rill::initializer(m->graph));
+  return run_of(m, all);
+}
+
+/// A language model: embedding, one layer of LSTM unrolled over the steps, and a softmax over the vocabulary.
+inline training lstm() {
+  constexpr std::int64_t batch = 32, steps = 20, units = 256, vocabulary = 2000;
+  auto m = std::make_shared<model>();
+  auto const ids = rill::placeholder(m->graph, {rill::dtype::int32, {steps + 1, batch}}, "ids");
+  auto const embedding = variable(*m, normal({vocabulary, units}), "embedding");
+  rill::value const w = variable(*m, normal({2 * units, 4 * units}), "w"), b = variable(*m, zeros({4 * units}), "b");
+  rill::value const wo = variable(*m, normal({units, vocabulary}), "wo"), bo = variable(*m, zeros({vocabulary}), "bo");
+  auto const at = [&](std::int64_t t) { return rill::reshape(rill::slice(ids, {t, 0}, {1, batch}), {batch}); };
+  rill::value c = rill::constant(m->graph, zeros({batch, units})), h = c;
+  std::vector<rill::value> losses;
+  for (std::int64_t t = 0; t < steps; ++t) {
+    auto const gates = rill::matmul(rill::concat({rill::gather(embedding, at(t)), h}, 1), w) + b;
+    auto const gate = [&](std::int64_t i) { return rill::slice(gates, {0, i * units}, {batch, units}); };
+    auto const i = gate(0), j = gate(1), f = gate(2), o = gate(3);
+    c = c * rill::sigmoid(f) + rill::sigmoid(i) * rill::tanh(j);
+    h = rill::tanh(c) * rill::sigmoid(o);
+    losses.push_back(rill::softmax_cross_entropy(rill::matmul(h, wo) + bo, at(t + 1)));
+  }
+  return {m, rill::mean(rill::concat(losses, 0)), {ids}, {integers({steps + 1, batch}, vocabulary)}};
+}
+
+/// Bytes of a step in the steady state, as the allocator counts them, and the least that must be alive at once.
+struct memory {
+  std::int64_t peak;       ///< of all that is alive during a step, with variables and feeds
+  std::int64_t least;      ///< variables, feeds, constants, results, and the most that values in between take at one instruction
+  std::int64_t variables;
+  std::int64_t arena;      ///< what the plan holds for values in between
+};
+
+inline memory memory_of(std::function<training()> const& make) {
+  auto const before = rill::host_allocator().usage().current;
+  auto const t = make();
+  auto const once = t.step();
+  for (int i = 0; i < 3; ++i) once();
+  rill::host_allocator().reset_peak();
+  once();
+  memory result{rill::host_allocator().usage().peak - before, 0, 0, 0};
+  for (auto const& i : t.model->graph.initials())
+    result.variables += static_cast<std::int64_t>(rill::detail::bytes_of(t.model->graph[i.variable].outputs));
+  rill::session::request r{{}, {t.loss.endpoint()}, {t.update.node}, t.fed};
+  for (auto const& x : t.inputs) r.feeds.push_back(x.endpoint());
+  auto const plan = t.model->session.find(r)->plan().memory();
+  result.arena = static_cast<std::int64_t>(plan.arena);
+  result.least = result.variables + static_cast<std::int64_t>(plan.least + plan.held + sizeof(float));
+  for (auto const& x : t.fed) result.least += static_cast<std::int64_t>(x.bytes());
+  return result;
+}
+
+}  // namespace bench

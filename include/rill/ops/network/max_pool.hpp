@@ -1,0 +1,222 @@
+// The largest of each window of an image, and its gradients.
+#pragma once
+#include "rill/dsl/expr.hpp"
+#include "rill/ops/for_each_type.hpp"
+#include "rill/ops/kernels.hpp"
+#include "rill/ops/network/window.hpp"
+
+#if RILL_KERNELS
+#include "rill/ops/network/pooling_kernels.hpp"
+#endif
+
+namespace rill {
+
+/// How windows lie over an image: `max_pool<pooling{.window = {2, 2}}>(x)`. Lists are of height and width; `pads` of
+/// top, bottom, left and right, for padding::given.
+struct pooling {
+  extents window{2, 2}, stride{};  ///< no stride: the window's extents, so that windows don't overlap
+  padding pad = padding::valid;
+  extents pads{};
+  static constexpr auto fields() {
+    return std::tuple{field{"window", &pooling::window}, field{"stride", &pooling::stride}, field{"pad", &pooling::pad},
+                      field{"pads", &pooling::pads}};
+  }
+};
+
+namespace ops {
+
+/// Windows on raw pointers: the images, one operand of the windows' extents or the images', and a result of the other.
+struct pooling_call {
+  std::int64_t batch, height, width, channels;
+  std::int64_t window_height, window_width, out_height, out_width;
+  std::int64_t stride_y, stride_x, top, left;
+  void const *x, *other;
+  void* result;
+};
+struct pooling_table {
+  std::array<void (*)(pooling_call const&, parallel const&), dtype_count> run{};
+};
+
+/// What the three operations share.
+struct windowing {
+  using attributes = pooling;
+  using kernels = pooling_table;
+
+  static constexpr sliding along(pooling const& a, std::size_t axis) {
+    auto const window = pair_of(a.window, 2, 1, "max_pool: a window is two numbers from 1 on");
+    auto const stride = a.stride.empty() ? window : pair_of(a.stride, 1, 1, "max_pool: a stride is two numbers from 1 on");
+    auto const pads = checked_pads(a.pad, a.pads);
+    for (std::size_t i = 0; i < 4; ++i)
+      expects(pads[i] < window[i / 2], "max_pool: a padding is as large as the window, which would lie beyond the image");
+    return {window[axis], stride[axis], 1, a.pad, pads[2 * axis], pads[2 * axis + 1]};
+  }
+  static constexpr type result(pooling const& a, type const& x) {
+    expects(!x.has_rank() || x.rank == 4, "max_pool: the image is not of rank 4: [batch, height, width, channels]");
+    type y{x.element, {unknown, unknown, unknown, unknown}};
+    for (std::size_t i = 0; i < 2; ++i) {
+      auto const windows = along(a, i);
+      if (x.has_rank()) y[i + 1] = windows.windows(x[i + 1], true, "max_pool: the window is larger than the padded image");
+    }
+    if (x.has_rank()) y[0] = x[0], y[3] = x[3];
+    return y;
+  }
+#if RILL_KERNELS
+  static constexpr rill::kernels::pooling_shape shape_of(pooling_call const& c) {
+    return {c.batch,      c.height,    c.width,    c.channels, c.window_height, c.window_width,
+            c.out_height, c.out_width, c.stride_y, c.stride_x, c.top,           c.left};
+  }
+#endif
+#if RILL_DEFINITIONS
+  template <class Op> static kernel make(kernel_request const& r, type const& x, type const& y) {
+    auto const a = decode<pooling>(r.at.attributes);
+    auto const vertical = along(a, 0), horizontal = along(a, 1);
+    pooling_call c{x[0].extent,     x[1].extent,        x[2].extent,     x[3].extent,
+                   vertical.window, horizontal.window,  y[1].extent,     y[2].extent,
+                   vertical.stride, horizontal.stride,  vertical.first(x[1].extent), horizontal.first(x[2].extent),
+                   nullptr,         nullptr,            nullptr};
+    if (rill::elements(r.outputs[0].shape()) == 0) return kernel([](kernel_call const&) {});
+    auto const run = kernels_of<Op>().run[static_cast<std::size_t>(x.element)];
+    return kernel([=](kernel_call const& call) {
+      auto with = c;
+      with.x = call.in(0);
+      with.other = call.inputs > 1 ? call.in(1) : nullptr;
+      with.result = call.out(0);
+      run(with, call.threads);
+    });
+  }
+#endif
+};
+
+struct max_pool_op : windowing {
+  using library = void;
+  static constexpr std::string_view name = "max_pool",
+                                    doc = "the largest of each window of images [n, height, width, channels], NaN if "
+                                          "there is one; the gradient goes to the first of equals";
+  static constexpr std::int8_t arity = 1;
+  static constexpr dtypes elements = reals;
+  static constexpr type infer(pooling const& a, type const& x) {
+    expects(elements.contains(x.element), "max_pool: only real numbers have a largest; cast the operand");
+    return result(a, x);
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return {max_pool_gradient(V(r.in(0)), r.dy(), decode<pooling>(r.origin().attributes))};
+  }
+#if RILL_KERNELS
+  static constexpr pooling_table make_kernels() {
+    pooling_table t;
+    for_each_type<elements>([&]<class T>(std::size_t d) {
+      t.run[d] = [](pooling_call const& c, parallel const& threads) {
+        rill::kernels::max_pool(shape_of(c), static_cast<T const*>(c.x), static_cast<T*>(c.result), threads);
+      };
+    });
+    return t;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) { return make<max_pool_op>(r, r.inputs[0], r.outputs[0]); }
+#endif
+};
+
+struct max_pool_gradient_op : windowing {
+  using library = void;
+  static constexpr std::string_view name = "max_pool_gradient",
+                                    doc = "zeros of the images' extents, with each window's value added where its "
+                                          "largest pixel is";
+  static constexpr std::int8_t arity = 2;
+  static constexpr dtypes elements = floats;
+  static constexpr type infer(pooling const& a, type const& x, type const& dy) {
+    expects(elements.contains(x.element), "max_pool_gradient: the images are not of floats");
+    expects(accepts(result(a, x), dy), "max_pool_gradient: the gradient is not of the windows' extents");
+    return x;
+  }
+  // Where the largest pixels are does not change with x, almost everywhere.
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    std::vector<gradient> all(2);
+    if (r.wanted[1]) all[1] = max_pool_pick(V(r.in(0)), r.dy(), decode<pooling>(r.origin().attributes));
+    return all;
+  }
+#if RILL_KERNELS
+  static constexpr pooling_table make_kernels() {
+    pooling_table t;
+    for_each_type<elements>([&]<class T>(std::size_t d) {
+      t.run[d] = [](pooling_call const& c, parallel const& threads) {
+        rill::kernels::max_pool_gradient(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.other),
+                                         static_cast<T*>(c.result), threads);
+      };
+    });
+    return t;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) { return make<max_pool_gradient_op>(r, r.inputs[0], r.inputs[1]); }
+#endif
+};
+
+struct max_pool_pick_op : windowing {
+  using library = void;
+  static constexpr std::string_view name = "max_pool_pick",
+                                    doc = "for each window over x the element of another value of x's extents that "
+                                          "lies where the window's largest pixel is";
+  static constexpr std::int8_t arity = 2;
+  static constexpr dtypes elements = floats;
+  static constexpr type infer(pooling const& a, type const& x, type const& from) {
+    expects(elements.contains(x.element), "max_pool_pick: the images are not of floats");
+    expects(accepts(x, from), "max_pool_pick: the values are not of the images' extents");
+    return result(a, x);
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    std::vector<gradient> all(2);
+    if (r.wanted[1]) all[1] = max_pool_gradient(V(r.in(0)), r.dy(), decode<pooling>(r.origin().attributes));
+    return all;
+  }
+#if RILL_KERNELS
+  // Which pixel is the largest is decided as the gradient decides it: the first NaN, or the first of equals.
+  template <class T> static void pick(pooling_call const& c, parallel const& threads) {
+    auto const* const x = static_cast<T const*>(c.x);
+    auto const* const from = static_cast<T const*>(c.other);
+    threads(static_cast<std::size_t>(c.batch * c.out_height), [&](std::size_t row) {
+      auto const n = static_cast<std::int64_t>(row) / c.out_height, i = static_cast<std::int64_t>(row) % c.out_height;
+      auto* y = static_cast<T*>(c.result) + static_cast<std::int64_t>(row) * c.out_width * c.channels;
+      for (std::int64_t j = 0; j < c.out_width; ++j)
+        for (std::int64_t channel = 0; channel < c.channels; ++channel) {
+          std::int64_t best = -1;
+          for (std::int64_t k = 0; k < c.window_height * c.window_width; ++k) {
+            auto const p = i * c.stride_y - c.top + k / c.window_width, q = j * c.stride_x - c.left + k % c.window_width;
+            if (p < 0 || p >= c.height || q < 0 || q >= c.width) continue;
+            auto const at = ((n * c.height + p) * c.width + q) * c.channels + channel;
+            if (best < 0 || x[at] > x[best] || (x[at] != x[at] && x[best] == x[best])) best = at;
+          }
+          *y++ = best < 0 ? T(0) : from[best];
+        }
+    });
+  }
+  static constexpr pooling_table make_kernels() {
+    pooling_table t;
+    for_each_type<elements>([&]<class T>(std::size_t d) { t.run[d] = pick<T>; });
+    return t;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) { return make<max_pool_pick_op>(r, r.inputs[0], r.outputs[0]); }
+#endif
+};
+
+}  // namespace ops
+
+/// The largest of each window of images [n, height, width, channels]: `max_pool(x)` (2 x 2, no padding),
+/// `max_pool<pooling{.window = {3, 3}, .stride = {2, 2}, .pad = padding::same}>(x)`. Padding counts for nothing.
+template <pooling How = pooling{}, operand X> auto max_pool(X x) { return record<ops::max_pool_op, How>(x); }
+/// The same where only the run of the program knows how.
+inline value max_pool(value x, pooling const& how) {
+  return record_erased<ops::max_pool_op>(detail::graph_of(x), how, {x});
+}
+/// The derivative of max_pool(x), from that of its result.
+inline value max_pool_gradient(value x, value dy, pooling const& how) {
+  return record_erased<ops::max_pool_gradient_op>(detail::graph_of(x), how, {x, dy});
+}
+/// For each window over x the element of `from` that lies where the window's largest pixel is.
+inline value max_pool_pick(value x, value from, pooling const& how) {
+  return record_erased<ops::max_pool_pick_op>(detail::graph_of(x), how, {x, from});
+}
+
+}  // namespace rill

@@ -1,0 +1,98 @@
+// The first values of variables: `variable<float, 784, 10>(g, "w", glorot())`.
+#pragma once
+#include <cmath>
+#include <concepts>
+#include <string>
+#include <string_view>
+
+#include "rill/ops/array/fill.hpp"
+#include "rill/ops/random/normal.hpp"
+#include "rill/ops/random/uniform.hpp"
+#include "rill/ops/state/assign.hpp"
+
+namespace rill {
+
+/// What makes a variable's first value: called with the graph and the variable's type, it records the value. A lambda
+/// will do.
+template <class I>
+concept initializer_of_variables = std::is_invocable_r_v<value, I const&, graph&, type const&>;
+
+namespace initializers {
+
+/// How many elements of the layer before, and of the layer behind, an element of a weight is connected with: [in, out],
+/// or a filter [height, width, in, out].
+struct fans {
+  double in = 1, out = 1;
+  constexpr explicit fans(type const& t) {
+    for (std::size_t i = 0; i < t.rank; ++i) {
+      auto const extent = static_cast<double>(t[i].extent);
+      if (i + 1 != t.rank || t.rank == 1) in *= extent;
+      if (i + 2 != t.rank || t.rank == 1) out *= extent;
+    }
+  }
+};
+
+struct same {
+  double number = 0;
+  value operator()(graph& g, type const& t) const {
+    return fill(constant(g, detail::number_as(t.element, number)), t.shape());
+  }
+};
+struct uniform {
+  double low = -0.05, high = 0.05;
+  value operator()(graph& g, type const& t) const { return rill::uniform(g, t, low, high); }
+};
+struct normal {
+  double mean = 0, deviation = 0.05;
+  value operator()(graph& g, type const& t) const { return rill::normal(g, t, mean, deviation); }
+};
+struct truncated_normal {
+  double mean = 0, deviation = 0.05;
+  value operator()(graph& g, type const& t) const { return rill::truncated_normal(g, t, mean, deviation); }
+};
+struct glorot {
+  value operator()(graph& g, type const& t) const {
+    fans const n(t);
+    auto const limit = std::sqrt(6 / std::max(1.0, n.in + n.out));
+    return rill::uniform(g, t, -limit, limit);
+  }
+};
+struct he {
+  value operator()(graph& g, type const& t) const {
+    return rill::normal(g, t, 0, std::sqrt(2 / std::max(1.0, fans(t).in)));
+  }
+};
+
+}  // namespace initializers
+
+/// Zeros.
+constexpr initializers::same zeros() { return {0}; }
+/// The same number everywhere.
+constexpr initializers::same constant(double number) { return {number}; }
+/// Numbers of equal probability in [low, high).
+constexpr initializers::uniform uniform(double low, double high) { return {low, high}; }
+/// Numbers of the normal distribution.
+constexpr initializers::normal normal(double mean, double deviation) { return {mean, deviation}; }
+/// Numbers of the normal distribution that lie within two deviations of the mean.
+constexpr initializers::truncated_normal truncated_normal(double mean, double deviation) { return {mean, deviation}; }
+/// Uniform in ±√(6 / (in + out)): for layers before tanh, sigmoid and softmax (Glorot and Bengio, AISTATS 2010).
+constexpr initializers::glorot glorot() { return {}; }
+/// Normal with the deviation √(2 / in): for layers before relu (He et al., ICCV 2015).
+constexpr initializers::he he() { return {}; }
+
+/// A variable of any type whose extents are known, with the first value that `first` makes.
+template <initializer_of_variables I>
+variable_value variable(graph& g, type const& t, std::string_view name, I const& first) {
+  expects(t.is_known(), "a variable's first value can't be made before its extents are known");
+  value const made = g.scope(std::string(name) + "/first", [&] { return value(first(g, t)); });
+  expects(accepts(t, made.type()), "a variable's first value is of another type than the variable");
+  return variable(made, name);
+}
+/// A variable with a first value: `variable<float, 784, 10>(g, "w", glorot())`.
+template <element T, dim... Extents, initializer_of_variables I>
+variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name, I const& first) {
+  static_assert(of<T, Extents...>.is_known(), "variable: a first value can only be made when all extents are numbers");
+  return {{variable(g, of<T, Extents...>, name, first)}};
+}
+
+}  // namespace rill

@@ -1,0 +1,123 @@
+#include "rill/train/batches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "io/scratch.hpp"
+
+namespace rill {
+namespace {
+
+// `n` examples: two numbers and a label, all telling which it is.
+auto numbered(std::int32_t n) {
+  tensor x(dtype::float32, {n, 2}), y(dtype::int32, {n});
+  for (std::int32_t i = 0; i < n; ++i) {
+    x.mutable_data<float>()[2 * i] = x.mutable_data<float>()[2 * i + 1] = static_cast<float>(i);
+    y.mutable_data<std::int32_t>()[i] = i;
+  }
+  return std::tuple{tensor_of<of<float, unknown, 2>>(x), tensor_of<of<std::int32_t, unknown>>(y)};
+}
+
+// The labels that are still to come.
+template <class Range> std::vector<std::int32_t> labels(Range& range) {
+  std::vector<std::int32_t> all;
+  for (auto const& [x, y] : range)
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      EXPECT_EQ(x.template at<float>(i, 1), static_cast<float>(y.template at<std::int32_t>(i)));
+      all.push_back(y.template at<std::int32_t>(i));
+    }
+  return all;
+}
+
+TEST(batches, hold_every_example_once_an_epoch) {
+  auto range = batches(numbered(10), 4, epochs(3));
+  EXPECT_EQ(range.per_epoch(), 3);
+  EXPECT_EQ(range.total(), 9);
+  std::vector<std::int64_t> sizes;
+  std::vector<std::int32_t> seen;
+  for (auto const& [x, y] : range) {
+    static_assert(std::same_as<decltype(x), tensor_of<of<float, unknown, 2>> const>);
+    sizes.push_back(x.shape()[0]);
+    seen.insert(seen.end(), y.values().begin(), y.values().end());
+  }
+  EXPECT_EQ(sizes, (std::vector<std::int64_t>{4, 4, 2, 4, 4, 2, 4, 4, 2}));
+  ASSERT_EQ(seen.size(), 30u);
+  for (int e = 0; e < 3; ++e) EXPECT_EQ(std::set(seen.begin() + 10 * e, seen.begin() + 10 * e + 10).size(), 10u);
+  EXPECT_NE(std::vector(seen.begin(), seen.begin() + 10), std::vector(seen.begin() + 10, seen.begin() + 20));
+}
+
+TEST(batches, are_the_same_for_the_same_seed) {
+  auto a = batches(numbered(50), 7, epochs(2), {.seed = 3}), b = batches(numbered(50), 9, epochs(2), {.seed = 3});
+  auto c = batches(numbered(50), 7, epochs(2), {.seed = 4});
+  auto const order = labels(a);
+  EXPECT_EQ(order, labels(b)) << "whatever their size";
+  EXPECT_NE(order, labels(c));
+}
+
+TEST(batches, leave_out_the_rest_if_asked) {
+  auto range = batches(numbered(10), 4, epochs(2), {.partial = false});
+  EXPECT_EQ(range.total(), 4);
+  EXPECT_EQ(labels(range).size(), 16u);
+  auto none = batches(numbered(3), 4, epochs(2), {.partial = false});
+  EXPECT_TRUE(labels(none).empty());
+}
+
+TEST(batches, in_order_share_the_examples_memory) {
+  auto const examples = numbered(10);
+  auto range = batches(examples, 4, epochs(1), {.shuffle = false});
+  for (auto const& [x, y] : range) {
+    EXPECT_EQ(x.storage(), std::get<0>(examples).storage());
+    EXPECT_EQ(y.values()[0], range.position().epoch ? 8 : range.position().index - 4);
+  }
+}
+
+TEST(batches, write_into_one_buffer_unless_somebody_keeps_it) {
+  auto range = batches(numbered(12), 4, epochs(2));
+  std::set<void const*> places;
+  for (auto const& [x, y] : range) places.insert(x.raw());
+  EXPECT_EQ(places.size(), 1u);
+  std::vector<tensor> kept, copies;
+  auto again = batches(numbered(12), 4);
+  for (auto const& [x, y] : again) kept.push_back(x), copies.push_back(x.clone());
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(kept[i], copies[i]));
+}
+
+TEST(batches, go_on_from_a_saved_position) {
+  for (std::int64_t stop = 0; stop < 9; ++stop) {
+    auto whole = batches(numbered(10), 4, epochs(3)), rest = batches(numbered(10), 4, epochs(3));
+    auto i = whole.begin();
+    for (std::int64_t k = 0; k < stop; ++k) ++i;
+    rest.resume(whole.position());
+    ++i;
+    std::vector<std::int32_t> expected;
+    for (; i != whole.end(); ++i)
+      expected.insert(expected.end(), std::get<1>(*i).values().begin(), std::get<1>(*i).values().end());
+    EXPECT_EQ(labels(rest), expected) << stop;
+  }
+}
+
+TEST(batches, take_any_element_and_one_tensor_alone) {
+  tensor words(dtype::string, {3});
+  for (int i = 0; i < 3; ++i) words.mutable_data<std::string>()[i] = std::string(40, static_cast<char>('a' + i));
+  std::set<std::string> seen;
+  for (auto const& [w] : batches(std::tuple{words}, 2))
+    seen.insert(w.span<std::string>().begin(), w.span<std::string>().end());
+  EXPECT_EQ(seen.size(), 3u);
+  auto none = batches(std::tuple{tensor(dtype::float32, {0, 5})}, 2, epochs(3));
+  EXPECT_EQ(none.begin(), none.end());
+}
+
+TEST(batches, refuse_what_has_no_examples) {
+  tensor const scalar(1.f), two(dtype::float32, {2}), three(dtype::float32, {3});
+  EXPECT_EQ(refusal([&] { batches(std::tuple{scalar}, 1); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { batches(std::tuple{two, three}, 1); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { batches(std::tuple{two}, 0); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { batches(std::tuple{two}, 1, epochs(-1)); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { batches(std::tuple{tensor()}, 1); }), code::invalid_argument);
+  auto range = batches(std::tuple{two}, 1);
+  EXPECT_EQ(refusal([&] { range.resume({0, 3}); }), code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace rill

@@ -1,0 +1,182 @@
+#include "rill/train/optimizer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "io/scratch.hpp"
+#include "rill/ops/array/gather.hpp"
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/matrix/matmul.hpp"
+#include "rill/run/session.hpp"
+#include "rill/train/adam.hpp"
+#include "rill/train/clip.hpp"
+#include "rill/train/gradient_descent.hpp"
+#include "rill/train/momentum.hpp"
+
+namespace rill {
+namespace {
+
+struct recorded {
+  std::string name;
+  std::vector<float> losses, weights;
+};
+recorded const reference[] = {
+#include "reference.inc"
+};
+
+// The model of reference.py.
+struct small_model {
+  graph g;
+  variable_expr<of<float, 3, 2>> w = variable(constant<float, 3, 2>(g, {0.1f, -0.2f, 0.3f, 0.4f, -0.5f, 0.6f}), "w");
+  variable_expr<of<float, 2>> b = variable(constant<float, 2>(g, {0, 0}), "b");
+  expr<of<float>> loss = [&] {
+    auto x = constant<float, 5, 3>(g, {0.5f, -1, 2, 1.5f, 0.25f, -0.75f, -1, 1, 0.5f, 0, -0.5f, 1, 2, 1, -1});
+    auto t = constant<float, 5, 2>(g, {0.5f, -0.5f, 0.25f, 1, -1, 0.75f, 0, 0.5f, 1, -1});
+    return mean(square(tanh(matmul(x, expr(w)) + b) - t));
+  }();
+};
+
+void expect_as_recorded(std::string_view name, auto make) {
+  auto const& expected =
+      *std::find_if(std::begin(reference), std::end(reference), [&](auto& r) { return r.name == name; });
+  small_model m;
+  operation const train = make(m);
+  session s{m.g, {.threads = 1}};
+  s.run(initializer(m.g));
+  for (std::size_t i = 0; i < 20; ++i) {
+    float const loss = s.run(m.loss, train);
+    EXPECT_NEAR(loss, expected.losses[i], 2e-6 * std::max(1.f, std::abs(expected.losses[i]))) << name << ", step " << i;
+  }
+  tensor const w = s.run(m.w), b = s.run(m.b);
+  for (std::size_t i = 0; i < 8; ++i)
+    EXPECT_NEAR(i < 6 ? w.span<float>()[i] : b.span<float>()[i - 6], expected.weights[i], 5e-6)
+        << name << ", weight " << i;
+}
+
+TEST(optimizers, step_as_torch_steps) {
+  expect_as_recorded("gradient_descent", [](auto& m) { return gradient_descent{.rate = 0.5}.minimize(m.loss); });
+  expect_as_recorded("momentum", [](auto& m) { return momentum{.rate = 0.1}.minimize(m.loss); });
+  expect_as_recorded("nesterov", [](auto& m) { return momentum{.rate = 0.1, .nesterov = true}.minimize(m.loss); });
+  expect_as_recorded("adam", [](auto& m) { return adam{.rate = 0.05f}.minimize(m.loss); });
+  expect_as_recorded("adam_other_decays", [](auto& m) {
+    return adam{.rate = 0.05, .first_decay = 0.5, .second_decay = 0.9, .epsilon = 1e-4}.minimize(m.loss);
+  });
+  expect_as_recorded("clipped", [](auto& m) {
+    return gradient_descent{.rate = 0.5}.apply(clip_by_global_norm(variable_gradients(m.loss), 0.25));
+  });
+}
+
+TEST(optimizers, train_what_the_loss_is_computed_from) {
+  small_model m;
+  auto unused = variable(constant(m.g, 1.f), "unused");
+  auto count = variable(constant(m.g, 1), "count");
+  auto stopped = variable(constant(m.g, 2.f), "stopped");
+  value const loss = m.loss + cast<float>(count) + stop_gradient(expr(stopped));
+  std::vector<std::string> names;
+  for (auto const& v : variable_gradients(loss)) names.push_back(v.variable.name());
+  EXPECT_EQ(names, (std::vector<std::string>{"w", "b"}));
+  EXPECT_EQ(refusal([&] { momentum{}.minimize(loss, {unused}); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { momentum{}.minimize(loss, {m.w, stopped}); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { momentum{}.minimize(constant(m.g, 1.f)); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { momentum{}.apply({}); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { momentum{}.apply({{gradient(), m.w}}); }), code::invalid_argument);
+  auto const only = gradient_descent{.rate = 1}.minimize(loss, {m.b});
+  session s{m.g, {.threads = 1}};
+  s.run(initializer(m.g));
+  auto const before = tensor(s.run(m.w)).clone();
+  s.run(only);
+  EXPECT_TRUE(same_bits(before, s.run(m.w)));
+  EXPECT_NE(s.run(m.b).values()[0], 0);
+}
+
+TEST(optimizers, name_their_slots_after_the_variable) {
+  small_model m;
+  adam{}.minimize(m.loss);
+  momentum{}.minimize(m.loss);
+  for (auto name : {"w/adam/m", "w/adam/v", "b/adam/m", "b/adam/v", "adam/step", "w/momentum"})
+    EXPECT_NO_THROW(m.g.find(name)) << name;
+  EXPECT_EQ(m.g.find("w/adam/m").type(), (of<float, 3, 2>));
+}
+
+TEST(optimizers, take_a_rate_that_the_graph_computes) {
+  small_model m;
+  auto rate = placeholder<double>(m.g, "rate");
+  auto train = gradient_descent{.rate = rate}.minimize(m.loss);
+  session s{m.g, {.threads = 1}};
+  s.run(initializer(m.g));
+  s.run({{rate, tensor(0.0)}}, train);
+  EXPECT_EQ(s.run(m.w).values()[0], 0.1f);
+  s.run({{rate, tensor(1.0)}}, train);
+  EXPECT_NE(s.run(m.w).values()[0], 0.1f);
+}
+
+// A table of which a step looks at rows 1, 3, 1.
+struct table_model {
+  graph g;
+  variable_expr<of<double, 4, 2>> table = variable(constant<double, 4, 2>(g, {1, 2, 3, 4, 5, 6, 7, 8}), "table");
+  expr<of<std::int64_t, 3>> which = constant<std::int64_t, 3>(g, {1, 3, 1});
+  expr<of<double>> loss(bool sparse) {
+    if (sparse) return mean(square(gather(table, which)));
+    return mean(square(gather(expr(table) * 1.0, which)));  // the product's gradient is dense
+  }
+};
+
+TEST(optimizers, step_on_sparse_gradients_as_on_dense_ones) {
+  auto const run = [](bool sparse, auto optimizer) {
+    table_model m;
+    auto const gradients = variable_gradients(m.loss(sparse));
+    EXPECT_EQ(gradients.at(0).by.sparse(), sparse);
+    auto const train = optimizer.apply(gradients);
+    session s{m.g, {.threads = 1}};
+    s.run(initializer(m.g));
+    for (int i = 0; i < 5; ++i) s.run(train);
+    auto const t = s.run(m.table);
+    return std::vector(t.values().begin(), t.values().end());
+  };
+  auto const same = [&](auto optimizer) {
+    auto const sparse = run(true, optimizer), dense = run(false, optimizer);
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(sparse[i], dense[i], 1e-12) << i;
+  };
+  same(gradient_descent{.rate = 0.3});
+  same(momentum{.rate = 0.3});
+  same(adam{.rate = 0.3});
+}
+
+TEST(optimizers, do_not_copy_a_table_for_a_sparse_step) {
+  table_model m;
+  auto const train = gradient_descent{.rate = 0.3}.minimize(m.loss(true));
+  session s{m.g, {.threads = 1}};
+  s.run(initializer(m.g));
+  auto const address = [&] {
+    return m.g.find("table").graph ? s.state().variable("table", of<double, 4, 2>)->read().raw() : nullptr;
+  };
+  auto const before = address();
+  s.run(train);
+  EXPECT_EQ(address(), before);
+}
+
+TEST(clip, shortens_what_is_too_long) {
+  graph g;
+  auto x = constant<double, 2>(g, {3, 4});
+  session s{g, {.threads = 1}};
+  EXPECT_EQ(s.run(clip_by_norm(x, 10)).values()[1], 4);
+  EXPECT_DOUBLE_EQ(s.run(clip_by_norm(x, 1)).values()[1], 0.8);
+  EXPECT_EQ(s.run(clip_by_norm(x * 0.0, 1)).values()[1], 0) << "no division by zero";
+  EXPECT_EQ(refusal([&] { clip_by_norm(x, 0); }), code::invalid_argument);
+}
+
+TEST(clip, measures_all_gradients_together) {
+  table_model m;
+  auto u = variable(constant<float, 2>(m.g, {6, 8}), "u");
+  auto const all = variable_gradients(m.loss(true) + cast<double>(sum(square(u))));
+  session s{m.g, {.threads = 1}};
+  s.run(initializer(m.g));
+  // rows: mean of 6 squares: 2 / 6 x at rows 1, 3, 1; u: 2 u
+  double const squares = (2 * (9 + 16) + 49 + 64) / 9.0 + 4 * (36 + 64);
+  EXPECT_NEAR(s.run(global_norm(all)).item<double>(), std::sqrt(squares), 1e-6);
+  auto const clipped = clip_by_global_norm(all, 2);
+  EXPECT_TRUE(clipped[0].by.sparse());
+  EXPECT_NEAR(s.run(global_norm(clipped)).item<double>(), 2, 1e-6);
+}
+
+}  // namespace
+}  // namespace rill

@@ -1,0 +1,235 @@
+#include "rill/train/saver.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <fstream>
+#include <random>
+
+#include "io/scratch.hpp"
+#include "rill/ops/array/fill.hpp"
+
+namespace rill {
+namespace {
+
+// Three variables whose elements are all the same number, which `step` counts up.
+struct model {
+  graph g;
+  std::vector<variable_value> variables;
+  operation step;
+  std::unique_ptr<session> s;
+
+  explicit model(std::int64_t rows = 3, std::vector<std::string> const& names = {"a", "b", "c"}) {
+    std::vector<operation> updates;
+    for (auto const& name : names) {
+      variables.push_back(variable(fill(constant(g, 0.0), {rows, 4}), name));
+      updates.emplace_back(assign_add(variables.back(), fill(constant(g, 1.0), {rows, 4})));
+    }
+    step = group(g, updates);
+    s = std::make_unique<session>(g, session_options{.threads = 1});
+    s->run(initializer(g));
+    s->set_steps(0);
+  }
+  void run(int steps = 1) {
+    for (int i = 0; i < steps; ++i) s->run(step);
+  }
+  // The number that all elements of all variables are; -1 if they aren't the same.
+  double number() {
+    double const first = s->run(variables[0]).at<double>(0, 0);
+    for (auto const& v : variables)
+      for (auto x : s->run(v).span<double>())
+        if (x != first) return -1;
+    return first;
+  }
+};
+
+std::string words(std::invocable auto&& f) {
+  try {
+    f();
+  } catch (error const& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(saver, restores_variables_steps_and_position) {
+  scratch place;
+  model a, b;
+  a.run(5);
+  saver saves(a.g, place / "run"), restores(b.g, place / "run");
+  EXPECT_FALSE(restores.restore(*b.s));
+  auto const saved = saves.save(*a.s, {3, 64}, 0.5);
+  EXPECT_EQ(a.s->steps(), 5u) << "saving is not a step";
+  auto const found = restores.restore(*b.s);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->index(), saved.index());
+  EXPECT_EQ(found->position, (batch_position{3, 64}));
+  EXPECT_EQ(found->metric, 0.5);
+  EXPECT_EQ(b.s->steps(), 5u);
+  EXPECT_EQ(b.number(), 5);
+}
+
+TEST(saver, cuts_large_models_into_several_files) {
+  scratch place;
+  model a, b;
+  a.run();
+  saver saves(a.g, place / "run", {.shard_bytes = 100});
+  auto const c = saves.save(*a.s);
+  EXPECT_EQ(c.shards.at("c"), "checkpoint-000001-00003-of-00003.safetensors");
+  EXPECT_TRUE(saver(b.g, place / "run").restore(*b.s)) << "however the other cuts";
+  EXPECT_EQ(b.number(), 1);
+}
+
+TEST(saver, keeps_the_last_and_the_best) {
+  scratch place;
+  model a;
+  saver saves(a.g, place / "run", {.keep = 2, .better = better::higher});
+  for (double metric : {0.1, 0.9, 0.3, 0.2, 0.4}) a.run(), saves.save(*a.s, {}, metric);
+  std::vector<std::int64_t> numbers;
+  for (auto const& c : saves.checkpoints()) numbers.push_back(c.number);
+  EXPECT_EQ(numbers, (std::vector<std::int64_t>{2, 4, 5}));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place / "run"), {}), 6) << "two files each";
+  saves.restore(*a.s, saves.best().value());
+  EXPECT_EQ(a.number(), 2);
+}
+
+TEST(saver, lists_everything_that_does_not_fit_and_changes_nothing) {
+  scratch place;
+  model a(3, {"a", "b"}), b(3, {"a", "x", "b", "y"}), c(5, {"b", "a"});
+  saver(a.g, place / "run").save(*a.s);
+  b.run(2), c.run(2);
+  saver other(b.g, place / "run"), larger(c.g, place / "run");
+  auto const missing = words([&] { other.restore(*b.s); });
+  EXPECT_TRUE(missing.starts_with("not_found: ")) << missing;
+  EXPECT_NE(missing.find("has no tensor 'x', 'y'"), missing.npos) << missing;
+  auto const misshaped = words([&] { larger.restore(*c.s); });
+  EXPECT_TRUE(misshaped.starts_with("invalid_argument: ")) << misshaped;
+  EXPECT_NE(misshaped.find("'b' is a float64[3, 4] there and a float64[5, 4] here, 'a' is a"), misshaped.npos)
+      << misshaped;
+  EXPECT_EQ(b.number(), 2);
+  EXPECT_EQ(c.number(), 2);
+}
+
+TEST(saver, picks_and_renames_for_fine_tuning) {
+  scratch place;
+  model a(3, {"body", "head"}), b(3, {"trunk", "head"});
+  a.run(7);
+  saver(a.g, place / "run").save(*a.s);
+  saver tuned(b.g, place / "run");
+  tuned.restore(*b.s, [](std::string const& v) -> std::optional<std::string> {
+    if (v == "head") return {};
+    return "body";
+  });
+  EXPECT_EQ(b.s->run("trunk").at<double>(2, 3), 7);
+  EXPECT_EQ(b.s->run("head").at<double>(2, 3), 0);
+  EXPECT_NE(words([&] {
+              tuned.restore(*b.s, [](std::string const& v) { return std::optional("old/" + v); });
+            }).find("'old/trunk' (for 'trunk'), 'old/head' (for 'head')"),
+            std::string::npos);
+}
+
+TEST(saver, refuses_damaged_files_and_changes_nothing) {
+  scratch place;
+  model a;
+  saver saves(a.g, place / "run", {.shard_bytes = 1});
+  auto const c = saves.save(*a.s);
+  a.run();
+  auto const flip = [](std::filesystem::path const& file, std::streamoff from_end) {
+    std::fstream f(file, std::ios::in | std::ios::out | std::ios::binary);
+    f.seekg(-from_end, std::ios::end);
+    char const byte = static_cast<char>(f.peek() ^ 1);
+    f.seekp(-from_end, std::ios::end);
+    f.put(byte);
+  };
+  flip(place / "run" / c.shards.at("c"), 1);
+  EXPECT_EQ(refusal([&] { saves.restore(*a.s); }), code::data_loss);
+  EXPECT_EQ(a.number(), 1);
+  flip(c.index(), 20);
+  EXPECT_EQ(refusal([&] { saves.restore(*a.s); }), code::data_loss);
+  write_file(c.index(), "{}");
+  EXPECT_EQ(refusal([&] { saves.restore(*a.s); }), code::data_loss);
+  std::filesystem::remove(c.index());
+  std::filesystem::remove(place / "run" / c.shards.at("b"));
+  EXPECT_FALSE(saves.restore(*a.s));
+}
+
+TEST(saver, refuses_variables_without_a_value) {
+  scratch place;
+  graph g;
+  variable<float, 2>(g, "w");
+  session s{g, {.threads = 1}};
+  saver saves(g, place / "run");
+  EXPECT_EQ(refusal([&] { saves.save(s); }), code::failed_precondition);
+  EXPECT_TRUE(saves.checkpoints().empty());
+}
+
+TEST(saver, killed_at_any_moment_leaves_a_whole_checkpoint) {
+  scratch place;
+  model a(1000), b(1000);
+  saver saves(a.g, place / "run", {.keep = 1, .shard_bytes = 70000}), restores(b.g, place / "run");
+  a.run();
+  auto const start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 5; ++i) saves.save(*a.s);
+  std::chrono::duration<double, std::micro> const five = std::chrono::steady_clock::now() - start;
+  auto const longest = static_cast<unsigned>(std::min(five.count() / 5 * 2.5, 100'000.0));  // a child saves once or so
+  std::minstd_rand random(1);
+  double last = 1;
+  int cut = 0;  // how often a write was cut short
+  for (int i = 0; i < 200; ++i) {
+    auto const child = ::fork();
+    if (child == 0) {
+      try {
+        for (;;) a.run(), saves.save(*a.s);
+      } catch (...) {
+        ::_exit(1);
+      }
+    }
+    ::usleep(static_cast<useconds_t>(random() % longest));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "saving failed in round " << i;
+    ASSERT_TRUE(restores.restore(*b.s));
+    ASSERT_GE(b.number(), last) << "round " << i;
+    last = b.number();
+    saves.restore(*a.s);
+    for (auto const& file : std::filesystem::directory_iterator(place / "run"))
+      cut += file.path().extension() == ".tmp";
+  }
+  EXPECT_GT(last, 40) << "hardly anything was saved";
+  EXPECT_GT(cut, 0) << "no kill hit a write";
+  saves.save(*a.s);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place / "run"), {}), 3) << "what was left is not swept";
+}
+
+TEST(saver, a_full_disk_loses_nothing) {
+  scratch place;
+  auto const disk = place / "disk";
+  std::filesystem::create_directory(disk);
+  if (::mount("none", disk.c_str(), "tmpfs", 0, "size=390k") != 0)
+    GTEST_SKIP() << "a small disk can't be mounted here: " << std::strerror(errno);
+  struct unmount {
+    std::filesystem::path at;
+    ~unmount() { ::umount(at.c_str()); }
+  } const guard{disk};
+  model a(1000), b(1000);  // 96 kB a checkpoint
+  saver saves(a.g, disk, {.keep = 9, .shard_bytes = 40000}), restores(b.g, disk);
+  for (int i = 0; i < 3; ++i) a.run(), saves.save(*a.s);
+  for (int i = 0; i < 3; ++i) {
+    a.run();
+    EXPECT_EQ(refusal([&] { saves.save(*a.s); }), code::resource_exhausted);
+    EXPECT_EQ(a.s->steps(), 4u + static_cast<unsigned>(i));
+    EXPECT_EQ(restores.restore(*b.s)->number, 3);
+    EXPECT_EQ(b.number(), 3);
+  }
+  std::filesystem::remove(restores.checkpoints()[0].index());
+  saves.save(*a.s);
+  restores.restore(*b.s);
+  EXPECT_EQ(b.number(), 6);
+}
+
+}  // namespace
+}  // namespace rill
