@@ -95,7 +95,8 @@ inline training lstm() {
 
 /// Bytes of a step in the steady state, as the allocator counts them, and the least that must be alive at once.
 struct memory {
-  std::int64_t peak;       ///< of all that is alive during a step, with variables and feeds
+  std::int64_t peak;       ///< of all that is alive during a step, with variables and feeds; first values, which the graph
+                           ///< holds as constants here, are not counted
   std::int64_t least;      ///< variables, feeds, constants, results, and the most that values in between take at one instruction
   std::int64_t variables;
   std::int64_t arena;      ///< what the plan holds for values in between
@@ -111,6 +112,7 @@ inline memory memory_of(std::function<training()> const& make) {
   memory result{rill::host_allocator().usage().peak - before, 0, 0, 0};
   for (auto const& i : t.model->graph.initials())
     result.variables += static_cast<std::int64_t>(rill::detail::bytes_of(t.model->graph[i.variable].outputs));
+  result.peak -= result.variables;
   rill::session::request r{{}, {t.loss.endpoint()}, {t.update.node}, t.fed};
   for (auto const& x : t.inputs) r.feeds.push_back(x.endpoint());
   auto const plan = t.model->session.find(r)->plan().memory();

@@ -76,6 +76,7 @@ TEST(csv, names_file_line_and_column_of_what_it_cannot_read) {
     EXPECT_NE(sentence(std::string(each) + ",1", {of<std::int32_t, 2>}), "") << each;
   for (auto each : {"", "1e999", "--1", "1f", "e5"})
     EXPECT_NE(sentence(std::string(each) + ",1", {of<double, 2>}), "") << each;
+  EXPECT_NE(sentence("-" + std::string(400, '9'), {of<double>}), "");
   EXPECT_NE(sentence("70000", {of<half>}), "");
   EXPECT_NE(sentence("2", {of<bool>}), "");
 }

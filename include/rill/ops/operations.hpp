@@ -11,6 +11,9 @@
 #include "rill/ops/array/scatter.hpp"
 #include "rill/ops/array/slice.hpp"
 #include "rill/ops/array/transpose.hpp"
+#include "rill/ops/check/check.hpp"
+#include "rill/ops/check/check_numerics.hpp"
+#include "rill/ops/check/print.hpp"
 #include "rill/ops/control/custom_gradient.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/fuse.hpp"
@@ -27,6 +30,8 @@
 #include "rill/ops/network/max_pool.hpp"
 #include "rill/ops/network/softmax.hpp"
 #include "rill/ops/network/softmax_cross_entropy.hpp"
+#include "rill/ops/random/normal.hpp"
+#include "rill/ops/random/uniform.hpp"
 #include "rill/ops/reduction/argmax.hpp"
 #include "rill/ops/reduction/max.hpp"
 #include "rill/ops/reduction/reduce.hpp"
@@ -101,7 +106,13 @@ using operations = type_list<
     ops::sum_op,
     ops::mean_op,
     ops::max_op,
-    ops::argmax_op>;
+    ops::argmax_op,
+    ops::uniform_op,
+    ops::normal_op,
+    ops::truncated_normal_op,
+    ops::check_numerics_op,
+    ops::print_op,
+    ops::check_op>;
 // clang-format on
 
 }  // namespace rill

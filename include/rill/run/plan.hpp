@@ -19,8 +19,9 @@ namespace rill {
 /// A part of a graph as flat arrays. It never changes; what a step writes is in its `activation`.
 class plan {
  public:
-  /// `part` must be bound: all extents known.
-  plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory = host_allocator());
+  /// `part` must be bound: all extents known. Its kernels are made for at most so many threads.
+  plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory = host_allocator(),
+       int threads = 1);
 
   struct memory_report {
     std::size_t arena = 0;      ///< bytes of the arena of one activation
@@ -62,7 +63,7 @@ class plan {
   };
 
   void make_slots(subgraph const&);
-  void make_instructions(subgraph const&, container&, std::uint64_t seed);
+  void make_instructions(subgraph const&, container&, std::uint64_t seed, int threads);
   void mark_outputs(subgraph const&);
   void place_values(subgraph const&);
   void lay_pointers(subgraph const&);
@@ -86,10 +87,11 @@ class plan {
   memory_report memory_;
 };
 
-inline plan::plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory) : allocator_(&memory) {
+inline plan::plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory, int threads)
+    : allocator_(&memory) {
   order_ = order(part).nodes;
   make_slots(part);
-  make_instructions(part, state, seed);
+  make_instructions(part, state, seed, threads);
   mark_outputs(part);
   place_values(part);
   lay_pointers(part);
@@ -121,7 +123,7 @@ inline void plan::make_slots(subgraph const& part) {
   }
 }
 
-inline void plan::make_instructions(subgraph const& part, container& state, std::uint64_t seed) {
+inline void plan::make_instructions(subgraph const& part, container& state, std::uint64_t seed, int threads) {
   std::vector<bool> read(part.size());  // variables that somebody reads by value
   for (auto const& n : part.nodes)
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
@@ -153,7 +155,7 @@ inline void plan::make_instructions(subgraph const& part, container& state, std:
     }
     instruction made;
     try {
-      made.run = n.op->cpu({n, inputs, n.outputs, variables, state, seed});
+      made.run = n.op->cpu({n, inputs, n.outputs, variables, state, seed, threads});
     } catch (error const& e) {
       throw error(e.code(), e.message(), n.name);
     }

@@ -200,7 +200,7 @@ class session {
     for (auto const& t : r.with) types.push_back(t.type());
     bind_extents(part, types, *state_);
     rewrite(part, options_.passes, *state_, report);
-    return std::make_shared<compiled_step>(plan(part, *state_, graph_->seed(), options_.memory ? *options_.memory : host_allocator()));
+    return std::make_shared<compiled_step>(plan(part, *state_, graph_->seed(), options_.memory ? *options_.memory : host_allocator(), pool_->threads()));
   }
 
   static std::vector<std::int64_t> key(request const& r) {

@@ -175,7 +175,8 @@ template <class Sum> inline Sum* aligned(void* scratch) {
 
 }  // namespace detail
 
-/// Bytes of scratch that `gemm` needs for C[m, n] = A[m, k] B[k, n] of `T` with that many threads.
+/// Bytes of scratch that `gemm` needs for C[m, n] = A[m, k] B[k, n] of `T` with that many threads, neither more nor
+/// fewer.
 template <class T> constexpr std::size_t gemm_scratch_bytes(index m, index n, index k, int threads) noexcept {
   return static_cast<std::size_t>(gemm_plan<sum_type<T>>(m, n, k, threads).scratch()) * sizeof(sum_type<T>) + 64;
 }

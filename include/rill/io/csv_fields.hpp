@@ -1,0 +1,160 @@
+// The fields of comma-separated text: where they lie, and what they say.
+#pragma once
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+#include "rill/base/error.hpp"
+#include "rill/type/half.hpp"
+
+namespace rill {
+
+/// How the lines are to be read.
+struct csv_options {
+  char delimiter = ',';
+  std::size_t header_lines = 0;  ///< lines at the start that are skipped
+};
+
+namespace csv {
+
+/// Walks over fields and records and knows where it is.
+class scanner {
+ public:
+  scanner(std::string_view text, csv_options const& o, std::string_view source)
+      : at_(text.data()), end_(text.data() + text.size()), delimiter_(o.delimiter), source_(source) {
+    if (text.starts_with("\xef\xbb\xbf")) at_ += 3;  // the byte order mark that some programs write before UTF-8
+    for (std::size_t i = 0; i < o.header_lines && at_ != end_; ++i) skip_line();
+  }
+
+  std::size_t remaining() const { return static_cast<std::size_t>(end_ - at_); }
+  std::size_t newlines() const { return static_cast<std::size_t>(std::count(at_, end_, '\n')); }
+
+  /// Goes to the next record that is not an empty line; false at the end.
+  bool next_record() {
+    while (at_ != end_ && (*at_ == '\n' || (*at_ == '\r' && at_ + 1 != end_ && at_[1] == '\n'))) skip_line();
+    column_ = 0;
+    more_ = at_ != end_;
+    return more_;
+  }
+  /// Whether the record goes on.
+  bool more() const { return more_; }
+  /// How many of the record's fields were read.
+  std::size_t column() const { return column_; }
+
+  /// The next field, without its quotes.
+  std::string_view field() {
+    ++column_;
+    if (at_ != end_ && *at_ == '"') return quoted();
+    char const* const first = at_;
+    while (at_ != end_ && *at_ != delimiter_ && *at_ != '\n') ++at_;
+    char const* last = at_;
+    if (last != first && last[-1] == '\r' && (at_ == end_ || *at_ == '\n')) --last;
+    leave_field();
+    return {first, static_cast<std::size_t>(last - first)};
+  }
+
+  /// How many fields the record has; goes behind it.
+  std::size_t count_fields() {
+    while (more_) field();
+    return column_;
+  }
+
+  [[noreturn]] void fail(std::string const& what) const {
+    throw error(code::invalid_argument, std::string(source_) + ": line " + std::to_string(record_line_) + what);
+  }
+  [[noreturn]] void fail_field(std::string_view field, std::string_view wanted) const {
+    fail(", column " + std::to_string(column_) + ": '" + std::string(field.substr(0, 40)) + "' is not a " +
+         std::string(wanted));
+  }
+
+ private:
+  std::string_view quoted() {
+    record_line_ = line_;
+    unquoted_.clear();
+    for (++at_;;) {
+      char const* const quote = std::find(at_, end_, '"');
+      if (quote == end_) fail(", column " + std::to_string(column_) + ": a quoted field has no end");
+      line_ += static_cast<std::size_t>(std::count(at_, quote, '\n'));
+      unquoted_.append(at_, quote);
+      at_ = quote + 1;
+      if (at_ == end_ || *at_ != '"') break;
+      unquoted_ += '"';
+      ++at_;
+    }
+    if (at_ != end_ && *at_ == '\r' && (at_ + 1 == end_ || at_[1] == '\n')) ++at_;
+    if (at_ != end_ && *at_ != delimiter_ && *at_ != '\n')
+      fail(", column " + std::to_string(column_) + ": other characters follow a quoted field");
+    leave_field();
+    return unquoted_;
+  }
+  void leave_field() {
+    record_line_ = line_;
+    more_ = at_ != end_ && *at_ == delimiter_;
+    if (at_ == end_) return;
+    if (*at_ == '\n') ++line_;
+    ++at_;
+  }
+  void skip_line() {
+    at_ = std::find(at_, end_, '\n');
+    if (at_ == end_) return;
+    ++at_, ++line_;
+  }
+
+  char const *at_, *end_;
+  char delimiter_;
+  std::string_view source_;
+  std::string unquoted_;
+  std::size_t line_ = 1, record_line_ = 1, column_ = 0;
+  bool more_ = false;
+};
+
+inline std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
+  return s;
+}
+
+inline bool read(std::string_view s, std::string& to) {
+  to = s;
+  return true;
+}
+inline bool read(std::string_view s, bool& to) {
+  s = trimmed(s);
+  to = s == "1" || s == "true" || s == "True" || s == "TRUE";
+  return to || s == "0" || s == "false" || s == "False" || s == "FALSE";
+}
+template <class T> bool read(std::string_view s, T& to) {
+  s = trimmed(s);
+  if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
+  auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), to);
+  if (end != s.data() + s.size()) return false;
+  if (problem == std::errc::result_out_of_range && std::is_floating_point_v<T>) {
+    auto const e = s.find_first_of("eE");
+    to = 0;  // too small a number is nothing, too large a one is an error
+    return e != s.npos && e + 1 < s.size() && s[e + 1] == '-';
+  }
+  return problem == std::errc{};
+}
+inline bool read(std::string_view s, half& to) {
+  float x = 0;
+  bool const ok = read(s, x);
+  to = half(x);
+  return ok && (std::isfinite(static_cast<float>(to)) || !std::isfinite(x));
+}
+inline bool read(std::string_view s, bfloat16& to) {
+  float x = 0;
+  bool const ok = read(s, x);
+  to = bfloat16(x);
+  return ok && (std::isfinite(static_cast<float>(to)) || !std::isfinite(x));
+}
+template <class R> bool read(std::string_view, std::complex<R>&) { return false; }
+
+}  // namespace csv
+
+}  // namespace rill

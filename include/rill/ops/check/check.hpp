@@ -1,0 +1,49 @@
+// A step ends where a condition does not hold.
+#pragma once
+#include <algorithm>
+
+#include "rill/dsl/expr.hpp"
+
+namespace rill::ops {
+
+struct check_op {
+  using library = void;
+  static constexpr std::string_view name = "check", doc = "nothing; an error with the message, unless all of the condition holds";
+  static constexpr std::int8_t arity = 1;
+  static constexpr std::size_t outputs = 0;
+  static constexpr rill::effect effect = rill::effect::writes;
+  struct attributes {
+    std::string message;
+    static constexpr auto fields() { return std::tuple{field{"message", &attributes::message}}; }
+  };
+  static constexpr std::array<type, 0> infer(attributes const&, type const& condition) {
+    expects(condition.element == dtype::boolean, "check: the condition is not a bool");
+    return {};
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const n = elements(r.inputs[0].shape());
+    return kernel([n, message = decode<attributes>(r.at.attributes).message](kernel_call const& call) {
+      auto const* const holds = call.in<bool>(0);
+      auto const at = std::find(holds, holds + n, false) - holds;
+      if (at == n) return;
+      throw error(code::failed_precondition,
+                  (message.empty() ? std::string("a condition does not hold") : message) +
+                      (n == 1 ? "" : " (element " + std::to_string(at) + " of " + std::to_string(n) + ")"));
+    });
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// Ends the step with error(failed_precondition) and the message, unless every element of the condition holds. Run it as
+/// a target, or put it before what it guards: `g.after({check(n > 0, "…")}, [&] { … })`.
+template <operand C> operation check(C condition, std::string_view message) {
+  if constexpr (typed<C>) static_assert(ops::check_op::infer({}, C::static_type).empty());
+  return record_erased<ops::check_op>(detail::graph_of(condition), {std::string(message)}, {condition});
+}
+
+}  // namespace rill

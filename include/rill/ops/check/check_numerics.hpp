@@ -1,0 +1,107 @@
+// A step ends where a number is not finite.
+#pragma once
+#include "rill/dsl/expr.hpp"
+#include "rill/ops/for_each_type.hpp"
+#include "rill/ops/kernels.hpp"
+
+#if RILL_KERNELS
+#include <atomic>
+#include <bit>
+#include <complex>
+#include <type_traits>
+#endif
+#if RILL_DEFINITIONS
+#include "rill/ops/array/box.hpp"
+#endif
+
+namespace rill::ops {
+
+struct check_numerics_op {
+  using library = void;
+  static constexpr std::string_view name = "check_numerics",
+                                    doc = "x; an error that says where, if an element is NaN or infinite";
+  static constexpr std::int8_t arity = 1;
+  static constexpr dtypes elements = floats | complexes;
+  struct attributes {
+    std::string message;
+    static constexpr auto fields() { return std::tuple{field{"message", &attributes::message}}; }
+  };
+  /// The index of the first element that is not finite, or n.
+  struct kernels {
+    std::array<std::size_t (*)(void const* x, std::size_t n, parallel const&), dtype_count> find{};
+  };
+  static constexpr type infer(attributes const&, type const& x) {
+    expects(elements.contains(x.element), "check_numerics: only floats and complex numbers can be other than finite");
+    return x;
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return {check_numerics(V(r.dy()), decode<attributes>(r.origin().attributes).message + " (its gradient)")};
+  }
+#if RILL_KERNELS
+  template <class T, class Word, Word Exponent, std::size_t Parts = 1>
+  static std::size_t find(void const* x, std::size_t n, parallel const& threads) {
+    constexpr std::size_t chunk = 32768;
+    std::atomic<std::size_t> first = n;
+    threads((n + chunk - 1) / chunk, [&](std::size_t c) {
+      auto const* const at = static_cast<Word const*>(x);
+      for (std::size_t i = c * chunk * Parts; i < (c + 1) * chunk * Parts && i < n * Parts; ++i) {
+        if ((at[i] & Exponent) != Exponent) continue;
+        auto before = first.load();
+        while (i / Parts < before && !first.compare_exchange_weak(before, i / Parts)) {
+        }
+        break;
+      }
+    });
+    return first;
+  }
+  static constexpr kernels make_kernels() {
+    kernels k;
+    auto const at = [&](dtype d) -> auto& { return k.find[static_cast<std::size_t>(d)]; };
+    at(dtype::float16) = find<half, std::uint16_t, 0x7c00>;
+    at(dtype::bfloat16) = find<bfloat16, std::uint16_t, 0x7f80>;
+    at(dtype::float32) = find<float, std::uint32_t, 0x7f800000>;
+    at(dtype::float64) = find<double, std::uint64_t, 0x7ff0000000000000>;
+    at(dtype::complex64) = find<std::complex<float>, std::uint32_t, 0x7f800000, 2>;
+    at(dtype::complex128) = find<std::complex<double>, std::uint64_t, 0x7ff0000000000000, 2>;
+    return k;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static bool is_nan(dtype d, void const* x, std::size_t i) {
+    return visit(d, [&]<class T>() {
+      if constexpr (std::same_as<T, std::string> || std::integral<T>) return false;
+      else {
+        T const v = static_cast<T const*>(x)[i];
+        return v != v;
+      }
+    });
+  }
+  static kernel cpu(kernel_request const& r) {
+    auto const d = r.inputs[0].element;
+    auto const find_first = kernels_of<check_numerics_op>().find[static_cast<std::size_t>(d)];
+    auto const n = static_cast<std::size_t>(rill::elements(r.inputs[0].shape()));
+    kernel k([=, message = decode<attributes>(r.at.attributes).message](kernel_call const& call) {
+      if (auto const i = find_first(call.in(0), n, call.threads); i != n)
+        throw error(code::invalid_argument, (message.empty() ? "the value" : message) + " has " +
+                                                (is_nan(d, call.in(0), i) ? "a NaN" : "an infinity") + ", first at element " +
+                                                std::to_string(i) + " of " + std::to_string(n));
+      if (call.in(0) != call.out(0)) copy_elements(d, call.out(0), call.in(0), n);
+    });
+    k.may_share = {{0, 0}};
+    return k;
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// x; error(invalid_argument) that begins with the message and says where, if an element is NaN or infinite. Its
+/// gradient is checked too.
+template <operand X> X check_numerics(X x, std::string_view message = {}) {
+  if constexpr (typed<X>) static_assert(ops::check_numerics_op::infer({}, X::static_type) == X::static_type);
+  return X{record_erased<ops::check_numerics_op>(detail::graph_of(x), {std::string(message)}, {x})};
+}
+
+}  // namespace rill

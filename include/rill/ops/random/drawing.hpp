@@ -1,0 +1,66 @@
+// What random operations share. Their numbers come from a counter (base/philox.hpp), keyed by the graph's seed, by a
+// number that a node is given when it is recorded, and by the step: whoever computes them, on any number of threads,
+// gets the same bits, and a pass that moves the node does not change them.
+#pragma once
+#include "rill/base/philox.hpp"
+#include "rill/dsl/expr.hpp"
+#include "rill/ops/for_each_type.hpp"
+#include "rill/ops/kernels.hpp"
+
+#if RILL_KERNELS
+#include "rill/ops/random/random_kernels.hpp"
+#endif
+
+namespace rill::ops {
+
+/// A call of a random kernel.
+struct random_call {
+  random_stream stream;
+  void* to;
+  std::size_t n;
+  double a, b;         ///< of floats: the bounds, or mean and standard deviation
+  std::int64_t first;  ///< of integers: the lower bound
+  std::uint64_t count;
+};
+struct random_table {
+  std::array<void (*)(random_call const&, parallel const&), dtype_count> run{};
+};
+
+/// What random operations share: no inputs, or one whose extents the result has.
+struct drawing {
+  static constexpr std::int8_t arity = -2;
+  static constexpr std::uint32_t shape_only = 1;
+  static constexpr rill::effect effect = rill::effect::reads;
+  using kernels = random_table;
+
+  static constexpr type drawn(type const& of, std::span<type const> like) {
+    expects(like.size() <= 1, "a random value takes one operand at most, for its extents");
+    return like.empty() ? of : like[0].with(of.element);
+  }
+  // What is drawn does not depend on the operand's elements.
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return std::vector<gradient>(r.inputs());
+  }
+#if RILL_DEFINITIONS
+  template <class Op> static kernel make(kernel_request const& r, random_call c, std::int64_t key) {
+    auto const run = kernels_of<Op>().run[static_cast<std::size_t>(r.outputs[0].element)];
+    c.n = static_cast<std::size_t>(rill::elements(r.outputs[0].shape()));
+    c.stream.key = random_stream::key_of(r.seed, static_cast<std::uint64_t>(key));
+    return kernel([=](kernel_call const& call) {
+      auto with = c;
+      with.to = call.out(0);
+      with.stream.step = call.step.number;
+      run(with, call.threads);
+    });
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill::detail {
+
+/// The number of the graph's next node: no two random nodes of a graph have the same.
+inline std::int64_t random_key(graph const& g) { return static_cast<std::int64_t>(g.size()); }
+
+}  // namespace rill::detail

@@ -1,0 +1,103 @@
+// Normally distributed numbers, and those of them that are near the mean.
+#pragma once
+#include "rill/ops/random/drawing.hpp"
+
+namespace rill::ops {
+
+/// What normal and truncated_normal share.
+struct drawing_normal : drawing {
+  static constexpr dtypes elements = floats;
+  struct attributes {
+    type of;
+    double mean = 0, deviation = 1;
+    std::int64_t key = 0;
+    static constexpr auto fields() {
+      using a = attributes;
+      return std::tuple{field{"of", &a::of}, field{"mean", &a::mean}, field{"deviation", &a::deviation},
+                        field{"key", &a::key}};
+    }
+  };
+  static constexpr type infer(attributes const& a, std::span<type const> like) {
+    expects(elements.contains(a.of.element), "normal: only floats are drawn");
+    expects(a.deviation >= 0, "normal: the standard deviation is negative");
+    return drawn(a.of, like);
+  }
+#if RILL_DEFINITIONS
+  template <class Op> static kernel make_normal(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    return make<Op>(r, {{}, nullptr, 0, a.mean, a.deviation, 0, 0}, a.key);
+  }
+#endif
+};
+
+struct normal_op : drawing_normal {
+  using library = void;
+  static constexpr std::string_view name = "normal", doc = "normally distributed numbers";
+#if RILL_KERNELS
+  static constexpr random_table make_kernels() {
+    random_table t;
+    for_each_type<floats>([&]<class T>(std::size_t d) {
+      t.run[d] = [](random_call const& c, parallel const& threads) {
+        rill::kernels::fill_normal(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, 0.5, 100, threads);
+      };
+    });
+    return t;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) { return make_normal<normal_op>(r); }
+#endif
+};
+
+struct truncated_normal_op : drawing_normal {
+  using library = void;
+  static constexpr std::string_view name = "truncated_normal",
+                                    doc = "normally distributed numbers within two standard deviations of the mean";
+  // The part of the distribution between the mean and two standard deviations.
+  static constexpr double within = 0.47724986805182079279971736;
+#if RILL_KERNELS
+  static constexpr random_table make_kernels() {
+    random_table t;
+    for_each_type<floats>([&]<class T>(std::size_t d) {
+      t.run[d] = [](random_call const& c, parallel const& threads) {
+        rill::kernels::fill_normal(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, within, 2, threads);
+      };
+    });
+    return t;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) { return make_normal<truncated_normal_op>(r); }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// Normally distributed numbers, of any type that has extents when the step runs.
+inline value normal(graph& g, type const& of, double mean = 0, double deviation = 1, std::string_view name = {}) {
+  return record_erased<ops::normal_op>(g, {of, mean, deviation, detail::random_key(g)}, {}, name);
+}
+/// Normally distributed numbers: `normal<float, 3, 4>(g)`, `normal<float, 10>(g, 0, 0.1)`.
+template <element T, dim... Extents>
+expr<of<T, Extents...>> normal(graph& g, double mean = 0, double deviation = 1, std::string_view name = {}) {
+  return {normal(g, of<T, Extents...>, mean, deviation, name)};
+}
+/// Such numbers of x's type, one for each element of x.
+template <operand X> X normal_like(X x, double mean = 0, double deviation = 1) {
+  auto& g = detail::graph_of(x);
+  return X{record_erased<ops::normal_op>(g, {x.type(), mean, deviation, detail::random_key(g)}, {x})};
+}
+
+/// Normally distributed numbers within two standard deviations of the mean.
+inline value truncated_normal(graph& g, type const& of, double mean = 0, double deviation = 1, std::string_view name = {}) {
+  return record_erased<ops::truncated_normal_op>(g, {of, mean, deviation, detail::random_key(g)}, {}, name);
+}
+/// The same with a type that the compiler knows: `truncated_normal<float, 64, 10>(g, 0, 0.1)`.
+template <element T, dim... Extents>
+expr<of<T, Extents...>> truncated_normal(graph& g, double mean = 0, double deviation = 1, std::string_view name = {}) {
+  return {truncated_normal(g, of<T, Extents...>, mean, deviation, name)};
+}
+
+}  // namespace rill

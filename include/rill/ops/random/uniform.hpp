@@ -1,0 +1,106 @@
+// Uniformly distributed numbers.
+#pragma once
+#include "rill/ops/random/drawing.hpp"
+
+namespace rill::ops {
+
+struct uniform_op : drawing {
+  using library = void;
+  static constexpr std::string_view name = "uniform",
+                                    doc = "numbers from `low` to below `high`, each as likely as the others";
+  static constexpr dtypes elements = reals;
+  struct attributes {
+    type of;
+    double low = 0, high = 1;           ///< of floats
+    std::int64_t first = 0, last = 0;   ///< of integers
+    std::int64_t key = 0;
+    static constexpr auto fields() {
+      using a = attributes;
+      return std::tuple{field{"of", &a::of},       field{"low", &a::low},   field{"high", &a::high},
+                        field{"first", &a::first}, field{"last", &a::last}, field{"key", &a::key}};
+    }
+  };
+  static constexpr type infer(attributes const& a, std::span<type const> like) {
+    expects(elements.contains(a.of.element), "uniform: only integers and floats are drawn");
+    if (is_float(a.of.element)) {
+      expects(a.low < a.high, "uniform: the lower bound is not below the upper one");
+      expects(a.high - a.low <= 1.7976931348623157e308, "uniform: the bounds are too far apart");
+    } else {
+      expects(a.first < a.last, "uniform: the lower bound is not below the upper one");
+      visit(a.of.element, [&]<class T>() {
+        if constexpr (std::integral<T> && !std::same_as<T, bool>)
+          expects(std::in_range<T>(a.first) && std::in_range<T>(a.last - 1), "uniform: a bound is beyond the element type");
+      });
+    }
+    return drawn(a.of, like);
+  }
+#if RILL_KERNELS
+  static constexpr random_table make_kernels() {
+    random_table t;
+    for_each_type<integers>([&]<class T>(std::size_t d) {
+      t.run[d] = [](random_call const& c, parallel const& threads) {
+        rill::kernels::fill_integers(c.stream, static_cast<T*>(c.to), c.n, c.first, c.count, threads);
+      };
+    });
+    for_each_type<floats>([&]<class T>(std::size_t d) {
+      t.run[d] = [](random_call const& c, parallel const& threads) {
+        rill::kernels::fill_uniform(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, threads);
+      };
+    });
+    return t;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    auto const count = static_cast<std::uint64_t>(a.last) - static_cast<std::uint64_t>(a.first);
+    return make<uniform_op>(r, {{}, nullptr, 0, a.low, a.high, a.first, count}, a.key);
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+namespace detail {
+
+template <class Number>
+ops::uniform_op::attributes uniform_attributes(graph& g, type const& of, Number low, Number high) {
+  ops::uniform_op::attributes a{of};
+  a.key = random_key(g);
+  if (!integers.contains(of.element)) {
+    a.low = static_cast<double>(low), a.high = static_cast<double>(high);
+    return a;
+  }
+  constexpr auto fits = [](auto v) { return std::in_range<std::int64_t>(v); };
+  if constexpr (std::integral<Number>) {
+    expects(fits(low) && fits(high), "uniform: a bound does not fit 64 bits");
+    a.first = static_cast<std::int64_t>(low), a.last = static_cast<std::int64_t>(high);
+  } else {
+    expects(low == static_cast<Number>(static_cast<std::int64_t>(low)) && high == static_cast<Number>(static_cast<std::int64_t>(high)),
+            "uniform: the bounds of integers are integers");
+    a.first = static_cast<std::int64_t>(low), a.last = static_cast<std::int64_t>(high);
+  }
+  return a;
+}
+
+}  // namespace detail
+
+/// Numbers from `low` to below `high`, of any type that has extents when the step runs.
+template <class Number = double>
+value uniform(graph& g, type const& of, Number low = 0, Number high = 1, std::string_view name = {}) {
+  return record_erased<ops::uniform_op>(g, detail::uniform_attributes(g, of, low, high), {}, name);
+}
+/// Numbers in [0, 1), or from `low` to below `high`: `uniform<float, 3, 4>(g)`, `uniform<int, 10>(g, -5, 5)`.
+template <element T, dim... Extents, class Number = double>
+expr<of<T, Extents...>> uniform(graph& g, Number low = 0, Number high = 1, std::string_view name = {}) {
+  return {uniform(g, of<T, Extents...>, low, high, name)};
+}
+/// Such numbers of x's type, one for each element of x.
+template <operand X, class Number = double> X uniform_like(X x, Number low = 0, Number high = 1) {
+  auto& g = detail::graph_of(x);
+  return X{record_erased<ops::uniform_op>(g, detail::uniform_attributes(g, x.type(), low, high), {x})};
+}
+
+}  // namespace rill

@@ -1,0 +1,23 @@
+// All of rill that needs nothing but the standard library: tensors, graphs, operations, gradients, sessions, training.
+// Asked for by name: rill/io.hpp (files and checkpoints), rill/eigen.hpp, rill/bench.hpp.
+#pragma once
+#include "rill/grad/gradients.hpp"
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/custom_gradient.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/fuse.hpp"
+#include "rill/ops/operations.hpp"
+#include "rill/ops/state/assign.hpp"
+#include "rill/ops/state/scatter.hpp"
+#include "rill/run/session.hpp"
+#include "rill/tensor/dlpack.hpp"
+#include "rill/tensor/print.hpp"
+#include "rill/train/adam.hpp"
+#include "rill/train/batches.hpp"
+#include "rill/train/clip.hpp"
+#include "rill/train/conv2d.hpp"
+#include "rill/train/dense.hpp"
+#include "rill/train/gradient_descent.hpp"
+#include "rill/train/initializers.hpp"
+#include "rill/train/momentum.hpp"
+#include "rill/version.hpp"
