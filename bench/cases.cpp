@@ -1,4 +1,5 @@
-// Times the cases that are named (all, if none is), and prints a line of JSON for each in the form of the peers' program:
+// Times the cases that are named (all, if none is), and prints a line of JSON for each in the form of the peers'
+// program:
 // {"case", "peer", "ns", "unit"}; ns is the median over rounds of the time for one unit of work.
 //   RILL_THREADS=2 cases mlp_small chain_1k
 #include <cstdio>
@@ -19,7 +20,7 @@ struct benchmark_case {
 };
 
 constexpr std::pair<char const*, bench::training (*)()> networks[] = {
-    {"mlp_small", bench::mlp_small}, {"mlp_large", bench::mlp_large}, {"lstm", bench::lstm}};
+    {"mlp_small", bench::mlp_small}, {"mlp_large", bench::mlp_large}, {"conv", bench::conv}, {"lstm", bench::lstm}};
 
 std::vector<benchmark_case> all_cases() {
   std::vector<benchmark_case> all{
@@ -30,13 +31,15 @@ std::vector<benchmark_case> all_cases() {
       {"mlp_small_matmuls", "step", 1, bench::mlp_small_matmuls},
   };
   for (auto const& [name, make] : networks) all.push_back({name, "step", 1, [make] { return make().step(); }});
-  for (auto const& [name, n] : {std::pair{"chain_1k", 1 << 10}, {"chain_64k", 1 << 16}, {"chain_1m", 1 << 20}, {"chain_16m", 1 << 24}})
+  for (auto const& [name, n] :
+       {std::pair{"chain_1k", 1 << 10}, {"chain_64k", 1 << 16}, {"chain_1m", 1 << 20}, {"chain_16m", 1 << 24}})
     all.push_back({name, "element", static_cast<double>(n), [n] { return bench::chain(n); }});
   for (int n : {64, 256, 1024})
     all.push_back({"matmul_" + std::to_string(n), "step", 1, [n] { return bench::matmul(n); }});
   for (std::size_t n : {9000u, 18000u, 36000u}) {
     all.push_back({"graph_" + std::to_string(n), "graph", 1, [n] { return [n] { bench::first_run(n); }; }});
-    all.push_back({"training_graph_" + std::to_string(n), "graph", 1, [n] { return [n] { bench::first_training_run(n); }; }});
+    all.push_back(
+        {"training_graph_" + std::to_string(n), "graph", 1, [n] { return [n] { bench::first_training_run(n); }; }});
   }
   return all;
 }
@@ -44,7 +47,8 @@ std::vector<benchmark_case> all_cases() {
 void time(benchmark_case const& c) {
   try {
     double const ns = bench::nanoseconds(c.make(), c.units);
-    std::printf("{\"case\": \"%s\", \"peer\": \"rill\", \"ns\": %.2f, \"unit\": \"%s\"}\n", c.name.c_str(), ns, c.unit.c_str());
+    std::printf("{\"case\": \"%s\", \"peer\": \"rill\", \"ns\": %.2f, \"unit\": \"%s\"}\n", c.name.c_str(), ns,
+                c.unit.c_str());
   } catch (std::exception const& e) {
     std::printf("{\"case\": \"%s\", \"error\": \"%s\"}\n", c.name.c_str(), e.what());
   }
@@ -56,8 +60,8 @@ void weigh(std::string const& name, bench::training (*make)()) {
   auto const m = bench::memory_of(make);
   std::printf(
       "{\"case\": \"%s\", \"peer\": \"rill\", \"peak\": %lld, \"least\": %lld, \"variables\": %lld, \"arena\": %lld}\n",
-      name.c_str(), static_cast<long long>(m.peak), static_cast<long long>(m.least), static_cast<long long>(m.variables),
-      static_cast<long long>(m.arena));
+      name.c_str(), static_cast<long long>(m.peak), static_cast<long long>(m.least),
+      static_cast<long long>(m.variables), static_cast<long long>(m.arena));
 }
 
 }  // namespace

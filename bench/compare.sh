@@ -38,7 +38,6 @@ wanted() {
 }
 
 lines=$(mktemp)
-trap 'rm -f "$lines"' EXIT
 # one ROUND PROGRAM CASE...: its lines, each with the number of the round.
 one() {
   local round=$1 program=$2
@@ -46,16 +45,18 @@ one() {
   if [ "$program" = rill ]; then "$cases" "$@"; else "$PEERS_PYTHON" "$peers" "$program" "$@" 2>/dev/null || true; fi |
     sed -n "s/^{/{\"round\": $round, /p" | tee -a "$lines"
 }
-load=$(cut -d' ' -f1 /proc/loadavg)
+loads=$(mktemp)  # what else the machine had to do
+trap 'rm -f "$lines" "$loads"' EXIT
 for ((round = 1; round <= rounds; ++round)); do
   for group in "${groups[@]}"; do
     mapfile -t members < <(wanted $group)
     [ ${#members[@]} -gt 0 ] || continue
+    cut -d' ' -f1 /proc/loadavg >>"$loads"
     one "$round" rill "${members[@]}"
     [[ $group != *graph_* && $group != memory_* ]] || continue
     for program in "${programs[@]}"; do one "$round" "$program" "${members[@]}"; done
   done
 done
 mkdir -p "$(dirname "$out")"
-python3 bench/table.py "$lines" "load average $load at the start, $(cut -d' ' -f1 /proc/loadavg) at the end" >"$out"
+python3 bench/table.py "$lines" "$loads" >"$out"
 echo "written: $out"

@@ -1,4 +1,5 @@
-// Elementwise operations: cheap ones and transcendental ones, in cache and in memory, broadcasting, and lambdas of several.
+// Elementwise operations: cheap ones and transcendental ones, in cache and in memory, broadcasting, and lambdas of
+// several.
 #include <rill/bench.hpp>
 #include <rill/ops/math/arithmetic.hpp>
 #include <rill/ops/math/exponential.hpp>
@@ -20,8 +21,10 @@ RILL_BENCHMARK(rill::exp, rill::of<float, 1 << 20>);
 RILL_BENCHMARK(rill::log, rill::of<float, 1 << 20>);
 RILL_BENCHMARK(rill::tanh, rill::of<float, 1 << 20>);
 RILL_BENCHMARK(rill::sigmoid, rill::of<float, 1 << 20>);
-RILL_BENCHMARK(chain, rill::of<float, 1 << 10>, rill::of<float, 1 << 10>, rill::of<float, 1 << 10>, rill::of<float, 1 << 10>);
-RILL_BENCHMARK(chain, rill::of<float, 1 << 20>, rill::of<float, 1 << 20>, rill::of<float, 1 << 20>, rill::of<float, 1 << 20>);
+RILL_BENCHMARK(chain, rill::of<float, 1 << 10>, rill::of<float, 1 << 10>, rill::of<float, 1 << 10>,
+               rill::of<float, 1 << 10>);
+RILL_BENCHMARK(chain, rill::of<float, 1 << 20>, rill::of<float, 1 << 20>, rill::of<float, 1 << 20>,
+               rill::of<float, 1 << 20>);
 RILL_BENCHMARK(swish, rill::of<float, 1 << 20>, rill::of<float>);
 
 }  // namespace

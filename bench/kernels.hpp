@@ -15,8 +15,8 @@ inline rill::variable_value variable(model& m, rill::tensor const& first, char c
   return rill::variable(rill::constant(m.graph, first), name);
 }
 
-/// A step that computes y from variables and hands it out as a tensor that the caller lets go of at once: what torch and
-/// JAX do (TensorFlow's program computes y and keeps it). The elements are not copied by any of them.
+/// A step that computes y from variables and hands it out as a tensor that the caller lets go of at once: what torch
+/// and JAX do (TensorFlow's program computes y and keeps it). The elements are not copied by any of them.
 inline step result_of(std::shared_ptr<model> m, rill::value y) {
   m->session.run(rill::initializer(m->graph));
   auto call = m->session.prepare(rill::inputs(), rill::outputs(y));

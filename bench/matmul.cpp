@@ -3,8 +3,12 @@
 
 namespace {
 
-auto const first_transposed = [](auto const& a, auto const& b) { return rill::matmul<rill::transposed{.a = true}>(a, b); };
-auto const second_transposed = [](auto const& a, auto const& b) { return rill::matmul<rill::transposed{.b = true}>(a, b); };
+auto const first_transposed = [](auto const& a, auto const& b) {
+  return rill::matmul<rill::transposed{.a = true}>(a, b);
+};
+auto const second_transposed = [](auto const& a, auto const& b) {
+  return rill::matmul<rill::transposed{.b = true}>(a, b);
+};
 
 RILL_BENCHMARK(rill::matmul, rill::of<float, 64, 64>, rill::of<float, 64, 64>);
 RILL_BENCHMARK(rill::matmul, rill::of<float, 256, 256>, rill::of<float, 256, 256>);

@@ -14,6 +14,7 @@ void train(benchmark::State& state, bench::training (*make)()) {
 }
 BENCHMARK_CAPTURE(train, mlp_small, bench::mlp_small)->UseRealTime();
 BENCHMARK_CAPTURE(train, mlp_large, bench::mlp_large)->UseRealTime();
+BENCHMARK_CAPTURE(train, conv, bench::conv)->UseRealTime();
 BENCHMARK_CAPTURE(train, lstm, bench::lstm)->UseRealTime();
 
 void matmuls_of_mlp_small(benchmark::State& state) {

@@ -6,6 +6,8 @@
 #include <rill/ops/array/reshape.hpp>
 #include <rill/ops/array/slice.hpp>
 #include <rill/ops/math/relu.hpp>
+#include <rill/ops/network/conv2d.hpp>
+#include <rill/ops/network/max_pool.hpp>
 #include <rill/ops/network/softmax_cross_entropy.hpp>
 #include <rill/ops/reduction/reduce.hpp>
 #include <rill/train/gradient_descent.hpp>
@@ -23,7 +25,11 @@ struct training {
   std::vector<rill::tensor> fed;
 
   training(std::shared_ptr<bench::model> m, rill::value l, std::vector<rill::value> in, std::vector<rill::tensor> with)
-      : model(std::move(m)), loss(l), update(rill::gradient_descent{0.01f}.minimize(l)), inputs(std::move(in)), fed(std::move(with)) {
+      : model(std::move(m)),
+        loss(l),
+        update(rill::gradient_descent{0.01f}.minimize(l)),
+        inputs(std::move(in)),
+        fed(std::move(with)) {
     model->session.run(rill::initializer(model->graph));
   }
 
@@ -34,9 +40,8 @@ struct training {
       return [all = *this, call = session.prepare(rill::inputs(inputs[0]), rill::outputs(loss), update)]() mutable {
         call(all.fed[0]);
       };
-    return [all = *this, call = session.prepare(rill::inputs(inputs[0], inputs[1]), rill::outputs(loss), update)]() mutable {
-      call(all.fed[0], all.fed[1]);
-    };
+    return [all = *this, call = session.prepare(rill::inputs(inputs[0], inputs[1]), rill::outputs(loss),
+                                                update)]() mutable { call(all.fed[0], all.fed[1]); };
   }
 };
 
@@ -52,7 +57,10 @@ inline training mlp(std::int64_t batch, std::vector<std::int64_t> const& sizes) 
     if (i + 1 < sizes.size()) h = rill::relu(h);
   }
   auto const loss = rill::mean(rill::softmax_cross_entropy(h, label));
-  return {m, loss, {x, label}, {normal({batch, sizes.front()}, 1), integers({batch}, static_cast<std::int32_t>(sizes.back()))}};
+  return {m,
+          loss,
+          {x, label},
+          {normal({batch, sizes.front()}, 1), integers({batch}, static_cast<std::int32_t>(sizes.back()))}};
 }
 inline training mlp_small() { return mlp(32, {64, 128, 10}); }
 inline training mlp_large() { return mlp(128, {784, 1024, 1024, 10}); }
@@ -61,14 +69,35 @@ inline training mlp_large() { return mlp(128, {784, 1024, 1024, 10}); }
 /// the derivative with respect to the batch.
 inline step mlp_small_matmuls() {
   auto m = std::make_shared<model>(as_written);
-  auto const v = [&](std::int64_t rows, std::int64_t columns) -> rill::value { return variable(*m, normal({rows, columns})); };
+  auto const v = [&](std::int64_t rows, std::int64_t columns) -> rill::value {
+    return variable(*m, normal({rows, columns}));
+  };
   auto const x = v(32, 64), w1 = v(64, 128), h = v(32, 128), w2 = v(128, 10), logits = v(32, 10);
   constexpr rill::transposed first{.a = true}, second{.b = true};
-  auto const all = rill::group(
-      m->graph, {rill::matmul(x, w1), rill::matmul(h, w2), rill::matmul<first>(h, logits), rill::matmul<second>(logits, w2),
-                 rill::matmul<first>(x, h)});
+  auto const all = rill::group(m->graph, {rill::matmul(x, w1), rill::matmul(h, w2), rill::matmul<first>(h, logits),
+                                          rill::matmul<second>(logits, w2), rill::matmul<first>(x, h)});
   m->session.run(rill::initializer(m->graph));
   return run_of(m, all);
+}
+
+/// Two convolutions of 5 x 5 with pooling, a hidden layer, ten classes: images of 28 x 28.
+inline training conv() {
+  constexpr std::int64_t batch = 64, side = 28, filters[] = {32, 64}, hidden = 1024,
+                         pixels = (side / 4) * (side / 4) * filters[1];
+  auto m = std::make_shared<model>();
+  auto const x = rill::placeholder(m->graph, {rill::dtype::float32, {batch, side, side, 1}}, "x");
+  auto const label = rill::placeholder(m->graph, {rill::dtype::int32, {batch}}, "label");
+  auto const weights = [&](rill::shape const& extents) -> rill::value { return variable(*m, normal(extents), "w"); };
+  auto const bias = [&](std::int64_t n) -> rill::value { return variable(*m, zeros({n}), "b"); };
+  rill::value h = x;
+  for (std::int64_t in = 1; auto const out : filters) {
+    h = rill::max_pool(rill::relu(rill::conv2d(h, weights({5, 5, in, out})) + bias(out)));
+    in = out;
+  }
+  h = rill::relu(rill::matmul(rill::reshape(h, {batch, pixels}), weights({pixels, hidden})) + bias(hidden));
+  auto const logits = rill::matmul(h, weights({hidden, 10})) + bias(10);
+  auto const loss = rill::mean(rill::softmax_cross_entropy(logits, label));
+  return {m, loss, {x, label}, {normal({batch, side, side, 1}, 1), integers({batch}, 10)}};
 }
 
 /// A language model: embedding, one layer of LSTM unrolled over the steps, and a softmax over the vocabulary.
@@ -95,11 +124,12 @@ inline training lstm() {
 
 /// Bytes of a step in the steady state, as the allocator counts them, and the least that must be alive at once.
 struct memory {
-  std::int64_t peak;       ///< of all that is alive during a step, with variables and feeds; first values, which the graph
-                           ///< holds as constants here, are not counted
-  std::int64_t least;      ///< variables, feeds, constants, results, and the most that values in between take at one instruction
+  std::int64_t peak;  ///< of all that is alive during a step, with variables and feeds; first values, which the graph
+                      ///< holds as constants here, are not counted
+  std::int64_t
+      least;  ///< variables, feeds, constants, results, and the most that values in between take at one instruction
   std::int64_t variables;
-  std::int64_t arena;      ///< what the plan holds for values in between
+  std::int64_t arena;  ///< what the plan holds for values in between
 };
 
 inline memory memory_of(std::function<training()> const& make) {
@@ -113,9 +143,9 @@ inline memory memory_of(std::function<training()> const& make) {
   for (auto const& i : t.model->graph.initials())
     result.variables += static_cast<std::int64_t>(rill::detail::bytes_of(t.model->graph[i.variable].outputs));
   result.peak -= result.variables;
-  rill::session::request r{{}, {t.loss.endpoint()}, {t.update.node}, t.fed};
+  rill::run_request r{{}, {t.loss.endpoint()}, {t.update.node}, t.fed};
   for (auto const& x : t.inputs) r.feeds.push_back(x.endpoint());
-  auto const plan = t.model->session.find(r)->plan().memory();
+  auto const plan = t.model->session.executor().find(r)->plan().memory();
   result.arena = static_cast<std::int64_t>(plan.arena);
   result.least = result.variables + static_cast<std::int64_t>(plan.least + plan.held + sizeof(float));
   for (auto const& x : t.fed) result.least += static_cast<std::int64_t>(x.bytes());

@@ -22,7 +22,12 @@ void first_run(benchmark::State& state, std::size_t (*run)(std::size_t)) {
   state.SetComplexityN(static_cast<benchmark::IterationCount>(nodes));
   state.counters["nodes"] = static_cast<double>(nodes);
 }
-BENCHMARK_CAPTURE(first_run, forwards, bench::first_run)->Arg(9000)->Arg(18000)->Arg(36000)->UseRealTime()->Complexity();
+BENCHMARK_CAPTURE(first_run, forwards, bench::first_run)
+    ->Arg(9000)
+    ->Arg(18000)
+    ->Arg(36000)
+    ->UseRealTime()
+    ->Complexity();
 BENCHMARK_CAPTURE(first_run, training, bench::first_training_run)
     ->Arg(9000)
     ->Arg(18000)

@@ -26,8 +26,7 @@ inline step null_wide() {
 inline step null_chain() {
   auto m = std::make_shared<model>(as_written);
   auto last = rill::no_op(m->graph);
-  for (int i = 1; i < null_operations; ++i)
-    last = m->graph.after({last}, [&] { return rill::no_op(m->graph); });
+  for (int i = 1; i < null_operations; ++i) last = m->graph.after({last}, [&] { return rill::no_op(m->graph); });
   return run_of(m, last);
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the table of a comparison: table.py LINES NOTE, where LINES holds the JSON lines that compare.sh collects.
+"""Writes the table of a comparison: table.py LINES LOADS, where LINES holds the JSON lines that compare.sh collects, and LOADS
+the machine's load average at each group of cases.
 
 A ratio is rill's time divided by that of the round's fastest peer, and the table shows its median over the rounds. On a
 machine with other work the least times tell more: "least" is rill's best round divided by the best of any peer's rounds.
@@ -53,19 +54,24 @@ def comparison(lines):
     return peers, rows, alone
 
 
-def main(path, note):
+def main(path, loads):
+    loads = sorted(float(load) for load in open(loads))
     lines = [json.loads(line) for line in open(path)]
     rounds = max(line["round"] for line in lines)
     commit = output("git", "rev-parse", "--short", "HEAD") + (" with changes" if output("git", "status", "--short") else "")
     threads = os.environ["RILL_THREADS"]
     peers, rows, alone = comparison(lines)
     print(f"# rill and its peers, {output('date', '+%F')}, CPU\n")
-    print(f"{processor()}, {os.cpu_count()} processors, {threads} threads for each program; {note}. rill at {commit}; {versions()}. "
+    print(f"{processor()}, {os.cpu_count()} processors, {threads} thread{'s' if threads != '1' else ''} for each program; load average "
+          f"{loads[0]:.1f} to {loads[-1]:.1f}. rill at {commit}; {versions()}. "
           f"Written by `RILL_THREADS={threads} bench/compare.sh --rounds {rounds}`.\n")
     print("Nanoseconds for a unit, the median over rounds in which the programs ran one after the other. The ratio is rill's time "
           "divided by that of the fastest peer in the same round: median, least to greatest, and that of "
           "the least times (rill's best round to the best round of any peer), which other work on the machine disturbs least. Peers are those of the peers' program: "
           "`tf1` is TensorFlow's graph and session, `compile` is torch.compile.\n")
+    if loads[-1] > int(threads) + 1:
+        print("The machine had other work in these minutes. That slows programs whose threads wait for each other far more than others "
+              "(most of all torch's, which spin), so a ratio to them says little here.\n")
     print("| case | unit | rill | " + " | ".join(peers) + " | rill / best | over rounds | of least |")
     print("|---|---|" + "---:|" * (len(peers) + 4))
     for row in rows: print("| " + " | ".join(row) + " |")

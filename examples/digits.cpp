@@ -19,15 +19,14 @@ split load(options const& o) {
   return read_csv(o.data.empty() ? digits_csv() : o.data);
 }
 
-std::int64_t numbers_to_learn(rill::graph& g) {
+std::int64_t numbers_to_learn(model const& m) {
   std::int64_t n = 0;
-  for (auto const& i : g.initials())
-    if (g[i.variable].name.find("/adam/") == std::string::npos) n += elements(g[i.variable].outputs[0].shape());
+  for (auto const& v : rill::trainable_variables(m.loss)) n += elements(v.type().shape());
   return n;
 }
 
 void train(rill::session& s, model const& m, split const& data, options const& o, rill::saver& saver) {
-  auto const usual = o.images.empty() ? 15 : 3;
+  auto const usual = o.images.empty() ? 20 : 3;
   auto epochs = o.epochs.value_or(usual);
   rill::batch_position position;
   if (o.resume) {
@@ -72,7 +71,7 @@ void run(options const& o) {
   auto const m = record(g, o.model, data.side());
   rill::session s{g, {.threads = o.threads}};
   std::printf("Model %s: %lld numbers to learn, on %d thread%s\n", o.model.c_str(),
-              static_cast<long long>(numbers_to_learn(g)), s.threads(), s.threads() == 1 ? "" : "s");
+              static_cast<long long>(numbers_to_learn(m)), s.threads(), s.threads() == 1 ? "" : "s");
   rill::saver saver(g, o.checkpoints);
   train(s, m, data, o, saver);
 

@@ -3,9 +3,10 @@
 # examples/run.sh --help
 set -euo pipefail
 caller=$PWD
+# shellcheck source=tests/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../tests/setup.sh"
 
-configure build
+configure release
 cmake --build build --target digits -j"$(nproc)" </dev/null
 root=$PWD
 cd "$caller"

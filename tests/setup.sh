@@ -1,7 +1,8 @@
+# shellcheck shell=bash
 # Sourced by tests/run.sh, examples/run.sh and .ci/run: installs what is missing and configures a build.
 # Quiet when nothing is missing. CXX and CXXFLAGS are CMake's own.
 
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 # need PACKAGE...: installs the Debian or Ubuntu packages that are not there yet.
 need() {
@@ -44,21 +45,19 @@ need() {
   rm -f "$log"
 }
 
-# configure FOLDER [OPTION...]: a Ninja build of rill there, Release unless an option says otherwise.
+# configure PRESET [OPTION...]: a build as CMakePresets.json describes it.
 configure() {
-  local folder=$1
-  shift
-  local options=(-G Ninja -DCMAKE_BUILD_TYPE=Release)
+  local log
   if command -v ccache >/dev/null; then
-    export CCACHE_SLOPPINESS=pch_defines,time_macros
-    options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=pch_defines,time_macros
   fi
-  cmake -S . -B "$folder" "${options[@]}" "$@" >"$folder.log" 2>&1 </dev/null || {
-    cat "$folder.log" >&2
-    echo "rill: CMake could not configure $folder" >&2
+  log=$(mktemp)
+  if ! cmake --preset "$@" >"$log" 2>&1 </dev/null; then
+    cat "$log" >&2
+    echo "rill: CMake could not configure the preset $1" >&2
     exit 1
-  }
-  mv "$folder.log" "$folder/configure.log"
+  fi
+  rm -f "$log"
 }
 
 need cmake ninja-build g++ python3 pkgconf libgtest-dev libbenchmark-dev libeigen3-dev nlohmann-json3-dev zlib1g-dev \

@@ -46,6 +46,7 @@ int main() {
   for (std::int32_t i = 0; i < 32; ++i) labels.mutable_data<std::int32_t>()[i] = i % 10;
   for (int i = 0; i < 1000; ++i) {
     auto const [l, a] = step(images, labels);
-    if (i % 100 == 0) std::printf("%4d  loss %.4f  accuracy %.3f\n", i, static_cast<double>(float(l)), static_cast<double>(float(a)));
+    if (i % 100 == 0)
+      std::printf("%4d  loss %.4f  accuracy %.3f\n", i, static_cast<double>(float(l)), static_cast<double>(float(a)));
   }
 }

@@ -13,7 +13,7 @@ namespace digits {
 inline constexpr std::string_view help = R"(Trains a network on handwritten digits.
 
   --model conv|mlp|linear   a convolutional network (the default), a network with a hidden layer, or none
-  --epochs N                how often it sees each digit (15, or 3 with --images)
+  --epochs N                how often it sees each digit (20, or 3 with --images)
   --seed N                  of the first weights and of the order of the digits (1)
   --threads N               that compute (all that the machine has)
   --checkpoints DIRECTORY   where it is saved after each epoch (digits-<model>)

@@ -23,10 +23,10 @@ class progress {
       : epoch_(epoch), epochs_(epochs), steps_(steps) {}
 
   /// A step of `examples` digits is done.
-  void step(float loss, float accuracy, std::int64_t examples) {
-    loss_ += static_cast<double>(loss) * static_cast<double>(examples);
-    right_ += static_cast<double>(accuracy) * static_cast<double>(examples);
-    examples_ += examples;
+  void step(float loss, float accuracy, std::int64_t count) {
+    loss_ += static_cast<double>(loss) * static_cast<double>(count);
+    right_ += static_cast<double>(accuracy) * static_cast<double>(count);
+    examples_ += count;
     ++done_;
     auto const now = std::chrono::steady_clock::now();
     if (!terminal_ || now - drawn_ < std::chrono::milliseconds(50)) return;

@@ -28,10 +28,9 @@
 #include "rill/run/session.hpp"
 
 /// Times `function` (an operation, or a lambda on expressions) of arguments of the given types, all extents known.
-#define RILL_BENCHMARK(function, ...)                                                                            \
-  [[maybe_unused]] static auto* const BENCHMARK_PRIVATE_NAME(rill_benchmark) =                                   \
-      ::rill::benchmarks::add<__VA_ARGS__>(#function "(" #__VA_ARGS__ ")",                                       \
-                                           [](auto const&... x) { return function(x...); })
+#define RILL_BENCHMARK(function, ...)                                                                                \
+  [[maybe_unused]] static auto* const BENCHMARK_PRIVATE_NAME(rill_benchmark) = ::rill::benchmarks::add<__VA_ARGS__>( \
+      #function "(" #__VA_ARGS__ ")", [](auto const&... x) { return function(x...); })
 
 namespace rill::benchmarks {
 
@@ -107,8 +106,8 @@ inline tensor numbers_of(type const& t) {
 
 }  // namespace detail
 
-/// What a graph's operations cost together. One operation costs what it says. Of several the arithmetic is added up, but
-/// only what goes in and comes out counts as moved: fused, what lies between them needs no memory.
+/// What a graph's operations cost together. One operation costs what it says. Of several the arithmetic is added up,
+/// but only what goes in and comes out counts as moved: fused, what lies between them needs no memory.
 inline cost work_of(graph const& g) {
   cost all;
   std::vector<std::uint32_t> computed;
@@ -169,7 +168,8 @@ class machine {
   /// Operations a second of a large matrix product of elements T.
   template <element T> static double product_rate() {
     static double const rate = [] {
-      auto [s, call, y] = detail::prepared_call<of<T, 768, 768>, of<T, 768, 768>>([](auto a, auto b) { return matmul(a, b); });
+      auto [s, call, y] =
+          detail::prepared_call<of<T, 768, 768>, of<T, 768, 768>>([](auto a, auto b) { return matmul(a, b); });
       return s->work.flops / detail::best_of([&] { std::apply(call, s->inputs); });
     }();
     return rate;
@@ -190,7 +190,8 @@ class machine {
       for (int i = 0; i < times; ++i)
         parallel((bytes + chunk - 1) / chunk, [&](std::size_t c) {
           auto const n = std::min(chunk, bytes - c * chunk);
-          std::memcpy(static_cast<std::byte*>(to.data()) + c * chunk, static_cast<std::byte*>(from.data()) + c * chunk, n);
+          std::memcpy(static_cast<std::byte*>(to.data()) + c * chunk, static_cast<std::byte*>(from.data()) + c * chunk,
+                      n);
         });
       benchmark::ClobberMemory();
     });
@@ -198,8 +199,8 @@ class machine {
   }
 };
 
-/// The least seconds that this machine needs for the work: its arithmetic at the rate of matrix products, or its bytes at
-/// the rate of a copy, whichever is longer.
+/// The least seconds that this machine needs for the work: its arithmetic at the rate of matrix products, or its bytes
+/// at the rate of a copy, whichever is longer.
 template <dtype Element> double least_seconds(cost const& work) {
   using number = std::conditional_t<numbers.contains(Element), element_of<Element>, float>;
   double const moving = work.bytes > 0 ? work.bytes / machine::copy_rate(work.bytes) : 0;

@@ -246,7 +246,7 @@ TEST(codec, refuses_outputs_that_are_not_those_inferred) {
 TEST(codec, refuses_counts_that_the_bytes_can_not_hold) {
   EXPECT_EQ(refusal(written{.count = 2}.bytes()), code::data_loss);
   EXPECT_EQ(refusal(written{.count = UINT64_MAX}.bytes(), "end early"), code::data_loss);
-  EXPECT_EQ(refusal(written{.count = 0}.bytes()), code::data_loss);
+  EXPECT_EQ(refusal(written{.count = 0}.bytes()), code::invalid_argument);  // the node is read as initial values
 }
 
 TEST(codec, refuses_bytes_behind_the_end) { EXPECT_EQ(refusal(sample_bytes() + '\0', "more bytes"), code::data_loss); }

@@ -1,15 +1,20 @@
-// A plugin of somebody's that uses rill.
+// A plugin of somebody's that trains.
+#include <cmath>
 #include <cstdio>
-#include <rill/compiled.hpp>
-#include <rill/ops/operations.hpp>
+#include <rill/rill.hpp>
 
-extern "C" [[gnu::visibility("default")]] int use_rill() {
-  std::printf("%s, with kernels for %s\n", std::string(rill::definition<rill::ops::add_op>().name).c_str(),
-              std::string(rill::instruction_set()).c_str());
-  try {
-    rill::use_instruction_set("no such thing");
-  } catch (rill::error const&) {
-    return 0;
-  }
-  return 1;
+extern "C" int use_rill() {
+  rill::graph g;
+  auto x = rill::constant<float, 3>(g, {1, 2, 3});
+  auto w = rill::variable(rill::constant<float, 3>(g, {5, 5, 5}), "w");
+  auto loss = rill::sum(rill::square(w * x - x));
+  auto train = rill::gradient_descent{.rate = 0.01f}.minimize(loss);
+
+  rill::session s{g, {.threads = 2}};
+  s.run(rill::initializer(g));
+  float const before = s.run(loss);
+  for (int step = 0; step < 100; ++step) s.run(train);
+  float const after = s.run(loss);
+  std::printf("loss %g, then %g\n", static_cast<double>(before), static_cast<double>(after));
+  return after < before / 2 ? 0 : 1;
 }

@@ -17,7 +17,7 @@ namespace {
 
 struct recorded {
   std::string name;
-  std::vector<float> losses, weights;
+  std::vector<double> losses, weights;
 };
 recorded const reference[] = {
 #include "reference.inc"
@@ -44,7 +44,7 @@ void expect_as_recorded(std::string_view name, auto make) {
   s.run(initializer(m.g));
   for (std::size_t i = 0; i < 20; ++i) {
     float const loss = s.run(m.loss, train);
-    EXPECT_NEAR(loss, expected.losses[i], 2e-6 * std::max(1.f, std::abs(expected.losses[i]))) << name << ", step " << i;
+    EXPECT_NEAR(loss, expected.losses[i], 2e-6 * std::max(1.0, expected.losses[i])) << name << ", step " << i;
   }
   tensor const w = s.run(m.w), b = s.run(m.b);
   for (std::size_t i = 0; i < 8; ++i)

@@ -1,11 +1,17 @@
 // What a translation unit holds: everything (header-only), or only what users write (rill::compiled has the rest).
 //
-// RILL_COMPILED    set by the target rill::compiled: operations and their kernels are in the library
+// RILL_COMPILED    set by the target rill::compiled: operations, their kernels and the run time are in the library
 // RILL_DEFINITIONS this unit defines operations: header-only programs and the library's own units
 // RILL_KERNELS     this unit defines the raw kernels behind them: the same, and the library's units for each processor
+// RILL_RUNTIME     this unit defines what is no template: graphs, gradients, passes, plans, sessions
+// RILL_INLINE      how such a definition is marked: inline where every unit has it, nothing in the library
 #pragma once
 
 #if !defined(RILL_COMPILED)
 #define RILL_DEFINITIONS 1
 #define RILL_KERNELS 1
+#define RILL_RUNTIME 1
+#define RILL_INLINE inline
+#else
+#define RILL_INLINE
 #endif

@@ -1,5 +1,6 @@
-// Random numbers from a counter: Philox4x32-10 of J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel random
-// numbers: as easy as 1, 2, 3" (SC'11). Any number of the stream can be had at once, by anyone, and is always the same.
+// Random numbers from a counter: Philox4x32-10 of J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel
+// random numbers: as easy as 1, 2, 3" (SC'11). Any number of the stream can be had at once, by anyone, and is always
+// the same.
 #pragma once
 #include <array>
 #include <cstdint>

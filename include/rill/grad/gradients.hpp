@@ -15,6 +15,37 @@
 
 namespace rill {
 
+/// The derivatives of the sum of y's elements with respect to each x, as they come: dense, sparse, or none where y does
+/// not depend on x. What optimizers use.
+std::vector<gradient> partial_gradients(value y, std::vector<value> const& x);
+
+/// The derivatives of the sum of y's elements with respect to each x, dense. Where y does not depend on an x:
+/// error(invalid_argument), or zeros if they are asked for.
+std::vector<value> gradients(value y, std::vector<value> const& x, bool zeros = false);
+
+namespace detail {
+
+template <class... X, std::size_t... I> auto typed_gradients(std::vector<value> const& d, std::index_sequence<I...>) {
+  return std::tuple{[&] {
+    if constexpr (typed<X>) return expr<X::static_type>{d[I]};
+    else return d[I];
+  }()...};
+}
+
+}  // namespace detail
+
+/// The derivatives of a scalar with respect to each x, with x's own type: `auto [dw, db] = gradients(loss, w, b)`.
+template <operand Y, operand... X> auto gradients(Y y, X... x) {
+  if constexpr (typed<Y>) static_assert(is_differentiable(Y::static_type.element), "gradients: the target's element type has no derivatives");
+  return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}), std::index_sequence_for<X...>{});
+}
+/// The same, with zeros for an x that y does not depend on.
+template <operand Y, operand... X> auto gradients_or_zeros(Y y, X... x) {
+  return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}, true), std::index_sequence_for<X...>{});
+}
+
+#if RILL_RUNTIME
+
 namespace detail {
 
 /// The sum of partial derivatives with respect to `x`; sparse ones stay sparse among themselves.
@@ -136,17 +167,13 @@ class differentiator {
 
 }  // namespace detail
 
-/// The derivatives of the sum of y's elements with respect to each x, as they come: dense, sparse, or none where y does
-/// not depend on x. What optimizers use.
-inline std::vector<gradient> partial_gradients(value y, std::vector<value> const& x) {
+RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> const& x) {
   if (!is_differentiable(y.type().element))
     throw error(code::invalid_argument, "gradients: the target is a " + y.type().text() + ", which has no derivatives", y.name());
   return y.graph->scope("gradients", [&] { return detail::differentiator(y, x).run(x); });
 }
 
-/// The derivatives of the sum of y's elements with respect to each x, dense. Where y does not depend on an x:
-/// error(invalid_argument), or zeros if they are asked for.
-inline std::vector<value> gradients(value y, std::vector<value> const& x, bool zeros = false) {
+RILL_INLINE std::vector<value> gradients(value y, std::vector<value> const& x, bool zeros) {
   std::vector<value> dense;
   auto const parts = partial_gradients(y, x);
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -158,25 +185,6 @@ inline std::vector<value> gradients(value y, std::vector<value> const& x, bool z
   return dense;
 }
 
-namespace detail {
-
-template <class... X, std::size_t... I> auto typed_gradients(std::vector<value> const& d, std::index_sequence<I...>) {
-  return std::tuple{[&] {
-    if constexpr (typed<X>) return expr<X::static_type>{d[I]};
-    else return d[I];
-  }()...};
-}
-
-}  // namespace detail
-
-/// The derivatives of a scalar with respect to each x, with x's own type: `auto [dw, db] = gradients(loss, w, b)`.
-template <operand Y, operand... X> auto gradients(Y y, X... x) {
-  if constexpr (typed<Y>) static_assert(is_differentiable(Y::static_type.element), "gradients: the target's element type has no derivatives");
-  return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}), std::index_sequence_for<X...>{});
-}
-/// The same, with zeros for an x that y does not depend on.
-template <operand Y, operand... X> auto gradients_or_zeros(Y y, X... x) {
-  return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}, true), std::index_sequence_for<X...>{});
-}
+#endif
 
 }  // namespace rill

@@ -43,7 +43,7 @@ inline void save(writer& to, dim const& d) {
 inline void load(reader& from, dim& d) {
   from(d.extent);
   from.get(d.name, sizeof d.name);
-  auto const* const end = std::find(std::begin(d.name), std::end(d.name), '\0');
+  auto* const end = std::find(std::begin(d.name), std::end(d.name), '\0');
   if (end == std::end(d.name) || std::any_of(end, std::end(d.name), [](char c) { return c != '\0'; }))
     fail("an axis has a name that does not end");
   if (d.extent < -1 || (d.named() && d.known())) fail("an extent is none that exists");

@@ -80,58 +80,14 @@ class graph {
 
   /// Adds a node: checks that its inputs belong here, infers its outputs, gives it a name of its own. An error names the
   /// node and the types that came, and leaves the graph as it was.
-  value add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs, std::string_view name = {}) {
-    std::unique_lock lock(mutex_);
-    node n;
-    n.op = &op;
-    n.name = unique(name.empty() ? op.name : name);
-    n.attributes = std::move(attributes);
-    n.controls = controls_;
-    n.device = device_;
-    n.colocated = colocated_;
-    n.recompute = recompute_;
-    return keep_or_forget(n, [&] {
-      n.inputs.reserve(inputs.size());
-      for (auto const& i : inputs) {
-        if (i.graph != this)
-          throw error(code::invalid_argument,
-                      i.graph ? "an input belongs to another graph" : "an input is an empty handle", n.name);
-        n.inputs.push_back(i.endpoint());
-      }
-      return append(n);
-    });
-  }
+  value add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs, std::string_view name = {});
 
   /// Adds a node as it stood in another graph, under its own name. Nothing about it is believed: edges must lead to
   /// nodes that are here, the name must be free, and the outputs are inferred anew.
-  value adopt(node n) {
-    std::unique_lock lock(mutex_);
-    if (n.op == nullptr) throw error(code::invalid_argument, "a node has no operation", n.name);
-    if (!taken_.try_emplace(n.name, 0).second) throw error(code::invalid_argument, "the name is taken", n.name);
-    return keep_or_forget(n, [&] {
-      for (auto c : n.controls)
-        if (c >= nodes_.size()) throw error(code::invalid_argument, "a control edge comes from no earlier node", n.name);
-      if (!n.colocated.empty() && !names_.contains(n.colocated))
-        throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node", n.name);
-      return append(n);
-    });
-  }
+  value adopt(node n);
 
   /// The value called "name" or "name:port"; error(not_found).
-  value find(std::string_view name_and_port) {
-    std::shared_lock lock(mutex_);
-    auto const colon = name_and_port.rfind(':');
-    auto const port_text = colon == std::string_view::npos ? std::string_view("0") : name_and_port.substr(colon + 1);
-    auto const it = names_.find(std::string(name_and_port.substr(0, colon)));
-    if (it == names_.end()) throw error(code::not_found, "no node is called '" + std::string(name_and_port) + "'");
-    bool const digits = !port_text.empty() && port_text.size() < 6 &&
-                        std::all_of(port_text.begin(), port_text.end(), [](char c) { return c >= '0' && c <= '9'; });
-    auto const port = digits ? static_cast<std::uint32_t>(std::stoul(std::string(port_text))) : UINT32_MAX;
-    auto const outputs = nodes_[it->second].outputs.size();
-    if (port >= std::max<std::size_t>(outputs, 1))
-      throw error(code::not_found, "'" + std::string(name_and_port) + "': the node has " + std::to_string(outputs) + " outputs");
-    return {this, it->second, port};
-  }
+  value find(std::string_view name_and_port);
 
   /// Records what `f` records with "name/" before every name.
   template <class F> auto scope(std::string_view name, F&& f) {
@@ -206,15 +162,7 @@ class graph {
     return std::forward<F>(f)();
   }
 
-  std::string unique(std::string_view wish) {
-    std::string full = scope_ + std::string(wish);
-    auto const [it, fresh] = taken_.try_emplace(full, 0);
-    if (fresh) return full;
-    for (;;) {
-      std::string numbered = full + "_" + std::to_string(++it->second);
-      if (taken_.try_emplace(numbered, 0).second) return numbered;
-    }
-  }
+  std::string unique(std::string_view wish);
 
   // A name that was given to a node that could not be added is free again.
   template <class F> value keep_or_forget(node const& n, F&& add_it) {
@@ -227,46 +175,11 @@ class graph {
     }
   }
 
-  value append(node& n) {
-    if (n.name.empty() || n.name.find(':') != std::string::npos)
-      throw error(code::invalid_argument, "a node's name has at least one character, and no ':', which begins an output's number", n.name);
-    check_arity(n);
-    std::vector<type> types;
-    types.reserve(n.inputs.size());
-    for (auto e : n.inputs) {
-      if (e.node >= nodes_.size() || e.port >= nodes_[e.node].outputs.size())
-        throw error(code::invalid_argument, "an input is no output of an earlier node", n.name);
-      types.push_back(nodes_[e.node].outputs[e.port]);
-    }
-    try {
-      n.op->infer(n.attributes, types, n.outputs);
-    } catch (error const& e) {
-      throw error(e.code(), e.message() + described(types), n.name);
-    }
-    auto const id = static_cast<std::uint32_t>(nodes_.size());
-    names_.emplace(n.name, id);
-    nodes_.push_back(std::move(n));
-    return {this, id, 0};
-  }
+  value append(node& n);
 
-  static void check_arity(node const& n) {
-    auto const arity = n.op->arity;
-    auto const inputs = n.inputs.size();
-    bool const ok = arity >= 0 ? inputs == static_cast<std::size_t>(arity) : arity == -2 || inputs > 0;
-    if (!ok)
-      throw error(code::invalid_argument,
-                  std::string(n.op->name) + " takes " + (arity < 0 ? "at least one" : std::to_string(arity)) + " inputs, not " +
-                      std::to_string(inputs),
-                  n.name);
-    if (inputs > max_inputs)
-      throw error(code::invalid_argument, "a node takes at most " + std::to_string(max_inputs) + " inputs", n.name);
-  }
+  static void check_arity(node const& n);
 
-  static std::string described(std::vector<type> const& types) {
-    std::string s = " (";
-    for (std::size_t i = 0; i < types.size(); ++i) s += (i ? ", " : "") + types[i].text();
-    return types.empty() ? "" : s + ")";
-  }
+  static std::string described(std::vector<type> const& types);
 
   static constexpr std::size_t max_inputs = UINT16_MAX;  // plans number them with 16 bits
 
@@ -322,5 +235,110 @@ struct gradient_request {
   std::size_t inputs() const { return origin().inputs.size(); }
   std::vector<gradient> differentiate(value y, std::vector<value> const& x, value by) const { return derive(y, x, by); }
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs, std::string_view name) {
+  std::unique_lock lock(mutex_);
+  node n;
+  n.op = &op;
+  n.name = unique(name.empty() ? op.name : name);
+  n.attributes = std::move(attributes);
+  n.controls = controls_;
+  n.device = device_;
+  n.colocated = colocated_;
+  n.recompute = recompute_;
+  return keep_or_forget(n, [&] {
+    n.inputs.reserve(inputs.size());
+    for (auto const& i : inputs) {
+      if (i.graph != this)
+        throw error(code::invalid_argument,
+                    i.graph ? "an input belongs to another graph" : "an input is an empty handle", n.name);
+      n.inputs.push_back(i.endpoint());
+    }
+    return append(n);
+  });
+}
+
+RILL_INLINE value graph::adopt(node n) {
+  std::unique_lock lock(mutex_);
+  if (n.op == nullptr) throw error(code::invalid_argument, "a node has no operation", n.name);
+  if (!taken_.try_emplace(n.name, 0).second) throw error(code::invalid_argument, "the name is taken", n.name);
+  return keep_or_forget(n, [&] {
+    for (auto c : n.controls)
+      if (c >= nodes_.size()) throw error(code::invalid_argument, "a control edge comes from no earlier node", n.name);
+    if (!n.colocated.empty() && !names_.contains(n.colocated))
+      throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node", n.name);
+    return append(n);
+  });
+}
+
+RILL_INLINE value graph::find(std::string_view name_and_port) {
+  std::shared_lock lock(mutex_);
+  auto const colon = name_and_port.rfind(':');
+  auto const port_text = colon == std::string_view::npos ? std::string_view("0") : name_and_port.substr(colon + 1);
+  auto const it = names_.find(std::string(name_and_port.substr(0, colon)));
+  if (it == names_.end()) throw error(code::not_found, "no node is called '" + std::string(name_and_port) + "'");
+  bool const digits = !port_text.empty() && port_text.size() < 6 &&
+                      std::all_of(port_text.begin(), port_text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  auto const port = digits ? static_cast<std::uint32_t>(std::stoul(std::string(port_text))) : UINT32_MAX;
+  auto const outputs = nodes_[it->second].outputs.size();
+  if (port >= std::max<std::size_t>(outputs, 1))
+    throw error(code::not_found, "'" + std::string(name_and_port) + "': the node has " + std::to_string(outputs) + " outputs");
+  return {this, it->second, port};
+}
+
+RILL_INLINE std::string graph::unique(std::string_view wish) {
+  std::string full = scope_ + std::string(wish);
+  auto const [it, fresh] = taken_.try_emplace(full, 0);
+  if (fresh) return full;
+  for (;;) {
+    std::string numbered = full + "_" + std::to_string(++it->second);
+    if (taken_.try_emplace(numbered, 0).second) return numbered;
+  }
+}
+
+RILL_INLINE value graph::append(node& n) {
+  if (n.name.empty() || n.name.find(':') != std::string::npos)
+    throw error(code::invalid_argument, "a node's name has at least one character, and no ':', which begins an output's number", n.name);
+  check_arity(n);
+  std::vector<type> types;
+  types.reserve(n.inputs.size());
+  for (auto e : n.inputs) {
+    if (e.node >= nodes_.size() || e.port >= nodes_[e.node].outputs.size())
+      throw error(code::invalid_argument, "an input is no output of an earlier node", n.name);
+    types.push_back(nodes_[e.node].outputs[e.port]);
+  }
+  try {
+    n.op->infer(n.attributes, types, n.outputs);
+  } catch (error const& e) {
+    throw error(e.code(), e.message() + described(types), n.name);
+  }
+  auto const id = static_cast<std::uint32_t>(nodes_.size());
+  names_.emplace(n.name, id);
+  nodes_.push_back(std::move(n));
+  return {this, id, 0};
+}
+
+RILL_INLINE void graph::check_arity(node const& n) {
+  auto const arity = n.op->arity;
+  auto const inputs = n.inputs.size();
+  bool const ok = arity >= 0 ? inputs == static_cast<std::size_t>(arity) : arity == -2 || inputs > 0;
+  if (!ok)
+    throw error(code::invalid_argument,
+                std::string(n.op->name) + " takes " + (arity < 0 ? "at least one" : std::to_string(arity)) + " inputs, not " +
+                    std::to_string(inputs),
+                n.name);
+  if (inputs > max_inputs)
+    throw error(code::invalid_argument, "a node takes at most " + std::to_string(max_inputs) + " inputs", n.name);
+}
+
+RILL_INLINE std::string graph::described(std::vector<type> const& types) {
+  std::string s = " (";
+  for (std::size_t i = 0; i < types.size(); ++i) s += (i ? ", " : "") + types[i].text();
+  return types.empty() ? "" : s + ")";
+}
+
+#endif
 
 }  // namespace rill

@@ -153,8 +153,9 @@ inline std::string read_file(std::filesystem::path const& path, std::uint64_t mo
   return input_file(path).read_all(most);
 }
 
-/// A file that appears under its name when `commit` returns, whole and on the disk, and not at all otherwise. Until
-/// then it is a temporary beside it, which the destructor removes.
+/// A file that appears under its name when `commit` returns, whole and on the disk; before that, whatever had the name
+/// keeps it. Until then it is a temporary beside it, NAME.<process>-<number>.tmp, which the destructor removes: only a
+/// process that is killed leaves one. A link under the name is replaced, not followed.
 class output_file {
  public:
   explicit output_file(std::filesystem::path path) : path_(std::move(path)) {

@@ -161,7 +161,7 @@ template <class Op, std::int8_t Arity> struct elementwise {
 #if RILL_DEFINITIONS
   static constexpr scalar_function const& function() { return detail::function_of<Op>; }
   static kernel cpu(kernel_request const& r) {
-    return detail::make_kernel(detail::single(function(), r.inputs, r.outputs[0].element), r.inputs, r.outputs[0]);
+    return detail::make_kernel(detail::single(detail::function_of<Op>, r.inputs, r.outputs[0].element), r.inputs, r.outputs[0]);
   }
 #endif
 };

@@ -4,6 +4,7 @@
 #include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/fill.hpp"
 #include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/one_hot.hpp"
 #include "rill/ops/array/placeholder.hpp"
@@ -37,6 +38,7 @@
 #include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/ops/state/fused_update.hpp"
+#include "rill/ops/state/scatter.hpp"
 #include "rill/ops/state/variable.hpp"
 
 namespace rill {
@@ -53,6 +55,8 @@ using operations = type_list<
     ops::assign_op,
     ops::assign_add_op,
     ops::assign_sub_op,
+    ops::scatter_add_op,
+    ops::scatter_sub_op,
     ops::no_op_op,
     ops::identity_op,
     ops::stop_gradient_op,
@@ -61,6 +65,7 @@ using operations = type_list<
     ops::fused_update_op,
     ops::broadcast_like_op,
     ops::sum_like_op,
+    ops::fill_op,
     ops::reshape_op,
     ops::reshape_like_op,
     ops::transpose_op,

@@ -46,7 +46,25 @@ class axis_binding {
 
 /// Gives every output of the part the type that it will have for inputs of the given types; a variable whose declared
 /// extents are open has those of its present value.
-inline void bind_extents(subgraph& part, std::vector<type> const& fed, container& state) {
+void bind_extents(subgraph& part, std::vector<type> const& fed, container& state);
+
+#if RILL_RUNTIME
+namespace detail {
+
+// An update may change a variable's extents, so it meets the declared ones; all others meet those of the present value.
+inline type const& bound_input(subgraph const& part, node const& n, std::size_t k, container& state) {
+  auto const& from = part[n.inputs[k].node];
+  auto const& bound = part.type_of(n.inputs[k]);
+  if (from.op->name != "variable") return bound;
+  auto const& declared = std::get<type>(from.attributes[0].second);
+  if (takes_reference(n, k)) return n.op->effect == effect::writes ? declared : bound;
+  if (!bound.is_known()) state.variable(from.name, declared)->inspect([](tensor const&) {});  // refuses one without a value
+  return bound;
+}
+
+}  // namespace detail
+
+RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, container& state) {
   axis_binding axes;
   for (std::size_t i = 0; i < fed.size(); ++i) {
     auto& n = part[part.inputs[i]];
@@ -60,7 +78,7 @@ inline void bind_extents(subgraph& part, std::vector<type> const& fed, container
     if (n.op == &fed_op) continue;
     if (n.op->name == "placeholder") throw error(code::invalid_argument, "this placeholder must be fed", n.name);
     inputs.clear();
-    for (auto e : n.inputs) inputs.push_back(part.type_of(e));
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(detail::bound_input(part, n, k, state));
     try {
       n.op->infer(n.attributes, inputs, n.outputs);
     } catch (error const& e) {
@@ -73,5 +91,6 @@ inline void bind_extents(subgraph& part, std::vector<type> const& fed, container
       if (auto const v = state.variable(n.name, n.outputs[0]); v->initialized()) n.outputs[0] = v->read().type();
   }
 }
+#endif
 
 }  // namespace rill

@@ -6,6 +6,10 @@
 
 namespace rill {
 
+/// Merges nodes with one operation, attributes, inputs (in either order where the operation commutes) and control edges.
+bool merge_common_subexpressions(subgraph& part, pass_report* report);
+
+#if RILL_RUNTIME
 namespace detail {
 
 inline std::uint64_t mix(std::uint64_t h, std::uint64_t v) { return (h ^ v) * 0x9e3779b97f4a7c15u + (h >> 29); }
@@ -43,8 +47,7 @@ inline bool same_node(node const& a, std::vector<endpoint> const& a_inputs, node
 
 }  // namespace detail
 
-/// Merges nodes with one operation, attributes, inputs (in either order where the operation commutes) and control edges.
-inline bool merge_common_subexpressions(subgraph& part, pass_report* report) {
+RILL_INLINE bool merge_common_subexpressions(subgraph& part, pass_report* report) {
   rewriter r(part, "common subexpressions", report);
   std::unordered_multimap<std::uint64_t, std::uint32_t> seen;
   std::vector<std::vector<endpoint>> inputs(part.size());
@@ -63,5 +66,6 @@ inline bool merge_common_subexpressions(subgraph& part, pass_report* report) {
   }
   return r.finish();
 }
+#endif
 
 }  // namespace rill

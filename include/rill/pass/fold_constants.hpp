@@ -2,12 +2,19 @@
 // constants here, so nothing is folded too early.
 #pragma once
 #include "rill/device/step.hpp"
-#include "rill/ops/array/constant.hpp"
 #include "rill/pass/rewriter.hpp"
 #include "rill/state/container.hpp"
 
+#if RILL_RUNTIME
+#include "rill/ops/array/constant.hpp"
+#endif
+
 namespace rill {
 
+/// Replaces nodes whose inputs are all constants by their value. A node that fails keeps its place, to fail in the step.
+bool fold_constants(subgraph& part, container& state, pass_report* report);
+
+#if RILL_RUNTIME
 namespace detail {
 
 inline constexpr std::int64_t largest_folded = 1 << 16;  // bytes: a larger result is rather computed than kept
@@ -45,8 +52,7 @@ inline tensor evaluate(subgraph const& part, node const& n, container& state) {
 
 }  // namespace detail
 
-/// Replaces nodes whose inputs are all constants by their value. A node that fails keeps its place, to fail in the step.
-inline bool fold_constants(subgraph& part, container& state, pass_report* report) {
+RILL_INLINE bool fold_constants(subgraph& part, container& state, pass_report* report) {
   rewriter r(part, "fold constants", report);
   for (std::uint32_t i = 0; i < part.size(); ++i) {
     r.refresh(i);
@@ -71,5 +77,6 @@ inline bool fold_constants(subgraph& part, container& state, pass_report* report
   }
   return r.finish();
 }
+#endif
 
 }  // namespace rill

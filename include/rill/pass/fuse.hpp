@@ -1,10 +1,17 @@
 // Chains and trees of elementwise operations become one: a program that reads its inputs and writes its results once.
 #pragma once
-#include "rill/ops/fuse.hpp"
 #include "rill/pass/fold_constants.hpp"
+
+#if RILL_RUNTIME
+#include "rill/ops/fuse.hpp"
+#endif
 
 namespace rill {
 
+/// Fuses elementwise nodes of equal extents.
+bool fuse_elementwise(subgraph& part, pass_report* report);
+
+#if RILL_RUNTIME
 namespace detail {
 
 /// Groups of elementwise nodes. A node joins the group of a consumer if every path from it leads into the group, or to
@@ -34,7 +41,8 @@ class fusion {
   bool is_elementwise(std::uint32_t i) const {
     auto const& n = part_[i];
     if (!n.controls.empty() || n.op->effect != effect::none || n.outputs.empty() || !n.outputs[0].is_known()) return false;
-    if (n.outputs[0].element == dtype::string) return false;
+    auto const of_strings = [&](endpoint e) { return part_.type_of(e).element == dtype::string; };  // equal's may be
+    if (n.outputs[0].element == dtype::string || std::any_of(n.inputs.begin(), n.inputs.end(), of_strings)) return false;
     return n.op->elementwise != nullptr || n.op == &definition<ops::fused_op>();
   }
 
@@ -175,7 +183,7 @@ class fusion {
 
 }  // namespace detail
 
-/// Fuses elementwise nodes of equal extents.
-inline bool fuse_elementwise(subgraph& part, pass_report* report) { return detail::fusion(part, report).run(); }
+RILL_INLINE bool fuse_elementwise(subgraph& part, pass_report* report) { return detail::fusion(part, report).run(); }
+#endif
 
 }  // namespace rill

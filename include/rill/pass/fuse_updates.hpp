@@ -1,11 +1,18 @@
 // The arithmetic of an optimizer and the assignments that end it become one program that works on the variables in place.
 #pragma once
+#include "rill/pass/rewriter.hpp"
+
+#if RILL_RUNTIME
 #include "rill/ops/fuse.hpp"
 #include "rill/ops/state/fused_update.hpp"
-#include "rill/pass/rewriter.hpp"
+#endif
 
 namespace rill {
 
+/// Fuses updates of variables with the arithmetic that they end.
+bool fuse_updates(subgraph& part, pass_report* report);
+
+#if RILL_RUNTIME
 namespace detail {
 
 class update_fusion {
@@ -138,7 +145,7 @@ class update_fusion {
 
 }  // namespace detail
 
-/// Fuses updates of variables with the arithmetic that they end.
-inline bool fuse_updates(subgraph& part, pass_report* report) { return detail::update_fusion(part, report).run(); }
+RILL_INLINE bool fuse_updates(subgraph& part, pass_report* report) { return detail::update_fusion(part, report).run(); }
+#endif
 
 }  // namespace rill

@@ -6,6 +6,10 @@
 
 namespace rill {
 
+/// Applies the table to nodes without control edges.
+bool remove_identities(subgraph& part, pass_report* report);
+
+#if RILL_RUNTIME
 namespace detail {
 
 inline bool is_number(subgraph const& part, endpoint e, double wanted) {
@@ -72,8 +76,7 @@ inline bool read_through_broadcasts(subgraph& part, std::uint32_t i, rewriter& r
 
 }  // namespace detail
 
-/// Applies the table to nodes without control edges.
-inline bool remove_identities(subgraph& part, pass_report* report) {
+RILL_INLINE bool remove_identities(subgraph& part, pass_report* report) {
   rewriter r(part, "identities", report);
   for (std::uint32_t i = 0; i < part.size(); ++i) {
     r.refresh(i);
@@ -90,5 +93,6 @@ inline bool remove_identities(subgraph& part, pass_report* report) {
   }
   return r.finish();
 }
+#endif
 
 }  // namespace rill

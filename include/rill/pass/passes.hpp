@@ -8,20 +8,11 @@
 
 namespace rill {
 
-/// Which rewrites a session makes.
-struct pass_options {
-  bool common_subexpressions = true;
-  bool fold_constants = true;
-  bool identities = true;
-  bool fuse = true;
-  bool verify = false;  ///< check the part before and after each pass
-
-  /// The graph is run as it was written.
-  static pass_options none() { return {false, false, false, false, false}; }
-};
-
 /// Rewrites a bound part.
-inline void rewrite(subgraph& part, pass_options const& options, container& state, pass_report* report) {
+void rewrite(subgraph& part, pass_options const& options, container& state, pass_report* report);
+
+#if RILL_RUNTIME
+RILL_INLINE void rewrite(subgraph& part, pass_options const& options, container& state, pass_report* report) {
   auto const checked = [&](bool wanted, auto&& pass) {
     if (!wanted) return;
     pass();
@@ -34,5 +25,6 @@ inline void rewrite(subgraph& part, pass_options const& options, container& stat
   checked(options.fuse, [&] { fuse_elementwise(part, report); });
   checked(options.fuse, [&] { fuse_updates(part, report); });
 }
+#endif
 
 }  // namespace rill

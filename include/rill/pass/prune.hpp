@@ -8,6 +8,11 @@
 
 namespace rill {
 
+/// The part of `g` that computes `fetched` and runs `targets`, with `fed` as its inputs, in their order.
+subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
+                      std::vector<std::uint32_t> const& targets);
+
+#if RILL_RUNTIME
 namespace detail {
 
 inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
@@ -38,8 +43,7 @@ inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> c
 
 }  // namespace detail
 
-/// The part of `g` that computes `fetched` and runs `targets`, with `fed` as its inputs, in their order.
-inline subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
+RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
                       std::vector<std::uint32_t> const& targets) {
   subgraph part;
   auto const wanted = detail::needed(g, fed, fetched, targets);
@@ -72,5 +76,6 @@ inline subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vec
   for (auto t : targets) part.targets.push_back(place[t]);
   return part;
 }
+#endif
 
 }  // namespace rill

@@ -6,18 +6,9 @@
 #include <vector>
 
 #include "rill/graph/subgraph.hpp"
+#include "rill/pass/options.hpp"
 
 namespace rill {
-
-/// What the passes did, a line for each rewrite.
-struct pass_report {
-  std::vector<std::string> lines;
-  std::string text() const {
-    std::string s;
-    for (auto const& l : lines) s += l + "\n";
-    return s;
-  }
-};
 
 /// A part while it is rewritten. Control edges from a replaced node go on from the node that replaces it.
 class rewriter {

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "rill/base/config.hpp"
 #include "rill/tensor/allocator.hpp"
 
 namespace rill {
@@ -19,7 +20,10 @@ struct memory_block {
 
 /// Gives every block an offset so that blocks alive at the same time don't overlap; returns the arena's size. Large
 /// blocks first, each at the lowest place that is free for its whole life.
-inline std::size_t plan_memory(std::vector<memory_block>& blocks) {
+std::size_t plan_memory(std::vector<memory_block>& blocks);
+
+#if RILL_RUNTIME
+RILL_INLINE std::size_t plan_memory(std::vector<memory_block>& blocks) {
   std::vector<std::uint32_t> order(blocks.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](auto a, auto b) {
@@ -49,5 +53,6 @@ inline std::size_t plan_memory(std::vector<memory_block>& blocks) {
   }
   return size;
 }
+#endif
 
 }  // namespace rill

@@ -17,13 +17,17 @@ struct step_order {
   std::vector<std::vector<std::uint32_t>> after;  ///< for each node, those that must wait for it
 };
 
+/// Orders a part. Two updates of one variable that nothing orders: error(failed_precondition).
+step_order order(subgraph const& part);
+
+#if RILL_RUNTIME
 namespace detail {
 
 class orderer {
  public:
   explicit orderer(subgraph const& part) : part_(part), after_(part.size()), key_(part.size()) {
     for (std::uint32_t i = 0; i < part.size(); ++i) {
-      key_[i] = i;
+      key_[i] = 2 * i;
       for (std::size_t k = 0; k < part[i].inputs.size(); ++k) {
         auto const from = part[i].inputs[k].node;
         if (takes_reference(part[i], k)) (part[i].op->effect == effect::writes ? updates(from) : readers(from)).push_back(i);
@@ -97,7 +101,7 @@ class orderer {
         if (!below[a][r]) after_[r].push_back(update);
       // Not before those that use the snapshot, where that is possible: then the update need not copy.
       for (auto consumer : std::vector(after_[u.variable]))
-        if (consumer != update && !below[a][consumer]) key_[update] = std::max(key_[update], consumer);
+        if (consumer != update && !below[a][consumer]) key_[update] = std::max(key_[update], 2 * consumer + 1);
     }
   }
 
@@ -115,7 +119,7 @@ class orderer {
 
 }  // namespace detail
 
-/// Orders a part. Two updates of one variable that nothing orders: error(failed_precondition).
-inline step_order order(subgraph const& part) { return detail::orderer(part).run(); }
+RILL_INLINE step_order order(subgraph const& part) { return detail::orderer(part).run(); }
+#endif
 
 }  // namespace rill

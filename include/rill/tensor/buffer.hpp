@@ -31,7 +31,7 @@ class buffer {
   void* data() const noexcept { return block_ ? block_->data : nullptr; }
   std::size_t bytes() const noexcept { return block_ ? block_->bytes : 0; }
   /// Whether this is the only reference, so that writing disturbs nobody.
-  bool unique() const noexcept { return block_ && block_->references.load(std::memory_order_acquire) == 1; }
+  bool unique() const noexcept { return block_ && !block_->foreign && block_->references.load(std::memory_order_acquire) == 1; }
   friend bool operator==(buffer const&, buffer const&) = default;
 
   /// Uninitialised bytes from `from`.
@@ -55,8 +55,9 @@ class buffer {
     return buffer(b);
   }
 
-  /// Bytes that somebody else owns; `owner` is kept until the last reference goes.
-  template <class Owner> static buffer adopt(void* data, std::size_t bytes, Owner owner) {
+  /// Bytes that somebody else owns; `owner` is kept until the last reference goes. `foreign`: others outside may look at
+  /// them as well, so that they are never written in place.
+  template <class Owner> static buffer adopt(void* data, std::size_t bytes, Owner owner, bool foreign = false) {
     struct kept final : block {
       explicit kept(Owner o) : owner(std::move(o)) {}
       Owner owner;
@@ -64,6 +65,7 @@ class buffer {
     auto* b = new kept(std::move(owner));
     b->data = data;
     b->bytes = bytes;
+    b->foreign = foreign;
     b->destroy = [](block* base) noexcept { delete static_cast<kept*>(base); };
     return buffer(b);
   }
@@ -80,6 +82,7 @@ class buffer {
     std::atomic<std::uint32_t> references{1};
     void* data = nullptr;
     std::size_t bytes = 0;
+    bool foreign = false;  // somebody outside looks at the bytes as well
     void (*destroy)(block*) noexcept = nullptr;
   };
   explicit buffer(block* b) : block_(b) {}

@@ -52,7 +52,7 @@ class tensor {
   /// The caller's own elements, not copied: they must outlive every share of the tensor.
   template <rill::element T> static tensor borrow(std::span<T> values, rill::shape const& extents) {
     return tensor(dtype_of<std::remove_const_t<T>>, extents,
-                  buffer::adopt(const_cast<std::remove_const_t<T>*>(values.data()), values.size_bytes(), nullptr));
+                  buffer::adopt(const_cast<std::remove_const_t<T>*>(values.data()), values.size_bytes(), nullptr, true));
   }
   /// A vector's elements, taken over and not copied.
   template <rill::element T>
@@ -164,14 +164,13 @@ inline bool same_bits(tensor const& a, tensor const& b) {
 /// A tensor whose type the compiler knows (as far as `T` says).
 template <type T> struct tensor_of : tensor {
   static constexpr rill::type static_type = T;
-  using tensor::operator bool;  // which the conversion of a scalar bool below would hide
   tensor_of() = default;
   /// Throws error(invalid_argument) if `t` is not of this type.
   explicit tensor_of(tensor t) : tensor(std::move(t)) {
-    if (*this && !accepts(T, type()))
+    if (storage() && !accepts(T, type()))
       throw error(code::invalid_argument, "a tensor of " + type().text() + " is not a " + T.text());
   }
-  /// A scalar reads as its number.
+  /// A scalar reads as its number, a bool too: `if (t)` is then its value.
   operator element_of<T.element>() const
     requires(T.rank == 0)
   {

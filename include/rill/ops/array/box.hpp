@@ -60,7 +60,8 @@ class box_copy {
     auto const each = std::max<std::int64_t>(1, chunk / std::max<std::int64_t>(1, line_ * size));
     auto const copy = [&](std::size_t c) {
       auto const first = static_cast<std::int64_t>(c) * each;
-      for (auto l = first; l < std::min(first + each, lines_); ++l) line(static_cast<std::byte*>(to), static_cast<std::byte const*>(from), l, size);
+      for (auto l = first; l < std::min(first + each, lines_); ++l)
+        line(static_cast<std::byte*>(to), static_cast<std::byte const*>(from), l, size);
     };
     auto const chunks = static_cast<std::size_t>((lines_ + each - 1) / each);
     if (element_ == dtype::string) {  // copying a string may throw, which a thread's chunk must not

@@ -79,7 +79,8 @@ struct broadcast_like_op {
 #if RILL_KERNELS
   template <class T> static void divide(void* to, void const* from, std::size_t n, double by) {
     using number = std::conditional_t<(sizeof(T) < 4), float, T>;
-    using real = std::conditional_t<std::is_same_v<T, double> || std::is_same_v<T, std::complex<double>>, double, float>;
+    using real =
+        std::conditional_t<std::is_same_v<T, double> || std::is_same_v<T, std::complex<double>>, double, float>;
     auto* y = static_cast<T*>(to);
     auto const* x = static_cast<T const*>(from);
     for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<T>(static_cast<number>(x[i]) / static_cast<real>(by));
@@ -98,8 +99,9 @@ struct broadcast_like_op {
 struct sum_like_op {
   using library = void;
   static constexpr std::string_view name = "sum_like",
-                                    doc = "x summed, or its mean taken, to the extents of another value that "
-                                          "broadcasts to it";
+                                    doc =
+                                        "x summed, or its mean taken, to the extents of another value that "
+                                        "broadcasts to it";
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 0b10;
   using attributes = likeness;

@@ -69,13 +69,16 @@ struct concat_op {
 struct concat_piece_op {
   using library = void;
   static constexpr std::string_view name = "concat_piece",
-                                    doc = "where in the first operand the one that `which` says would lie if the rest "
-                                          "had been put together along the axis";
+                                    doc =
+                                        "where in the first operand the one that `which` says would lie if the rest "
+                                        "had been put together along the axis";
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t shape_only = ~1u;
   struct attributes {
     std::int64_t axis = 0, which = 0;
-    static constexpr auto fields() { return std::tuple{field{"axis", &attributes::axis}, field{"which", &attributes::which}}; }
+    static constexpr auto fields() {
+      return std::tuple{field{"axis", &attributes::axis}, field{"which", &attributes::which}};
+    }
   };
   static constexpr type infer(attributes const& a, std::span<type const> x) {
     expects(x.size() > 1 && a.which >= 0 && a.which < static_cast<std::int64_t>(x.size()) - 1,
@@ -131,7 +134,8 @@ inline value concat(std::vector<value> const& x, std::int64_t axis) {
 /// Where in `whole` operand `which` would lie, if `operands` had been put together along the axis.
 inline value concat_piece(value whole, std::vector<value> operands, std::int64_t axis, std::size_t which) {
   operands.insert(operands.begin(), whole);
-  return record_erased<ops::concat_piece_op>(detail::graph_of(whole), {axis, static_cast<std::int64_t>(which)}, operands);
+  return record_erased<ops::concat_piece_op>(detail::graph_of(whole), {axis, static_cast<std::int64_t>(which)},
+                                             operands);
 }
 
 }  // namespace rill

@@ -15,8 +15,7 @@ namespace rill::ops {
 /// Copies rows by their indices, which it checks first.
 class row_copy {
  public:
-  row_copy(type const& table, type const& which)
-      : read_(which, table[0].extent), element_(table.element), width_(1) {
+  row_copy(type const& table, type const& which) : read_(which, table[0].extent), element_(table.element), width_(1) {
     for (std::size_t i = 1; i < table.rank; ++i) width_ *= static_cast<std::size_t>(table[i].extent);
   }
   void operator()(void const* table, void const* which, void* to, parallel const& threads) const {
@@ -26,7 +25,8 @@ class row_copy {
     auto const copy = [&](std::size_t c) {
       for (std::size_t i = c * each; i < std::min(read_.count(), (c + 1) * each); ++i)
         copy_elements(element_, static_cast<std::byte*>(to) + i * size,
-                      static_cast<std::byte const*>(table) + static_cast<std::size_t>(read_.at(which, i)) * size, width_);
+                      static_cast<std::byte const*>(table) + static_cast<std::size_t>(read_.at(which, i)) * size,
+                      width_);
     };
     auto const chunks = (read_.count() + each - 1) / each;
     if (element_ == dtype::string) {  // copying a string may throw, which a thread's chunk must not

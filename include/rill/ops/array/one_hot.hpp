@@ -1,7 +1,7 @@
 // Class numbers as rows of zeros with a one.
 #pragma once
-#include "rill/ops/for_each_type.hpp"
 #include "rill/ops/array/index.hpp"
+#include "rill/ops/for_each_type.hpp"
 #include "rill/ops/kernels.hpp"
 
 namespace rill::ops {
@@ -9,8 +9,9 @@ namespace rill::ops {
 struct one_hot_op {
   using library = void;
   static constexpr std::string_view name = "one_hot",
-                                    doc = "for each index a row of zeros with a one at the index; zeros alone if there "
-                                          "is no such place";
+                                    doc =
+                                        "for each index a row of zeros with a one at the index; zeros alone if there "
+                                        "is no such place";
   static constexpr std::int8_t arity = 1;
   struct attributes {
     std::int64_t depth = 0;
@@ -39,7 +40,8 @@ struct one_hot_op {
           auto* row = call.out<T>(0);
           std::fill_n(row, read.count() * depth, T(0));
           for (std::size_t i = 0; i < read.count(); ++i, row += depth)
-            if (auto const at = read.at(call.in(0), i); at >= 0 && at < static_cast<std::int64_t>(depth)) row[at] = T(1);
+            if (auto const at = read.at(call.in(0), i); at >= 0 && at < static_cast<std::int64_t>(depth))
+              row[at] = T(1);
         });
     });
   }

@@ -100,7 +100,8 @@ inline value reshape(value x, extents const& to) {
 /// The elements of x with the extents of `other`.
 inline value reshape_like(value x, value other) {
   auto const& to = other.type();
-  if (to.is_known()) return x.type() == to.with(x.type().element) ? x : record_erased<ops::reshape_op>(detail::graph_of(x), {to}, {x});
+  if (to.is_known())
+    return x.type() == to.with(x.type().element) ? x : record_erased<ops::reshape_op>(detail::graph_of(x), {to}, {x});
   return record_erased<ops::reshape_like_op>(detail::graph_of(x), {}, {x, other});
 }
 

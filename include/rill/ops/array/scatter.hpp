@@ -8,14 +8,15 @@ namespace rill::ops {
 
 /// Adds `count` rows to a table: row i goes to row indices[i], which was checked. A table is cut into ranges of rows,
 /// each of which sees all indices in their order: no two threads write one row, and sums have one order.
-using scatter_kernel = void (*)(void* table, std::size_t rows, std::size_t width, void const* from, std::int64_t const* indices,
-                                std::size_t count, bool subtract, parallel const& threads);
+using scatter_kernel = void (*)(void* table, std::size_t rows, std::size_t width, void const* from,
+                                std::int64_t const* indices, std::size_t count, bool subtract, parallel const& threads);
 
 struct scatter_like_op {
   using library = void;
   static constexpr std::string_view name = "scatter_like",
-                                    doc = "zeros of the extents of another value, with each row added to the row that "
-                                          "its index says";
+                                    doc =
+                                        "zeros of the extents of another value, with each row added to the row that "
+                                        "its index says";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b100;
   static constexpr dtypes elements = numbers;
@@ -26,7 +27,8 @@ struct scatter_like_op {
     expects(indices.contains(which.element), "scatter: the indices are neither int32 nor int64");
     expects(elements.contains(rows.element), "scatter: the rows are not numbers");
     type const wanted = gathered(other, which);
-    expects(accepts(wanted.with(rows.element), rows), "scatter: there is not a row of the table's extents for each index");
+    expects(accepts(wanted.with(rows.element), rows),
+            "scatter: there is not a row of the table's extents for each index");
     return other.with(rows.element);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -42,7 +44,8 @@ struct scatter_like_op {
     auto const* const values = static_cast<T const*>(from);
     std::size_t const ranges = rows * width < 32768 ? 1 : rows < 32 ? rows : 32;
     threads(ranges, [&](std::size_t c) {
-      auto const first = static_cast<std::int64_t>(c * rows / ranges), last = static_cast<std::int64_t>((c + 1) * rows / ranges);
+      auto const first = static_cast<std::int64_t>(c * rows / ranges),
+                 last = static_cast<std::int64_t>((c + 1) * rows / ranges);
       for (std::size_t i = 0; i < count; ++i) {
         if (which[i] < first || which[i] >= last) continue;
         T* const row = to + static_cast<std::size_t>(which[i]) * width;
@@ -63,11 +66,13 @@ struct scatter_like_op {
  private:
   // Integers wrap; 16-bit floats are added as floats.
   template <class T> static T sum(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
     else return static_cast<T>(a + b);
   }
   template <class T> static T difference(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
     else return static_cast<T>(a - b);
   }
 
@@ -78,7 +83,8 @@ struct scatter_like_op {
     auto const table = r.outputs[0];
     index_reader const read(r.inputs[0], table[0].extent);
     auto const run = kernels_of<scatter_like_op>().add[static_cast<std::size_t>(table.element)];
-    auto const n = static_cast<std::size_t>(rill::elements(table.shape())), rows = static_cast<std::size_t>(table[0].extent);
+    auto const n = static_cast<std::size_t>(rill::elements(table.shape())),
+               rows = static_cast<std::size_t>(table[0].extent);
     return kernel(
         [=](kernel_call const& call) {
           auto* const which = static_cast<std::int64_t*>(call.scratch());

@@ -39,7 +39,8 @@ struct boxed {
 
 struct slice_op {
   using library = void;
-  static constexpr std::string_view name = "slice", doc = "the box that starts at `begin` and is `size` large (-1: to the end)";
+  static constexpr std::string_view name = "slice",
+                                    doc = "the box that starts at `begin` and is `size` large (-1: to the end)";
   static constexpr std::int8_t arity = 1;
   using attributes = boxed;
   static constexpr type infer(boxed const& a, type const& x) { return a.within(x); }
@@ -66,8 +67,9 @@ struct slice_op {
 
 struct pad_like_op {
   using library = void;
-  static constexpr std::string_view name = "pad_like",
-                                    doc = "zeros of the extents of another value, with x as the box that starts at `begin`";
+  static constexpr std::string_view
+      name = "pad_like",
+      doc = "zeros of the extents of another value, with x as the box that starts at `begin`";
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 0b10;
   using attributes = boxed;
@@ -102,7 +104,8 @@ struct pad_like_op {
 
 namespace rill {
 
-/// The box that starts at `Begin` and is `Size` large, -1 reaching to the end: `slice<extents{0, 1}, extents{2, -1}>(x)`.
+/// The box that starts at `Begin` and is `Size` large, -1 reaching to the end: `slice<extents{0, 1}, extents{2,
+/// -1}>(x)`.
 template <extents Begin, extents Size, operand X> auto slice(X x) {
   return record<ops::slice_op, ops::boxed{Begin, Size}>(x);
 }

@@ -9,8 +9,9 @@ namespace rill::ops {
 struct transpose_op {
   using library = void;
   static constexpr std::string_view name = "transpose",
-                                    doc = "axis i of the result is axis permutation[i] of x; without one, the axes "
-                                          "are reversed";
+                                    doc =
+                                        "axis i of the result is axis permutation[i] of x; without one, the axes "
+                                        "are reversed";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = numeric_or_bool;
   struct attributes {
@@ -25,7 +26,8 @@ struct transpose_op {
   static constexpr std::array<std::size_t, max_rank> sources(attributes const& a, std::size_t rank) {
     std::array<std::size_t, max_rank> from{};
     std::array<bool, max_rank> used{};
-    expects(a.permutation.empty() || a.permutation.size() == rank, "transpose: the permutation does not name every axis");
+    expects(a.permutation.empty() || a.permutation.size() == rank,
+            "transpose: the permutation does not name every axis");
     for (std::size_t i = 0; i < rank; ++i) {
       from[i] = a.permutation.empty()
                     ? rank - 1 - i

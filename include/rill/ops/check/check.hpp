@@ -8,7 +8,8 @@ namespace rill::ops {
 
 struct check_op {
   using library = void;
-  static constexpr std::string_view name = "check", doc = "nothing; an error with the message, unless all of the condition holds";
+  static constexpr std::string_view name = "check",
+                                    doc = "nothing; an error with the message, unless all of the condition holds";
   static constexpr std::int8_t arity = 1;
   static constexpr std::size_t outputs = 0;
   static constexpr rill::effect effect = rill::effect::writes;
@@ -39,8 +40,8 @@ struct check_op {
 
 namespace rill {
 
-/// Ends the step with error(failed_precondition) and the message, unless every element of the condition holds. Run it as
-/// a target, or put it before what it guards: `g.after({check(n > 0, "…")}, [&] { … })`.
+/// Ends the step with error(failed_precondition) and the message, unless every element of the condition holds. Run it
+/// as a target, or put it before what it guards: `g.after({check(n > 0, "…")}, [&] { … })`.
 template <operand C> operation check(C condition, std::string_view message) {
   if constexpr (typed<C>) static_assert(ops::check_op::infer({}, C::static_type).empty());
   return record_erased<ops::check_op>(detail::graph_of(condition), {std::string(message)}, {condition});

@@ -83,8 +83,8 @@ struct check_numerics_op {
     kernel k([=, message = decode<attributes>(r.at.attributes).message](kernel_call const& call) {
       if (auto const i = find_first(call.in(0), n, call.threads); i != n)
         throw error(code::invalid_argument, (message.empty() ? "the value" : message) + " has " +
-                                                (is_nan(d, call.in(0), i) ? "a NaN" : "an infinity") + ", first at element " +
-                                                std::to_string(i) + " of " + std::to_string(n));
+                                                (is_nan(d, call.in(0), i) ? "a NaN" : "an infinity") +
+                                                ", first at element " + std::to_string(i) + " of " + std::to_string(n));
       if (call.in(0) != call.out(0)) copy_elements(d, call.out(0), call.in(0), n);
     });
     k.may_share = {{0, 0}};

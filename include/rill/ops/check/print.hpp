@@ -13,8 +13,9 @@ namespace rill::ops {
 struct print_op {
   using library = void;
   static constexpr std::string_view name = "print",
-                                    doc = "x; a message and x, as NumPy would print it, go to the session's log, if it "
-                                          "has one";
+                                    doc =
+                                        "x; a message and x, as NumPy would print it, go to the session's log, if it "
+                                        "has one";
   static constexpr std::int8_t arity = 1;
   static constexpr rill::effect effect = rill::effect::writes;
   struct attributes {

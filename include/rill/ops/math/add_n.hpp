@@ -6,11 +6,14 @@ namespace rill::ops {
 
 struct add_n_op {
   using library = void;
-  static constexpr std::string_view name = "add_n", doc = "the sum of all operands, which have the same type, from the first to the last";
+  static constexpr std::string_view name = "add_n",
+                                    doc =
+                                        "the sum of all operands, which have the same type, from the first to the last";
   static constexpr std::int8_t arity = -1;
+  static constexpr dtypes elements = numbers;
   static constexpr type infer(no_attributes, std::span<type const> x) {
     type y = x[0];
-    expects(add_op::elements.contains(y.element), "add_n: the operands are not numbers");
+    expects(elements.contains(y.element), "add_n: the operands are not numbers");
     for (auto const& t : x) {
       expects(t.element == y.element, "add_n: the operands have different element types; cast some of them");
       if (!y.has_rank()) y = t;
@@ -22,7 +25,8 @@ struct add_n_op {
   }
   static cost work(no_attributes, std::span<type const> in, std::span<type const> out) {
     cost c{0, rill::detail::bytes_of(in) + rill::detail::bytes_of(out)};
-    if (out[0].is_known()) c.flops = static_cast<double>(in.size() - 1) * static_cast<double>(elements(out[0].shape()));
+    if (out[0].is_known())
+      c.flops = static_cast<double>(in.size() - 1) * static_cast<double>(rill::elements(out[0].shape()));
     return c;
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

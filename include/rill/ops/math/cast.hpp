@@ -15,7 +15,8 @@ namespace rill::ops {
 template <class Op> struct cast_function {
   static constexpr scalar_function const& function() { return made; }
   static kernel cpu(kernel_request const& r) {
-    return rill::detail::make_kernel(rill::detail::single(made, r.inputs, r.outputs[0].element), r.inputs, r.outputs[0]);
+    return rill::detail::make_kernel(rill::detail::single(made, r.inputs, r.outputs[0].element), r.inputs,
+                                     r.outputs[0]);
   }
 
  private:
@@ -32,9 +33,10 @@ template <class Op> struct cast_function {};
 struct cast_op : cast_function<cast_op> {
   using library = void;
   static constexpr std::string_view name = "cast",
-                                    doc = "x in another element type: floats become integers toward zero, NaN becomes "
-                                          "0 and what is out of range the nearest integer there is; integers wrap; a "
-                                          "complex number keeps its real part; bool is whether x is not 0";
+                                    doc =
+                                        "x in another element type: floats become integers toward zero, NaN becomes "
+                                        "0 and what is out of range the nearest integer there is; integers wrap; a "
+                                        "complex number keeps its real part; bool is whether x is not 0";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = numeric_or_bool;
   struct attributes {
@@ -46,7 +48,8 @@ struct cast_op : cast_function<cast_op> {
     std::array<std::array<tile_function, dtype_count>, dtype_count> tile{};
   };
   static constexpr type infer(attributes const& a, type const& x) {
-    expects(elements.contains(x.element) && elements.contains(a.to), "cast: strings are not numbers, and numbers no strings");
+    expects(elements.contains(x.element) && elements.contains(a.to),
+            "cast: strings are not numbers, and numbers no strings");
     return x.with(a.to);
   }
   static cost work(attributes const&, std::span<type const> in, std::span<type const> out) {

@@ -19,6 +19,32 @@ struct equal_op : comparison<equal_op> {
   static constexpr dtypes elements = any_element;
   static constexpr bool commutes = true;
   template <class S> static auto apply(S x, S y) { return x == y; }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    return r.inputs[0].element == dtype::string
+               ? of_strings(r.inputs[0].shape(), r.inputs[1].shape(), r.outputs[0].shape())
+               : elementwise<equal_op, 2>::cpu(r);
+  }
+
+ private:
+  // Programs know no strings, so these broadcast by themselves: an index of the result as one of an operand.
+  static std::int64_t within(shape const& x, shape const& y, std::int64_t at) {
+    std::int64_t index = 0, apart = 1;
+    for (std::size_t i = 1; i <= y.rank(); at /= y[y.rank() - i], ++i) {
+      if (i > x.rank()) continue;
+      auto const extent = x[x.rank() - i];
+      index += extent == 1 ? 0 : at % y[y.rank() - i] * apart;
+      apart *= extent;
+    }
+    return index;
+  }
+  static kernel of_strings(shape const& a, shape const& b, shape const& y) {
+    return kernel([=, n = rill::elements(y)](kernel_call const& call) {
+      for (std::int64_t i = 0; i < n; ++i)
+        call.out<bool>(0)[i] = call.in<std::string>(0)[within(a, y, i)] == call.in<std::string>(1)[within(b, y, i)];
+    });
+  }
+#endif
 };
 
 struct less_op : comparison<less_op> {

@@ -34,13 +34,15 @@ struct matmul_call {
 struct matmul_op {
   using library = void;
   static constexpr std::string_view name = "matmul",
-                                    doc = "the product of two matrices, either of them transposed first if asked; "
-                                          "integers wrap, 16-bit floats are summed as float32";
+                                    doc =
+                                        "the product of two matrices, either of them transposed first if asked; "
+                                        "integers wrap, 16-bit floats are summed as float32";
   static constexpr std::int8_t arity = 2;
   static constexpr dtypes elements = numbers;
   using attributes = transposed;
   struct kernels {
-    std::array<std::size_t (*)(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, int threads), dtype_count> scratch{};
+    std::array<std::size_t (*)(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, int threads), dtype_count>
+        scratch{};
     std::array<void (*)(matmul_call const&, parallel const&), dtype_count> run{};
   };
   static constexpr type infer(transposed const& t, type const& a, type const& b) {
@@ -54,7 +56,8 @@ struct matmul_op {
   static cost work(transposed const& t, std::span<type const> in, std::span<type const> out) {
     cost c{0, rill::detail::bytes_of(in) + rill::detail::bytes_of(out)};
     if (in[0].is_known() && out[0].is_known())
-      c.flops = 2 * static_cast<double>(rill::elements(out[0].shape())) * static_cast<double>(in[0][t.a ? 0 : 1].extent);
+      c.flops =
+          2 * static_cast<double>(rill::elements(out[0].shape())) * static_cast<double>(in[0][t.a ? 0 : 1].extent);
     return c;
   }
   // C = A B: dA = dC Bᴴ, dB = Aᴴ dC; where an operand was transposed, so is its gradient.

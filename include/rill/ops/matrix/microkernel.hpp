@@ -14,7 +14,8 @@ template <class T> struct tile_shape {
   static constexpr int columns = vectors * native<T>::lanes;
 };
 template <class T> struct tile_shape<std::complex<T>> {
-  static constexpr int rows = 2, vectors = 2, columns = 2;
+  static constexpr int rows = tile_shape<T>::rows / 2;  // two accumulators each
+  static constexpr int vectors = tile_shape<T>::vectors, columns = tile_shape<T>::columns / 2;
 };
 
 /// A tile's work: C[rows, columns] (+)= A[rows, depth] B[depth, columns]. Element (i, k) of A lies at a[i * a_row + k *
@@ -49,7 +50,7 @@ template <class T> inline void store_part(T* c, T* tile, index count, bool add) 
 // Each sum starts at zero and takes its products in the order of k; only then is it added to C.
 template <class T, int Rows, int Vectors> void multiply_tile(tile_work<T> const& work) {
   using p = native<T>;
-  typename p::type sum[Rows][Vectors] = {};
+  typename p::sum sum[Rows][Vectors] = {};
   T const* a = work.a;
   T const* b = work.b;
   index const a_row = work.a_row, a_step = work.a_step, b_step = work.b_step;
@@ -70,7 +71,8 @@ template <class T, int Rows, int Vectors> void multiply_tile(tile_work<T> const&
 #pragma GCC unroll 4
       for (int v = 0; v < Vectors; ++v) {
         T* const c = work.c + i * work.c_row + v * p::lanes;
-        p::store(c, work.add ? p::load(c) + sum[i][v] : sum[i][v]);
+        auto const total = p::total(sum[i][v]);
+        p::store(c, work.add ? p::load(c) + total : total);
       }
     }
   } else {
@@ -78,7 +80,7 @@ template <class T, int Rows, int Vectors> void multiply_tile(tile_work<T> const&
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) p::store(tile[i] + v * p::lanes, sum[i][v]);
+      for (int v = 0; v < Vectors; ++v) p::store(tile[i] + v * p::lanes, p::total(sum[i][v]));
     }
     for (int i = 0; i < Rows; ++i) store_part(work.c + i * work.c_row, tile[i], work.columns, work.add);
   }

@@ -30,23 +30,39 @@ template <class T> struct native {
   }
   static void store(T* p, type x) { __builtin_memcpy(p, &x, sizeof x); }
   static type broadcast(T x) { return x - type{}; }  // x + 0 would lose the sign of -0
+
+  /// What products are summed in, and what they come to.
+  using sum = type;
+  static type total(sum x) { return x; }
 };
 
-/// A complex number stands alone: products of them are not worth more.
+/// Complex numbers, real and imaginary parts in turn. Products with the real part of a left factor and with its
+/// imaginary part are summed apart, and joined at the end.
 template <class T> struct native<std::complex<T>> {
-  using type = std::complex<T>;
-  static constexpr int lanes = 1;
-  static type load(type const* p) { return *p; }
-  static void store(type* p, type x) { *p = x; }
-  static type broadcast(type x) { return x; }
+  using type = typename native<T>::type;
+  static constexpr int lanes = native<T>::lanes / 2;
+
+  static type load(std::complex<T> const* p) { return native<T>::load(reinterpret_cast<T const*>(p)); }
+  static void store(std::complex<T>* p, type x) { native<T>::store(reinterpret_cast<T*>(p), x); }
+
+  struct sum {
+    type by_real, by_imaginary;
+  };
+  static sum broadcast(std::complex<T> x) { return {native<T>::broadcast(x.real()), native<T>::broadcast(x.imag())}; }
+  static type total(sum x) {
+    T real[2 * lanes], imaginary[2 * lanes];
+    native<T>::store(real, x.by_real);
+    native<T>::store(imaginary, x.by_imaginary);
+    for (int i = 0; i < 2 * lanes; i += 2) {
+      real[i] -= imaginary[i + 1];
+      real[i + 1] += imaginary[i];
+    }
+    return native<T>::load(real);
+  }
 };
 
 /// a * b + c, rounded once where the processor can.
 template <class T> inline T multiply_add(T a, T b, T c) { return a * b + c; }
-/// The schoolbook product: the standard's looks for infinities in each.
-template <class T> inline std::complex<T> multiply_add(std::complex<T> a, std::complex<T> b, std::complex<T> c) {
-  return {a.real() * b.real() - a.imag() * b.imag() + c.real(), a.real() * b.imag() + a.imag() * b.real() + c.imag()};
-}
 
 // The compilers' names for the instructions: <immintrin.h> would cost every includer its parsing.
 #if defined(__AVX512F__)
@@ -67,5 +83,10 @@ inline native<double>::type multiply_add(native<double>::type a, native<double>:
   return __builtin_ia32_vfmaddpd256(a, b, c);
 }
 #endif
+
+/// The same for complex numbers.
+template <class Sum, class T> inline Sum multiply_add(Sum a, T b, Sum c) {
+  return {multiply_add(a.by_real, b, c.by_real), multiply_add(a.by_imaginary, b, c.by_imaginary)};
+}
 
 }  // namespace rill::kernels

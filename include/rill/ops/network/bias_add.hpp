@@ -6,7 +6,8 @@ namespace rill::ops {
 
 struct bias_add_op : elementwise<bias_add_op, 2> {
   using library = void;
-  static constexpr std::string_view name = "bias_add", doc = "x with a bias added to each channel, its last axis", cuda = "$0 + $1";
+  static constexpr std::string_view name = "bias_add", doc = "x with a bias added to each channel, its last axis",
+                                    cuda = "$0 + $1";
   static constexpr dtypes elements = numbers;
   static constexpr type infer(no_attributes, type const& x, type const& bias) {
     expects(x.element == bias.element, "bias_add: the bias has another element type; cast one of them");

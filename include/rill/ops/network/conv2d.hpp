@@ -11,8 +11,8 @@
 
 namespace rill {
 
-/// How a filter slides over an image: `conv2d<convolution{.stride = {2, 2}}>(x, filter)`. Lists are of height and width;
-/// `pads` of top, bottom, left and right, for padding::given.
+/// How a filter slides over an image: `conv2d<convolution{.stride = {2, 2}}>(x, filter)`. Lists are of height and
+/// width; `pads` of top, bottom, left and right, for padding::given.
 struct convolution {
   extents stride{}, dilation{};  ///< empty: 1, 1
   padding pad = padding::same;
@@ -51,8 +51,11 @@ struct convolving {
     auto const pads = checked_pads(a.pad, a.pads);
     auto const window = filter.has_rank() && filter[axis].known() ? filter[axis].extent : 1;
     expects(window >= 1 && window <= INT32_MAX, "conv2d: the filter has no height or width, or too much of it");
-    return {window, pair_of(a.stride, 1, 1, "conv2d: a stride is two numbers from 1 on")[axis],
-            pair_of(a.dilation, 1, 1, "conv2d: a dilation is two numbers from 1 on")[axis], a.pad, pads[2 * axis],
+    return {window,
+            pair_of(a.stride, 1, 1, "conv2d: a stride is two numbers from 1 on")[axis],
+            pair_of(a.dilation, 1, 1, "conv2d: a dilation is two numbers from 1 on")[axis],
+            a.pad,
+            pads[2 * axis],
             pads[2 * axis + 1]};
   }
   static constexpr type result(convolution const& a, type const& x, type const& filter) {
@@ -67,7 +70,8 @@ struct convolving {
     for (std::size_t i = 0; i < 2; ++i) {
       bool const known = filter.has_rank() && filter[i].known();
       auto const windows = along(a, filter, i);
-      if (x.has_rank()) y[i + 1] = windows.windows(x[i + 1], known, "conv2d: the filter is larger than the padded image");
+      if (x.has_rank())
+        y[i + 1] = windows.windows(x[i + 1], known, "conv2d: the filter is larger than the padded image");
     }
     return y;
   }
@@ -83,22 +87,36 @@ struct convolving {
 
 #if RILL_KERNELS
   static constexpr rill::kernels::convolution_shape shape_of(convolution_call const& c) {
-    return {c.batch,     c.height,   c.width,    c.channels, c.filter_height, c.filter_width, c.out_channels, c.out_height,
-            c.out_width, c.stride_y, c.stride_x, c.top,      c.left,          c.dilation_y,   c.dilation_x};
+    return {c.batch,        c.height,       c.width,      c.channels,   c.filter_height,
+            c.filter_width, c.out_channels, c.out_height, c.out_width,  c.stride_y,
+            c.stride_x,     c.top,          c.left,       c.dilation_y, c.dilation_x};
   }
 #endif
 #if RILL_DEFINITIONS
   /// The kernel of one of the three; `place` says which pointers are x, filter and y, and `result` what is computed.
   template <class Op>
-  static kernel make(kernel_request const& r, type const& x, type const& filter, type const& y, void (*place)(convolution_call&, kernel_call const&)) {
+  static kernel make(kernel_request const& r, type const& x, type const& filter, type const& y,
+                     void (*place)(convolution_call&, kernel_call const&)) {
     auto const a = decode<convolution>(r.at.attributes);
     auto const vertical = along(a, filter, 0), horizontal = along(a, filter, 1);
-    convolution_call c{x[0].extent,         x[1].extent,       x[2].extent,
-                       x[3].extent,         filter[0].extent,  filter[1].extent,
-                       filter[3].extent,    y[1].extent,       y[2].extent,
-                       vertical.stride,     horizontal.stride, vertical.first(x[1].extent),
-                       horizontal.first(x[2].extent), vertical.dilation, horizontal.dilation,
-                       nullptr,             nullptr,           nullptr,
+    convolution_call c{x[0].extent,
+                       x[1].extent,
+                       x[2].extent,
+                       x[3].extent,
+                       filter[0].extent,
+                       filter[1].extent,
+                       filter[3].extent,
+                       y[1].extent,
+                       y[2].extent,
+                       vertical.stride,
+                       horizontal.stride,
+                       vertical.first(x[1].extent),
+                       horizontal.first(x[2].extent),
+                       vertical.dilation,
+                       horizontal.dilation,
+                       nullptr,
+                       nullptr,
+                       nullptr,
                        nullptr};
     auto const bytes = static_cast<std::size_t>(rill::elements(r.outputs[0].shape())) * size_of(x.element);
     if (rill::elements(x.shape()) == 0 || rill::elements(filter.shape()) == 0 || rill::elements(y.shape()) == 0)
@@ -124,8 +142,9 @@ struct convolving {
 struct conv2d_op : convolving {
   using library = void;
   static constexpr std::string_view name = "conv2d",
-                                    doc = "the convolution of images [n, height, width, channels] with a filter "
-                                          "[height, width, channels, out_channels]";
+                                    doc =
+                                        "the convolution of images [n, height, width, channels] with a filter "
+                                        "[height, width, channels, out_channels]";
   static constexpr std::int8_t arity = 2;
   static constexpr type infer(convolution const& a, type const& x, type const& filter) { return result(a, x, filter); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -143,7 +162,9 @@ struct conv2d_op : convolving {
         rill::kernels::convolve(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.filter),
                                 static_cast<T*>(c.y), c.scratch, threads);
       };
-      t.scratch[d] = [](convolution_call const& c, int n) { return rill::kernels::convolve_scratch_bytes<T>(shape_of(c), n); };
+      t.scratch[d] = [](convolution_call const& c, int n) {
+        return rill::kernels::convolve_scratch_bytes<T>(shape_of(c), n);
+      };
     });
     return t;
   }
@@ -162,12 +183,14 @@ struct conv2d_op : convolving {
 struct conv2d_input_gradient_op : convolving {
   using library = void;
   static constexpr std::string_view name = "conv2d_input_gradient",
-                                    doc = "the derivative of a conv2d with respect to images of the first operand's "
-                                          "extents, from its filter and the derivative of its result";
+                                    doc =
+                                        "the derivative of a conv2d with respect to images of the first operand's "
+                                        "extents, from its filter and the derivative of its result";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b001;
   static constexpr type infer(convolution const& a, type const& x, type const& filter, type const& dy) {
-    expects(accepts(result(a, x.with(filter.element), filter), dy), "conv2d_input_gradient: the gradient is not of the convolution's extents");
+    expects(accepts(result(a, x.with(filter.element), filter), dy),
+            "conv2d_input_gradient: the gradient is not of the convolution's extents");
     return x.with(filter.element);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -194,11 +217,12 @@ struct conv2d_input_gradient_op : convolving {
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    return make<conv2d_input_gradient_op>(r, r.outputs[0], r.inputs[1], r.inputs[2], [](convolution_call& c, kernel_call const& call) {
-      c.filter = call.pointers[1];
-      c.y = call.pointers[2];
-      c.x = call.pointers[3];
-    });
+    return make<conv2d_input_gradient_op>(r, r.outputs[0], r.inputs[1], r.inputs[2],
+                                          [](convolution_call& c, kernel_call const& call) {
+                                            c.filter = call.pointers[1];
+                                            c.y = call.pointers[2];
+                                            c.x = call.pointers[3];
+                                          });
   }
 #endif
 };
@@ -206,12 +230,14 @@ struct conv2d_input_gradient_op : convolving {
 struct conv2d_filter_gradient_op : convolving {
   using library = void;
   static constexpr std::string_view name = "conv2d_filter_gradient",
-                                    doc = "the derivative of a conv2d with respect to a filter of the second operand's "
-                                          "extents, from its images and the derivative of its result";
+                                    doc =
+                                        "the derivative of a conv2d with respect to a filter of the second operand's "
+                                        "extents, from its images and the derivative of its result";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b010;
   static constexpr type infer(convolution const& a, type const& x, type const& filter, type const& dy) {
-    expects(accepts(result(a, x, filter.with(x.element)), dy), "conv2d_filter_gradient: the gradient is not of the convolution's extents");
+    expects(accepts(result(a, x, filter.with(x.element)), dy),
+            "conv2d_filter_gradient: the gradient is not of the convolution's extents");
     return filter.with(x.element);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -238,11 +264,12 @@ struct conv2d_filter_gradient_op : convolving {
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    return make<conv2d_filter_gradient_op>(r, r.inputs[0], r.outputs[0], r.inputs[2], [](convolution_call& c, kernel_call const& call) {
-      c.x = call.pointers[0];
-      c.y = call.pointers[2];
-      c.filter = call.pointers[3];
-    });
+    return make<conv2d_filter_gradient_op>(r, r.inputs[0], r.outputs[0], r.inputs[2],
+                                           [](convolution_call& c, kernel_call const& call) {
+                                             c.x = call.pointers[0];
+                                             c.y = call.pointers[2];
+                                             c.filter = call.pointers[3];
+                                           });
   }
 #endif
 };

@@ -44,10 +44,12 @@ struct windowing {
 
   static constexpr sliding along(pooling const& a, std::size_t axis) {
     auto const window = pair_of(a.window, 2, 1, "max_pool: a window is two numbers from 1 on");
-    auto const stride = a.stride.empty() ? window : pair_of(a.stride, 1, 1, "max_pool: a stride is two numbers from 1 on");
+    auto const stride =
+        a.stride.empty() ? window : pair_of(a.stride, 1, 1, "max_pool: a stride is two numbers from 1 on");
     auto const pads = checked_pads(a.pad, a.pads);
     for (std::size_t i = 0; i < 4; ++i)
-      expects(pads[i] < window[i / 2], "max_pool: a padding is as large as the window, which would lie beyond the image");
+      expects(pads[i] < window[i / 2],
+              "max_pool: a padding is as large as the window, which would lie beyond the image");
     return {window[axis], stride[axis], 1, a.pad, pads[2 * axis], pads[2 * axis + 1]};
   }
   static constexpr type result(pooling const& a, type const& x) {
@@ -55,7 +57,8 @@ struct windowing {
     type y{x.element, {unknown, unknown, unknown, unknown}};
     for (std::size_t i = 0; i < 2; ++i) {
       auto const windows = along(a, i);
-      if (x.has_rank()) y[i + 1] = windows.windows(x[i + 1], true, "max_pool: the window is larger than the padded image");
+      if (x.has_rank())
+        y[i + 1] = windows.windows(x[i + 1], true, "max_pool: the window is larger than the padded image");
     }
     if (x.has_rank()) y[0] = x[0], y[3] = x[3];
     return y;
@@ -70,10 +73,21 @@ struct windowing {
   template <class Op> static kernel make(kernel_request const& r, type const& x, type const& y) {
     auto const a = decode<pooling>(r.at.attributes);
     auto const vertical = along(a, 0), horizontal = along(a, 1);
-    pooling_call c{x[0].extent,     x[1].extent,        x[2].extent,     x[3].extent,
-                   vertical.window, horizontal.window,  y[1].extent,     y[2].extent,
-                   vertical.stride, horizontal.stride,  vertical.first(x[1].extent), horizontal.first(x[2].extent),
-                   nullptr,         nullptr,            nullptr};
+    pooling_call c{x[0].extent,
+                   x[1].extent,
+                   x[2].extent,
+                   x[3].extent,
+                   vertical.window,
+                   horizontal.window,
+                   y[1].extent,
+                   y[2].extent,
+                   vertical.stride,
+                   horizontal.stride,
+                   vertical.first(x[1].extent),
+                   horizontal.first(x[2].extent),
+                   nullptr,
+                   nullptr,
+                   nullptr};
     if (rill::elements(r.outputs[0].shape()) == 0) return kernel([](kernel_call const&) {});
     auto const run = kernels_of<Op>().run[static_cast<std::size_t>(x.element)];
     return kernel([=](kernel_call const& call) {
@@ -90,8 +104,9 @@ struct windowing {
 struct max_pool_op : windowing {
   using library = void;
   static constexpr std::string_view name = "max_pool",
-                                    doc = "the largest of each window of images [n, height, width, channels], NaN if "
-                                          "there is one; the gradient goes to the first of equals";
+                                    doc =
+                                        "the largest of each window of images [n, height, width, channels], NaN if "
+                                        "there is one; the gradient goes to the first of equals";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = reals;
   static constexpr type infer(pooling const& a, type const& x) {
@@ -120,8 +135,9 @@ struct max_pool_op : windowing {
 struct max_pool_gradient_op : windowing {
   using library = void;
   static constexpr std::string_view name = "max_pool_gradient",
-                                    doc = "zeros of the images' extents, with each window's value added where its "
-                                          "largest pixel is";
+                                    doc =
+                                        "zeros of the images' extents, with each window's value added where its "
+                                        "largest pixel is";
   static constexpr std::int8_t arity = 2;
   static constexpr dtypes elements = floats;
   static constexpr type infer(pooling const& a, type const& x, type const& dy) {
@@ -155,8 +171,9 @@ struct max_pool_gradient_op : windowing {
 struct max_pool_pick_op : windowing {
   using library = void;
   static constexpr std::string_view name = "max_pool_pick",
-                                    doc = "for each window over x the element of another value of x's extents that "
-                                          "lies where the window's largest pixel is";
+                                    doc =
+                                        "for each window over x the element of another value of x's extents that "
+                                        "lies where the window's largest pixel is";
   static constexpr std::int8_t arity = 2;
   static constexpr dtypes elements = floats;
   static constexpr type infer(pooling const& a, type const& x, type const& from) {
@@ -181,7 +198,8 @@ struct max_pool_pick_op : windowing {
         for (std::int64_t channel = 0; channel < c.channels; ++channel) {
           std::int64_t best = -1;
           for (std::int64_t k = 0; k < c.window_height * c.window_width; ++k) {
-            auto const p = i * c.stride_y - c.top + k / c.window_width, q = j * c.stride_x - c.left + k % c.window_width;
+            auto const p = i * c.stride_y - c.top + k / c.window_width,
+                       q = j * c.stride_x - c.left + k % c.window_width;
             if (p < 0 || p >= c.height || q < 0 || q >= c.width) continue;
             auto const at = ((n * c.height + p) * c.width + q) * c.channels + channel;
             if (best < 0 || x[at] > x[best] || (x[at] != x[at] && x[best] == x[best])) best = at;

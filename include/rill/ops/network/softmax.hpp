@@ -16,7 +16,8 @@ struct softmax_op {
   static constexpr dtypes elements = floats;
   static constexpr double flops = 24;
   struct kernels {
-    std::array<void (*)(std::size_t rows, std::size_t n, void const* from, void* to, parallel const&), dtype_count> run{};
+    std::array<void (*)(std::size_t rows, std::size_t n, void const* from, void* to, parallel const&), dtype_count>
+        run{};
   };
   static constexpr type infer(no_attributes, type const& x) {
     expects(elements.contains(x.element), "softmax: the operand is not of floats; cast it");

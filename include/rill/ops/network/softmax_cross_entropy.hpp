@@ -19,15 +19,16 @@ template <class V> V through_softmax(V y, V d) { return y * (d - sum(d * y, exte
 struct softmax_cross_entropy_op {
   using library = void;
   static constexpr std::string_view name = "softmax_cross_entropy",
-                                    doc = "-log softmax(logits) at each row's label; and softmax(logits), less 1 at "
-                                          "the label, from which gradients are made";
+                                    doc =
+                                        "-log softmax(logits) at each row's label; and softmax(logits), less 1 at "
+                                        "the label, from which gradients are made";
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 2;
   static constexpr dtypes elements = floats;
   static constexpr double flops = 24;
   struct kernels {
-    std::array<void (*)(std::size_t rows, std::size_t n, void const* logits, void const* labels, bool wide, void* losses,
-                        void* derivative, parallel const&),
+    std::array<void (*)(std::size_t rows, std::size_t n, void const* logits, void const* labels, bool wide,
+                        void* losses, void* derivative, parallel const&),
                dtype_count>
         run{};
   };
@@ -38,7 +39,8 @@ struct softmax_cross_entropy_op {
     if (!logits.has_rank()) return {labels.with(logits.element), logits};
     type losses = logits;
     losses[--losses.rank] = dim();
-    expects(!labels.has_rank() || labels.rank == losses.rank, "softmax_cross_entropy: there is not one label for each row");
+    expects(!labels.has_rank() || labels.rank == losses.rank,
+            "softmax_cross_entropy: there is not one label for each row");
     for (std::size_t i = 0; labels.has_rank() && i < losses.rank; ++i)
       losses[i] = agree(losses[i], labels[i], "softmax_cross_entropy: there is not one label for each row");
     return {losses, logits};
@@ -84,8 +86,9 @@ struct softmax_cross_entropy_op {
 struct softmax_cross_entropy_dense_op {
   using library = void;
   static constexpr std::string_view name = "softmax_cross_entropy_dense",
-                                    doc = "the sum of -p log softmax(logits) over each row; and its derivative with "
-                                          "respect to the logits";
+                                    doc =
+                                        "the sum of -p log softmax(logits) over each row; and its derivative with "
+                                        "respect to the logits";
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 2;
   static constexpr dtypes elements = floats;
@@ -98,7 +101,8 @@ struct softmax_cross_entropy_dense_op {
   };
   static constexpr std::array<type, 2> infer(no_attributes, type const& logits, type const& p) {
     expects(elements.contains(logits.element), "softmax_cross_entropy: the logits are not floats; cast them");
-    expects(p.element == logits.element, "softmax_cross_entropy: the distributions have another element type than the logits");
+    expects(p.element == logits.element,
+            "softmax_cross_entropy: the distributions have another element type than the logits");
     type x = logits.has_rank() ? logits : p;
     expects(!x.has_rank() || x.rank > 0, "softmax_cross_entropy: the logits have no axis of classes");
     expects(!p.has_rank() || p.rank == x.rank, "softmax_cross_entropy: there is not one probability for each logit");
@@ -109,8 +113,8 @@ struct softmax_cross_entropy_dense_op {
     losses[--losses.rank] = dim();
     return {losses, x};
   }
-  // With s = softmax(x), m = sum of p and l = log s: the loss is -sum of p l, its derivatives are m s - p (output 1) with
-  // respect to x and -l with respect to p.
+  // With s = softmax(x), m = sum of p and l = log s: the loss is -sum of p l, its derivatives are m s - p (output 1)
+  // with respect to x and -l with respect to p.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     std::vector<gradient> all(2);
     V x = r.in(0), p = r.in(1), dx, dp;
@@ -145,9 +149,8 @@ struct softmax_cross_entropy_dense_op {
     auto const x = r.inputs[0].shape();
     auto const n = static_cast<std::size_t>(x[x.rank() - 1]);
     auto const rows = static_cast<std::size_t>(rill::elements(r.outputs[0].shape()));
-    return kernel([=](kernel_call const& call) {
-      run(rows, n, call.in(0), call.in(1), call.out(0), call.out(1), call.threads);
-    });
+    return kernel(
+        [=](kernel_call const& call) { run(rows, n, call.in(0), call.in(1), call.out(0), call.out(1), call.threads); });
   }
 #endif
 };
@@ -156,8 +159,8 @@ struct softmax_cross_entropy_dense_op {
 
 namespace rill {
 
-/// For each row of logits [..., classes] the cross entropy of its softmax and its label: labels are int32 or int64 [...],
-/// or a distribution over the classes for each row, of the logits' own type. A label that is no class is
+/// For each row of logits [..., classes] the cross entropy of its softmax and its label: labels are int32 or int64
+/// [...], or a distribution over the classes for each row, of the logits' own type. A label that is no class is
 /// error(out_of_range) and names the row.
 template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels) {
   if constexpr (typed<X> && typed<L>) {

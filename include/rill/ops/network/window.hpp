@@ -4,8 +4,8 @@
 
 namespace rill {
 
-/// What stands beyond an image's edges: as much as leaves ceil(extent / stride) windows, half of it before and half (the
-/// larger one) behind; nothing; or as much as `pads` says.
+/// What stands beyond an image's edges: as much as leaves ceil(extent / stride) windows, half of it before and half
+/// (the larger one) behind; nothing; or as much as `pads` says.
 enum class padding : std::uint8_t { same, valid, given };
 
 namespace ops {

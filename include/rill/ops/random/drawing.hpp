@@ -7,6 +7,9 @@
 #include "rill/ops/for_each_type.hpp"
 #include "rill/ops/kernels.hpp"
 
+#if RILL_DEFINITIONS
+#include "rill/device/step.hpp"
+#endif
 #if RILL_KERNELS
 #include "rill/ops/random/random_kernels.hpp"
 #endif

@@ -91,7 +91,8 @@ template <operand X> X normal_like(X x, double mean = 0, double deviation = 1) {
 }
 
 /// Normally distributed numbers within two standard deviations of the mean.
-inline value truncated_normal(graph& g, type const& of, double mean = 0, double deviation = 1, std::string_view name = {}) {
+inline value truncated_normal(graph& g, type const& of, double mean = 0, double deviation = 1,
+                              std::string_view name = {}) {
   return record_erased<ops::truncated_normal_op>(g, {of, mean, deviation, detail::random_key(g)}, {}, name);
 }
 /// The same with a type that the compiler knows: `truncated_normal<float, 64, 10>(g, 0, 0.1)`.

@@ -148,10 +148,14 @@ template <class T> T rounded(random_value<T> v) {
 
 /// Numbers in [low, high), evenly: as many bits of fraction as T has.
 template <class T>
-void fill_uniform(random_stream const& s, T* to, std::size_t n, double low, double high, parallel const& threads) noexcept {
+void fill_uniform(random_stream const& s, T* to, std::size_t n, double low, double high,
+                  parallel const& threads) noexcept {
   using V = detail::random_value<T>;
   using Word = detail::random_word<T>;
-  constexpr int bits = std::is_same_v<T, double> ? 53 : std::is_same_v<T, float> ? 24 : std::is_same_v<T, half> ? 11 : 8;
+  constexpr int bits = std::is_same_v<T, double>  ? 53
+                       : std::is_same_v<T, float> ? 24
+                       : std::is_same_v<T, half>  ? 11
+                                                  : 8;
   constexpr V unit = V(1) / static_cast<V>(std::uint64_t{1} << bits);
   auto const first = static_cast<V>(low), width = static_cast<V>(high - low);
   detail::for_random_tiles<Word>(s, to, n, threads, [=](Word const* words, std::size_t count, T* y) {

@@ -1,5 +1,7 @@
 // Uniformly distributed numbers.
 #pragma once
+#include <cmath>
+
 #include "rill/ops/random/drawing.hpp"
 
 namespace rill::ops {
@@ -11,8 +13,8 @@ struct uniform_op : drawing {
   static constexpr dtypes elements = reals;
   struct attributes {
     type of;
-    double low = 0, high = 1;           ///< of floats
-    std::int64_t first = 0, last = 0;   ///< of integers
+    double low = 0, high = 1;          ///< of floats
+    std::int64_t first = 0, last = 0;  ///< of integers
     std::int64_t key = 0;
     static constexpr auto fields() {
       using a = attributes;
@@ -29,7 +31,8 @@ struct uniform_op : drawing {
       expects(a.first < a.last, "uniform: the lower bound is not below the upper one");
       visit(a.of.element, [&]<class T>() {
         if constexpr (std::integral<T> && !std::same_as<T, bool>)
-          expects(std::in_range<T>(a.first) && std::in_range<T>(a.last - 1), "uniform: a bound is beyond the element type");
+          expects(std::in_range<T>(a.first) && std::in_range<T>(a.last - 1),
+                  "uniform: a bound is beyond the element type");
       });
     }
     return drawn(a.of, like);
@@ -73,34 +76,36 @@ ops::uniform_op::attributes uniform_attributes(graph& g, type const& of, Number 
     a.low = static_cast<double>(low), a.high = static_cast<double>(high);
     return a;
   }
-  constexpr auto fits = [](auto v) { return std::in_range<std::int64_t>(v); };
-  if constexpr (std::integral<Number>) {
-    expects(fits(low) && fits(high), "uniform: a bound does not fit 64 bits");
-    a.first = static_cast<std::int64_t>(low), a.last = static_cast<std::int64_t>(high);
-  } else {
-    expects(low == static_cast<Number>(static_cast<std::int64_t>(low)) && high == static_cast<Number>(static_cast<std::int64_t>(high)),
+  if constexpr (std::integral<Number>)
+    expects(std::in_range<std::int64_t>(low) && std::in_range<std::int64_t>(high),
+            "uniform: a bound does not fit 64 bits");
+  else
+    expects(std::abs(low) < 9e18 && std::abs(high) < 9e18 && std::trunc(low) == low && std::trunc(high) == high,
             "uniform: the bounds of integers are integers");
-    a.first = static_cast<std::int64_t>(low), a.last = static_cast<std::int64_t>(high);
-  }
+  a.first = static_cast<std::int64_t>(low), a.last = static_cast<std::int64_t>(high);
   return a;
 }
 
 }  // namespace detail
 
 /// Numbers from `low` to below `high`, of any type that has extents when the step runs.
-template <class Number = double>
-value uniform(graph& g, type const& of, Number low = 0, Number high = 1, std::string_view name = {}) {
-  return record_erased<ops::uniform_op>(g, detail::uniform_attributes(g, of, low, high), {}, name);
+template <number Low = double, number High = double>
+value uniform(graph& g, type const& of, Low low = 0, High high = 1, std::string_view name = {}) {
+  using both = std::common_type_t<Low, High>;
+  auto const a = detail::uniform_attributes(g, of, static_cast<both>(low), static_cast<both>(high));
+  return record_erased<ops::uniform_op>(g, a, {}, name);
 }
 /// Numbers in [0, 1), or from `low` to below `high`: `uniform<float, 3, 4>(g)`, `uniform<int, 10>(g, -5, 5)`.
-template <element T, dim... Extents, class Number = double>
-expr<of<T, Extents...>> uniform(graph& g, Number low = 0, Number high = 1, std::string_view name = {}) {
+template <element T, dim... Extents, number Low = double, number High = double>
+expr<of<T, Extents...>> uniform(graph& g, Low low = 0, High high = 1, std::string_view name = {}) {
   return {uniform(g, of<T, Extents...>, low, high, name)};
 }
 /// Such numbers of x's type, one for each element of x.
-template <operand X, class Number = double> X uniform_like(X x, Number low = 0, Number high = 1) {
+template <operand X, number Low = double, number High = double> X uniform_like(X x, Low low = 0, High high = 1) {
+  using both = std::common_type_t<Low, High>;
   auto& g = detail::graph_of(x);
-  return X{record_erased<ops::uniform_op>(g, detail::uniform_attributes(g, x.type(), low, high), {x})};
+  auto const a = detail::uniform_attributes(g, x.type(), static_cast<both>(low), static_cast<both>(high));
+  return X{record_erased<ops::uniform_op>(g, a, {x})};
 }
 
 }  // namespace rill

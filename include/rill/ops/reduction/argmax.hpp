@@ -11,8 +11,9 @@ namespace rill::ops {
 struct argmax_op {
   using library = void;
   static constexpr std::string_view name = "argmax",
-                                    doc = "the index of the largest element along an axis: the first of equals, the "
-                                          "first NaN if there is one";
+                                    doc =
+                                        "the index of the largest element along an axis: the first of equals, the "
+                                        "first NaN if there is one";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = reals;
   struct attributes {

@@ -24,7 +24,9 @@ namespace ops {
 struct reduction {
   extents axes;
   bool keep = false;
-  static constexpr auto fields() { return std::tuple{field{"axes", &reduction::axes}, field{"keep", &reduction::keep}}; }
+  static constexpr auto fields() {
+    return std::tuple{field{"axes", &reduction::axes}, field{"keep", &reduction::keep}};
+  }
 };
 
 /// Which axes of a rank a list names, or all.
@@ -111,7 +113,7 @@ inline kernel make_reduction(reduction_table const& table, type const& x, std::a
           void* const to = i + 1 == passes.size() ? call.out(0) : next;
           use.run(passes[i], from, to, call.scratch(), call.threads);
           from = to;
-          next += bytes(passes[i]);
+          if (i + 1 < passes.size()) next += bytes(passes[i]);
         }
       },
       within + between);

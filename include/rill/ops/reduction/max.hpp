@@ -22,8 +22,9 @@ inline void refuse_nothing(shape const& x, std::array<bool, max_rank> const& gon
 struct max_op {
   using library = void;
   static constexpr std::string_view name = "max",
-                                    doc = "the largest element over some axes, or all; NaN if any is, true if any is; "
-                                          "the gradient is shared equally by equal largest elements";
+                                    doc =
+                                        "the largest element over some axes, or all; NaN if any is, true if any is; "
+                                        "the gradient is shared equally by equal largest elements";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = reals | dtype::boolean;
   using attributes = reduction;

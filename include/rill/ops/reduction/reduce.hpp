@@ -55,7 +55,8 @@ struct mean_op {
 #if RILL_KERNELS
   static constexpr reduction_table make_kernels() {
     reduction_table t;
-    for_each_type<elements>([&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_mean<T>>(); });
+    for_each_type<elements>(
+        [&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_mean<T>>(); });
     return t;
   }
 #endif

@@ -1,0 +1,30 @@
+// Which rewrites a session makes, and what they tell.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace rill {
+
+/// Which rewrites a session makes.
+struct pass_options {
+  bool common_subexpressions = true;
+  bool fold_constants = true;
+  bool identities = true;
+  bool fuse = true;
+  bool verify = false;  ///< check the part before and after each pass
+
+  /// The graph is run as it was written.
+  static pass_options none() { return {false, false, false, false, false}; }
+};
+
+/// What the passes did, a line for each rewrite.
+struct pass_report {
+  std::vector<std::string> lines;
+  std::string text() const {
+    std::string s;
+    for (auto const& l : lines) s += l + "\n";
+    return s;
+  }
+};
+
+}  // namespace rill

@@ -1,0 +1,220 @@
+// Compiles the steps of a graph, keeps them, and runs them: what is behind a session's typed face.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rill/device/step.hpp"
+#include "rill/graph/graph.hpp"
+#include "rill/pass/options.hpp"
+
+#if RILL_RUNTIME
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "rill/base/pool.hpp"
+#include "rill/pass/bind.hpp"
+#include "rill/pass/passes.hpp"
+#include "rill/pass/prune.hpp"
+#include "rill/run/compiled_step.hpp"
+#endif
+
+namespace rill {
+
+class pool;
+class compiled_step;
+
+/// How a session runs. Everything has a default; what is given is shared, not copied.
+struct session_options {
+  int threads = 0;                         ///< that compute, the caller's included; 0: one for each processor
+  std::shared_ptr<rill::pool> pool = {};   ///< the caller's own; then `threads` is ignored
+  std::shared_ptr<container> state = {};   ///< where variables live; empty: a new one
+  allocator* memory = nullptr;             ///< null: host_allocator(); must outlive all tensors
+  log_callback log = {};                   ///< where `print` writes; empty: nowhere
+  pass_options passes = {};                ///< which rewrites are done
+  std::size_t plans = 256;                 ///< compiled steps that are kept; the oldest goes first
+};
+
+/// A run's signature, and the tensors that are fed.
+struct run_request {
+  std::vector<endpoint> feeds, fetches;
+  std::vector<std::uint32_t> targets;
+  std::vector<tensor> with;
+};
+
+/// Runs steps of one graph. Threads may use it at the same time.
+class executor {
+ public:
+  executor(rill::graph& g, session_options options);
+  ~executor();
+  executor(executor const&) = delete;
+  executor& operator=(executor const&) = delete;
+
+  rill::graph& graph() const { return *graph_; }
+  container& state() const { return *options_.state; }
+  int threads() const;
+  std::uint64_t steps() const;
+  void set_steps(std::uint64_t n);
+
+  /// Adds to a request; error(invalid_argument) for what is not this graph's, fed twice, or of another type.
+  void add_feed(run_request& r, value to, tensor const& with) const;
+  void add_fetch(run_request& r, value const& what) const;
+  void add_target(run_request& r, operation const& what) const;
+
+  /// The compiled step of a request, made if need be.
+  std::shared_ptr<compiled_step> find(run_request const& r);
+  /// Whether the step was made for tensors of these types, and variables as they are.
+  bool fits(compiled_step const& step, std::span<tensor const> fed) const;
+  /// Runs a compiled step; as many results as it fetches.
+  void run(compiled_step& compiled, std::span<tensor const> fed, step_context& step, std::span<tensor> results);
+  std::vector<tensor> run(run_request const& r, step_context& step);
+
+  /// What the passes did to a request, and the plan that came of it, as text.
+  std::string explain(run_request const& r);
+  /// Gives memory back that is kept for the next step.
+  void trim();
+
+ private:
+  struct parts;
+  rill::graph* graph_;
+  session_options options_;
+  std::unique_ptr<parts> parts_;
+};
+
+#if RILL_RUNTIME
+
+struct executor::parts {
+  struct hash {
+    std::size_t operator()(std::vector<std::int64_t> const& k) const {
+      std::uint64_t h = 1469598103934665603u;  // FNV-1a, a word at a time
+      for (auto v : k) h = (h ^ static_cast<std::uint64_t>(v)) * 1099511628211u;
+      return static_cast<std::size_t>(h ^ h >> 32);
+    }
+  };
+  std::atomic<std::uint64_t> steps{0};
+  std::mutex mutex;
+  std::unordered_map<std::vector<std::int64_t>, std::shared_ptr<compiled_step>, hash> plans;
+  std::deque<std::vector<std::int64_t>> ages;
+
+  static std::vector<std::int64_t> key(run_request const& r) {
+    std::vector<std::int64_t> k{static_cast<std::int64_t>(r.feeds.size()), static_cast<std::int64_t>(r.fetches.size())};
+    auto const add = [&](endpoint e) { k.push_back(static_cast<std::int64_t>(std::uint64_t{e.node} << 32 | e.port)); };
+    for (auto e : r.feeds) add(e);
+    for (auto e : r.fetches) add(e);
+    for (auto t : r.targets) k.push_back(t);
+    for (auto const& t : r.with) {
+      k.push_back(static_cast<std::int64_t>(t.rank()));
+      for (auto e : t.shape()) k.push_back(e);
+    }
+    return k;
+  }
+};
+
+namespace detail {
+
+inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request const& r, session_options const& options, pass_report* report) {
+  auto part = prune(g, r.feeds, r.fetches, r.targets);
+  std::vector<type> types;
+  for (auto const& t : r.with) types.push_back(t.type());
+  bind_extents(part, types, *options.state);
+  rewrite(part, options.passes, *options.state, report);
+  return std::make_shared<compiled_step>(
+      plan(part, *options.state, g.seed(), options.memory ? *options.memory : host_allocator(), options.pool->threads()));
+}
+
+}  // namespace detail
+
+RILL_INLINE executor::executor(rill::graph& g, session_options options)
+    : graph_(&g), options_(std::move(options)), parts_(std::make_unique<parts>()) {
+  if (!options_.pool)
+    options_.pool = std::make_shared<rill::pool>(options_.threads > 0 ? options_.threads : static_cast<int>(std::thread::hardware_concurrency()));
+  if (!options_.state) options_.state = std::make_shared<container>();
+}
+RILL_INLINE executor::~executor() = default;
+
+RILL_INLINE int executor::threads() const { return options_.pool->threads(); }
+RILL_INLINE std::uint64_t executor::steps() const { return parts_->steps.load(); }
+RILL_INLINE void executor::set_steps(std::uint64_t n) { parts_->steps.store(n); }
+
+RILL_INLINE void executor::add_feed(run_request& r, value to, tensor const& with) const {
+  if (to.graph != graph_)
+    throw error(code::invalid_argument, to.graph ? "a fed value belongs to another graph" : "a fed value is an empty handle");
+  if (!with) throw error(code::invalid_argument, "it was fed an empty tensor handle", to.name());
+  if (to.origin().outputs.empty()) throw error(code::invalid_argument, "a node without outputs was fed", to.name());
+  auto const at = to.endpoint();
+  if (std::find(r.feeds.begin(), r.feeds.end(), at) != r.feeds.end()) throw error(code::invalid_argument, "it was fed twice", to.name());
+  if (!accepts(to.type(), with.type()))
+    throw error(code::invalid_argument, "it is a " + to.type().text() + " and was fed a " + with.type().text(), to.name());
+  r.feeds.push_back(at);
+  r.with.push_back(with);
+}
+RILL_INLINE void executor::add_fetch(run_request& r, value const& v) const {
+  if (v.graph != graph_)
+    throw error(code::invalid_argument, v.graph ? "a fetched value belongs to another graph" : "a fetched value is an empty handle");
+  if (v.port >= v.origin().outputs.size())
+    throw error(code::invalid_argument, "a node without outputs was fetched: run it as a target", v.name());
+  r.fetches.push_back(v.endpoint());
+}
+RILL_INLINE void executor::add_target(run_request& r, operation const& o) const {
+  if (o.graph != graph_) throw error(code::invalid_argument, o.graph ? "a target belongs to another graph" : "a target is an empty handle");
+  r.targets.push_back(o.node);
+}
+
+RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r) {
+  auto k = parts::key(r);
+  {
+    std::lock_guard lock(parts_->mutex);
+    if (auto const at = parts_->plans.find(k); at != parts_->plans.end() && at->second->plan().holds()) return at->second;
+  }
+  auto made = detail::compile(*graph_, r, options_, nullptr);
+  std::lock_guard lock(parts_->mutex);
+  if (parts_->plans.insert_or_assign(k, made).second) parts_->ages.push_back(std::move(k));
+  while (parts_->ages.size() > options_.plans) parts_->plans.erase(parts_->ages.front()), parts_->ages.pop_front();
+  return made;
+}
+
+RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor const> fed) const {
+  auto const& planned = step.plan().fed();
+  for (std::size_t i = 0; i < fed.size(); ++i) {
+    if (planned[i].element != fed[i].element() || planned[i].rank != fed[i].rank()) return false;
+    for (std::size_t k = 0; k < fed[i].rank(); ++k)
+      if (planned[i][k].extent != fed[i].shape()[k]) return false;
+  }
+  return step.plan().holds();
+}
+
+RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step, std::span<tensor> results) {
+  step.number = parts_->steps.fetch_add(1, std::memory_order_relaxed);
+  step.log = options_.log ? &options_.log : nullptr;
+  if (step.watch) step.watch->step_begins(step.number);
+  compiled.run(fed, options_.pool->parallel(), step, [&](activation const& a) {
+    for (std::size_t i = 0; i < results.size(); ++i) results[i] = a.result(i, fed);
+  });
+  if (step.watch) step.watch->step_ended(step.number);
+}
+
+RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context& step) {
+  std::vector<tensor> results(r.fetches.size());
+  run(*find(r), r.with, step, results);
+  return results;
+}
+
+RILL_INLINE std::string executor::explain(run_request const& r) {
+  pass_report report;
+  auto const made = detail::compile(*graph_, r, options_, &report);
+  return report.text() + made->plan().text();
+}
+
+RILL_INLINE void executor::trim() {
+  std::lock_guard lock(parts_->mutex);
+  for (auto& [key, step] : parts_->plans) step->trim();
+}
+
+#endif
+
+}  // namespace rill

@@ -1,0 +1,40 @@
+#include "rill/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rill {
+namespace {
+
+TEST(error, says_code_node_and_sentence) {
+  error const e(code::not_found, "nothing is there", "a/b");
+  EXPECT_STREQ(e.what(), "not_found: node 'a/b': nothing is there");
+  EXPECT_EQ(e.code(), code::not_found);
+  EXPECT_EQ(e.node(), "a/b");
+  EXPECT_EQ(e.message(), "nothing is there");
+}
+
+TEST(error, leaves_the_node_out_where_there_is_none) {
+  error const e(code::internal, "why");
+  EXPECT_STREQ(e.what(), "internal: why");
+  EXPECT_TRUE(e.node().empty());
+}
+
+TEST(error, has_a_name_for_every_code) {
+  EXPECT_EQ(name(code::invalid_argument), "invalid_argument");
+  EXPECT_EQ(name(code::internal), "internal");
+  static_assert(name(code::data_loss) == "data_loss");
+}
+
+TEST(error, is_thrown_where_an_expectation_fails) {
+  static_assert((expects(true, "fine"), true));
+  EXPECT_NO_THROW(expects(true, "fine"));
+  try {
+    expects(false, "the sentence");
+    FAIL();
+  } catch (std::exception const& e) {
+    EXPECT_STREQ(e.what(), "invalid_argument: the sentence");
+  }
+}
+
+}  // namespace
+}  // namespace rill

@@ -1,0 +1,121 @@
+#include "rill/base/pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <set>
+
+namespace rill {
+namespace {
+
+std::size_t threads_of_this_process() {
+  static bool const first = (std::thread([] {}).join(), true);  // sanitizers start one of their own with it
+  auto const tasks = std::filesystem::directory_iterator("/proc/self/task");
+  return first * static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+/// Whether there are so many threads, soon: the system counts one that was joined for a moment longer.
+bool threads_become(std::size_t n) {
+  for (int i = 0; i < 2000 && threads_of_this_process() != n; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return threads_of_this_process() == n;
+}
+
+/// Loops over `chunks` until `wanted` threads have taken part, and returns which did.
+std::set<std::thread::id> participants(pool& p, std::size_t wanted, std::size_t chunks) {
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  for (int attempt = 0; attempt < 200 && seen.size() < wanted; ++attempt)
+    p.parallel()(chunks, [&](std::size_t) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::lock_guard lock(mutex);
+      seen.insert(std::this_thread::get_id());
+    });
+  return seen;
+}
+
+TEST(pool, starts_no_thread_before_the_first_loop_and_none_for_a_single_chunk) {
+  auto const before = threads_of_this_process();
+  pool p(3);
+  p.parallel()(1, [](std::size_t) {});
+  EXPECT_TRUE(threads_become(before));
+  p.parallel()(2, [](std::size_t) {});
+  EXPECT_TRUE(threads_become(before + 2));
+}
+
+TEST(pool, counts_the_caller_and_has_exactly_as_many_threads_as_asked) {
+  pool p(3);
+  auto const seen = participants(p, 3, 12);
+  EXPECT_EQ(seen.size(), 3);
+  EXPECT_TRUE(seen.contains(std::this_thread::get_id()));
+  EXPECT_EQ(p.threads(), 3);
+}
+
+TEST(pool, of_one_or_less_is_the_caller_alone) {
+  for (int threads : {1, 0, -5}) {
+    auto const before = threads_of_this_process();
+    pool p(threads);
+    EXPECT_EQ(p.threads(), 1);
+    EXPECT_EQ(participants(p, 1, 8), std::set{std::this_thread::get_id()});
+    EXPECT_TRUE(threads_become(before));
+  }
+}
+
+TEST(pool, runs_every_chunk_once) {
+  pool p(4);
+  std::vector<std::atomic<int>> seen(10000);
+  p.parallel()(seen.size(), [&](std::size_t i) { ++seen[i]; });
+  for (auto const& s : seen) ASSERT_EQ(s.load(), 1);
+}
+
+TEST(pool, shows_the_caller_what_the_chunks_wrote) {
+  pool p(4);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<int> written(64);  // no atomics: the loop's end orders them
+    p.parallel()(written.size(), [&](std::size_t i) { written[i] = round; });
+    for (auto w : written) ASSERT_EQ(w, round);
+  }
+}
+
+TEST(pool, runs_loops_inside_loops) {
+  pool p(3);
+  std::atomic<int> count = 0;
+  p.parallel()(
+      8, [&](std::size_t) { p.parallel()(8, [&](std::size_t) { p.parallel()(4, [&](std::size_t) { ++count; }); }); });
+  EXPECT_EQ(count.load(), 8 * 8 * 4);
+}
+
+TEST(pool, serves_many_callers_at_once) {
+  pool p(2);
+  std::atomic<int> count = 0;
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 8; ++c)
+    callers.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) p.parallel()(5, [&](std::size_t) { ++count; });
+    });
+  for (auto& c : callers) c.join();
+  EXPECT_EQ(count.load(), 8 * 200 * 5);
+}
+
+TEST(pool, sleeps_while_there_is_nothing_to_do) {
+  pool p(3);
+  p.parallel()(3, [](std::size_t) {});
+  auto const before = std::clock();  // of the whole process
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 20);
+}
+
+TEST(pool, ends_its_threads_when_it_goes) {
+  auto const before = threads_of_this_process();
+  {
+    pool p(4);
+    p.parallel()(4, [](std::size_t) {});
+  }
+  EXPECT_TRUE(threads_become(before));
+}
+
+}  // namespace
+}  // namespace rill

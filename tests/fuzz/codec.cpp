@@ -1,0 +1,39 @@
+// Bytes that a fuzzer makes up as a graph. By hand:
+//   clang++-19 -std=c++20 -O1 -g -ffp-contract=off -fsanitize=fuzzer,address,undefined -Iinclude -Itests
+//     tests/fuzz/codec.cpp -o fuzz_codec
+//   ./fuzz_codec -max_total_time=60 -rss_limit_mb=512 -malloc_limit_mb=16 -max_len=4096
+#include <cstdlib>
+
+#include "graph/samples.hpp"
+#include "rill/graph/dot.hpp"
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+
+// Starts from a graph that holds something of everything, or the magic bytes would never be found.
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+  static std::string const sample = [] {
+    rill::graph g(42);
+    rill::fill_sample(g);
+    return rill::to_bytes(g);
+  }();
+  if (size < 16 || seed % 64 == 0) {
+    size = std::min(sample.size(), most);
+    std::copy_n(sample.begin(), size, data);
+  }
+  return LLVMFuzzerMutate(data, size, most);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  static auto const known = rill::sample_operations();
+  std::string_view const bytes(reinterpret_cast<char const*>(data), size);
+  std::string again;
+  try {
+    auto const g = rill::graph_from_bytes(bytes, known);
+    rill::dot(*g);
+    again = rill::to_bytes(*g);
+  } catch (rill::error const&) {
+    return 0;
+  }
+  if (again != bytes) std::abort();
+  return 0;
+}

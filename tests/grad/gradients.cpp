@@ -1,0 +1,165 @@
+#include "rill/grad/gradients.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rill/ops/array/gather.hpp"
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/math/exponential.hpp"
+#include "rill/ops/matrix/matmul.hpp"
+#include "rill/ops/reduction/argmax.hpp"
+#include "rill/run/session.hpp"
+
+namespace rill {
+namespace {
+
+code refusal(auto&& f, std::string const& part) {
+  try {
+    f();
+  } catch (error const& e) {
+    EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    return e.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return code::internal;
+}
+
+template <class... F> auto run(graph& g, F const&... fetches) {
+  session s(g);
+  return s.run(fetches...);
+}
+
+TEST(gradients, have_the_types_of_what_they_are_with_respect_to) {
+  graph g;
+  auto const w = constant<double, 2, 3>(g, {1, 2, 3, 4, 5, 6});
+  auto const b = constant<double, 3>(g, {1, 1, 1});
+  auto const x = constant<double, 1, 2>(g, {1, 2});
+  auto const loss = sum(square(matmul(x, w) + b));
+  auto const [dw, db] = gradients(loss, w, b);
+  static_assert(std::same_as<decltype(dw), expr<of<double, 2, 3>> const>);
+  auto const [at_w, at_b] = run(g, dw, db);  // 2 (x w + b) = 2 (10, 13, 16)
+  EXPECT_TRUE(same_bits(at_b, vector<double>({20, 26, 32})));
+  EXPECT_TRUE(same_bits(at_w, matrix<double>({{20, 26, 32}, {40, 52, 64}})));
+}
+
+TEST(gradients, add_up_where_paths_meet) {
+  graph g;
+  auto const x = constant(g, 3.0);
+  auto const y = x * x + x + x;
+  auto const [dx] = gradients(y, x);
+  EXPECT_EQ(run(g, dx).item<double>(), 8);
+}
+
+TEST(gradients, are_graph_and_can_be_taken_again) {
+  graph g;
+  auto const x = constant(g, 2.0);
+  auto const [first] = gradients(x * x * x, x);
+  auto const [second] = gradients(first, x);
+  auto const [third] = gradients(second, x);
+  auto const [a, b, c] = run(g, first, second, third);
+  EXPECT_EQ(a.item<double>(), 12);
+  EXPECT_EQ(b.item<double>(), 12);
+  EXPECT_EQ(c.item<double>(), 6);
+}
+
+TEST(gradients, of_a_vector_are_those_of_the_sum_of_its_elements) {
+  graph g;
+  auto const x = constant<double, 3>(g, {1, 2, 3});
+  auto const [dx] = gradients(square(x), x);
+  EXPECT_TRUE(same_bits(run(g, dx), vector<double>({2, 4, 6})));
+}
+
+TEST(gradients, of_a_value_with_respect_to_itself_are_ones) {
+  graph g;
+  auto const x = constant<float, 2>(g, {5, 6});
+  auto const [dx] = gradients(x, x);
+  EXPECT_TRUE(same_bits(run(g, dx), vector<float>({1, 1})));
+}
+
+TEST(gradients, reach_values_in_the_middle_of_a_graph) {
+  graph g;
+  auto const x = constant(g, 3.0);
+  auto const y = x * x;
+  auto const z = exp(y) * 0.0 + y * 5.0;
+  auto const [dy] = gradients(z, y);
+  EXPECT_EQ(run(g, dy).item<double>(), 5);
+}
+
+TEST(gradients, do_not_pass_what_stops_them) {
+  graph g;
+  auto const x = constant(g, 3.0);
+  auto const [dx] = gradients(x * stop_gradient(x), x);
+  EXPECT_EQ(run(g, dx).item<double>(), 3);
+}
+
+TEST(gradients, of_what_a_target_does_not_depend_on_are_an_error_or_zeros) {
+  graph g;
+  auto const x = constant<float, 2>(g, {1, 2}), other = constant<float, 2>(g, {1, 2});
+  auto const y = sum(x);
+  EXPECT_EQ(refusal([&] { gradients(y, other); }, "does not depend"), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { gradients(sum(stop_gradient(x)), x); }, "does not depend"), code::invalid_argument);
+  auto const [zeros] = gradients_or_zeros(y, other);
+  EXPECT_TRUE(same_bits(run(g, zeros), vector<float>({0, 0})));
+}
+
+TEST(gradients, refuse_what_has_none) {
+  graph g, elsewhere;
+  auto const n = constant<std::int32_t, 2>(g, {1, 2});
+  auto const x = constant<float, 2>(g, {1, 2});
+  value const other = constant(elsewhere, 1.f);
+  EXPECT_EQ(refusal([&] { gradients(value(n), std::vector<value>{x}); }, "int32"), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { gradients(value(x), std::vector<value>{n}); }, "int32"), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { gradients(value(x), std::vector<value>{other}); }, "another graph"), code::invalid_argument);
+}
+
+TEST(gradients, are_named_within_a_scope_of_their_own) {
+  graph g;
+  auto const x = constant(g, 3.0);
+  auto const [dx] = gradients(square(x) * 2.0, x);
+  EXPECT_TRUE(dx.name().starts_with("gradients/")) << dx.name();
+}
+
+TEST(gradients, of_rows_stay_sparse_until_a_dense_one_is_asked_for) {
+  graph g;
+  auto const table = constant<float, 3, 2>(g, {1, 2, 3, 4, 5, 6});
+  auto const which = constant<std::int32_t, 3>(g, {2, 0, 2});
+  value const y = sum(value(gather(table, which)));
+  auto const parts = partial_gradients(y, {table});
+  EXPECT_TRUE(parts[0].sparse());
+  auto const dense = gradients(y, std::vector<value>{table});
+  EXPECT_TRUE(same_bits(run(g, dense[0]), matrix<float>({{1, 1}, {0, 0}, {2, 2}})));
+}
+
+TEST(gradients, of_rows_added_from_several_places_stay_sparse) {
+  graph g;
+  auto const table = constant<float, 3, 2>(g, {1, 2, 3, 4, 5, 6});
+  auto const a = constant<std::int32_t, 1>(g, {0});
+  auto const b = constant<std::int32_t, 2>(g, {1, 0});
+  value const y = sum(value(gather(table, a))) + sum(value(gather(table, b)));
+  EXPECT_TRUE(partial_gradients(y, {table})[0].sparse());
+  auto const dense = gradients(y + sum(value(table)), std::vector<value>{table});
+  EXPECT_TRUE(same_bits(run(g, dense[0]), matrix<float>({{3, 3}, {2, 2}, {1, 1}})));
+}
+
+TEST(gradients, work_with_extents_that_only_the_run_knows) {
+  graph g;
+  auto const x = placeholder<double, "n", 2>(g, "x");
+  auto const b = constant<double, 2>(g, {1, 2});
+  auto const [dx, db] = gradients(mean(square(x + b)), x, b);
+  session s(g);
+  auto const [at_x, at_b] = s.run({{x, matrix<double>({{0, 0}, {1, 1}, {2, 2}, {3, 3}})}}, dx, db);
+  EXPECT_EQ(at_x.shape(), (shape{4, 2}));
+  EXPECT_TRUE(same_bits(at_b, vector<double>({2.5, 3.5})));
+}
+
+TEST(gradients, of_no_rows_are_zeros) {
+  graph g;
+  auto const x = placeholder<double, "n", 2>(g, "x");
+  auto const w = constant<double, 2, 2>(g, {1, 2, 3, 4});
+  auto const [dw] = gradients(sum(matmul(x, w)), w);
+  session s(g);
+  EXPECT_TRUE(same_bits(s.run({{value(x), tensor(dtype::float64, {0, 2})}}, dw), matrix<double>({{0, 0}, {0, 0}})));
+}
+
+}  // namespace
+}  // namespace rill

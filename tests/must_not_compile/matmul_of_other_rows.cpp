@@ -1,0 +1,10 @@
+// expect: the columns of the first are not the rows of the second
+#include "rill/rill.hpp"
+
+auto product(rill::expr<rill::of<float, 2, 3>> a, rill::expr<rill::of<float, 3, 4>> b) {
+#ifdef VALID
+  return rill::matmul(a, b);
+#else
+  return rill::matmul(b, a);
+#endif
+}

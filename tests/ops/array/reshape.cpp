@@ -1,0 +1,64 @@
+#include "rill/ops/array/reshape.hpp"
+
+#include "../run.hpp"
+#include "rill/grad/gradients.hpp"
+
+namespace rill {
+namespace {
+
+using ops::reshaped;
+
+static_assert(reshaped(of<float, 2, 6>, of<float, 3, unknown>) == of<float, 3, 4>);
+static_assert(reshaped(of<float, "n", 8, 8>, of<float, "n", 64>) == of<float, "n", 64>);
+static_assert(reshaped(of<float, "n", 8, 8>, of<float, unknown, 64>) == of<float, unknown, 64>);
+static_assert(reshaped(of<float, "n", 8, 8>, of<float, "n", unknown>) == of<float, "n", 64>);
+static_assert(reshaped(of<float, 5, 8, 8>, of<float, "n", 64>) == of<float, 5, 64>);
+static_assert(reshaped(of<float, 0, 8, 8>, of<float, "n", 64>) == of<float, 0, 64>);
+static_assert(reshaped(of<float, "a", "b", 4>, of<float, "b", 2, "a", 2>) == of<float, "b", 2, "a", 2>);
+static_assert(reshaped(of<float>, of<float, 1, 1>) == of<float, 1, 1>);
+static_assert(reshaped(of<float, 0, 3>, of<float, 7, 0>) == of<float, 7, 0>);
+
+TEST(reshape, keeps_the_elements_in_their_order) {
+  auto const x = test::counting(dtype::float32, {2, 6});
+  auto const y = test::run([](auto const& in) { return reshape(in[0], extents{3, -1}); }, {x});
+  EXPECT_EQ(y.shape(), (shape{3, 4}));
+  EXPECT_EQ(test::to_doubles(y), test::to_doubles(x));
+}
+
+TEST(reshape, infers_an_extent_that_only_the_run_knows) {
+  graph g;
+  auto x = placeholder<float, "n", 2, 3>(g);
+  auto y = reshape<"n", 6>(x);
+  static_assert(decltype(y)::static_type == of<float, "n", 6>);
+  auto z = reshape<unknown, 3>(x);
+  auto [dx] = gradients(sum(z * z), x);
+  session s{g};
+  auto const fed = tensor_of<of<float, 4, 2, 3>>(test::counting(dtype::float32, {4, 2, 3}));
+  auto const [a, b, c] = s.run({{x, fed}}, y, z, dx);
+  EXPECT_EQ(a.shape(), (shape{4, 6}));
+  EXPECT_EQ(b.shape(), (shape{8, 3}));
+  EXPECT_EQ(c.shape(), (shape{4, 2, 3}));
+  EXPECT_EQ(c.values()[5], 12);
+}
+
+TEST(reshape, refuses_another_number_of_elements) {
+  graph g;
+  auto x = placeholder(g, of<float, 2, 6>);
+  auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
+  refuses("number of elements changes", [&] { reshape(x, extents{5}); });
+  refuses("number of elements changes", [&] { reshape(x, extents{5, -1}); });
+  refuses("more than one extent", [&] { reshape(x, extents{-1, -1}); });
+  refuses("an extent is negative", [&] { reshape(x, extents{-2, 6}); });
+  refuses("could be any", [&] { reshape(placeholder(g, of<float, 0, 3>), extents{0, -1}); });
+  refuses("does not fit 64 bits", [&] { reshape(x, extents{std::int64_t{1} << 62, 16}); });
+  refuses("number of elements changes",
+          [&] { record_erased<ops::reshape_like_op>(g, {}, {x, placeholder(g, of<float, 5>)}); });
+  auto open = placeholder(g, of<float, unknown, 3>);
+  auto y = reshape(open, extents{-1, 4});
+  session s{g};
+  refuses("number of elements changes", [&] { s.run({{open, test::counting(dtype::float32, {2, 3})}}, y); });
+  EXPECT_EQ(s.run({{open, test::counting(dtype::float32, {4, 3})}}, y).shape(), (shape{3, 4}));
+}
+
+}  // namespace
+}  // namespace rill

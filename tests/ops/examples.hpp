@@ -1,0 +1,274 @@
+// A call or more of every operation that is a function of its inputs: what the test that walks the list tries.
+#pragma once
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "rill/ops/operations.hpp"
+
+namespace rill::test {
+
+/// A call. float64 among the inputs stands for the element type that is tried; others are as they are.
+struct example {
+  std::string_view operation;
+  std::function<std::vector<type>(std::int64_t n)> inputs;  ///< with an extent of n
+  std::function<value(std::vector<value> const&)> record;
+  bool positive = false;           ///< inputs are above 0
+  bool refuses_nothing = false;    ///< n = 0 is an error
+  std::int64_t indices_below = 3;  ///< integers that are inputs as they are
+  bool differentiable = true;
+  dtypes elements = {};  ///< that the first input may have; empty: as the operation says
+};
+
+inline type d(std::initializer_list<dim> extents) { return {dtype::float64, extents}; }
+inline type i32(std::initializer_list<dim> extents) { return {dtype::int32, extents}; }
+inline type i64(std::initializer_list<dim> extents) { return {dtype::int64, extents}; }
+inline type truth(std::initializer_list<dim> extents) { return {dtype::boolean, extents}; }
+
+using in = std::vector<value> const&;
+
+inline std::vector<example> unary(std::string_view name, value (*f)(value), bool positive = false) {
+  return {{.operation = name,
+           .inputs = [](auto n) { return std::vector{d({n, 3})}; },
+           .record = [f](in x) { return f(x[0]); },
+           .positive = positive}};
+}
+
+inline std::vector<example> binary(std::string_view name, value (*f)(value, value), bool differentiable = true) {
+  auto const with = [&](std::function<std::vector<type>(std::int64_t)> inputs) {
+    return example{.operation = name,
+                   .inputs = std::move(inputs),
+                   .record = [f](in x) { return f(x[0], x[1]); },
+                   .differentiable = differentiable};
+  };
+  return {with([](auto n) { return std::vector{d({n, 3}), d({n, 3})}; }),
+          with([](auto n) { return std::vector{d({n, 3}), d({3})}; }),
+          with([](auto n) { return std::vector{d({n, 1}), d({2, 1, 3})}; }),
+          with([](auto n) { return std::vector{d({}), d({n})}; })};
+}
+
+inline std::vector<example> elementwise_examples() {
+  std::vector<example> all;
+  auto const add = [&](std::vector<example> more) { all.insert(all.end(), more.begin(), more.end()); };
+  add(binary("add", [](value x, value y) { return rill::add(x, y); }));
+  add(binary("sub", [](value x, value y) { return rill::sub(x, y); }));
+  add(binary("mul", [](value x, value y) { return rill::mul(x, y); }));
+  add(binary("div", [](value x, value y) { return rill::div(x, y); }));
+  add(binary("maximum", [](value x, value y) { return maximum(x, y); }));
+  add(binary("equal", [](value x, value y) { return equal(x, y); }, false));
+  add(binary("less", [](value x, value y) { return less(x, y); }, false));
+  add(unary("neg", [](value x) { return neg(x); }));
+  add(unary("square", [](value x) { return square(x); }));
+  add(unary("sqrt", [](value x) { return sqrt(x); }, true));
+  add(unary("exp", [](value x) { return exp(x); }));
+  add(unary("log", [](value x) { return log(x); }, true));
+  add(unary("tanh", [](value x) { return tanh(x); }));
+  add(unary("sigmoid", [](value x) { return sigmoid(x); }));
+  add(unary("relu", [](value x) { return relu(x); }));
+  add(unary("conj", [](value x) { return record_erased<ops::conj_op>(*x.graph, {}, {x}); }));
+  all.push_back({.operation = "select",
+                 .inputs = [](auto n) { return std::vector{truth({n, 1}), d({n, 3}), d({3})}; },
+                 .record = [](in x) { return select(x[0], x[1], x[2]); }});
+  all.push_back({.operation = "add_n",
+                 .inputs = [](auto n) { return std::vector{d({n, 3}), d({n, 3}), d({n, 3})}; },
+                 .record = [](in x) { return add_n(x); }});
+  all.push_back({.operation = "bias_add",
+                 .inputs = [](auto n) { return std::vector{d({2, n, 3}), d({3})}; },
+                 .record = [](in x) { return bias_add(x[0], x[1]); }});
+  for (auto to : {dtype::float64, dtype::float32, dtype::int32, dtype::boolean, dtype::complex64})
+    all.push_back({.operation = "cast",
+                   .inputs = [](auto n) { return std::vector{d({n, 3})}; },
+                   .record = [to](in x) { return record_erased<ops::cast_op>(*x[0].graph, {to}, {x[0]}); },
+                   .differentiable = to == dtype::float64});
+  return all;
+}
+
+inline std::vector<example> reduction_examples() {
+  std::vector<example> all;
+  struct way {
+    extents axes;
+    bool keep;
+  };
+  for (auto const& [axes, keep] :
+       {way{{}, false}, way{{0}, false}, way{{1}, true}, way{{-1, 0}, false}, way{{2}, false}}) {
+    auto const inputs = [](auto n) { return std::vector{d({n, 2, 3})}; };
+    all.push_back({.operation = "sum", .inputs = inputs, .record = [=](in x) { return sum(x[0], axes, keep); }});
+    all.push_back({.operation = "mean", .inputs = inputs, .record = [=](in x) { return mean(x[0], axes, keep); }});
+    all.push_back({.operation = "max",
+                   .inputs = inputs,
+                   .record = [=](in x) { return max(x[0], axes, keep); },
+                   .refuses_nothing = axes.empty() || axes.contains(0)});
+  }
+  for (auto axis : {0, 1, -1})
+    all.push_back({.operation = "argmax",
+                   .inputs = [](auto n) { return std::vector{d({n, 2, 3})}; },
+                   .record = [=](in x) { return argmax(x[0], axis, axis == 0 ? dtype::int64 : dtype::int32); },
+                   .refuses_nothing = axis == 0,
+                   .differentiable = false});
+  return all;
+}
+
+inline std::vector<example> array_examples() {
+  std::vector<example> all;
+  for (bool share : {false, true}) {
+    all.push_back(
+        {.operation = "broadcast_like",
+         .inputs = [](auto n) { return std::vector{d({n, 3}), d({n, 2, 3})}; },
+         .record =
+             [=](in x) { return share ? share_like(x[0], x[1], extents{1}) : broadcast_like(x[0], x[1], extents{-2}); },
+         .elements = share ? floats | complexes : dtypes{}});
+    all.push_back(
+        {.operation = "sum_like",
+         .inputs = [](auto n) { return std::vector{d({2, n, 3}), d({n, 1})}; },
+         .record = [=](in x) { return record_erased<ops::sum_like_op>(*x[0].graph, {{}, share}, {x[0], x[1]}); },
+         .elements = share ? floats | complexes : numbers});
+  }
+  all.push_back({.operation = "fill",
+                 .inputs = [](auto) { return std::vector{d({})}; },
+                 .record = [](in x) { return fill(x[0], shape{2, 3}); }});
+  all.push_back({.operation = "reshape",
+                 .inputs = [](auto n) { return std::vector{d({n, 2, 3})}; },
+                 .record = [](in x) { return reshape(x[0], extents{3, -1, 2}); }});
+  all.push_back({.operation = "reshape_like",
+                 .inputs = [](auto n) { return std::vector{d({n, 2, 3}), d({n, 6})}; },
+                 .record = [](in x) { return record_erased<ops::reshape_like_op>(*x[0].graph, {}, {x[0], x[1]}); }});
+  for (auto const& axes : {extents{}, extents{1, 0, 2}, extents{2, 0, 1}, extents{-1, -2, -3}, extents{0, 2, 1}})
+    all.push_back({.operation = "transpose",
+                   .inputs = [](auto n) { return std::vector{d({n, 2, 3})}; },
+                   .record = [=](in x) { return transpose(x[0], axes); }});
+  for (auto axis : {0, 1, -1})
+    all.push_back({.operation = "concat",
+                   .inputs =
+                       [=](auto n) {
+                         return std::vector{d({n, 2, 3}),
+                                            axis == 1   ? d({n, 4, 3})
+                                            : axis == 0 ? d({1, 2, 3})
+                                                        : d({n, 2, 0}),
+                                            d({n, 2, 3})};
+                       },
+                   .record = [=](in x) { return concat(x, axis); }});
+  all.push_back({.operation = "concat_piece",
+                 .inputs = [](auto n) { return std::vector{d({5, n}), d({2, n}), d({3, n})}; },
+                 .record = [](in x) { return concat_piece(x[0], {x[1], x[2]}, 0, 1); }});
+  all.push_back({.operation = "slice",
+                 .inputs = [](auto n) { return std::vector{d({4, n, 3})}; },
+                 .record = [](in x) { return slice(x[0], extents{1, 0, 1}, extents{2, -1, 2}); }});
+  all.push_back({.operation = "pad_like",
+                 .inputs = [](auto n) { return std::vector{d({2, n, 2}), d({4, n, 3})}; },
+                 .record = [](in x) { return pad_like(x[0], x[1], {{1, 0, 1}, {2, -1, 2}}); }});
+  all.push_back({.operation = "gather",
+                 .inputs = [](auto n) { return std::vector{d({3, 2}), i32({n})}; },
+                 .record = [](in x) { return gather(x[0], x[1]); }});
+  all.push_back({.operation = "gather",
+                 .inputs = [](auto n) { return std::vector{d({3, n}), i64({2, 2})}; },
+                 .record = [](in x) { return gather(x[0], x[1]); }});
+  all.push_back({.operation = "rows_like",
+                 .inputs = [](auto n) { return std::vector{d({2, n, 3}), d({4, 3}), i64({2, n})}; },
+                 .record = [](in x) { return flat_rows(x[0], x[1], x[2]); }});
+  all.push_back({.operation = "scatter_like",
+                 .inputs = [](auto n) { return std::vector{i32({n}), d({n, 2}), d({3, 2})}; },
+                 .record = [](in x) { return scatter_like(x[0], x[1], x[2]); }});
+  all.push_back({.operation = "one_hot",
+                 .inputs = [](auto n) { return std::vector{i64({n, 2})}; },
+                 .record = [](in x) { return one_hot(x[0], 3, dtype::float64); }});
+  all.push_back({.operation = "identity",
+                 .inputs = [](auto n) { return std::vector{d({n})}; },
+                 .record = [](in x) { return identity(x[0]); }});
+  all.push_back({.operation = "check_numerics",
+                 .inputs = [](auto n) { return std::vector{d({n})}; },
+                 .record = [](in x) { return check_numerics(x[0]); }});
+  all.push_back({.operation = "print",
+                 .inputs = [](auto n) { return std::vector{d({n})}; },
+                 .record = [](in x) { return print(x[0]); }});
+  return all;
+}
+
+inline std::vector<example> network_examples() {
+  std::vector<example> all;
+  for (bool a : {false, true})
+    for (bool b : {false, true})
+      all.push_back(
+          {.operation = "matmul",
+           .inputs = [=](auto n) { return std::vector{a ? d({4, n}) : d({n, 4}), b ? d({3, 4}) : d({4, 3})}; },
+           .record = [=](in x) { return matmul(x[0], x[1], transposed{a, b}); }});
+  all.push_back({.operation = "matmul",
+                 .inputs = [](auto n) { return std::vector{d({2, n}), d({n, 3})}; },
+                 .record = [](in x) { return matmul(x[0], x[1]); }});
+  for (bool last : {false, true})
+    all.push_back({.operation = "softmax",
+                   .inputs = [=](auto n) { return std::vector{last ? d({2, n}) : d({n, 2, 5})}; },
+                   .record = [](in x) { return softmax(x[0]); }});
+  all.push_back({.operation = "softmax_cross_entropy",
+                 .inputs = [](auto n) { return std::vector{d({n, 3}), i32({n})}; },
+                 .record = [](in x) { return softmax_cross_entropy(x[0], x[1]); }});
+  all.push_back({.operation = "softmax_cross_entropy",
+                 .inputs = [](auto n) { return std::vector{d({2, n, 3}), i64({2, n})}; },
+                 .record = [](in x) { return softmax_cross_entropy(x[0], x[1]); }});
+  all.push_back({.operation = "softmax_cross_entropy_dense",
+                 .inputs = [](auto n) { return std::vector{d({n, 3}), d({n, 3})}; },
+                 .record = [](in x) { return softmax_cross_entropy(x[0], x[1]); }});
+  struct slide {
+    convolution how;
+    dim height, width;  // of the result, for an image of 5 x 4 and a filter of 3 x 2
+  };
+  slide const slides[] = {{{}, 5, 4},
+                          {{.stride = {2, 1}, .pad = padding::valid}, 2, 3},
+                          {{.stride = {2, 2}, .dilation = {2, 2}}, 3, 2},
+                          {{.stride = {1, 3}, .pad = padding::given, .pads = {1, 0, 2, 1}}, 4, 2}};
+  for (auto const& [how, height, width] : slides) {
+    dim const h = height, w = width;
+    convolution const a = how;
+    all.push_back({.operation = "conv2d",
+                   .inputs = [](auto n) { return std::vector{d({n, 5, 4, 2}), d({3, 2, 2, 3})}; },
+                   .record = [=](in x) { return conv2d(x[0], x[1], a); }});
+    all.push_back({.operation = "conv2d_input_gradient",
+                   .inputs = [=](auto n) { return std::vector{d({n, 5, 4, 2}), d({3, 2, 2, 3}), d({n, h, w, 3})}; },
+                   .record = [=](in x) { return conv2d_input_gradient(x[0], x[1], x[2], a); }});
+    all.push_back({.operation = "conv2d_filter_gradient",
+                   .inputs = [=](auto n) { return std::vector{d({n, 5, 4, 2}), d({3, 2, 2, 3}), d({n, h, w, 3})}; },
+                   .record = [=](in x) { return conv2d_filter_gradient(x[0], x[1], x[2], a); }});
+  }
+  all.push_back({.operation = "conv2d",
+                 .inputs = [](auto n) { return std::vector{d({2, 3, 3, n}), d({2, 2, n, 2})}; },
+                 .record = [](in x) { return conv2d(x[0], x[1], {}); }});
+  all.push_back({.operation = "conv2d",
+                 .inputs = [](auto n) { return std::vector{d({2, 3, 3, 2}), d({2, 2, 2, n})}; },
+                 .record = [](in x) { return conv2d(x[0], x[1], {}); }});
+  all.push_back({.operation = "conv2d",
+                 .inputs = [](auto n) { return std::vector{d({2, n, 3, 2}), d({2, 2, 2, 2})}; },
+                 .record = [](in x) { return conv2d(x[0], x[1], {}); }});
+  struct pool {
+    pooling how;
+    dim height, width;  // of the result, for an image of 5 x 4
+  };
+  pool const pools[] = {{{}, 2, 2},
+                        {{.window = {3, 2}, .stride = {1, 2}, .pad = padding::same}, 5, 2},
+                        {{.window = {3, 3}, .stride = {2, 2}, .pad = padding::given, .pads = {2, 1, 0, 2}}, 3, 2}};
+  for (auto const& [how, height, width] : pools) {
+    dim const h = height, w = width;
+    pooling const a = how;
+    all.push_back({.operation = "max_pool",
+                   .inputs = [](auto n) { return std::vector{d({n, 5, 4, 2})}; },
+                   .record = [=](in x) { return max_pool(x[0], a); }});
+    all.push_back({.operation = "max_pool_gradient",
+                   .inputs = [=](auto n) { return std::vector{d({n, 5, 4, 2}), d({n, h, w, 2})}; },
+                   .record = [=](in x) { return max_pool_gradient(x[0], x[1], a); }});
+    all.push_back({.operation = "max_pool_pick",
+                   .inputs = [](auto n) { return std::vector{d({n, 5, 4, 2}), d({n, 5, 4, 2})}; },
+                   .record = [=](in x) { return max_pool_pick(x[0], x[1], a); }});
+  }
+  return all;
+}
+
+/// All of them.
+inline std::vector<example> const& examples() {
+  static std::vector<example> const all = [] {
+    auto list = elementwise_examples();
+    for (auto more : {reduction_examples(), array_examples(), network_examples()})
+      list.insert(list.end(), more.begin(), more.end());
+    return list;
+  }();
+  return all;
+}
+
+}  // namespace rill::test

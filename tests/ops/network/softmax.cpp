@@ -1,0 +1,50 @@
+#include "rill/ops/network/softmax.hpp"
+
+#include "../run.hpp"
+
+namespace rill {
+namespace {
+
+TEST(softmax, is_exp_over_its_sum_whatever_the_length_of_a_row) {
+  for (auto d : {dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16})
+    for (std::int64_t n : {1, 2, 3, 7, 8, 9, 16, 31, 100, 1000}) {
+      auto const x = test::scattered(d, {3, n});
+      auto const v = test::to_doubles(x),
+                 y = test::to_doubles(test::run([](auto const& in) { return softmax(in[0]); }, {x}));
+      for (std::size_t r = 0; r < 3; ++r) {
+        auto const width = static_cast<std::size_t>(n);
+        double sum = 0;
+        for (std::size_t i = 0; i < width; ++i) sum += std::exp(v[r * width + i]);
+        for (std::size_t i = 0; i < width; ++i) {
+          double const wanted = std::exp(v[r * width + i]) / sum;
+          ASSERT_NEAR(y[r * width + i], wanted,
+                      wanted * (d == dtype::float64   ? 1e-14
+                                : d == dtype::float32 ? 1e-6
+                                : d == dtype::float16 ? 1e-3
+                                                      : 8e-3));
+        }
+      }
+    }
+}
+
+TEST(softmax, does_not_overflow) {
+  auto const y = test::run([](auto const& in) { return softmax(in[0]); },
+                           {test::from_doubles(dtype::float32, {1, 3}, {1e30, 1e30, -1e30})});
+  EXPECT_EQ(test::to_doubles(y), (std::vector<double>{0.5, 0.5, 0}));
+  auto const z = test::to_doubles(test::run([](auto const& in) { return softmax(in[0]); },
+                                            {test::from_doubles(dtype::float32, {2, 2}, {-INFINITY, 0, NAN, 0})}));
+  EXPECT_EQ(z[0], 0);
+  EXPECT_EQ(z[1], 1);
+  EXPECT_TRUE(std::isnan(z[2]) && std::isnan(z[3]));
+}
+
+TEST(softmax, takes_rows_of_nothing_and_refuses_scalars) {
+  EXPECT_EQ(test::run([](auto const& in) { return softmax(in[0]); }, {test::counting(dtype::float32, {3, 0})}).shape(),
+            (shape{3, 0}));
+  graph g;
+  test::expect_error(code::invalid_argument, "a scalar has no axis", [&] { softmax(placeholder(g, of<float>)); });
+  test::expect_error(code::invalid_argument, "not of floats", [&] { softmax(placeholder(g, of<int, 3>)); });
+}
+
+}  // namespace
+}  // namespace rill

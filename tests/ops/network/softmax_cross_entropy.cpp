@@ -1,0 +1,104 @@
+#include "rill/ops/network/softmax_cross_entropy.hpp"
+
+#include "../run.hpp"
+#include "rill/grad/gradients.hpp"
+
+namespace rill {
+namespace {
+
+static_assert(ops::softmax_cross_entropy_op::infer({}, of<float, "n", 10>, of<int, "n">)[0] == of<float, "n">);
+static_assert(ops::softmax_cross_entropy_op::infer({}, of<float, "n", 10>, of<std::int64_t, unknown>)[1] ==
+              of<float, "n", 10>);
+
+TEST(softmax_cross_entropy, is_minus_the_logarithm_at_the_label) {
+  for (auto d : {dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16})
+    for (std::int64_t n : {1, 2, 7, 8, 10, 33, 1000})
+      for (auto index : {dtype::int32, dtype::int64}) {
+        auto const x = test::scattered(d, {5, n});
+        std::vector<double> labels;
+        for (std::int64_t i = 0; i < 5; ++i) labels.push_back(static_cast<double>((i * 37) % n));
+        auto const y = test::to_doubles(test::run([](auto const& in) { return softmax_cross_entropy(in[0], in[1]); },
+                                                  {x, test::from_doubles(index, {5}, labels)}));
+        auto const v = test::to_doubles(x);
+        for (std::size_t r = 0; r < 5; ++r) {
+          double sum = 0;
+          for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+            sum += std::exp(v[r * static_cast<std::size_t>(n) + i]);
+          double const wanted =
+              std::log(sum) - v[r * static_cast<std::size_t>(n) + static_cast<std::size_t>(labels[r])];
+          ASSERT_NEAR(y[r], wanted,
+                      (1 + wanted) * (d == dtype::float64   ? 1e-14
+                                      : d == dtype::float32 ? 1e-6
+                                      : d == dtype::float16 ? 1e-3
+                                                            : 8e-3));
+        }
+      }
+}
+
+TEST(softmax_cross_entropy, is_stable_where_softmax_is_0) {
+  graph g;
+  auto x = placeholder<float, 2, 3>(g);
+  auto loss = softmax_cross_entropy(x, constant<int, 2>(g, {0, 2}));
+  auto [dx] = gradients(sum(loss), x);
+  session s{g};
+  auto const fed =
+      tensor_of<of<float, 2, 3>>(test::from_doubles(dtype::float32, {2, 3}, {-1000, 0, -INFINITY, 0, 0, 1000}));
+  auto const [l, d] = s.run({{x, fed}}, loss, dx);
+  EXPECT_EQ(test::to_doubles(l), (std::vector<double>{1000, 0}));
+  EXPECT_EQ(test::to_doubles(d), (std::vector<double>{-1, 1, 0, 0, 0, 0}));
+}
+
+TEST(softmax_cross_entropy, names_the_row_whose_label_is_no_class) {
+  graph g;
+  auto x = placeholder<float, "n", 4>(g);
+  auto t = placeholder<int, "n">(g);
+  auto loss = softmax_cross_entropy(x, t);
+  session s{g};
+  for (int bad : {-1, 4, INT32_MAX, INT32_MIN})
+    test::expect_error(code::out_of_range, "the label of row 2 is " + std::to_string(bad), [&] {
+      s.run({{x, tensor_of<of<float, 3, 4>>(test::scattered(dtype::float32, {3, 4}))}, {t, vector<int>({0, 3, bad})}},
+            loss);
+    });
+  EXPECT_EQ(
+      s.run({{x, tensor_of<of<float, 0, 4>>(test::scattered(dtype::float32, {0, 4}))}, {t, vector<int>({})}}, loss)
+          .elements(),
+      0);
+  test::expect_error(code::out_of_range, "there are 0 classes", [&] {
+    test::run([](auto const& in) { return softmax_cross_entropy(in[0], in[1]); },
+              {test::counting(dtype::float32, {1, 0}), test::from_doubles(dtype::int32, {1}, {0})});
+  });
+}
+
+TEST(softmax_cross_entropy, takes_distributions) {
+  auto const x = test::scattered(dtype::float64, {2, 3});
+  auto const p = test::from_doubles(dtype::float64, {2, 3}, {0.2, 0.3, 0.5, 0, 1, 0});
+  auto const y =
+      test::to_doubles(test::run([](auto const& in) { return softmax_cross_entropy(in[0], in[1]); }, {x, p}));
+  auto const v = test::to_doubles(x), q = test::to_doubles(p);
+  for (std::size_t r = 0; r < 2; ++r) {
+    double sum = 0, wanted = 0;
+    for (std::size_t i = 0; i < 3; ++i) sum += std::exp(v[3 * r + i]);
+    for (std::size_t i = 0; i < 3; ++i) wanted += q[3 * r + i] * (std::log(sum) - v[3 * r + i]);
+    EXPECT_NEAR(y[r], wanted, 1e-14);
+  }
+  // What is impossible, and rightly so, costs nothing.
+  auto const sure = test::run(
+      [](auto const& in) { return softmax_cross_entropy(in[0], in[1]); },
+      {test::from_doubles(dtype::float64, {1, 2}, {0, -INFINITY}), test::from_doubles(dtype::float64, {1, 2}, {1, 0})});
+  EXPECT_EQ(sure.at<double>(0), 0);
+}
+
+TEST(softmax_cross_entropy, refuses_labels_that_do_not_fit) {
+  graph g;
+  auto const p = [&](type const& t) { return placeholder(g, t); };
+  auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
+  refuses("not one label for each row", [&] { softmax_cross_entropy(p(of<float, 3, 4>), p(of<int, 4>)); });
+  refuses("not one label for each row", [&] { softmax_cross_entropy(p(of<float, 3, 4>), p(of<int, 3, 1>)); });
+  refuses("not one probability for each logit", [&] { softmax_cross_entropy(p(of<float, 3, 4>), p(of<float, 3, 5>)); });
+  refuses("another element type", [&] { softmax_cross_entropy(p(of<float, 3, 4>), p(of<double, 3, 4>)); });
+  refuses("not floats", [&] { softmax_cross_entropy(p(of<int, 3, 4>), p(of<int, 3>)); });
+  refuses("no axis of classes", [&] { softmax_cross_entropy(p(of<float>), p(of<int>)); });
+}
+
+}  // namespace
+}  // namespace rill

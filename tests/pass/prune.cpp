@@ -1,0 +1,76 @@
+#include "rill/pass/prune.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/state/assign.hpp"
+
+namespace rill {
+namespace {
+
+std::vector<std::string> names(subgraph const& part) {
+  std::vector<std::string> all;
+  for (auto const& n : part.nodes) all.push_back(n.name);
+  return all;
+}
+
+TEST(prune, keeps_what_the_fetches_need_and_nothing_else) {
+  graph g;
+  value const x = constant(g, tensor(1.f), "x"), y = neg(x);
+  square(y);
+  auto const part = prune(g, {}, {y.endpoint()}, {});
+  EXPECT_EQ(names(part), (std::vector<std::string>{"x", "neg"}));
+  EXPECT_EQ(part.outputs, (std::vector<endpoint>{{1, 0}}));
+  EXPECT_NO_THROW(verify(part));
+}
+
+TEST(prune, stops_at_what_is_fed) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x"), y = neg(x), z = square(y);
+  auto const part = prune(g, {y.endpoint()}, {z.endpoint()}, {});
+  EXPECT_EQ(names(part), (std::vector<std::string>{"neg", "square"}));
+  EXPECT_EQ(part[0].op, &fed_op);
+  EXPECT_EQ(part.inputs, (std::vector<std::uint32_t>{0}));
+  EXPECT_EQ(part.origin, (std::vector<std::uint32_t>{y.node, z.node}));
+}
+
+TEST(prune, fetches_what_is_fed) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x");
+  auto const part = prune(g, {x.endpoint()}, {x.endpoint(), x.endpoint()}, {});
+  EXPECT_EQ(part.size(), 1);
+  EXPECT_EQ(part.outputs, (std::vector<endpoint>{{0, 0}, {0, 0}}));
+}
+
+TEST(prune, follows_control_edges_and_targets) {
+  graph g;
+  auto const first = no_op(g, "first");
+  auto const second = g.after({first}, [&] { return no_op(g, "second"); });
+  no_op(g, "other");
+  auto const part = prune(g, {}, {}, {second.node});
+  EXPECT_EQ(names(part), (std::vector<std::string>{"first", "second"}));
+  EXPECT_EQ(part[1].controls, (std::vector<std::uint32_t>{0}));
+  EXPECT_EQ(part.targets, (std::vector<std::uint32_t>{1}));
+}
+
+TEST(prune, keeps_a_variable_that_is_updated_though_its_value_is_fed) {
+  graph g;
+  auto const v = variable(g, of<float>, "v");
+  auto const update = assign(v, constant(g, 1.f));
+  auto const part = prune(g, {v.endpoint()}, {update.endpoint()}, {});
+  EXPECT_NO_THROW(verify(part));
+  auto const& n = part[part.outputs[0].node];
+  EXPECT_EQ(part[n.inputs[0].node].op->name, "variable");
+}
+
+TEST(prune, gives_an_empty_part_for_nothing) {
+  graph g;
+  constant(g, 1.f);
+  EXPECT_EQ(prune(g, {}, {}, {}).size(), 0);
+}
+
+}  // namespace
+}  // namespace rill

@@ -1,0 +1,102 @@
+#include "rill/run/order.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rill/ops/array/constant.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/state/assign.hpp"
+#include "rill/pass/prune.hpp"
+
+namespace rill {
+namespace {
+
+/// The names of the nodes that a run of `targets` needs, in order.
+std::vector<std::string> ordered(graph& g, std::vector<operation> const& targets) {
+  std::vector<std::uint32_t> nodes;
+  for (auto const& t : targets) nodes.push_back(t.node);
+  auto const part = prune(g, {}, {}, nodes);
+  std::vector<std::string> names;
+  for (auto i : order(part).nodes) names.push_back(part[i].name);
+  return names;
+}
+std::size_t place(std::vector<std::string> const& names, std::string const& name) {
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+TEST(order, puts_nodes_after_their_inputs_and_what_must_run_first) {
+  graph g;
+  value const x = constant(g, tensor(1.f), "x");
+  auto const first = no_op(g, "first");
+  value const y = g.after({first}, [&] { return neg(x); });
+  auto const names = ordered(g, {y});
+  EXPECT_EQ(names.size(), 3);
+  EXPECT_EQ(place(names, "neg"), 2);
+}
+
+TEST(order, puts_reads_of_a_variable_before_its_update) {
+  graph g;
+  auto const v = variable(g, of<float>, "v");
+  auto const update = assign_add(v, constant(g, 1.f));
+  value const later = neg(value(v));
+  auto const names = ordered(g, {update, later});
+  EXPECT_LT(place(names, "v"), place(names, "assign_add"));
+  EXPECT_LT(place(names, "neg"), place(names, "assign_add"));
+}
+
+TEST(order, puts_a_read_after_an_update_where_a_control_edge_says_so) {
+  graph g;
+  auto const v = variable(g, of<float>, "v");
+  auto const update = assign(v, constant(g, 1.f));
+  value const now = g.after({update}, [&] { return read(v); });
+  auto const names = ordered(g, {now});
+  EXPECT_LT(place(names, "assign"), place(names, "read"));
+}
+
+TEST(order, refuses_two_updates_that_nothing_orders) {
+  graph g;
+  auto const v = variable(g, of<float>, "v");
+  auto const a = assign(v, constant(g, 1.f)), b = assign_add(v, constant(g, 2.f));
+  try {
+    ordered(g, {a, b});
+    FAIL();
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), code::failed_precondition);
+    EXPECT_NE(e.message().find("'v'"), std::string::npos) << e.what();
+    EXPECT_NE(e.message().find("control edge"), std::string::npos);
+  }
+  auto const c = g.after({a}, [&] { return assign_sub(v, constant(g, 3.f)); });
+  EXPECT_NO_THROW(ordered(g, {a, c}));
+}
+
+TEST(order, allows_updates_that_are_ordered_through_other_nodes) {
+  graph g;
+  auto const v = variable(g, of<float>, "v");
+  auto const a = assign(v, constant(g, 1.f));
+  value const between = neg(value(a));
+  auto const b = assign_add(v, between);
+  auto const names = ordered(g, {b});
+  EXPECT_LT(place(names, "assign"), place(names, "assign_add"));
+}
+
+TEST(order, names_a_node_that_waits_for_itself) {
+  subgraph part;
+  for (auto const* name : {"a", "b"}) {
+    node n;
+    n.op = &definition<ops::no_op_op>();
+    n.name = name;
+    part.nodes.push_back(n);
+  }
+  part.nodes[0].controls = {1};
+  part.nodes[1].controls = {0};
+  try {
+    order(part);
+    FAIL();
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), code::invalid_argument);
+    EXPECT_EQ(e.node(), "a");
+  }
+}
+
+}  // namespace
+}  // namespace rill

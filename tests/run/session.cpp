@@ -1,0 +1,481 @@
+#include "rill/run/session.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <thread>
+
+#include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/matrix/matmul.hpp"
+#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/state/assign.hpp"
+
+namespace rill {
+namespace {
+
+struct thrown {
+  rill::code code = rill::code::internal;
+  std::string message, node;
+};
+thrown refusal(auto&& f) {
+  try {
+    f();
+  } catch (error const& e) {
+    return {e.code(), e.message(), e.node()};
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+enum class failure { none, error, exception, number, memory };
+
+/// Passes x on, or fails as `how` says: what a user's operation may do.
+struct fragile_op {
+  static constexpr std::string_view name = "fragile";
+  static constexpr std::int8_t arity = 1;
+  static constexpr rill::effect effect = rill::effect::reads;
+  static inline failure how = failure::none;
+  static constexpr type infer(no_attributes, type const& x) { return x; }
+  static kernel cpu(kernel_request const& r) {
+    return kernel([n = elements(r.outputs[0].shape())](kernel_call const& call) {
+      if (how == failure::error) throw error(code::out_of_range, "too much");
+      if (how == failure::exception) throw std::runtime_error("oh no");
+      if (how == failure::number) throw 7;
+      if (how == failure::memory) throw std::bad_alloc();
+      std::copy_n(call.in<float>(0), n, call.out<float>(0));
+    });
+  }
+};
+
+/// Waits until its step is cancelled or too late.
+struct waiting_op {
+  static constexpr std::string_view name = "waiting";
+  static constexpr std::int8_t arity = 0;
+  static constexpr std::size_t outputs = 0;
+  static constexpr rill::effect effect = rill::effect::writes;
+  static constexpr std::array<type, 0> infer(no_attributes, std::span<type const>) { return {}; }
+  static kernel cpu(kernel_request const&) {
+    return kernel([](kernel_call const& call) {
+      for (;;) {
+        call.step.check();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+  }
+};
+
+// ---- what comes back
+
+TEST(session, runs_the_first_program_of_the_guide) {
+  graph g;
+  auto const a = constant<float, 2, 2>(g, {1, 2, 3, 4});
+  auto const x = placeholder<float, 2, "n">(g, "x");
+  auto const y = matmul(a, x) * 0.5f;
+  session s(g);
+  auto const result = s.run({{x, matrix<float>({{1}, {2}})}}, y);
+  static_assert(std::same_as<decltype(result), tensor_of<of<float, 2, "n">> const>);
+  EXPECT_TRUE(same_bits(result, matrix<float>({{2.5f}, {5.5f}})));
+}
+
+TEST(session, gives_typed_erased_and_named_results_in_order_and_nothing_for_operations) {
+  graph g;
+  auto const x = constant(g, 3.f);
+  value const y = neg(value(x));
+  auto const nothing = no_op(g, "nothing");
+  session s(g);
+  auto const [a, b, c] = s.run(x, nothing, y, "neg:0");
+  float const number = a;
+  EXPECT_EQ(number, 3);
+  EXPECT_EQ(b.item<float>(), -3);
+  EXPECT_TRUE(same_bits(b, c));
+  static_assert(std::is_void_v<decltype(s.run(nothing))>);
+  s.run(nothing);
+}
+
+TEST(session, fetches_any_number_of_names) {
+  graph g;
+  constant(g, tensor(1.f), "a");
+  constant(g, tensor(2.f), "b");
+  session s(g);
+  auto const all = s.run(std::initializer_list<feed>{}, std::vector<std::string>{"a", "b:0", "a"});
+  ASSERT_EQ(all.size(), 3);
+  EXPECT_EQ(all[1].item<float>(), 2);
+  EXPECT_TRUE(s.run(std::initializer_list<feed>{}, std::vector<std::string>{}).empty());
+}
+
+TEST(session, feeds_any_value_in_place_of_what_it_would_compute) {
+  graph g;
+  value const c = constant(g, 1.f), y = neg(c), z = square(y);
+  session s(g);
+  EXPECT_EQ(s.run({{y, tensor(5.f)}}, z).item<float>(), 25);
+  EXPECT_EQ(s.run({{c, tensor(3.f)}}, z).item<float>(), 9);
+  EXPECT_EQ(s.run(z).item<float>(), 1);
+}
+
+TEST(session, reads_a_scalar_bool_as_one) {
+  graph g;
+  auto const v = variable(g, of<float>, "v");
+  session s(g);
+  auto const ready = is_initialized(v);
+  EXPECT_FALSE(s.run(ready));
+  s.run(assign(v, constant(g, 1.f)));
+  EXPECT_TRUE(s.run(ready));
+}
+
+// ---- bad feeds and fetches
+
+TEST(session, says_what_was_wrong_with_a_feed) {
+  graph g, other;
+  auto const x = placeholder<float, "n", 2>(g, "x");
+  value const y = neg(value(x));
+  no_op(g, "nothing");
+  value const foreign = constant(other, 1.f);
+  session s(g);
+  auto const with = [&](feed f) { return refusal([&] { s.run({f}, y); }); };
+  EXPECT_EQ(with({value(x), matrix<float>({{1, 2, 3}})}).node, "x");
+  EXPECT_EQ(with({value(x), matrix<double>({{1, 2}})}).code, code::invalid_argument);
+  EXPECT_EQ(with({value(x), tensor(1.f)}).code, code::invalid_argument);
+  EXPECT_EQ(with({value(x), tensor()}).message, "it was fed an empty tensor handle");
+  EXPECT_EQ(with({"y", tensor(1.f)}).code, code::not_found);
+  EXPECT_EQ(with({"x:1", tensor(1.f)}).code, code::not_found);
+  EXPECT_EQ(with({foreign, tensor(1.f)}).message, "a fed value belongs to another graph");
+  EXPECT_EQ(with({"nothing", tensor(1.f)}).code, code::invalid_argument);
+  auto const fine = matrix<float>({{1, 2}});
+  EXPECT_EQ(refusal([&] { s.run({{value(x), fine}, {"x", fine}}, y); }).message, "it was fed twice");
+  EXPECT_EQ(refusal([&] { s.run(y); }).node, "x");
+  EXPECT_EQ(s.run({{value(x), fine}}, y).at<float>(0, 1), -2);
+}
+
+TEST(session, says_what_was_wrong_with_a_fetch) {
+  graph g, other;
+  constant(g, tensor(1.f), "c");
+  no_op(g, "nothing");
+  value const foreign = constant(other, 1.f);
+  session s(g);
+  EXPECT_EQ(refusal([&] { s.run("d"); }).code, code::not_found);
+  EXPECT_EQ(refusal([&] { s.run("c:1"); }).code, code::not_found);
+  EXPECT_EQ(refusal([&] { s.run(foreign); }).message, "a fetched value belongs to another graph");
+  EXPECT_EQ(refusal([&] { s.run(operation(foreign)); }).code, code::invalid_argument);
+  EXPECT_EQ(refusal([&] { s.run(value()); }).message, "a fetched value is an empty handle");
+  EXPECT_EQ(refusal([&] { s.run(operation()); }).code, code::invalid_argument);
+  EXPECT_EQ(refusal([&] { s.run("nothing"); }).code, code::invalid_argument);
+  EXPECT_EQ(s.run("c").item<float>(), 1);
+}
+
+TEST(session, names_the_axis_that_two_feeds_disagree_about) {
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x"), y = placeholder<float, "n">(g, "y");
+  auto const z = x + y;
+  session s(g);
+  auto const e = refusal([&] { s.run({{x, vector<float>({1, 2})}, {y, vector<float>({1, 2, 3})}}, z); });
+  EXPECT_EQ(e.code, code::invalid_argument);
+  EXPECT_NE(e.message.find("'n' is 2 elsewhere in this step and 3 here"), std::string::npos) << e.message;
+}
+
+TEST(session, runs_with_zero_rows) {
+  graph g;
+  auto const x = placeholder<float, "n", 2>(g, "x");
+  auto const w = constant<float, 2, 3>(g, {1, 2, 3, 4, 5, 6});
+  auto const y = matmul(x, w);
+  auto const total = sum(y);
+  session s(g);
+  auto const [rows, number] = s.run({{value(x), tensor(dtype::float32, {0, 2})}}, y, total);
+  EXPECT_EQ(rows.shape(), (shape{0, 3}));
+  EXPECT_EQ(number.item<float>(), 0);
+}
+
+// ---- variables
+
+TEST(session, says_which_variable_has_no_value) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  session s(g);
+  auto const e = refusal([&] { s.run(v); });
+  EXPECT_EQ(e.code, code::failed_precondition);
+  EXPECT_EQ(e.node, "v");
+  EXPECT_EQ(refusal([&] { s.run(assign_add(v, constant(g, 1.f))); }).code, code::failed_precondition);
+  s.run(initializer(g));
+  EXPECT_EQ(s.run(v).item<float>(), 1);
+}
+
+TEST(session, reads_variables_as_the_step_found_them_unless_told_otherwise) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const update = assign_add(v, constant(g, 10.f));
+  auto const now = g.after({update}, [&] { return read(v); });
+  session s(g);
+  s.run(initializer(g));
+  auto const [before, after, updated] = s.run(v, now, update);
+  EXPECT_EQ(before.item<float>(), 1);
+  EXPECT_EQ(after.item<float>(), 11);
+  EXPECT_EQ(updated.item<float>(), 11);
+}
+
+TEST(session, keeps_results_that_later_updates_do_not_touch) {
+  graph g;
+  auto const v = variable(constant<float, 2>(g, {1, 2}), "v");
+  auto const update = assign_add(v, constant<float, 2>(g, {1, 1}));
+  session s(g);
+  s.run(initializer(g));
+  auto const first = s.run(v), second = s.run(update);
+  s.run(operation(update));
+  EXPECT_TRUE(same_bits(first, vector<float>({1, 2})));
+  EXPECT_TRUE(same_bits(second, vector<float>({2, 3})));
+}
+
+TEST(session, refuses_two_updates_of_a_variable_without_an_order) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const a = assign_add(v, constant(g, 1.f)), b = assign_sub(v, constant(g, 1.f));
+  session s(g);
+  s.run(initializer(g));
+  EXPECT_EQ(refusal([&] { s.run(a, b); }).code, code::failed_precondition);
+  EXPECT_EQ(s.run(a).item<float>(), 2);
+}
+
+TEST(session, shares_variables_by_a_container) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const state = std::make_shared<container>();
+  session first(g, {.state = state}), second(g, {.state = state}), apart(g);
+  first.run(initializer(g));
+  EXPECT_EQ(second.run(v).item<float>(), 1);
+  EXPECT_THROW(apart.run(v), error);
+  state->reset();
+  EXPECT_THROW(first.run(v), error);
+}
+
+TEST(session, follows_a_variable_whose_extents_change) {
+  graph g;
+  auto const v = variable(g, of<float, unknown>, "v");
+  auto const fresh = placeholder(g, of<float, unknown>, "fresh");
+  auto const set = assign(v, fresh);
+  value const y = neg(value(v));
+  session s(g);
+  for (std::int64_t n : {2, 5, 1, 0, 3}) {
+    tensor t(dtype::float32, {n});
+    std::fill_n(t.mutable_data<float>(), n, 1.f);
+    s.run({{fresh, t}}, operation(set));
+    EXPECT_EQ(s.run(y).shape(), (shape{n}));
+  }
+}
+
+// ---- failures
+
+TEST(session, names_the_node_whatever_its_kernel_throws_and_runs_on) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  value const fragile = record_erased<fragile_op>(g, {}, {value(read(v))}, "fragile");
+  auto const update = g.after({fragile}, [&] { return assign_add(v, constant(g, 1.f)); });
+  session s(g);
+  s.run(initializer(g));
+  std::pair<failure, code> const cases[] = {{failure::error, code::out_of_range},
+                                            {failure::exception, code::internal},
+                                            {failure::number, code::internal},
+                                            {failure::memory, code::resource_exhausted}};
+  for (auto const& [how, expected] : cases) {
+    fragile_op::how = how;
+    auto const e = refusal([&] { s.run(update); });
+    EXPECT_EQ(e.code, expected);
+    EXPECT_EQ(e.node, "fragile");
+    EXPECT_EQ(s.run(v).item<float>(), 1);
+  }
+  fragile_op::how = failure::none;
+  EXPECT_EQ(s.run(update).item<float>(), 2);
+}
+
+TEST(session, leaks_nothing_when_a_step_fails) {
+  host_memory memory;
+  graph g;
+  value const x = placeholder(g, of<float, 1000>, "x");
+  value const y = neg(record_erased<fragile_op>(g, {}, {square(x)}));
+  {
+    session s(g, {.memory = &memory});
+    fragile_op::how = failure::exception;
+    for (int i = 0; i < 3; ++i) EXPECT_THROW(s.run({{x, tensor(dtype::float32, {1000})}}, y), error);
+    fragile_op::how = failure::none;
+    s.run({{x, tensor(dtype::float32, {1000})}}, y);
+    EXPECT_LE(memory.usage().count, 2);
+  }
+  EXPECT_EQ(memory.usage().count, 0);
+}
+
+TEST(session, ends_a_step_that_is_cancelled_or_too_late) {
+  graph g;
+  operation const forever = record_erased<waiting_op>(g, {}, {}, "forever");
+  session s(g);
+  auto const late = refusal([&] { s.run(forever, timeout{std::chrono::milliseconds(20)}); });
+  EXPECT_EQ(late.code, code::deadline_exceeded);
+  EXPECT_EQ(late.node, "forever");
+  cancellation const stop;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop.cancel();
+  });
+  EXPECT_EQ(refusal([&] { s.run(forever, stop); }).code, code::cancelled);
+  other.join();
+  EXPECT_EQ(refusal([&] { s.run(forever, stop); }).code, code::cancelled);
+}
+
+// ---- growth, threads, memory
+
+TEST(session, runs_a_graph_that_has_grown_since) {
+  graph g;
+  value const x = constant(g, 2.f);
+  session s(g);
+  EXPECT_EQ(s.run(x).item<float>(), 2);
+  value const y = square(x);
+  EXPECT_EQ(s.run(y).item<float>(), 4);
+}
+
+TEST(session, runs_steps_of_many_threads_while_another_extends_the_graph) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x");
+  value const y = square(x);
+  session s(g, {.threads = 2});
+  std::atomic<bool> done = false;
+  std::vector<std::thread> runners;
+  for (int t = 0; t < 3; ++t)
+    runners.emplace_back([&, t] {
+      auto const number = static_cast<float>(t);
+      while (!done) EXPECT_EQ(s.run({{x, tensor(number)}}, y).item<float>(), number * number);
+    });
+  value last = y;
+  for (int i = 0; i < 200; ++i) {
+    last = neg(last);
+    if (i % 20 != 0) continue;
+    EXPECT_EQ(s.run({{"x", tensor(3.f)}}, last).item<float>(), i % 2 == 0 ? -9 : 9);
+  }
+  done = true;
+  for (auto& r : runners) r.join();
+}
+
+TEST(session, loses_no_update_of_steps_that_run_at_once) {
+  graph g;
+  auto const v = variable(constant(g, 0.f), "v");
+  auto const update = assign_add(v, constant(g, 1.f));
+  session s(g, {.threads = 2});
+  s.run(initializer(g));
+  std::vector<std::thread> runners;
+  for (int t = 0; t < 4; ++t)
+    runners.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) s.run(operation(update));
+    });
+  for (auto& r : runners) r.join();
+  EXPECT_EQ(s.run(v).item<float>(), 400);
+  EXPECT_EQ(s.steps(), 402);
+}
+
+TEST(session, keeps_no_more_plans_than_it_is_told_to) {
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x");
+  value const y = neg(value(x));
+  session s(g, {.plans = 2});
+  for (int round = 0; round < 2; ++round)
+    for (std::int64_t n = 1; n < 8; ++n)
+      EXPECT_EQ(s.run({{value(x), tensor(dtype::float32, {n})}}, y).shape(), (shape{n}));
+}
+
+TEST(session, gives_its_memory_back_on_request_and_at_its_end) {
+  host_memory memory;
+  graph g;
+  value const x = placeholder(g, of<float, 1000>, "x"), y = square(neg(x)), z = add(y, neg(y));
+  {
+    session s(g, {.memory = &memory});
+    s.run({{x, tensor(dtype::float32, {1000})}}, z);
+    s.trim();
+    EXPECT_EQ(memory.usage().count, 0);
+    s.run({{x, tensor(dtype::float32, {1000})}}, z);
+  }
+  EXPECT_EQ(memory.usage().count, 0);
+}
+
+TEST(session, has_as_many_threads_as_it_is_told_or_those_of_a_pool) {
+  graph g;
+  EXPECT_EQ(session(g, {.threads = 3}).threads(), 3);
+  EXPECT_EQ(session(g, {.pool = std::make_shared<pool>(2)}).threads(), 2);
+  EXPECT_GE(session(g).threads(), 1);
+}
+
+TEST(session, explains_a_run) {
+  graph g;
+  auto const x = placeholder<float, "n", 2>(g, "x");
+  auto const y = matmul(x, constant<float, 2, 1>(g, {1, 2}));
+  session s(g);
+  EXPECT_NE(s.explain({{value(x), matrix<float>({{1, 2}})}}, y).find("matmul"), std::string::npos);
+}
+
+// ---- prepared steps
+
+TEST(prepared, is_a_function_of_its_inputs) {
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x"), y = placeholder<float, "n">(g, "y");
+  auto const z = sum(x * y);
+  session s(g);
+  auto step = s.prepare(inputs(x, y), outputs(z));
+  float const a = step(vector<float>({1, 2}), vector<float>({3, 4}));
+  EXPECT_EQ(a, 11);
+  float const b = step(vector<float>({1, 2, 3}), vector<float>({1, 1, 1}));
+  EXPECT_EQ(b, 6);
+  float const c = step(vector<float>({1, 2}), vector<float>({3, 4}));
+  EXPECT_EQ(c, 11);
+}
+
+TEST(prepared, runs_targets_and_gives_several_results_or_none) {
+  graph g;
+  auto const v = variable(constant(g, 0.f), "v");
+  auto const update = assign_add(v, constant(g, 1.f));
+  session s(g);
+  s.run(initializer(g));
+  auto count = s.prepare(inputs(), outputs(), operation(update));
+  static_assert(std::is_void_v<decltype(count())>);
+  count();
+  count();
+  auto both = s.prepare(inputs(), outputs(v, update));
+  auto const [before, after] = both();
+  EXPECT_EQ(before.item<float>(), 2);
+  EXPECT_EQ(after.item<float>(), 3);
+}
+
+TEST(prepared, refuses_tensors_that_do_not_fit_and_goes_on) {
+  graph g;
+  auto const x = placeholder<float, "n", 2>(g, "x");
+  auto const y = neg(x);
+  session s(g);
+  auto step = s.prepare(inputs(x), outputs(y));
+  tensor const fine = matrix<float>({{1, 2}});
+  for (int round = 0; round < 2; ++round) {  // before there is a plan, and after
+    EXPECT_THROW(step(tensor()), error);
+    EXPECT_THROW(step(tensor(matrix<float>({{1, 2, 3}}))), error);
+    EXPECT_THROW(step(tensor(matrix<double>({{1, 2}}))), error);
+    EXPECT_THROW(step(tensor(1.f)), error);
+    EXPECT_EQ(step(fine).at<float>(0, 1), -2);
+  }
+}
+
+TEST(prepared, refuses_values_of_another_graph) {
+  graph g, other;
+  auto const x = placeholder<float>(other, "x");
+  session s(g);
+  EXPECT_THROW(s.prepare(inputs(x), outputs(x)), error);
+}
+
+TEST(prepared, allocates_nothing_in_the_steady_state) {
+  host_memory memory;
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x");
+  auto const y = square(neg(x));
+  session s(g, {.memory = &memory});
+  auto step = s.prepare(inputs(x), outputs(y));
+  auto const fed = vector<float>({1, 2, 3});
+  step(fed);
+  auto const before = memory.usage().total;
+  for (int i = 0; i < 10; ++i) step(fed);
+  EXPECT_EQ(memory.usage().total, before);
+}
+
+}  // namespace
+}  // namespace rill
