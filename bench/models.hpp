@@ -10,6 +10,7 @@
 #include <rill/ops/network/max_pool.hpp>
 #include <rill/ops/network/softmax_cross_entropy.hpp>
 #include <rill/ops/reduction/reduce.hpp>
+#include <rill/run/compiled_step.hpp>
 #include <rill/train/gradient_descent.hpp>
 
 #include "kernels.hpp"

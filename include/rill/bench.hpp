@@ -23,6 +23,7 @@
 #include <unistd.h>
 #endif
 
+#include "rill/base/pool.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/run/session.hpp"

@@ -27,8 +27,6 @@ struct tile_table {
 #if RILL_KERNELS
 namespace kernels {
 
-template <class T> constexpr T load(auto const* from, std::size_t n) { return n == T::lanes ? T::load(from) : T::load(from, n); }
-
 // Operand I of Op for lanes of type Lane: a mask where the operation takes a bool beside numbers.
 template <class Op, class Lane, std::size_t I> [[gnu::always_inline]] inline auto operand(void const* from, std::size_t at, std::size_t n) {
   if constexpr (requires { requires Op::takes_mask(I); }) {
@@ -55,6 +53,7 @@ template <class Op, class Lane, std::size_t... I>
 template <class Op, class T> void tile(void* result, void const* const* operands, std::size_t n) {
   using Lane = lane_type_t<T>;
   constexpr auto each = std::make_index_sequence<static_cast<std::size_t>(Op::arity)>{};
+  if (n == 1) return lanes<Op, Lane>(result, operands, 0, 1, each);  // a length that the compiler knows: no loops
   std::size_t at = 0;
   for (; at + Lane::lanes <= n; at += Lane::lanes) lanes<Op, Lane>(result, operands, at, Lane::lanes, each);
   if (at < n) lanes<Op, Lane>(result, operands, at, n - at, each);

@@ -72,7 +72,7 @@ template <class T> class permuting {
   }
 
  private:
-  static constexpr std::int64_t side = 32;
+  static constexpr std::int64_t side = sizeof(T) < 8 ? 64 / static_cast<std::int64_t>(sizeof(T)) : 8;  // a cache line
   std::int64_t blocks() const { return (p_.extents[turned_] + side - 1) / side; }
 
   void line(std::int64_t to, std::int64_t from) const {
@@ -81,16 +81,25 @@ template <class T> class permuting {
     else std::memcpy(to_ + to, from_ + from, n * sizeof(T));
   }
 
+  // A tile is read line by line and written line by line: where lines lie a power of two apart, a cache could not hold
+  // them all until they are complete.
   void tiles(std::int64_t to, std::int64_t from, std::int64_t first, std::int64_t end) const {
     auto const step = p_.strides[last_], apart = apart_[turned_];
     for (std::int64_t column = 0; column < p_.extents[last_]; column += side) {
-      auto const stop = std::min(column + side, p_.extents[last_]);
-      for (auto i = first; i < end; ++i) {
-        T* const y = to_ + to + i * apart;
-        T const* const x = from_ + from + i;
-        for (auto j = column; j < stop; ++j) y[j] = x[j * step];
-      }
+      auto const columns = std::min(side, p_.extents[last_] - column);
+      T const* const x = from_ + from + first + column * step;
+      T* const y = to_ + to + first * apart + column;
+      if (columns == side && end - first == side) tile(y, apart, x, step, side, side);
+      else tile(y, apart, x, step, end - first, columns);
     }
+  }
+  [[gnu::always_inline]] static void tile(T* y, std::int64_t apart, T const* x, std::int64_t step, std::int64_t rows,
+                                          std::int64_t columns) {
+    T held[side][side];
+    for (std::int64_t j = 0; j < columns; ++j)
+      for (std::int64_t i = 0; i < rows; ++i) held[j][i] = x[j * step + i];
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) y[i * apart + j] = held[j][i];
   }
 
   permutation const& p_;

@@ -5,10 +5,8 @@
 #include "rill/ops/kernels.hpp"
 
 #if RILL_KERNELS
+#include <algorithm>
 #include <atomic>
-#include <bit>
-#include <complex>
-#include <type_traits>
 #endif
 #if RILL_DEFINITIONS
 #include "rill/ops/array/box.hpp"
@@ -38,18 +36,29 @@ struct check_numerics_op {
     return {check_numerics(V(r.dy()), decode<attributes>(r.origin().attributes).message + " (its gradient)")};
   }
 #if RILL_KERNELS
-  template <class T, class Word, Word Exponent, std::size_t Parts = 1>
+  static constexpr std::size_t block = 256;
+  // Whether any word of a block has all bits of the exponent: without branches, so that the loop is made of vectors.
+  template <class Word, Word Exponent> static bool any_in(Word const* at) {
+    Word any = 0;
+    for (std::size_t i = 0; i < block; ++i) any = static_cast<Word>(any | ((at[i] & Exponent) == Exponent ? 1 : 0));
+    return any != 0;
+  }
+  static void lower(std::atomic<std::size_t>& first, std::size_t to) {
+    auto before = first.load();
+    while (to < before && !first.compare_exchange_weak(before, to)) {
+    }
+  }
+  template <class Word, Word Exponent, std::size_t Parts = 1>
   static std::size_t find(void const* x, std::size_t n, parallel const& threads) {
     constexpr std::size_t chunk = 32768;
     std::atomic<std::size_t> first = n;
     threads((n + chunk - 1) / chunk, [&](std::size_t c) {
       auto const* const at = static_cast<Word const*>(x);
-      for (std::size_t i = c * chunk * Parts; i < (c + 1) * chunk * Parts && i < n * Parts; ++i) {
-        if ((at[i] & Exponent) != Exponent) continue;
-        auto before = first.load();
-        while (i / Parts < before && !first.compare_exchange_weak(before, i / Parts)) {
-        }
-        break;
+      auto const end = std::min(n, (c + 1) * chunk) * Parts;
+      for (std::size_t i = c * chunk * Parts; i < end; i += block) {
+        if (i + block <= end && !any_in<Word, Exponent>(at + i)) continue;
+        for (std::size_t k = i; k < std::min(end, i + block); ++k)
+          if ((at[k] & Exponent) == Exponent) return lower(first, k / Parts);
       }
     });
     return first;
@@ -57,12 +66,12 @@ struct check_numerics_op {
   static constexpr kernels make_kernels() {
     kernels k;
     auto const at = [&](dtype d) -> auto& { return k.find[static_cast<std::size_t>(d)]; };
-    at(dtype::float16) = find<half, std::uint16_t, 0x7c00>;
-    at(dtype::bfloat16) = find<bfloat16, std::uint16_t, 0x7f80>;
-    at(dtype::float32) = find<float, std::uint32_t, 0x7f800000>;
-    at(dtype::float64) = find<double, std::uint64_t, 0x7ff0000000000000>;
-    at(dtype::complex64) = find<std::complex<float>, std::uint32_t, 0x7f800000, 2>;
-    at(dtype::complex128) = find<std::complex<double>, std::uint64_t, 0x7ff0000000000000, 2>;
+    at(dtype::float16) = find<std::uint16_t, 0x7c00>;
+    at(dtype::bfloat16) = find<std::uint16_t, 0x7f80>;
+    at(dtype::float32) = find<std::uint32_t, 0x7f800000>;
+    at(dtype::float64) = find<std::uint64_t, 0x7ff0000000000000>;
+    at(dtype::complex64) = find<std::uint32_t, 0x7f800000, 2>;
+    at(dtype::complex128) = find<std::uint64_t, 0x7ff0000000000000, 2>;
     return k;
   }
 #endif

@@ -107,7 +107,7 @@ inline kernel make_reduction(reduction_table const& table, type const& x, std::a
   }
   return kernel(
       [=](kernel_call const& call) {
-        void const* from = call.in(0);
+        void const* from = call.in(0) != nullptr ? call.in(0) : call.out(0);  // of nothing, nothing is read
         auto* next = static_cast<std::byte*>(call.scratch()) + within;
         for (std::size_t i = 0; i < passes.size(); ++i) {
           void* const to = i + 1 == passes.size() ? call.out(0) : next;

@@ -1,0 +1,9 @@
+// expect: the operation does not take this element type
+#include <rill/rill.hpp>
+void f(rill::expr<rill::of<float, 2>> x, rill::expr<rill::of<int, 2>> n) {
+#ifdef VALID
+  rill::exp(x);
+#else
+  rill::exp(n);
+#endif
+}

@@ -1,0 +1,9 @@
+// expect: reshape: more than one extent is left to be inferred
+#include <rill/rill.hpp>
+void f(rill::expr<rill::of<float, 2, 3>> x) {
+#ifdef VALID
+  rill::reshape<-1, 2>(x);
+#else
+  rill::reshape<-1, -1>(x);
+#endif
+}

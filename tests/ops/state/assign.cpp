@@ -1,0 +1,95 @@
+#include "rill/ops/state/assign.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rill/ops/operations.hpp"
+#include "rill/run/session.hpp"
+#include "rill/state/container.hpp"
+
+namespace {
+
+using namespace rill;
+
+TEST(variable, reads_as_the_step_found_it_and_keeps_its_value_between_steps) {
+  graph g;
+  auto const v = variable(constant<float, 2>(g, {1, 2}), "v");
+  auto const update = assign_add(v, constant<float, 2>(g, {10, 10}));
+  session s{g};
+  s.run(initializer(g));
+  auto const [before, after] = s.run(v, update);
+  EXPECT_EQ(before.values()[1], 2.f);
+  EXPECT_EQ(after.values()[1], 12.f);
+  EXPECT_EQ(s.run(v).values()[1], 12.f);
+}
+
+TEST(variable, without_a_value_is_an_error_that_names_it_and_says_what_to_do) {
+  graph g;
+  auto const v = variable<float, 2>(g, "w");
+  session s{g};
+  EXPECT_FALSE(bool(s.run(is_initialized(v))));
+  try {
+    s.run(v);
+    FAIL();
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), code::failed_precondition);
+    EXPECT_NE(std::string(e.what()).find("initializer(graph)"), std::string::npos);
+    EXPECT_EQ(e.node(), "w");
+  }
+  s.run(assign(v, constant<float, 2>(g, {1, 2})));
+  EXPECT_TRUE(bool(s.run(is_initialized(v))));
+}
+
+TEST(variable, is_shared_by_sessions_with_one_container_and_by_no_others) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const up = assign_add(v, constant(g, 1.f));
+  auto const state = std::make_shared<container>();
+  session a{g, {.state = state}}, b{g, {.state = state}}, c{g};
+  a.run(initializer(g));
+  a.run(operation(up));
+  EXPECT_EQ(float(b.run(v)), 2.f);
+  EXPECT_THROW(c.run(v), error);
+  state->reset();
+  EXPECT_THROW(a.run(v), error);
+}
+
+TEST(assign, changes_integers_and_wraps) {
+  graph g;
+  auto const v = variable(constant<std::uint8_t>(g, 250), "v");
+  session s{g};
+  s.run(initializer(g));
+  EXPECT_EQ(std::uint8_t(s.run(assign_add(v, constant<std::uint8_t>(g, 10)))), 4);
+}
+
+TEST(assign, keeps_snapshots_as_they_were) {
+  graph g;
+  auto const v = variable(constant<float, 3>(g, {1, 2, 3}), "v");
+  auto const up = assign_sub(v, constant<float, 3>(g, {1, 1, 1}));
+  session s{g};
+  s.run(initializer(g));
+  auto const snapshot = s.run(v);
+  for (int i = 0; i < 5; ++i) s.run(operation(up));
+  EXPECT_EQ(snapshot.values()[2], 3.f);
+  EXPECT_EQ(s.run(v).values()[2], -2.f);
+}
+
+TEST(assign, of_a_string_and_of_nothing) {
+  graph g;
+  auto const name = variable(constant<std::string>(g, "one"), "name");
+  auto const none = variable(constant<float, 0>(g, {}), "none");
+  session s{g};
+  s.run(initializer(g));
+  EXPECT_EQ(s.run(name).item<std::string>(), "one");
+  EXPECT_EQ(s.run(none).elements(), 0);
+  s.run(assign(name, constant<std::string>(g, "two")));
+  EXPECT_EQ(s.run(name).item<std::string>(), "two");
+}
+
+TEST(assign, of_another_type_is_refused_while_recording) {
+  graph g;
+  auto const v = variable(g, of<float, 2>, "v");
+  EXPECT_THROW(assign(v, value(constant<double, 2>(g, {1, 2}))), error);
+  EXPECT_THROW(assign(v, value(constant<float, 3>(g, {1, 2, 3}))), error);
+}
+
+}  // namespace

@@ -1,0 +1,64 @@
+#include "rill/pass/fold_constants.hpp"
+
+#include <gtest/gtest.h>
+
+#include "parts.hpp"
+#include "rill/ops/operations.hpp"
+#include "rill/run/session.hpp"
+
+namespace {
+
+using namespace rill;
+
+TEST(fold_constants, computes_what_depends_on_constants_alone) {
+  graph g;
+  auto const x = placeholder<float, 2>(g, "x");
+  auto const k = exp(constant<float, 2>(g, {0, 1})) * 2.f;
+  auto part = part_of(g, {x + k}, {}, {x});
+  container state;
+  EXPECT_TRUE(fold_constants(part, state, nullptr));
+  verify(part);
+  EXPECT_EQ(count(part, "exp") + count(part, "mul"), 0u);
+  EXPECT_EQ(count(part, "add"), 1u);
+}
+
+TEST(fold_constants, does_not_fold_a_constant_that_is_fed) {
+  graph g;
+  auto const c = constant(g, 2.f);
+  auto const y = square(c);
+  session s{g};
+  EXPECT_EQ(s.run({{c, tensor(5.f)}}, static_cast<value>(y)).item<float>(), 25.f);
+  EXPECT_EQ(s.run(static_cast<value>(y)).item<float>(), 4.f);
+}
+
+TEST(fold_constants, leaves_state_random_numbers_and_control_edges_alone) {
+  graph g;
+  auto const c = constant(g, 2.f);
+  auto const ordered = g.after({no_op(g)}, [&] { return square(c); });
+  auto part = part_of(g, {ordered, uniform<float, 3>(g)});
+  container state;
+  fold_constants(part, state, nullptr);
+  EXPECT_EQ(count(part, "square"), 1u);
+  EXPECT_EQ(count(part, "uniform"), 1u);
+}
+
+TEST(fold_constants, knows_the_extents_of_what_is_not_constant) {
+  graph g;
+  auto const x = placeholder<float, 4>(g, "x");
+  auto part = part_of(g, {broadcast_like(constant(g, 3.f), x)}, {}, {x});
+  container state;
+  EXPECT_TRUE(fold_constants(part, state, nullptr));
+  EXPECT_EQ(count(part, "broadcast_like"), 0u);
+}
+
+TEST(fold_constants, leaves_a_failing_node_to_fail_in_the_step) {
+  graph g;
+  auto const bad = gather(constant<float, 2>(g, {1, 2}), constant<std::int32_t, 1>(g, {7}));
+  auto part = part_of(g, {bad});
+  container state;
+  EXPECT_NO_THROW(fold_constants(part, state, nullptr));
+  session s{g};
+  EXPECT_THROW(s.run(bad), error);
+}
+
+}  // namespace

@@ -1,0 +1,100 @@
+#include "rill/pass/fuse.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "parts.hpp"
+#include "rill/grad/gradients.hpp"
+#include "rill/ops/operations.hpp"
+#include "rill/run/session.hpp"
+
+namespace {
+
+using namespace rill;
+
+TEST(fuse_pass, makes_one_program_of_a_tree) {
+  graph g;
+  auto const x = placeholder<float, 8>(g, "x"), y = placeholder<float, 8>(g, "y");
+  auto part = part_of(g, {tanh(x * y + 1.f) * exp(x) - y}, {}, {x, y});
+  EXPECT_TRUE(fuse_elementwise(part, nullptr));
+  verify(part);
+  EXPECT_EQ(part.size(), 3u);
+  auto const& p = *std::get<std::shared_ptr<program const>>(part[2].attributes[0].second);
+  EXPECT_EQ(p.inputs.size(), 2u);
+  EXPECT_EQ(p.immediates.size(), 1u);
+  EXPECT_EQ(p.instructions.size(), 6u);
+}
+
+TEST(fuse_pass, gives_out_a_value_that_others_need_too) {
+  graph g;
+  auto const x = placeholder<float, 8>(g, "x");
+  auto const middle = exp(x);
+  auto part = part_of(g, {middle * 2.f, middle}, {}, {x});
+  EXPECT_TRUE(fuse_elementwise(part, nullptr));
+  EXPECT_EQ(count(part, "fused"), 1u);
+  EXPECT_EQ(part[part.outputs[0].node].outputs.size(), 2u);
+}
+
+TEST(fuse_pass, never_makes_a_group_wait_for_itself) {
+  graph g;
+  auto const x = placeholder<float, 4, 4>(g, "x");
+  auto const a = exp(x);
+  auto part = part_of(g, {a + matmul(a, a)}, {}, {x});
+  fuse_elementwise(part, nullptr);
+  verify(part);
+  EXPECT_EQ(count(part, "fused"), 0u);  // exp feeds the product that the sum waits for
+}
+
+TEST(fuse_pass, leaves_other_extents_control_edges_and_strings_alone) {
+  graph g;
+  auto const x = placeholder<float, 2, 3>(g, "x");
+  auto const row = placeholder<float, 3>(g, "row");
+  auto const waits = g.after({no_op(g)}, [&] { return exp(x); });
+  auto part = part_of(g, {x + exp(row), neg(waits)}, {}, {x, row});
+  fuse_elementwise(part, nullptr);
+  verify(part);
+  EXPECT_EQ(count(part, "exp"), 2u);
+}
+
+// Random trees and graphs of elementwise operations, with matrix products between them: the same bits with and without.
+TEST(fuse_pass, does_not_change_a_bit_of_random_graphs) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 40; ++round) {
+    graph g;
+    std::vector<value> values{placeholder<float, 5, 5>(g, "x"), placeholder<float, 5>(g, "row"), placeholder<float>(g, "scalar")};
+    std::vector<value> square_ones{values[0]};
+    for (int i = 0; i < 30; ++i) {
+      auto const any = [&] { return values[random() % values.size()]; };
+      auto const a = any(), b = any();
+      value made;
+      switch (random() % 7) {
+        case 0: made = a + b; break;
+        case 1: made = a * b; break;
+        case 2: made = tanh(a) - b; break;
+        case 3: made = sigmoid(a); break;
+        case 4: made = select(a < b, a, b); break;
+        case 5: made = maximum(a, b); break;
+        default: made = tanh(matmul(square_ones[random() % square_ones.size()], square_ones[random() % square_ones.size()]));
+      }
+      values.push_back(made);
+      if (made.type() == of<float, 5, 5>) square_ones.push_back(made);
+    }
+    auto const loss = sum(square_ones.back());
+    auto fetches = gradients(loss, {values[0], values[1], values[2]}, true);
+    fetches.push_back(values[values.size() - 2]);
+    std::vector<std::string> names;
+    for (auto const& f : fetches) names.push_back(f.name());
+    std::vector<float> numbers(25);
+    for (auto& n : numbers) n = static_cast<float>(random() % 1000) / 500.f - 1;
+    std::vector<feed> const feeds{{values[0], tensor::copy(std::span<float const>(numbers), shape{5, 5})},
+                                  {values[1], tensor::copy(std::span<float const>(numbers).first(5), shape{5})},
+                                  {values[2], tensor(0.3f)}};
+    session plain{g, {.threads = 1, .passes = pass_options::none()}};
+    session rewritten{g, {.threads = 2, .passes = {.verify = true}}};
+    auto const expected = plain.run(std::span(feeds), names), got = rewritten.run(std::span(feeds), names);
+    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_TRUE(same_bits(expected[i], got[i])) << "round " << round << ", " << names[i];
+  }
+}
+
+}  // namespace

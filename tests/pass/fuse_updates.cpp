@@ -1,0 +1,66 @@
+#include "rill/pass/fuse_updates.hpp"
+
+#include <gtest/gtest.h>
+
+#include "parts.hpp"
+#include "rill/ops/operations.hpp"
+#include "rill/run/session.hpp"
+
+namespace {
+
+using namespace rill;
+
+TEST(fuse_updates, puts_the_arithmetic_and_its_assignment_into_one) {
+  graph g;
+  auto const v = variable(constant<float, 3>(g, {1, 2, 3}), "v");
+  auto const x = placeholder<float, 3>(g, "x");
+  auto const update = assign_sub(v, x * 0.5f);
+  auto part = part_of(g, {}, {update}, {x});
+  EXPECT_TRUE(fuse_updates(part, nullptr));
+  verify(part);
+  EXPECT_EQ(count(part, "fused_update"), 1u);
+  EXPECT_EQ(count(part, "mul") + count(part, "assign_sub"), 0u);
+}
+
+TEST(fuse_updates, updates_several_variables_and_reads_them_as_the_step_found_them) {
+  graph g;
+  auto const m = variable(constant<float, 2>(g, {1, 2}), "m"), v = variable(constant<float, 2>(g, {10, 20}), "v");
+  auto const x = placeholder<float, 2>(g, "x");
+  auto const mean = m * 0.5f + x;
+  auto const train = group(g, {assign(m, mean), assign_add(v, mean * v)});
+  for (auto const& passes : {pass_options::none(), pass_options{.verify = true}}) {
+    session s{g, {.passes = passes}};
+    s.run(initializer(g));
+    auto const step = [&] { s.run({{x, tensor(vector<float>({1, 1}))}}, train); };
+    step();
+    step();
+    auto const [now_m, now_v] = s.run(m, v);
+    EXPECT_EQ(now_m.values()[0], 1.75f);  // 1 → 1.5 → 1.75
+    EXPECT_EQ(now_v.values()[0], 68.75f);  // 10 + 1.5·10 = 25; 25 + 1.75·25
+  }
+}
+
+TEST(fuse_updates, leaves_an_update_whose_result_or_delta_is_wanted) {
+  graph g;
+  auto const v = variable(constant<float, 3>(g, {1, 2, 3}), "v");
+  auto const delta = v * 0.5f;
+  auto const update = assign_sub(v, delta);
+  auto part = part_of(g, {update});
+  EXPECT_FALSE(fuse_updates(part, nullptr));
+  part = part_of(g, {delta}, {update});
+  EXPECT_FALSE(fuse_updates(part, nullptr));
+}
+
+TEST(fuse_updates, keeps_a_snapshot_that_somebody_fetches) {
+  graph g;
+  auto const v = variable(constant<float, 2>(g, {1, 2}), "v");
+  auto const update = assign_add(v, v * 1.5f);
+  session s{g, {.passes = {.verify = true}}};
+  s.run(initializer(g));
+  auto const before = s.run(v, operation(update));
+  EXPECT_EQ(before.values()[1], 2.f);
+  EXPECT_EQ(s.run(v).values()[1], 5.f);
+  EXPECT_EQ(before.values()[1], 2.f);
+}
+
+}  // namespace

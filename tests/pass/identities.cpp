@@ -1,0 +1,60 @@
+#include "rill/pass/identities.hpp"
+
+#include <gtest/gtest.h>
+
+#include "parts.hpp"
+#include "rill/ops/operations.hpp"
+
+namespace {
+
+using namespace rill;
+
+TEST(identities, removes_arithmetic_that_changes_nothing) {
+  graph g;
+  auto const x = placeholder<float, 2>(g, "x");
+  auto part = part_of(g, {1.f * ((x - 0.f) * 1.f) / 1.f, stop_gradient(identity(x))}, {}, {x});
+  EXPECT_TRUE(remove_identities(part, nullptr));
+  verify(part);
+  EXPECT_EQ(part.size(), 1u);
+  EXPECT_EQ(part.outputs[0], part.outputs[1]);
+}
+
+TEST(identities, keeps_x_plus_zero_of_floats_because_of_the_sign_of_zero) {
+  graph g;
+  auto const x = placeholder<float, 2>(g, "x");
+  auto const i = placeholder<std::int32_t, 2>(g, "i");
+  auto part = part_of(g, {x + 0.f, i + 0}, {}, {x, i});
+  remove_identities(part, nullptr);
+  EXPECT_EQ(count(part, "add"), 1u);
+}
+
+TEST(identities, keeps_a_product_that_broadcasts) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto part = part_of(g, {x * constant<float, 3>(g, {1, 1, 1})}, {}, {x});
+  EXPECT_FALSE(remove_identities(part, nullptr));
+}
+
+TEST(identities, keeps_nodes_that_wait_and_moves_the_edges_of_those_that_others_wait_for) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const wait = no_op(g);
+  auto const kept = g.after({wait}, [&] { return x * 1.f; });
+  auto const gone = x * 1.f;
+  auto const after = g.after({gone}, [&] { return no_op(g); });
+  auto part = part_of(g, {kept}, {after}, {x});
+  remove_identities(part, nullptr);
+  verify(part);
+  EXPECT_EQ(count(part, "mul"), 1u);
+}
+
+TEST(identities, let_elementwise_operations_read_what_was_broadcast_for_them) {
+  graph g;
+  auto const x = placeholder<float, 2, 3>(g, "x");
+  auto const row = placeholder<float, 3>(g, "row");
+  auto part = part_of(g, {value(x) * broadcast_like(row, x)}, {}, {x, row});
+  EXPECT_TRUE(remove_identities(part, nullptr));
+  EXPECT_EQ(count(part, "broadcast_like"), 0u);
+}
+
+}  // namespace
