@@ -292,6 +292,61 @@ TEST(operations, derivatives_are_those_of_finite_differences_and_so_are_second_o
   }
 }
 
+// Complex numbers with the given real parts, and imaginary parts of their own.
+tensor complex_from(tensor const& real, unsigned salt) {
+  tensor t(dtype::complex128, real.shape());
+  auto const other = numbers(static_cast<std::size_t>(real.elements()), salt + 20, false);
+  auto const mine = test::to_doubles(real);
+  for (std::size_t i = 0; i < mine.size(); ++i) t.mutable_data<std::complex<double>>()[i] = {mine[i], other[i] / 2};
+  return t;
+}
+
+// The gradient of a real target L with respect to a complex z is dL/dRe z + i dL/dIm z: the way in which L grows most.
+TEST(operations, derivatives_with_respect_to_complex_numbers_point_where_the_target_grows) {
+  for (auto const& e : test::examples()) {
+    if (!e.differentiable || !takes(e, dtype::complex128)) continue;
+    SCOPED_TRACE(described(e));
+    using number = std::complex<double>;
+    recorded r(e, 3, dtype::complex128);
+    std::vector<value> x, sums;
+    for (std::size_t k = 0; k < r.x.size(); ++k)
+      if (r.fed[k].element() == dtype::complex128) {
+        r.fed[k] = complex_from(r.fed[k], static_cast<unsigned>(k));
+        x.push_back(r.x[k]);
+      }
+    unsigned salt = 0;
+    for (auto const& y : r.outputs) {
+      if (y.type().element != dtype::complex128) continue;
+      auto const n = static_cast<std::size_t>(elements(y.type().shape()));
+      auto const real = test::from_doubles(dtype::float64, y.type().shape(), numbers(n, ++salt, false));
+      sums.push_back(sum(y * constant(r.g, complex_from(real, salt)), extents{}));
+    }
+    if (x.empty() || sums.empty()) continue;
+    auto const loss = cast(add_n(sums), dtype::float64);
+    auto const derivatives = gradients(loss, x, true);
+    session s{r.g};
+    auto const at = [&](tensor& t, std::size_t i, number step) {
+      auto const original = t;
+      t = original.clone();
+      t.mutable_data<number>()[i] += step;
+      auto const result = s.run(std::span<feed const>(r.feeds()), loss).item<double>();
+      t = original;
+      return result;
+    };
+    for (std::size_t k = 0, next = 0; k < r.x.size(); ++k) {
+      if (r.fed[k].element() != dtype::complex128) continue;
+      auto const derivative = s.run(std::span<feed const>(r.feeds()), derivatives[next++]);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(derivative.elements()); ++i) {
+        double const h = 1e-5;
+        number const wanted{(at(r.fed[k], i, h) - at(r.fed[k], i, -h)) / (2 * h),
+                            (at(r.fed[k], i, {0, h}) - at(r.fed[k], i, {0, -h})) / (2 * h)};
+        ASSERT_LT(std::abs(derivative.data<number>()[i] - wanted), 2e-6 * (1 + std::abs(wanted)))
+            << "input " << k << ", element " << i;
+      }
+    }
+  }
+}
+
 TEST(operations, derivatives_exist_for_extents_that_only_the_run_knows_and_for_0) {
   for (auto const& e : test::examples()) {
     if (!e.differentiable || !takes(e, dtype::float64)) continue;

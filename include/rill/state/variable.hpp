@@ -34,6 +34,15 @@ class variable_state {
     std::lock_guard lock(mutex_);
     std::swap(value_, t);
   }
+  /// Lets `f(tensor&)` fill elements of the given extents that nobody else sees; the memory that is there is used again.
+  /// `f` must not throw.
+  template <class F> void overwrite(shape const& extents, F&& f) {
+    if (!accepts(type_, rill::type(type_.element, extents)))
+      throw error(code::invalid_argument, "a value of " + extents.text() + " can't be assigned to a variable of " + type_.text(), name_);
+    std::lock_guard lock(mutex_);
+    if (!value_ || value_.shape() != extents || !value_.storage().unique()) value_ = tensor(type_.element, extents);
+    f(value_);
+  }
   /// Calls `f(tensor&)` with elements that nobody else sees, under the variable's lock.
   template <class F> void update(F&& f) {
     writer const mine(*this);

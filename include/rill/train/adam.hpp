@@ -1,6 +1,6 @@
 // Adam (Kingma and Ba, ICLR 2015).
 #pragma once
-#include <map>
+#include <cmath>
 
 #include "rill/ops/math/exponential.hpp"
 #include "rill/train/optimizer.hpp"
@@ -15,28 +15,36 @@ struct adam {
   double first_decay = 0.9, second_decay = 0.999, epsilon = 1e-8;
 
   /// One step down for the given variables, or for all that the loss is computed from.
-  operation minimize(value loss, std::vector<variable_value> const& of = {}) const {
-    return apply(variable_gradients(loss, of));
-  }
+  operation minimize(value loss, std::vector<variable_value> const& of = {}) const;
   /// One step with these gradients.
-  operation apply(std::vector<variable_gradient> const& all) const {
-    expects(!all.empty(), "an optimizer was given no gradients");
-    auto& g = detail::graph_of(all[0].variable);
-    auto const step = variable(constant(g, std::int64_t{0}), "adam/step");
-    auto const t = cast<double>(assign_add(step, constant(g, std::int64_t{1})));
-    // The corrections are moved out of the elements: rate' = rate √c2 / c1 and epsilon' = epsilon √c2.
-    auto const left = [&](double decay) { return 1.0 - exp(t * std::log(decay)); };
-    auto const c1 = left(first_decay), root = sqrt(left(second_decay));
-    value const scale = rate.like(root) * root / c1, floor = root * epsilon;
-    return detail::update_each(all, "adam", [&](variable_gradient const& each) {
-      value const w = each.variable, dw = densify(each.by, w);
-      auto const type = w.type().element;
-      auto const first = detail::slot(each.variable, "adam/m"), second = detail::slot(each.variable, "adam/v");
-      value const m = assign_add(first, (dw - first) * (1 - first_decay));  // in place
-      value const v = assign_add(second, (dw * conj(dw) - second) * (1 - second_decay));
-      return assign_sub(each.variable, m * cast(scale, type) / (sqrt(v) + cast(floor, type)));
-    });
-  }
+  operation apply(std::vector<variable_gradient> const& all) const;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE operation adam::minimize(value loss, std::vector<variable_value> const& of) const {
+  return apply(variable_gradients(loss, of));
+}
+
+RILL_INLINE operation adam::apply(std::vector<variable_gradient> const& all) const {
+  expects(!all.empty(), "an optimizer was given no gradients");
+  auto& g = detail::graph_of(all[0].variable);
+  auto const step = variable(constant(g, std::int64_t{0}), "adam/step");
+  auto const t = cast<double>(assign_add(step, constant(g, std::int64_t{1})));
+  // The corrections are moved out of the elements: rate' = rate √c2 / c1 and epsilon' = epsilon √c2.
+  auto const left = [&](double decay) { return 1.0 - exp(t * std::log(decay)); };
+  auto const c1 = left(first_decay), root = sqrt(left(second_decay));
+  value const scale = rate.like(root) * root / c1, floor = root * epsilon;
+  return detail::update_each(all, "adam", [&](variable_gradient const& each) {
+    value const w = each.variable, dw = densify(each.by, w);
+    auto const type = w.type().element;
+    auto const first = detail::slot(each.variable, "adam/m"), second = detail::slot(each.variable, "adam/v");
+    value const m = assign_add(first, (dw - first) * (1 - first_decay));  // in place
+    value const v = assign_add(second, (dw * conj(dw) - second) * (1 - second_decay));
+    return assign_sub(each.variable, m * cast(scale, type) / (sqrt(v) + cast(floor, type)));
+  });
+}
+
+#endif
 
 }  // namespace rill

@@ -8,6 +8,23 @@
 
 namespace rill {
 
+/// x, shortened to the length `most` (the root of the sum of its elements' squares) if it is longer.
+template <operand X> auto clip_by_norm(X x, double most) {
+  expects(most > 0, "clip_by_norm: the length must be above 0");
+  auto const bound = like(x, most);
+  return x * (bound / maximum(sqrt(sum(x * x)), bound));
+}
+
+/// The root of the sum of the squares of all elements of all gradients; float32, or float64 if one of them is. Of a
+/// sparse one its rows count as they are, also where two of them belong to one row of the variable.
+value global_norm(std::vector<variable_gradient> const& all);
+
+/// All gradients, each shortened by the same factor, so that `global_norm` of them is at most `most`:
+/// `optimizer.apply(clip_by_global_norm(variable_gradients(loss), 1))`.
+std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double most);
+
+#if RILL_RUNTIME
+
 namespace detail {
 
 inline value const& elements_of(gradient const& g) { return g.sparse() ? g.rows : g.dense; }
@@ -23,16 +40,7 @@ inline value square_length(value x) { return sum(x * conj(x)); }
 
 }  // namespace detail
 
-/// x, shortened to the length `most` (the root of the sum of its elements' squares) if it is longer.
-template <operand X> auto clip_by_norm(X x, double most) {
-  expects(most > 0, "clip_by_norm: the length must be above 0");
-  auto const bound = like(x, most);
-  return x * (bound / maximum(sqrt(sum(x * x)), bound));
-}
-
-/// The root of the sum of the squares of all elements of all gradients; float32, or float64 if one of them is. Of a
-/// sparse one its rows count as they are, also where two of them belong to one row of the variable.
-inline value global_norm(std::vector<variable_gradient> const& all) {
+RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
   expects(!all.empty(), "global_norm: there are no gradients");
   auto wide = dtype::float32;
   for (auto const& each : all)
@@ -42,13 +50,13 @@ inline value global_norm(std::vector<variable_gradient> const& all) {
   return sqrt(add_n(parts));
 }
 
-/// All gradients, each shortened by the same factor, so that `global_norm` of them is at most `most`:
-/// `optimizer.apply(clip_by_global_norm(variable_gradients(loss), 1))`.
-inline std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double most) {
+RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double most) {
   expects(most > 0, "clip_by_global_norm: the length must be above 0");
   auto const length = global_norm(all);
   for (auto& each : all) each.by = detail::shortened(each.by, length, most);
   return all;
 }
+
+#endif
 
 }  // namespace rill

@@ -10,18 +10,26 @@ struct gradient_descent {
   rill::rate rate = 0.01;
 
   /// One step down for the given variables, or for all that the loss is computed from.
-  operation minimize(value loss, std::vector<variable_value> const& of = {}) const {
-    return apply(variable_gradients(loss, of));
-  }
+  operation minimize(value loss, std::vector<variable_value> const& of = {}) const;
   /// One step with these gradients.
-  operation apply(std::vector<variable_gradient> const& all) const {
-    return detail::update_each(all, "gradient_descent", [&](variable_gradient const& each) -> operation {
-      auto const& [dw, w] = each;
-      auto const r = rate.like(w);
-      if (dw.sparse()) return scatter_sub(w, dw.indices, dw.rows * r);
-      return assign_sub(w, dw.dense * r);
-    });
-  }
+  operation apply(std::vector<variable_gradient> const& all) const;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE operation gradient_descent::minimize(value loss, std::vector<variable_value> const& of) const {
+  return apply(variable_gradients(loss, of));
+}
+
+RILL_INLINE operation gradient_descent::apply(std::vector<variable_gradient> const& all) const {
+  return detail::update_each(all, "gradient_descent", [&](variable_gradient const& each) -> operation {
+    auto const& [dw, w] = each;
+    auto const r = rate.like(w);
+    if (dw.sparse()) return scatter_sub(w, dw.indices, dw.rows * r);
+    return assign_sub(w, dw.dense * r);
+  });
+}
+
+#endif
 
 }  // namespace rill

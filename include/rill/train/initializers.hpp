@@ -1,10 +1,12 @@
 // The first values of variables: `variable<float, 784, 10>(g, "w", glorot())`.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <string>
 #include <string_view>
 
+#include "rill/base/config.hpp"
 #include "rill/ops/array/fill.hpp"
 #include "rill/ops/random/normal.hpp"
 #include "rill/ops/random/uniform.hpp"
@@ -19,48 +21,27 @@ concept initializer_of_variables = std::is_invocable_r_v<value, I const&, graph&
 
 namespace initializers {
 
-/// How many elements of the layer before, and of the layer behind, an element of a weight is connected with: [in, out],
-/// or a filter [height, width, in, out].
-struct fans {
-  double in = 1, out = 1;
-  constexpr explicit fans(type const& t) {
-    for (std::size_t i = 0; i < t.rank; ++i) {
-      auto const extent = static_cast<double>(t[i].extent);
-      if (i + 1 != t.rank || t.rank == 1) in *= extent;
-      if (i + 2 != t.rank || t.rank == 1) out *= extent;
-    }
-  }
-};
-
 struct same {
   double number = 0;
-  value operator()(graph& g, type const& t) const {
-    return fill(constant(g, detail::number_as(t.element, number)), t.shape());
-  }
+  value operator()(graph& g, type const& t) const;
 };
 struct uniform {
   double low = -0.05, high = 0.05;
-  value operator()(graph& g, type const& t) const { return rill::uniform(g, t, low, high); }
+  value operator()(graph& g, type const& t) const;
 };
 struct normal {
   double mean = 0, deviation = 0.05;
-  value operator()(graph& g, type const& t) const { return rill::normal(g, t, mean, deviation); }
+  value operator()(graph& g, type const& t) const;
 };
 struct truncated_normal {
   double mean = 0, deviation = 0.05;
-  value operator()(graph& g, type const& t) const { return rill::truncated_normal(g, t, mean, deviation); }
+  value operator()(graph& g, type const& t) const;
 };
 struct glorot {
-  value operator()(graph& g, type const& t) const {
-    fans const n(t);
-    auto const limit = std::sqrt(6 / std::max(1.0, n.in + n.out));
-    return rill::uniform(g, t, -limit, limit);
-  }
+  value operator()(graph& g, type const& t) const;
 };
 struct he {
-  value operator()(graph& g, type const& t) const {
-    return rill::normal(g, t, 0, std::sqrt(2 / std::max(1.0, fans(t).in)));
-  }
+  value operator()(graph& g, type const& t) const;
 };
 
 }  // namespace initializers
@@ -94,5 +75,48 @@ variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name, I con
   static_assert(of<T, Extents...>.is_known(), "variable: a first value can only be made when all extents are numbers");
   return {{variable(g, of<T, Extents...>, name, first)}};
 }
+
+#if RILL_RUNTIME
+
+namespace initializers {
+
+/// How many elements of the layer before, and of the layer behind, an element of a weight is connected with: [in, out],
+/// or a filter [height, width, in, out].
+struct fans {
+  double in = 1, out = 1;
+  constexpr explicit fans(type const& t) {
+    for (std::size_t i = 0; i < t.rank; ++i) {
+      auto const extent = static_cast<double>(t[i].extent);
+      if (i + 1 != t.rank || t.rank == 1) in *= extent;
+      if (i + 2 != t.rank || t.rank == 1) out *= extent;
+    }
+  }
+};
+
+RILL_INLINE value same::operator()(graph& g, type const& t) const {
+  return fill(constant(g, detail::number_as(t.element, number)), t.shape());
+}
+
+RILL_INLINE value uniform::operator()(graph& g, type const& t) const { return rill::uniform(g, t, low, high); }
+
+RILL_INLINE value normal::operator()(graph& g, type const& t) const { return rill::normal(g, t, mean, deviation); }
+
+RILL_INLINE value truncated_normal::operator()(graph& g, type const& t) const {
+  return rill::truncated_normal(g, t, mean, deviation);
+}
+
+RILL_INLINE value glorot::operator()(graph& g, type const& t) const {
+  fans const n(t);
+  auto const limit = std::sqrt(6 / std::max(1.0, n.in + n.out));
+  return rill::uniform(g, t, -limit, limit);
+}
+
+RILL_INLINE value he::operator()(graph& g, type const& t) const {
+  return rill::normal(g, t, 0, std::sqrt(2 / std::max(1.0, fans(t).in)));
+}
+
+}  // namespace initializers
+
+#endif
 
 }  // namespace rill

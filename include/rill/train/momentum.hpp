@@ -11,18 +11,26 @@ struct momentum {
   bool nesterov = false;
 
   /// One step down for the given variables, or for all that the loss is computed from.
-  operation minimize(value loss, std::vector<variable_value> const& of = {}) const {
-    return apply(variable_gradients(loss, of));
-  }
+  operation minimize(value loss, std::vector<variable_value> const& of = {}) const;
   /// One step with these gradients.
-  operation apply(std::vector<variable_gradient> const& all) const {
-    return detail::update_each(all, "momentum", [&](variable_gradient const& each) {
-      value const w = each.variable, dw = densify(each.by, w), d = decay.like(w);
-      auto const slot = detail::slot(each.variable, "momentum");
-      value const v = assign_add(slot, dw - (1 - d) * slot);  // in place
-      return assign_sub(each.variable, (nesterov ? dw + d * v : v) * rate.like(w));
-    });
-  }
+  operation apply(std::vector<variable_gradient> const& all) const;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE operation momentum::minimize(value loss, std::vector<variable_value> const& of) const {
+  return apply(variable_gradients(loss, of));
+}
+
+RILL_INLINE operation momentum::apply(std::vector<variable_gradient> const& all) const {
+  return detail::update_each(all, "momentum", [&](variable_gradient const& each) {
+    value const w = each.variable, dw = densify(each.by, w), d = decay.like(w);
+    auto const slot = detail::slot(each.variable, "momentum");
+    value const v = assign_add(slot, dw - (1 - d) * slot);  // in place
+    return assign_sub(each.variable, (nesterov ? dw + d * v : v) * rate.like(w));
+  });
+}
+
+#endif
 
 }  // namespace rill

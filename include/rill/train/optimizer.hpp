@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rill/base/config.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/array/fill.hpp"
 #include "rill/ops/control/flow.hpp"
@@ -20,45 +21,20 @@ struct variable_gradient {
 };
 
 /// The variables that have a first value, hold floats or complex numbers, and that `loss` is computed from.
-inline std::vector<variable_value> trainable_variables(value loss) {
-  auto& g = detail::graph_of(loss);
-  std::vector<bool> seen(loss.node + 1);
-  seen[loss.node] = true;
-  for (auto i = loss.node + 1; i-- > 0;)
-    if (seen[i])
-      for (auto e : g[i].inputs) seen[e.node] = true;
-  std::vector<variable_value> found;
-  for (auto const& i : g.initials())
-    if (i.variable <= loss.node && seen[i.variable] && is_differentiable(g[i.variable].outputs[0].element))
-      found.push_back({{&g, i.variable, 0}});
-  return found;
-}
+std::vector<variable_value> trainable_variables(value loss);
 
 /// The derivatives of `loss` with respect to the given variables, or to all that it trains. error(invalid_argument) if
 /// there is none for a variable that was given, or if there is nothing to train.
-inline std::vector<variable_gradient> variable_gradients(value loss, std::vector<variable_value> const& of = {}) {
-  auto const variables = of.empty() ? trainable_variables(loss) : of;
-  auto const parts = partial_gradients(loss, std::vector<value>(variables.begin(), variables.end()));
-  std::vector<variable_gradient> all;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i]) all.push_back({parts[i], variables[i]});
-    else if (!of.empty())
-      throw error(code::invalid_argument, "'" + loss.name() + "' does not depend on the variable that is to be trained",
-                  variables[i].name());
-  }
-  if (all.empty())
-    throw error(code::invalid_argument, "'" + loss.name() + "' depends on no variable that could be trained");
-  return all;
-}
+std::vector<variable_gradient> variable_gradients(value loss, std::vector<variable_value> const& of = {});
 
 /// A number that an optimizer is given: written down, or a scalar of the graph that changes from step to step.
 class rate {
  public:
   template <number N> constexpr rate(N n) : number_(static_cast<double>(n)) {}
-  rate(value scalar) : from_(scalar) { expects(scalar.type().is_scalar(), "a rate is a scalar"); }
+  rate(value scalar);
 
   /// As a scalar of x's element type.
-  value like(value x) const { return from_ ? cast(from_, x.type().element) : rill::like(x, number_); }
+  value like(value x) const;
 
  private:
   double number_ = 0;
@@ -68,20 +44,7 @@ class rate {
 namespace detail {
 
 /// A variable of v's type that starts as zeros: "<v>/<name>".
-inline variable_value slot(variable_value v, std::string_view name) {
-  auto& g = *v.graph;
-  auto const& of = v.origin();
-  auto const nothing = zero(value(v));
-  auto const full = of.name + "/" + std::string(name);
-  if (of.outputs[0].is_known()) return variable(fill(nothing, of.outputs[0].shape()), full);
-  for (auto const& i : g.initials())
-    if (i.variable == v.node) {
-      auto const first = g[i.assignment].inputs[1];
-      return variable(broadcast_like(nothing, value{&g, first.node, first.port}), full);
-    }
-  throw error(code::failed_precondition, "an optimizer can't tell the extents of a variable that has no first value",
-              of.name);
-}
+variable_value slot(variable_value v, std::string_view name);
 
 /// Records `update(variable_gradient)` beside each variable, and the operation that stands for all of them.
 template <class Update>
@@ -97,4 +60,61 @@ operation update_each(std::vector<variable_gradient> const& all, std::string_vie
 }
 
 }  // namespace detail
+
+#if RILL_RUNTIME
+
+RILL_INLINE std::vector<variable_value> trainable_variables(value loss) {
+  auto& g = detail::graph_of(loss);
+  std::vector<bool> seen(loss.node + 1);
+  seen[loss.node] = true;
+  for (auto i = loss.node + 1; i-- > 0;)
+    if (seen[i])
+      for (auto e : g[i].inputs) seen[e.node] = true;
+  std::vector<variable_value> found;
+  for (auto const& i : g.initials())
+    if (i.variable <= loss.node && seen[i.variable] && is_differentiable(g[i.variable].outputs[0].element))
+      found.push_back({{&g, i.variable, 0}});
+  return found;
+}
+
+RILL_INLINE std::vector<variable_gradient> variable_gradients(value loss, std::vector<variable_value> const& of) {
+  auto const variables = of.empty() ? trainable_variables(loss) : of;
+  auto const parts = partial_gradients(loss, std::vector<value>(variables.begin(), variables.end()));
+  std::vector<variable_gradient> all;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i]) all.push_back({parts[i], variables[i]});
+    else if (!of.empty())
+      throw error(code::invalid_argument, "'" + loss.name() + "' does not depend on the variable that is to be trained",
+                  variables[i].name());
+  }
+  if (all.empty())
+    throw error(code::invalid_argument, "'" + loss.name() + "' depends on no variable that could be trained");
+  return all;
+}
+
+RILL_INLINE rate::rate(value scalar) : from_(scalar) { expects(scalar.type().is_scalar(), "a rate is a scalar"); }
+
+RILL_INLINE value rate::like(value x) const { return from_ ? cast(from_, x.type().element) : rill::like(x, number_); }
+
+namespace detail {
+
+RILL_INLINE variable_value slot(variable_value v, std::string_view name) {
+  auto& g = *v.graph;
+  auto const& of = v.origin();
+  auto const nothing = zero(value(v));
+  auto const full = of.name + "/" + std::string(name);
+  if (of.outputs[0].is_known()) return variable(fill(nothing, of.outputs[0].shape()), full);
+  for (auto const& i : g.initials())
+    if (i.variable == v.node) {
+      auto const first = g[i.assignment].inputs[1];
+      return variable(broadcast_like(nothing, value{&g, first.node, first.port}), full);
+    }
+  throw error(code::failed_precondition, "an optimizer can't tell the extents of a variable that has no first value",
+              of.name);
+}
+
+}  // namespace detail
+
+#endif
+
 }  // namespace rill

@@ -1,8 +1,17 @@
 // Axes in another order.
 #pragma once
 #include "rill/dsl/expr.hpp"
-#include "rill/ops/array/transpose_kernels.hpp"
 #include "rill/ops/kernels.hpp"
+
+#if RILL_DEFINITIONS
+#include <bit>
+
+#include "rill/ops/array/transpose_kernels.hpp"
+#endif
+
+namespace rill::kernels {
+struct permutation;
+}
 
 namespace rill::ops {
 

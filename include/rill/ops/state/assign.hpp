@@ -58,12 +58,16 @@ struct assign_op : updating {
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     kernel k([v = r.variables[0], t = r.inputs[1]](kernel_call const& call) {
-      tensor fresh(t.element, t.shape());
-      if (t.element == dtype::string)
+      if (t.element == dtype::string) {  // copying strings can fail, so the old value stays until all are there
+        tensor fresh(t.element, t.shape());
         std::copy_n(call.in<std::string>(1), fresh.elements(), fresh.mutable_data<std::string>());
-      else if (fresh.bytes() != 0) std::memcpy(fresh.mutable_raw(), call.in(1), fresh.bytes());
-      call.give(0, fresh);
-      v->assign(std::move(fresh));
+        call.give(0, fresh);
+        return v->assign(std::move(fresh));
+      }
+      v->overwrite(t.shape(), [&](tensor& value) {
+        if (value.bytes() != 0) std::memcpy(value.mutable_raw(), call.in(1), value.bytes());
+        call.give(0, value);
+      });
     });
     k.owns_outputs = true;
     return k;

@@ -40,18 +40,21 @@ struct fused_update_op {
     auto const a = decode<attributes>(r.at.attributes);
     std::vector<shape> shapes;
     for (auto const& t : r.inputs) shapes.push_back(t.shape());
-    auto bound = std::make_shared<bound_program const>(*a.what, shapes, shapes[0]);
     auto const count = static_cast<std::size_t>(a.references);
+    check(shapes, count);
+    auto bound = std::make_shared<bound_program const>(*a.what, shapes, shapes[0]);
     std::vector<std::pair<variable_state*, std::size_t>> locking;
     for (std::size_t i = 0; i < count; ++i) {
       expects(bound->may_share(i, i), "fused_update: a variable is read after it is written");
       locking.emplace_back(r.variables[i].get(), i);
     }
     std::sort(locking.begin(), locking.end());
+    expects(std::adjacent_find(locking.begin(), locking.end(), [](auto const& x, auto const& y) { return x.first == y.first; }) == locking.end(),
+            "fused_update: a variable comes twice");
     kernel k([bound, locking, shapes, keep = r.variables](kernel_call const& call) {
-      std::array<void*, 80> pointers;  // as many as the pass allows inputs and outputs
+      std::array<void*, most_pointers> pointers;
       std::copy_n(call.pointers, call.inputs, pointers.begin());
-      std::array<std::optional<variable_state::writer>, 8> writers;
+      std::array<std::optional<variable_state::writer>, most_variables> writers;
       for (std::size_t i = 0; i < locking.size(); ++i) {
         auto const [variable, at] = locking[i];
         auto& t = writers[i].emplace(*variable).value();
@@ -63,6 +66,18 @@ struct fused_update_op {
     });
     k.owns_outputs = true;
     return k;
+  }
+
+ private:
+  static constexpr std::size_t most_variables = 8, most_pointers = 80;  // more than the pass makes
+
+  // The node may have come from outside, and not from the pass.
+  static void check(std::vector<shape> const& shapes, std::size_t count) {
+    expects(count <= most_variables && shapes.size() + count <= most_pointers, "fused_update: there are too many operands");
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      auto const wide = broadcast(type(dtype::boolean, shapes[0]), type(dtype::boolean, shapes[i])).shape();
+      expects(wide == shapes[0] && (i >= count || shapes[i] == shapes[0]), "fused_update: an operand has not the variables' extents");
+    }
   }
 #endif
 };
