@@ -52,6 +52,7 @@ struct op_def {
   bool commutes = false;         ///< the order of the two inputs does not matter
   bool passes_through = false;   ///< output 0 is input 0 with, perhaps, other extents: no kernel
   std::uint32_t by_reference = 0;  ///< bit i: input i is a variable, not its value
+  bool reference_or_value = false; ///< what it takes by reference may also be a plain value, such as one that is fed
   std::uint32_t shape_only = 0;    ///< bit i: only the extents of input i matter
   scalar_function const* elementwise = nullptr;
   std::span<std::string_view const> attributes = {};  ///< their names, in the order in which nodes keep them

@@ -162,7 +162,8 @@ class output_file {
     static std::atomic<unsigned> number{0};
     for (int attempt = 0; attempt < 100 && file_.get() < 0; ++attempt) {
       temporary_ = path_;
-      temporary_ += "." + std::to_string(::getpid()) + "-" + std::to_string(number++) + ".tmp";
+      temporary_ += ".";
+      temporary_ += std::to_string(::getpid()) + "-" + std::to_string(number++) + ".tmp";
       file_ = files::descriptor(files::uninterrupted(
           [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
       if (file_.get() < 0 && errno != EEXIST) files::fail("create", temporary_);

@@ -15,6 +15,9 @@ subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<end
 #if RILL_RUNTIME
 namespace detail {
 
+// Who means the variable itself still does when another value is fed in its place.
+inline bool means_variable(node const& n, std::size_t input) { return takes_reference(n, input) && !n.op->reference_or_value; }
+
 inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
                                          std::vector<std::uint32_t> const& targets) {
   std::vector<bool> seen(g.size());
@@ -34,7 +37,7 @@ inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> c
     found.push_back(i);
     auto const& n = g[i];
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (takes_reference(n, k) || !is_fed(n.inputs[k])) visit(n.inputs[k].node);
+      if (means_variable(n, k) || !is_fed(n.inputs[k])) visit(n.inputs[k].node);
     for (auto c : n.controls) visit(c);
   }
   std::sort(found.begin(), found.end());
@@ -65,7 +68,7 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
   for (auto i : wanted) {
     node n = g[i];
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      n.inputs[k] = takes_reference(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
+      n.inputs[k] = detail::means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
     }
     for (auto& c : n.controls) c = place[c];
     place[i] = static_cast<std::uint32_t>(part.nodes.size());

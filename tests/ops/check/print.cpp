@@ -1,6 +1,7 @@
 #include "rill/ops/check/print.hpp"
 
 #include "../run.hpp"
+#include "rill/tensor/print.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 
 namespace rill {

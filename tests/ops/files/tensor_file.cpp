@@ -2,6 +2,7 @@
 
 #include "../run.hpp"
 #include "io/scratch.hpp"
+#include "rill/ops/operations.hpp"
 
 namespace rill {
 namespace {

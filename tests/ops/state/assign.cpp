@@ -53,6 +53,20 @@ TEST(variable, is_shared_by_sessions_with_one_container_and_by_no_others) {
   EXPECT_THROW(a.run(v), error);
 }
 
+TEST(variable, that_is_fed_is_read_as_fed_while_read_and_updates_mean_the_variable_itself) {
+  graph g;
+  auto const v = variable(constant<float, 3>(g, {1, 2, 3}), "v");
+  auto const row = gather(v, constant<std::int32_t, 1>(g, {2}));
+  session s{g};
+  s.run(initializer(g));
+  auto const fed = tensor(vector<float>({7, 8, 9}));
+  auto const [whole, now, one, is] = s.run({{static_cast<value>(v), fed}}, v, read(v), row, is_initialized(v));
+  EXPECT_EQ(whole.values()[0], 7.f);
+  EXPECT_EQ(now.values()[1], 2.f);
+  EXPECT_EQ(one.values()[0], 9.f);
+  EXPECT_TRUE(bool(is));
+}
+
 TEST(assign, changes_integers_and_wraps) {
   graph g;
   auto const v = variable(constant<std::uint8_t>(g, 250), "v");

@@ -98,6 +98,7 @@ struct gather_variable_op : gathering {
   static constexpr std::string_view name = "gather_variable",
                                     doc = "the rows of a variable that indices of any rank name, read under its lock";
   static constexpr std::uint32_t by_reference = 1;
+  static constexpr bool reference_or_value = true;
   static constexpr rill::effect effect = rill::effect::reads;
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {

@@ -3,7 +3,7 @@
 #include "rill/dsl/expr.hpp"
 #include "rill/ops/kernels.hpp"
 
-#if RILL_DEFINITIONS
+#if RILL_DEFINITIONS || RILL_KERNELS
 #include <bit>
 
 #include "rill/ops/array/transpose_kernels.hpp"
