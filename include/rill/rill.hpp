@@ -1,6 +1,7 @@
 // All of rill that needs nothing but the standard library: tensors, graphs, operations, gradients, sessions, training.
 // Asked for by name: rill/io.hpp (files and checkpoints), rill/eigen.hpp, rill/bench.hpp.
 #pragma once
+#include "rill/base/pool.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/custom_gradient.hpp"
@@ -10,6 +11,7 @@
 #include "rill/ops/state/assign.hpp"
 #include "rill/ops/state/scatter.hpp"
 #include "rill/run/session.hpp"
+#include "rill/state/container.hpp"
 #include "rill/tensor/dlpack.hpp"
 #include "rill/tensor/print.hpp"
 #include "rill/train/adam.hpp"

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "rill/base/pool.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/flow.hpp"
@@ -12,6 +13,7 @@
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/state/container.hpp"
 
 namespace rill {
 namespace {
