@@ -75,7 +75,7 @@ inline std::size_t first_training_run(std::size_t nodes) {
     variables.push_back(handles.back());
     return variables.back();
   };
-  while (m->graph.size() < nodes * 10 / 21) h = rill::tanh(h * variable() + variable());
+  while (m->graph.size() < nodes * 3 / 7) h = rill::tanh(h * variable() + variable());
   auto const loss = h * h;
   auto const slopes = rill::gradients(loss, variables);
   std::vector<rill::operation> updates;

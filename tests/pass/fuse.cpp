@@ -62,20 +62,34 @@ TEST(fuse_pass, does_not_change_a_bit_of_random_graphs) {
   std::mt19937 random(7);
   for (int round = 0; round < 40; ++round) {
     graph g;
-    std::vector<value> values{placeholder<float, 5, 5>(g, "x"), placeholder<float, 5>(g, "row"), placeholder<float>(g, "scalar")};
+    std::vector<value> values{placeholder<float, 5, 5>(g, "x"), placeholder<float, 5>(g, "row"),
+                              placeholder<float>(g, "scalar")};
     std::vector<value> square_ones{values[0]};
     for (int i = 0; i < 30; ++i) {
       auto const any = [&] { return values[random() % values.size()]; };
       auto const a = any(), b = any();
       value made;
       switch (random() % 7) {
-        case 0: made = a + b; break;
-        case 1: made = a * b; break;
-        case 2: made = tanh(a) - b; break;
-        case 3: made = sigmoid(a); break;
-        case 4: made = select(a < b, a, b); break;
-        case 5: made = maximum(a, b); break;
-        default: made = tanh(matmul(square_ones[random() % square_ones.size()], square_ones[random() % square_ones.size()]));
+        case 0:
+          made = a + b;
+          break;
+        case 1:
+          made = a * b;
+          break;
+        case 2:
+          made = tanh(a) - b;
+          break;
+        case 3:
+          made = sigmoid(a);
+          break;
+        case 4:
+          made = select(a < b, a, b);
+          break;
+        case 5:
+          made = maximum(a, b);
+          break;
+        default:
+          made = tanh(matmul(square_ones[random() % square_ones.size()], square_ones[random() % square_ones.size()]));
       }
       values.push_back(made);
       if (made.type() == of<float, 5, 5>) square_ones.push_back(made);
@@ -93,7 +107,8 @@ TEST(fuse_pass, does_not_change_a_bit_of_random_graphs) {
     session plain{g, {.threads = 1, .passes = pass_options::none()}};
     session rewritten{g, {.threads = 2, .passes = {.verify = true}}};
     auto const expected = plain.run(std::span(feeds), names), got = rewritten.run(std::span(feeds), names);
-    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_TRUE(same_bits(expected[i], got[i])) << "round " << round << ", " << names[i];
+    for (std::size_t i = 0; i < names.size(); ++i)
+      EXPECT_TRUE(same_bits(expected[i], got[i])) << "round " << round << ", " << names[i];
   }
 }
 

@@ -35,7 +35,7 @@ TEST(fuse_updates, updates_several_variables_and_reads_them_as_the_step_found_th
     step();
     step();
     auto const [now_m, now_v] = s.run(m, v);
-    EXPECT_EQ(now_m.values()[0], 1.75f);  // 1 → 1.5 → 1.75
+    EXPECT_EQ(now_m.values()[0], 1.75f);   // 1 → 1.5 → 1.75
     EXPECT_EQ(now_v.values()[0], 68.75f);  // 10 + 1.5·10 = 25; 25 + 1.75·25
   }
 }

@@ -12,7 +12,9 @@ template <class... T> struct type_list {
 
 namespace detail {
 template <class... Lists> struct joined;
-template <class... A> struct joined<type_list<A...>> { using type = type_list<A...>; };
+template <class... A> struct joined<type_list<A...>> {
+  using type = type_list<A...>;
+};
 template <class... A, class... B, class... Rest> struct joined<type_list<A...>, type_list<B...>, Rest...> {
   using type = typename joined<type_list<A..., B...>, Rest...>::type;
 };

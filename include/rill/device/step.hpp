@@ -32,7 +32,7 @@ using log_callback = std::function<void(std::string_view)>;
 class step_context {
  public:
   observer* watch = nullptr;  ///< who is told of each node; null: nobody
-  std::uint64_t number = 0;  ///< of the step, for random numbers
+  std::uint64_t number = 0;   ///< of the step, for random numbers
   log_callback const* log = nullptr;
   std::optional<cancellation> stop;
   std::optional<std::chrono::steady_clock::time_point> deadline;

@@ -17,18 +17,23 @@ namespace detail {
 template <class Op>
 concept in_library = requires { typename Op::library; };
 
-template <class Op> struct attributes_of { using type = no_attributes; };
+template <class Op> struct attributes_of {
+  using type = no_attributes;
+};
 template <class Op>
   requires requires { typename Op::attributes; }
-struct attributes_of<Op> { using type = typename Op::attributes; };
+struct attributes_of<Op> {
+  using type = typename Op::attributes;
+};
 
 /// The compile-time call of an operation's inference, whatever its arity: `infer(attributes, x, y)`, or
 /// `infer(attributes, span)` for any number of inputs. The result is a type, or an array of them.
 template <class Op, class Attributes> constexpr auto infer(Attributes const& a, std::span<type const> inputs) {
   if constexpr (requires { Op::infer(a, inputs); }) return Op::infer(a, inputs);
   else
-    return [&]<std::size_t... I>(std::index_sequence<I...>) { return Op::infer(a, inputs[I]...); }(
-        std::make_index_sequence<static_cast<std::size_t>(Op::arity)>{});
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Op::infer(a, inputs[I]...);
+    }(std::make_index_sequence<static_cast<std::size_t>(Op::arity)>{});
 }
 
 template <class Op> constexpr std::size_t output_count() {
@@ -43,7 +48,8 @@ template <class Op> using attributes_of = typename detail::attributes_of<Op>::ty
 
 namespace detail {
 
-template <class Op> void infer_erased(attribute_list const& list, std::span<type const> inputs, std::vector<type>& out) {
+template <class Op>
+void infer_erased(attribute_list const& list, std::span<type const> inputs, std::vector<type>& out) {
   auto const result = infer<Op>(decode<rill::attributes_of<Op>>(list), inputs);
   if constexpr (std::same_as<std::remove_cvref_t<decltype(result)>, type>) out.assign(1, result);
   else out.assign(result.begin(), result.end());
@@ -98,7 +104,8 @@ template <class Op> constexpr op_def make_definition() {
 template <class Op> inline constexpr op_def defined = make_definition<Op>();
 
 /// The table of an operation of rill's own (it names `library`): rill::compiled holds it, header-only programs make it.
-template <class Op> op_def const& library_definition()
+template <class Op>
+op_def const& library_definition()
 #if RILL_DEFINITIONS
 {
   return defined<Op>;

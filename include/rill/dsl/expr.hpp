@@ -54,8 +54,7 @@ inline auto erased_outputs(value v, std::size_t count) {
 
 /// Records an operation whose attributes the compiler knows. Typed handles in, typed handle out (a tuple of them for
 /// several outputs); the inference runs while this compiles, so that its sentences are compile errors.
-template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand... X>
-auto record(X const&... x) {
+template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand... X> auto record(X const&... x) {
   auto& g = detail::graph_of(x...);
   if constexpr ((typed<X> && ...)) {
     constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
@@ -72,7 +71,8 @@ auto record(X const&... x) {
 
 /// Records an operation on erased handles, with attributes that only the run knows.
 template <class Op>
-value record_erased(graph& g, attributes_of<Op> const& attributes, std::vector<value> const& inputs, std::string_view name = {}) {
+value record_erased(graph& g, attributes_of<Op> const& attributes, std::vector<value> const& inputs,
+                    std::string_view name = {}) {
   return g.add(definition<Op>(), encode(attributes), inputs, name);
 }
 

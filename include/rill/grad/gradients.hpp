@@ -1,4 +1,5 @@
-// Derivatives by extending the graph (white paper §4.1): backwards from the target, partial sums added where paths meet.
+// Derivatives by extending the graph (white paper §4.1): backwards from the target, partial sums added where paths
+// meet.
 #pragma once
 #include <map>
 #include <string>
@@ -36,12 +37,15 @@ template <class... X, std::size_t... I> auto typed_gradients(std::vector<value> 
 
 /// The derivatives of a scalar with respect to each x, with x's own type: `auto [dw, db] = gradients(loss, w, b)`.
 template <operand Y, operand... X> auto gradients(Y y, X... x) {
-  if constexpr (typed<Y>) static_assert(is_differentiable(Y::static_type.element), "gradients: the target's element type has no derivatives");
-  return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}), std::index_sequence_for<X...>{});
+  if constexpr (typed<Y>)
+    static_assert(is_differentiable(Y::static_type.element), "gradients: the target's element type has no derivatives");
+  return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}),
+                                       std::index_sequence_for<X...>{});
 }
 /// The same, with zeros for an x that y does not depend on.
 template <operand Y, operand... X> auto gradients_or_zeros(Y y, X... x) {
-  return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}, true), std::index_sequence_for<X...>{});
+  return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}, true),
+                                       std::index_sequence_for<X...>{});
 }
 
 #if RILL_RUNTIME
@@ -64,12 +68,16 @@ inline gradient sum_of(std::vector<gradient> const& parts, value x) {
 
 class differentiator {
  public:
-  differentiator(value y, std::vector<value> const& x) : graph_(*y.graph), y_(y), partial_(y.node + 1), reached_(y.node + 1) {
+  differentiator(value y, std::vector<value> const& x)
+      : graph_(*y.graph), y_(y), partial_(y.node + 1), reached_(y.node + 1) {
     for (auto const& v : x) {
-      if (v.graph != y.graph) throw error(code::invalid_argument, "gradients: a value belongs to another graph", v.name());
+      if (v.graph != y.graph)
+        throw error(code::invalid_argument, "gradients: a value belongs to another graph", v.name());
       if (!is_differentiable(v.type().element))
         throw error(code::invalid_argument, "gradients: a " + v.type().text() + " has no derivatives", v.name());
-      if (v.node <= y.node) reached_[v.node].resize(std::max<std::size_t>(reached_[v.node].size(), v.port + 1)), reached_[v.node][v.port] = true;
+      if (v.node <= y.node)
+        reached_[v.node].resize(std::max<std::size_t>(reached_[v.node].size(), v.port + 1)),
+            reached_[v.node][v.port] = true;
     }
   }
 
@@ -84,7 +92,9 @@ class differentiator {
   }
 
  private:
-  static std::vector<gradient> derive(value y, std::vector<value> const& x, value dy) { return differentiator(y, x).run(x, dy); }
+  static std::vector<gradient> derive(value y, std::vector<value> const& x, value dy) {
+    return differentiator(y, x).run(x, dy);
+  }
   value at(endpoint e) const { return {&graph_, e.node, e.port}; }
   gradient seed() const {
     auto const one = like(y_, std::int8_t{1});
@@ -132,13 +142,17 @@ class differentiator {
     }
     if (!alive) return;
     if (n.op->grad == nullptr)
-      throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no gradient; stop_gradient keeps it out of the derivative", n.name);
+      throw error(
+          code::unimplemented,
+          "the operation " + std::string(n.op->name) + " has no gradient; stop_gradient keeps it out of the derivative",
+          n.name);
     auto const parts = n.op->grad({graph_, n.recompute ? again(i, outer) : i, outer, wanted, derive});
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (k < parts.size() && wanted[k] && parts[k]) add(n.inputs[k], parts[k]);
   }
 
-  // The node as it is computed again for the derivative: its part is copied, to run after what comes from outside of it.
+  // The node as it is computed again for the derivative: its part is copied, to run after what comes from outside of
+  // it.
   std::uint32_t again(std::uint32_t i, std::vector<value> const& outer) {
     auto const part = graph_[i].recompute;
     if (auto const& known = copies_[part]; !known.empty()) return known.at(i);
@@ -161,7 +175,7 @@ class differentiator {
   graph& graph_;
   value y_;
   std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> copies_;  // of recomputed parts: node to node
-  std::vector<std::vector<std::vector<gradient>>> partial_;  // by node and port
+  std::vector<std::vector<std::vector<gradient>>> partial_;                 // by node and port
   std::vector<std::vector<bool>> reached_;
 };
 
@@ -169,7 +183,8 @@ class differentiator {
 
 RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> const& x) {
   if (!is_differentiable(y.type().element))
-    throw error(code::invalid_argument, "gradients: the target is a " + y.type().text() + ", which has no derivatives", y.name());
+    throw error(code::invalid_argument, "gradients: the target is a " + y.type().text() + ", which has no derivatives",
+                y.name());
   return y.graph->scope("gradients", [&] { return detail::differentiator(y, x).run(x); });
 }
 
@@ -178,7 +193,10 @@ RILL_INLINE std::vector<value> gradients(value y, std::vector<value> const& x, b
   auto const parts = partial_gradients(y, x);
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!parts[i] && !zeros)
-      throw error(code::invalid_argument, "gradients: '" + y.name() + "' does not depend on '" + x[i].name() + "'; gradients_or_zeros gives zeros for it", x[i].name());
+      throw error(code::invalid_argument,
+                  "gradients: '" + y.name() + "' does not depend on '" + x[i].name() +
+                      "'; gradients_or_zeros gives zeros for it",
+                  x[i].name());
     if (!parts[i]) dense.push_back(broadcast_like(zero(x[i]), x[i]));
     else dense.push_back(parts[i].sparse() ? densify(parts[i], x[i]) : parts[i].dense);
   }

@@ -44,7 +44,7 @@ struct no_attributes {
 /// A member of an operation's attributes and its name in the graph.
 template <class Owner, class T> struct field {
   std::string_view name;
-  T Owner::*member;
+  T Owner::* member;
 };
 template <class Owner, class T> field(char const*, T Owner::*) -> field<Owner, T>;
 
@@ -61,7 +61,8 @@ template <class T> attribute to_attribute(T const& v) {
 /// The number as a T; error(invalid_argument) if T can't hold it.
 template <class T> T narrowed(std::int64_t v, std::string_view name) {
   if (!std::in_range<T>(v))
-    throw error(code::invalid_argument, "attribute '" + std::string(name) + "' is " + std::to_string(v) + ", which is out of range");
+    throw error(code::invalid_argument,
+                "attribute '" + std::string(name) + "' is " + std::to_string(v) + ", which is out of range");
   return static_cast<T>(v);
 }
 

@@ -30,8 +30,8 @@ struct node {
   std::vector<std::uint32_t> controls;  ///< nodes that must have run before this one
   attribute_list attributes;
   std::vector<type> outputs;
-  std::string device;      ///< a constraint such as "/device:gpu:0"; empty: anywhere
-  std::string colocated;   ///< the node beside which this one must run; empty: none
+  std::string device;           ///< a constraint such as "/device:gpu:0"; empty: anywhere
+  std::string colocated;        ///< the node beside which this one must run; empty: none
   std::uint32_t recompute = 0;  ///< the part, if any, that derivatives compute again instead of keeping it
 };
 
@@ -78,8 +78,8 @@ class graph {
   /// What random operations draw from, with their node and the step.
   std::uint64_t seed() const { return seed_; }
 
-  /// Adds a node: checks that its inputs belong here, infers its outputs, gives it a name of its own. An error names the
-  /// node and the types that came, and leaves the graph as it was.
+  /// Adds a node: checks that its inputs belong here, infers its outputs, gives it a name of its own. An error names
+  /// the node and the types that came, and leaves the graph as it was.
   value add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs, std::string_view name = {});
 
   /// Adds a node as it stood in another graph, under its own name. Nothing about it is believed: edges must lead to
@@ -108,7 +108,9 @@ class graph {
     return with(controls_, std::move(both), std::forward<F>(f));
   }
   /// Records what `f` records with a constraint on the device; partial names are allowed.
-  template <class F> auto on(std::string_view device, F&& f) { return with(device_, std::string(device), std::forward<F>(f)); }
+  template <class F> auto on(std::string_view device, F&& f) {
+    return with(device_, std::string(device), std::forward<F>(f));
+  }
   /// Records what `f` records to run where `beside` runs.
   template <class F> auto near(value beside, F&& f) {
     return with(colocated_, std::string(beside.origin().name), std::forward<F>(f));
@@ -117,8 +119,8 @@ class graph {
   /// Records what `f` records as a part that derivatives compute again instead of keeping its values.
   template <class F> auto recomputed(F&& f) { return with(recompute_, ++recomputed_parts_, std::forward<F>(f)); }
 
-  /// A gradient rule that belongs to one node: from the inputs, the output and the outer derivative to one derivative for
-  /// each input.
+  /// A gradient rule that belongs to one node: from the inputs, the output and the outer derivative to one derivative
+  /// for each input.
   using rule = std::function<std::vector<value>(std::vector<value> const& x, value y, value dy)>;
   std::int64_t add_rule(rule r) {
     std::unique_lock lock(mutex_);
@@ -139,7 +141,8 @@ class graph {
   };
   void add_initial(initial i) {
     std::unique_lock lock(mutex_);
-    expects(i.variable < nodes_.size() && i.assignment < nodes_.size(), "an initial value mentions a node that is not there");
+    expects(i.variable < nodes_.size() && i.assignment < nodes_.size(),
+            "an initial value mentions a node that is not there");
     initials_.push_back(i);
   }
   std::vector<initial> initials() const {
@@ -205,8 +208,8 @@ inline node const& operation::origin() const { return value{graph, node, 0}.orig
 
 /// A partial derivative on its way: dense, or the rows `indices` of a zero tensor like the input it belongs to.
 struct gradient {
-  value dense;             ///< empty if there is none, or if it is sparse
-  value indices, rows;     ///< of a sparse one: which rows, and their values; the same row may come twice
+  value dense;          ///< empty if there is none, or if it is sparse
+  value indices, rows;  ///< of a sparse one: which rows, and their values; the same row may come twice
 
   gradient() = default;
   gradient(value v) : dense(v) {}
@@ -238,7 +241,8 @@ struct gradient_request {
 
 #if RILL_RUNTIME
 
-RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs, std::string_view name) {
+RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs,
+                             std::string_view name) {
   std::unique_lock lock(mutex_);
   node n;
   n.op = &op;
@@ -268,7 +272,8 @@ RILL_INLINE value graph::adopt(node n) {
     for (auto c : n.controls)
       if (c >= nodes_.size()) throw error(code::invalid_argument, "a control edge comes from no earlier node", n.name);
     if (!n.colocated.empty() && !names_.contains(n.colocated))
-      throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node", n.name);
+      throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node",
+                  n.name);
     return append(n);
   });
 }
@@ -284,7 +289,8 @@ RILL_INLINE value graph::find(std::string_view name_and_port) {
   auto const port = digits ? static_cast<std::uint32_t>(std::stoul(std::string(port_text))) : UINT32_MAX;
   auto const outputs = nodes_[it->second].outputs.size();
   if (port >= std::max<std::size_t>(outputs, 1))
-    throw error(code::not_found, "'" + std::string(name_and_port) + "': the node has " + std::to_string(outputs) + " outputs");
+    throw error(code::not_found,
+                "'" + std::string(name_and_port) + "': the node has " + std::to_string(outputs) + " outputs");
   return {this, it->second, port};
 }
 
@@ -300,7 +306,8 @@ RILL_INLINE std::string graph::unique(std::string_view wish) {
 
 RILL_INLINE value graph::append(node& n) {
   if (n.name.empty() || n.name.find(':') != std::string::npos)
-    throw error(code::invalid_argument, "a node's name has at least one character, and no ':', which begins an output's number", n.name);
+    throw error(code::invalid_argument,
+                "a node's name has at least one character, and no ':', which begins an output's number", n.name);
   check_arity(n);
   std::vector<type> types;
   types.reserve(n.inputs.size());
@@ -326,8 +333,8 @@ RILL_INLINE void graph::check_arity(node const& n) {
   bool const ok = arity >= 0 ? inputs == static_cast<std::size_t>(arity) : arity == -2 || inputs > 0;
   if (!ok)
     throw error(code::invalid_argument,
-                std::string(n.op->name) + " takes " + (arity < 0 ? "at least one" : std::to_string(arity)) + " inputs, not " +
-                    std::to_string(inputs),
+                std::string(n.op->name) + " takes " + (arity < 0 ? "at least one" : std::to_string(arity)) +
+                    " inputs, not " + std::to_string(inputs),
                 n.name);
   if (inputs > max_inputs)
     throw error(code::invalid_argument, "a node takes at most " + std::to_string(max_inputs) + " inputs", n.name);

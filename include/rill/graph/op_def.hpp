@@ -28,11 +28,11 @@ struct cost {
 /// What a CPU kernel is prepared from.
 struct kernel_request {
   node const& at;
-  std::span<type const> inputs, outputs;  ///< all extents known
+  std::span<type const> inputs, outputs;                          ///< all extents known
   std::vector<std::shared_ptr<variable_state>> const& variables;  ///< of inputs taken by reference, else null
   container& state;                                               ///< where variables live
   std::uint64_t seed;                                             ///< the graph's
-  int threads = 1;                        ///< the most that a call will be given: scratch depends on it
+  int threads = 1;  ///< the most that a call will be given: scratch depends on it
 };
 
 /// How an operation meets what outlives a step.
@@ -49,11 +49,11 @@ struct op_def {
   std::int8_t arity = 0;  ///< number of inputs, -1: one or more, -2: any number
   std::uint8_t outputs = 1;
   rill::effect effect = rill::effect::none;
-  bool commutes = false;         ///< the order of the two inputs does not matter
-  bool passes_through = false;   ///< output 0 is input 0 with, perhaps, other extents: no kernel
-  std::uint32_t by_reference = 0;  ///< bit i: input i is a variable, not its value
-  bool reference_or_value = false; ///< what it takes by reference may also be a plain value, such as one that is fed
-  std::uint32_t shape_only = 0;    ///< bit i: only the extents of input i matter
+  bool commutes = false;            ///< the order of the two inputs does not matter
+  bool passes_through = false;      ///< output 0 is input 0 with, perhaps, other extents: no kernel
+  std::uint32_t by_reference = 0;   ///< bit i: input i is a variable, not its value
+  bool reference_or_value = false;  ///< what it takes by reference may also be a plain value, such as one that is fed
+  std::uint32_t shape_only = 0;     ///< bit i: only the extents of input i matter
   scalar_function const* elementwise = nullptr;
   std::span<std::string_view const> attributes = {};  ///< their names, in the order in which nodes keep them
 

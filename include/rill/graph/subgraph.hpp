@@ -14,8 +14,8 @@ inline constexpr op_def fed_op{.name = "fed", .doc = "a value from outside the p
 /// Copies of nodes, each after its inputs; endpoints are numbers within it. Inputs are `fed_op` nodes, in order.
 struct subgraph {
   std::vector<node> nodes;
-  std::vector<std::uint32_t> origin;   ///< the node of the graph that each one was
-  std::vector<std::uint32_t> inputs;   ///< nodes
+  std::vector<std::uint32_t> origin;  ///< the node of the graph that each one was
+  std::vector<std::uint32_t> inputs;  ///< nodes
   std::vector<endpoint> outputs;
   std::vector<std::uint32_t> targets;  ///< nodes that run for what they do
 
@@ -42,7 +42,8 @@ inline void verify(subgraph const& g) {
   for (std::uint32_t i = 0; i < g.size(); ++i) {
     auto const& n = g[i];
     if (n.op == nullptr) fail(i, "a node has no operation");
-    if (n.op->arity >= 0 && n.inputs.size() != static_cast<std::size_t>(n.op->arity)) fail(i, "a node has too many or too few inputs");
+    if (n.op->arity >= 0 && n.inputs.size() != static_cast<std::size_t>(n.op->arity))
+      fail(i, "a node has too many or too few inputs");
     for (auto e : n.inputs) {
       if (e.node >= i) fail(i, "a node comes before one of its inputs");
       if (e.port >= g[e.node].outputs.size()) fail(i, "a node reads an output that does not exist");
@@ -51,7 +52,8 @@ inline void verify(subgraph const& g) {
       if (c >= i) fail(i, "a node comes before one that must run first");
   }
   for (auto e : g.outputs)
-    if (e.node >= g.size() || e.port >= g[e.node].outputs.size()) throw error(code::internal, "a part's output does not exist");
+    if (e.node >= g.size() || e.port >= g[e.node].outputs.size())
+      throw error(code::internal, "a part's output does not exist");
   for (auto t : g.targets)
     if (t >= g.size()) throw error(code::internal, "a part's target does not exist");
 }

@@ -28,7 +28,8 @@ struct tile_table {
 namespace kernels {
 
 // Operand I of Op for lanes of type Lane: a mask where the operation takes a bool beside numbers.
-template <class Op, class Lane, std::size_t I> [[gnu::always_inline]] inline auto operand(void const* from, std::size_t at, std::size_t n) {
+template <class Op, class Lane, std::size_t I>
+[[gnu::always_inline]] inline auto operand(void const* from, std::size_t at, std::size_t n) {
   if constexpr (requires { requires Op::takes_mask(I); }) {
     using Mask = decltype(Lane{} == Lane{});
     auto const* p = static_cast<bool const*>(from) + at;
@@ -40,7 +41,8 @@ template <class Op, class Lane, std::size_t I> [[gnu::always_inline]] inline aut
 }
 
 template <class Op, class Lane, std::size_t... I>
-[[gnu::always_inline]] inline void lanes(void* result, void const* const* operands, std::size_t at, std::size_t n, std::index_sequence<I...>) {
+[[gnu::always_inline]] inline void lanes(void* result, void const* const* operands, std::size_t at, std::size_t n,
+                                         std::index_sequence<I...>) {
   auto const y = Op::apply(operand<Op, Lane, I>(operands[I], at, n)...);
   using Result = std::remove_const_t<decltype(y)>;
   auto* to = static_cast<typename Result::element*>(result) + at;
@@ -160,7 +162,8 @@ template <class Op, std::int8_t Arity> struct elementwise {
 #if RILL_DEFINITIONS
   static constexpr scalar_function const& function() { return detail::function_of<Op>; }
   static kernel cpu(kernel_request const& r) {
-    return detail::make_kernel(detail::single(detail::function_of<Op>, r.inputs, r.outputs[0].element), r.inputs, r.outputs[0]);
+    return detail::make_kernel(detail::single(detail::function_of<Op>, r.inputs, r.outputs[0].element), r.inputs,
+                               r.outputs[0]);
   }
 #endif
 };

@@ -7,7 +7,9 @@ namespace rill::ops {
 
 struct fused_op {
   using library = void;
-  static constexpr std::string_view name = "fused", doc = "an elementwise program over operands that broadcast; its gradient is that of its lines";
+  static constexpr std::string_view
+      name = "fused",
+      doc = "an elementwise program over operands that broadcast; its gradient is that of its lines";
   static constexpr std::int8_t arity = -1;
   struct attributes {
     std::shared_ptr<program const> what;
@@ -27,15 +29,18 @@ struct fused_op {
     return outputs;
   }
   static cost work(attributes const& a, std::span<type const> inputs, std::span<type const> outputs) {
-    double const each = outputs.empty() || !outputs[0].is_known() ? 0 : static_cast<double>(rill::elements(outputs[0].shape()));
-    return {each * static_cast<double>(a.what->instructions.size()), rill::detail::bytes_of(inputs) + rill::detail::bytes_of(outputs)};
+    double const each =
+        outputs.empty() || !outputs[0].is_known() ? 0 : static_cast<double>(rill::elements(outputs[0].shape()));
+    return {each * static_cast<double>(a.what->instructions.size()),
+            rill::detail::bytes_of(inputs) + rill::detail::bytes_of(outputs)};
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto const& p = *std::get<std::shared_ptr<program const>>(r.at.attributes[0].second);
     if (p.native == nullptr) return rill::detail::make_kernel(p, r.inputs, r.outputs[0]);
-    return rill::detail::make_kernel(rill::detail::single(*p.native, r.inputs, r.outputs[0].element), r.inputs, r.outputs[0]);
+    return rill::detail::make_kernel(rill::detail::single(*p.native, r.inputs, r.outputs[0].element), r.inputs,
+                                     r.outputs[0]);
   }
 #endif
 };
@@ -49,18 +54,21 @@ inline std::vector<value> unfused(graph& g, program const& p, std::vector<value>
   std::vector<value> registers = inputs;
   for (auto const& i : p.immediates)
     registers.push_back(constant(g, visit(i.element, [&]<class T>() -> tensor {
-      if constexpr (std::same_as<T, std::string>) throw error(code::internal, "a program carries a string");
-      else {
-        T v;
-        std::memcpy(&v, i.bytes.data(), sizeof(T));
-        return tensor(v);
-      }
-    })));
+                                   if constexpr (std::same_as<T, std::string>)
+                                     throw error(code::internal, "a program carries a string");
+                                   else {
+                                     T v;
+                                     std::memcpy(&v, i.bytes.data(), sizeof(T));
+                                     return tensor(v);
+                                   }
+                                 })));
   for (auto const& line : p.instructions) {
     std::vector<value> operands;
     for (std::size_t k = 0; k < line.function->arity; ++k) operands.push_back(registers[line.operands[k]]);
     auto const* op = line.function->operation;
-    if (op == nullptr) throw error(code::unimplemented, "the function " + std::string(line.function->name) + " can't be recorded by itself");
+    if (op == nullptr)
+      throw error(code::unimplemented,
+                  "the function " + std::string(line.function->name) + " can't be recorded by itself");
     attribute_list attributes;
     if (op->name == "cast") attributes.emplace_back("to", line.result);
     registers.push_back(g.add(*op, std::move(attributes), operands));
@@ -92,20 +100,23 @@ template <fixed_string Name, class F, dtype E, std::size_t Arity> struct native_
 template <fixed_string Name, class F, dtype R, dtype... E> scalar_function const* native_function() {
 #if RILL_KERNELS
   constexpr dtype first = std::array{E...}[0];
-  if constexpr (std::is_empty_v<F> && std::is_default_constructible_v<F> && ((E == first) && ...) && R == first && sizeof...(E) <= max_operands)
+  if constexpr (std::is_empty_v<F> && std::is_default_constructible_v<F> && ((E == first) && ...) && R == first &&
+                sizeof...(E) <= max_operands)
     return &native_of<Name, F, first, sizeof...(E)>::function;
 #endif
   return nullptr;
 }
 
 template <class S> struct element_of_symbol;
-template <dtype E> struct element_of_symbol<symbol<E>> { static constexpr dtype value = E; };
+template <dtype E> struct element_of_symbol<symbol<E>> {
+  static constexpr dtype value = E;
+};
 
 }  // namespace detail
 
-/// An operation from a lambda over numbers: `fuse<"swish">([](auto x, auto beta) { return x / (1.f + exp(-beta * x)); },
-/// x, beta)`. The operands broadcast; it runs as one kernel, is differentiable, and travels as its program. The lambda
-/// may use arithmetic, comparisons, select, maximum and the elementary functions.
+/// An operation from a lambda over numbers: `fuse<"swish">([](auto x, auto beta) { return x / (1.f + exp(-beta * x));
+/// }, x, beta)`. The operands broadcast; it runs as one kernel, is differentiable, and travels as its program. The
+/// lambda may use arithmetic, comparisons, select, maximum and the elementary functions.
 template <fixed_string Name = "fused", class F, typed... X> auto fuse(F f, X... x) {
   using Result = decltype(f(symbol<X::static_type.element>{}...));
   constexpr dtype element = detail::element_of_symbol<Result>::value;
@@ -122,7 +133,8 @@ template <fixed_string Name = "fused", class F, typed... X> auto fuse(F f, X... 
   detail::settle(p);
   p.native = detail::native_function<Name, F, element, X::static_type.element...>();
   auto& g = detail::graph_of(x...);
-  return expr<result>{record_erased<ops::fused_op>(g, {std::make_shared<program const>(std::move(p))}, {x...}, std::string_view(Name))};
+  return expr<result>{
+      record_erased<ops::fused_op>(g, {std::make_shared<program const>(std::move(p))}, {x...}, std::string_view(Name))};
 }
 
 template <class V> std::vector<gradient> ops::fused_op::grad(gradient_request const& r) {

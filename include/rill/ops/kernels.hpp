@@ -16,13 +16,14 @@ struct kernel_entry {
 
 namespace detail {
 
-/// The kernels of an operation in the variant for this processor; defined by rill::compiled. Throws error(unimplemented)
-/// if the library has none for it.
+/// The kernels of an operation in the variant for this processor; defined by rill::compiled. Throws
+/// error(unimplemented) if the library has none for it.
 void const* library_kernels(std::string_view operation);
 
 }  // namespace detail
 
-/// The raw kernels of an operation: `Op::kernels` is a plain struct of function pointers that `Op::make_kernels()` fills.
+/// The raw kernels of an operation: `Op::kernels` is a plain struct of function pointers that `Op::make_kernels()`
+/// fills.
 template <class Op> auto const& kernels_of() {
 #if !RILL_KERNELS
   if constexpr (detail::in_library<Op>)

@@ -13,7 +13,8 @@ namespace rill {
 /// Named axes and the extents that a step's feeds give them.
 class axis_binding {
  public:
-  /// Binds the names in `declared` to the extents of what came; error(invalid_argument) names the axis and both extents.
+  /// Binds the names in `declared` to the extents of what came; error(invalid_argument) names the axis and both
+  /// extents.
   void bind(type const& declared, type const& came, std::string const& node) {
     if (!declared.has_rank()) return;
     for (std::size_t i = 0; i < declared.rank; ++i) {
@@ -58,7 +59,8 @@ inline type const& bound_input(subgraph const& part, node const& n, std::size_t 
   if (from.op->name != "variable") return bound;
   auto const& declared = std::get<type>(from.attributes[0].second);
   if (takes_reference(n, k)) return n.op->effect == effect::writes ? declared : bound;
-  if (!bound.is_known()) state.variable(from.name, declared)->inspect([](tensor const&) {});  // refuses one without a value
+  if (!bound.is_known())
+    state.variable(from.name, declared)->inspect([](tensor const&) {});  // refuses one without a value
   return bound;
 }
 

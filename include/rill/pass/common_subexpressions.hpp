@@ -6,7 +6,8 @@
 
 namespace rill {
 
-/// Merges nodes with one operation, attributes, inputs (in either order where the operation commutes) and control edges.
+/// Merges nodes with one operation, attributes, inputs (in either order where the operation commutes) and control
+/// edges.
 bool merge_common_subexpressions(subgraph& part, pass_report* report);
 
 #if RILL_RUNTIME
@@ -18,7 +19,8 @@ inline std::uint64_t number_of(attribute const& a) {
   if (auto* t = std::get_if<tensor>(&a)) {
     std::uint64_t h = static_cast<std::uint64_t>(t->elements());
     if (t->element() != dtype::string)
-      for (std::size_t i = 0; i < std::min<std::size_t>(t->bytes(), 64); ++i) h = mix(h, static_cast<unsigned char const*>(t->raw())[i]);
+      for (std::size_t i = 0; i < std::min<std::size_t>(t->bytes(), 64); ++i)
+        h = mix(h, static_cast<unsigned char const*>(t->raw())[i]);
     return h;
   }
   if (auto* e = std::get_if<extents>(&a)) {
@@ -38,8 +40,11 @@ inline std::uint64_t number_of(node const& n, std::vector<endpoint> const& input
   return h;
 }
 
-inline bool same_node(node const& a, std::vector<endpoint> const& a_inputs, node const& b, std::vector<endpoint> const& b_inputs) {
-  if (a.op != b.op || a_inputs != b_inputs || a.controls != b.controls || a.outputs != b.outputs || a.device != b.device) return false;
+inline bool same_node(node const& a, std::vector<endpoint> const& a_inputs, node const& b,
+                      std::vector<endpoint> const& b_inputs) {
+  if (a.op != b.op || a_inputs != b_inputs || a.controls != b.controls || a.outputs != b.outputs ||
+      a.device != b.device)
+    return false;
   for (std::size_t i = 0; i < a.attributes.size(); ++i)
     if (!same(a.attributes[i].second, b.attributes[i].second)) return false;
   return true;
@@ -59,10 +64,12 @@ RILL_INLINE bool merge_common_subexpressions(subgraph& part, pass_report* report
     if (n.op->commutes) std::sort(inputs[i].begin(), inputs[i].end());
     auto const h = detail::number_of(n, inputs[i]);
     auto const [from, to] = seen.equal_range(h);
-    auto const twin = std::find_if(from, to, [&](auto const& s) { return detail::same_node(n, inputs[i], part[s.second], inputs[s.second]); });
+    auto const twin = std::find_if(
+        from, to, [&](auto const& s) { return detail::same_node(n, inputs[i], part[s.second], inputs[s.second]); });
     if (twin == to) seen.emplace(h, i);
     else
-      for (std::uint32_t port = 0; port < n.outputs.size(); ++port) r.replace({i, port}, {twin->second, port}, "already computed");
+      for (std::uint32_t port = 0; port < n.outputs.size(); ++port)
+        r.replace({i, port}, {twin->second, port}, "already computed");
   }
   return r.finish();
 }

@@ -11,7 +11,8 @@
 
 namespace rill {
 
-/// Replaces nodes whose inputs are all constants by their value. A node that fails keeps its place, to fail in the step.
+/// Replaces nodes whose inputs are all constants by their value. A node that fails keeps its place, to fail in the
+/// step.
 bool fold_constants(subgraph& part, container& state, pass_report* report);
 
 #if RILL_RUNTIME
@@ -22,9 +23,13 @@ inline constexpr std::int64_t largest_folded = 1 << 16;  // bytes: a larger resu
 inline bool is_constant(node const& n) { return n.op->name == "constant" && n.controls.empty(); }
 
 inline bool can_fold(subgraph const& part, node const& n) {
-  if (n.op->effect != effect::none || n.op->cpu == nullptr || n.inputs.empty() || !n.controls.empty() || n.outputs.size() != 1) return false;
+  if (n.op->effect != effect::none || n.op->cpu == nullptr || n.inputs.empty() || !n.controls.empty() ||
+      n.outputs.size() != 1)
+    return false;
   auto const& t = n.outputs[0];
-  if (!t.is_known() || t.element == dtype::string || elements(t.shape()) * static_cast<std::int64_t>(size_of(t.element)) > largest_folded) return false;
+  if (!t.is_known() || t.element == dtype::string ||
+      elements(t.shape()) * static_cast<std::int64_t>(size_of(t.element)) > largest_folded)
+    return false;
   for (std::size_t k = 0; k < n.inputs.size(); ++k)
     if (!is_constant(part[n.inputs[k].node]) && (k >= 32 || (n.op->shape_only >> k & 1u) == 0)) return false;
   return true;
@@ -37,7 +42,8 @@ inline tensor evaluate(subgraph const& part, node const& n, container& state) {
   for (auto e : n.inputs) {
     inputs.push_back(part.type_of(e));
     auto const& from = part[e.node];
-    pointers.push_back(is_constant(from) ? const_cast<void*>(std::get<tensor>(from.attributes[0].second).raw()) : nullptr);
+    pointers.push_back(is_constant(from) ? const_cast<void*>(std::get<tensor>(from.attributes[0].second).raw())
+                                         : nullptr);
   }
   std::vector<std::shared_ptr<variable_state>> const none(n.inputs.size());
   auto const run = n.op->cpu({n, inputs, n.outputs, none, state, 0});
@@ -57,7 +63,8 @@ RILL_INLINE bool fold_constants(subgraph& part, container& state, pass_report* r
   for (std::uint32_t i = 0; i < part.size(); ++i) {
     r.refresh(i);
     auto& n = part[i];
-    if (n.op->passes_through && n.inputs.size() > 0 && n.controls.empty() && detail::is_constant(part[n.inputs[0].node]) && n.outputs[0].is_known()) {
+    if (n.op->passes_through && n.inputs.size() > 0 && n.controls.empty() &&
+        detail::is_constant(part[n.inputs[0].node]) && n.outputs[0].is_known()) {
       auto const value = std::get<tensor>(part[n.inputs[0].node].attributes[0].second).reshaped(n.outputs[0].shape());
       n.inputs.clear();
       n.op = &definition<ops::constant_op>();

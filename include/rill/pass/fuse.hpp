@@ -19,7 +19,11 @@ namespace detail {
 class fusion {
  public:
   fusion(subgraph& part, pass_report* report)
-      : part_(part), rewriter_(part, "fuse", report), consumers_(consumers(part)), group_(part.size(), none), fetched_(part.size()) {
+      : part_(part),
+        rewriter_(part, "fuse", report),
+        consumers_(consumers(part)),
+        group_(part.size(), none),
+        fetched_(part.size()) {
     for (std::uint32_t i = 0; i < part.size(); ++i)
       for (auto c : part[i].controls) consumers_[c].push_back(i);
     for (auto e : part.outputs) fetched_[e.node] = true;
@@ -40,16 +44,19 @@ class fusion {
 
   bool is_elementwise(std::uint32_t i) const {
     auto const& n = part_[i];
-    if (!n.controls.empty() || n.op->effect != effect::none || n.outputs.empty() || !n.outputs[0].is_known()) return false;
+    if (!n.controls.empty() || n.op->effect != effect::none || n.outputs.empty() || !n.outputs[0].is_known())
+      return false;
     auto const of_strings = [&](endpoint e) { return part_.type_of(e).element == dtype::string; };  // equal's may be
-    if (n.outputs[0].element == dtype::string || std::any_of(n.inputs.begin(), n.inputs.end(), of_strings)) return false;
+    if (n.outputs[0].element == dtype::string || std::any_of(n.inputs.begin(), n.inputs.end(), of_strings))
+      return false;
     return n.op->elementwise != nullptr || n.op == &definition<ops::fused_op>();
   }
 
   void join(std::uint32_t i) {
     std::uint32_t best = none;
     for (auto c : consumers_[i])
-      if (group_[c] != none && group_[c] != best && fits(i, group_[c]) && (best == none || group_[c] < best)) best = group_[c];
+      if (group_[c] != none && group_[c] != best && fits(i, group_[c]) && (best == none || group_[c] < best))
+        best = group_[c];
     if (best == none) {
       best = static_cast<std::uint32_t>(groups_.size());
       groups_.emplace_back();
@@ -125,7 +132,8 @@ class fusion {
     if (made.inputs.empty()) return;
     for (auto m : members) add_lines(p, m, place, find);
     for (auto m : members) {
-      auto const leaves = fetched_[m] || std::any_of(consumers_[m].begin(), consumers_[m].end(), [&](auto c) { return group_[c] != group; });
+      auto const leaves = fetched_[m] || std::any_of(consumers_[m].begin(), consumers_[m].end(),
+                                                     [&](auto c) { return group_[c] != group; });
       if (!leaves) continue;
       for (std::uint32_t port = 0; port < part_[m].outputs.size(); ++port) {
         p.outputs.push_back(find({m, port}));
@@ -170,7 +178,8 @@ class fusion {
       p.instructions.push_back(line);
       registers.push_back(next());
     }
-    for (std::uint32_t o = 0; o < inner.outputs.size(); ++o) place.emplace_back(endpoint{m, o}, registers[inner.outputs[o]]);
+    for (std::uint32_t o = 0; o < inner.outputs.size(); ++o)
+      place.emplace_back(endpoint{m, o}, registers[inner.outputs[o]]);
   }
 
   subgraph& part_;

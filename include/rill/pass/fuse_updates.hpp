@@ -1,4 +1,5 @@
-// The arithmetic of an optimizer and the assignments that end it become one program that works on the variables in place.
+// The arithmetic of an optimizer and the assignments that end it become one program that works on the variables in
+// place.
 #pragma once
 #include "rill/pass/rewriter.hpp"
 
@@ -17,13 +18,15 @@ namespace detail {
 
 class update_fusion {
  public:
-  update_fusion(subgraph& part, pass_report* report) : part_(part), rewriter_(part, "fuse updates", report), consumers_(consumers(part)) {
+  update_fusion(subgraph& part, pass_report* report)
+      : part_(part), rewriter_(part, "fuse updates", report), consumers_(consumers(part)) {
     std::vector<bool> fetched(part.size());
     for (auto e : part.outputs) fetched[e.node] = true;
     fetched_ = std::move(fetched);
     for (std::uint32_t i = 0; i < part.size(); ++i)
       for (std::size_t k = 0; k < part[i].inputs.size(); ++k)
-        if (takes_reference(part[i], k) && part[i].op->effect == effect::writes) updates_of_.emplace_back(part[i].inputs[k].node, i);
+        if (takes_reference(part[i], k) && part[i].op->effect == effect::writes)
+          updates_of_.emplace_back(part[i].inputs[k].node, i);
   }
 
   bool run() {
@@ -44,7 +47,8 @@ class update_fusion {
   }
 
   bool alone(std::uint32_t variable) const {
-    return std::count_if(updates_of_.begin(), updates_of_.end(), [&](auto const& u) { return u.first == variable; }) == 1;
+    return std::count_if(updates_of_.begin(), updates_of_.end(), [&](auto const& u) { return u.first == variable; }) ==
+           1;
   }
 
   // The arithmetic's consumers, if all of them are updates that may join it.
@@ -55,12 +59,15 @@ class update_fusion {
     std::vector<std::uint32_t> found;
     for (auto c : consumers_[i]) {
       auto const& u = part_[c];
-      if (!line_of(u) || !u.controls.empty() || u.inputs[1].node != i || fetched_[c] || !consumers_[c].empty()) return {};
+      if (!line_of(u) || !u.controls.empty() || u.inputs[1].node != i || fetched_[c] || !consumers_[c].empty())
+        return {};
       if (part_[u.inputs[0].node].op->name != "variable" || !alone(u.inputs[0].node)) return {};
       if (part_.type_of(u.inputs[0]) != part_.type_of(u.inputs[1])) return {};
       found.push_back(c);
     }
-    if (found.size() != n.outputs.size() || found.size() > most_variables || n.inputs.size() + found.size() > most_inputs) return {};
+    if (found.size() != n.outputs.size() || found.size() > most_variables ||
+        n.inputs.size() + found.size() > most_inputs)
+      return {};
     return found;
   }
 
@@ -68,7 +75,8 @@ class update_fusion {
     auto const found = updates(i);
     if (found.empty()) return;
     auto const& n = part_[i];
-    auto const inner = n.op->elementwise ? single_line(n) : *std::get<std::shared_ptr<program const>>(n.attributes[0].second);
+    auto const inner =
+        n.op->elementwise ? single_line(n) : *std::get<std::shared_ptr<program const>>(n.attributes[0].second);
     node made;
     program p;
     for (auto u : found) {
@@ -88,7 +96,8 @@ class update_fusion {
     }
     auto const next = [&] { return static_cast<std::uint16_t>(p.inputs.size() + p.instructions.size() - 1); };
     p.immediates = inner.immediates;
-    for (std::size_t k = 0; k < p.immediates.size(); ++k) registers.push_back(static_cast<std::uint16_t>(immediate_mark + k));
+    for (std::size_t k = 0; k < p.immediates.size(); ++k)
+      registers.push_back(static_cast<std::uint16_t>(immediate_mark + k));
     for (auto line : inner.instructions) {
       for (std::size_t k = 0; k < line.function->arity; ++k) line.operands[k] = registers[line.operands[k]];
       p.instructions.push_back(line);
@@ -106,7 +115,8 @@ class update_fusion {
     settle(p);
     made.op = &definition<ops::fused_update_op>();
     made.name = part_[found[0]].name;
-    made.attributes = {{"program", std::make_shared<program const>(std::move(p))}, {"references", static_cast<std::int64_t>(found.size())}};
+    made.attributes = {{"program", std::make_shared<program const>(std::move(p))},
+                       {"references", static_cast<std::int64_t>(found.size())}};
     auto const at = rewriter_.add(std::move(made), part_.origin[found[0]]);
     for (std::uint32_t v = 0; v < found.size(); ++v) rewriter_.replace({found[v], 0}, {at, v}, "works in place");
   }

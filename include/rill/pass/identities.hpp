@@ -19,7 +19,8 @@ inline bool is_number(subgraph const& part, endpoint e, double wanted) {
   if (t.elements() != 1 || t.element() == dtype::string) return false;
   return visit(t.element(), [&]<class T>() {
     if constexpr (std::same_as<T, std::string>) return false;
-    else if constexpr (requires { t.data<T>()->real(); }) return t.item<T>() == T(static_cast<typename T::value_type>(wanted));
+    else if constexpr (requires { t.data<T>()->real(); })
+      return t.item<T>() == T(static_cast<typename T::value_type>(wanted));
     else return static_cast<double>(static_cast<std::conditional_t<(sizeof(T) < 4), float, T>>(t.item<T>())) == wanted;
   });
 }
@@ -38,8 +39,14 @@ inline std::optional<std::size_t> if_number(subgraph const& p, node const& n, st
 
 // x + 0 is x but for x = -0, which IEEE turns into +0: integers only. x - 0 and x * 1 are exact for all.
 inline constexpr named_identity identities[] = {
-    {"x + 0", "add", [](auto const& p, auto const& n) { return integers.contains(n.outputs[0].element) ? if_number(p, n, 1, 0) : std::nullopt; }},
-    {"0 + x", "add", [](auto const& p, auto const& n) { return integers.contains(n.outputs[0].element) ? if_number(p, n, 0, 0) : std::nullopt; }},
+    {"x + 0", "add",
+     [](auto const& p, auto const& n) {
+       return integers.contains(n.outputs[0].element) ? if_number(p, n, 1, 0) : std::nullopt;
+     }},
+    {"0 + x", "add",
+     [](auto const& p, auto const& n) {
+       return integers.contains(n.outputs[0].element) ? if_number(p, n, 0, 0) : std::nullopt;
+     }},
     {"x - 0", "sub", [](auto const& p, auto const& n) { return if_number(p, n, 1, 0); }},
     {"x * 1", "mul", [](auto const& p, auto const& n) { return if_number(p, n, 1, 1); }},
     {"1 * x", "mul", [](auto const& p, auto const& n) { return if_number(p, n, 0, 1); }},
@@ -47,11 +54,14 @@ inline constexpr named_identity identities[] = {
     {"identity", "identity", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
     {"stop_gradient", "stop_gradient", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
     {"sum to the same extents", "sum_like", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"broadcast to the same extents", "broadcast_like", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
+    {"broadcast to the same extents", "broadcast_like",
+     [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
     {"reshape to the same extents", "reshape", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"reshape to the same extents", "reshape_like", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
+    {"reshape to the same extents", "reshape_like",
+     [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
     {"cast to the same type", "cast", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"sum of one", "add_n", [](auto const&, auto const& n) { return n.inputs.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt; }},
+    {"sum of one", "add_n",
+     [](auto const&, auto const& n) { return n.inputs.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt; }},
 };
 
 /// An elementwise operation broadcasts by itself: it can read what was broadcast for it.
@@ -63,7 +73,9 @@ inline bool read_through_broadcasts(subgraph& part, std::uint32_t i, rewriter& r
     auto const& from = part[n.inputs[k].node];
     if (from.op->name != "broadcast_like" || !from.controls.empty() || from.op->shape_only == 0) continue;
     auto const source = from.inputs[0];
-    if (auto const* axes = std::get_if<extents>(&from.attributes[0].second); axes == nullptr || !axes->empty() || from.attributes.size() > 1) continue;
+    if (auto const* axes = std::get_if<extents>(&from.attributes[0].second);
+        axes == nullptr || !axes->empty() || from.attributes.size() > 1)
+      continue;
     type y{part.type_of(source).element};
     for (std::size_t j = 0; j < n.inputs.size(); ++j) y = broadcast(y, part.type_of(j == k ? source : n.inputs[j]));
     if (y.dims != n.outputs[0].dims || y.rank != n.outputs[0].rank) continue;

@@ -10,15 +10,18 @@ namespace rill {
 
 /// The part of `g` that computes `fetched` and runs `targets`, with `fed` as its inputs, in their order.
 subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
-                      std::vector<std::uint32_t> const& targets);
+               std::vector<std::uint32_t> const& targets);
 
 #if RILL_RUNTIME
 namespace detail {
 
 // Who means the variable itself still does when another value is fed in its place.
-inline bool means_variable(node const& n, std::size_t input) { return takes_reference(n, input) && !n.op->reference_or_value; }
+inline bool means_variable(node const& n, std::size_t input) {
+  return takes_reference(n, input) && !n.op->reference_or_value;
+}
 
-inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
+inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> const& fed,
+                                         std::vector<endpoint> const& fetched,
                                          std::vector<std::uint32_t> const& targets) {
   std::vector<bool> seen(g.size());
   std::vector<std::uint32_t> todo, found;
@@ -47,7 +50,7 @@ inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> c
 }  // namespace detail
 
 RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
-                      std::vector<std::uint32_t> const& targets) {
+                           std::vector<std::uint32_t> const& targets) {
   subgraph part;
   auto const wanted = detail::needed(g, fed, fetched, targets);
   part.nodes.reserve(fed.size() + wanted.size());
@@ -63,12 +66,14 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
   std::vector<std::uint32_t> place(g.size());
   auto const mapped = [&](endpoint e) {
     auto const at = std::find(fed.begin(), fed.end(), e);
-    return at != fed.end() ? endpoint{static_cast<std::uint32_t>(at - fed.begin()), 0} : endpoint{place[e.node], e.port};
+    return at != fed.end() ? endpoint{static_cast<std::uint32_t>(at - fed.begin()), 0}
+                           : endpoint{place[e.node], e.port};
   };
   for (auto i : wanted) {
     node n = g[i];
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      n.inputs[k] = detail::means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
+      n.inputs[k] =
+          detail::means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
     }
     for (auto& c : n.controls) c = place[c];
     place[i] = static_cast<std::uint32_t>(part.nodes.size());

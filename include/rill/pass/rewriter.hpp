@@ -13,13 +13,15 @@ namespace rill {
 /// A part while it is rewritten. Control edges from a replaced node go on from the node that replaces it.
 class rewriter {
  public:
-  rewriter(subgraph& part, std::string_view pass, pass_report* report) : part_(part), pass_(pass), report_(report), forward_(part.size()) {}
+  rewriter(subgraph& part, std::string_view pass, pass_report* report)
+      : part_(part), pass_(pass), report_(report), forward_(part.size()) {}
 
   subgraph& part() { return part_; }
 
   /// The value that stands for `e` now.
   endpoint now(endpoint e) const {
-    while (e.node < forward_.size() && e.port < forward_[e.node].size() && forward_[e.node][e.port].node != none) e = forward_[e.node][e.port];
+    while (e.node < forward_.size() && e.port < forward_[e.node].size() && forward_[e.node][e.port].node != none)
+      e = forward_[e.node][e.port];
     return e;
   }
   /// Redirects a node's inputs to what stands for them now.
@@ -58,7 +60,8 @@ class rewriter {
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
 
-  // Depth first, after everything that a node needs; roots and edges in their order, so that the result is always the same.
+  // Depth first, after everything that a node needs; roots and edges in their order, so that the result is always the
+  // same.
   void compact() {
     std::vector<std::uint32_t> place(part_.size(), none), order;
     std::vector<std::pair<std::uint32_t, std::size_t>> stack;

@@ -10,7 +10,8 @@
 
 namespace rill {
 
-/// A compiled step. Several threads may run it at once, each with an activation of its own; those are kept for the next.
+/// A compiled step. Several threads may run it at once, each with an activation of its own; those are kept for the
+/// next.
 class compiled_step {
  public:
   explicit compiled_step(rill::plan p) : plan_(std::move(p)) {}

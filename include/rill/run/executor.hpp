@@ -31,13 +31,13 @@ class compiled_step;
 
 /// How a session runs. Everything has a default; what is given is shared, not copied.
 struct session_options {
-  int threads = 0;                         ///< that compute, the caller's included; 0: one for each processor
-  std::shared_ptr<rill::pool> pool = {};   ///< the caller's own; then `threads` is ignored
-  std::shared_ptr<container> state = {};   ///< where variables live; empty: a new one
-  allocator* memory = nullptr;             ///< null: host_allocator(); must outlive all tensors
-  log_callback log = {};                   ///< where `print` writes; empty: nowhere
-  pass_options passes = {};                ///< which rewrites are done
-  std::size_t plans = 256;                 ///< compiled steps that are kept; the oldest goes first
+  int threads = 0;                        ///< that compute, the caller's included; 0: one for each processor
+  std::shared_ptr<rill::pool> pool = {};  ///< the caller's own; then `threads` is ignored
+  std::shared_ptr<container> state = {};  ///< where variables live; empty: a new one
+  allocator* memory = nullptr;            ///< null: host_allocator(); must outlive all tensors
+  log_callback log = {};                  ///< where `print` writes; empty: nowhere
+  pass_options passes = {};               ///< which rewrites are done
+  std::size_t plans = 256;                ///< compiled steps that are kept; the oldest goes first
 };
 
 /// A run's signature, and the tensors that are fed.
@@ -117,14 +117,15 @@ struct executor::parts {
 
 namespace detail {
 
-inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request const& r, session_options const& options, pass_report* report) {
+inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request const& r,
+                                              session_options const& options, pass_report* report) {
   auto part = prune(g, r.feeds, r.fetches, r.targets);
   std::vector<type> types;
   for (auto const& t : r.with) types.push_back(t.type());
   bind_extents(part, types, *options.state);
   rewrite(part, options.passes, *options.state, report);
-  return std::make_shared<compiled_step>(
-      plan(part, *options.state, g.seed(), options.memory ? *options.memory : host_allocator(), options.pool->threads()));
+  return std::make_shared<compiled_step>(plan(
+      part, *options.state, g.seed(), options.memory ? *options.memory : host_allocator(), options.pool->threads()));
 }
 
 }  // namespace detail
@@ -132,7 +133,8 @@ inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request 
 RILL_INLINE executor::executor(rill::graph& g, session_options options)
     : graph_(&g), options_(std::move(options)), parts_(std::make_unique<parts>()) {
   if (!options_.pool)
-    options_.pool = std::make_shared<rill::pool>(options_.threads > 0 ? options_.threads : static_cast<int>(std::thread::hardware_concurrency()));
+    options_.pool = std::make_shared<rill::pool>(
+        options_.threads > 0 ? options_.threads : static_cast<int>(std::thread::hardware_concurrency()));
   if (!options_.state) options_.state = std::make_shared<container>();
 }
 RILL_INLINE executor::~executor() = default;
@@ -143,25 +145,30 @@ RILL_INLINE void executor::set_steps(std::uint64_t n) { parts_->steps.store(n); 
 
 RILL_INLINE void executor::add_feed(run_request& r, value to, tensor const& with) const {
   if (to.graph != graph_)
-    throw error(code::invalid_argument, to.graph ? "a fed value belongs to another graph" : "a fed value is an empty handle");
+    throw error(code::invalid_argument,
+                to.graph ? "a fed value belongs to another graph" : "a fed value is an empty handle");
   if (!with) throw error(code::invalid_argument, "it was fed an empty tensor handle", to.name());
   if (to.origin().outputs.empty()) throw error(code::invalid_argument, "a node without outputs was fed", to.name());
   auto const at = to.endpoint();
-  if (std::find(r.feeds.begin(), r.feeds.end(), at) != r.feeds.end()) throw error(code::invalid_argument, "it was fed twice", to.name());
+  if (std::find(r.feeds.begin(), r.feeds.end(), at) != r.feeds.end())
+    throw error(code::invalid_argument, "it was fed twice", to.name());
   if (!accepts(to.type(), with.type()))
-    throw error(code::invalid_argument, "it is a " + to.type().text() + " and was fed a " + with.type().text(), to.name());
+    throw error(code::invalid_argument, "it is a " + to.type().text() + " and was fed a " + with.type().text(),
+                to.name());
   r.feeds.push_back(at);
   r.with.push_back(with);
 }
 RILL_INLINE void executor::add_fetch(run_request& r, value const& v) const {
   if (v.graph != graph_)
-    throw error(code::invalid_argument, v.graph ? "a fetched value belongs to another graph" : "a fetched value is an empty handle");
+    throw error(code::invalid_argument,
+                v.graph ? "a fetched value belongs to another graph" : "a fetched value is an empty handle");
   if (v.port >= v.origin().outputs.size())
     throw error(code::invalid_argument, "a node without outputs was fetched: run it as a target", v.name());
   r.fetches.push_back(v.endpoint());
 }
 RILL_INLINE void executor::add_target(run_request& r, operation const& o) const {
-  if (o.graph != graph_) throw error(code::invalid_argument, o.graph ? "a target belongs to another graph" : "a target is an empty handle");
+  if (o.graph != graph_)
+    throw error(code::invalid_argument, o.graph ? "a target belongs to another graph" : "a target is an empty handle");
   r.targets.push_back(o.node);
 }
 
@@ -169,7 +176,8 @@ RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r) 
   auto k = parts::key(r);
   {
     std::lock_guard lock(parts_->mutex);
-    if (auto const at = parts_->plans.find(k); at != parts_->plans.end() && at->second->plan().holds()) return at->second;
+    if (auto const at = parts_->plans.find(k); at != parts_->plans.end() && at->second->plan().holds())
+      return at->second;
   }
   auto made = detail::compile(*graph_, r, options_, nullptr);
   std::lock_guard lock(parts_->mutex);
@@ -188,7 +196,8 @@ RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor cons
   return step.plan().holds();
 }
 
-RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step, std::span<tensor> results) {
+RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
+                               std::span<tensor> results) {
   step.number = parts_->steps.fetch_add(1, std::memory_order_relaxed);
   step.log = options_.log ? &options_.log : nullptr;
   if (step.watch) step.watch->step_begins(step.number);

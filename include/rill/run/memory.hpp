@@ -40,7 +40,8 @@ RILL_INLINE std::size_t plan_memory(std::vector<memory_block>& blocks) {
     for (auto bucket = block.first / span; bucket <= block.last / span; ++bucket)
       for (auto other : placed[bucket])
         if (blocks[other].first <= block.last && block.first <= blocks[other].last)
-          taken.emplace_back(blocks[other].offset, blocks[other].offset + (blocks[other].bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment);
+          taken.emplace_back(blocks[other].offset, blocks[other].offset + (blocks[other].bytes + buffer_alignment - 1) /
+                                                                              buffer_alignment * buffer_alignment);
     std::sort(taken.begin(), taken.end());
     std::size_t at = 0;
     for (auto const& [from, to] : taken) {

@@ -1,4 +1,5 @@
-// The order of a step: each node after what it needs, reads of a variable before its updates (architecture.md, idea 10).
+// The order of a step: each node after what it needs, reads of a variable before its updates (architecture.md, idea
+// 10).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -30,7 +31,8 @@ class orderer {
       key_[i] = 2 * i;
       for (std::size_t k = 0; k < part[i].inputs.size(); ++k) {
         auto const from = part[i].inputs[k].node;
-        if (takes_reference(part[i], k)) (part[i].op->effect == effect::writes ? updates(from) : readers(from)).push_back(i);
+        if (takes_reference(part[i], k))
+          (part[i].op->effect == effect::writes ? updates(from) : readers(from)).push_back(i);
         else after_[from].push_back(i);
       }
       for (auto c : part[i].controls) after_[c].push_back(i);
@@ -91,8 +93,9 @@ class orderer {
       for (std::size_t b = a + 1; b < u.updates.size(); ++b)
         if (!below[a][u.updates[b]] && !below[b][u.updates[a]])
           throw error(code::failed_precondition,
-                      "two updates of variable '" + part_[u.variable].name + "' in one step, '" + part_[u.updates[a]].name +
-                          "' and '" + part_[u.updates[b]].name + "', have no order: put a control edge between them",
+                      "two updates of variable '" + part_[u.variable].name + "' in one step, '" +
+                          part_[u.updates[a]].name + "' and '" + part_[u.updates[b]].name +
+                          "', have no order: put a control edge between them",
                       part_[u.updates[b]].name);
     for (std::size_t a = 0; a < u.updates.size(); ++a) {
       auto const update = u.updates[a];
@@ -107,7 +110,9 @@ class orderer {
 
   [[noreturn]] void cycle(std::vector<std::uint32_t> const& waits) const {
     for (std::uint32_t i = 0; i < part_.size(); ++i)
-      if (waits[i] != 0) throw error(code::invalid_argument, "the node waits for itself: the graph has a cycle through it", part_[i].name);
+      if (waits[i] != 0)
+        throw error(code::invalid_argument, "the node waits for itself: the graph has a cycle through it",
+                    part_[i].name);
     throw error(code::internal, "a part could not be ordered");
   }
 

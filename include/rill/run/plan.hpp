@@ -24,9 +24,9 @@ class plan {
        int threads = 1);
 
   struct memory_report {
-    std::size_t arena = 0;      ///< bytes of the arena of one activation
-    std::size_t least = 0;      ///< the most bytes of arena values that are alive at one instruction
-    std::size_t held = 0;       ///< bytes of constants
+    std::size_t arena = 0;  ///< bytes of the arena of one activation
+    std::size_t least = 0;  ///< the most bytes of arena values that are alive at one instruction
+    std::size_t held = 0;   ///< bytes of constants
   };
   memory_report const& memory() const { return memory_; }
   std::size_t instructions() const { return instructions_.size(); }
@@ -44,16 +44,16 @@ class plan {
   struct slot {
     place where = place::arena;
     type of;
-    std::uint32_t index = 0;                 // of the block, constant, feed, owned tensor, output or held tensor
-    std::uint32_t first = 0, last = 0;       // instructions
+    std::uint32_t index = 0;            // of the block, constant, feed, owned tensor, output or held tensor
+    std::uint32_t first = 0, last = 0;  // instructions
     bool used = false;
-    std::vector<std::uint32_t> positions;    // among the pointers
+    std::vector<std::uint32_t> positions;  // among the pointers
   };
   struct instruction {
     kernel run;
-    std::uint32_t pointers = 0;              // where its pointers start
+    std::uint32_t pointers = 0;  // where its pointers start
     std::uint16_t inputs = 0, outputs = 0;
-    std::uint32_t owned = none;              // its first owned output
+    std::uint32_t owned = none;  // its first owned output
     std::uint32_t node = 0;
   };
   struct fetch {
@@ -73,19 +73,19 @@ class plan {
   std::uint32_t slot_of(endpoint e) const { return slots_of_[e.node][e.port]; }
 
   std::vector<instruction> instructions_;
-  std::vector<std::string> names_;                    // of each instruction's node
+  std::vector<std::string> names_;  // of each instruction's node
   std::vector<std::string_view> operations_;
   std::vector<slot> slots_;
   std::vector<std::vector<std::uint32_t>> slots_of_;  // by node and port; emptied when the plan is made
   std::vector<std::uint32_t> order_;
   std::vector<memory_block> blocks_;
-  std::vector<std::uint32_t> scratch_;                // block of each instruction's scratch
+  std::vector<std::uint32_t> scratch_;  // block of each instruction's scratch
   std::vector<tensor> constants_;
   std::vector<type> fed_;
   std::vector<std::uint32_t> fed_slots_, owned_slots_, output_slots_, held_slots_;
   std::vector<fetch> fetches_;
   std::vector<std::pair<std::shared_ptr<variable_state>, rill::shape>> assumed_;
-  std::vector<drop> drops_;                           // by instruction
+  std::vector<drop> drops_;  // by instruction
   std::size_t pointers_ = 0;
   allocator* allocator_;
   memory_report memory_;
@@ -94,7 +94,8 @@ class plan {
 /// The memory of one run of a plan: pointers, arena, outputs. One thread at a time uses it.
 class activation {
  public:
-  explicit activation(plan const& p) : plan_(&p), pointers_(p.pointers_), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
+  explicit activation(plan const& p)
+      : plan_(&p), pointers_(p.pointers_), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
     if (p.memory_.arena != 0) arena_ = buffer::allocate(p.memory_.arena, *p.allocator_);
     auto* base = static_cast<std::byte*>(arena_.data());
     for (auto const& s : p.slots_) {
@@ -115,7 +116,8 @@ class activation {
   /// Runs every instruction on the calling thread; kernels may use `threads`. An error carries the node's name, and the
   /// activation can be used again.
   void run(std::span<tensor const> fed, parallel const& threads, step_context& step) {
-    for (std::size_t i = 0; i < fed.size(); ++i) point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(fed[i].raw()));
+    for (std::size_t i = 0; i < fed.size(); ++i)
+      point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(fed[i].raw()));
     for (std::size_t i = 0; i < outputs_.size(); ++i) prepare_output(i);
     std::size_t at = 0;
     try {
@@ -131,10 +133,14 @@ class activation {
     auto const& f = plan_->fetches_[i];
     auto const& s = plan_->slots_[f.slot];
     switch (s.where) {
-      case plan::place::output: return outputs_[s.index].reshaped(f.shape);
-      case plan::place::owned: return owned_[s.index].reshaped(f.shape);
-      case plan::place::fed: return fed[s.index].clone().reshaped(f.shape);
-      default: return plan_->constants_[s.index].clone().reshaped(f.shape);
+      case plan::place::output:
+        return outputs_[s.index].reshaped(f.shape);
+      case plan::place::owned:
+        return owned_[s.index].reshaped(f.shape);
+      case plan::place::fed:
+        return fed[s.index].clone().reshaped(f.shape);
+      default:
+        return plan_->constants_[s.index].clone().reshaped(f.shape);
     }
   }
   std::size_t results() const { return plan_->fetches_.size(); }
@@ -153,8 +159,8 @@ class activation {
   // What a kernel brought must be what the plan was made for.
   void take(plan::slot const& s, tensor& brought) {
     if (brought.shape() != s.of.shape())
-      throw error(code::aborted, "its value is a " + brought.type().text() + " where the step was made for a " + s.of.text() +
-                                     ": a variable's extents changed while it ran");
+      throw error(code::aborted, "its value is a " + brought.type().text() + " where the step was made for a " +
+                                     s.of.text() + ": a variable's extents changed while it ran");
     point(s, brought.mutable_raw());
   }
 
@@ -177,9 +183,12 @@ class activation {
       if (i.owned != plan::none) {
         call.owned = owned_.data() + i.owned;
         i.run(call);
-        for (std::size_t o = 0; o < i.outputs; ++o) take(plan_->slots_[plan_->owned_slots_[i.owned + o]], call.owned[o]);
+        for (std::size_t o = 0; o < i.outputs; ++o)
+          take(plan_->slots_[plan_->owned_slots_[i.owned + o]], call.owned[o]);
       } else i.run(call);
-      if (step.watch) step.watch->node_ran({plan_->names_[at], plan_->operations_[at], step.number, begin, std::chrono::steady_clock::now()});
+      if (step.watch)
+        step.watch->node_ran(
+            {plan_->names_[at], plan_->operations_[at], step.number, begin, std::chrono::steady_clock::now()});
       for (; drop != plan_->drops_.end() && drop->after == at; ++drop) owned_[drop->owned] = tensor();
     }
   }
@@ -228,7 +237,9 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
         continue;
       }
       if (!n.outputs[port].is_known() && n.op->name != "variable")  // which may be taken by reference alone
-        throw error(code::unimplemented, "the extents of its output, " + n.outputs[port].text() + ", are not known before the step runs", n.name);
+        throw error(code::unimplemented,
+                    "the extents of its output, " + n.outputs[port].text() + ", are not known before the step runs",
+                    n.name);
       slots_of_[i].push_back(static_cast<std::uint32_t>(slots_.size()));
       slots_.emplace_back().of = n.outputs[port];
     }
@@ -265,15 +276,18 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, container& state,
       continue;
     }
     if (n.op->cpu == nullptr)
-      throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no kernel for this device", n.name);
+      throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no kernel for this device",
+                  n.name);
     inputs.clear();
     std::vector<std::shared_ptr<variable_state>> variables(n.inputs.size());
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       inputs.push_back(part.type_of(n.inputs[k]));
       auto const& from = part[n.inputs[k].node];
       if (!takes_reference(n, k)) continue;
-      if (from.op->name == "variable") variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
-      else if (n.op->effect == effect::writes) throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
+      if (from.op->name == "variable")
+        variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
+      else if (n.op->effect == effect::writes)
+        throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
     }
     instruction made;
     try {
@@ -342,7 +356,9 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
 
 // Blocks of the arena; an output takes over the block of an input that ends here where the kernel allows it.
 RILL_INLINE void plan::place_values(subgraph const& part) {
-  auto const bytes = [&](slot const& s) { return static_cast<std::size_t>(elements(s.of.shape())) * size_of(s.of.element); };
+  auto const bytes = [&](slot const& s) {
+    return static_cast<std::size_t>(elements(s.of.shape())) * size_of(s.of.element);
+  };
   for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
     auto const& made = instructions_[at];
     auto const& n = part[made.node];
@@ -380,7 +396,8 @@ RILL_INLINE void plan::place_values(subgraph const& part) {
   memory_.arena = plan_memory(blocks_);
   std::vector<std::size_t> change(instructions_.size() + 2);
   for (auto const& b : blocks_) change[b.first] += b.bytes, change[b.last + 1] -= b.bytes;
-  for (std::size_t i = 0, alive = 0; i < change.size(); ++i) memory_.least = std::max(memory_.least, alive += change[i]);
+  for (std::size_t i = 0, alive = 0; i < change.size(); ++i)
+    memory_.least = std::max(memory_.least, alive += change[i]);
 }
 
 RILL_INLINE void plan::lay_pointers(subgraph const& part) {
@@ -389,7 +406,8 @@ RILL_INLINE void plan::lay_pointers(subgraph const& part) {
     made.pointers = static_cast<std::uint32_t>(pointers_);
     auto const add = [&](std::uint32_t s) { slots_[s].positions.push_back(static_cast<std::uint32_t>(pointers_++)); };
     for (auto e : part[made.node].inputs) {
-      if (part[e.node].op->name == "variable" && slots_[slot_of(e)].where != place::owned) ++pointers_;  // by reference alone
+      if (part[e.node].op->name == "variable" && slots_[slot_of(e)].where != place::owned)
+        ++pointers_;  // by reference alone
       else add(slot_of(e));
     }
     for (auto s : slots_of_[made.node]) add(s);

@@ -16,19 +16,22 @@ namespace rill {
 
 template <class Inputs, class Outputs> class prepared;
 
-/// Runs steps of one graph, which may grow meanwhile. Threads may run steps at the same time. The graph must outlive it.
+/// Runs steps of one graph, which may grow meanwhile. Threads may run steps at the same time. The graph must outlive
+/// it.
 class session {
  public:
   explicit session(rill::graph& g, session_options options = {}) : executor_(g, std::move(options)) {}
 
-  /// Runs what the fetches need with the given feeds. A typed handle yields a tensor_of its type, an erased one or a name
+  /// Runs what the fetches need with the given feeds. A typed handle yields a tensor_of its type, an erased one or a
+  /// name
   /// ("name:port") a tensor, an operation nothing; several results come as a tuple. `timeout`, `cancellation` and
   /// `observe` may stand among the fetches.
   template <class... F> auto run(std::initializer_list<feed> feeds, F const&... fetches) {
     return run(std::span<feed const>(feeds.begin(), feeds.size()), fetches...);
   }
   template <class... F>
-    requires(sizeof...(F) > 0 && !std::same_as<std::tuple_element_t<0, std::tuple<F..., void>>, std::span<feed const>> &&
+    requires(sizeof...(F) > 0 &&
+             !std::same_as<std::tuple_element_t<0, std::tuple<F..., void>>, std::span<feed const>> &&
              !std::same_as<std::tuple_element_t<0, std::tuple<F..., void>>, std::vector<feed>>)
   auto run(F const&... fetches) {
     return run(std::span<feed const>(), fetches...);
@@ -110,8 +113,14 @@ class session {
 /// A step as a function; made by `session::prepare`. One thread at a time calls one of it; each thread can have a copy.
 template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O...>> {
  public:
-  prepared(executor& e, inputs_of<I...> in, outputs_of<O...> out, std::vector<operation> const& targets) : executor_(&e) {
-    std::apply([&](auto const&... x) { (own(x), ...); (request_.feeds.push_back(x.endpoint()), ...); }, in.each);
+  prepared(executor& e, inputs_of<I...> in, outputs_of<O...> out, std::vector<operation> const& targets)
+      : executor_(&e) {
+    std::apply(
+        [&](auto const&... x) {
+          (own(x), ...);
+          (request_.feeds.push_back(x.endpoint()), ...);
+        },
+        in.each);
     std::apply([&](auto const&... x) { (e.add_fetch(request_, x), ...); }, out.each);
     for (auto const& t : targets) e.add_target(request_, t);
     request_.with.resize(sizeof...(I));
@@ -145,25 +154,30 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
  private:
   void own(value const& v) const {
     if (v.graph != &executor_->graph())
-      throw error(code::invalid_argument, v.graph ? "a prepared step's input belongs to another graph" : "a prepared step's input is an empty handle");
+      throw error(code::invalid_argument, v.graph ? "a prepared step's input belongs to another graph"
+                                                  : "a prepared step's input is an empty handle");
   }
   template <class X> static auto typed_result(tensor t) {
     if constexpr (typed<X>) return tensor_of<X::static_type>(std::move(t));
     else return t;
   }
   template <class X> void accept(tensor const& t, std::size_t i) {
-    if (!t) throw error(code::invalid_argument, "input " + std::to_string(i) + " of a prepared step was given an empty tensor handle");
+    if (!t)
+      throw error(code::invalid_argument,
+                  "input " + std::to_string(i) + " of a prepared step was given an empty tensor handle");
     request_.with[i] = t;
   }
   template <class X, type T> void accept(tensor_of<T> const& t, std::size_t i) {
-    if constexpr (typed<X>) static_assert(accepts(X::static_type, T), "a prepared step is called with a tensor of another type");
+    if constexpr (typed<X>)
+      static_assert(accepts(X::static_type, T), "a prepared step is called with a tensor of another type");
     accept<X>(static_cast<tensor const&>(t), i);
   }
   void check_types() const {
     for (std::size_t i = 0; i < request_.feeds.size(); ++i) {
       value const to{&executor_->graph(), request_.feeds[i].node, request_.feeds[i].port};
       if (!accepts(to.type(), request_.with[i].type()))
-        throw error(code::invalid_argument, "it is a " + to.type().text() + " and was fed a " + request_.with[i].type().text(), to.name());
+        throw error(code::invalid_argument,
+                    "it is a " + to.type().text() + " and was fed a " + request_.with[i].type().text(), to.name());
     }
   }
 

@@ -21,8 +21,10 @@ class container {
     auto& place = variables_[name];
     if (!place) place = std::make_shared<variable_state>(name, t);
     else if (!accepts(place->type(), t))
-      throw error(code::failed_precondition,
-                  "the container already has a variable of that name with type " + place->type().text() + ", not " + t.text(), name);
+      throw error(
+          code::failed_precondition,
+          "the container already has a variable of that name with type " + place->type().text() + ", not " + t.text(),
+          name);
     return place;
   }
   /// All variables, by name.

@@ -30,15 +30,17 @@ class variable_state {
   /// Replaces the value; error(invalid_argument) if it is not of the declared type.
   void assign(tensor t) {
     if (!accepts(type_, t.type()))
-      throw error(code::invalid_argument, "a " + t.type().text() + " can't be assigned to a variable of " + type_.text(), name_);
+      throw error(code::invalid_argument,
+                  "a " + t.type().text() + " can't be assigned to a variable of " + type_.text(), name_);
     std::lock_guard lock(mutex_);
     std::swap(value_, t);
   }
-  /// Lets `f(tensor&)` fill elements of the given extents that nobody else sees; the memory that is there is used again.
-  /// `f` must not throw.
+  /// Lets `f(tensor&)` fill elements of the given extents that nobody else sees; the memory that is there is used
+  /// again. `f` must not throw.
   template <class F> void overwrite(shape const& extents, F&& f) {
     if (!accepts(type_, rill::type(type_.element, extents)))
-      throw error(code::invalid_argument, "a value of " + extents.text() + " can't be assigned to a variable of " + type_.text(), name_);
+      throw error(code::invalid_argument,
+                  "a value of " + extents.text() + " can't be assigned to a variable of " + type_.text(), name_);
     std::lock_guard lock(mutex_);
     if (!value_ || value_.shape() != extents || !value_.storage().unique()) value_ = tensor(type_.element, extents);
     f(value_);
@@ -79,7 +81,8 @@ class variable_state {
   void check() const {
     if (!value_)
       throw error(code::failed_precondition,
-                  "the variable has no value yet: run its assignment or initializer(graph) first, or restore it", name_);
+                  "the variable has no value yet: run its assignment or initializer(graph) first, or restore it",
+                  name_);
   }
 
   std::string name_;

@@ -31,7 +31,9 @@ class buffer {
   void* data() const noexcept { return block_ ? block_->data : nullptr; }
   std::size_t bytes() const noexcept { return block_ ? block_->bytes : 0; }
   /// Whether this is the only reference, so that writing disturbs nobody.
-  bool unique() const noexcept { return block_ && !block_->foreign && block_->references.load(std::memory_order_acquire) == 1; }
+  bool unique() const noexcept {
+    return block_ && !block_->foreign && block_->references.load(std::memory_order_acquire) == 1;
+  }
   friend bool operator==(buffer const&, buffer const&) = default;
 
   /// Uninitialised bytes from `from`.
@@ -55,8 +57,8 @@ class buffer {
     return buffer(b);
   }
 
-  /// Bytes that somebody else owns; `owner` is kept until the last reference goes. `foreign`: others outside may look at
-  /// them as well, so that they are never written in place.
+  /// Bytes that somebody else owns; `owner` is kept until the last reference goes. `foreign`: others outside may look
+  /// at them as well, so that they are never written in place.
   template <class Owner> static buffer adopt(void* data, std::size_t bytes, Owner owner, bool foreign = false) {
     struct kept final : block {
       explicit kept(Owner o) : owner(std::move(o)) {}

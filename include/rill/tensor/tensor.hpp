@@ -51,8 +51,9 @@ class tensor {
   }
   /// The caller's own elements, not copied: they must outlive every share of the tensor.
   template <rill::element T> static tensor borrow(std::span<T> values, rill::shape const& extents) {
-    return tensor(dtype_of<std::remove_const_t<T>>, extents,
-                  buffer::adopt(const_cast<std::remove_const_t<T>*>(values.data()), values.size_bytes(), nullptr, true));
+    return tensor(
+        dtype_of<std::remove_const_t<T>>, extents,
+        buffer::adopt(const_cast<std::remove_const_t<T>*>(values.data()), values.size_bytes(), nullptr, true));
   }
   /// A vector's elements, taken over and not copied.
   template <rill::element T>

@@ -1,8 +1,8 @@
 #include "rill/ops/check/print.hpp"
 
 #include "../run.hpp"
-#include "rill/tensor/print.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/tensor/print.hpp"
 
 namespace rill {
 namespace {

@@ -13,7 +13,8 @@ using namespace rill;
 TEST(custom_gradient, is_used_in_the_place_of_the_function_s_own) {
   graph g;
   auto const x = placeholder<float, 2>(g, "x");
-  auto const y = custom_gradient([](auto a) { return exp(a); }, [](auto a, auto b, auto dy) { return dy * a * b * 10.f; })(x);
+  auto const y =
+      custom_gradient([](auto a) { return exp(a); }, [](auto a, auto b, auto dy) { return dy * a * b * 10.f; })(x);
   auto const [d] = gradients(sum(y), x);
   session s{g};
   auto const [value, slope] = s.run({{x, tensor(vector<float>({0, 1}))}}, y, d);
@@ -42,7 +43,8 @@ TEST(custom_gradient, a_rule_that_gives_another_type_is_an_error_that_names_it) 
     gradients(sum(y), x);
     FAIL();
   } catch (error const& e) {
-    EXPECT_NE(std::string(e.what()).find("derivative 0 is a float32[], its input a float32[2]"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("derivative 0 is a float32[], its input a float32[2]"), std::string::npos)
+        << e.what();
   }
 }
 

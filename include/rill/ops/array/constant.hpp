@@ -2,6 +2,7 @@
 #pragma once
 #include <initializer_list>
 #include <span>
+#include <utility>
 
 #include "rill/dsl/expr.hpp"
 
@@ -71,11 +72,26 @@ template <class N> tensor number_as(dtype d, N n) {
         if (static_cast<double>(static_cast<T>(n)) != static_cast<double>(n))
           throw error(code::invalid_argument,
                       "the number can't be represented as a " + std::string(rill::name(dtype_of<T>)));
-      if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>) return tensor(T(static_cast<typename T::value_type>(n)));
+      if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>)
+        return tensor(T(static_cast<typename T::value_type>(n)));
       else return tensor(static_cast<T>(n));
     } else if constexpr (requires { T(static_cast<float>(n)); }) return tensor(T(static_cast<float>(n)));
     else throw error(code::invalid_argument, "a complex number can't be combined with real values");
   });
+}
+
+// The same where the type is known: a user's file need not hold the conversions to all the others.
+template <element T, number N> tensor number_as(N n) {
+  if constexpr (std::integral<T> && std::integral<N> && !std::same_as<T, bool> && !std::same_as<N, bool>) {
+    if (!std::in_range<T>(n))
+      throw error(code::invalid_argument, "the number can't be represented as a " + std::string(name(dtype_of<T>)));
+    return tensor(static_cast<T>(n));
+  } else if constexpr (std::same_as<T, half> || std::same_as<T, bfloat16>) return tensor(T(static_cast<float>(n)));
+  else if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>)
+    return tensor(T(static_cast<typename T::value_type>(n)));
+  else if constexpr (std::is_arithmetic_v<T> && !std::same_as<T, bool> && std::is_arithmetic_v<N>)
+    return tensor(static_cast<T>(n));
+  else return number_as(dtype_of<T>, n);
 }
 
 }  // namespace detail
@@ -86,7 +102,7 @@ template <operand X, number N> auto like(X x, N n) {
     constexpr auto d = X::static_type.element;
     static_assert(!std::floating_point<N> || !integers.contains(d),
                   "a fractional number meets an integer expression: cast one of them");
-    return expr<type(d)>{constant(detail::graph_of(x), detail::number_as(d, n))};
+    return expr<type(d)>{constant(detail::graph_of(x), detail::number_as<element_of<d>>(n))};
   } else return constant(detail::graph_of(x), detail::number_as(x.type().element, n));
 }
 

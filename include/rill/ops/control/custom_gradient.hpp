@@ -6,7 +6,9 @@ namespace rill::ops {
 
 struct custom_gradient_op {
   using library = void;
-  static constexpr std::string_view name = "custom_gradient", doc = "its first input; derivatives with respect to the others come from a user's rule";
+  static constexpr std::string_view
+      name = "custom_gradient",
+      doc = "its first input; derivatives with respect to the others come from a user's rule";
   static constexpr std::int8_t arity = -1;
   static constexpr bool passes_through = true;
   struct attributes {
@@ -19,11 +21,17 @@ struct custom_gradient_op {
     for (std::size_t i = 1; i < r.inputs(); ++i) x.push_back(r.in(i));
     auto const d = r.graph.find_rule(decode<attributes>(r.origin().attributes).rule)(x, V(r.out()), r.dy());
     if (d.size() != x.size())
-      throw error(code::invalid_argument, "custom_gradient: the rule gave " + std::to_string(d.size()) + " derivatives for " + std::to_string(x.size()) + " inputs", r.origin().name);
+      throw error(code::invalid_argument,
+                  "custom_gradient: the rule gave " + std::to_string(d.size()) + " derivatives for " +
+                      std::to_string(x.size()) + " inputs",
+                  r.origin().name);
     std::vector<gradient> all(1);
     for (std::size_t i = 0; i < d.size(); ++i) {
       if (d[i] && !accepts(x[i].type(), d[i].type()))
-        throw error(code::invalid_argument, "custom_gradient: derivative " + std::to_string(i) + " is a " + d[i].type().text() + ", its input a " + x[i].type().text(), r.origin().name);
+        throw error(code::invalid_argument,
+                    "custom_gradient: derivative " + std::to_string(i) + " is a " + d[i].type().text() +
+                        ", its input a " + x[i].type().text(),
+                    r.origin().name);
       all.push_back(d[i] ? gradient(d[i]) : gradient());
     }
     return all;
@@ -56,7 +64,8 @@ template <class F, class D> auto custom_gradient(F f, D df) {
     auto& g = detail::graph_of(x...);
     auto const number = g.add_rule([df](std::vector<value> const& in, value out, value dy) {
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return detail::listed(df(detail::typed_again<X>(in[I])..., detail::typed_again<Y>(out), detail::typed_again<Y>(dy)));
+        return detail::listed(
+            df(detail::typed_again<X>(in[I])..., detail::typed_again<Y>(out), detail::typed_again<Y>(dy)));
       }(std::index_sequence_for<X...>{});
     });
     return Y{record_erased<ops::custom_gradient_op>(g, {number}, {y, x...})};

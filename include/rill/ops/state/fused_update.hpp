@@ -12,26 +12,32 @@ namespace rill::ops {
 
 struct fused_update_op {
   using library = void;
-  static constexpr std::string_view name = "fused_update",
-                                    doc = "an elementwise program whose results become the values of its first inputs, which are variables";
+  static constexpr std::string_view
+      name = "fused_update",
+      doc = "an elementwise program whose results become the values of its first inputs, which are variables";
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t by_reference = counted_references;
   static constexpr rill::effect effect = rill::effect::writes;
   struct attributes {
     std::shared_ptr<program const> what;
     std::int64_t references = 0;
-    static constexpr auto fields() { return std::tuple{field{"program", &attributes::what}, field{"references", &attributes::references}}; }
+    static constexpr auto fields() {
+      return std::tuple{field{"program", &attributes::what}, field{"references", &attributes::references}};
+    }
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
     expects(a.what != nullptr, "fused_update: the program is missing");
     verify(*a.what);
     auto const count = static_cast<std::size_t>(a.references);
-    expects(a.references > 0 && count <= inputs.size() && a.what->inputs.size() == inputs.size() && a.what->outputs.size() == count,
+    expects(a.references > 0 && count <= inputs.size() && a.what->inputs.size() == inputs.size() &&
+                a.what->outputs.size() == count,
             "fused_update: the program does not fit the inputs");
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      expects(a.what->inputs[i] == inputs[i].element, "fused_update: an input has another element type than the program's");
+      expects(a.what->inputs[i] == inputs[i].element,
+              "fused_update: an input has another element type than the program's");
     for (std::size_t i = 0; i < count; ++i)
-      expects(a.what->element(a.what->outputs[i]) == inputs[i].element && accepts(inputs[0].with(inputs[i].element), inputs[i]),
+      expects(a.what->element(a.what->outputs[i]) == inputs[i].element &&
+                  accepts(inputs[0].with(inputs[i].element), inputs[i]),
               "fused_update: a result is not of its variable's type");
     return {inputs.begin(), inputs.begin() + a.references};
   }
@@ -49,7 +55,8 @@ struct fused_update_op {
       locking.emplace_back(r.variables[i].get(), i);
     }
     std::sort(locking.begin(), locking.end());
-    expects(std::adjacent_find(locking.begin(), locking.end(), [](auto const& x, auto const& y) { return x.first == y.first; }) == locking.end(),
+    expects(std::adjacent_find(locking.begin(), locking.end(),
+                               [](auto const& x, auto const& y) { return x.first == y.first; }) == locking.end(),
             "fused_update: a variable comes twice");
     kernel k([bound, locking, shapes, keep = r.variables](kernel_call const& call) {
       std::array<void*, most_pointers> pointers;
@@ -73,10 +80,12 @@ struct fused_update_op {
 
   // The node may have come from outside, and not from the pass.
   static void check(std::vector<shape> const& shapes, std::size_t count) {
-    expects(count <= most_variables && shapes.size() + count <= most_pointers, "fused_update: there are too many operands");
+    expects(count <= most_variables && shapes.size() + count <= most_pointers,
+            "fused_update: there are too many operands");
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       auto const wide = broadcast(type(dtype::boolean, shapes[0]), type(dtype::boolean, shapes[i])).shape();
-      expects(wide == shapes[0] && (i >= count || shapes[i] == shapes[0]), "fused_update: an operand has not the variables' extents");
+      expects(wide == shapes[0] && (i >= count || shapes[i] == shapes[0]),
+              "fused_update: an operand has not the variables' extents");
     }
   }
 #endif
