@@ -40,7 +40,7 @@ class fusion {
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
-  static constexpr std::size_t most_nodes = 24, most_visited = 256;
+  static constexpr std::size_t most_nodes = 24, most_visited = 128;
 
   bool is_elementwise(std::uint32_t i) const {
     auto const& n = part_[i];
@@ -60,12 +60,13 @@ class fusion {
     if (best == none) {
       best = static_cast<std::uint32_t>(groups_.size());
       groups_.emplace_back();
+      last_.push_back(i);  // nodes join from the last to the first
     }
     group_[i] = best;
     groups_[best].push_back(i);
   }
 
-  bool fits(std::uint32_t i, std::uint32_t group) const {
+  bool fits(std::uint32_t i, std::uint32_t group) {
     auto const& members = groups_[group];
     auto const& a = part_[i].outputs[0];
     auto const& b = part_[members[0]].outputs[0];
@@ -84,23 +85,27 @@ class fusion {
   }
 
   // Whether a path leads from `from` into the group; yes if it takes long to find out.
-  bool reaches(std::uint32_t from, std::uint32_t group) const {
-    auto const last = *std::max_element(groups_[group].begin(), groups_[group].end());
-    std::vector<std::uint32_t> todo{from}, seen{from};
+  bool reaches(std::uint32_t from, std::uint32_t group) {
+    auto const last = last_[group];
+    if (mark_.size() < part_.size()) mark_.resize(part_.size());
+    ++marks_;
+    std::vector<std::uint32_t> todo{from};
+    mark_[from] = marks_;
+    std::size_t visited = 0;
     while (!todo.empty()) {
       auto const i = todo.back();
       todo.pop_back();
       if (group_[i] == group) return true;
       if (i > last) continue;  // nodes come after what they need
-      // Another group is one node soon: what any member needs, all wait for.
+      if (++visited > most_visited) return true;
       auto const more = [&](std::uint32_t n) {
-        if (std::find(seen.begin(), seen.end(), n) == seen.end()) seen.push_back(n), todo.push_back(n);
+        if (mark_[n] != marks_) mark_[n] = marks_, todo.push_back(n);
       };
+      // Another group is one node soon: what any member needs, all wait for.
       if (group_[i] != none)
         for (auto m : groups_[group_[i]])
           for (auto n : consumers_[m]) more(n);
       for (auto n : consumers_[i]) more(n);
-      if (seen.size() > most_visited) return true;
     }
     return false;
   }
@@ -188,6 +193,9 @@ class fusion {
   std::vector<std::uint32_t> group_;
   std::vector<std::vector<std::uint32_t>> groups_;
   std::vector<bool> fetched_;
+  std::vector<std::uint32_t> last_;  // member of each group
+  std::vector<std::uint32_t> mark_;  // of nodes that the search number marks_ has seen
+  std::uint32_t marks_ = 0;
 };
 
 }  // namespace detail

@@ -50,6 +50,7 @@ template <class T, std::size_t Bytes> struct packet {
   }
   /// Reads the first `count` lanes, count <= lanes; the others are zero.
   [[gnu::always_inline]] static packet load(T const* from, std::size_t count) {
+    if (count == 1) return packet(native{*from});  // a scalar's way, without a store that the load must wait for
     T values[lanes] = {};
     __builtin_memcpy(values, from, count * sizeof(T));
     return load(values);
@@ -57,7 +58,10 @@ template <class T, std::size_t Bytes> struct packet {
   /// Writes `lanes` numbers to any address.
   [[gnu::always_inline]] void store(T* to) const { __builtin_memcpy(to, &raw, Bytes); }
   /// Writes the first `count` lanes, count <= lanes.
-  [[gnu::always_inline]] void store(T* to, std::size_t count) const { __builtin_memcpy(to, &raw, count * sizeof(T)); }
+  [[gnu::always_inline]] void store(T* to, std::size_t count) const {
+    if (count == 1) *to = raw[0];
+    else __builtin_memcpy(to, &raw, count * sizeof(T));
+  }
 
   [[gnu::always_inline]] friend packet operator+(packet a, packet b) { return wrap(word(a) + word(b)); }
   [[gnu::always_inline]] friend packet operator-(packet a, packet b) { return wrap(word(a) - word(b)); }

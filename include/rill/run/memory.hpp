@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "rill/base/config.hpp"
@@ -18,41 +20,93 @@ struct memory_block {
   std::size_t offset = 0;
 };
 
-/// Gives every block an offset so that blocks alive at the same time don't overlap; returns the arena's size. Large
-/// blocks first, each at the lowest place that is free for its whole life.
+/// Gives every block an offset so that blocks alive at the same time don't overlap; returns the arena's size. By size
+/// and life time, tightly; plans of thousands of blocks in the order of the step.
 std::size_t plan_memory(std::vector<memory_block>& blocks);
 
 #if RILL_RUNTIME
-RILL_INLINE std::size_t plan_memory(std::vector<memory_block>& blocks) {
+namespace detail {
+
+inline std::size_t aligned_bytes(memory_block const& b) {
+  return (b.bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+}
+
+// Large blocks first, each at the lowest place that is free for its whole life: tight, but quadratic.
+inline std::size_t place_by_size(std::vector<memory_block>& blocks) {
   std::vector<std::uint32_t> order(blocks.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](auto a, auto b) {
     return blocks[a].bytes != blocks[b].bytes ? blocks[a].bytes > blocks[b].bytes : a < b;
   });
-  constexpr std::uint32_t span = 256;  // instructions a bucket: who lives at the same time is found by neighbourhood
-  std::map<std::uint32_t, std::vector<std::uint32_t>> placed;  // bucket -> blocks that live in it
   std::size_t size = 0;
-  std::vector<std::pair<std::size_t, std::size_t>> taken;
+  std::vector<std::uint32_t> placed;  // by offset
   for (auto b : order) {
     auto& block = blocks[b];
-    auto const bytes = (block.bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
-    taken.clear();
-    for (auto bucket = block.first / span; bucket <= block.last / span; ++bucket)
-      for (auto other : placed[bucket])
-        if (blocks[other].first <= block.last && block.first <= blocks[other].last)
-          taken.emplace_back(blocks[other].offset, blocks[other].offset + (blocks[other].bytes + buffer_alignment - 1) /
-                                                                              buffer_alignment * buffer_alignment);
-    std::sort(taken.begin(), taken.end());
+    auto const bytes = aligned_bytes(block);
     std::size_t at = 0;
-    for (auto const& [from, to] : taken) {
-      if (from >= at + bytes) break;
-      at = std::max(at, to);
+    for (auto o : placed) {
+      auto const& other = blocks[o];
+      if (other.first > block.last || block.first > other.last) continue;
+      if (other.offset >= at + bytes) break;
+      at = std::max(at, other.offset + aligned_bytes(other));
     }
     block.offset = at;
     size = std::max(size, at + bytes);
-    for (auto bucket = block.first / span; bucket <= block.last / span; ++bucket) placed[bucket].push_back(b);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), b,
+                                   [&](auto x, auto y) { return blocks[x].offset < blocks[y].offset; }),
+                  b);
   }
   return size;
+}
+
+// In the order of the step, each block in the smallest gap that holds it: for plans of many thousands of blocks.
+inline std::size_t place_by_time(std::vector<memory_block>& blocks) {
+  std::vector<std::uint32_t> begins(blocks.size());
+  for (std::uint32_t i = 0; i < begins.size(); ++i) begins[i] = i;
+  auto ends = begins;
+  std::stable_sort(begins.begin(), begins.end(), [&](auto a, auto b) { return blocks[a].first < blocks[b].first; });
+  std::stable_sort(ends.begin(), ends.end(), [&](auto a, auto b) { return blocks[a].last < blocks[b].last; });
+  std::map<std::size_t, std::size_t> gaps;              // offset -> bytes
+  std::set<std::pair<std::size_t, std::size_t>> sizes;  // bytes, offset
+  auto const open = [&](std::size_t offset, std::size_t bytes) {
+    gaps.emplace(offset, bytes), sizes.emplace(bytes, offset);
+  };
+  auto const close = [&](std::map<std::size_t, std::size_t>::iterator g) {
+    sizes.erase({g->second, g->first}), gaps.erase(g);
+  };
+  auto const release = [&](memory_block const& b) {
+    auto offset = b.offset, bytes = aligned_bytes(b);
+    if (bytes == 0) return;
+    if (auto next = gaps.find(offset + bytes); next != gaps.end()) bytes += next->second, close(next);
+    if (auto next = gaps.lower_bound(offset); next != gaps.begin())
+      if (auto before = std::prev(next); before->first + before->second == offset)
+        offset = before->first, bytes += before->second, close(before);
+    open(offset, bytes);
+  };
+  std::size_t size = 0;
+  auto ended = ends.begin();
+  for (auto b : begins) {
+    auto& block = blocks[b];
+    for (; ended != ends.end() && blocks[*ended].last < block.first; ++ended) release(blocks[*ended]);
+    auto const bytes = aligned_bytes(block);
+    if (auto const fit = sizes.lower_bound({bytes, 0}); fit != sizes.end()) {
+      auto const [room, offset] = *fit;
+      close(gaps.find(offset));
+      block.offset = offset;
+      if (room > bytes) open(offset + bytes, room - bytes);
+    } else {
+      block.offset = size;
+      size += bytes;
+    }
+  }
+  return size;
+}
+
+}  // namespace detail
+
+RILL_INLINE std::size_t plan_memory(std::vector<memory_block>& blocks) {
+  constexpr std::size_t many = 3000;
+  return blocks.size() > many ? detail::place_by_time(blocks) : detail::place_by_size(blocks);
 }
 #endif
 

@@ -67,9 +67,12 @@ class orderer {
     std::vector<std::uint32_t> readers, updates;
   };
   uses& of(std::uint32_t variable) {
-    for (auto& u : variables_)
-      if (u.variable == variable) return u;
-    return variables_.emplace_back(uses{variable, {}, {}});
+    if (place_.empty()) place_.resize(part_.size());
+    if (place_[variable] == 0) {
+      variables_.push_back({variable, {}, {}});
+      place_[variable] = static_cast<std::uint32_t>(variables_.size());
+    }
+    return variables_[place_[variable] - 1];
   }
   std::vector<std::uint32_t>& readers(std::uint32_t v) { return of(v).readers; }
   std::vector<std::uint32_t>& updates(std::uint32_t v) { return of(v).updates; }
@@ -120,6 +123,7 @@ class orderer {
   std::vector<std::vector<std::uint32_t>> after_;
   std::vector<std::uint32_t> key_;
   std::vector<uses> variables_;
+  std::vector<std::uint32_t> place_;  // of each node among the variables, counted from 1
 };
 
 }  // namespace detail
