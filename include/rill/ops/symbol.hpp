@@ -28,7 +28,7 @@ template <dtype R, class Op, class... S> symbol<R> emit(S... operands) {
 }
 
 template <dtype E, class N> symbol<E> immediate_symbol(program* p, N n) {
-  tensor const t = number_as<element_of<E>>(n);
+  tensor const t = literal_as<element_of<E>>(n);
   p->immediates.push_back(immediate::of(t.item<element_of<E>>()));
   return {p, static_cast<std::uint16_t>(immediate_mark + p->immediates.size() - 1)};
 }

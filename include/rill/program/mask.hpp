@@ -53,6 +53,7 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   }
   /// Reads the first `count` lanes, count <= lanes; the others are false.
   [[gnu::always_inline]] static mask load(bool const* from, std::size_t count) {
+    if (count > lanes) __builtin_unreachable();
     bool values[lanes] = {};
     __builtin_memcpy(values, from, count);
     return load(values);
@@ -64,6 +65,7 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   }
   /// Writes the first `count` lanes, count <= lanes.
   [[gnu::always_inline]] void store(bool* to, std::size_t count) const {
+    if (count > lanes) __builtin_unreachable();
     bool values[lanes];
     store(values);
     __builtin_memcpy(to, values, count);

@@ -51,6 +51,7 @@ template <class T, std::size_t Bytes> struct packet {
   /// Reads the first `count` lanes, count <= lanes; the others are zero.
   [[gnu::always_inline]] static packet load(T const* from, std::size_t count) {
     if (count == 1) return packet(native{*from});  // a scalar's way, without a store that the load must wait for
+    if (count > lanes) __builtin_unreachable();
     T values[lanes] = {};
     __builtin_memcpy(values, from, count * sizeof(T));
     return load(values);
@@ -59,6 +60,7 @@ template <class T, std::size_t Bytes> struct packet {
   [[gnu::always_inline]] void store(T* to) const { __builtin_memcpy(to, &raw, Bytes); }
   /// Writes the first `count` lanes, count <= lanes.
   [[gnu::always_inline]] void store(T* to, std::size_t count) const {
+    if (count > lanes) __builtin_unreachable();
     if (count == 1) *to = raw[0];
     else __builtin_memcpy(to, &raw, count * sizeof(T));
   }

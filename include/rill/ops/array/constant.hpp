@@ -81,7 +81,7 @@ template <class N> tensor number_as(dtype d, N n) {
 }
 
 // The same where the type is known: a user's file need not hold the conversions to all the others.
-template <element T, number N> tensor number_as(N n) {
+template <element T, number N> tensor literal_as(N n) {
   if constexpr (std::integral<T> && std::integral<N> && !std::same_as<T, bool> && !std::same_as<N, bool>) {
     if (!std::in_range<T>(n))
       throw error(code::invalid_argument, "the number can't be represented as a " + std::string(name(dtype_of<T>)));
@@ -102,7 +102,7 @@ template <operand X, number N> auto like(X x, N n) {
     constexpr auto d = X::static_type.element;
     static_assert(!std::floating_point<N> || !integers.contains(d),
                   "a fractional number meets an integer expression: cast one of them");
-    return expr<type(d)>{constant(detail::graph_of(x), detail::number_as<element_of<d>>(n))};
+    return expr<type(d)>{constant(detail::graph_of(x), detail::literal_as<element_of<d>>(n))};
   } else return constant(detail::graph_of(x), detail::number_as(x.type().element, n));
 }
 
