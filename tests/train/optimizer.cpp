@@ -7,6 +7,7 @@
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/run/session.hpp"
+#include "rill/state/container.hpp"
 #include "rill/train/adam.hpp"
 #include "rill/train/clip.hpp"
 #include "rill/train/gradient_descent.hpp"

@@ -1,6 +1,7 @@
 #include "rill/ops/random/normal.hpp"
 
 #include "../run.hpp"
+#include "rill/ops/random/random_kernels.hpp"
 
 namespace rill {
 namespace {
