@@ -60,7 +60,6 @@ class fusion {
     if (best == none) {
       best = static_cast<std::uint32_t>(groups_.size());
       groups_.emplace_back();
-      last_.push_back(i);  // nodes join from the last to the first
     }
     group_[i] = best;
     groups_[best].push_back(i);
@@ -86,7 +85,6 @@ class fusion {
 
   // Whether a path leads from `from` into the group; yes if it takes long to find out.
   bool reaches(std::uint32_t from, std::uint32_t group) {
-    auto const last = last_[group];
     if (mark_.size() < part_.size()) mark_.resize(part_.size());
     ++marks_;
     std::vector<std::uint32_t> todo{from};
@@ -96,16 +94,16 @@ class fusion {
       auto const i = todo.back();
       todo.pop_back();
       if (group_[i] == group) return true;
-      if (i > last) continue;  // nodes come after what they need
       if (++visited > most_visited) return true;
       auto const more = [&](std::uint32_t n) {
         if (mark_[n] != marks_) mark_[n] = marks_, todo.push_back(n);
       };
-      // Another group is one node soon: what any member needs, all wait for.
-      if (group_[i] != none)
+      if (group_[i] != none) {  // one node soon: who waits for any member waits for all
         for (auto m : groups_[group_[i]])
           for (auto n : consumers_[m]) more(n);
-      for (auto n : consumers_[i]) more(n);
+      } else {
+        for (auto n : consumers_[i]) more(n);
+      }
     }
     return false;
   }
@@ -193,7 +191,6 @@ class fusion {
   std::vector<std::uint32_t> group_;
   std::vector<std::vector<std::uint32_t>> groups_;
   std::vector<bool> fetched_;
-  std::vector<std::uint32_t> last_;  // member of each group
   std::vector<std::uint32_t> mark_;  // of nodes that the search number marks_ has seen
   std::uint32_t marks_ = 0;
 };

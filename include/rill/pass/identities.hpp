@@ -64,26 +64,30 @@ inline constexpr named_identity identities[] = {
      [](auto const&, auto const& n) { return n.inputs.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt; }},
 };
 
+// Whether a broadcast neither puts in axes nor divides: all of its attributes say nothing.
+inline bool plain_broadcast(node const& n) {
+  return std::all_of(n.attributes.begin(), n.attributes.end(), [](auto const& a) {
+    if (auto const* axes = std::get_if<extents>(&a.second)) return axes->empty();
+    auto const* flag = std::get_if<bool>(&a.second);
+    return flag != nullptr && !*flag;
+  });
+}
+
 /// An elementwise operation broadcasts by itself: it can read what was broadcast for it.
-inline bool read_through_broadcasts(subgraph& part, std::uint32_t i, rewriter& r) {
+inline void read_through_broadcasts(subgraph& part, std::uint32_t i, rewriter& r) {
   auto& n = part[i];
-  if (n.op->elementwise == nullptr || !n.outputs[0].is_known()) return false;
-  bool any = false;
+  if (n.op->elementwise == nullptr || !n.outputs[0].is_known()) return;
   for (std::size_t k = 0; k < n.inputs.size(); ++k) {
     auto const& from = part[n.inputs[k].node];
     if (from.op->name != "broadcast_like" || !from.controls.empty() || from.op->shape_only == 0) continue;
     auto const source = from.inputs[0];
-    if (auto const* axes = std::get_if<extents>(&from.attributes[0].second);
-        axes == nullptr || !axes->empty() || from.attributes.size() > 1)
-      continue;
+    if (!plain_broadcast(from)) continue;
     type y{part.type_of(source).element};
     for (std::size_t j = 0; j < n.inputs.size(); ++j) y = broadcast(y, part.type_of(j == k ? source : n.inputs[j]));
     if (y.dims != n.outputs[0].dims || y.rank != n.outputs[0].rank) continue;
     n.inputs[k] = source;
     r.said("reads what was broadcast", i);
-    any = true;
   }
-  return any;
 }
 
 }  // namespace detail
