@@ -89,9 +89,10 @@ inline void print_digits(std::vector<std::int32_t> const& predicted, examples co
   auto const pixels = std::get<0>(test).span<float>();
   auto const side = std::get<0>(test).shape()[1];
   auto const width = side <= 16 ? 2 * side : side, lines = side <= 16 ? side : side / 2;
-  std::vector<std::size_t> shown(labels.size());
-  for (std::size_t i = 0; i < shown.size(); ++i) shown[i] = i;
-  std::ranges::stable_partition(shown, [&](std::size_t i) { return predicted[i] != labels[i]; });
+  std::vector<std::size_t> shown;
+  for (bool const mistaken : {true, false})
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      if ((predicted[i] != labels[i]) == mistaken) shown.push_back(i);
   auto const across = static_cast<std::size_t>(std::max<std::int64_t>(1, 100 / (width + 3)));
   auto const wrong =
       static_cast<std::size_t>(std::ranges::count_if(shown, [&](std::size_t i) { return predicted[i] != labels[i]; }));

@@ -64,8 +64,10 @@ inline std::size_t place_by_time(std::vector<memory_block>& blocks) {
   std::vector<std::uint32_t> begins(blocks.size());
   for (std::uint32_t i = 0; i < begins.size(); ++i) begins[i] = i;
   auto ends = begins;
-  std::stable_sort(begins.begin(), begins.end(), [&](auto a, auto b) { return blocks[a].first < blocks[b].first; });
-  std::stable_sort(ends.begin(), ends.end(), [&](auto a, auto b) { return blocks[a].last < blocks[b].last; });
+  std::sort(begins.begin(), begins.end(),
+            [&](auto a, auto b) { return std::pair(blocks[a].first, a) < std::pair(blocks[b].first, b); });
+  std::sort(ends.begin(), ends.end(),
+            [&](auto a, auto b) { return std::pair(blocks[a].last, a) < std::pair(blocks[b].last, b); });
   std::map<std::size_t, std::size_t> gaps;              // offset -> bytes
   std::set<std::pair<std::size_t, std::size_t>> sizes;  // bytes, offset
   auto const open = [&](std::size_t offset, std::size_t bytes) {

@@ -119,7 +119,7 @@ inline std::vector<checkpoint> checkpoints(std::filesystem::path const& director
     std::from_chars(file.data() + name.size() + 1, file.data() + file.size(), c.number);
     if (c.index().filename() == file) all.push_back(detail::read_index(std::move(c)));
   }
-  std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.number < b.number; });
+  std::sort(all.begin(), all.end(), [](checkpoint const& a, checkpoint const& b) { return a.number < b.number; });
   return all;
 }
 

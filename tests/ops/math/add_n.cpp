@@ -8,7 +8,7 @@ namespace {
 TEST(add_n, adds_from_the_first_to_the_last) {
   std::vector<tensor> x;
   for (unsigned i = 0; i < 20; ++i) x.push_back(test::scattered(dtype::float32, {70, 300}, i));
-  for (std::size_t n : {1, 2, 3, 20}) {
+  for (std::size_t n : {1u, 2u, 3u, 20u}) {
     std::vector<tensor> const some(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(n));
     auto const y = test::run([](auto const& in) { return add_n(in); }, some, 4);
     for (std::int64_t i = 0; i < y.elements(); ++i) {

@@ -17,7 +17,8 @@ struct check_op {
     std::string message;
     static constexpr auto fields() { return std::tuple{field{"message", &attributes::message}}; }
   };
-  static constexpr std::array<type, 0> infer(attributes const&, type const& condition) {
+  template <class Any>  // clang 19 can't make attributes with a string in a constant expression
+  static constexpr std::array<type, 0> infer(Any const&, type const& condition) {
     expects(condition.element == dtype::boolean, "check: the condition is not a bool");
     return {};
   }
@@ -43,7 +44,7 @@ namespace rill {
 /// Ends the step with error(failed_precondition) and the message, unless every element of the condition holds. Run it
 /// as a target, or put it before what it guards: `g.after({check(n > 0, "…")}, [&] { … })`.
 template <operand C> operation check(C condition, std::string_view message) {
-  if constexpr (typed<C>) static_assert(ops::check_op::infer({}, C::static_type).empty());
+  if constexpr (typed<C>) static_assert(ops::check_op::infer(no_attributes{}, C::static_type).empty());
   return record_erased<ops::check_op>(detail::graph_of(condition), {std::string(message)}, {condition});
 }
 
