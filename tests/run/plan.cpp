@@ -12,6 +12,7 @@
 #include "rill/ops/state/assign.hpp"
 #include "rill/pass/bind.hpp"
 #include "rill/pass/prune.hpp"
+#include "rill/run/activation.hpp"
 
 namespace rill {
 namespace {
@@ -47,7 +48,7 @@ tensor run(plan const& p, std::vector<tensor> const& fed, activation* kept = nul
   std::optional<activation> fresh;
   activation& a = kept ? *kept : fresh.emplace(p);
   step_context step;
-  a.run(fed, {}, step);
+  a.run(fed, nullptr, step);
   auto result = a.result(0, fed);
   a.release();
   return result;
@@ -73,7 +74,7 @@ TEST(plan, does_not_overwrite_what_is_read_later_or_fetched) {
   activation run_of(p);
   std::vector<tensor> const fed{vector<float>({1, 2, 3, 4})};
   step_context step;
-  run_of.run(fed, {}, step);
+  run_of.run(fed, nullptr, step);
   EXPECT_TRUE(same_bits(run_of.result(0, fed), vector<float>({0, 2, 6, 12})));
   EXPECT_TRUE(same_bits(run_of.result(1, fed), vector<float>({-1, -2, -3, -4})));
 }

@@ -12,6 +12,14 @@
 
 namespace rill {
 
+/// Work that threads of a pool may join: a loop's chunks, or whatever else hands out pieces.
+struct pool_job {
+  bool (*ready)(pool_job const&);  ///< whether there is a piece to do; asked under the pool's lock
+  void (*work)(pool_job&);         ///< does pieces, and returns when none is left for now; must not throw
+  int helpers = 0;                 ///< threads inside, the owner not counted; guarded by the pool's lock
+  pool_job* below = nullptr;
+};
+
 /// `threads` threads, the calling one counted: a pool of 1 starts none. Loops are fork-join: the caller claims chunks
 /// like everybody else and waits only for chunks that somebody has claimed, so loops may start loops.
 class pool {
@@ -38,39 +46,60 @@ class pool {
             this, threads_};
   }
 
+  /// Works on a job whose pieces appear one by one until `finished()`, and on whatever else the pool has meanwhile, so
+  /// that no thread of it sleeps while there is work. `finished` is asked under the pool's lock.
+  template <class Finished> void drive(pool_job& mine, Finished finished) {
+    std::unique_lock lock(mutex_);
+    start();
+    push(mine);
+    wake_.notify_all();
+    while (!finished())
+      if (pool_job* const job = next()) help(*job, lock);
+      else wake_.wait(lock);
+    remove(mine, lock);
+  }
+
+  /// A driven job has so many pieces more than who says so will do itself.
+  void more(std::size_t pieces) {
+    if (pieces == 0) return;
+    {
+      std::lock_guard lock(mutex_);
+    }  // or it would be missed by who has just looked and is about to sleep
+    if (pieces == 1) wake_.notify_one();
+    else wake_.notify_all();
+  }
+
  private:
-  struct loop {
+  struct loop : pool_job {
+    loop(std::size_t n, rill::parallel::body b, void* a)
+        : pool_job{[](pool_job const& l) { return !static_cast<loop const&>(l).exhausted(); },
+                   [](pool_job& l) { static_cast<loop&>(l).claim(); }},
+          chunks(n),
+          body(b),
+          argument(a) {}
     std::size_t chunks;
     rill::parallel::body body;
     void* argument;
     std::atomic<std::size_t> next{0};
-    int helpers = 0;  // threads inside, the owner not counted; guarded by the pool's mutex
-    loop* below = nullptr;
 
-    void work() {
+    void claim() {
       for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) body(argument, i);
     }
     bool exhausted() const { return next.load(std::memory_order_relaxed) >= chunks; }
   };
 
   void run(std::size_t chunks, rill::parallel::body body, void* argument) {
-    loop mine{chunks, body, argument};
+    loop mine(chunks, body, argument);
     {
       std::lock_guard lock(mutex_);
       start();
-      mine.below = top_;
-      top_ = &mine;
+      push(mine);
     }
     if (chunks == 2) wake_.notify_one();
     else wake_.notify_all();
-    mine.work();
+    mine.claim();
     std::unique_lock lock(mutex_);
-    for (auto** at = &top_; *at; at = &(*at)->below)
-      if (*at == &mine) {
-        *at = mine.below;
-        break;
-      }
-    done_.wait(lock, [&] { return mine.helpers == 0; });
+    remove(mine, lock);
   }
 
   // Threads start with the first loop, not before.
@@ -78,30 +107,42 @@ class pool {
     while (workers_.size() + 1 < static_cast<std::size_t>(threads_)) workers_.emplace_back([this] { serve(); });
   }
 
-  loop* unfinished() const {
-    for (auto* l = top_; l; l = l->below)
-      if (!l->exhausted()) return l;
+  void push(pool_job& j) {
+    j.below = top_;
+    top_ = &j;
+  }
+  void remove(pool_job& j, std::unique_lock<std::mutex>& lock) {
+    for (auto** at = &top_; *at; at = &(*at)->below)
+      if (*at == &j) {
+        *at = j.below;
+        break;
+      }
+    done_.wait(lock, [&] { return j.helpers == 0; });
+  }
+  pool_job* next() const {
+    for (auto* j = top_; j; j = j->below)
+      if (j->ready(*j)) return j;
     return nullptr;
+  }
+  void help(pool_job& job, std::unique_lock<std::mutex>& lock) {
+    ++job.helpers;
+    lock.unlock();
+    job.work(job);
+    lock.lock();
+    if (--job.helpers == 0) done_.notify_all();
   }
 
   void serve() {
     std::unique_lock lock(mutex_);
-    for (;;) {
-      loop* job = nullptr;
-      wake_.wait(lock, [&] { return stop_ || (job = unfinished()) != nullptr; });
-      if (stop_) return;
-      ++job->helpers;
-      lock.unlock();
-      job->work();
-      lock.lock();
-      if (--job->helpers == 0) done_.notify_all();
-    }
+    while (!stop_)
+      if (pool_job* const job = next()) help(*job, lock);
+      else wake_.wait(lock);
   }
 
   int threads_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  loop* top_ = nullptr;
+  pool_job* top_ = nullptr;
   bool stop_ = false;
   std::vector<std::thread> workers_;
 };

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "rill/run/plan.hpp"
+#include "rill/run/activation.hpp"
 
 namespace rill {
 
@@ -19,10 +19,9 @@ class compiled_step {
   rill::plan const& plan() const { return plan_; }
 
   /// Runs once and hands the activation to `take`, which reads the results.
-  template <class Take>
-  void run(std::span<tensor const> fed, parallel const& threads, step_context& step, Take&& take) {
+  template <class Take> void run(std::span<tensor const> fed, pool* crew, step_context& step, Take&& take) {
     lease mine(*this);
-    mine.held->run(fed, threads, step);
+    mine.held->run(fed, crew, step);
     take(*mine.held);
   }
 

@@ -9,6 +9,7 @@
 #include "rill/device/step.hpp"
 #include "rill/graph/graph.hpp"
 #include "rill/pass/options.hpp"
+#include "rill/run/fork.hpp"
 
 #if RILL_RUNTIME
 #include <atomic>
@@ -37,6 +38,7 @@ struct session_options {
   allocator* memory = nullptr;            ///< null: host_allocator(); must outlive all tensors
   log_callback log = {};                  ///< where `print` writes; empty: nowhere
   pass_options passes = {};               ///< which rewrites are done
+  rill::gear gear = gear::automatic;      ///< how the nodes of a step are walked
   std::size_t plans = 256;                ///< compiled steps that are kept; the oldest goes first
 };
 
@@ -124,8 +126,9 @@ inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request 
   for (auto const& t : r.with) types.push_back(t.type());
   bind_extents(part, types, *options.state);
   rewrite(part, options.passes, *options.state, report);
-  return std::make_shared<compiled_step>(plan(
-      part, *options.state, g.seed(), options.memory ? *options.memory : host_allocator(), options.pool->threads()));
+  return std::make_shared<compiled_step>(plan(part, *options.state, g.seed(),
+                                              options.memory ? *options.memory : host_allocator(),
+                                              options.pool->threads(), options.gear));
 }
 
 }  // namespace detail
@@ -201,7 +204,7 @@ RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> 
   step.number = parts_->steps.fetch_add(1, std::memory_order_relaxed);
   step.log = options_.log ? &options_.log : nullptr;
   if (step.watch) step.watch->step_begins(step.number);
-  compiled.run(fed, options_.pool->parallel(), step, [&](activation const& a) {
+  compiled.run(fed, options_.pool.get(), step, [&](activation const& a) {
     for (std::size_t i = 0; i < results.size(); ++i) results[i] = a.result(i, fed);
   });
   if (step.watch) step.watch->step_ended(step.number);

@@ -31,8 +31,9 @@ inline std::size_t aligned_bytes(memory_block const& b) {
   return (b.bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
 }
 
-// Large blocks first, each at the lowest place that is free for its whole life: tight, but quadratic.
-inline std::size_t place_by_size(std::vector<memory_block>& blocks) {
+// Large blocks first, each at the lowest place that is free for its whole life: tight, but quadratic. `together(a, b)`
+// tells which blocks may be alive at the same time.
+template <class Together> std::size_t place_by_size(std::vector<memory_block>& blocks, Together const& together) {
   std::vector<std::uint32_t> order(blocks.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](auto a, auto b) {
@@ -46,8 +47,8 @@ inline std::size_t place_by_size(std::vector<memory_block>& blocks) {
     std::size_t at = 0;
     for (auto o : placed) {
       auto const& other = blocks[o];
-      if (other.first > block.last || block.first > other.last) continue;
       if (other.offset >= at + bytes) break;
+      if (!together(o, b)) continue;
       at = std::max(at, other.offset + aligned_bytes(other));
     }
     block.offset = at;
@@ -108,7 +109,9 @@ inline std::size_t place_by_time(std::vector<memory_block>& blocks) {
 
 RILL_INLINE std::size_t plan_memory(std::vector<memory_block>& blocks) {
   constexpr std::size_t many = 3000;
-  return blocks.size() > many ? detail::place_by_time(blocks) : detail::place_by_size(blocks);
+  if (blocks.size() > many) return detail::place_by_time(blocks);
+  return detail::place_by_size(
+      blocks, [&](auto a, auto b) { return blocks[a].first <= blocks[b].last && blocks[b].first <= blocks[a].last; });
 }
 #endif
 

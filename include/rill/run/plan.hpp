@@ -9,6 +9,7 @@
 
 #include "rill/device/step.hpp"
 #include "rill/graph/subgraph.hpp"
+#include "rill/run/fork.hpp"
 #include "rill/run/memory.hpp"
 #include "rill/run/observer.hpp"
 #include "rill/run/order.hpp"
@@ -21,7 +22,7 @@ class plan {
  public:
   /// `part` must be bound: all extents known. Its kernels are made for at most so many threads.
   plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory = host_allocator(),
-       int threads = 1);
+       int threads = 1, gear wish = gear::automatic);
 
   struct memory_report {
     std::size_t arena = 0;  ///< bytes of the arena of one activation
@@ -30,6 +31,8 @@ class plan {
   };
   memory_report const& memory() const { return memory_; }
   std::size_t instructions() const { return instructions_.size(); }
+  /// Whether instructions run as soon as what they wait for has run, rather than one after the other.
+  bool forks() const { return !fork_.empty(); }
   std::vector<type> const& fed() const { return fed_; }
   /// Whether variables of open extents still have those that the plan was made for.
   bool holds() const;
@@ -64,11 +67,18 @@ class plan {
     std::uint32_t after, owned;
   };
 
+  // What a plan that forks is laid out by: who uses each slot, and who always runs before whom.
+  struct forking {
+    std::vector<std::vector<std::uint32_t>> users;
+    ancestry before;
+  };
+
   void make_slots(subgraph const&);
   void make_instructions(subgraph const&, container&, std::uint64_t seed, int threads);
+  std::unique_ptr<forking> fork(subgraph const&, step_order const&, gear wish, int threads);
   void assume(node const&, container&);
   void mark_outputs(subgraph const&);
-  void place_values(subgraph const&);
+  void place_values(subgraph const&, forking const*);
   void lay_pointers(subgraph const&);
   std::uint32_t slot_of(endpoint e) const { return slots_of_[e.node][e.port]; }
 
@@ -85,143 +95,26 @@ class plan {
   std::vector<std::uint32_t> fed_slots_, owned_slots_, output_slots_, held_slots_;
   std::vector<fetch> fetches_;
   std::vector<std::pair<std::shared_ptr<variable_state>, rill::shape>> assumed_;
-  std::vector<drop> drops_;  // by instruction
+  std::vector<drop> drops_;                        // by instruction
+  fork_schedule fork_;                             // empty in the straight gear
+  std::vector<std::vector<std::uint32_t>> holds_;  // in the forked gear: the owned tensors that an instruction uses
+  std::vector<std::uint32_t> holders_;             // and how many use each; none: it is fetched
   std::size_t pointers_ = 0;
   allocator* allocator_;
   memory_report memory_;
 };
 
-/// The memory of one run of a plan: pointers, arena, outputs. One thread at a time uses it.
-class activation {
- public:
-  explicit activation(plan const& p)
-      : plan_(&p), pointers_(p.pointers_), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
-    if (p.memory_.arena != 0) arena_ = buffer::allocate(p.memory_.arena, *p.allocator_);
-    auto* base = static_cast<std::byte*>(arena_.data());
-    for (auto const& s : p.slots_) {
-      if (s.where == plan::place::arena && s.index < p.blocks_.size()) point(s, base + p.blocks_[s.index].offset);
-      if (s.where == plan::place::constant) point(s, const_cast<void*>(p.constants_[s.index].raw()));
-    }
-    for (auto s : p.held_slots_) {
-      held_.emplace_back(p.slots_[s].of.element, p.slots_[s].of.shape());
-      point(p.slots_[s], held_.back().mutable_raw());
-    }
-    for (std::size_t i = 0; i < p.instructions_.size(); ++i)
-      if (p.scratch_[i] != plan::none) {
-        auto const& made = p.instructions_[i];
-        pointers_[made.pointers + made.inputs + made.outputs] = base + p.blocks_[p.scratch_[i]].offset;
-      }
-  }
-
-  /// Runs every instruction on the calling thread; kernels may use `threads`. An error carries the node's name, and the
-  /// activation can be used again.
-  void run(std::span<tensor const> fed, parallel const& threads, step_context& step) {
-    for (std::size_t i = 0; i < fed.size(); ++i)
-      point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(fed[i].raw()));
-    for (std::size_t i = 0; i < outputs_.size(); ++i) prepare_output(i);
-    std::size_t at = 0;
-    try {
-      walk(at, threads, step);
-    } catch (...) {
-      for (auto& t : owned_) t = tensor();
-      name_failure(at);
-    }
-  }
-
-  /// What was fetched, in order; `fed` as it was given to `run`.
-  tensor result(std::size_t i, std::span<tensor const> fed) const {
-    auto const& f = plan_->fetches_[i];
-    auto const& s = plan_->slots_[f.slot];
-    switch (s.where) {
-      case plan::place::output:
-        return outputs_[s.index].reshaped(f.shape);
-      case plan::place::owned:
-        return owned_[s.index].reshaped(f.shape);
-      case plan::place::fed:
-        return fed[s.index].clone().reshaped(f.shape);
-      default:
-        return plan_->constants_[s.index].clone().reshaped(f.shape);
-    }
-  }
-  std::size_t results() const { return plan_->fetches_.size(); }
-
-  /// Lets go of what the step handed out: snapshots of variables must not outlive it here.
-  void release() {
-    for (auto& t : owned_)
-      if (t) t = tensor();
-  }
-
- private:
-  void point(plan::slot const& s, void* to) {
-    for (auto p : s.positions) pointers_[p] = to;
-  }
-
-  // What a kernel brought must be what the plan was made for.
-  void take(plan::slot const& s, tensor& brought) {
-    if (brought.shape() != s.of.shape())
-      throw error(code::aborted, "its value is a " + brought.type().text() + " where the step was made for a " +
-                                     s.of.text() + ": a variable's extents changed while it ran");
-    point(s, brought.mutable_raw());
-  }
-
-  // Last step's output is written again if the caller has let go of it.
-  void prepare_output(std::size_t i) {
-    auto const& s = plan_->slots_[plan_->output_slots_[i]];
-    if (outputs_[i].storage().unique()) return;
-    outputs_[i] = tensor(s.of.element, s.of.shape(), *plan_->allocator_);
-    point(s, outputs_[i].mutable_raw());
-  }
-
-  void walk(std::size_t& at, parallel const& threads, step_context& step) {
-    bool const may_end = step.can_end_early();
-    auto drop = plan_->drops_.begin();
-    for (auto const count = plan_->instructions_.size(); at < count; ++at) {
-      auto const& i = plan_->instructions_[at];
-      if (may_end) step.check();
-      auto const begin = step.watch ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-      kernel_call call{pointers_.data() + i.pointers, i.inputs, i.outputs, threads, step};
-      if (i.owned != plan::none) {
-        call.owned = owned_.data() + i.owned;
-        i.run(call);
-        for (std::size_t o = 0; o < i.outputs; ++o)
-          take(plan_->slots_[plan_->owned_slots_[i.owned + o]], call.owned[o]);
-      } else i.run(call);
-      if (step.watch)
-        step.watch->node_ran(
-            {plan_->names_[at], plan_->operations_[at], step.number, begin, std::chrono::steady_clock::now()});
-      for (; drop != plan_->drops_.end() && drop->after == at; ++drop) owned_[drop->owned] = tensor();
-    }
-  }
-
-  [[noreturn]] void name_failure(std::size_t at) const {
-    std::string const node = at < plan_->names_.size() ? plan_->names_[at] : "";
-    try {
-      throw;
-    } catch (error const& e) {
-      throw error(e.code(), e.message(), node);
-    } catch (std::bad_alloc const&) {
-      throw error(code::resource_exhausted, "no memory", node);
-    } catch (std::exception const& e) {
-      throw error(code::internal, std::string("a kernel threw: ") + e.what(), node);
-    } catch (...) {
-      throw error(code::internal, "a kernel threw something that is no exception", node);
-    }
-  }
-
-  plan const* plan_;
-  buffer arena_;
-  std::vector<void*> pointers_;
-  std::vector<tensor> owned_, outputs_, held_;
-};
-
 #if RILL_RUNTIME
-RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory, int threads)
+RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory, int threads,
+                       gear wish)
     : allocator_(&memory) {
-  order_ = order(part).nodes;
+  auto const sequence = order(part);
+  order_ = sequence.nodes;
   make_slots(part);
   make_instructions(part, state, seed, threads);
   mark_outputs(part);
-  place_values(part);
+  auto const forked = fork(part, sequence, wish, threads);
+  place_values(part, forked.get());
   lay_pointers(part);
   slots_of_.clear();
 }
@@ -354,8 +247,57 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
   std::sort(drops_.begin(), drops_.end(), [](drop const& a, drop const& b) { return a.after < b.after; });
 }
 
-// Blocks of the arena; an output takes over the block of an input that ends here where the kernel allows it.
-RILL_INLINE void plan::place_values(subgraph const& part) {
+// Nothing if the straight gear is the better one.
+RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step_order const& sequence, gear wish,
+                                                      int threads) {
+  if (wish == gear::straight || (wish == gear::automatic && threads == 1) || instructions_.size() > most_forked)
+    return nullptr;
+  std::vector<std::uint32_t> instruction_of(part.size(), none);
+  std::vector<cost> costs;
+  std::vector<type> inputs;
+  for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
+    auto const& n = part[instructions_[at].node];
+    instruction_of[instructions_[at].node] = at;
+    inputs.clear();
+    for (auto e : n.inputs) inputs.push_back(part.type_of(e));
+    costs.push_back(n.op->work(n.attributes, inputs, n.outputs));
+  }
+  dependencies waits(sequence, instruction_of, instructions_.size());
+  if (!should_fork(wish, waits, costs, threads)) return nullptr;
+
+  std::vector<std::vector<std::uint32_t>> users(slots_.size());
+  for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
+    auto const& n = part[instructions_[at].node];
+    for (auto s : slots_of_[instructions_[at].node]) users[s].push_back(at);
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      auto& list = users[slot_of(n.inputs[k])];
+      if (takes_reference(n, k) && part[n.inputs[k].node].op->name == "variable") {
+        // An update waits for those that use the snapshot and come before it: then it need not copy.
+        if (n.op->effect == effect::writes)
+          for (auto user : list)
+            if (user != at) waits.add(user, at);
+      } else if ((k >= 32 || (n.op->shape_only >> k & 1u) == 0) && (list.empty() || list.back() != at))
+        list.push_back(at);
+    }
+  }
+  holds_.resize(instructions_.size());
+  for (auto s : owned_slots_) {
+    bool const fetched = slots_[s].last == instructions_.size();
+    holders_.push_back(fetched ? none : static_cast<std::uint32_t>(users[s].size()));
+    if (!fetched)
+      for (auto at : users[s]) holds_[at].push_back(slots_[s].index);
+  }
+  fork_ = fork_schedule(waits);
+  return std::make_unique<forking>(forking{std::move(users), ancestry(waits)});
+}
+
+// Blocks of the arena; an output takes over the block of an input that ends here where the kernel allows it. In the
+// forked gear values share memory only where one is always done with before the other is made.
+RILL_INLINE void plan::place_values(subgraph const& part, forking const* forked) {
+  std::vector<std::vector<std::uint32_t>> users;  // of each block, in the forked gear
+  auto const ended_before = [&](std::vector<std::uint32_t> const& list, std::uint32_t at) {
+    return std::all_of(list.begin(), list.end(), [&](auto user) { return forked->before(user, at); });
+  };
   auto const bytes = [&](slot const& s) {
     return static_cast<std::size_t>(elements(s.of.shape())) * size_of(s.of.element);
   };
@@ -378,22 +320,36 @@ RILL_INLINE void plan::place_values(subgraph const& part) {
         auto const& in = slots_[slot_of(n.inputs[pair.input])];
         if (in.where != place::arena || in.last != at || bytes(in) != bytes(s)) continue;
         if (std::find(taken.begin(), taken.end(), in.index) != taken.end()) continue;
+        if (forked && !std::all_of(users[in.index].begin(), users[in.index].end(),
+                                   [&](auto user) { return user == at || forked->before(user, at); }))
+          continue;
         s.index = in.index;
         taken.push_back(in.index);
         blocks_[s.index].last = s.last;
+        if (forked) {
+          auto const& more = forked->users[slots_of_[made.node][o]];
+          users[s.index].insert(users[s.index].end(), more.begin(), more.end());
+        }
         break;
       }
       if (s.index != none) continue;
       s.index = static_cast<std::uint32_t>(blocks_.size());
       blocks_.push_back({bytes(s), at, s.last, 0});
+      if (forked) users.push_back(forked->users[slots_of_[made.node][o]]);
     }
     scratch_.push_back(none);
     if (made.run.scratch() != 0) {
       scratch_.back() = static_cast<std::uint32_t>(blocks_.size());
       blocks_.push_back({made.run.scratch(), at, at, 0});
+      if (forked) users.push_back({at});
     }
   }
-  memory_.arena = plan_memory(blocks_);
+  memory_.arena = forked ? detail::place_by_size(blocks_,
+                                                 [&](auto a, auto b) {
+                                                   return !ended_before(users[a], blocks_[b].first) &&
+                                                          !ended_before(users[b], blocks_[a].first);
+                                                 })
+                         : plan_memory(blocks_);
   std::vector<std::size_t> change(instructions_.size() + 2);
   for (auto const& b : blocks_) change[b.first] += b.bytes, change[b.last + 1] -= b.bytes;
   for (std::size_t i = 0, alive = 0; i < change.size(); ++i)
@@ -417,6 +373,7 @@ RILL_INLINE void plan::lay_pointers(subgraph const& part) {
 
 RILL_INLINE std::string plan::text() const {
   std::string s;
+  if (forks()) s = "in the forked gear\n";
   for (std::size_t i = 0; i < instructions_.size(); ++i) s += std::to_string(i) + "  " + names_[i] + "\n";
   return s;
 }

@@ -1,0 +1,261 @@
+// One run of a plan: its memory, and the walk over its instructions.
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rill/base/pool.hpp"
+#include "rill/run/plan.hpp"
+
+namespace rill {
+
+/// The memory of one run of a plan: pointers, arena, outputs. One thread at a time uses it.
+class activation {
+ public:
+  explicit activation(plan const& p)
+      : plan_(&p), pointers_(p.pointers_), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
+    if (p.memory_.arena != 0) arena_ = buffer::allocate(p.memory_.arena, *p.allocator_);
+    auto* base = static_cast<std::byte*>(arena_.data());
+    for (auto const& s : p.slots_) {
+      if (s.where == plan::place::arena && s.index < p.blocks_.size()) point(s, base + p.blocks_[s.index].offset);
+      if (s.where == plan::place::constant) point(s, const_cast<void*>(p.constants_[s.index].raw()));
+    }
+    for (auto s : p.held_slots_) {
+      held_.emplace_back(p.slots_[s].of.element, p.slots_[s].of.shape());
+      point(p.slots_[s], held_.back().mutable_raw());
+    }
+    for (std::size_t i = 0; i < p.instructions_.size(); ++i)
+      if (p.scratch_[i] != plan::none) {
+        auto const& made = p.instructions_[i];
+        pointers_[made.pointers + made.inputs + made.outputs] = base + p.blocks_[p.scratch_[i]].offset;
+      }
+  }
+
+  /// Runs every instruction; kernels may use all threads of `crew`, and so does the step itself where its plan forks.
+  /// Without a crew the calling thread does all. An error carries the node's name, and the activation can be used
+  /// again.
+  void run(std::span<tensor const> fed, pool* crew, step_context& step) {
+    for (std::size_t i = 0; i < fed.size(); ++i)
+      point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(fed[i].raw()));
+    for (std::size_t i = 0; i < outputs_.size(); ++i) prepare_output(i);
+    try {
+      if (crew && plan_->forks()) forked(*this, *crew, step).run();
+      else walk(crew ? crew->parallel() : parallel{}, step);
+    } catch (...) {
+      for (auto& t : owned_) t = tensor();
+      throw;
+    }
+  }
+
+  /// What was fetched, in order; `fed` as it was given to `run`.
+  tensor result(std::size_t i, std::span<tensor const> fed) const {
+    auto const& f = plan_->fetches_[i];
+    auto const& s = plan_->slots_[f.slot];
+    switch (s.where) {
+      case plan::place::output:
+        return outputs_[s.index].reshaped(f.shape);
+      case plan::place::owned:
+        return owned_[s.index].reshaped(f.shape);
+      case plan::place::fed:
+        return fed[s.index].clone().reshaped(f.shape);
+      default:
+        return plan_->constants_[s.index].clone().reshaped(f.shape);
+    }
+  }
+  std::size_t results() const { return plan_->fetches_.size(); }
+
+  /// Lets go of what the step handed out: snapshots of variables must not outlive it here.
+  void release() {
+    for (auto& t : owned_)
+      if (t) t = tensor();
+  }
+
+ private:
+  void point(plan::slot const& s, void* to) {
+    for (auto p : s.positions) pointers_[p] = to;
+  }
+
+  // What a kernel brought must be what the plan was made for.
+  void take(plan::slot const& s, tensor& brought) {
+    if (brought.shape() != s.of.shape())
+      throw error(code::aborted, "its value is a " + brought.type().text() + " where the step was made for a " +
+                                     s.of.text() + ": a variable's extents changed while it ran");
+    point(s, brought.mutable_raw());
+  }
+
+  // Last step's output is written again if the caller has let go of it.
+  void prepare_output(std::size_t i) {
+    auto const& s = plan_->slots_[plan_->output_slots_[i]];
+    if (outputs_[i].storage().unique()) return;
+    outputs_[i] = tensor(s.of.element, s.of.shape(), *plan_->allocator_);
+    point(s, outputs_[i].mutable_raw());
+  }
+
+  // The straight gear.
+  void walk(parallel const& threads, step_context& step) {
+    bool const may_end = step.can_end_early();
+    auto drop = plan_->drops_.begin();
+    std::uint32_t at = 0;
+    try {
+      for (auto const count = plan_->instructions_.size(); at < count; ++at) {
+        if (may_end) step.check();
+        call(at, threads, step, [](auto const& tell) { tell(); });
+        for (; drop != plan_->drops_.end() && drop->after == at; ++drop) owned_[drop->owned] = tensor();
+      }
+    } catch (...) {
+      name_failure(at);
+    }
+  }
+
+  // Runs one instruction. `watched` calls what tells the observer.
+  template <class Watched>
+  void call(std::uint32_t at, parallel const& threads, step_context& step, Watched const& watched) {
+    auto const& i = plan_->instructions_[at];
+    auto const begin = step.watch ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+    kernel_call call{pointers_.data() + i.pointers, i.inputs, i.outputs, threads, step};
+    if (i.owned != plan::none) {
+      call.owned = owned_.data() + i.owned;
+      i.run(call);
+      for (std::size_t o = 0; o < i.outputs; ++o) take(plan_->slots_[plan_->owned_slots_[i.owned + o]], call.owned[o]);
+    } else i.run(call);
+    if (step.watch)
+      watched([&] {
+        step.watch->node_ran(
+            {plan_->names_[at], plan_->operations_[at], step.number, begin, std::chrono::steady_clock::now()});
+      });
+  }
+
+  [[noreturn]] void name_failure(std::uint32_t at) const {
+    std::string const& node = plan_->names_[at];
+    try {
+      throw;
+    } catch (error const& e) {
+      throw error(e.code(), e.message(), node);
+    } catch (std::bad_alloc const&) {
+      throw error(code::resource_exhausted, "no memory", node);
+    } catch (std::exception const& e) {
+      throw error(code::internal, std::string("a kernel threw: ") + e.what(), node);
+    } catch (...) {
+      throw error(code::internal, "a kernel threw something that is no exception", node);
+    }
+  }
+
+  // The forked gear (white paper §3.1): a count of what each instruction still waits for, and a queue of those that
+  // wait for nothing, the earliest first. The error that a step reports is the first.
+  class forked : pool_job {
+   public:
+    forked(activation& a, pool& crew, step_context& step)
+        : pool_job{[](pool_job const& j) { return static_cast<forked const&>(j).has_work(); },
+                   [](pool_job& j) { static_cast<forked&>(j).take_part(); }},
+          activation_(a),
+          plan_(*a.plan_),
+          crew_(crew),
+          step_(step),
+          waits_(a.counts_.waits),
+          holders_(a.counts_.holders),
+          ready_(a.counts_.ready) {
+      waits_ = plan_.fork_.waits;
+      holders_ = plan_.holders_;
+      ready_.clear();
+      for (std::uint32_t i = 0; i < waits_.size(); ++i)
+        if (waits_[i] == 0) push(i);
+    }
+
+    void run() {
+      crew_.drive(*this, [&] {
+        std::lock_guard lock(mutex_);
+        return over();
+      });
+      if (failure_) std::rethrow_exception(failure_);
+    }
+
+   private:
+    bool over() const { return running_ == 0 && (failure_ || finished_ == waits_.size()); }
+    bool has_work() const {
+      std::lock_guard lock(mutex_);
+      return !failure_ && !ready_.empty();
+    }
+
+    void take_part() {
+      auto const threads = crew_.parallel();
+      std::unique_lock lock(mutex_);
+      while (!failure_ && !ready_.empty()) {
+        std::pop_heap(ready_.begin(), ready_.end(), std::greater<>());
+        auto const at = ready_.back();
+        ready_.pop_back();
+        ++running_;
+        lock.unlock();
+        auto const failed = attempt(at, threads);
+        lock.lock();
+        --running_;
+        if (failed && !failure_) failure_ = failed;
+        auto const fresh = finish(at);
+        if (!over() && fresh <= 1) continue;
+        auto const others = over() ? std::numeric_limits<std::size_t>::max() : fresh - 1;
+        lock.unlock();
+        crew_.more(others);
+        lock.lock();
+      }
+    }
+
+    std::exception_ptr attempt(std::uint32_t at, parallel const& threads) {
+      try {
+        try {
+          if (step_.can_end_early()) step_.check();
+          activation_.call(at, threads, step_, [&](auto const& tell) {
+            std::lock_guard lock(mutex_);
+            tell();
+          });
+        } catch (...) {
+          activation_.name_failure(at);
+        }
+      } catch (...) {
+        return std::current_exception();
+      }
+      return nullptr;
+    }
+
+    // Counts down; returns how many instructions are ready by it.
+    std::size_t finish(std::uint32_t at) {
+      ++finished_;
+      for (auto owned : plan_.holds_[at])
+        if (--holders_[owned] == 0) activation_.owned_[owned] = tensor();
+      std::size_t fresh = 0;
+      for (auto next : plan_.fork_.after(at))
+        if (--waits_[next] == 0) push(next), ++fresh;
+      return fresh;
+    }
+    void push(std::uint32_t at) {
+      ready_.push_back(at);
+      std::push_heap(ready_.begin(), ready_.end(), std::greater<>());
+    }
+
+    activation& activation_;
+    plan const& plan_;
+    pool& crew_;
+    step_context& step_;
+    mutable std::mutex mutex_;
+    std::vector<std::uint32_t>&waits_, &holders_, &ready_;
+    std::size_t finished_ = 0, running_ = 0;
+    std::exception_ptr failure_;
+  };
+
+  plan const* plan_;
+  struct {
+    std::vector<std::uint32_t> waits, holders, ready;
+  } counts_;  // of the forked gear, kept for the next step
+  buffer arena_;
+  std::vector<void*> pointers_;
+  std::vector<tensor> owned_, outputs_, held_;
+};
+
+}  // namespace rill
