@@ -152,6 +152,56 @@ TEST(gradients, work_with_extents_that_only_the_run_knows) {
   EXPECT_TRUE(same_bits(at_b, vector<double>({2.5, 3.5})));
 }
 
+graph::rule times(float factor) {
+  return [factor](std::vector<value> const& x, value, value dy) {
+    return std::vector<value>{mul(mul(dy, x[0]), constant(*dy.graph, tensor(factor)))};
+  };
+}
+
+TEST(gradients, come_from_the_rule_that_a_user_gives_an_operation) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  g.set_gradient("square", times(10));
+  auto const [d] = gradients(square(x) + neg(x), x);
+  auto const [second] = gradients(d, x);
+  session s(g);
+  EXPECT_EQ(float(s.run({{x, tensor(3.f)}}, d)), 29.f);
+  EXPECT_EQ(float(s.run({{x, tensor(3.f)}}, second)), 10.f);
+}
+
+TEST(gradients, come_from_a_given_rule_for_what_was_recorded_under_it_alone) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const before = square(x);
+  auto const inside = g.with_gradient("square", times(10), [&] { return square(x); });
+  auto const after = square(x);
+  auto const [a] = gradients(before, x);
+  auto const [b] = gradients(inside, x);
+  auto const [c] = gradients(after, x);
+  session s(g);
+  auto const [da, db, dc] = s.run({{x, tensor(3.f)}}, a, b, c);
+  EXPECT_EQ(float(da), 6.f);
+  EXPECT_EQ(float(db), 30.f);
+  EXPECT_EQ(float(dc), 6.f);
+}
+
+TEST(gradients, refuse_a_given_rule_that_does_not_fit) {
+  graph g;
+  auto const x = placeholder<float, 2>(g, "x");
+  g.set_gradient("square", [](auto const& in, value, value dy) { return std::vector<value>(2, mul(dy, in[0])); });
+  g.set_gradient("exp", [](auto const&, value, value dy) { return std::vector<value>{sum(dy)}; });
+  for (value y : {value(square(x)), value(exp(x))}) {
+    try {
+      gradients(y, std::vector<value>{x});
+      FAIL();
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), code::invalid_argument);
+      EXPECT_NE(e.message().find("the gradient rule that was given for it"), std::string::npos) << e.what();
+      EXPECT_EQ(e.node(), y.name());
+    }
+  }
+}
+
 TEST(gradients, of_no_rows_are_zeros) {
   graph g;
   auto const x = placeholder<double, "n", 2>(g, "x");

@@ -118,7 +118,7 @@ struct written {
       to(std::string(a.first));
       wire::save(to, a.second);
     });
-    to(device, colocated);
+    to(device, colocated, std::uint32_t{0}, false, std::int64_t{-1});
     wire::save_list(to, outputs, [&](type const& t) { wire::save(to, t); });
     to(std::uint64_t{0});
     return to.take();
@@ -138,6 +138,23 @@ TEST(codec, gives_back_every_attribute_edge_name_and_constraint) {
   auto const again = graph_from_bytes(to_bytes(g), sample_operations());
   expect_same(g, *again);
   EXPECT_EQ(to_bytes(*again), to_bytes(g));
+}
+
+TEST(codec, gives_back_the_marks_of_nodes) {
+  graph g;
+  auto const x = placeholder(g, of<float>, "x");
+  g.recomputed([&] { return neg(x); });
+  g.hogwild([&] { return neg(x); });
+  g.with_gradient("neg", {}, [&] { return neg(x); });
+  op_def const* const known[]{&definition<ops::placeholder_op>(), &definition<ops::neg_op>()};
+  auto const again = graph_from_bytes(to_bytes(g), known);
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    EXPECT_EQ((*again)[i].recompute, i == 1 ? 1 : 0);
+    EXPECT_EQ((*again)[i].may_race, i == 2);
+    EXPECT_EQ((*again)[i].rule, i == 3 ? 0 : -1);
+  }
+  again->recomputed([&] { return neg(again->find("x")); });
+  EXPECT_EQ((*again)[4].recompute, 2);
 }
 
 TEST(codec, gives_back_constants_of_every_element_type) {

@@ -69,6 +69,16 @@ TEST(order, refuses_two_updates_that_nothing_orders) {
   EXPECT_NO_THROW(ordered(g, {a, c}));
 }
 
+TEST(order, allows_updates_that_may_race_with_each_other_alone) {
+  graph g;
+  auto const v = variable(g, of<float>, "v");
+  auto const [a, b] =
+      g.hogwild([&] { return std::pair{assign_add(v, constant(g, 1.f)), assign_add(v, constant(g, 2.f))}; });
+  EXPECT_NO_THROW(ordered(g, {a, b}));
+  auto const c = assign_add(v, constant(g, 3.f));
+  EXPECT_THROW(ordered(g, {a, b, c}), error);
+}
+
 TEST(order, allows_updates_that_are_ordered_through_other_nodes) {
   graph g;
   auto const v = variable(g, of<float>, "v");

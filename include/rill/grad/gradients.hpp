@@ -141,6 +141,7 @@ class differentiator {
       else outer.emplace_back();  // rules of several outputs look; those of one are not called
     }
     if (!alive) return;
+    if (auto const rule = graph_.rule_of(n); rule >= 0) return by_rule(n, i, graph_.find_rule(rule), outer);
     if (n.op->grad == nullptr)
       throw error(
           code::unimplemented,
@@ -149,6 +150,18 @@ class differentiator {
     auto const parts = n.op->grad({graph_, n.recompute ? again(i, outer) : i, outer, wanted, derive});
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (k < parts.size() && wanted[k] && parts[k]) add(n.inputs[k], parts[k]);
+  }
+
+  // What a user gave takes the operation's place.
+  void by_rule(node const& n, std::uint32_t i, graph::rule const& rule, std::vector<value> const& outer) {
+    if (n.outputs.size() != 1)
+      throw error(code::invalid_argument, "a gradient rule that is given is for operations of one output", n.name);
+    std::vector<value> x;
+    auto const self = n.recompute ? again(i, outer) : i;
+    for (auto e : graph_[self].inputs) x.push_back(at(e));
+    auto const parts = derivatives(rule, x, at({self, 0}), outer[0]);
+    for (std::size_t k = 0; k < x.size(); ++k)
+      if (parts[k] && is_reached(n.inputs[k])) add(n.inputs[k], parts[k]);
   }
 
   // The node as it is computed again for the derivative: its part is copied, to run after what comes from outside of

@@ -219,7 +219,7 @@ inline void save(writer& to, node const& n) {
     to(std::string(a.first));
     save(to, a.second);
   });
-  to(n.device, n.colocated);
+  to(n.device, n.colocated, n.recompute, n.may_race, n.rule);
   save_list(to, n.outputs, [&](type const& t) { save(to, t); });
 }
 
@@ -248,7 +248,7 @@ inline node load_node(reader& from, known_operations const& known) {
   });
   load_list(from, sizeof(std::uint32_t), [&] { from(n.controls.emplace_back()); });
   n.attributes = load_attributes(from, *n.op, known);
-  from(n.device, n.colocated);
+  from(n.device, n.colocated, n.recompute, n.may_race, n.rule);
   return n;
 }
 
@@ -269,7 +269,7 @@ inline void check_outputs(reader& from, node const& n) {
   if (i != n.outputs.size()) changed();
 }
 
-inline constexpr std::size_t least_node = 8 * sizeof(std::uint64_t);  // two names, four lists, two constraints
+inline constexpr std::size_t least_node = 8 * sizeof(std::uint64_t) + 13;  // 2 names, 4 lists, 2 constraints, marks
 
 }  // namespace wire
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -33,6 +34,8 @@ struct node {
   std::string device;           ///< a constraint such as "/device:gpu:0"; empty: anywhere
   std::string colocated;        ///< the node beside which this one must run; empty: none
   std::uint32_t recompute = 0;  ///< the part, if any, that derivatives compute again instead of keeping it
+  bool may_race = false;        ///< an update that others of the same variable need not be ordered with
+  std::int64_t rule = -1;       ///< the number of a gradient rule that a user gave this node; -1: none
 };
 
 /// A handle to output `port` of a node: what erased code passes around.
@@ -119,6 +122,10 @@ class graph {
   /// Records what `f` records as a part that derivatives compute again instead of keeping its values.
   template <class F> auto recomputed(F&& f) { return with(recompute_, ++recomputed_parts_, std::forward<F>(f)); }
 
+  /// Records what `f` records so that its updates may race with each other: two of one variable need no order then, and
+  /// which comes first is the schedule's. Each still is a whole (Hogwild, with a lock a variable).
+  template <class F> auto hogwild(F&& f) { return with(may_race_, true, std::forward<F>(f)); }
+
   /// A gradient rule that belongs to one node: from the inputs, the output and the outer derivative to one derivative
   /// for each input.
   using rule = std::function<std::vector<value>(std::vector<value> const& x, value y, value dy)>;
@@ -133,6 +140,27 @@ class graph {
     if (number < 0 || number >= static_cast<std::int64_t>(rules_.size()))
       throw error(code::not_found, "the graph has no gradient rule of this number: rules don't travel with graphs");
     return rules_[static_cast<std::size_t>(number)];
+  }
+
+  /// From now on derivatives of operations of that name, which have one output, come from `r` in this graph (white
+  /// paper §4.1).
+  void set_gradient(std::string_view operation, rule r) {
+    auto const number = add_rule(std::move(r));
+    std::unique_lock lock(mutex_);
+    rules_of_[std::string(operation)] = number;
+  }
+  /// The same for what `f` records, and for that alone.
+  template <class F> auto with_gradient(std::string_view operation, rule r, F&& f) {
+    auto all = recorded_rules_;
+    all[std::string(operation)] = add_rule(std::move(r));
+    return with(recorded_rules_, std::move(all), std::forward<F>(f));
+  }
+  /// The number of the rule that users gave a node or its operation; -1: none.
+  std::int64_t rule_of(node const& n) const {
+    if (n.rule >= 0) return n.rule;
+    std::shared_lock lock(mutex_);
+    auto const at = rules_of_.find(n.op->name);
+    return at == rules_of_.end() ? -1 : at->second;
   }
 
   /// Variables and what sets them first, in order of recording.
@@ -194,6 +222,9 @@ class graph {
   std::string scope_, device_, colocated_;
   std::vector<std::uint32_t> controls_;
   std::deque<rule> rules_;
+  using rules_by_operation = std::map<std::string, std::int64_t, std::less<>>;
+  rules_by_operation rules_of_, recorded_rules_;
+  bool may_race_ = false;
   std::uint32_t recompute_ = 0, recomputed_parts_ = 0;
   std::uint64_t seed_ = 0;
 };
@@ -217,6 +248,10 @@ struct gradient {
   explicit operator bool() const { return dense || rows; }
   bool sparse() const { return static_cast<bool>(rows); }
 };
+
+/// What a user's rule gives for a node whose value is `y`: a derivative, perhaps empty, for each x, of x's type;
+/// error(invalid_argument) otherwise.
+std::vector<value> derivatives(graph::rule const& by, std::vector<value> const& x, value y, value dy);
 
 /// What an operation's gradient rule is handed.
 struct gradient_request {
@@ -252,6 +287,8 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
   n.device = device_;
   n.colocated = colocated_;
   n.recompute = recompute_;
+  n.may_race = may_race_;
+  if (auto const given = recorded_rules_.find(op.name); given != recorded_rules_.end()) n.rule = given->second;
   return keep_or_forget(n, [&] {
     n.inputs.reserve(inputs.size());
     for (auto const& i : inputs) {
@@ -274,6 +311,7 @@ RILL_INLINE value graph::adopt(node n) {
     if (!n.colocated.empty() && !names_.contains(n.colocated))
       throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node",
                   n.name);
+    recomputed_parts_ = std::max(recomputed_parts_, n.recompute);
     return append(n);
   });
 }
@@ -292,6 +330,19 @@ RILL_INLINE value graph::find(std::string_view name_and_port) {
     throw error(code::not_found,
                 "'" + std::string(name_and_port) + "': the node has " + std::to_string(outputs) + " outputs");
   return {this, it->second, port};
+}
+
+RILL_INLINE std::vector<value> derivatives(graph::rule const& by, std::vector<value> const& x, value y, value dy) {
+  auto const fail = [&](std::string const& why) {
+    throw error(code::invalid_argument, "the gradient rule that was given for it: " + why, y.origin().name);
+  };
+  auto d = by(x, y, dy);
+  if (d.size() != x.size())
+    fail("it gave " + std::to_string(d.size()) + " derivatives for " + std::to_string(x.size()) + " inputs");
+  for (std::size_t i = 0; i < d.size(); ++i)
+    if (d[i] && !accepts(x[i].type(), d[i].type()))
+      fail("derivative " + std::to_string(i) + " is a " + d[i].type().text() + ", its input a " + x[i].type().text());
+  return d;
 }
 
 RILL_INLINE std::string graph::unique(std::string_view wish) {

@@ -18,7 +18,7 @@ struct step_order {
   std::vector<std::vector<std::uint32_t>> after;  ///< for each node, those that must wait for it
 };
 
-/// Orders a part. Two updates of one variable that nothing orders: error(failed_precondition).
+/// Orders a part. Two updates of one variable that nothing orders: error(failed_precondition), unless they may race.
 step_order order(subgraph const& part);
 
 #if RILL_RUNTIME
@@ -94,7 +94,8 @@ class orderer {
     for (auto update : u.updates) below.push_back(descendants(update));
     for (std::size_t a = 0; a < u.updates.size(); ++a)
       for (std::size_t b = a + 1; b < u.updates.size(); ++b)
-        if (!below[a][u.updates[b]] && !below[b][u.updates[a]])
+        if (!below[a][u.updates[b]] && !below[b][u.updates[a]] &&
+            !(part_[u.updates[a]].may_race && part_[u.updates[b]].may_race))
           throw error(code::failed_precondition,
                       "two updates of variable '" + part_[u.variable].name + "' in one step, '" +
                           part_[u.updates[a]].name + "' and '" + part_[u.updates[b]].name +

@@ -19,21 +19,9 @@ struct custom_gradient_op {
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     std::vector<value> x;
     for (std::size_t i = 1; i < r.inputs(); ++i) x.push_back(r.in(i));
-    auto const d = r.graph.find_rule(decode<attributes>(r.origin().attributes).rule)(x, V(r.out()), r.dy());
-    if (d.size() != x.size())
-      throw error(code::invalid_argument,
-                  "custom_gradient: the rule gave " + std::to_string(d.size()) + " derivatives for " +
-                      std::to_string(x.size()) + " inputs",
-                  r.origin().name);
+    auto const& rule = r.graph.find_rule(decode<attributes>(r.origin().attributes).rule);
     std::vector<gradient> all(1);
-    for (std::size_t i = 0; i < d.size(); ++i) {
-      if (d[i] && !accepts(x[i].type(), d[i].type()))
-        throw error(code::invalid_argument,
-                    "custom_gradient: derivative " + std::to_string(i) + " is a " + d[i].type().text() +
-                        ", its input a " + x[i].type().text(),
-                    r.origin().name);
-      all.push_back(d[i] ? gradient(d[i]) : gradient());
-    }
+    for (auto const& d : derivatives(rule, x, V(r.out()), r.dy())) all.push_back(d ? gradient(d) : gradient());
     return all;
   }
 };
