@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "rill/graph/prune.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/arithmetic.hpp"
-#include "rill/pass/prune.hpp"
 
 namespace rill {
 namespace {

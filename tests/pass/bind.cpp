@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "rill/graph/prune.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/ops/state/variable.hpp"
-#include "rill/pass/prune.hpp"
 
 namespace rill {
 namespace {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "rill/graph/prune.hpp"
 #include "rill/pass/bind.hpp"
 #include "rill/pass/options.hpp"
-#include "rill/pass/prune.hpp"
 
 namespace rill {
 

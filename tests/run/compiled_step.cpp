@@ -4,10 +4,10 @@
 
 #include <thread>
 
+#include "rill/graph/prune.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/pass/bind.hpp"
-#include "rill/pass/prune.hpp"
 
 namespace rill {
 namespace {

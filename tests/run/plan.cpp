@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "rill/graph/prune.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/array/reshape.hpp"
@@ -11,7 +12,6 @@
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/pass/bind.hpp"
-#include "rill/pass/prune.hpp"
 #include "rill/run/activation.hpp"
 
 namespace rill {

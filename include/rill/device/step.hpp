@@ -31,8 +31,10 @@ using log_callback = std::function<void(std::string_view)>;
 /// One run of a session, as kernels see it.
 class step_context {
  public:
-  observer* watch = nullptr;  ///< who is told of each node; null: nobody
-  std::uint64_t number = 0;   ///< of the step, for random numbers
+  observer* watch = nullptr;   ///< who is told of each node; null: nobody
+  std::uint64_t number = 0;    ///< of the step
+  std::uint64_t stream = 0;    ///< what random numbers are drawn by: the step, and within loops the iteration as well
+  std::int64_t iteration = 0;  ///< of the innermost loop
   log_callback const* log = nullptr;
   std::optional<cancellation> stop;
   std::optional<std::chrono::steady_clock::time_point> deadline;

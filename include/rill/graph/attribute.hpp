@@ -14,9 +14,12 @@
 
 namespace rill {
 
-/// What an attribute can be. A program is shared and never changes.
-using attribute = std::variant<bool, std::int64_t, double, std::string, dtype, type, extents, tensor,
-                               std::shared_ptr<program const>, std::vector<std::string>>;
+struct subgraph;
+
+/// What an attribute can be. A program and a body are shared and never change.
+using attribute =
+    std::variant<bool, std::int64_t, double, std::string, dtype, type, extents, tensor, std::shared_ptr<program const>,
+                 std::vector<std::string>, std::shared_ptr<subgraph const>>;
 
 /// The attributes of a node, in the order in which its operation names them.
 using attribute_list = std::vector<std::pair<std::string_view, attribute>>;
@@ -27,7 +30,7 @@ inline bool same(attribute const& a, attribute const& b) {
   if (auto* t = std::get_if<tensor>(&a)) return same_bits(*t, std::get<tensor>(b));
   if (auto* p = std::get_if<std::shared_ptr<program const>>(&a))
     return *p == std::get<std::shared_ptr<program const>>(b) || **p == *std::get<std::shared_ptr<program const>>(b);
-  return std::visit(
+  return std::visit(  // bodies: the same one
       [&]<class T>(T const& v) {
         if constexpr (requires { v == v; } && !std::same_as<T, tensor>) return v == std::get<T>(b);
         else return false;

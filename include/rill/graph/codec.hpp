@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "rill/graph/archive.hpp"
-#include "rill/graph/graph.hpp"
+#include "rill/graph/subgraph.hpp"
 
 namespace rill {
 
@@ -135,9 +135,26 @@ class known_operations {
   }
 
  private:
+  friend struct deeper;
+  mutable int depth_ = 0;
   std::unordered_map<std::string_view, op_def const*> operations_;
   std::unordered_map<std::string_view, scalar_function const*> functions_;
 };
+
+/// Bodies lie within bodies only so deep that bytes from outside can't exhaust the stack.
+struct deeper {
+  explicit deeper(known_operations const& k) : known(k) {
+    if (known.depth_ == 16) fail("bodies lie more than 16 deep within each other");
+    ++known.depth_;
+  }
+  ~deeper() { --known.depth_; }
+  deeper(deeper const&) = delete;
+  deeper& operator=(deeper const&) = delete;
+  known_operations const& known;
+};
+
+void save(writer& to, subgraph const& body);
+std::shared_ptr<subgraph const> load_body(reader& from, known_operations const& known);
 
 inline void save(writer& to, program const& p) {
   save_list(to, p.inputs, [&](dtype d) { save(to, d); });
@@ -184,6 +201,9 @@ inline void save(writer& to, attribute const& a) {
         if constexpr (std::same_as<T, std::shared_ptr<program const>>) {
           expects(v != nullptr, "a graph with an empty program has no form as bytes");
           save(to, *v);
+        } else if constexpr (std::same_as<T, std::shared_ptr<subgraph const>>) {
+          expects(v != nullptr, "a graph with an empty body has no form as bytes");
+          save(to, *v);
         } else if constexpr (std::same_as<T, std::vector<std::string>>) save_list(to, v, [&](auto const& s) { to(s); });
         else if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) to(v);
         else save(to, v);
@@ -194,6 +214,7 @@ inline void save(writer& to, attribute const& a) {
 template <class T> T load_alternative(reader& from, known_operations const& known) {
   T v{};
   if constexpr (std::same_as<T, std::shared_ptr<program const>>) v = load_program(from, known);
+  else if constexpr (std::same_as<T, std::shared_ptr<subgraph const>>) v = load_body(from, known);
   else if constexpr (std::same_as<T, std::vector<std::string>>)
     load_list(from, sizeof(std::uint64_t), [&] { from(v.emplace_back()); });
   else if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) from(v);
@@ -237,11 +258,11 @@ inline attribute_list load_attributes(reader& from, op_def const& op, known_oper
   return list;
 }
 
-inline node load_node(reader& from, known_operations const& known) {
+inline node load_node(reader& from, known_operations const& known, bool in_body = false) {
   node n;
   std::string operation;
   from(operation, n.name);
-  n.op = &known.operation(operation);
+  n.op = in_body && operation == fed_op.name ? &fed_op : &known.operation(operation);
   load_list(from, 2 * sizeof(std::uint32_t), [&] {
     auto& e = n.inputs.emplace_back();
     from(e.node, e.port);
@@ -267,6 +288,65 @@ inline void check_outputs(reader& from, node const& n) {
     if (i >= n.outputs.size() || n.outputs[i++] != t) changed();
   });
   if (i != n.outputs.size()) changed();
+}
+
+inline void save(writer& to, subgraph const& body) {
+  save_list(to, body.nodes, [&](node const& n) { save(to, n); });
+  save_list(to, body.inputs, [&](std::uint32_t i) { to(i); });
+  save_list(to, body.outputs, [&](endpoint e) { to(e.node, e.port); });
+  save_list(to, body.targets, [&](std::uint32_t t) { to(t); });
+}
+
+// What a node of a body computes, inferred anew from those before it; an argument is what the bytes say it is.
+inline void settle(reader& from, subgraph& body, node& n) {
+  auto const here = body.size();
+  std::vector<type> inputs;
+  for (auto e : n.inputs) {
+    if (e.node >= here || e.port >= body[e.node].outputs.size()) fail("a body's edge comes from no earlier node");
+    inputs.push_back(body.type_of(e));
+  }
+  for (auto c : n.controls)
+    if (c >= here) fail("a control edge of a body comes from no earlier node");
+  graph::check_arity(n);
+  if (n.op == &fed_op) {
+    load_list(from, 2, [&] { load(from, n.outputs.emplace_back()); });
+    if (n.outputs.size() != 1) fail("an argument of a body has one type");
+    return;
+  }
+  n.op->infer(n.attributes, inputs, n.outputs);
+  check_outputs(from, n);
+}
+
+inline std::shared_ptr<subgraph const> load_body(reader& from, known_operations const& known) {
+  deeper const guard(known);
+  auto body = std::make_shared<subgraph>();
+  std::size_t arguments = 0;
+  load_list(from, 1, [&] {
+    auto n = load_node(from, known, true);
+    settle(from, *body, n);
+    arguments += n.op == &fed_op;
+    body->nodes.push_back(std::move(n));
+    body->origin.push_back(0);
+  });
+  auto const within = [&](std::uint32_t i) {
+    if (i >= body->size()) fail("a body mentions a node that it does not have");
+    return i;
+  };
+  load_list(from, sizeof(std::uint32_t), [&] { from(body->inputs.emplace_back()); });
+  std::vector<bool> seen(body->size());
+  for (auto i : body->inputs) {
+    if ((*body)[within(i)].op != &fed_op || seen[i]) fail("a body's argument is none");
+    seen[i] = true;
+  }
+  if (body->inputs.size() != arguments) fail("a body has arguments that nobody gives");
+  load_list(from, 2 * sizeof(std::uint32_t), [&] {
+    auto& e = body->outputs.emplace_back();
+    from(e.node, e.port);
+    if (e.port >= (*body)[within(e.node)].outputs.size()) fail("a body returns what no node computes");
+  });
+  load_list(from, sizeof(std::uint32_t), [&] { from(body->targets.emplace_back()); });
+  for (auto t : body->targets) within(t);
+  return body;
 }
 
 inline constexpr std::size_t least_node = 8 * sizeof(std::uint64_t) + 13;  // 2 names, 4 lists, 2 constraints, marks

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -38,6 +39,9 @@ struct node {
   std::int64_t rule = -1;       ///< the number of a gradient rule that a user gave this node; -1: none
 };
 
+/// The operation of a node that stands for a value from outside: what is fed to a part, the arguments of a body.
+inline constexpr op_def fed_op{.name = "fed", .doc = "a value from outside", .arity = 0};
+
 /// A handle to output `port` of a node: what erased code passes around.
 struct value {
   rill::graph* graph = nullptr;
@@ -70,6 +74,31 @@ class graph {
   graph(graph const&) = delete;
   graph& operator=(graph const&) = delete;
 
+  /// Opens a body: until it is closed, all that is recorded in this graph goes into it (architecture.md, *Structure in,
+  /// primitives out*). Values from outside that it mentions become its captures by themselves.
+  graph& open_body(std::string_view name);
+  /// Closes the body that is open in this graph. It stays as long as the graph, so that handles that leaked out of it
+  /// are told from others.
+  void close_body();
+  /// Whether it is a body's graph: the values in it have no meaning outside of it.
+  bool is_body() const { return outer_ != nullptr; }
+  /// The graph that is recorded into at this moment.
+  graph& innermost() { return open_ ? open_->innermost() : *this; }
+  /// An argument of a body: a value that each run of it is given.
+  value argument(rill::type const& t, std::string_view name);
+  /// The value in this body that stands for one from outside; one that is here already is itself.
+  value inside(value v);
+  /// What a body has taken from outside, in order; by reference: variables.
+  struct capture {
+    value outside, inside;
+  };
+  std::vector<capture> const& captures() const { return captures_; }
+  std::vector<capture> const& references() const { return references_; }
+  /// Nodes outside that nodes of a body must wait for.
+  std::vector<operation> const& waits_outside() const { return waits_outside_; }
+  /// How many nodes were recorded in the graph and its bodies.
+  std::size_t recorded() const { return root().recorded_; }
+
   std::size_t size() const {
     std::shared_lock lock(mutex_);
     return nodes_.size();
@@ -79,11 +108,14 @@ class graph {
     return nodes_[i];
   }
   /// What random operations draw from, with their node and the step.
-  std::uint64_t seed() const { return seed_; }
+  std::uint64_t seed() const { return root().seed_; }
 
   /// Adds a node: checks that its inputs belong here, infers its outputs, gives it a name of its own. An error names
   /// the node and the types that came, and leaves the graph as it was.
   value add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs, std::string_view name = {});
+
+  /// Refuses a node that has too many or too few inputs: error(invalid_argument).
+  static void check_arity(node const& n);
 
   /// Adds a node as it stood in another graph, under its own name. Nothing about it is believed: edges must lead to
   /// nodes that are here, the name must be free, and the outputs are inferred anew.
@@ -94,48 +126,49 @@ class graph {
 
   /// Records what `f` records with "name/" before every name.
   template <class F> auto scope(std::string_view name, F&& f) {
-    std::string full;
-    {
-      std::unique_lock lock(mutex_);
-      full = unique(name) + "/";
-    }
-    return with(scope_, std::move(full), std::forward<F>(f));
+    return with(&graph::scope_, fresh_name(name) + "/", std::forward<F>(f));
   }
   /// Records what `f` records with a control edge from each of `first`: they run before it.
   template <class F> auto after(std::vector<operation> const& first, F&& f) {
-    auto both = controls_;
-    for (auto const& o : first) {
-      expects(o.graph == this, "a control edge comes from another graph");
-      if (std::find(both.begin(), both.end(), o.node) == both.end()) both.push_back(o.node);
-    }
-    return with(controls_, std::move(both), std::forward<F>(f));
+    auto& g = innermost();
+    auto both = g.controls_;
+    for (auto const& o : first)
+      if (o.graph != &g) {
+        expects(o.graph != nullptr && g.lies_in(o.graph), "a control edge comes from another graph");
+        g.wait_outside(o);
+      } else if (std::find(both.begin(), both.end(), o.node) == both.end()) both.push_back(o.node);
+    return with(&graph::controls_, std::move(both), std::forward<F>(f));
   }
   /// Records what `f` records with a constraint on the device; partial names are allowed.
   template <class F> auto on(std::string_view device, F&& f) {
-    return with(device_, std::string(device), std::forward<F>(f));
+    return with(&graph::device_, std::string(device), std::forward<F>(f));
   }
   /// Records what `f` records to run where `beside` runs.
   template <class F> auto near(value beside, F&& f) {
-    return with(colocated_, std::string(beside.origin().name), std::forward<F>(f));
+    return with(&graph::colocated_, std::string(beside.origin().name), std::forward<F>(f));
   }
 
   /// Records what `f` records as a part that derivatives compute again instead of keeping its values.
-  template <class F> auto recomputed(F&& f) { return with(recompute_, ++recomputed_parts_, std::forward<F>(f)); }
+  template <class F> auto recomputed(F&& f) {
+    return with(&graph::recompute_, ++innermost().recomputed_parts_, std::forward<F>(f));
+  }
 
   /// Records what `f` records so that its updates may race with each other: two of one variable need no order then, and
   /// which comes first is the schedule's. Each still is a whole (Hogwild, with a lock a variable).
-  template <class F> auto hogwild(F&& f) { return with(may_race_, true, std::forward<F>(f)); }
+  template <class F> auto hogwild(F&& f) { return with(&graph::may_race_, true, std::forward<F>(f)); }
 
   /// A gradient rule that belongs to one node: from the inputs, the output and the outer derivative to one derivative
   /// for each input.
   using rule = std::function<std::vector<value>(std::vector<value> const& x, value y, value dy)>;
   std::int64_t add_rule(rule r) {
+    if (outer_) return root().add_rule(std::move(r));
     std::unique_lock lock(mutex_);
     rules_.push_back(std::move(r));
     return static_cast<std::int64_t>(rules_.size() - 1);
   }
   /// The rule of that number; error(not_found) in a graph that came without its rules, from a file for instance.
   rule const& find_rule(std::int64_t number) const {
+    if (outer_) return root().find_rule(number);
     std::shared_lock lock(mutex_);
     if (number < 0 || number >= static_cast<std::int64_t>(rules_.size()))
       throw error(code::not_found, "the graph has no gradient rule of this number: rules don't travel with graphs");
@@ -145,19 +178,21 @@ class graph {
   /// From now on derivatives of operations of that name, which have one output, come from `r` in this graph (white
   /// paper §4.1).
   void set_gradient(std::string_view operation, rule r) {
+    if (outer_) return root().set_gradient(operation, std::move(r));
     auto const number = add_rule(std::move(r));
     std::unique_lock lock(mutex_);
     rules_of_[std::string(operation)] = number;
   }
   /// The same for what `f` records, and for that alone.
   template <class F> auto with_gradient(std::string_view operation, rule r, F&& f) {
-    auto all = recorded_rules_;
+    auto all = innermost().recorded_rules_;
     all[std::string(operation)] = add_rule(std::move(r));
-    return with(recorded_rules_, std::move(all), std::forward<F>(f));
+    return with(&graph::recorded_rules_, std::move(all), std::forward<F>(f));
   }
   /// The number of the rule that users gave a node or its operation; -1: none.
   std::int64_t rule_of(node const& n) const {
     if (n.rule >= 0) return n.rule;
+    if (outer_) return root().rule_of(n);
     std::shared_lock lock(mutex_);
     auto const at = rules_of_.find(n.op->name);
     return at == rules_of_.end() ? -1 : at->second;
@@ -168,6 +203,8 @@ class graph {
     std::uint32_t variable, assignment;
   };
   void add_initial(initial i) {
+    if (innermost().is_body())
+      throw error(code::failed_precondition, "a variable is made in a body of a loop or branch: make it outside");
     std::unique_lock lock(mutex_);
     expects(i.variable < nodes_.size() && i.assignment < nodes_.size(),
             "an initial value mentions a node that is not there");
@@ -180,18 +217,26 @@ class graph {
 
   /// A name that no node has yet: `wish` within the open scopes, numbered where it is taken.
   std::string fresh_name(std::string_view wish) {
+    if (open_) return open_->fresh_name(wish);
     std::unique_lock lock(mutex_);
     return unique(wish);
   }
 
  private:
-  template <class T, class F> auto with(T& place, T now, F&& f) {
+  template <class T, class F> auto with(T graph::* member, T now, F&& f) {
+    auto& place = innermost().*member;
     struct restore {
       T &place, before;
       ~restore() { place = std::move(before); }
     } guard{place, std::exchange(place, std::move(now))};
     return std::forward<F>(f)();
   }
+
+  graph& root() { return outer_ ? outer_->root() : *this; }
+  graph const& root() const { return outer_ ? outer_->root() : *this; }
+  bool lies_in(graph const* other) const { return outer_ && (outer_ == other || outer_->lies_in(other)); }
+  void wait_outside(operation const& o);
+  [[noreturn]] void refuse(graph const* of, std::string const& node) const;
 
   std::string unique(std::string_view wish);
 
@@ -207,8 +252,7 @@ class graph {
   }
 
   value append(node& n);
-
-  static void check_arity(node const& n);
+  value known_inside(value const& v) const;
 
   static std::string described(std::vector<type> const& types);
 
@@ -227,6 +271,14 @@ class graph {
   bool may_race_ = false;
   std::uint32_t recompute_ = 0, recomputed_parts_ = 0;
   std::uint64_t seed_ = 0;
+  std::size_t recorded_ = 0;
+  // Of bodies.
+  graph* outer_ = nullptr;  // what this body is recorded within
+  graph* open_ = nullptr;   // the body that is being recorded in this graph
+  bool closed_ = false;
+  std::deque<std::unique_ptr<graph>> bodies_;
+  std::vector<capture> captures_, references_;
+  std::vector<operation> waits_outside_;
 };
 
 inline node const& value::origin() const {
@@ -278,6 +330,14 @@ struct gradient_request {
 
 RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs,
                              std::string_view name) {
+  if (open_) return open_->add(op, std::move(attributes), inputs, name);
+  if (outer_) {
+    if (closed_) refuse(this, scope_ + std::string(name.empty() ? op.name : name));
+    if (op.name == "variable")
+      throw error(code::failed_precondition, "a variable is made in a body of a loop or branch: make it outside");
+    for (auto const& i : inputs)
+      if (i.graph && lies_in(i.graph)) inside(i);
+  }
   std::unique_lock lock(mutex_);
   node n;
   n.op = &op;
@@ -292,10 +352,8 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
   return keep_or_forget(n, [&] {
     n.inputs.reserve(inputs.size());
     for (auto const& i : inputs) {
-      if (i.graph != this)
-        throw error(code::invalid_argument,
-                    i.graph ? "an input belongs to another graph" : "an input is an empty handle", n.name);
-      n.inputs.push_back(i.endpoint());
+      if (i.graph != this && (!i.graph || !lies_in(i.graph))) refuse(i.graph, n.name);
+      n.inputs.push_back(known_inside(i).endpoint());
     }
     return append(n);
   });
@@ -375,7 +433,78 @@ RILL_INLINE value graph::append(node& n) {
   auto const id = static_cast<std::uint32_t>(nodes_.size());
   names_.emplace(n.name, id);
   nodes_.push_back(std::move(n));
+  ++root().recorded_;
   return {this, id, 0};
+}
+
+RILL_INLINE graph& graph::open_body(std::string_view name) {
+  if (open_) return open_->open_body(name);
+  auto const full = fresh_name(name) + "/";
+  auto& b = *bodies_.emplace_back(std::make_unique<graph>());
+  b.scope_ = full;
+  b.outer_ = this;
+  b.device_ = device_;
+  b.recorded_rules_ = recorded_rules_;
+  b.may_race_ = may_race_;
+  open_ = &b;
+  return b;
+}
+
+RILL_INLINE void graph::close_body() {
+  open_->closed_ = true;
+  open_ = nullptr;
+}
+
+RILL_INLINE value graph::argument(rill::type const& t, std::string_view name) {
+  std::unique_lock lock(mutex_);
+  node n;
+  n.op = &fed_op;
+  n.name = unique(name);
+  n.outputs = {t};
+  names_.emplace(n.name, static_cast<std::uint32_t>(nodes_.size()));
+  nodes_.push_back(std::move(n));
+  return {this, static_cast<std::uint32_t>(nodes_.size() - 1), 0};
+}
+
+RILL_INLINE value graph::known_inside(value const& v) const {
+  if (v.graph == this) return v;
+  auto const outside = outer_->known_inside(v);
+  for (auto const* list : {&captures_, &references_})
+    for (auto const& c : *list)
+      if (c.outside.endpoint() == outside.endpoint()) return c.inside;
+  return {};
+}
+
+RILL_INLINE value graph::inside(value v) {
+  if (v.graph == this) return v;
+  if (!v.graph || !lies_in(v.graph)) refuse(v.graph, scope_);
+  v = outer_->inside(v);
+  if (auto const known = known_inside(v)) return known;
+  auto const& origin = v.origin();
+  if (origin.op->name == "variable") {
+    node same = origin;
+    same.controls.clear();
+    references_.push_back({v, adopt(std::move(same))});
+    return references_.back().inside;
+  }
+  auto const slash = origin.name.rfind('/');
+  captures_.push_back(
+      {v, argument(v.type(), slash == std::string::npos ? origin.name : origin.name.substr(slash + 1))});
+  return captures_.back().inside;
+}
+
+RILL_INLINE void graph::wait_outside(operation const& o) {
+  if (o.graph != outer_) return outer_->wait_outside(o);
+  waits_outside_.push_back(o);
+}
+
+RILL_INLINE void graph::refuse(graph const* of, std::string const& node) const {
+  throw error(code::invalid_argument,
+              !of             ? "an input is an empty handle"
+              : of->is_body() ? "an input is a value from inside the body '" + of->scope_ +
+                                    "', which means nothing outside of it: let the body return it"
+                              : "an input belongs to another graph",
+              node);
 }
 
 RILL_INLINE void graph::check_arity(node const& n) {

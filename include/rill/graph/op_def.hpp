@@ -1,6 +1,7 @@
 // An operation as graphs, passes and executors see it: a table of plain functions.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,11 +19,35 @@ struct value;
 struct node;
 struct gradient;
 struct gradient_request;
+struct subgraph;
+struct pass_options;
 
 /// What a call of an operation costs, from its types: read by placement, timelines and microbenchmarks alike.
 struct cost {
   double flops = 0;
   double bytes = 0;  ///< read and written
+};
+
+/// One activation of a body: where its arguments lie and its results go, and a walk over it. One thread at a time.
+class body_run {
+ public:
+  virtual ~body_run() = default;
+  /// Where argument i lies; result i goes to `elements`, which the caller has room for.
+  virtual void argument(std::size_t i, void const* elements) = 0;
+  virtual void result(std::size_t i, void* elements) = 0;
+  virtual void run(rill::parallel const& threads, step_context& step) = 0;
+  /// Who started it is done with it.
+  virtual void give_back() noexcept = 0;
+};
+struct giving_back {
+  void operator()(body_run* r) const noexcept { r->give_back(); }
+};
+
+/// A body that is compiled for the types of its arguments. Many threads may start runs of it.
+class compiled_body {
+ public:
+  virtual ~compiled_body() = default;
+  virtual std::unique_ptr<body_run, giving_back> start() = 0;
 };
 
 /// What a CPU kernel is prepared from.
@@ -32,7 +57,12 @@ struct kernel_request {
   std::vector<std::shared_ptr<variable_state>> const& variables;  ///< of inputs taken by reference, else null
   container& state;                                               ///< where variables live
   std::uint64_t seed;                                             ///< the graph's
-  int threads = 1;  ///< the most that a call will be given: scratch depends on it
+  int threads = 1;                       ///< the most that a call will be given: scratch depends on it
+  allocator* memory = nullptr;           ///< of the step
+  pass_options const* passes = nullptr;  ///< that bodies are rewritten by
+  /// Compiles a body for arguments of these types; handed in so that operations stay below plans.
+  std::shared_ptr<compiled_body> (*compile)(kernel_request const&, subgraph const& body,
+                                            std::span<type const> arguments) = nullptr;
 };
 
 /// How an operation meets what outlives a step.

@@ -1,15 +1,15 @@
 // A part of a graph that stands alone: what passes rewrite and plans are made from.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "rill/graph/graph.hpp"
 
 namespace rill {
-
-/// The operation of a node that stands for a fed value.
-inline constexpr op_def fed_op{.name = "fed", .doc = "a value from outside the part", .arity = 0};
 
 /// Copies of nodes, each after its inputs; endpoints are numbers within it. Inputs are `fed_op` nodes, in order.
 struct subgraph {
@@ -36,6 +36,23 @@ inline bool takes_reference(node const& n, std::size_t input) {
   return false;
 }
 
+/// Whether a node changes an input that it takes as a variable.
+inline bool updates_reference(node const& n, std::size_t input) {
+  if (n.op->effect != effect::writes || !takes_reference(n, input)) return false;
+  for (auto const& [name, value] : n.attributes)
+    if (name == "updates") return static_cast<std::int64_t>(input) < std::get<std::int64_t>(value);
+  return true;
+}
+
+/// Whether a node runs parts of its own: a loop or a branch.
+inline bool has_bodies(node const& n) {
+  return std::any_of(n.attributes.begin(), n.attributes.end(),
+                     [](auto const& a) { return std::holds_alternative<std::shared_ptr<subgraph const>>(a.second); });
+}
+
+/// The types of a part's outputs for inputs of the given types.
+std::vector<type> infer(subgraph const& part, std::span<type const> inputs);
+
 /// Refuses a part whose edges, ports or arities don't fit: error(internal). Passes are checked by it.
 inline void verify(subgraph const& g) {
   auto const fail = [&](std::size_t i, char const* why) { throw error(code::internal, why, g.nodes[i].name); };
@@ -57,5 +74,32 @@ inline void verify(subgraph const& g) {
   for (auto t : g.targets)
     if (t >= g.size()) throw error(code::internal, "a part's target does not exist");
 }
+
+#if RILL_RUNTIME
+RILL_INLINE std::vector<type> infer(subgraph const& part, std::span<type const> inputs) {
+  std::vector<std::vector<type>> types(part.size());
+  for (std::size_t i = 0; i < part.inputs.size(); ++i) {
+    auto const& n = part[part.inputs[i]];
+    if (!accepts(n.outputs[0], inputs[i]))
+      throw error(code::invalid_argument, "it is a " + n.outputs[0].text() + " and was given a " + inputs[i].text(),
+                  n.name);
+    types[part.inputs[i]] = {inputs[i]};
+  }
+  std::vector<type> in, out;
+  for (std::uint32_t i = 0; i < part.size(); ++i) {
+    auto const& n = part[i];
+    if (n.op == &fed_op) continue;
+    in.clear();
+    for (auto e : n.inputs) in.push_back(types[e.node][e.port]);
+    try {
+      n.op->infer(n.attributes, in, types[i]);
+    } catch (error const& e) {
+      throw error(e.code(), e.message(), e.node().empty() ? n.name : e.node());
+    }
+  }
+  for (auto e : part.outputs) out.push_back(types[e.node][e.port]);
+  return out;
+}
+#endif
 
 }  // namespace rill

@@ -15,8 +15,10 @@
 #include "rill/ops/check/check.hpp"
 #include "rill/ops/check/check_numerics.hpp"
 #include "rill/ops/check/print.hpp"
+#include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/custom_gradient.hpp"
 #include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/loop.hpp"
 #include "rill/ops/fuse.hpp"
 #include "rill/ops/math/add_n.hpp"
 #include "rill/ops/math/arithmetic.hpp"
@@ -97,6 +99,12 @@ using operations = type_list<
     ops::select_op,
     ops::add_n_op,
     ops::cast_op,
+    ops::cond_op,
+    ops::reading_cond_op,
+    ops::updating_cond_op,
+    ops::loop_op,
+    ops::reading_loop_op,
+    ops::updating_loop_op,
     ops::matmul_op,
     ops::softmax_op,
     ops::softmax_cross_entropy_op,

@@ -58,7 +58,7 @@ inline type const& bound_input(subgraph const& part, node const& n, std::size_t 
   auto const& bound = part.type_of(n.inputs[k]);
   if (from.op->name != "variable") return bound;
   auto const& declared = std::get<type>(from.attributes[0].second);
-  if (takes_reference(n, k)) return n.op->effect == effect::writes ? declared : bound;
+  if (takes_reference(n, k)) return updates_reference(n, k) ? declared : bound;
   if (!bound.is_known())
     state.variable(from.name, declared)->inspect([](tensor const&) {});  // refuses one without a value
   return bound;

@@ -23,8 +23,8 @@ inline constexpr std::int64_t largest_folded = 1 << 16;  // bytes: a larger resu
 inline bool is_constant(node const& n) { return n.op->name == "constant" && n.controls.empty(); }
 
 inline bool can_fold(subgraph const& part, node const& n) {
-  if (n.op->effect != effect::none || n.op->cpu == nullptr || n.inputs.empty() || !n.controls.empty() ||
-      n.outputs.size() != 1)
+  if (n.op->effect != effect::none || has_bodies(n) || n.op->cpu == nullptr || n.inputs.empty() ||
+      !n.controls.empty() || n.outputs.size() != 1)
     return false;
   auto const& t = n.outputs[0];
   if (!t.is_known() || t.element == dtype::string ||

@@ -25,8 +25,7 @@ class update_fusion {
     fetched_ = std::move(fetched);
     for (std::uint32_t i = 0; i < part.size(); ++i)
       for (std::size_t k = 0; k < part[i].inputs.size(); ++k)
-        if (takes_reference(part[i], k) && part[i].op->effect == effect::writes)
-          updates_of_.emplace_back(part[i].inputs[k].node, i);
+        if (updates_reference(part[i], k)) updates_of_.emplace_back(part[i].inputs[k].node, i);
   }
 
   bool run() {

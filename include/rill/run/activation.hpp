@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -72,6 +73,36 @@ class activation {
     }
   }
   std::size_t results() const { return plan_->fetches_.size(); }
+
+  /// For bodies, in the place of `run`: where argument i lies, and where result i goes.
+  void argument(std::size_t i, void const* elements) {
+    point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(elements));
+    if (arguments_.empty()) arguments_.resize(plan_->fed_slots_.size());
+    arguments_[i] = elements;
+  }
+  void result(std::size_t i, void* elements) {
+    auto const& f = plan_->fetches_[i];
+    if (results_.empty()) results_.resize(plan_->fetches_.size());
+    results_[i] = elements;
+    if (f.direct) point(plan_->slots_[f.slot], elements);
+  }
+  /// Walks over a body, then copies the results that are not computed where they are wanted.
+  void run_body(parallel const& threads, step_context& step) {
+    try {
+      walk(threads, step);
+    } catch (...) {
+      release();
+      throw;
+    }
+    for (auto const& c : plan_->copies_) {
+      auto const& s = plan_->slots_[plan_->fetches_[c.fetch].slot];
+      void const* const from = c.same != plan::none            ? results_[c.same]
+                               : s.where == plan::place::fed   ? arguments_[s.index]
+                               : s.where == plan::place::owned ? owned_[s.index].raw()
+                                                               : plan_->constants_[s.index].raw();
+      if (results_[c.fetch] && c.bytes != 0) std::memcpy(results_[c.fetch], from, c.bytes);
+    }
+  }
 
   /// Lets go of what the step handed out: snapshots of variables must not outlive it here.
   void release() {
@@ -256,6 +287,8 @@ class activation {
   buffer arena_;
   std::vector<void*> pointers_;
   std::vector<tensor> owned_, outputs_, held_;
+  std::vector<void const*> arguments_;  // of bodies
+  std::vector<void*> results_;
 };
 
 }  // namespace rill

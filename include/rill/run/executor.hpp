@@ -19,9 +19,10 @@
 #include <unordered_map>
 
 #include "rill/base/pool.hpp"
+#include "rill/graph/prune.hpp"
 #include "rill/pass/bind.hpp"
 #include "rill/pass/passes.hpp"
-#include "rill/pass/prune.hpp"
+#include "rill/run/compiled_body.hpp"
 #include "rill/run/compiled_step.hpp"
 #endif
 
@@ -128,7 +129,7 @@ inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request 
   rewrite(part, options.passes, *options.state, report);
   return std::make_shared<compiled_step>(plan(part, *options.state, g.seed(),
                                               options.memory ? *options.memory : host_allocator(),
-                                              options.pool->threads(), options.gear));
+                                              options.pool->threads(), options.gear, options.passes));
 }
 
 }  // namespace detail
@@ -163,8 +164,11 @@ RILL_INLINE void executor::add_feed(run_request& r, value to, tensor const& with
 }
 RILL_INLINE void executor::add_fetch(run_request& r, value const& v) const {
   if (v.graph != graph_)
-    throw error(code::invalid_argument,
-                v.graph ? "a fetched value belongs to another graph" : "a fetched value is an empty handle");
+    throw error(code::invalid_argument, !v.graph ? "a fetched value is an empty handle"
+                                        : v.graph->is_body()
+                                            ? "a fetched value lies inside a loop or a branch: let the "
+                                              "body return it"
+                                            : "a fetched value belongs to another graph");
   if (v.port >= v.origin().outputs.size())
     throw error(code::invalid_argument, "a node without outputs was fetched: run it as a target", v.name());
   r.fetches.push_back(v.endpoint());
@@ -201,7 +205,7 @@ RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor cons
 
 RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
                                std::span<tensor> results) {
-  step.number = parts_->steps.fetch_add(1, std::memory_order_relaxed);
+  step.number = step.stream = parts_->steps.fetch_add(1, std::memory_order_relaxed);
   step.log = options_.log ? &options_.log : nullptr;
   if (step.watch) step.watch->step_begins(step.number);
   compiled.run(fed, options_.pool.get(), step, [&](activation const& a) {

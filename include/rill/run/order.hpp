@@ -31,8 +31,7 @@ class orderer {
       key_[i] = 2 * i;
       for (std::size_t k = 0; k < part[i].inputs.size(); ++k) {
         auto const from = part[i].inputs[k].node;
-        if (takes_reference(part[i], k))
-          (part[i].op->effect == effect::writes ? updates(from) : readers(from)).push_back(i);
+        if (takes_reference(part[i], k)) (updates_reference(part[i], k) ? updates(from) : readers(from)).push_back(i);
         else after_[from].push_back(i);
       }
       for (auto c : part[i].controls) after_[c].push_back(i);

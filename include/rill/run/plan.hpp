@@ -9,6 +9,7 @@
 
 #include "rill/device/step.hpp"
 #include "rill/graph/subgraph.hpp"
+#include "rill/pass/options.hpp"
 #include "rill/run/fork.hpp"
 #include "rill/run/memory.hpp"
 #include "rill/run/observer.hpp"
@@ -17,12 +18,16 @@
 
 namespace rill {
 
+/// Compiles a body of a node for arguments of the given types.
+std::shared_ptr<compiled_body> compile_body(kernel_request const& r, subgraph const& body,
+                                            std::span<type const> arguments);
+
 /// A part of a graph as flat arrays. It never changes; what a step writes is in its `activation`.
 class plan {
  public:
   /// `part` must be bound: all extents known. Its kernels are made for at most so many threads.
   plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory = host_allocator(),
-       int threads = 1, gear wish = gear::automatic);
+       int threads = 1, gear wish = gear::automatic, pass_options const& passes = {});
 
   struct memory_report {
     std::size_t arena = 0;  ///< bytes of the arena of one activation
@@ -62,6 +67,12 @@ class plan {
   struct fetch {
     std::uint32_t slot;
     rill::shape shape;
+    bool direct;  // a body computes it where its caller wants it
+  };
+  // A result that is not computed where a body's caller wants it: of another result, or from where its slot is.
+  struct copy {
+    std::uint32_t fetch, same;
+    std::size_t bytes;
   };
   struct drop {
     std::uint32_t after, owned;
@@ -74,7 +85,7 @@ class plan {
   };
 
   void make_slots(subgraph const&);
-  void make_instructions(subgraph const&, container&, std::uint64_t seed, int threads);
+  void make_instructions(subgraph const&, container&, std::uint64_t seed, int threads, pass_options const&);
   std::unique_ptr<forking> fork(subgraph const&, step_order const&, gear wish, int threads);
   void assume(node const&, container&);
   void mark_outputs(subgraph const&);
@@ -94,6 +105,7 @@ class plan {
   std::vector<type> fed_;
   std::vector<std::uint32_t> fed_slots_, owned_slots_, output_slots_, held_slots_;
   std::vector<fetch> fetches_;
+  std::vector<copy> copies_;
   std::vector<std::pair<std::shared_ptr<variable_state>, rill::shape>> assumed_;
   std::vector<drop> drops_;                        // by instruction
   fork_schedule fork_;                             // empty in the straight gear
@@ -106,12 +118,12 @@ class plan {
 
 #if RILL_RUNTIME
 RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory, int threads,
-                       gear wish)
+                       gear wish, pass_options const& passes)
     : allocator_(&memory) {
   auto const sequence = order(part);
   order_ = sequence.nodes;
   make_slots(part);
-  make_instructions(part, state, seed, threads);
+  make_instructions(part, state, seed, threads, passes);
   mark_outputs(part);
   auto const forked = fork(part, sequence, wish, threads);
   place_values(part, forked.get());
@@ -146,7 +158,8 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
   }
 }
 
-RILL_INLINE void plan::make_instructions(subgraph const& part, container& state, std::uint64_t seed, int threads) {
+RILL_INLINE void plan::make_instructions(subgraph const& part, container& state, std::uint64_t seed, int threads,
+                                         pass_options const& passes) {
   std::vector<bool> read(part.size());  // variables that somebody reads by value
   for (auto const& n : part.nodes)
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
@@ -184,7 +197,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, container& state,
     }
     instruction made;
     try {
-      made.run = n.op->cpu({n, inputs, n.outputs, variables, state, seed, threads});
+      made.run = n.op->cpu({n, inputs, n.outputs, variables, state, seed, threads, allocator_, &passes, compile_body});
     } catch (error const& e) {
       throw error(e.code(), e.message(), n.name);
     }
@@ -240,7 +253,14 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
       from.index = static_cast<std::uint32_t>(output_slots_.size());
       output_slots_.push_back(s);
     }
-    fetches_.push_back({s, part.type_of(e).shape()});
+    auto const number = static_cast<std::uint32_t>(fetches_.size());
+    auto const before = std::find_if(fetches_.begin(), fetches_.end(), [&](fetch const& f) { return f.slot == s; });
+    bool const twice = before != fetches_.end() && from.where == place::output;
+    bool const direct = !twice && from.where == place::output;
+    if (!direct)
+      copies_.push_back({number, twice ? static_cast<std::uint32_t>(before - fetches_.begin()) : none,
+                         static_cast<std::size_t>(elements(from.of.shape())) * size_of(from.of.element)});
+    fetches_.push_back({s, part.type_of(e).shape(), direct});
   }
   for (auto s : owned_slots_)
     if (slots_[s].last < end) drops_.push_back({slots_[s].last, slots_[s].index});
@@ -273,7 +293,7 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
       auto& list = users[slot_of(n.inputs[k])];
       if (takes_reference(n, k) && part[n.inputs[k].node].op->name == "variable") {
         // An update waits for those that use the snapshot and come before it: then it need not copy.
-        if (n.op->effect == effect::writes)
+        if (updates_reference(n, k))
           for (auto user : list)
             if (user != at) waits.add(user, at);
       } else if ((k >= 32 || (n.op->shape_only >> k & 1u) == 0) && (list.empty() || list.back() != at))

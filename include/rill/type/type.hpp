@@ -118,6 +118,22 @@ constexpr bool accepts(type const& want, type const& have) {
   return true;
 }
 
+/// The type of a tensor's rows; the rank must be known, and not 0.
+constexpr type row_of(type const& t) {
+  expects(t.has_rank() && t.rank > 0, "a scalar has no rows");
+  type row{t.element};
+  for (std::size_t i = 1; i < t.rank; ++i) row.push_back(t[i]);
+  return row;
+}
+/// The type of a tensor that has so many rows.
+constexpr type stacked(type const& row, dim const& count) {
+  if (!row.has_rank()) return row;
+  type t{row.element};
+  t.push_back(count);
+  for (std::size_t i = 0; i < row.rank; ++i) t.push_back(row[i]);
+  return t;
+}
+
 /// A checked axis: negative ones count from the end. `rank` must be known.
 constexpr std::size_t checked_axis(std::int64_t axis, std::size_t rank, char const* why) {
   auto const r = static_cast<std::int64_t>(rank);

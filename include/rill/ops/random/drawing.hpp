@@ -52,7 +52,7 @@ struct drawing {
     return kernel([=](kernel_call const& call) {
       auto with = c;
       with.to = call.out(0);
-      with.stream.step = call.step.number;
+      with.stream.step = call.step.stream;
       run(with, call.threads);
     });
   }
@@ -64,6 +64,6 @@ struct drawing {
 namespace rill::detail {
 
 /// The number of the graph's next node: no two random nodes of a graph have the same.
-inline std::int64_t random_key(graph const& g) { return static_cast<std::int64_t>(g.size()); }
+inline std::int64_t random_key(graph const& g) { return static_cast<std::int64_t>(g.recorded()); }
 
 }  // namespace rill::detail

@@ -1,4 +1,4 @@
-#include "rill/pass/prune.hpp"
+#include "rill/graph/prune.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,105 @@
+// The bodies of loops and branches: recorded as lambdas run, kept as parts that stand alone.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rill/graph/prune.hpp"
+
+namespace rill {
+
+/// A body that was recorded.
+struct recorded_body {
+  subgraph part;                  ///< its inputs are the arguments, then the captures; variables are nodes of it
+  std::vector<value> captures;    ///< values from outside
+  std::vector<value> references;  ///< variables from outside
+  std::vector<bool> updated;      ///< for each of them, whether the body updates it
+  std::vector<operation> waits;   ///< nodes outside that must have run before
+  rill::effect effect = rill::effect::none;  ///< the strongest of its nodes'
+
+  /// Makes `all` the captures, of which the body's own are some.
+  void align(std::size_t arguments, std::vector<value> const& all);
+};
+
+namespace detail {
+
+/// The part of a body's graph that its results need, with every update in it, in the order of recording.
+recorded_body extract(graph& body, std::vector<value> const& arguments, std::vector<value> const& results);
+
+}  // namespace detail
+
+/// Records what `f` records, given arguments of these types, as a body within `g`; `f` returns its results.
+template <class F>
+recorded_body record_body(graph& g, std::string_view name, std::vector<type> const& arguments, F&& f) {
+  auto& outside = g.innermost();
+  auto& body = outside.open_body(name);
+  struct closing {
+    graph& g;
+    ~closing() { g.close_body(); }
+  } const guard{outside};
+  std::vector<value> given;
+  for (auto const& t : arguments) given.push_back(body.argument(t, "argument"));
+  return detail::extract(body, given, f(given));
+}
+
+#if RILL_RUNTIME
+
+RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const& arguments,
+                                          std::vector<value> const& results) {
+  recorded_body made;
+  std::vector<endpoint> fed, fetched;
+  std::vector<std::uint32_t> updates;
+  for (auto const& v : results) fetched.push_back(body.inside(v).endpoint());
+  for (auto const& v : arguments) fed.push_back(v.endpoint());
+  for (auto const& c : body.captures()) fed.push_back(c.inside.endpoint()), made.captures.push_back(c.outside);
+  for (std::uint32_t i = 0; i < body.size(); ++i)
+    if (body[i].op->effect == effect::writes) updates.push_back(i);
+  made.part = prune(body, fed, fetched, updates);
+  made.waits = body.waits_outside();
+
+  std::uint32_t last = UINT32_MAX;
+  for (std::uint32_t i = 0; i < made.part.size(); ++i) {
+    auto& n = made.part[i];
+    made.effect = std::max(made.effect, n.op->effect);
+    if (n.op->effect != effect::writes) continue;
+    if (last != UINT32_MAX && std::find(n.controls.begin(), n.controls.end(), last) == n.controls.end())
+      n.controls.push_back(last);
+    last = i;
+  }
+  for (auto const& c : body.references()) {
+    made.references.push_back(c.outside);
+    bool updated = false;
+    for (auto const& n : made.part.nodes)
+      for (std::size_t k = 0; k < n.inputs.size(); ++k)
+        updated = updated || (updates_reference(n, k) && made.part[n.inputs[k].node].name == c.inside.origin().name);
+    made.updated.push_back(updated);
+  }
+  return made;
+}
+
+RILL_INLINE void recorded_body::align(std::size_t arguments, std::vector<value> const& all) {
+  std::vector<std::uint32_t> inputs(part.inputs.begin(), part.inputs.begin() + static_cast<std::ptrdiff_t>(arguments));
+  for (auto const& v : all) {
+    auto const at =
+        std::find_if(captures.begin(), captures.end(), [&](value const& c) { return c.endpoint() == v.endpoint(); });
+    if (at != captures.end()) {
+      inputs.push_back(part.inputs[arguments + static_cast<std::size_t>(at - captures.begin())]);
+      continue;
+    }
+    node n;  // which this body does not read
+    n.op = &fed_op;
+    n.name = v.origin().name;
+    n.outputs = {v.type()};
+    inputs.push_back(static_cast<std::uint32_t>(part.size()));
+    part.nodes.push_back(std::move(n));
+    part.origin.push_back(0);
+  }
+  part.inputs = std::move(inputs);
+  captures = all;
+}
+
+#endif
+
+}  // namespace rill

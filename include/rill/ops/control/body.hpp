@@ -1,0 +1,109 @@
+// What operations with bodies share: how lambdas are recorded, what they may return, and how a body is run.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rill/dsl/expr.hpp"
+#include "rill/graph/body.hpp"
+
+namespace rill::detail {
+
+/// An error's node and sentence, as they follow on where its body stands.
+inline std::string place_of(error const& e) {
+  return (e.node().empty() ? ": " : ", node '" + std::string(e.node()) + "': ") + std::string(e.message());
+}
+
+/// What handles of a body's results are outside of it: typed ones keep their type.
+template <class X> struct handle_outside {
+  using type = value;
+};
+template <typed X> struct handle_outside<X> {
+  using type = expr<X::static_type>;
+};
+template <> struct handle_outside<void> {
+  using type = std::tuple<>;
+};
+template <> struct handle_outside<operation> {
+  using type = std::tuple<>;
+};
+template <class... X> struct handle_outside<std::tuple<X...>> {
+  using type = std::tuple<typename handle_outside<X>::type...>;
+};
+
+/// A lambda's results as a list: a handle, a tuple of handles, or nothing where it only updates.
+template <class F, class... X> std::vector<value> results_of(F const& f, X... x) {
+  using R = decltype(f(x...));
+  if constexpr (std::is_void_v<R>) {
+    f(x...);
+    return {};
+  } else if constexpr (std::same_as<R, operation>) {
+    f(x...);
+    return {};
+  } else if constexpr (operand<R>) return {f(x...)};
+  else return std::apply([](auto const&... each) { return std::vector<value>{each...}; }, f(x...));
+}
+
+/// The handles of outputs `at`, `at` + 1, … of a node.
+template <class Handles> auto handles_from(value node, std::uint32_t at = 0) {
+  auto const port = [&](std::uint32_t i) { return value{node.graph, node.node, at + i}; };
+  if constexpr (operand<Handles>) return Handles{port(0)};
+  else
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Handles{std::tuple_element_t<I, Handles>{port(static_cast<std::uint32_t>(I))}...};
+    }(std::make_index_sequence<std::tuple_size_v<Handles>>{});
+}
+
+/// The captures of several bodies as one list, and their references, those that are updated first.
+struct united_bodies {
+  std::vector<value> captures, references;
+  std::size_t updates = 0;
+  rill::effect effect = rill::effect::none;
+  std::vector<operation> waits;
+};
+united_bodies unite(std::vector<std::pair<recorded_body*, std::size_t>> const& bodies);
+
+/// A type that both are; extents that differ are unknown. `why` if there is none.
+type common_type(type const& a, type const& b, char const* why);
+
+#if RILL_RUNTIME
+
+RILL_INLINE united_bodies unite(std::vector<std::pair<recorded_body*, std::size_t>> const& bodies) {
+  united_bodies all;
+  std::vector<value> updated, read;
+  auto const add = [](std::vector<value>& list, value const& v) {
+    for (auto const& known : list)
+      if (known.endpoint() == v.endpoint()) return;
+    list.push_back(v);
+  };
+  for (auto const& [body, arguments] : bodies) {
+    all.effect = std::max(all.effect, body->effect);
+    all.waits.insert(all.waits.end(), body->waits.begin(), body->waits.end());
+    for (auto const& c : body->captures) add(all.captures, c);
+    for (std::size_t i = 0; i < body->references.size(); ++i)
+      if (body->updated[i]) add(updated, body->references[i]);
+  }
+  all.updates = updated.size();
+  all.references = std::move(updated);
+  for (auto const& [body, arguments] : bodies)
+    for (auto const& r : body->references) add(all.references, r);
+  for (auto const& [body, arguments] : bodies) body->align(arguments, all.captures);
+  return all;
+}
+
+RILL_INLINE type common_type(type const& a, type const& b, char const* why) {
+  expects(a.element == b.element && a.rank == b.rank, why);
+  type t = a;
+  if (t.has_rank())
+    for (std::size_t i = 0; i < t.rank; ++i)
+      if (a[i] != b[i]) t[i] = unknown;
+  return t;
+}
+
+#endif
+
+}  // namespace rill::detail

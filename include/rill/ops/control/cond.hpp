@@ -1,0 +1,130 @@
+// cond: one of two bodies, as a predicate says (white paper §4.4).
+#pragma once
+#include "rill/ops/control/body.hpp"
+
+namespace rill::ops {
+
+/// What the operations of a branch share. Their inputs are variables, the predicate, and what the bodies took from
+/// outside.
+struct branch {
+  using library = void;
+  static constexpr std::int8_t arity = -1;
+  static constexpr std::uint32_t by_reference = counted_references;
+  struct attributes {
+    std::shared_ptr<subgraph const> then, otherwise;
+    std::int64_t references = 0, updates = 0;
+    static constexpr auto fields() {
+      return std::tuple{field{"then", &attributes::then}, field{"otherwise", &attributes::otherwise},
+                        field{"references", &attributes::references}, field{"updates", &attributes::updates}};
+    }
+    void check(std::size_t inputs) const;
+  };
+  static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+
+struct cond_op : branch {
+  static constexpr std::string_view name = "cond", doc = "one of two bodies, as a predicate says";
+};
+struct reading_cond_op : branch {
+  static constexpr std::string_view name = "reading_cond", doc = "a cond whose bodies read variables or draw numbers";
+  static constexpr rill::effect effect = rill::effect::reads;
+};
+struct updating_cond_op : branch {
+  static constexpr std::string_view name = "updating_cond", doc = "a cond whose bodies update variables";
+  static constexpr rill::effect effect = rill::effect::writes;
+};
+
+inline void branch::attributes::check(std::size_t inputs) const {
+  expects(then && otherwise, "cond: a body is missing");
+  expects(references >= 0 && updates >= 0 && updates <= references, "cond: its variables are miscounted");
+  auto const own = static_cast<std::size_t>(references) + 1;
+  expects(inputs >= own && then->inputs.size() == inputs - own && otherwise->inputs.size() == inputs - own,
+          "cond: its bodies take another number of values");
+  expects(then->outputs.size() == otherwise->outputs.size(), "cond: the branches return different numbers of values");
+}
+
+inline std::vector<type> branch::infer(attributes const& a, std::span<type const> inputs) {
+  a.check(inputs.size());
+  auto const own = static_cast<std::size_t>(a.references);
+  expects(inputs[own].element == dtype::boolean && (inputs[own].rank == 0 || !inputs[own].has_rank()),
+          "cond: the predicate must be a scalar of bool");
+  auto types = rill::infer(*a.then, inputs.subspan(own + 1));
+  auto const others = rill::infer(*a.otherwise, inputs.subspan(own + 1));
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    types[i] = detail::common_type(types[i], others[i], "cond: the branches must return values of the same types");
+    expects(types[i].element != dtype::string, "cond: a branch can't return strings");
+  }
+  return types;
+}
+
+#if RILL_DEFINITIONS
+inline kernel branch::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  auto const own = static_cast<std::size_t>(a.references);
+  auto const arguments = r.inputs.subspan(own + 1);
+  std::shared_ptr<compiled_body> const then = r.compile(r, *a.then, arguments),
+                                       otherwise = r.compile(r, *a.otherwise, arguments);
+  return kernel([=](kernel_call const& call) {
+    bool const verdict = *call.in<bool>(own);
+    auto const run = (verdict ? then : otherwise)->start();
+    for (std::size_t i = own + 1; i < call.inputs; ++i) run->argument(i - own - 1, call.in(i));
+    for (std::size_t i = 0; i < call.outputs; ++i) run->result(i, call.out(i));
+    try {
+      run->run(call.threads, call.step);
+    } catch (error const& e) {
+      throw error(e.code(), std::string("in the branch for ") + (verdict ? "true" : "false") + detail::place_of(e));
+    }
+  });
+}
+#endif
+
+}  // namespace rill::ops
+
+namespace rill {
+
+namespace detail {
+
+/// Records a branch of two bodies without arguments.
+value record_branch(value predicate, recorded_body then, recorded_body otherwise);
+
+#if RILL_RUNTIME
+RILL_INLINE value record_branch(value predicate, recorded_body then, recorded_body otherwise) {
+  auto const all = unite({{&then, 0}, {&otherwise, 0}});
+  auto inputs = all.references;
+  inputs.push_back(predicate);
+  inputs.insert(inputs.end(), all.captures.begin(), all.captures.end());
+  auto const& op = all.effect == effect::none    ? definition<ops::cond_op>()
+                   : all.effect == effect::reads ? definition<ops::reading_cond_op>()
+                                                 : definition<ops::updating_cond_op>();
+  ops::branch::attributes a;
+  a.then = std::make_shared<subgraph const>(std::move(then.part));
+  a.otherwise = std::make_shared<subgraph const>(std::move(otherwise.part));
+  a.references = static_cast<std::int64_t>(all.references.size());
+  a.updates = static_cast<std::int64_t>(all.updates);
+  return predicate.graph->after(all.waits, [&] { return predicate.graph->add(op, encode(a), inputs, "cond"); });
+}
+#endif
+
+}  // namespace detail
+
+/// `then()` where the predicate is true, else `otherwise()`: only that one is computed, and only its updates are made.
+/// Both return the same types: a handle, a tuple of them, or nothing. What they mention from outside is computed
+/// before; variables are read, and updated, when the branch runs.
+template <operand P, class Then, class Otherwise> auto cond(P predicate, Then const& then, Otherwise const& otherwise) {
+  using A = typename detail::handle_outside<decltype(then())>::type;
+  using B = typename detail::handle_outside<decltype(otherwise())>::type;
+  static_assert(std::same_as<A, B>, "cond: the two branches must return values of the same types");
+  if constexpr (typed<P>)
+    static_assert(accepts(of<bool>, P::static_type), "cond: the predicate must be a scalar of bool");
+  auto& g = detail::graph_of(predicate);
+  auto first = record_body(g, "then", {}, [&](auto const&) { return detail::results_of(then); });
+  auto second = record_body(g, "otherwise", {}, [&](auto const&) { return detail::results_of(otherwise); });
+  auto const node = detail::record_branch(predicate, std::move(first), std::move(second));
+  if constexpr (std::same_as<A, std::tuple<>>) return operation(node);
+  else return detail::handles_from<A>(node);
+}
+
+}  // namespace rill

@@ -1,0 +1,197 @@
+#include "rill/ops/control/cond.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rill/graph/codec.hpp"
+#include "rill/ops/registry.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+std::string sentence(auto&& f) {
+  try {
+    f();
+  } catch (error const& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(cond, computes_the_branch_that_the_predicate_names) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = cond(constant(g, 0.f) < x, [&] { return log(x); }, [&] { return x * 0.f; });
+  static_assert(decltype(y)::static_type == of<float>);
+  session s(g);
+  EXPECT_FLOAT_EQ(float(s.run({{x, tensor(2.f)}}, y)), std::log(2.f));
+  EXPECT_EQ(float(s.run({{x, tensor(-2.f)}}, y)), 0);
+}
+
+TEST(cond, returns_several_values_or_values_from_outside) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const a = placeholder<float, 2>(g, "a"), b = constant<float, 2>(g, {5, 6});
+  auto const [first, second] = cond(p, [&] { return std::tuple{a, b}; }, [&] { return std::tuple{b, exp(a * 0.f)}; });
+  session s(g);
+  auto const fed = vector<float>({1, 2});
+  for (bool which : {true, false}) {
+    auto const [x, y] = s.run({{p, tensor(which)}, {a, fed}}, first, second);
+    EXPECT_TRUE(same_bits(x, which ? tensor(fed) : tensor(vector<float>({5, 6}))));
+    EXPECT_TRUE(same_bits(y, which ? vector<float>({5, 6}) : vector<float>({1, 1})));
+  }
+}
+
+TEST(cond, makes_the_updates_of_the_branch_that_runs_and_of_no_other_in_order) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const done = cond(
+      p,
+      [&] {
+        assign_add(v, constant(g, 1.f));
+        assign(v, v * 10.f);
+      },
+      [&] { assign(v, constant(g, -1.f)); });
+  session s(g);
+  s.run(initializer(g));
+  s.run({{p, tensor(true)}}, done);
+  EXPECT_EQ(s.state().variable("v", of<float>)->read().at<float>(), 10);  // v is read once, as the branch begins
+  s.run({{p, tensor(false)}}, done);
+  EXPECT_EQ(s.state().variable("v", of<float>)->read().at<float>(), -1);
+}
+
+TEST(cond, reads_outside_of_it_see_the_variable_as_the_step_found_it) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const done = cond(constant(g, true), [&] { assign(v, constant(g, 2.f)); }, [] {});
+  value const twice = v * 2.f;
+  value const after = g.after({done}, [&] { return read(v); });
+  session s(g);
+  s.run(initializer(g));
+  auto const [before, now] = s.run(twice, after, done);
+  EXPECT_EQ(before.at<float>(), 2);
+  EXPECT_EQ(now.at<float>(), 2);
+  EXPECT_EQ(s.run(twice).at<float>(), 4);
+}
+
+TEST(cond, two_that_update_one_variable_need_an_order) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const make = [&] { return cond(constant(g, true), [&] { assign_add(v, constant(g, 2.f)); }, [] {}); };
+  auto const a = make(), b = make();
+  auto const c = g.after({a}, make);
+  session s(g);
+  s.run(initializer(g));
+  EXPECT_NE(sentence([&] { s.run(a, b); }).find("have no order"), std::string::npos);
+  s.run(a, c);
+  EXPECT_EQ(s.run(value(v)).at<float>(), 5);
+}
+
+TEST(cond, nests_and_takes_values_through_both_bodies) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const zero = constant(g, 0.f), ten = constant(g, 10.f);
+  auto const y = cond(
+      zero < x, [&] { return cond(ten < x, [&] { return ten + 1.f; }, [&] { return x * x; }); }, [&] { return zero; });
+  session s(g);
+  EXPECT_EQ(float(s.run({{x, tensor(20.f)}}, y)), 11);
+  EXPECT_EQ(float(s.run({{x, tensor(3.f)}}, y)), 9);
+  EXPECT_EQ(float(s.run({{x, tensor(-3.f)}}, y)), 0);
+}
+
+TEST(cond, an_outside_operation_that_a_body_waits_on_runs_once_whichever_branch_is_taken) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const count = variable(constant(g, 0.f), "count");
+  auto const counted = assign_add(count, constant(g, 1.f));
+  auto const y =
+      cond(p, [&] { return g.after({counted}, [&] { return constant(g, 1.f); }); }, [&] { return constant(g, 2.f); });
+  session s(g);
+  s.run(initializer(g));
+  for (bool which : {true, false}) s.run({{p, tensor(which)}}, y);
+  EXPECT_EQ(s.run(value(count)).at<float>(), 2);
+}
+
+TEST(cond, an_error_says_in_which_branch_and_at_which_node) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y =
+      cond(constant(g, false), [&] { return x; }, [&] { return check_numerics(log(x), "the logarithm is bad"); });
+  session s(g);
+  auto const text = sentence([&] { s.run({{x, tensor(-1.f)}}, y); });
+  EXPECT_NE(text.find("in the branch for false, node 'otherwise/check_numerics': "), std::string::npos) << text;
+  EXPECT_NE(text.find("node 'cond'"), std::string::npos) << text;
+  EXPECT_EQ(float(s.run({{x, tensor(1.f)}}, y)), 0);
+}
+
+TEST(cond, refuses_handles_that_leak_out_of_a_body) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto leaked = neg(x);
+  auto const y = cond(constant(g, true), [&] { return leaked = exp(x); }, [&] { return x; });
+  EXPECT_NE(sentence([&] { add(value(leaked), value(x)); }).find("a value from inside the body 'then/'"),
+            std::string::npos);
+  EXPECT_NE(sentence([&] { add(value(x), value(leaked)); }).find("let the body return it"), std::string::npos);
+  session s(g);
+  EXPECT_NE(sentence([&] { s.run({{x, tensor(1.f)}}, leaked); }).find("lies inside a loop or a branch"),
+            std::string::npos);
+  EXPECT_FLOAT_EQ(float(s.run({{x, tensor(1.f)}}, y)), std::exp(1.f));
+}
+
+TEST(cond, refuses_predicates_and_branches_that_do_not_fit) {
+  graph g;
+  value const x = placeholder(g, of<float, 2>, "x"), p = placeholder(g, of<bool>, "p");
+  auto const branch = [&](value predicate, value a, value b) {
+    return sentence([&] { cond(predicate, [&] { return a; }, [&] { return b; }); });
+  };
+  EXPECT_NE(branch(x, x, x).find("the predicate must be a scalar of bool"), std::string::npos);
+  EXPECT_NE(branch(p, x, p).find("the branches must return values of the same types"), std::string::npos);
+  EXPECT_EQ(branch(p, x, x), "");
+}
+
+TEST(cond, refuses_a_variable_that_is_made_inside_and_leaves_the_graph_usable) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  EXPECT_NE(sentence([&] {
+              cond(constant(g, true), [&] { return variable(x, "v") + 1.f; }, [&] { return x; });
+            }).find("make it outside"),
+            std::string::npos);
+  session s(g);
+  EXPECT_EQ(float(s.run({{x, tensor(1.f)}}, neg(x))), -1);
+}
+
+TEST(cond, travels_as_bytes) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const v = variable(constant(g, 3.f), "v");
+  auto const y = cond(
+      constant(g, 0.f) < x, [&] { return v * x; }, [&] { return cond(x < v, [&] { return v; }, [&] { return x; }); });
+  auto const again = graph_from_bytes(to_bytes(g), all_operations());
+  session s(*again), first(g);
+  s.run(initializer(*again)), first.run(initializer(g));
+  for (float fed : {2.f, -2.f})
+    EXPECT_TRUE(same_bits(s.run({{"x", tensor(fed)}}, {y.name()})[0], first.run({{x, tensor(fed)}}, y)));
+  EXPECT_EQ(to_bytes(*again), to_bytes(g));
+}
+
+TEST(cond, with_any_bit_of_its_bytes_changed_is_read_or_refused) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  cond(constant(g, 0.f) < x, [&] { return exp(x); }, [&] { return x; });
+  auto const bytes = to_bytes(g);
+  std::size_t refused = 0;
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    auto changed = bytes;
+    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
+    try {
+      graph_from_bytes(changed, all_operations());
+    } catch (error const&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, bytes.size());
+}
+
+}  // namespace
+}  // namespace rill

@@ -1,0 +1,269 @@
+#include "rill/ops/control/while_loop.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "rill/graph/codec.hpp"
+#include "rill/ops/registry.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+std::string sentence(auto&& f) {
+  try {
+    f();
+  } catch (error const& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(while_loop, multiplies_by_a_matrix_ten_times) {
+  graph g;
+  auto const w = constant<float, 2, 2>(g, {1, 1, 0, 1});
+  auto const [n, v] =
+      while_loop([](auto i, auto) { return i < 10; }, [&](auto i, auto x) { return std::tuple{i + 1, matmul(x, w)}; },
+                 constant(g, 0), constant<float, 2, 2>(g, {1, 0, 0, 1}));
+  session s(g);
+  auto const [count, power] = s.run(n, v);
+  EXPECT_EQ(std::int32_t(count), 10);
+  EXPECT_TRUE(same_bits(power, matrix<float>({{1, 10}, {0, 1}})));
+}
+
+TEST(while_loop, agrees_with_the_same_loop_in_cpp_for_any_number_of_iterations_and_threads) {
+  graph g;
+  auto const x = placeholder<float, 100>(g, "x");
+  auto const limit = placeholder<std::int32_t>(g, "limit");
+  auto const [n, y, kept] =
+      while_loop([&](auto i, auto, auto) { return i < limit; },
+                 [&](auto i, auto v, auto k) { return std::tuple{i + 1, v * 0.5f + k, k}; }, constant(g, 0), x, x);
+  tensor fed(dtype::float32, {100});
+  for (int i = 0; i < 100; ++i) fed.mutable_data<float>()[i] = static_cast<float>(i);
+  for (auto passes : {pass_options{}, pass_options::none()})
+    for (int threads : {1, 2}) {
+      session s(g, {.threads = threads, .passes = passes});
+      for (int times : {0, 1, 2, 17}) {
+        auto const [count, got, same] = s.run({{x, fed}, {limit, tensor(times)}}, n, y, kept);
+        EXPECT_EQ(std::int32_t(count), times);
+        EXPECT_TRUE(same_bits(same, fed));
+        for (int i = 0; i < 100; ++i) {
+          auto v = static_cast<float>(i);
+          for (int k = 0; k < times; ++k) v = v * 0.5f + static_cast<float>(i);
+          EXPECT_EQ(got.at<float>(i), v);
+        }
+      }
+    }
+}
+
+TEST(while_loop, variables_that_change_places_keep_their_values) {
+  graph g;
+  auto const [i, a, b] = while_loop([](auto k, auto, auto) { return k < 5; },
+                                    [](auto k, auto x, auto y) { return std::tuple{k + 1, y, x}; }, constant(g, 0),
+                                    constant(g, 1.f), constant(g, 2.f));
+  session s(g);
+  auto const [x, y] = s.run(a, b);
+  EXPECT_EQ(float(x), 2);
+  EXPECT_EQ(float(y), 1);
+}
+
+TEST(while_loop, reads_and_updates_variables_in_each_iteration) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const [i, seen] = while_loop([](auto k, auto) { return k < 4; },
+                                    [&](auto k, auto sum) {
+                                      auto const next = std::tuple{k + 1, sum * 100.f + v};
+                                      assign(v, v * 2.f);
+                                      return next;
+                                    },
+                                    constant(g, 0), constant(g, 0.f));
+  session s(g);
+  s.run(initializer(g));
+  EXPECT_EQ(float(s.run(seen)), 1020408);
+  EXPECT_EQ(s.run(value(v)).at<float>(), 16);
+}
+
+TEST(while_loop, the_condition_sees_what_the_body_has_updated) {
+  graph g;
+  auto const v = variable(constant(g, 0.f), "v");
+  auto const count = while_loop([&](auto) { return v < 3.f; },
+                                [&](auto k) {
+                                  assign_add(v, constant(g, 1.f));
+                                  return k + 1;
+                                },
+                                constant(g, 0));
+  session s(g);
+  s.run(initializer(g));
+  EXPECT_EQ(std::int32_t(s.run(count)), 3);
+}
+
+TEST(while_loop, nests_in_loops_and_branches) {
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  // The sum over i < n of i·n where i is odd, of the number of j < i otherwise.
+  auto const [last, total] =
+      while_loop([&](auto i, auto) { return i < n; },
+                 [&](auto i, auto sum) {
+                   auto const half = cast<std::int32_t>(cast<float>(i) * 0.5f);
+                   auto const add = cond(
+                       equal(half * 2, i),
+                       [&] {
+                         return std::get<1>(while_loop([&](auto j, auto) { return j < i; },
+                                                       [](auto j, auto c) { return std::tuple{j + 1, c + 1}; },
+                                                       constant(g, 0), constant(g, 0)));
+                       },
+                       [&] { return i * n; });
+                   return std::tuple{i + 1, sum + add};
+                 },
+                 constant(g, 0), constant(g, 0));
+  session s(g);
+  for (int times : {0, 1, 7}) {
+    int sum = 0;
+    for (int i = 0; i < times; ++i) sum += i % 2 ? i * times : i;
+    EXPECT_EQ(std::int32_t(s.run({{n, tensor(times)}}, total)), sum);
+  }
+}
+
+TEST(while_loop, draws_other_numbers_in_each_iteration_and_the_same_in_each_session) {
+  graph g(3);
+  auto const rows = map([&](auto row) { return row + uniform<float, 4>(g); },
+                        constant<float, 3, 4>(g, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+  session s(g, {.threads = 1}), again(g, {.threads = 2});
+  auto const first = s.run(rows), second = s.run(rows);
+  EXPECT_TRUE(same_bits(again.run(rows), first));
+  std::set<float> seen;
+  for (auto const& t : {first, second})
+    for (int i = 0; i < 12; ++i) seen.insert(t.at<float>(i / 4, i % 4));
+  EXPECT_EQ(seen.size(), 24);
+}
+
+TEST(while_loop, an_endless_one_ends_by_a_deadline_or_a_cancellation) {
+  graph g;
+  auto const y = while_loop([](auto i) { return equal(i, i); }, [](auto i) { return i; }, constant(g, 0));
+  session s(g);
+  EXPECT_NE(sentence([&] { s.run(y, timeout{std::chrono::milliseconds(5)}); }).find("deadline"), std::string::npos);
+  cancellation stop;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    stop.cancel();
+  });
+  EXPECT_NE(sentence([&] { s.run(y, stop); }).find("cancelled"), std::string::npos);
+  other.join();
+}
+
+TEST(while_loop, an_error_names_the_iteration_of_every_loop_around_it) {
+  graph g;
+  auto const [i, x] =
+      while_loop([](auto k, auto) { return k < 3; },
+                 [&](auto k, auto v) {
+                   auto const [j, w] = while_loop(
+                       [](auto m, auto) { return m < 10; },
+                       [&](auto m, auto u) {
+                         auto const bad = cast<float>(m * k - 7);  // 0 in iteration 7 of the inner loop of iteration 1
+                         return std::tuple{m + 1, check_numerics(u + constant(g, 1.f) / bad, "division")};
+                       },
+                       constant(g, 0), v);
+                   return std::tuple{k + 1, w};
+                 },
+                 constant(g, 0), constant(g, 0.f));
+  session s(g);
+  auto const text = sentence([&] { s.run(x); });
+  EXPECT_NE(text.find("node 'loop'"), std::string::npos) << text;
+  EXPECT_NE(text.find("in iteration 1, node 'body/loop': in iteration 7, node 'body/body/check_numerics'"),
+            std::string::npos)
+      << text;
+}
+
+TEST(while_loop, refuses_bodies_and_conditions_that_do_not_fit) {
+  graph g;
+  value const i = constant(g, tensor(0)), x = placeholder(g, of<float, 2>, "x");
+  auto const loop = [&](auto condition, auto body) { return sentence([&] { while_loop(condition, body, i, x); }); };
+  auto const less_than_two = [&](value k, value) { return less(k, constant(g, tensor(2))); };
+  EXPECT_NE(loop([](value k, value) { return k; }, [](value k, value v) { return std::tuple{k, v}; })
+                .find("the condition must be a scalar of bool"),
+            std::string::npos);
+  EXPECT_NE(loop(less_than_two, [](value k, value v) { return std::tuple{v, k}; })
+                .find("the body must return the loop variables' own types"),
+            std::string::npos);
+  EXPECT_EQ(loop(less_than_two, [](value k, value v) { return std::tuple{k, v}; }), "");
+}
+
+TEST(while_loop, with_an_extent_that_grows_is_refused_when_it_is_planned) {
+  graph g;
+  value const i = constant(g, tensor(0)), x = constant(g, tensor(vector<float>({1})));
+  auto const grown =
+      while_loop([&](value k, value) { return less(k, constant(g, tensor(2))); },
+                 [&](value k, value v) { return std::tuple{add(k, constant(g, tensor(1))), concat({v, v}, 0)}; }, i, x);
+  EXPECT_EQ(std::get<1>(grown).type(), type(dtype::float32, {unknown}));
+  session s(g);
+  EXPECT_NE(sentence([&] { s.run(std::get<1>(grown)); }).find("not known before the step runs"), std::string::npos);
+}
+
+TEST(while_loop, threads_may_run_it_at_the_same_time) {
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const [i, sum] =
+      while_loop([&](auto k, auto) { return k < n; }, [](auto k, auto s) { return std::tuple{k + 1, s + k}; },
+                 constant(g, 0), constant(g, 0));
+  session s(g, {.threads = 2});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int k = 0; k < 50; ++k) EXPECT_EQ(std::int32_t(s.run({{n, tensor(t + k)}}, sum)), (t + k) * (t + k - 1) / 2);
+    });
+  for (auto& t : threads) t.join();
+}
+
+TEST(while_loop, takes_no_memory_for_iterations_that_are_done) {
+  host_memory memory;
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const x = placeholder<float, 1000>(g, "x");
+  auto const [i, y] =
+      while_loop([&](auto k, auto) { return k < n; },
+                 [](auto k, auto v) { return std::tuple{k + 1, tanh(v) * v + 1.f}; }, constant(g, 0), x);
+  session s(g, {.threads = 1, .memory = &memory});
+  auto step = s.prepare(inputs(n, x), outputs(y));
+  tensor const fed(dtype::float32, {1000});
+  step(tensor(2), fed);
+  auto const before = memory.usage().peak;
+  step(tensor(5000), fed);
+  EXPECT_EQ(memory.usage().peak, before);
+}
+
+TEST(while_loop, travels_as_bytes) {
+  graph g;
+  auto const [i, y] =
+      while_loop([](auto k, auto) { return k < 6; }, [](auto k, auto v) { return std::tuple{k + 1, v + v}; },
+                 constant(g, 0), constant(g, 1.f));
+  auto const again = graph_from_bytes(to_bytes(g), all_operations());
+  session s(*again);
+  EXPECT_EQ(s.run({}, std::vector<std::string>{value(y).name()})[0].at<float>(), 64);
+}
+
+TEST(map, stacks_what_the_lambda_makes_of_each_row) {
+  graph g;
+  auto const x = placeholder<float, "n", 3>(g, "x");
+  auto const sums = map([](auto row) { return sum(row * row); }, x);
+  session s(g);
+  EXPECT_TRUE(same_bits(s.run({{x, matrix<float>({{1, 2, 3}, {0, 1, 0}})}}, sums), vector<float>({14, 1})));
+  EXPECT_EQ(s.run({{value(x), tensor(dtype::float32, {0, 3})}}, sums).shape(), shape{0});
+}
+
+TEST(scan, keeps_every_state_and_fold_the_last) {
+  graph g;
+  auto const x = constant<float, 4>(g, {1, 2, 3, 4});
+  auto const f = [](auto state, auto v) { return state * 10.f + v; };
+  auto const all = scan(f, constant(g, 0.f), x);
+  auto const last = fold(f, constant(g, 0.f), x);
+  auto const reversed = fold_right(f, constant(g, 0.f), x);
+  session s(g);
+  auto const [a, b, c] = s.run(all, last, reversed);
+  EXPECT_TRUE(same_bits(a, vector<float>({1, 12, 123, 1234})));
+  EXPECT_EQ(float(b), 1234);
+  EXPECT_EQ(float(c), 4321);
+}
+
+}  // namespace
+}  // namespace rill
