@@ -193,5 +193,53 @@ TEST(cond, with_any_bit_of_its_bytes_changed_is_read_or_refused) {
   EXPECT_GT(refused, bytes.size());
 }
 
+TEST(cond, differentiates_as_the_branch_that_is_taken_again_and_again) {
+  graph g;
+  auto const x = placeholder<double>(g, "x");
+  auto const w = variable(constant(g, 3.), "w");
+  auto const y = cond(
+      constant(g, 0.) < x, [&] { return w * x * x * x; },
+      [&] { return cond(x < constant(g, -10.), [&] { return constant(g, 7.); }, [&] { return exp(x) + w * w; }); });
+  auto const [dx, dw] = gradients(y * 2., x, w);
+  auto const [ddx] = gradients(dx, x);
+  session s(g);
+  s.run(initializer(g));
+  auto const at = [&](double v) {
+    auto const [a, b, c] = s.run({{x, tensor(v)}}, dx, dw, ddx);
+    return std::vector<double>{double(a), double(b), double(c)};
+  };
+  EXPECT_EQ(at(2.), std::vector<double>({72, 16, 72}));
+  EXPECT_EQ(at(-11.), std::vector<double>({0, 0, 0}));
+  auto const e = 2 * std::exp(-1.);
+  EXPECT_DOUBLE_EQ(at(-1.)[0], e);
+  EXPECT_EQ(at(-1.)[1], 12);
+  EXPECT_DOUBLE_EQ(at(-1.)[2], e);
+}
+
+TEST(cond, a_path_through_stop_gradient_alone_is_no_path) {
+  graph g;
+  auto const x = placeholder<float>(g, "x"), z = placeholder<float>(g, "z");
+  auto const y = cond(constant(g, true), [&] { return stop_gradient(x) * 2.f; }, [&] { return constant(g, 1.f); });
+  auto const [dx] = gradients(y, x);
+  session s(g);
+  EXPECT_EQ(float(s.run({{x, tensor(1.f)}}, dx)), 0);  // connected: what a branch does not depend on has zeros
+  EXPECT_THROW(gradients(y, z), error);
+}
+
+TEST(cond, whose_body_reads_and_updates_a_variable_has_no_gradient_and_says_so) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const y = cond(
+      constant(g, true),
+      [&] {
+        auto const now = v * 2.f;
+        assign(v, now);
+        return now;
+      },
+      [&] { return constant(g, 0.f); });
+  EXPECT_NE(sentence([&] { gradients(y, v); }).find("reads and updates a variable, here 'v', has no gradient"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace rill

@@ -1,6 +1,11 @@
 // cond: one of two bodies, as a predicate says (white paper §4.4).
 #pragma once
 #include "rill/ops/control/body.hpp"
+#include "rill/ops/control/replay.hpp"
+
+namespace rill::detail {
+std::vector<gradient> branch_gradient(gradient_request const& r);
+}
 
 namespace rill::ops {
 
@@ -20,6 +25,7 @@ struct branch {
     void check(std::size_t inputs) const;
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
+  template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::branch_gradient(r); }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
 #endif
@@ -105,6 +111,39 @@ RILL_INLINE value record_branch(value predicate, recorded_body then, recorded_bo
   a.references = static_cast<std::int64_t>(all.references.size());
   a.updates = static_cast<std::int64_t>(all.updates);
   return predicate.graph->after(all.waits, [&] { return predicate.graph->add(op, encode(a), inputs, "cond"); });
+}
+
+// A branch by the same predicate, whose bodies compute what the derivatives of the bodies need, and those.
+RILL_INLINE std::vector<gradient> branch_gradient(gradient_request const& r) {
+  auto const a = decode<ops::branch::attributes>(r.origin().attributes);
+  auto const own = static_cast<std::size_t>(a.references);
+  auto const derived = [&](subgraph const& body) {
+    refuse_updated_reads(body, r.origin().name);
+    return record_body(r.graph, "gradient", {}, [&](auto const&) {
+      auto& here = r.graph.innermost();
+      std::vector<value> captures, variables, x, y, dy;
+      for (std::size_t i = 0; i < r.inputs(); ++i) {
+        if (i == own) continue;
+        auto const inside = here.inside(r.in(i));
+        (i < own ? variables : captures).push_back(inside);
+        if (r.wanted[i]) x.push_back(inside);
+      }
+      replay const again(here, body, captures, variables);
+      for (std::size_t o = 0; o < body.outputs.size(); ++o) {
+        y.push_back(r.dy(o) ? again.of(body.outputs[o]) : value());
+        dy.push_back(r.dy(o) ? here.inside(r.dy(o)) : value());
+      }
+      auto sums = summed_derivatives(r, y, dy, x);
+      for (std::size_t k = 0; k < x.size(); ++k)
+        if (!sums[k]) sums[k] = zeros_like(x[k]);
+      return sums;
+    });
+  };
+  auto const node = record_branch(r.in(own), derived(*a.then), derived(*a.otherwise));
+  std::vector<gradient> all(r.inputs());
+  for (std::uint32_t i = 0, next = 0; i < r.inputs(); ++i)
+    if (r.wanted[i]) all[i] = value{node.graph, node.node, next++};
+  return all;
 }
 #endif
 

@@ -1,0 +1,102 @@
+// Bodies in derivatives: a body's nodes are recorded again where its derivative needs their values.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rill/graph/body.hpp"
+#include "rill/ops/array/broadcast.hpp"
+#include "rill/ops/array/scatter.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+
+namespace rill::detail {
+
+/// The nodes of a body, recorded again in a graph. Updates are not made again; a message is not printed again.
+class replay {
+ public:
+  /// `arguments` stand for the body's inputs; its variables are found by name among `variables`.
+  replay(graph& here, subgraph const& body, std::vector<value> const& arguments, std::vector<value> const& variables);
+
+  /// The value that an output of a node of the body has here; error(unimplemented) if an update makes it.
+  value of(endpoint e) const;
+
+ private:
+  subgraph const& body_;
+  std::vector<std::vector<value>> values_;  // by node and port
+};
+
+/// The sums of the derivatives of each y, times its dy, with respect to each x; empty where no y depends on an x. Empty
+/// dy are passed over.
+std::vector<value> summed_derivatives(gradient_request const& r, std::vector<value> const& y,
+                                      std::vector<value> const& dy, std::vector<value> const& x);
+
+/// Zeros of a value's type.
+inline value zeros_like(value x) { return broadcast_like(zero(x), x); }
+
+/// Refuses a body that reads a variable by value and updates it: its derivative would read the new value.
+void refuse_updated_reads(subgraph const& body, std::string const& node);
+
+#if RILL_RUNTIME
+
+RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value> const& arguments,
+                           std::vector<value> const& variables)
+    : body_(body), values_(body.size()) {
+  for (std::size_t i = 0; i < body.inputs.size(); ++i) values_[body.inputs[i]] = {arguments[i]};
+  for (std::uint32_t i = 0; i < body.size(); ++i) {
+    auto const& n = body[i];
+    if (n.op == &fed_op) continue;
+    if (n.op->name == "variable") {
+      for (auto const& v : variables)
+        if (v.origin().name == n.name) values_[i] = {v};
+      continue;
+    }
+    if (n.op->effect == effect::writes) {
+      if (n.op->name == "print") values_[i] = {of(n.inputs[0])};
+      continue;
+    }
+    std::vector<value> inputs;
+    for (auto e : n.inputs) inputs.push_back(of(e));
+    auto const slash = n.name.rfind('/');
+    auto const made =
+        here.add(*n.op, n.attributes, inputs, slash == std::string::npos ? n.name : n.name.substr(slash + 1));
+    for (std::uint32_t o = 0; o < n.outputs.size(); ++o) values_[i].push_back({made.graph, made.node, o});
+  }
+}
+
+RILL_INLINE value replay::of(endpoint e) const {
+  if (e.port < values_[e.node].size()) return values_[e.node][e.port];
+  throw error(code::unimplemented, "a derivative needs what an update inside a body returns, which has no gradient",
+              body_[e.node].name);
+}
+
+RILL_INLINE std::vector<value> summed_derivatives(gradient_request const& r, std::vector<value> const& y,
+                                                  std::vector<value> const& dy, std::vector<value> const& x) {
+  std::vector<value> sums(x.size());
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (!dy[i] || !is_differentiable(y[i].type().element)) continue;
+    auto const parts = r.differentiate(y[i], x, dy[i]);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      if (!parts[k]) continue;
+      auto const part = densify(parts[k], x[k]);
+      sums[k] = sums[k] ? value(add(sums[k], part)) : part;
+    }
+  }
+  return sums;
+}
+
+RILL_INLINE void refuse_updated_reads(subgraph const& body, std::string const& node) {
+  for (auto const& update : body.nodes)
+    for (std::size_t k = 0; k < update.inputs.size(); ++k) {
+      if (!updates_reference(update, k)) continue;
+      auto const& variable = body[update.inputs[k].node].name;
+      for (auto const& reader : body.nodes)
+        for (std::size_t i = 0; i < reader.inputs.size(); ++i)
+          if (body[reader.inputs[i].node].name == variable && !updates_reference(reader, i))
+            throw error(code::unimplemented,
+                        "a body that reads and updates a variable, here '" + variable + "', has no gradient", node);
+    }
+}
+
+#endif
+
+}  // namespace rill::detail
