@@ -27,10 +27,10 @@ line make(scalar_function const* f, std::uint16_t a, std::uint16_t b = 0) { retu
 // Variables a and b of [2, 3], c of [3], and placeholders x [2, 3] and row [3]; a node of them.
 struct bench {
   graph g;
+  tensor first = test::counting(dtype::float32, {2, 3});
   variable_value a, b, c;
   value x, row;
   operation start;
-  tensor const first = test::counting(dtype::float32, {2, 3});
 
   bench()
       : a(variable(constant(g, first), "a")),
@@ -101,9 +101,12 @@ TEST(fused_update, refuses_what_is_no_variable) {
 }
 
 TEST(fused_update, refuses_a_variable_that_comes_twice) {
-  expect_refused("comes twice", [](bench& here) {
-    here.run({here.a, here.a}, 2, of_floats(2, {make(squared(), 0), make(squared(), 1)}, {2, 3}));
-  });
+  expect_refused(
+      "two updates of variable 'a'",
+      [](bench& here) {
+        here.run({here.a, here.a}, 2, of_floats(2, {make(squared(), 0), make(squared(), 1)}, {2, 3}));
+      },
+      code::failed_precondition);
 }
 
 TEST(fused_update, reads_a_variable_by_value_as_the_step_found_it) {
@@ -163,19 +166,25 @@ TEST(fused_update, refuses_more_operands_than_it_has_places_for) {
   });
 }
 
-// As many numbers alive at once as a program can name.
-TEST(fused_update, computes_a_program_with_very_many_registers) {
-  constexpr std::uint16_t many = 3000;
+// The squares of x, all alive at once, and then their sum with the variable.
+program squares_at_once(std::uint16_t many) {
   std::vector<line> lines;
   for (std::uint16_t i = 0; i < many; ++i) lines.push_back(make(squared(), 1));
-  std::uint16_t sum = 0;  // the variable
+  std::uint16_t sum = 0;
   for (std::uint16_t i = 0; i < many; ++i) {
     lines.push_back(make(plus(), sum, static_cast<std::uint16_t>(2 + i)));
     sum = static_cast<std::uint16_t>(2 + many + i);
   }
+  return of_floats(2, lines, {sum});
+}
+
+TEST(fused_update, computes_a_program_with_many_registers_and_refuses_one_with_too_many) {
   bench here;
-  auto const got = here.run({here.a, here.x}, 1, of_floats(2, lines, {sum}));
-  EXPECT_EQ(test::to_doubles(got[0])[1], 2 + 4 * many);
+  auto const got = here.run({here.a, here.x}, 1, squares_at_once(200));
+  EXPECT_EQ(test::to_doubles(got[0])[1], 2 + 4 * 200);
+  expect_refused(
+      "more registers", [](bench& other) { other.run({other.a, other.x}, 1, squares_at_once(3000)); },
+      code::resource_exhausted);
 }
 
 TEST(fused_update, needs_a_variable_that_has_a_value_and_known_extents) {
