@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Fails if a header of include/rill includes one from a higher floor or from another folder of its own floor."""
+"""Fails if a header of include/rill includes one from a higher floor or from another folder of its own floor, or if it
+asks what a unit holds (RILL_RUNTIME and the like) before rill/base/config.hpp has said that: such a header leaves its
+definitions out, unless others come before it."""
+import re
 import sys
 
-from includes import headers, includes
+from includes import ROOT, closure, headers, includes
 
 FLOORS = [["base"], ["type"], ["tensor"], ["state", "io"], ["device"], ["program"], ["graph"], ["dsl"], ["ops"],
           ["grad", "pass", "place"], ["run"], ["net", "cuda", "trace"], ["train"]]
@@ -38,9 +41,26 @@ def complaint(header, what):
     return None
 
 
+CONFIG = "rill/base/config.hpp"
+ASKED = re.compile(r"^(#if.*\bRILL_(RUNTIME|DEFINITIONS|KERNELS|COMPILED)\b|RILL_INLINE\b)")
+
+
+def asks_too_early(header):
+    """The line on which a header asks what no header above has said, or None."""
+    lines = (ROOT / header).read_text().splitlines()
+    asked = next((number for number, line in enumerate(lines, 1) if ASKED.match(line)), None)
+    if asked is None or header == CONFIG:
+        return None
+    above = [what for line, what in includes(header) if line < asked]
+    said = any(CONFIG == what or ((ROOT / what).is_file() and CONFIG in closure(what)) for what in above)
+    return None if said else asked
+
+
 def main():
     complaints = [f"include/{header}:{line}: {why}" for header in headers() for line, what in includes(header)
                   if what.startswith("rill/") and (why := complaint(header, what))]
+    complaints += [f"include/{header}:{line}: this is asked before {CONFIG} is included" for header in headers()
+                   if (line := asks_too_early(header))]
     print("\n".join(complaints) or f"{len(headers())} headers keep to their floors")
     return 1 if complaints else 0
 

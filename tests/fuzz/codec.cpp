@@ -1,7 +1,8 @@
-// Bytes that a fuzzer makes up as a graph. By hand:
-//   clang++-19 -std=c++20 -O1 -g -ffp-contract=off -fsanitize=fuzzer,address,undefined -Iinclude -Itests
-//     tests/fuzz/codec.cpp -o fuzz_codec
-//   ./fuzz_codec -max_total_time=60 -rss_limit_mb=512 -malloc_limit_mb=16 -max_len=4096
+// Bytes that a fuzzer makes up as a graph: they are refused, or are what the graph is written as again. With clang the
+// target fuzz_codec is a libFuzzer program, and .ci/run runs it for a moment; replay.cpp tries mutations without one.
+// For longer:
+//   cmake --preset clang && cmake --build --preset clang --target fuzz_codec
+//   build-clang/tests/fuzz_codec -max_total_time=600 -rss_limit_mb=1024 -malloc_limit_mb=16 -max_len=4096
 #include <cstdlib>
 
 #include "graph/samples.hpp"

@@ -1,8 +1,11 @@
 #include "rill/io/file.hpp"
 
 #include <gtest/gtest.h>
+
 #include <signal.h>
 #include <sys/resource.h>
+#include <atomic>
+#include <thread>
 
 #include <fstream>
 
@@ -106,6 +109,23 @@ TEST(file, reads_at_a_place_and_refuses_to_read_beyond_the_end) {
   f.read_at(6, bytes, 4);
   EXPECT_EQ(std::string(bytes, 4), "6789");
   EXPECT_EQ(refusal([&] { f.read_at(7, bytes, 4); }), code::data_loss);
+}
+
+TEST(file, locks_a_directory_against_everybody_else_and_leaves_nothing_in_it) {
+  scratch dir;
+  std::atomic<bool> inside = false;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 200; ++k) {
+        directory_lock const alone(dir / ".");
+        EXPECT_FALSE(inside.exchange(true));
+        inside = false;
+      }
+    });
+  threads.clear();
+  EXPECT_TRUE(std::filesystem::is_empty(dir / "."));
+  EXPECT_EQ(refusal([&] { directory_lock(dir / "nothing"); }), code::not_found);
 }
 
 }  // namespace

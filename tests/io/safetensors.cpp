@@ -230,5 +230,11 @@ TEST(safetensors, copies_a_file_for_the_python_package_that_compares_it) {
   write_safetensors(to, all, words);
 }
 
+TEST(safetensors, writes_a_file_of_its_own_for_the_python_package_that_reads_it) {
+  auto const* to = std::getenv("RILL_SAFETENSORS_TO");
+  if (to == nullptr) GTEST_SKIP() << "safetensors_oracle.py runs this";
+  write_safetensors(to, one_of_each());
+}
+
 }  // namespace
 }  // namespace rill

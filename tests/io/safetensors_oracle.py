@@ -18,12 +18,20 @@ except ImportError as missing:
     print("skipped:", missing)
     sys.exit(77)
 
-TEST = "safetensors.copies_a_file_for_the_python_package_that_compares_it"
+COPY = "safetensors.copies_a_file_for_the_python_package_that_compares_it"
+WRITE = "safetensors.writes_a_file_of_its_own_for_the_python_package_that_reads_it"
+
+
+def run(test, **files):
+    environment = dict(os.environ, **{name: str(path) for name, path in files.items()})
+    done = subprocess.run([sys.argv[1], "--gtest_filter=" + test, "--gtest_brief=1"], env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0 or "1 test from" not in done.stdout:
+        sys.exit(done.stdout)
 
 
 def copy(source, target):
-    environment = dict(os.environ, RILL_SAFETENSORS_FROM=str(source), RILL_SAFETENSORS_TO=str(target))
-    subprocess.run([sys.argv[1], "--gtest_filter=" + TEST, "--gtest_brief=1"], env=environment, check=True)
+    run(COPY, RILL_SAFETENSORS_FROM=source, RILL_SAFETENSORS_TO=target)
 
 
 def parts(path):
@@ -75,6 +83,17 @@ with tempfile.TemporaryDirectory() as folder:
     copy(theirs, ours)
     (name, entry), = safetensors.deserialize(ours.read_bytes())
     assert (name, entry["dtype"], entry["shape"], bytes(entry["data"])) == ("b", "BF16", [2], b"\x80\x3f\x00\xc0")
+
+    # What rill writes of its own accord: a tensor of every type, filled with bytes of 1.
+    run(WRITE, RILL_SAFETENSORS_TO=ours)
+    entries = {name: entry for name, entry in safetensors.deserialize(ours.read_bytes())}
+    types = {name[5:]: entry for name, entry in entries.items() if name.startswith("type/")}
+    assert set(types) == set("BOOL I8 I16 I32 I64 U8 U16 U32 U64 F16 BF16 F32 F64 C64".split()), set(types)
+    for dtype, entry in types.items():
+        assert entry["dtype"] == dtype and entry["shape"] == [2, 3] and set(bytes(entry["data"])) == {1}, dtype
+    assert np.frombuffer(entries["scalar"]["data"], "<f4") == [2.5] and entries["scalar"]["shape"] == []
+    assert entries["empty"]["shape"] == [0, 3] and len(entries) == len(types) + 3
+    check_checksums(ours)
 
     save_file({}, theirs)
     copy(theirs, ours)

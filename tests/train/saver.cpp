@@ -8,6 +8,8 @@
 #include <chrono>
 #include <fstream>
 #include <random>
+#include <set>
+#include <thread>
 
 #include "io/scratch.hpp"
 #include "rill/ops/array/fill.hpp"
@@ -164,6 +166,61 @@ TEST(saver, refuses_variables_without_a_value) {
   saver saves(g, place / "run");
   EXPECT_EQ(refusal([&] { saves.save(s); }), code::failed_precondition);
   EXPECT_TRUE(saves.checkpoints().empty());
+}
+
+// Every checkpoint there is restores whole: all elements of all variables are one number.
+void expect_whole(std::filesystem::path const& place, std::size_t count) {
+  model b(1000);
+  saver restores(b.g, place);
+  auto const all = restores.checkpoints();
+  ASSERT_EQ(all.size(), count);
+  std::set<double> numbers;
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(all[i].number, static_cast<std::int64_t>(i) + 1) << "two were saved under one number";
+    restores.restore(*b.s, all[i]);
+    EXPECT_NE(b.number(), -1);
+    numbers.insert(b.number());
+  }
+  EXPECT_EQ(numbers.size(), count) << "a checkpoint was lost under another";
+}
+
+constexpr int saved_by_each = 20;
+void save_often(std::filesystem::path const& place, int first) {
+  model a(1000);
+  a.run(first);
+  saver saves(a.g, place, {.keep = 1000, .shard_bytes = 40000});
+  for (int i = 0; i < saved_by_each; ++i) a.run(), saves.save(*a.s);
+}
+
+TEST(saver, waits_for_another_process_that_saves_to_the_same_directory) {
+  scratch place;
+  std::vector<pid_t> children;
+  for (int first : {0, 100, 200}) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    try {
+      save_often(place / "run", first);
+      ::_exit(0);
+    } catch (...) {
+      ::_exit(1);
+    }
+  }
+  for (auto child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "saving failed";
+  }
+  expect_whole(place / "run", 3 * saved_by_each);
+}
+
+TEST(saver, waits_for_another_thread_that_saves_to_the_same_directory) {
+  scratch place;
+  {
+    std::vector<std::jthread> threads;
+    for (int first : {0, 100, 200})
+      threads.emplace_back([&place, first] { EXPECT_NO_THROW(save_often(place / "run", first)); });
+  }
+  expect_whole(place / "run", 3 * saved_by_each);
 }
 
 TEST(saver, killed_at_any_moment_leaves_a_whole_checkpoint) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/config.hpp"
 #include "rill/graph/op_def.hpp"
 
 namespace rill {

@@ -1,6 +1,7 @@
 // Files read with a bound and written whole or not at all.
 #pragma once
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -208,6 +209,23 @@ class output_file {
   std::filesystem::path path_, temporary_;
   files::descriptor file_;
   bool committed_ = false;
+};
+
+/// Keeps everybody out who locks the same directory, in this process and in others, after waiting for whoever has it.
+/// It is let go when this goes or the process does, however it ends, and leaves nothing in the directory. A file system
+/// that can't lock directories keeps nobody out.
+class directory_lock {
+ public:
+  explicit directory_lock(std::filesystem::path const& directory)
+      : held_(files::uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); })) {
+    if (held_.get() < 0) files::fail("open the directory", directory);
+    if (files::uninterrupted([&] { return ::flock(held_.get(), LOCK_EX); }) != 0 && errno != EBADF && errno != EINVAL &&
+        errno != ENOLCK && errno != EOPNOTSUPP)
+      files::fail("lock the directory", directory);
+  }
+
+ private:
+  files::descriptor held_;
 };
 
 /// Writes a file whole or not at all; what was there before stays until the new one is on the disk.

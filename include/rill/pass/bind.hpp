@@ -18,7 +18,7 @@ class axis_binding {
   void bind(type const& declared, type const& came, std::string const& node) {
     if (!declared.has_rank()) return;
     for (std::size_t i = 0; i < declared.rank; ++i) {
-      if (!declared[i].named()) continue;
+      if (!declared[i].named() || !came[i].known()) continue;
       if (auto const* known = find(declared[i]); known == nullptr) bound_.emplace_back(declared[i], came[i].extent);
       else if (*known != came[i].extent)
         throw error(code::invalid_argument,
@@ -88,6 +88,9 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
       for (auto const& t : inputs) types += (types.empty() ? " (" : ", ") + t.text();
       throw error(e.code(), e.message() + (types.empty() ? "" : types + ")"), n.name);
     }
+    for (auto const& [_, a] : n.attributes)  // names that a node gives to what it computes
+      if (auto const* named = std::get_if<type>(&a); named && n.outputs.size() == 1 && n.outputs[0].rank == named->rank)
+        axes.bind(*named, n.outputs[0], n.name);
     for (auto& t : n.outputs) t = axes.resolved(t);
     if (n.op->name == "variable" && !n.outputs[0].is_known())
       if (auto const v = state.variable(n.name, n.outputs[0]); v->initialized()) n.outputs[0] = v->read().type();

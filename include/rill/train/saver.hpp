@@ -41,7 +41,8 @@ struct saver_options {
 using restore_names = std::function<std::optional<std::string>(std::string const& variable)>;
 
 /// Saves to one directory and restores from there. A checkpoint appears whole or not at all, whenever the program is
-/// killed. One saver at a time may save to a directory, while no other thread records in the graph.
+/// killed. No other thread may record in the graph meanwhile. Savers that save to one directory, in any thread or
+/// process, wait for each other and number their checkpoints in turn.
 class saver {
  public:
   /// For the given variables, or all that the graph has now. Records the nodes that save.
@@ -60,6 +61,7 @@ class saver {
   /// Saves the variables as they are, the session's count of steps (this one is not counted), and what is given.
   checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {}) {
     std::filesystem::create_directories(directory_);
+    directory_lock const alone(directory_);  // or `sweep` would take another's files for those of a dead program
     auto const before = checkpoints();
     checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, s.steps(), position, metric,
                  {}};

@@ -23,17 +23,18 @@ constexpr std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   return a * b;
 }
 
-/// How many elements a shape has: 1 for a scalar, 0 if any extent is 0.
+/// How many elements a shape has: 1 for a scalar, 0 if any extent is 0. Whatever the element type, their bytes can be
+/// counted, and so can those of every part of the shape: extents that are not 0 are multiplied beside one that is, too.
 constexpr std::int64_t elements(extents const& s) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 16;
   std::int64_t product = 1;
   bool none = false;
   for (auto e : s) {
-    expects(e >= 0, "an extent is negative");
     if (e == 0) none = true;
+    else product = checked_product(product, e);
+    expects(product <= most, "the number of elements does not fit 64 bits");
   }
-  if (none) return 0;
-  for (auto e : s) product = checked_product(product, e);
-  return product;
+  return none ? 0 : product;
 }
 
 }  // namespace rill

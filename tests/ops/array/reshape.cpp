@@ -41,6 +41,27 @@ TEST(reshape, infers_an_extent_that_only_the_run_knows) {
   EXPECT_EQ(c.values()[5], 12);
 }
 
+// One number for the whole step, as docs/guide.md says: also where a name is given to what the run computes.
+TEST(reshape, gives_a_name_that_is_one_number_in_the_whole_step) {
+  graph g;
+  auto x = placeholder<float, unknown, 6>(g);
+  auto rows = placeholder<float, "batch", 3>(g);
+  auto y = reshape<"batch", 3>(x);
+  static_assert(decltype(y)::static_type == of<float, "batch", 3>);
+  auto both = y + rows;
+  static_assert(decltype(both)::static_type == of<float, "batch", 3>);
+  session s{g};
+  auto const fed = [](shape const& extents) { return test::counting(dtype::float32, extents); };
+  EXPECT_EQ(s.run({{x, fed({2, 6})}, {rows, fed({4, 3})}}, both).shape(), (shape{4, 3}));
+  for (auto const& [of_x, of_rows] : {std::pair{shape{2, 6}, shape{5, 3}}, {shape{2, 6}, shape{1, 3}}})
+    test::expect_error(code::invalid_argument, "'batch'", [&] { s.run({{x, fed(of_x)}, {rows, fed(of_rows)}}, both); });
+  // Names that two values were given by hand are one axis too.
+  auto z = reshape<"batch", 1>(placeholder<float, unknown>(g, "z"));
+  auto sum = y * z;
+  EXPECT_EQ(s.run({{x, fed({2, 6})}, {"z", fed({4})}}, sum).shape(), (shape{4, 3}));
+  test::expect_error(code::invalid_argument, "'batch'", [&] { s.run({{x, fed({2, 6})}, {"z", fed({1})}}, sum); });
+}
+
 TEST(reshape, refuses_another_number_of_elements) {
   graph g;
   auto x = placeholder(g, of<float, 2, 6>);

@@ -17,7 +17,10 @@ struct constant_op {
     tensor value;
     static constexpr auto fields() { return std::tuple{field{"value", &attributes::value}}; }
   };
-  static type infer(attributes const& a, std::span<type const>) { return a.value.type(); }
+  static type infer(attributes const& a, std::span<type const>) {
+    expects(static_cast<bool>(a.value), "constant: the tensor is an empty handle");
+    return a.value.type();
+  }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     return kernel([value = decode<attributes>(r.at.attributes).value](kernel_call const& call) {

@@ -7,6 +7,7 @@ namespace rill::ops {
 /// Extents to which a value is reshaped, as far as they can be told: with x's extents known, one that is not a number
 /// is computed; before, equal names cancel out. Refuses a number of elements that changes for certain.
 constexpr type reshaped(type const& x, type to) {
+  expects(to.has_rank(), "reshape: the rank to reshape to is not known");
   to.element = x.element;
   std::array<bool, max_rank> cancelled{};
   std::size_t open = max_rank, opens = 0, unnamed = 0;  // extents of `to` that are no numbers and not among x's names

@@ -191,21 +191,22 @@ struct max_pool_pick_op : windowing {
   template <class T> static void pick(pooling_call const& c, parallel const& threads) {
     auto const* const x = static_cast<T const*>(c.x);
     auto const* const from = static_cast<T const*>(c.other);
+    auto const image = shape_of(c);
     threads(static_cast<std::size_t>(c.batch * c.out_height), [&](std::size_t row) {
       auto const n = static_cast<std::int64_t>(row) / c.out_height, i = static_cast<std::int64_t>(row) % c.out_height;
       auto* y = static_cast<T*>(c.result) + static_cast<std::int64_t>(row) * c.out_width * c.channels;
-      for (std::int64_t j = 0; j < c.out_width; ++j)
+      for (std::int64_t j = 0; j < c.out_width; ++j) {
+        auto const window = rill::kernels::detail::window_of(image, i, j);
         for (std::int64_t channel = 0; channel < c.channels; ++channel) {
           std::int64_t best = -1;
-          for (std::int64_t k = 0; k < c.window_height * c.window_width; ++k) {
-            auto const p = i * c.stride_y - c.top + k / c.window_width,
-                       q = j * c.stride_x - c.left + k % c.window_width;
-            if (p < 0 || p >= c.height || q < 0 || q >= c.width) continue;
-            auto const at = ((n * c.height + p) * c.width + q) * c.channels + channel;
-            if (best < 0 || x[at] > x[best] || (x[at] != x[at] && x[best] == x[best])) best = at;
-          }
+          for (auto p = window.top; p < window.bottom; ++p)
+            for (auto q = window.left; q < window.right; ++q) {
+              auto const at = ((n * c.height + p) * c.width + q) * c.channels + channel;
+              if (best < 0 || x[at] > x[best] || (x[at] != x[at] && x[best] == x[best])) best = at;
+            }
           *y++ = best < 0 ? T(0) : from[best];
         }
+      }
     });
   }
   static constexpr pooling_table make_kernels() {

@@ -102,7 +102,8 @@ template <class T> struct pooling {
 /// with no pixel of the image has the least value.
 template <class T> void max_pool(pooling_shape const& s, T const* input, T* output, parallel const& threads) noexcept {
   index const line = s.out_width * s.channels;
-  index const work = detail::upper(1, line * s.window_height * s.window_width);
+  index const work =
+      detail::upper(1, line * detail::lower(s.window_height, s.height) * detail::lower(s.window_width, s.width));
   share(threads, s.batch * s.out_height, detail::divide_up(1 << 14, work), [&](index begin, index end) {
     for (index row = begin; row < end; ++row) {
       detail::pooling<T>{s, input}.forward_row(row / s.out_height, row % s.out_height, output + row * line);

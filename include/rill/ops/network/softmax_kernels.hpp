@@ -1,5 +1,6 @@
 // Softmax and cross entropy, row by row, on raw pointers. A row's sums have one order, whoever computes it.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -39,13 +40,27 @@ template <class T> struct softmax_row {
       for (std::size_t i = 0; i < lanes && at + i < n; ++i) to[at + i] = T(value[i]);
     }
   }
-  static V total(P p) {
-    V values[lanes];
-    p.store(values);
-    for (std::size_t half = lanes / 2; half > 0; half /= 2)
-      for (std::size_t i = 0; i < half; ++i) values[i] += values[i + half];
-    return values[0];
-  }
+  /// Adds up in as many lanes as the widest register has, and then those as a tree: in one order, whatever the width of
+  /// this processor's.
+  class lane_sums {
+   public:
+    void add(std::size_t at, P more) { parts_[at / lanes % parts] += more; }
+    V total() const {
+      V values[line];
+      for (std::size_t i = 0; i < parts; ++i) parts_[i].store(values + i * lanes);
+      for (std::size_t half = line / 2; half > 0; half /= 2)
+        for (std::size_t i = 0; i < half; ++i) values[i] += values[i + half];
+      return values[0];
+    }
+
+   private:
+    static constexpr std::size_t line = 64 / sizeof(V), parts = line / lanes;
+    std::array<P, parts> parts_ = [] {
+      std::array<P, parts> none;
+      none.fill(0);
+      return none;
+    }();
+  };
 
   /// The largest element and the sum of exp(x - largest).
   softmax_row(T const* row, std::size_t count) : x(row), n(count) {
@@ -57,9 +72,9 @@ template <class T> struct softmax_row {
     V values[lanes];
     top.store(values);
     for (V v : values) largest = v > largest ? v : largest;
-    P all = 0;
-    for (std::size_t i = 0; i < n; i += lanes) all += power(i);
-    sum = total(all);
+    lane_sums all;
+    for (std::size_t i = 0; i < n; i += lanes) all.add(i, power(i));
+    sum = all.total();
   }
 
   P shifted(std::size_t at) const { return load(x, at, n, -std::numeric_limits<V>::infinity()) - P(largest); }
@@ -120,16 +135,16 @@ void cross_entropy_dense(std::size_t rows, std::size_t n, void const* from, void
       row const x(static_cast<T const*>(from) + r * n, n);
       T const* const p = static_cast<T const*>(distributions) + r * n;
       P const log_sum = log(P(x.sum));
-      P mass = 0, loss = 0;
+      typename row::lane_sums mass, loss;
       for (std::size_t i = 0; i < n; i += row::lanes) {
         P const each = row::load(p, i, n, 0);
-        mass += each;
-        loss += select(each == P(0), P(0), each * (log_sum - x.shifted(i)));
+        mass.add(i, each);
+        loss.add(i, select(each == P(0), P(0), each * (log_sum - x.shifted(i))));
       }
-      P const scale = row::total(mass) / x.sum;
+      P const scale = mass.total() / x.sum;
       for (std::size_t i = 0; i < n; i += row::lanes)
         row::store(static_cast<T*>(derivative) + r * n, i, n, x.power(i) * scale - row::load(p, i, n, 0));
-      static_cast<T*>(losses)[r] = static_cast<T>(row::total(loss));
+      static_cast<T*>(losses)[r] = static_cast<T>(loss.total());
     }
   });
 }

@@ -10,6 +10,8 @@ namespace rill::ops {
 /// written.
 inline kernel scatter_into(kernel_request const& r, bool subtract) {
   type const& table = r.inputs[0];
+  // The variable's extents may have been open when the node was recorded.
+  expects(accepts(gathered(table, r.inputs[1]), r.inputs[2]), "a scattered update has not one row for each index");
   index_reader const read(r.inputs[1], table[0].extent);
   auto const run = kernels_of<scatter_like_op>().add[static_cast<std::size_t>(table.element)];
   return kernel(

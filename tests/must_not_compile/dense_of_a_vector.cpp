@@ -1,0 +1,9 @@
+// expect: dense: the operand is not a matrix with a row for each example; flatten makes one
+#include <rill/rill.hpp>
+void f(rill::expr<rill::of<float, 1, 64>> x, rill::expr<rill::of<float, 64>> one) {
+#ifdef VALID
+  rill::dense<10>(x, "out");
+#else
+  rill::dense<10>(one, "out");
+#endif
+}

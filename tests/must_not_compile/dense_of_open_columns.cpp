@@ -1,0 +1,9 @@
+// expect: dense: the number of columns must be known, for the weights are made now
+#include <rill/rill.hpp>
+void f(rill::expr<rill::of<float, "n", 64>> x, rill::expr<rill::of<float, "n", "pixels">> open) {
+#ifdef VALID
+  rill::dense<10>(x, "out");
+#else
+  rill::dense<10>(open, "out");
+#endif
+}

@@ -1,0 +1,9 @@
+// expect: reshape: the number of elements changes
+#include <rill/rill.hpp>
+void f(rill::expr<rill::of<float, "n", 8, 8>> x) {
+#ifdef VALID
+  rill::reshape<"n", 64>(x);
+#else
+  rill::reshape<"n", 63>(x);
+#endif
+}

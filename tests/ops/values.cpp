@@ -1,0 +1,426 @@
+// Every operation that has a result, in every element type, against what NumPy makes of the same random inputs:
+// values/record.py records that.
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "rill/io/npz.hpp"
+#include "rill/ops/operations.hpp"
+#include "rill/ops/registry.hpp"
+#include "rill/run/session.hpp"
+
+namespace rill {
+namespace {
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What was recorded
+
+struct recording {
+  std::string name;  // the operation's, perhaps with more words
+  dtype tried = dtype::float32;
+  std::vector<tensor> inputs, results;
+  std::vector<bool> exact;  // for each result
+
+  std::string operation() const { return name.substr(0, name.find(' ')); }
+};
+
+dtype element_called(std::string_view word) {
+  for (std::size_t i = 0; i < dtype_count; ++i)
+    if (auto const d = static_cast<dtype>(i); name(d) == word) return d;
+  throw error(code::invalid_argument, "there is no element type '" + std::string(word) + "'");
+}
+
+tensor tensor_of_bytes(dtype d, shape const& extents, char const* bytes) {
+  tensor t(d, extents);
+  if (d != dtype::string) {
+    if (t.bytes() != 0) std::memcpy(t.mutable_raw(), bytes, t.bytes());
+    return t;
+  }
+  constexpr std::size_t width = 6;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(t.elements()); ++i) {
+    std::string_view const field(bytes + i * width, width);
+    t.mutable_data<std::string>()[i] = field.substr(0, field.find('\0'));
+  }
+  return t;
+}
+
+std::vector<recording> const& recordings() {
+  static auto const all = [] {
+    auto const members = read_npz(std::string(RILL_SOURCE_DIR) + "/tests/ops/values/values.npz");
+    auto const& bytes = members.at(1).value;
+    std::istringstream lines(members.at(0).value.item<std::string>());
+    std::vector<recording> list;
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string word[6];
+      for (auto& w : word) std::getline(words, w, '|');
+      shape extents;
+      if (word[4] != "-") {
+        std::istringstream numbers(word[4]);
+        for (std::string n; std::getline(numbers, n, ',');) extents.push_back(std::stoll(n));
+      }
+      auto const tried = element_called(word[1]);
+      if (word[2] == "first") list.push_back({word[0], tried, {}, {}, {}});
+      auto& r = list.back();
+      EXPECT_TRUE(r.name == word[0] && r.tried == tried) << line;
+      auto const* at = bytes.data<std::uint8_t>() + std::stoull(word[5]);
+      auto t = tensor_of_bytes(element_called(word[3]), extents, reinterpret_cast<char const*>(at));
+      bool const input = word[2] == "first" || word[2] == "next";
+      (input ? r.inputs : r.results).push_back(std::move(t));
+      if (!input) r.exact.push_back(word[2] == "exact");
+    }
+    return list;
+  }();
+  return all;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// How each case is recorded in a graph
+
+struct call {
+  graph& g;
+  std::vector<tensor> const& fed;
+  std::vector<value> const& x;
+
+  variable_value own() const { return variable(x[0], "v"); }
+  value after(operation const& first, value v) const {
+    return g.after({first}, [&] { return read(variable_value{v}); });
+  }
+};
+using recorder = std::function<value(call const&)>;
+
+// The updates of x by x - b * b, as one program.
+std::shared_ptr<program const> descent(dtype d) {
+  program p;
+  p.inputs = {d, d};
+  p.instructions.push_back({definition<ops::square_op>().elementwise, {1}, d});
+  p.instructions.push_back({definition<ops::sub_op>().elementwise, {0, 2}, d});
+  p.outputs = {3};
+  return std::make_shared<program const>(std::move(p));
+}
+// x / (1 + exp(-b * x)).
+std::shared_ptr<program const> swish(dtype d) {
+  program p;
+  p.inputs = {d, d};
+  p.immediates = {visit(d, []<class T>() -> immediate {
+    if constexpr (std::same_as<T, half> || std::same_as<T, bfloat16>) return immediate::of(T(1.f));
+    else if constexpr (std::floating_point<T>) return immediate::of(T(1));
+    else throw error(code::invalid_argument, "swish is of floats");
+  })};
+  auto const line = [&](op_def const& op, std::uint16_t a, std::uint16_t b = 0) {
+    p.instructions.push_back({op.elementwise, {a, b}, d});
+  };
+  line(definition<ops::mul_op>(), 1, 0);  // 3
+  line(definition<ops::neg_op>(), 3);     // 4
+  line(definition<ops::exp_op>(), 4);     // 5
+  line(definition<ops::add_op>(), 5, 2);  // 6
+  line(definition<ops::div_op>(), 0, 6);  // 7
+  p.outputs = {7};
+  return std::make_shared<program const>(std::move(p));
+}
+
+std::map<std::string, recorder> const& recorders() {
+  static auto const all = [] {
+    std::map<std::string, recorder> r;
+    auto const unary = [&](std::string const& name, value (*f)(value)) {
+      r[name] = [f](call const& c) { return f(c.x[0]); };
+    };
+    auto const binary = [&](std::string const& name, value (*f)(value, value)) {
+      r[name] = r[name + " of columns"] = [f](call const& c) { return f(c.x[0], c.x[1]); };
+    };
+    binary("add", [](value a, value b) { return add(a, b); });
+    binary("sub", [](value a, value b) { return sub(a, b); });
+    binary("mul", [](value a, value b) { return mul(a, b); });
+    binary("div", [](value a, value b) { return div(a, b); });
+    binary("maximum", [](value a, value b) { return maximum(a, b); });
+    binary("equal", [](value a, value b) { return equal(a, b); });
+    binary("less", [](value a, value b) { return less(a, b); });
+    binary("bias_add", [](value a, value b) { return bias_add(a, b); });
+    unary("neg", [](value x) { return neg(x); });
+    unary("square", [](value x) { return square(x); });
+    unary("conj", [](value x) { return record_erased<ops::conj_op>(*x.graph, {}, {x}); });
+    unary("relu", [](value x) { return relu(x); });
+    unary("exp", [](value x) { return exp(x); });
+    unary("log", [](value x) { return log(x); });
+    unary("sqrt", [](value x) { return sqrt(x); });
+    unary("tanh", [](value x) { return tanh(x); });
+    unary("sigmoid", [](value x) { return sigmoid(x); });
+    unary("identity", [](value x) { return identity(x); });
+    unary("stop_gradient", [](value x) { return stop_gradient(x); });
+    unary("print", [](value x) { return print(x); });
+    unary("check_numerics", [](value x) { return check_numerics(x); });
+    unary("placeholder", [](value x) { return x; });
+    unary("placeholder_with_default", [](value x) { return placeholder_with_default(x); });
+    unary("softmax", [](value x) { return softmax(x); });
+    unary("fill", [](value x) { return fill(x, shape{2, 3}); });
+    unary("reshape", [](value x) { return reshape(x, extents{-1, 6}); });
+    unary("transpose", [](value x) { return transpose(x, extents{2, 0, -2}); });
+    unary("transpose reversed", [](value x) { return transpose(x, extents{}); });
+    unary("slice", [](value x) { return slice(x, extents{1, 0, 1}, extents{-1, 2, 2}); });
+    r["select"] = [](call const& c) { return select(c.x[0], c.x[1], c.x[2]); };
+    r["add_n"] = [](call const& c) { return add_n(c.x); };
+    for (auto d : {dtype::boolean, dtype::int8, dtype::int16, dtype::int32, dtype::int64, dtype::uint8, dtype::uint16,
+                   dtype::uint32, dtype::uint64, dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64,
+                   dtype::complex64, dtype::complex128})
+      r["cast to " + std::string(name(d))] = [d](call const& c) { return cast(c.x[0], d); };
+
+    struct way {
+      std::string words;
+      extents axes;
+      bool keep;
+    };
+    for (auto const& [words, axes, keep] : {way{" of all", {}, false}, way{" of rows", {0}, false},
+                                            way{" of the middle", {-2}, true}, way{" of two", {0, 2}, false}}) {
+      r["sum" + words] = [=](call const& c) { return sum(c.x[0], axes, keep); };
+      r["mean" + words] = [=](call const& c) { return mean(c.x[0], axes, keep); };
+      r["max" + words] = [=](call const& c) { return max(c.x[0], axes, keep); };
+    }
+    for (int axis : {0, 1, 2})
+      r["argmax along " + std::to_string(axis)] = [=](call const& c) {
+        return argmax(c.x[0], axis, axis == 0 ? dtype::int32 : dtype::int64);
+      };
+
+    r["constant"] = [](call const& c) { return constant(c.g, c.fed[0]); };
+    r["variable"] = [](call const& c) { return value(c.own()); };
+    r["read"] = [](call const& c) { return read(c.own()); };
+    r["is_initialized"] = [](call const& c) { return record_erased<ops::is_initialized_op>(c.g, {}, {c.own()}); };
+    r["assign"] = [](call const& c) { return value(assign(c.own(), c.x[1])); };
+    r["assign_add"] = [](call const& c) { return value(assign_add(c.own(), c.x[1])); };
+    r["assign_sub"] = [](call const& c) { return value(assign_sub(c.own(), c.x[1])); };
+    r["scatter_add"] = [](call const& c) {
+      auto const v = c.own();
+      return c.after(scatter_add(v, c.x[1], c.x[2]), v);
+    };
+    r["scatter_sub"] = [](call const& c) {
+      auto const v = c.own();
+      return c.after(scatter_sub(v, c.x[1], c.x[2]), v);
+    };
+    r["custom_gradient"] = [](call const& c) {
+      return record_erased<ops::custom_gradient_op>(c.g, {}, {c.x[0], c.x[1]});
+    };
+    r["fused"] = [](call const& c) { return record_erased<ops::fused_op>(c.g, {swish(c.fed[0].element())}, c.x); };
+    r["fused_update"] = [](call const& c) {
+      return record_erased<ops::fused_update_op>(c.g, {descent(c.fed[0].element()), 1}, {c.own(), c.x[1]});
+    };
+
+    r["broadcast_like"] = [](call const& c) { return broadcast_like(c.x[0], c.x[1], extents{1}); };
+    r["broadcast_like shared out"] = [](call const& c) { return share_like(c.x[0], c.x[1], extents{-2}); };
+    r["sum_like"] = [](call const& c) { return sum_like(c.x[0], c.x[1]); };
+    r["sum_like with means"] = [](call const& c) { return record_erased<ops::sum_like_op>(c.g, {{}, true}, c.x); };
+    r["reshape_like"] = [](call const& c) { return reshape_like(c.x[0], c.x[1]); };
+    for (int axis : {0, 1, 2})
+      r["concat along " + std::to_string(axis)] = [=](call const& c) { return concat(c.x, axis); };
+    r["concat_piece"] = [](call const& c) { return concat_piece(c.x[0], {c.x[1], c.x[2]}, -1, 1); };
+    r["pad_like"] = [](call const& c) { return pad_like(c.x[0], c.x[1], {{1, 1}, {-1, 4}}); };
+    for (auto index : {"int32", "int64"}) {
+      r["gather by " + std::string(index)] = [](call const& c) { return gather(c.x[0], c.x[1]); };
+      r["gather_variable by " + std::string(index)] = [](call const& c) { return gather(c.own(), c.x[1]); };
+    }
+    r["rows_like"] = [](call const& c) { return flat_rows(c.x[0], c.x[1], c.x[2]); };
+    r["scatter_like"] = [](call const& c) { return scatter_like(c.x[0], c.x[1], c.x[2]); };
+
+    for (bool left : {false, true})
+      for (bool right : {false, true})
+        r[std::string("matmul") + (left ? " transposed left" : "") + (right ? " transposed right" : "")] =
+            [=](call const& c) { return matmul(c.x[0], c.x[1], transposed{left, right}); };
+    r["softmax_cross_entropy"] =
+        r["softmax_cross_entropy_dense"] = [](call const& c) { return softmax_cross_entropy(c.x[0], c.x[1]); };
+    for (auto const& [words, how] : {std::pair<std::string, convolution>{"", {}},
+                                     {" valid", {.stride = {2, 1}, .pad = padding::valid}},
+                                     {" dilated", {.stride = {2, 2}, .dilation = {2, 2}}},
+                                     {" given", {.stride = {1, 3}, .pad = padding::given, .pads = {1, 0, 2, 1}}}}) {
+      convolution const a = how;
+      r["conv2d" + words] = [=](call const& c) { return conv2d(c.x[0], c.x[1], a); };
+      r["conv2d_input_gradient" + words] = [=](call const& c) {
+        return conv2d_input_gradient(c.x[0], c.x[1], c.x[2], a);
+      };
+      r["conv2d_filter_gradient" + words] = [=](call const& c) {
+        return conv2d_filter_gradient(c.x[0], c.x[1], c.x[2], a);
+      };
+    }
+    for (auto const& [words, how] :
+         {std::pair<std::string, pooling>{"", {}},
+          {" same", {.window = {3, 2}, .stride = {1, 2}, .pad = padding::same}},
+          {" given", {.window = {3, 3}, .stride = {2, 2}, .pad = padding::given, .pads = {2, 1, 0, 2}}}}) {
+      pooling const a = how;
+      r["max_pool" + words] = [=](call const& c) { return max_pool(c.x[0], a); };
+      r["max_pool_gradient" + words] = [=](call const& c) { return max_pool_gradient(c.x[0], c.x[1], a); };
+      r["max_pool_pick" + words] = [=](call const& c) { return max_pool_pick(c.x[0], c.x[1], a); };
+    }
+    return r;
+  }();
+  return all;
+}
+
+value recorded(recording const& r, call const& c) {
+  if (r.name == "one_hot") return one_hot(c.x[0], 4, r.tried);
+  auto const found = recorders().find(r.name);
+  if (found == recorders().end()) throw error(code::not_found, "nobody knows how to record this case");
+  return found->second(c);
+}
+
+// All results of a case.
+std::vector<tensor> computed(recording const& r, session_options const& options) {
+  graph g;
+  std::vector<value> x;
+  std::vector<feed> feeds;
+  for (auto const& t : r.inputs) {
+    x.push_back(placeholder(g, t.type()));
+    feeds.emplace_back(x.back(), t);
+  }
+  auto const y = recorded(r, {g, r.inputs, x});
+  session s(g, options);
+  if (!g.initials().empty()) s.run(feeds, initializer(g));
+  std::vector<std::string> names;
+  for (std::uint32_t port = 0; port < r.results.size(); ++port) names.push_back(value{&g, y.node, port}.name());
+  return s.run(std::span<feed const>(feeds), names);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// How far a result may be off
+
+// Units of the last place of the result; of its tensor's largest element, where a result is a sum that may cancel.
+struct bound {
+  double ulp = 0;
+  bool of_largest = false;
+};
+bound bound_of(std::string const& operation) {
+  // What is said of each elementary function, and one more for NumPy's own; softmax rounds x - max before exp.
+  static std::map<std::string, bound> const bounds{{"exp", {2.25}},  {"log", {2}},       {"tanh", {2.5}},
+                                                   {"sigmoid", {3}}, {"mul", {4}},       {"div", {4}},
+                                                   {"sqrt", {4}},    {"square", {4}},    {"fused", {8, true}},
+                                                   {"softmax", {8}}, {"sum", {4, true}}, {"mean", {4, true}}};
+  auto const found = bounds.find(operation);
+  return found == bounds.end() ? bound{4, true} : found->second;
+}
+
+template <class T> constexpr int digits = std::numeric_limits<T>::digits;
+template <> constexpr int digits<half> = 11;
+template <> constexpr int digits<bfloat16> = 8;
+template <class T> constexpr int least_exponent = std::numeric_limits<T>::min_exponent;
+template <> constexpr int least_exponent<half> = -13;
+template <> constexpr int least_exponent<bfloat16> = -125;
+template <class T> constexpr int most_exponent = std::numeric_limits<T>::max_exponent;
+template <> constexpr int most_exponent<half> = 16;
+template <> constexpr int most_exponent<bfloat16> = 128;
+
+// One unit of the last place that T has at x.
+template <class T> double unit(double x) {
+  int const exponent = x == 0 ? least_exponent<T> : std::ilogb(x) + 1;
+  return std::ldexp(1.0, std::clamp(exponent, least_exponent<T>, most_exponent<T>) - digits<T>);
+}
+
+// The distance of two numbers in units of the last place; infinity stands for the power of two behind the largest.
+template <class T> double distance(double got, double want, double unit_at) {
+  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) == std::isnan(got) ? 0 : INFINITY;
+  if (got == want) return 0;
+  double const beyond = std::ldexp(1.0, most_exponent<T>);
+  return std::abs(std::clamp(got, -beyond, beyond) - std::clamp(want, -beyond, beyond)) / unit<T>(unit_at);
+}
+
+template <class T> void expect_near(std::span<T const> got, std::span<double const> want, bound b) {
+  double largest = 0;
+  for (double w : want)
+    if (std::isfinite(w)) largest = std::max(largest, std::abs(w));
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    auto const y = static_cast<double>(got[i]);
+    ASSERT_LE(distance<T>(y, want[i], b.of_largest ? largest : want[i]), b.ulp)
+        << "element " << i << ": " << y << " for " << want[i];
+  }
+}
+template <class R>
+void expect_near(std::span<std::complex<R> const> got, std::span<std::complex<double> const> want, bound b) {
+  double largest = 0;
+  for (auto w : want) largest = std::max(largest, std::abs(w));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_LE(std::abs(std::complex<double>(got[i]) - want[i]),
+              4 * b.ulp * unit<R>(b.of_largest ? largest : std::abs(want[i])))
+        << "element " << i << ": " << got[i] << " for " << want[i];
+}
+
+// The same numbers: zeros of both signs are equal, and so is every NaN.
+template <class T> void expect_equal(std::span<T const> got, std::span<T const> want) {
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if constexpr (is_float(dtype_of<T>)) {
+      if (std::isnan(static_cast<double>(want[i]))) {
+        ASSERT_TRUE(std::isnan(static_cast<double>(got[i]))) << "element " << i;
+        continue;
+      }
+      ASSERT_EQ(static_cast<double>(got[i]), static_cast<double>(want[i])) << "element " << i;
+    } else if constexpr (is_complex(dtype_of<T>)) {
+      if (std::isnan(want[i].real())) {
+        ASSERT_TRUE(std::isnan(got[i].real()) && got[i].imag() == want[i].imag()) << "element " << i;
+        continue;
+      }
+      ASSERT_EQ(got[i], want[i]) << "element " << i;
+    } else ASSERT_TRUE(got[i] == want[i]) << "element " << i;
+  }
+}
+
+void expect_recorded(tensor const& got, tensor const& want, bool exact, bound b) {
+  ASSERT_EQ(got.shape(), want.shape());
+  visit(got.element(), [&]<class T>() {
+    if (exact) {
+      ASSERT_EQ(got.element(), want.element());
+      expect_equal(got.span<T>(), want.span<T>());
+    } else if constexpr (is_complex(dtype_of<T>)) expect_near(got.span<T>(), want.span<std::complex<double>>(), b);
+    else if constexpr (is_float(dtype_of<T>)) expect_near(got.span<T>(), want.span<double>(), b);
+    else FAIL() << "it is a " << got.type().text() << " and should be a " << want.type().text();
+  });
+}
+
+void expect_recordings(session_options const& options) {
+  EXPECT_GT(recordings().size(), 800u);
+  for (auto const& r : recordings()) {
+    SCOPED_TRACE(r.name + " of " + std::string(name(r.tried)));
+    try {
+      auto const got = computed(r, options);
+      ASSERT_EQ(got.size(), r.results.size());
+      for (std::size_t i = 0; i < got.size(); ++i)
+        expect_recorded(got[i], r.results[i], r.exact[i], bound_of(r.operation()));
+    } catch (error const& failure) {
+      ADD_FAILURE() << failure.what();
+    }
+  }
+}
+
+TEST(values, are_those_of_numpy_with_every_pass) { expect_recordings({.threads = 1}); }
+
+TEST(values, are_those_of_numpy_without_passes) { expect_recordings({.threads = 2, .passes = pass_options::none()}); }
+
+// The operations without values of their own, and who tests what they do instead.
+std::set<std::string_view> const tested_otherwise{
+    "no_op",            // nothing to compare
+    "check",            // nothing to compare: tests/ops/check/check.cpp
+    "uniform",          // tests/ops/random/uniform.cpp
+    "normal",           // tests/ops/random/normal.cpp
+    "truncated_normal"  // tests/ops/random/normal.cpp
+};
+
+TEST(values, are_recorded_for_every_operation_and_every_element_type_that_it_takes) {
+  std::map<std::string, dtypes> tried;
+  for (auto const& r : recordings()) tried[r.operation()] = tried[r.operation()] | r.tried;
+  for (auto const* op : all_operations())
+    EXPECT_NE(tried.contains(std::string(op->name)), tested_otherwise.contains(op->name))
+        << op->name << " needs a case in values/record.py and one here";
+  operations::for_each([&]<class Op>() {
+    if (tested_otherwise.contains(Op::name)) return;
+    dtypes takes = any_element;
+    if constexpr (requires { Op::elements; }) takes = Op::elements;
+    else if (Op::name == "fused" || Op::name == "fused_update") takes = floats;  // and whatever their lines take
+    else if (Op::name == "one_hot" || Op::name == "pad_like") takes = numeric_or_bool;
+    else if (Op::name == "sum_like" || Op::name.starts_with("assign_") || Op::name.starts_with("scatter_"))
+      takes = numbers;
+    for (std::size_t i = 0; i < dtype_count; ++i) {
+      auto const d = static_cast<dtype>(i);
+      EXPECT_TRUE(!takes.contains(d) || tried[std::string(Op::name)].contains(d))
+          << Op::name << " takes " << name(d) << ", and no value is recorded for that";
+    }
+  });
+}
+
+}  // namespace
+}  // namespace rill

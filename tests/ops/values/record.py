@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+"""Records what NumPy makes of random inputs, for every operation that has a result, whatever it takes it from, and every
+element type: writes values.npz beside this file, which tests/ops/values.cpp reads. Run it again after a change here.
+
+The archive has two members: `tensors`, a line for each tensor (the case, the element type that is tried, what the tensor
+is, its element type, its extents and where its bytes begin), and `bytes`. A tensor is the first input, the next one, a
+result that must come out exactly, or one that may be off by a rounding and is kept as float64 or complex128. A case is
+called as its operation is, perhaps with a word or two more."""
+import pathlib
+
+import numpy as np
+
+SIGNED, UNSIGNED = "int8 int16 int32 int64".split(), "uint8 uint16 uint32 uint64".split()
+INTEGERS = SIGNED + UNSIGNED
+FLOATS, COMPLEXES = "float16 bfloat16 float32 float64".split(), "complex64 complex128".split()
+REALS = INTEGERS + FLOATS
+NUMBERS = REALS + COMPLEXES
+NUMERIC_OR_BOOL = NUMBERS + ["bool"]
+ANY = NUMERIC_OR_BOOL + ["string"]
+
+rng = np.random.default_rng(20240607)
+lines, blob = [], bytearray()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Element types. A bfloat16 array is one of float32 whose numbers are bfloat16's.
+
+def rounded(x, dtype):
+    """x in the element type, rounded to nearest, ties to even."""
+    with np.errstate(all="ignore"):
+        if dtype == "string":
+            return np.asarray(x, "S6")
+        if dtype != "bfloat16":
+            return np.asarray(x).astype(dtype)
+        x = np.asarray(x, np.float32)
+        bits = x.view(np.uint32).astype(np.uint64)
+        up = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16
+        return np.where(np.isnan(x), x, up.astype(np.uint32).view(np.float32)).astype(np.float32)
+
+
+def wide(x):
+    """Floats and complex numbers as float64 and complex128, in which results are computed."""
+    x = np.asarray(x)
+    return x.astype({"f": np.float64, "c": np.complex128}.get(x.dtype.kind, x.dtype))
+
+
+def wrapped(values, dtype):
+    """Whole numbers of any size, wrapped round to an integer type."""
+    bits = np.iinfo(dtype).bits
+    flat = [int(v) & (1 << bits) - 1 for v in np.ravel(values)]
+    return np.array(flat, f"uint{bits}").astype(f"uint{bits}").view(dtype).reshape(np.shape(values))
+
+
+def stored(x, dtype):
+    if dtype == "bfloat16":
+        return (np.ascontiguousarray(x, np.float32).view(np.uint32) >> 16).astype("<u2").tobytes()
+    return np.ascontiguousarray(x, {"string": "S6"}.get(dtype, dtype)).tobytes()
+
+
+def put(case, tried, which, x, dtype):
+    extents = ",".join(map(str, np.shape(x))) or "-"
+    lines.append(f"{case}|{tried}|{which}|{dtype}|{extents}|{len(blob)}")
+    blob.extend(stored(x, dtype))
+
+
+def draw(shape, dtype, special=False, positive=False):
+    """Random elements: integers of every size, floats of many; with zeros, infinities and NaN where asked for."""
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype == "string":
+        return np.array(["", "a", "b", "ab", "ünï".encode()], "S6")[rng.integers(0, 5, shape)]
+    if dtype in INTEGERS:
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if positive:
+            low = 0
+        x = rng.integers(low, high, shape, dtype, endpoint=True)
+        x = x >> rng.integers(0, np.iinfo(dtype).bits - 1, shape).astype(dtype)
+        if special and x.size > 8:
+            x.flat[:5] = [low, high, 0, 1, wrapped([-1], dtype)[0]]
+        return x
+    x = rng.normal(size=shape) * np.exp(rng.normal(size=shape))
+    if positive:
+        x = np.abs(x)
+    if dtype in COMPLEXES:
+        return (x + 1j * rng.normal(size=shape)).astype(dtype)
+    x = np.asarray(rounded(x, dtype))
+    if special and x.size > 8:
+        with np.errstate(all="ignore"):
+            x.flat[:7] = rounded([0, -0.0, np.inf, -np.inf, np.nan, 1, 3e4], dtype)
+            if positive:
+                x.flat[:2] = rounded([1e-5, 0.0], dtype)
+    return x
+
+
+def record(case, tried, inputs, *results):
+    """inputs: (array, element type); results: the same, or an array alone that is kept wide."""
+    for i, (x, dtype) in enumerate(inputs):
+        put(case, tried, "first" if i == 0 else "next", x, dtype)
+    for y in results:
+        if isinstance(y, tuple):
+            put(case, tried, "exact", *y)
+        else:
+            put(case, tried, "near", wide(y), str(wide(y).dtype))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Elementwise operations
+
+def quotient(a, b):
+    """Toward zero; of anything by zero it is zero."""
+    a, b = int(a), int(b)
+    return 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+BINARY = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b}
+
+
+def arithmetic():
+    for name, f in BINARY.items():
+        for d in NUMBERS:
+            for case, left, right in (("", (2, 19), (19,)), (" of columns", (3, 1, 5), (2, 1))):
+                a, b = draw(left, d, True), draw(right, d)
+                if d in INTEGERS:
+                    if case == "":
+                        b.flat[:3] = [0, wrapped([-1], d)[0], np.iinfo(d).max]
+                    g = quotient if name == "div" else f
+                    y = wrapped(np.vectorize(lambda p, q: g(int(p), int(q)), otypes=[object])(a, b), d)
+                    record(name + case, d, [(a, d), (b, d)], (y, d))
+                elif d in COMPLEXES and name in ("mul", "div"):
+                    record(name + case, d, [(a, d), (b, d)], f(wide(a), wide(b)))
+                else:
+                    with np.errstate(all="ignore"):
+                        record(name + case, d, [(a, d), (b, d)], (rounded(f(wide(a), wide(b)), d), d))
+    for d in SIGNED:
+        x = draw((2, 19), d, True)
+        record("neg", d, [(x, d)], (wrapped(-x.astype(object), d), d))
+    for d in FLOATS + COMPLEXES:
+        x = draw((2, 19), d, True)
+        record("neg", d, [(x, d)], (-x, d))
+    for d in NUMBERS:
+        x = draw((2, 19), d, True)
+        if d in INTEGERS:
+            record("square", d, [(x, d)], (wrapped(x.astype(object)**2, d), d))
+        elif d in COMPLEXES:
+            record("square", d, [(x, d)], wide(x)**2)
+        else:
+            with np.errstate(all="ignore"):
+                record("square", d, [(x, d)], (rounded(wide(x)**2, d), d))
+    for d in COMPLEXES:
+        x = draw((2, 19), d)
+        record("conj", d, [(x, d)], (np.conj(x), d))
+    for d in REALS:
+        a, b = draw((2, 19), d, True), draw((19,), d, True)
+        record("maximum", d, [(a, d), (b[::-1], d)], (np.maximum(a, b[::-1]), d))
+        record("less", d, [(a, d), (b, d)], (a < b, "bool"))
+        x = draw((2, 19), d, True)
+        record("relu", d, [(x, d)], (np.maximum(x, 0).astype(x.dtype), d))
+    for d in ANY:
+        a, b = draw((2, 19), d, True), draw((19,), d, True)
+        a[1, ::3] = b[::3]
+        record("equal", d, [(a, d), (b, d)], (a == b, "bool"))
+    for d in NUMERIC_OR_BOOL:
+        c, a, b = draw((2, 1, 5), "bool"), draw((3, 5), d, True), draw((5,), d)
+        record("select", d, [(c, "bool"), (a, d), (b, d)], (np.where(c, a, b), d))
+        operands = [draw((3, 5), d) for _ in range(3)]
+        if d != "bool":
+            y = sum(x.astype(object) for x in operands) if d in INTEGERS else sum(map(wide, operands))
+            record("add_n", d, [(x, d) for x in operands], (wrapped(y, d), d) if d in INTEGERS else y)
+            x, b = draw((2, 3, 7), d), draw((7,), d)
+            y = x.astype(object) + b.astype(object) if d in INTEGERS else wide(x) + wide(b)
+            record("bias_add", d, [(x, d), (b, d)], (wrapped(y, d) if d in INTEGERS else rounded(y, d), d))
+
+
+def elementary():
+    functions = {"exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh,
+                 "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
+    for name, f in functions.items():
+        for d in FLOATS + COMPLEXES:
+            x = draw((2, 19), d, True, positive=name in ("log", "sqrt"))
+            if name in ("log", "sqrt") and d in FLOATS:
+                x.flat[20] = -1
+            with np.errstate(all="ignore"):
+                if d in FLOATS and name == "sqrt":
+                    record(name, d, [(x, d)], (rounded(np.sqrt(wide(x)), d), d))
+                else:
+                    record(name, d, [(x, d)], f(wide(x)))
+
+
+def saturated(x, dtype):
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    return np.array([0 if v != v else low if v < low else high if v > high else int(v) for v in np.ravel(x).tolist()],
+                    dtype).reshape(np.shape(x))
+
+
+def casts():
+    for to in NUMERIC_OR_BOOL:
+        for d in NUMERIC_OR_BOOL:
+            if d == to:
+                continue
+            x = draw((2, 6), d, True)
+            if d in INTEGERS and to in ("float16", "bfloat16"):
+                x //= x.dtype.type(16)  # rounded once: large ones pass through float32
+            if d in FLOATS and to in INTEGERS:
+                with np.errstate(all="ignore"):
+                    x.flat[9:] = rounded([-1.9, 127.9, 1e30 if d != "float16" else 6e4], d)
+            real = x if to in COMPLEXES or d not in COMPLEXES else x.real
+            if to == "bool":
+                y = x != 0
+            elif to in INTEGERS and d not in INTEGERS + ["bool"]:
+                y = saturated(real, to)
+            elif to in INTEGERS:
+                y = wrapped(real.astype(object), to)
+            else:
+                y = rounded(real, to)
+            record(f"cast to {to}", d, [(x, d)], (y, to))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reductions
+
+def reduced(x, d, axes, keep, f):
+    """The elements along some axes, each list of them through f."""
+    axes = tuple(range(x.ndim)) if axes is None else axes
+    return f(x.astype(object) if d in INTEGERS else wide(x) if d != "bool" else x, axis=axes, keepdims=keep)
+
+
+def reductions():
+    ways = {"of all": (None, False), "of rows": ((0,), False), "of the middle": ((1,), True), "of two": ((0, 2), False)}
+    for way, (axes, keep) in ways.items():
+        for d in NUMBERS:
+            x = draw((3, 4, 5), d)
+            y = reduced(x, d, axes, keep, np.sum)
+            record(f"sum {way}", d, [(x, d)], (wrapped(y, d), d) if d in INTEGERS else y)
+            if d not in INTEGERS:
+                record(f"mean {way}", d, [(x, d)], reduced(x, d, axes, keep, np.mean))
+        for d in REALS + ["bool"]:
+            x = draw((3, 4, 5), d)
+            if d in FLOATS:
+                x[1, 2, 3] = np.nan
+                x[0, 0, 0], x[0, 0, 1] = -np.inf, np.inf
+            axis = tuple(range(3)) if axes is None else axes
+            record(f"max {way}", d, [(x, d)], (np.max(x, axis=axis, keepdims=keep), d))
+    for axis in (0, 1, 2):
+        for d in REALS:
+            x = draw((3, 4, 5), d)
+            x[1, 3, 2] = x[1, 2, 2] = x[1, 3, 4] = np.nan if d in FLOATS else np.iinfo(d).max
+            record(f"argmax along {axis}", d, [(x, d)], (np.argmax(x, axis), "int64" if axis else "int32"))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Elements that move
+
+def arrays():
+    for d in ANY:
+        x, big = draw((3, 4), d), draw((3, 2, 4), d)
+        record("identity", d, [(x, d)], (x, d))
+        record("stop_gradient", d, [(x, d)], (x, d))
+        record("placeholder", d, [(x, d)], (x, d))
+        record("placeholder_with_default", d, [(x, d)], (x, d))
+        record("constant", d, [(x, d)], (x, d))
+        record("variable", d, [(x, d)], (x, d))
+        record("read", d, [(x, d)], (x, d))
+        record("assign", d, [(x, d), (big[:, 0], d)], (big[:, 0], d))
+        record("is_initialized", d, [(x, d)], (True, "bool"))
+        record("custom_gradient", d, [(x, d), (big, d)], (x, d))
+        record("print", d, [(x, d)], (x, d))
+        record("reshape", d, [(big, d)], (big.reshape(4, 6), d))
+        record("reshape_like", d, [(big, d), (draw((4, 6), d), d)], (big.reshape(4, 6), d))
+        record("concat along 0", d, [(big, d), (big[:1], d)], (np.concatenate([big, big[:1]], 0), d))
+        record("concat along 1", d, [(big, d), (big[:, :1], d), (big[:, :0], d)],
+               (np.concatenate([big, big[:, :1]], 1), d))
+        record("concat along 2", d, [(big, d), (big[:, :, 1:], d)], (np.concatenate([big, big[:, :, 1:]], 2), d))
+        record("concat_piece", d, [(big, d), (big[:, :, :1], d), (big[:, :, 1:], d)], (big[:, :, 1:], d))
+        record("slice", d, [(big, d)], (big[1:3, :, 1:3], d))
+        for index in ("int32", "int64"):
+            which = rng.integers(0, 3, (2, 3)).astype(index)
+            record(f"gather by {index}", d, [(big, d), (which, index)], (big[which], d))
+            record(f"gather_variable by {index}", d, [(big, d), (which, index)], (big[which], d))
+        rows = draw((2, 2, 2, 4), d)
+        record("rows_like", d, [(rows, d), (big, d), (which[:, :2], "int64")], (rows.reshape(4, 2, 4), d))
+        if d == "string":
+            continue
+        record("transpose", d, [(big, d)], (big.transpose(2, 0, 1), d))
+        record("transpose reversed", d, [(big, d)], (big.T, d))
+        record("fill", d, [(x[0, 0], d)], (np.full((2, 3), x[0, 0]), d))
+        record("broadcast_like", d, [(x, d), (draw((3, 2, 4), d), d)], (np.broadcast_to(x[:, None], (3, 2, 4)), d))
+        y = np.zeros((4, 5), x.dtype)
+        y[1:, 1:] = x
+        record("pad_like", d, [(x, d), (draw((4, 5), d), d)], (y, d))
+        which = rng.integers(-1, 5, (2, 4)).astype("int32")
+        record(f"one_hot", d, [(which, "int32")], (which[..., None] == np.arange(4), d))
+    for d in FLOATS + COMPLEXES:
+        x = draw((3, 4), d)
+        record("check_numerics", d, [(x, d)], (x, d))
+        record("broadcast_like shared out", d, [(x, d), (draw((3, 2, 4), d), d)],
+               np.broadcast_to(wide(x)[:, None] / 2, (3, 2, 4)))
+        x = draw((2, 3, 4), d)
+        record("sum_like with means", d, [(x, d), (draw((3, 1), d), d)], wide(x).mean((0, 2)).reshape(3, 1))
+    for d in NUMBERS:
+        x, table = draw((2, 3, 4), d), draw((5, 4), d)
+        which = rng.integers(0, 5, (2, 3)).astype("int64")
+        y = reduced(x, d, (0, 2), False, np.sum).reshape(3, 1)
+        record("sum_like", d, [(x, d), (draw((3, 1), d), d)], (wrapped(y, d), d) if d in INTEGERS else y)
+        whole = lambda v: v.astype(object) if d in INTEGERS else wide(v)
+        kept = lambda v: (wrapped(v, d), d) if d in INTEGERS else v
+        added = np.zeros_like(whole(table))
+        np.add.at(added, which, whole(x))
+        record("scatter_like", d, [(which, "int64"), (x, d), (table, d)], kept(added))
+        record("scatter_add", d, [(table, d), (which, "int64"), (x, d)], kept(whole(table) + added))
+        record("scatter_sub", d, [(table, d), (which, "int64"), (x, d)], kept(whole(table) - added))
+        other = draw((5, 4), d)
+        record("assign_add", d, [(table, d), (other, d)], kept(whole(table) + whole(other)))
+        record("assign_sub", d, [(table, d), (other, d)], kept(whole(table) - whole(other)))
+    for d in FLOATS:
+        x, b = draw((2, 19), d), draw((19,), d)
+        record("fused", d, [(x, d), (b, d)], wide(x) / (1 + np.exp(-wide(b) * wide(x))))
+        record("fused_update", d, [(x, d), (b, d)], wide(x) - wide(b) * wide(b))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Networks
+
+def windows(x, window, stride, dilation, pads, beyond):
+    """(where in the window, the pixels that lie there for each window), images being [n, height, width, channels]."""
+    (top, bottom), (left, right) = pads
+    x = np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=beyond)
+    count = [(x.shape[a + 1] - (window[a] - 1) * dilation[a] - 1) // stride[a] + 1 for a in (0, 1)]
+    for i in range(window[0]):
+        for j in range(window[1]):
+            at = [slice(k * dilation[a], k * dilation[a] + (count[a] - 1) * stride[a] + 1, stride[a])
+                  for a, k in ((0, i), (1, j))]
+            yield i, j, at, x[:, at[0], at[1]]
+
+
+def same(extent, window, stride, dilation):
+    total = max((-(-extent // stride) - 1) * stride + (window - 1) * dilation + 1 - extent, 0)
+    return total // 2, total - total // 2
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+# A suffix, strides, dilations and paddings; None: as much as keeps the extents.
+CONVOLUTIONS = (("", (1, 1), (1, 1), None), (" valid", (2, 1), (1, 1), ((0, 0), (0, 0))),
+                (" dilated", (2, 2), (2, 2), None), (" given", (1, 3), (1, 1), ((1, 0), (2, 1))))
+POOLINGS = (("", (2, 2), (2, 2), ((0, 0), (0, 0))), (" same", (3, 2), (1, 2), None),
+            (" given", (3, 3), (2, 2), ((2, 1), (0, 2))))
+
+
+def networks():
+    for d in NUMBERS:
+        for left in (False, True):
+            for right in (False, True):
+                a, b = draw((3, 7), d), draw((7, 5), d)
+                y = wrapped(a.astype(object) @ b.astype(object), d) if d in INTEGERS else wide(a) @ wide(b)
+                case = "matmul" + " transposed left" * left + " transposed right" * right
+                record(case, d, [(a.T if left else a, d), (b.T if right else b, d)], (y, d) if d in INTEGERS else y)
+    for d in FLOATS:
+        x = draw((4, 6), d)
+        record("softmax", d, [(x, d)], softmax(wide(x)))
+        label = rng.integers(0, 6, 4).astype("int32")
+        p = softmax(wide(x))
+        record("softmax_cross_entropy", d, [(x, d), (label, "int32")], -np.log(p[np.arange(4), label]),
+               p - np.eye(6)[label])
+        target = rounded(softmax(rng.normal(size=(4, 6))), d)
+        record("softmax_cross_entropy_dense", d, [(x, d), (target, d)], -(wide(target) * np.log(p)).sum(-1),
+               p * wide(target).sum(-1, keepdims=True) - wide(target))
+        for way, stride, dilation, pads in CONVOLUTIONS:
+            x, f = draw((2, 5, 4, 3), d), draw((3, 2, 3, 4), d)
+            pads = pads or tuple(same(x.shape[a + 1], f.shape[a], stride[a], dilation[a]) for a in (0, 1))
+            y = sum(pixels @ wide(f)[i, j] for i, j, _, pixels in windows(wide(x), f.shape, stride, dilation, pads, 0))
+            record("conv2d" + way, d, [(x, d), (f, d)], y)
+            dy = draw(y.shape, d)
+            dx = np.zeros((2, 5 + sum(pads[0]), 4 + sum(pads[1]), 3))
+            df = np.zeros(f.shape)
+            for i, j, at, pixels in windows(wide(x), f.shape, stride, dilation, pads, 0):
+                dx[:, at[0], at[1]] += wide(dy) @ wide(f)[i, j].T
+                df[i, j] = np.einsum("nhwc,nhwo->co", pixels, wide(dy))
+            dx = dx[:, pads[0][0]:pads[0][0] + 5, pads[1][0]:pads[1][0] + 4]
+            record("conv2d_input_gradient" + way, d, [(x, d), (f, d), (dy, d)], dx)
+            record("conv2d_filter_gradient" + way, d, [(x, d), (f, d), (dy, d)], df)
+    for way, window, stride, pads in POOLINGS:
+        pads = pads or tuple(same(e, window[a], stride[a], 1) for a, e in ((0, 5), (1, 4)))
+        for d in REALS:
+            x = draw((2, 5, 4, 3), d)
+            least = -np.inf if d in FLOATS else np.iinfo(d).min
+            every = np.stack([p for *_, p in windows(x, window, stride, (1, 1), pads, least)])
+            record("max_pool" + way, d, [(x, d)], (every.max(0), d))
+            if d not in FLOATS:
+                continue
+            place = np.arange(x.size, dtype=float).reshape(x.shape)
+            places = np.stack([p for *_, p in windows(place, window, stride, (1, 1), pads, -1)])
+            first = np.take_along_axis(places, every.argmax(0)[None], 0)[0].astype(int)
+            dy, other = draw(first.shape, d), draw(x.shape, d)
+            dx = np.zeros(x.size)
+            np.add.at(dx, first, wide(dy))
+            record("max_pool_gradient" + way, d, [(x, d), (dy, d)], dx.reshape(x.shape))
+            record("max_pool_pick" + way, d, [(x, d), (other, d)], (other.ravel()[first], d))
+
+
+for part in (arithmetic, elementary, casts, reductions, arrays, networks):
+    part()
+np.savez_compressed(pathlib.Path(__file__).with_name("values.npz"), tensors=np.array("\n".join(lines).encode()),
+                    bytes=np.frombuffer(bytes(blob), np.uint8))
+print(len(lines), "tensors,", len(blob), "bytes")
