@@ -12,7 +12,6 @@ namespace rill::ops {
 /// What the operations of a branch share. Their inputs are variables, the predicate, and what the bodies took from
 /// outside.
 struct branch {
-  using library = void;
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t by_reference = counted_references;
   struct attributes {
@@ -32,13 +31,16 @@ struct branch {
 };
 
 struct cond_op : branch {
+  using library = void;
   static constexpr std::string_view name = "cond", doc = "one of two bodies, as a predicate says";
 };
 struct reading_cond_op : branch {
+  using library = void;
   static constexpr std::string_view name = "reading_cond", doc = "a cond whose bodies read variables or draw numbers";
   static constexpr rill::effect effect = rill::effect::reads;
 };
 struct updating_cond_op : branch {
+  using library = void;
   static constexpr std::string_view name = "updating_cond", doc = "a cond whose bodies update variables";
   static constexpr rill::effect effect = rill::effect::writes;
 };

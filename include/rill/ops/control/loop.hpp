@@ -13,7 +13,6 @@ namespace rill::ops {
 /// whose rows are taken one an iteration, and what the bodies took from outside. Outputs: the loop variables' last
 /// values, the rows that were made, stacked, and the number of iterations.
 struct looping {
-  using library = void;
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t by_reference = counted_references;
   struct attributes {
@@ -42,13 +41,16 @@ struct looping {
 };
 
 struct loop_op : looping {
+  using library = void;
   static constexpr std::string_view name = "loop", doc = "runs a body again and again (while_loop, map, scan, fold)";
 };
 struct reading_loop_op : looping {
+  using library = void;
   static constexpr std::string_view name = "reading_loop", doc = "a loop that reads variables or draws numbers";
   static constexpr rill::effect effect = rill::effect::reads;
 };
 struct updating_loop_op : looping {
+  using library = void;
   static constexpr std::string_view name = "updating_loop", doc = "a loop that updates variables";
   static constexpr rill::effect effect = rill::effect::writes;
 };
