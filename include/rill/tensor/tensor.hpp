@@ -142,10 +142,12 @@ class tensor {
 
  private:
   template <class T> void check() const {
+    if (!buffer_ || dtype_of<T> != element_) refuse(dtype_of<T>);
+  }
+  [[noreturn, gnu::cold]] void refuse(dtype asked) const {
     if (!buffer_) throw error(code::failed_precondition, "the elements of an empty tensor handle were asked for");
-    if (dtype_of<T> != element_)
-      throw error(code::invalid_argument,
-                  "a tensor of " + std::string(name(element_)) + " was read as " + std::string(name(dtype_of<T>)));
+    throw error(code::invalid_argument,
+                "a tensor of " + std::string(name(element_)) + " was read as " + std::string(name(asked)));
   }
 
   dtype element_ = dtype::float32;
