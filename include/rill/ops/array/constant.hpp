@@ -34,10 +34,7 @@ struct constant_op {
 namespace rill {
 
 /// A constant of any type, checked where the handle is used.
-inline value constant(graph& g, tensor const& t, std::string_view name = {}) {
-  if (!t) throw error(code::invalid_argument, "a constant was given an empty tensor handle");
-  return record_erased<ops::constant_op>(g, {t}, {}, name);
-}
+value constant(graph& g, tensor const& t, std::string_view name = {});
 /// A scalar.
 template <element T>
   requires(!std::derived_from<T, tensor>)
@@ -117,5 +114,12 @@ template <operand X, number N> auto like(X x, N n) {
 
 /// A scalar zero of x's element type.
 template <operand X> auto zero(X x) { return like(x, std::int8_t{0}); }
+
+#if RILL_RUNTIME
+RILL_INLINE value constant(graph& g, tensor const& t, std::string_view name) {
+  if (!t) throw error(code::invalid_argument, "a constant was given an empty tensor handle");
+  return record_erased<ops::constant_op>(g, {t}, {}, name);
+}
+#endif
 
 }  // namespace rill
