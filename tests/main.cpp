@@ -1,11 +1,19 @@
-// The main of all test programs. RILL_TEST_KERNELS names the kernels to test, where it is not this machine's best.
+// The main of all test programs. RILL_TEST_KERNELS names the kernels to test, where it is not this machine's
+// best. Without the library the kernels for all element types are asked for.
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <rill/compiled.hpp>
 
+#if !RILL_COMPILED
+#include <rill/ops/use_elements.hpp>
+#endif
+
 int main(int argc, char** argv) {
+#if !RILL_COMPILED
+  rill::use_elements();
+#endif
   testing::InitGoogleTest(&argc, argv);
   if (char const* name = std::getenv("RILL_TEST_KERNELS")) try {
       rill::use_instruction_set(name);

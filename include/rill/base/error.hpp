@@ -4,6 +4,9 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "rill/base/config.hpp"
 
 namespace rill {
 
@@ -37,10 +40,7 @@ constexpr std::string_view name(code c) {
 /// node.
 class error : public std::exception {
  public:
-  error(rill::code what_kind, std::string sentence, std::string at = {})
-      : code_(what_kind), message_(std::move(sentence)), node_(std::move(at)) {
-    text_ = std::string(rill::name(code_)) + ": " + (node_.empty() ? "" : "node '" + node_ + "': ") + message_;
-  }
+  error(rill::code what_kind, std::string sentence, std::string at = {});
 
   rill::code code() const noexcept { return code_; }
   /// The sentence alone, without code and node.
@@ -53,6 +53,13 @@ class error : public std::exception {
   rill::code code_;
   std::string message_, node_, text_;
 };
+
+#if RILL_RUNTIME
+RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string at)
+    : code_(what_kind), message_(std::move(sentence)), node_(std::move(at)) {
+  text_ = std::string(rill::name(code_)) + ": " + (node_.empty() ? "" : "node '" + node_ + "': ") + message_;
+}
+#endif
 
 /// Throws `error(invalid_argument, why)` unless `ok`. In a constant expression the compiler prints the call, and with
 /// it the sentence.

@@ -39,7 +39,7 @@ class kernel {
     requires std::is_invocable_v<F const&, kernel_call const&>
   kernel(F f, std::size_t scratch = 0)
       : run_([](void const* state, kernel_call const& call) { (*static_cast<F const*>(state))(call); }),
-        state_(std::make_shared<F const>(std::move(f))),
+        state_(static_cast<void const*>(new F(std::move(f))), drop<F>),
         scratch_(scratch) {}
 
   explicit operator bool() const { return run_ != nullptr; }
@@ -56,6 +56,8 @@ class kernel {
   std::vector<shared_memory> may_share;
 
  private:
+  // One kind of deleter for all kernels: a control block for each is as long to compile as the kernel's own call.
+  template <class F> static void drop(void const* state) { delete static_cast<F const*>(state); }
   void (*run_)(void const*, kernel_call const&) = nullptr;
   std::shared_ptr<void const> state_;
   std::size_t scratch_ = 0;

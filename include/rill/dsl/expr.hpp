@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rill/dsl/definition.hpp"
+#include "rill/dsl/kernel_parts.hpp"
 
 namespace rill {
 
@@ -59,6 +60,7 @@ template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand.
   if constexpr ((typed<X> && ...)) {
     constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
     constexpr auto result = detail::infer<Op>(Attributes, std::span<type const>(inputs));
+    detail::provide_kernels<Op, detail::elements_in(inputs) | detail::elements_in(result)>();
     auto const v = g.add(definition<Op>(), encode(Attributes), {x...});
     if constexpr (std::same_as<std::remove_cvref_t<decltype(result)>, type>) return expr<result>{v};
     else return detail::typed_outputs<result>(v, std::make_index_sequence<result.size()>{});

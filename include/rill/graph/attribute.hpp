@@ -92,15 +92,25 @@ template <class Attributes> attribute_list encode(Attributes const& a) {
   return list;
 }
 
+namespace detail {
+
+/// The attribute of that name; error(invalid_argument) if it is missing.
+inline attribute const& find_attribute(attribute_list const& list, std::string_view wanted) {
+  for (auto const& [name, value] : list)
+    if (name == wanted) return value;
+  throw error(code::invalid_argument, "attribute '" + std::string(wanted) + "' is missing");
+}
+
+}  // namespace detail
+
 /// A node's attributes as its operation reads them; error(invalid_argument) if one is missing or of another type.
 template <class Attributes> Attributes decode(attribute_list const& list) {
   Attributes a{};
-  auto const read = [&](auto const& f) {
-    for (auto const& [name, value] : list)
-      if (name == f.name) return detail::from_attribute(a.*(f.member), value, name);
-    throw error(code::invalid_argument, "attribute '" + std::string(f.name) + "' is missing");
-  };
-  std::apply([&](auto const&... f) { (read(f), ...); }, Attributes::fields());
+  std::apply(
+      [&](auto const&... f) {
+        (detail::from_attribute(a.*(f.member), detail::find_attribute(list, f.name), f.name), ...);
+      },
+      Attributes::fields());
   return a;
 }
 

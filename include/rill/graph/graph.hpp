@@ -70,8 +70,9 @@ struct operation {
 /// may plan and run steps meanwhile.
 class graph {
  public:
-  graph() = default;
-  explicit graph(std::uint64_t seed) : seed_(seed) {}
+  graph();
+  explicit graph(std::uint64_t seed);
+  ~graph();
   graph(graph const&) = delete;
   graph& operator=(graph const&) = delete;
 
@@ -328,6 +329,10 @@ struct gradient_request {
 };
 
 #if RILL_RUNTIME
+
+RILL_INLINE graph::graph() = default;
+RILL_INLINE graph::graph(std::uint64_t seed) : seed_(seed) {}
+RILL_INLINE graph::~graph() = default;
 
 RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs,
                              std::string_view name) {

@@ -61,11 +61,11 @@ template <class Op, class T> void tile(void* result, void const* const* operands
   if (at < n) lanes<Op, Lane>(result, operands, at, n - at, each);
 }
 
-template <class Op> constexpr tile_table tiles() {
+template <class Op, dtypes Set> constexpr tile_table tiles() {
   tile_table table;
   [&]<std::size_t... D>(std::index_sequence<D...>) {
     auto const add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if constexpr (constexpr auto d = static_cast<dtype>(I); Op::elements.contains(d) && d != dtype::string)
+      if constexpr (constexpr auto d = static_cast<dtype>(I); (Op::elements & Set).contains(d) && d != dtype::string)
         table.tile[I] = tile<Op, element_of<d>>;
     };
     (add(std::integral_constant<std::size_t, D>{}), ...);
@@ -91,7 +91,8 @@ template <class Op> tile_function tile_of(dtype const* operands, dtype result) {
     if (operands[k] != wanted) return nullptr;
   }
   if (result != result_of<Op>(operands, result)) return nullptr;
-  return kernels_of<Op>().tile[static_cast<std::size_t>(operands[Op::arity - 1])];
+  dtype const element = operands[Op::arity - 1];
+  return kernels_of<Op>(element).tile[static_cast<std::size_t>(element)];
 }
 
 template <class Op> constexpr scalar_function make_function() {
@@ -157,7 +158,7 @@ template <class Op, std::int8_t Arity> struct elementwise {
     return broadcast(x, y);
   }
 #if RILL_KERNELS
-  static constexpr tile_table make_kernels() { return rill::kernels::tiles<Op>(); }
+  template <dtypes Set> static constexpr tile_table make_kernels() { return rill::kernels::tiles<Op, Set>(); }
 #endif
 #if RILL_DEFINITIONS
   static constexpr scalar_function const& function() { return detail::function_of<Op>; }

@@ -20,7 +20,8 @@ namespace detail {
 // Instructions may only follow all immediates, so while a program grows immediates count from the top down.
 inline constexpr std::uint16_t immediate_mark = 0x8000;
 
-template <dtype R, class Op, class... S> symbol<R> emit(S... operands) {
+template <dtype R, class Op, dtype... E> symbol<R> emit(symbol<E>... operands) {
+  provide_kernels<Op, (dtypes{R} | ... | E)>();
   program* p = nullptr;
   ((p = operands.into ? operands.into : p), ...);
   p->instructions.push_back({definition<Op>().elementwise, {operands.at...}, R});

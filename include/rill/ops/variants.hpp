@@ -29,11 +29,9 @@ struct kernel_variant {
 };
 
 #if RILL_KERNELS
-template <class Op> inline constexpr auto kernels_made = Op::make_kernels();
-
 /// The operation's line in a unit's table; an empty one if it has no raw kernels.
 template <class Op> constexpr kernel_entry make_kernel_entry() {
-  if constexpr (requires { Op::make_kernels(); }) return {Op::name, &kernels_made<Op>};
+  if constexpr (requires { typename Op::kernels; }) return {Op::name, &kernels_made<Op, any_element>};
   else return {};
 }
 #endif

@@ -19,13 +19,7 @@ class tensor {
   tensor() = default;
 
   /// Uninitialised elements (strings are empty). Throws error(resource_exhausted).
-  tensor(dtype element, rill::shape const& extents, allocator& from = host_allocator())
-      : element_(element), shape_(extents) {
-    auto const n = rill::elements(extents);
-    auto const bytes = static_cast<std::size_t>(checked_product(n, static_cast<std::int64_t>(size_of(element))));
-    buffer_ = element == dtype::string ? buffer::strings(static_cast<std::size_t>(n)) : buffer::allocate(bytes, from);
-    data_ = buffer_.data();
-  }
+  tensor(dtype element, rill::shape const& extents, allocator& from = host_allocator());
 
   /// A scalar.
   template <rill::element T> tensor(T const& value) : tensor(dtype_of<T>, rill::shape{}) { *mutable_data<T>() = value; }
@@ -142,10 +136,12 @@ class tensor {
 
  private:
   template <class T> void check() const {
+    if (!buffer_ || dtype_of<T> != element_) refuse(dtype_of<T>);
+  }
+  [[noreturn, gnu::cold]] void refuse(dtype asked) const {
     if (!buffer_) throw error(code::failed_precondition, "the elements of an empty tensor handle were asked for");
-    if (dtype_of<T> != element_)
-      throw error(code::invalid_argument,
-                  "a tensor of " + std::string(name(element_)) + " was read as " + std::string(name(dtype_of<T>)));
+    throw error(code::invalid_argument,
+                "a tensor of " + std::string(name(element_)) + " was read as " + std::string(name(asked)));
   }
 
   dtype element_ = dtype::float32;
@@ -153,6 +149,16 @@ class tensor {
   buffer buffer_;
   void* data_ = nullptr;
 };
+
+#if RILL_RUNTIME
+RILL_INLINE tensor::tensor(dtype element, rill::shape const& extents, allocator& from)
+    : element_(element), shape_(extents) {
+  auto const n = rill::elements(extents);
+  auto const bytes = static_cast<std::size_t>(checked_product(n, static_cast<std::int64_t>(size_of(element))));
+  buffer_ = element == dtype::string ? buffer::strings(static_cast<std::size_t>(n)) : buffer::allocate(bytes, from);
+  data_ = buffer_.data();
+}
+#endif
 
 /// The same type, extents and bytes (strings: the same characters). NaN equals NaN of the same bits.
 inline bool same_bits(tensor const& a, tensor const& b) {
@@ -162,14 +168,19 @@ inline bool same_bits(tensor const& a, tensor const& b) {
   return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
+namespace detail {
+[[noreturn, gnu::cold]] inline void refuse_type(type const& t, type const& wanted) {
+  throw error(code::invalid_argument, "a tensor of " + t.text() + " is not a " + wanted.text());
+}
+}  // namespace detail
+
 /// A tensor whose type the compiler knows (as far as `T` says).
 template <type T> struct tensor_of : tensor {
   static constexpr rill::type static_type = T;
   tensor_of() = default;
   /// Throws error(invalid_argument) if `t` is not of this type.
   explicit tensor_of(tensor t) : tensor(std::move(t)) {
-    if (storage() && !accepts(T, type()))
-      throw error(code::invalid_argument, "a tensor of " + type().text() + " is not a " + T.text());
+    if (storage() && !accepts(T, type())) detail::refuse_type(type(), T);
   }
   /// A scalar reads as its number, a bool too: `if (t)` is then its value.
   operator element_of<T.element>() const

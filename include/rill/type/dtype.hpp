@@ -127,8 +127,13 @@ struct dtypes {
   constexpr dtypes() = default;
   constexpr dtypes(dtype d) : bits(1u << static_cast<unsigned>(d)) {}
   constexpr bool contains(dtype d) const { return (bits >> static_cast<unsigned>(d) & 1u) != 0; }
+  constexpr bool includes(dtypes others) const { return (others.bits & ~bits) == 0; }
   friend constexpr dtypes operator|(dtypes a, dtypes b) {
     a.bits |= b.bits;
+    return a;
+  }
+  friend constexpr dtypes operator&(dtypes a, dtypes b) {
+    a.bits &= b.bits;
     return a;
   }
   friend constexpr bool operator==(dtypes, dtypes) = default;

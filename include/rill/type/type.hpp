@@ -66,15 +66,19 @@ struct type {
     t.element = e;
     return t;
   }
-  std::string text() const {
-    std::string s(name(element));
-    if (!has_rank()) return s + "[...]";
-    s += "[";
-    for (std::size_t i = 0; i < rank; ++i) s += (i ? ", " : "") + dims[i].text();
-    return s + "]";
-  }
+  std::string text() const;
   friend constexpr bool operator==(type const&, type const&) = default;
 };
+
+#if RILL_RUNTIME
+RILL_INLINE std::string type::text() const {
+  std::string s(name(element));
+  if (!has_rank()) return s + "[...]";
+  s += "[";
+  for (std::size_t i = 0; i < rank; ++i) s += (i ? ", " : "") + dims[i].text();
+  return s + "]";
+}
+#endif
 
 /// `of<float, "batch", 64>`: the type with that element and those extents.
 template <element T, dim... Extents> inline constexpr type of{dtype_of<T>, {Extents...}};

@@ -85,9 +85,9 @@ struct broadcast_like_op {
     auto const* x = static_cast<T const*>(from);
     for (std::size_t i = 0; i < n; ++i) y[i] = static_cast<T>(static_cast<number>(x[i]) / static_cast<real>(by));
   }
-  static constexpr kernels make_kernels() {
+  template <dtypes Set> static constexpr kernels make_kernels() {
     kernels k;
-    for_each_type<floats | complexes>([&]<class T>(std::size_t d) { k.divide[d] = divide<T>; });
+    for_each_type<(floats | complexes) & Set>([&]<class T>(std::size_t d) { k.divide[d] = divide<T>; });
     return k;
   }
 #endif
@@ -137,7 +137,7 @@ inline kernel broadcast_like_op::cpu(kernel_request const& r) {
       void* const pointers[] = {const_cast<void*>(call.in(0)), call.out(0)};
       (*bound)(pointers, call.threads);
     });
-  auto const divide = kernels_of<broadcast_like_op>().divide[static_cast<std::size_t>(element)];
+  auto const divide = kernels_of<broadcast_like_op>(element).divide[static_cast<std::size_t>(element)];
   auto const places = static_cast<double>(rill::elements(to)) / static_cast<double>(count);
   return kernel(
       [=](kernel_call const& call) {
@@ -155,7 +155,7 @@ inline kernel sum_like_op::cpu(kernel_request const& r) {
   std::array<bool, max_rank> gone{};
   for (std::size_t i = 0, missing = x.rank - other.rank; i < x.rank; ++i)
     gone[i] = i < missing || (other[i - missing] == dim(1) && x[i] != dim(1));
-  return make_reduction(a.mean ? kernels_of<mean_op>() : kernels_of<sum_op>(), x, gone);
+  return make_reduction(a.mean ? kernels_of<mean_op>(x.element) : kernels_of<sum_op>(x.element), x, gone);
 }
 #endif
 

@@ -37,10 +37,7 @@ struct constant_op {
 namespace rill {
 
 /// A constant of any type, checked where the handle is used.
-inline value constant(graph& g, tensor const& t, std::string_view name = {}) {
-  if (!t) throw error(code::invalid_argument, "a constant was given an empty tensor handle");
-  return record_erased<ops::constant_op>(g, {t}, {}, name);
-}
+value constant(graph& g, tensor const& t, std::string_view name = {});
 /// A scalar.
 template <element T>
   requires(!std::derived_from<T, tensor>)
@@ -66,21 +63,30 @@ template <element T, dim... Extents> expr<of<T, Extents...>> constant(graph& g, 
 
 namespace detail {
 
+// The number as a T, where that is possible.
+template <class T, class N> T exactly(N n) {
+  if constexpr (std::same_as<T, std::string>)
+    throw error(code::invalid_argument, "a number can't be combined with strings");
+  else if constexpr (requires { T(n); } && !(std::integral<T> && !std::convertible_to<N, T>)) {
+    if constexpr (std::integral<T> && !std::same_as<T, N>)
+      if (static_cast<double>(static_cast<T>(n)) != static_cast<double>(n))
+        throw error(code::invalid_argument,
+                    "the number can't be represented as a " + std::string(rill::name(dtype_of<T>)));
+    if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>)
+      return T(static_cast<typename T::value_type>(n));
+    else return static_cast<T>(n);
+  } else if constexpr (requires { T(static_cast<float>(n)); }) return T(static_cast<float>(n));
+  else throw error(code::invalid_argument, "a complex number can't be combined with real values");
+}
+
 template <class N> tensor number_as(dtype d, N n) {
-  return visit(d, [&]<class T>() -> tensor {
-    if constexpr (std::same_as<T, std::string>)
-      throw error(code::invalid_argument, "a number can't be combined with strings");
-    else if constexpr (requires { T(n); } && !(std::integral<T> && !std::convertible_to<N, T>)) {
-      if constexpr (std::integral<T> && !std::same_as<T, N>)
-        if (static_cast<double>(static_cast<T>(n)) != static_cast<double>(n))
-          throw error(code::invalid_argument,
-                      "the number can't be represented as a " + std::string(rill::name(dtype_of<T>)));
-      if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>)
-        return tensor(T(static_cast<typename T::value_type>(n)));
-      else return tensor(static_cast<T>(n));
-    } else if constexpr (requires { T(static_cast<float>(n)); }) return tensor(T(static_cast<float>(n)));
-    else throw error(code::invalid_argument, "a complex number can't be combined with real values");
-  });
+  if constexpr (std::signed_integral<N> && !std::same_as<N, std::int64_t>)
+    return number_as(d, static_cast<std::int64_t>(n));  // one function for all of them: it is long
+  else {
+    tensor t(d, shape{});
+    visit(d, [&]<class T>() { *static_cast<T*>(t.mutable_raw()) = exactly<T>(n); });
+    return t;
+  }
 }
 
 // The same where the type is known: a user's file need not hold the conversions to all the others.
@@ -111,5 +117,12 @@ template <operand X, number N> auto like(X x, N n) {
 
 /// A scalar zero of x's element type.
 template <operand X> auto zero(X x) { return like(x, std::int8_t{0}); }
+
+#if RILL_RUNTIME
+RILL_INLINE value constant(graph& g, tensor const& t, std::string_view name) {
+  if (!t) throw error(code::invalid_argument, "a constant was given an empty tensor handle");
+  return record_erased<ops::constant_op>(g, {t}, {}, name);
+}
+#endif
 
 }  // namespace rill

@@ -57,9 +57,9 @@ struct scatter_like_op {
       }
     });
   }
-  static constexpr kernels make_kernels() {
+  template <dtypes Set> static constexpr kernels make_kernels() {
     kernels k;
-    for_each_type<elements>([&]<class T>(std::size_t d) { k.add[d] = add<T>; });
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) { k.add[d] = add<T>; });
     return k;
   }
 
@@ -82,7 +82,7 @@ struct scatter_like_op {
   static kernel cpu(kernel_request const& r) {
     auto const table = r.outputs[0];
     index_reader const read(r.inputs[0], table[0].extent);
-    auto const run = kernels_of<scatter_like_op>().add[static_cast<std::size_t>(table.element)];
+    auto const run = kernels_of<scatter_like_op>(table.element).add[static_cast<std::size_t>(table.element)];
     auto const n = static_cast<std::size_t>(rill::elements(table.shape())),
                rows = static_cast<std::size_t>(table[0].extent);
     return kernel(

@@ -43,19 +43,24 @@ namespace rill {
 /// A node that does nothing, for control edges to hang on.
 inline operation no_op(graph& g, std::string_view name = {}) { return record_erased<ops::no_op_op>(g, {}, {}, name); }
 /// One node that stands for all of `members`: it has run when they have.
-inline operation group(graph& g, std::vector<operation> const& members, std::string_view name = "group") {
-  return g.after(members, [&] { return no_op(g, name); });
-}
+operation group(graph& g, std::vector<operation> const& members, std::string_view name = "group");
 /// x itself, under a name and with the control edges of its own.
 template <operand X> auto identity(X x) { return record<ops::identity_op>(x); }
 /// x, as a constant for differentiation: no gradient passes.
 template <operand X> auto stop_gradient(X x) { return record<ops::stop_gradient_op>(x); }
 
 /// Gives every variable of the graph its first value.
-inline operation initializer(graph& g) {
+operation initializer(graph& g);
+
+#if RILL_RUNTIME
+RILL_INLINE operation group(graph& g, std::vector<operation> const& members, std::string_view name) {
+  return g.after(members, [&] { return no_op(g, name); });
+}
+RILL_INLINE operation initializer(graph& g) {
   std::vector<operation> all;
   for (auto const& i : g.initials()) all.push_back({&g, i.assignment});
   return group(g, all, "initializer");
 }
+#endif
 
 }  // namespace rill

@@ -22,7 +22,8 @@ template <class Op> struct cast_function {
  private:
   static dtype result(dtype const*, dtype wish) { return wish; }
   static tile_function tile(dtype const* operands, dtype to) {
-    return kernels_of<Op>().tile[static_cast<std::size_t>(operands[0])][static_cast<std::size_t>(to)];
+    auto const& tiles = kernels_of<Op>(dtypes{operands[0]} | to).tile;
+    return tiles[static_cast<std::size_t>(operands[0])][static_cast<std::size_t>(to)];
   }
   static constexpr scalar_function made{"cast", 1, result, tile, "cast<$T>($0)", &rill::detail::defined<Op>};
 };
@@ -59,10 +60,11 @@ struct cast_op : cast_function<cast_op> {
     return {cast(V(r.dy()), r.in(0).type().element)};
   }
 #if RILL_KERNELS
-  static constexpr kernels make_kernels() {
+  template <dtypes Set> static constexpr kernels make_kernels() {
     kernels k;
-    for_each_type<elements>([&]<class From>(std::size_t from) {
-      for_each_type<elements>([&]<class To>(std::size_t to) { k.tile[from][to] = rill::kernels::cast_tile<From, To>; });
+    for_each_type<elements & Set>([&]<class From>(std::size_t from) {
+      for_each_type<elements & Set>(
+          [&]<class To>(std::size_t to) { k.tile[from][to] = rill::kernels::cast_tile<From, To>; });
     });
     return k;
   }

@@ -38,7 +38,7 @@ struct matmul_op {
                                         "the product of two matrices, either of them transposed first if asked; "
                                         "integers wrap, 16-bit floats are summed as float32";
   static constexpr std::int8_t arity = 2;
-  static constexpr dtypes elements = numbers;
+  static constexpr dtypes elements = numbers, common = dtypes{dtype::float32} | dtype::float64;
   using attributes = transposed;
   struct kernels {
     std::array<std::size_t (*)(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, int threads), dtype_count>
@@ -82,9 +82,9 @@ struct matmul_op {
                            view{static_cast<T const*>(c.b), c.b_row, c.b_column}, static_cast<T*>(c.c), c.n, c.scratch,
                            threads);
   }
-  static constexpr kernels make_kernels() {
+  template <dtypes Set> static constexpr kernels make_kernels() {
     kernels k;
-    for_each_type<elements>([&]<class T>(std::size_t d) {
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
       k.scratch[d] = rill::kernels::gemm_scratch_bytes<T>;
       k.run[d] = run<T>;
     });
@@ -104,7 +104,8 @@ struct matmul_op {
     c.b_row = t.b ? 1 : b[1].extent;
     c.b_column = t.b ? b[1].extent : 1;
     auto const element = static_cast<std::size_t>(a.element);
-    auto const run = kernels_of<matmul_op>().run[element];
+    auto const& kernels = kernels_of<matmul_op>(a.element);
+    auto const run = kernels.run[element];
     return kernel(
         [=, threads = r.threads](kernel_call const& call) {
           auto with = c;
@@ -116,7 +117,7 @@ struct matmul_op {
           as_planned.threads = threads;
           run(with, as_planned);
         },
-        kernels_of<matmul_op>().scratch[element](c.m, c.n, c.k, r.threads));
+        kernels.scratch[element](c.m, c.n, c.k, r.threads));
   }
 #endif
 };

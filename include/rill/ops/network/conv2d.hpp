@@ -124,7 +124,8 @@ struct convolving {
         if (bytes != 0) std::memset(call.out(0), 0, bytes);
       });
     auto const element = static_cast<std::size_t>(x.element);
-    auto const run = kernels_of<Op>().run[element];
+    auto const& kernels = kernels_of<Op>(x.element);
+    auto const run = kernels.run[element];
     return kernel(
         [=, threads = r.threads](kernel_call const& call) {
           auto with = c;
@@ -134,7 +135,7 @@ struct convolving {
           as_planned.threads = threads;
           run(with, as_planned);
         },
-        kernels_of<Op>().scratch[element](c, r.threads));
+        kernels.scratch[element](c, r.threads));
   }
 #endif
 };
@@ -155,9 +156,9 @@ struct conv2d_op : convolving {
     return all;
   }
 #if RILL_KERNELS
-  static constexpr convolution_table make_kernels() {
+  template <dtypes Set> static constexpr convolution_table make_kernels() {
     convolution_table t;
-    for_each_type<elements>([&]<class T>(std::size_t d) {
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](convolution_call const& c, parallel const& threads) {
         rill::kernels::convolve(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.filter),
                                 static_cast<T*>(c.y), c.scratch, threads);
@@ -201,9 +202,9 @@ struct conv2d_input_gradient_op : convolving {
     return all;
   }
 #if RILL_KERNELS
-  static constexpr convolution_table make_kernels() {
+  template <dtypes Set> static constexpr convolution_table make_kernels() {
     convolution_table t;
-    for_each_type<elements>([&]<class T>(std::size_t d) {
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](convolution_call const& c, parallel const& threads) {
         rill::kernels::convolve_input_gradient(shape_of(c), static_cast<T const*>(c.filter), static_cast<T const*>(c.y),
                                                static_cast<T*>(c.x), c.scratch, threads);
@@ -248,9 +249,9 @@ struct conv2d_filter_gradient_op : convolving {
     return all;
   }
 #if RILL_KERNELS
-  static constexpr convolution_table make_kernels() {
+  template <dtypes Set> static constexpr convolution_table make_kernels() {
     convolution_table t;
-    for_each_type<elements>([&]<class T>(std::size_t d) {
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](convolution_call const& c, parallel const& threads) {
         rill::kernels::convolve_filter_gradient(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.y),
                                                 static_cast<T*>(c.filter), c.scratch, threads);

@@ -89,7 +89,7 @@ struct windowing {
                    nullptr,
                    nullptr};
     if (rill::elements(r.outputs[0].shape()) == 0) return kernel([](kernel_call const&) {});
-    auto const run = kernels_of<Op>().run[static_cast<std::size_t>(x.element)];
+    auto const run = kernels_of<Op>(x.element).run[static_cast<std::size_t>(x.element)];
     return kernel([=](kernel_call const& call) {
       auto with = c;
       with.x = call.in(0);
@@ -117,9 +117,9 @@ struct max_pool_op : windowing {
     return {max_pool_gradient(V(r.in(0)), r.dy(), decode<pooling>(r.origin().attributes))};
   }
 #if RILL_KERNELS
-  static constexpr pooling_table make_kernels() {
+  template <dtypes Set> static constexpr pooling_table make_kernels() {
     pooling_table t;
-    for_each_type<elements>([&]<class T>(std::size_t d) {
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](pooling_call const& c, parallel const& threads) {
         rill::kernels::max_pool(shape_of(c), static_cast<T const*>(c.x), static_cast<T*>(c.result), threads);
       };
@@ -152,9 +152,9 @@ struct max_pool_gradient_op : windowing {
     return all;
   }
 #if RILL_KERNELS
-  static constexpr pooling_table make_kernels() {
+  template <dtypes Set> static constexpr pooling_table make_kernels() {
     pooling_table t;
-    for_each_type<elements>([&]<class T>(std::size_t d) {
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](pooling_call const& c, parallel const& threads) {
         rill::kernels::max_pool_gradient(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.other),
                                          static_cast<T*>(c.result), threads);
@@ -209,9 +209,9 @@ struct max_pool_pick_op : windowing {
       }
     });
   }
-  static constexpr pooling_table make_kernels() {
+  template <dtypes Set> static constexpr pooling_table make_kernels() {
     pooling_table t;
-    for_each_type<elements>([&]<class T>(std::size_t d) { t.run[d] = pick<T>; });
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) { t.run[d] = pick<T>; });
     return t;
   }
 #endif

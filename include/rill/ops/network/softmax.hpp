@@ -29,15 +29,16 @@ struct softmax_op {
     return {y * (dy - sum(dy * y, extents{-1}, true))};
   }
 #if RILL_KERNELS
-  static constexpr kernels make_kernels() {
+  template <dtypes Set> static constexpr kernels make_kernels() {
     kernels k;
-    for_each_type<elements>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::softmax<T>; });
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::softmax<T>; });
     return k;
   }
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    auto const run = kernels_of<softmax_op>().run[static_cast<std::size_t>(r.inputs[0].element)];
+    auto const element = r.inputs[0].element;
+    auto const run = kernels_of<softmax_op>(element).run[static_cast<std::size_t>(element)];
     auto const x = r.inputs[0].shape();
     auto const n = static_cast<std::size_t>(x[x.rank() - 1]);
     auto const rows = n == 0 ? 0 : static_cast<std::size_t>(rill::elements(x)) / n;

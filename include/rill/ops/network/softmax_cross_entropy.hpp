@@ -58,15 +58,16 @@ struct softmax_cross_entropy_op {
     return all;
   }
 #if RILL_KERNELS
-  static constexpr kernels make_kernels() {
+  template <dtypes Set> static constexpr kernels make_kernels() {
     kernels k;
-    for_each_type<elements>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::cross_entropy<T>; });
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::cross_entropy<T>; });
     return k;
   }
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    auto const run = kernels_of<softmax_cross_entropy_op>().run[static_cast<std::size_t>(r.inputs[0].element)];
+    auto const element = r.inputs[0].element;
+    auto const run = kernels_of<softmax_cross_entropy_op>(element).run[static_cast<std::size_t>(element)];
     auto const x = r.inputs[0].shape();
     auto const n = x[x.rank() - 1];
     auto const rows = rill::elements(r.inputs[1].shape());
@@ -137,15 +138,16 @@ struct softmax_cross_entropy_dense_op {
     return all;
   }
 #if RILL_KERNELS
-  static constexpr kernels make_kernels() {
+  template <dtypes Set> static constexpr kernels make_kernels() {
     kernels k;
-    for_each_type<elements>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::cross_entropy_dense<T>; });
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::cross_entropy_dense<T>; });
     return k;
   }
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    auto const run = kernels_of<softmax_cross_entropy_dense_op>().run[static_cast<std::size_t>(r.inputs[0].element)];
+    auto const element = r.inputs[0].element;
+    auto const run = kernels_of<softmax_cross_entropy_dense_op>(element).run[static_cast<std::size_t>(element)];
     auto const x = r.inputs[0].shape();
     auto const n = static_cast<std::size_t>(x[x.rank() - 1]);
     auto const rows = static_cast<std::size_t>(rill::elements(r.outputs[0].shape()));

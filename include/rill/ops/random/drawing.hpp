@@ -46,7 +46,8 @@ struct drawing {
   }
 #if RILL_DEFINITIONS
   template <class Op> static kernel make(kernel_request const& r, random_call c, std::int64_t key) {
-    auto const run = kernels_of<Op>().run[static_cast<std::size_t>(r.outputs[0].element)];
+    auto const element = r.outputs[0].element;
+    auto const run = kernels_of<Op>(element).run[static_cast<std::size_t>(element)];
     c.n = static_cast<std::size_t>(rill::elements(r.outputs[0].shape()));
     c.stream.key = random_stream::key_of(r.seed, static_cast<std::uint64_t>(key));
     return kernel([=](kernel_call const& call) {

@@ -34,9 +34,9 @@ struct normal_op : drawing_normal {
   using library = void;
   static constexpr std::string_view name = "normal", doc = "normally distributed numbers";
 #if RILL_KERNELS
-  static constexpr random_table make_kernels() {
+  template <dtypes Set> static constexpr random_table make_kernels() {
     random_table t;
-    for_each_type<floats>([&]<class T>(std::size_t d) {
+    for_each_type<floats & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](random_call const& c, parallel const& threads) {
         rill::kernels::fill_normal(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, 0.5, 100, threads);
       };
@@ -56,9 +56,9 @@ struct truncated_normal_op : drawing_normal {
   // The part of the distribution between the mean and two standard deviations.
   static constexpr double within = 0.47724986805182079279971736;
 #if RILL_KERNELS
-  static constexpr random_table make_kernels() {
+  template <dtypes Set> static constexpr random_table make_kernels() {
     random_table t;
-    for_each_type<floats>([&]<class T>(std::size_t d) {
+    for_each_type<floats & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](random_call const& c, parallel const& threads) {
         rill::kernels::fill_normal(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, within, 2, threads);
       };
@@ -82,11 +82,13 @@ inline value normal(graph& g, type const& of, double mean = 0, double deviation 
 /// Normally distributed numbers: `normal<float, 3, 4>(g)`, `normal<float, 10>(g, 0, 0.1)`.
 template <element T, dim... Extents>
 expr<of<T, Extents...>> normal(graph& g, double mean = 0, double deviation = 1, std::string_view name = {}) {
+  detail::provide_kernels<ops::normal_op, dtype_of<T>>();
   return {normal(g, of<T, Extents...>, mean, deviation, name)};
 }
 /// Such numbers of x's type, one for each element of x.
 template <operand X> X normal_like(X x, double mean = 0, double deviation = 1) {
   auto& g = detail::graph_of(x);
+  if constexpr (typed<X>) detail::provide_kernels<ops::normal_op, X::static_type.element>();
   return X{record_erased<ops::normal_op>(g, {x.type(), mean, deviation, detail::random_key(g)}, {x})};
 }
 
@@ -98,6 +100,7 @@ inline value truncated_normal(graph& g, type const& of, double mean = 0, double 
 /// The same with a type that the compiler knows: `truncated_normal<float, 64, 10>(g, 0, 0.1)`.
 template <element T, dim... Extents>
 expr<of<T, Extents...>> truncated_normal(graph& g, double mean = 0, double deviation = 1, std::string_view name = {}) {
+  detail::provide_kernels<ops::truncated_normal_op, dtype_of<T>>();
   return {truncated_normal(g, of<T, Extents...>, mean, deviation, name)};
 }
 

@@ -38,14 +38,14 @@ struct uniform_op : drawing {
     return drawn(a.of, like);
   }
 #if RILL_KERNELS
-  static constexpr random_table make_kernels() {
+  template <dtypes Set> static constexpr random_table make_kernels() {
     random_table t;
-    for_each_type<integers>([&]<class T>(std::size_t d) {
+    for_each_type<integers & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](random_call const& c, parallel const& threads) {
         rill::kernels::fill_integers(c.stream, static_cast<T*>(c.to), c.n, c.first, c.count, threads);
       };
     });
-    for_each_type<floats>([&]<class T>(std::size_t d) {
+    for_each_type<floats & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](random_call const& c, parallel const& threads) {
         rill::kernels::fill_uniform(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, threads);
       };
@@ -98,12 +98,14 @@ value uniform(graph& g, type const& of, Low low = 0, High high = 1, std::string_
 /// Numbers in [0, 1), or from `low` to below `high`: `uniform<float, 3, 4>(g)`, `uniform<int, 10>(g, -5, 5)`.
 template <element T, dim... Extents, number Low = double, number High = double>
 expr<of<T, Extents...>> uniform(graph& g, Low low = 0, High high = 1, std::string_view name = {}) {
+  detail::provide_kernels<ops::uniform_op, dtype_of<T>>();
   return {uniform(g, of<T, Extents...>, low, high, name)};
 }
 /// Such numbers of x's type, one for each element of x.
 template <operand X, number Low = double, number High = double> X uniform_like(X x, Low low = 0, High high = 1) {
   using both = std::common_type_t<Low, High>;
   auto& g = detail::graph_of(x);
+  if constexpr (typed<X>) detail::provide_kernels<ops::uniform_op, X::static_type.element>();
   auto const a = detail::uniform_attributes(g, x.type(), static_cast<both>(low), static_cast<both>(high));
   return X{record_erased<ops::uniform_op>(g, a, {x})};
 }

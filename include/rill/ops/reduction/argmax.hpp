@@ -46,9 +46,9 @@ struct argmax_op {
   static void run(reduction_pass const& p, void const* from, void* to, parallel const& threads) {
     rill::kernels::argmax({p.outer, p.middle, p.inner}, static_cast<T const*>(from), static_cast<Index*>(to), threads);
   }
-  static constexpr kernels make_kernels() {
+  template <dtypes Set> static constexpr kernels make_kernels() {
     kernels k;
-    for_each_type<elements>([&]<class T>(std::size_t d) {
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
       k.narrow[d] = run<T, std::int32_t>;
       k.wide[d] = run<T, std::int64_t>;
     });
@@ -65,8 +65,9 @@ struct argmax_op {
     reduction_pass p{1, x[axis], 1};
     for (std::size_t i = 0; i < x.rank(); ++i)
       if (i != axis) (i < axis ? p.outer : p.inner) *= x[i];
-    auto const& table = a.index == dtype::int32 ? kernels_of<argmax_op>().narrow : kernels_of<argmax_op>().wide;
-    auto const use = table[static_cast<std::size_t>(r.inputs[0].element)];
+    auto const element = r.inputs[0].element;
+    auto const& all = kernels_of<argmax_op>(element);
+    auto const use = (a.index == dtype::int32 ? all.narrow : all.wide)[static_cast<std::size_t>(element)];
     return kernel([=](kernel_call const& call) { use(p, call.in(0), call.out(0), call.threads); });
   }
 #endif

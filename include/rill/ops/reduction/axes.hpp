@@ -122,7 +122,7 @@ inline kernel make_reduction(reduction_table const& table, type const& x, std::a
 /// The kernel of an operation with a `reduction` for its attributes.
 template <class Op> kernel make_reduction(kernel_request const& r) {
   auto const& x = r.inputs[0];
-  return make_reduction(kernels_of<Op>(), x, reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank));
+  return make_reduction(kernels_of<Op>(x.element), x, reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank));
 }
 #endif
 

@@ -45,9 +45,10 @@ struct max_op {
     return {select(largest, broadcast_like(dy / count, x, axes), zero(dy))};
   }
 #if RILL_KERNELS
-  static constexpr reduction_table make_kernels() {
+  template <dtypes Set> static constexpr reduction_table make_kernels() {
     reduction_table t;
-    for_each_type<elements>([&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_max<T>>(); });
+    for_each_type<elements & Set>(
+        [&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_max<T>>(); });
     return t;
   }
 #endif
@@ -56,7 +57,7 @@ struct max_op {
     auto const& x = r.inputs[0];
     auto const gone = reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank);
     refuse_nothing(x.shape(), gone, "max: there is no largest among no elements");
-    return make_reduction(kernels_of<max_op>(), x, gone);
+    return make_reduction(kernels_of<max_op>(x.element), x, gone);
   }
 #endif
 };

@@ -23,9 +23,10 @@ struct sum_op {
     return {broadcast_like(V(r.dy()), r.in(0), a.keep ? extents{} : a.axes)};
   }
 #if RILL_KERNELS
-  static constexpr reduction_table make_kernels() {
+  template <dtypes Set> static constexpr reduction_table make_kernels() {
     reduction_table t;
-    for_each_type<elements>([&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_sum<T>>(); });
+    for_each_type<elements & Set>(
+        [&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_sum<T>>(); });
     return t;
   }
 #endif
@@ -53,9 +54,9 @@ struct mean_op {
     return {share_like(V(r.dy()), r.in(0), a.keep ? extents{} : a.axes)};
   }
 #if RILL_KERNELS
-  static constexpr reduction_table make_kernels() {
+  template <dtypes Set> static constexpr reduction_table make_kernels() {
     reduction_table t;
-    for_each_type<elements>(
+    for_each_type<elements & Set>(
         [&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_mean<T>>(); });
     return t;
   }

@@ -77,17 +77,19 @@ struct assign_op : updating {
 
 struct assign_add_op : updating {
   using library = void;
+  using arithmetic = add_op;
   static constexpr std::string_view name = "assign_add", doc = "adds x to the variable";
 #if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return assigning::update<add_op>(r); }
+  static kernel cpu(kernel_request const& r) { return assigning::update<arithmetic>(r); }
 #endif
 };
 
 struct assign_sub_op : updating {
   using library = void;
+  using arithmetic = sub_op;
   static constexpr std::string_view name = "assign_sub", doc = "subtracts x from the variable";
 #if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return assigning::update<sub_op>(r); }
+  static kernel cpu(kernel_request const& r) { return assigning::update<arithmetic>(r); }
 #endif
 };
 
@@ -100,6 +102,7 @@ namespace detail {
 template <class Op, operand V, operand X> auto record_update(V v, X x) {
   if constexpr (typed<V> && typed<X>) {
     constexpr type result = Op::infer({}, V::static_type, X::static_type);
+    if constexpr (requires { typename Op::arithmetic; }) provide_kernels<typename Op::arithmetic, result.element>();
     return expr<result>{record_erased<Op>(*v.graph, {}, {v, x})};
   } else return record_erased<Op>(*v.graph, {}, {v, x});
 }

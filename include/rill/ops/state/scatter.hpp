@@ -13,7 +13,7 @@ inline kernel scatter_into(kernel_request const& r, bool subtract) {
   // The variable's extents may have been open when the node was recorded.
   expects(accepts(gathered(table, r.inputs[1]), r.inputs[2]), "a scattered update has not one row for each index");
   index_reader const read(r.inputs[1], table[0].extent);
-  auto const run = kernels_of<scatter_like_op>().add[static_cast<std::size_t>(table.element)];
+  auto const run = kernels_of<scatter_like_op>(table.element).add[static_cast<std::size_t>(table.element)];
   return kernel(
       [=, v = r.variables[0], extents = table.shape()](kernel_call const& call) {
         auto* const which = static_cast<std::int64_t*>(call.scratch());
@@ -73,6 +73,7 @@ namespace detail {
 template <class Op, operand V, operand I, operand R> operation record_scatter(V v, I which, R rows) {
   if constexpr (typed<V> && typed<I> && typed<R>) {
     [[maybe_unused]] constexpr auto checked = Op::infer({}, V::static_type, I::static_type, R::static_type);
+    provide_kernels<ops::scatter_like_op, R::static_type.element>();
   }
   return record_erased<Op>(graph_of(v), {}, {v, which, rows});
 }
