@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rill/base/config.hpp"
-#include "rill/graph/graph.hpp"
+#include "rill/graph/gradient.hpp"
 
 namespace rill {
 

@@ -1,6 +1,7 @@
 // Derivatives by extending the graph (white paper §4.1): backwards from the target, partial sums added where paths
 // meet.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -68,43 +69,45 @@ inline gradient sum_of(std::vector<gradient> const& parts, value x) {
 
 class differentiator {
  public:
-  differentiator(value y, std::vector<value> const& x)
-      : graph_(*y.graph), y_(y), partial_(y.node + 1), reached_(y.node + 1) {
+  differentiator(std::vector<value> const& y, std::vector<value> const& x)
+      : graph_(*y[0].graph),
+        last_(std::max_element(y.begin(), y.end(), [](auto a, auto b) { return a.node < b.node; })->node),
+        partial_(last_ + 1),
+        reached_(last_ + 1) {
     for (auto const& v : x) {
-      if (v.graph != y.graph)
+      if (v.graph != &graph_)
         throw error(code::invalid_argument, "gradients: a value belongs to another graph", v.name());
       if (!is_differentiable(v.type().element))
         throw error(code::invalid_argument, "gradients: a " + v.type().text() + " has no derivatives", v.name());
-      if (v.node <= y.node)
+      if (v.node <= last_)
         reached_[v.node].resize(std::max<std::size_t>(reached_[v.node].size(), v.port + 1)),
             reached_[v.node][v.port] = true;
     }
   }
 
-  std::vector<gradient> run(std::vector<value> const& x, value outer = {}) {
+  std::vector<gradient> run(std::vector<value> const& y, std::vector<value> const& x, std::vector<value> const& outer) {
     reach();
-    add({y_.node, y_.port}, outer ? gradient(outer) : seed());
-    for (auto i = y_.node + 1; i-- > 0;)
+    for (std::size_t k = 0; k < y.size(); ++k)
+      if (outer[k]) add(y[k].endpoint(), outer[k]);
+    for (auto i = last_ + 1; i-- > 0;)
       if (!partial_[i].empty()) visit(i);
     std::vector<gradient> result;
-    for (auto const& v : x) result.push_back(v.node > y_.node ? gradient() : total({v.node, v.port}));
+    for (auto const& v : x) result.push_back(v.node > last_ ? gradient() : total(v.endpoint()));
     return result;
   }
 
+  static std::vector<gradient> derive(std::vector<value> const& y, std::vector<value> const& x,
+                                      std::vector<value> const& dy) {
+    return y.empty() ? std::vector<gradient>(x.size()) : differentiator(y, x).run(y, x, dy);
+  }
+
  private:
-  static std::vector<gradient> derive(value y, std::vector<value> const& x, value dy) {
-    return differentiator(y, x).run(x, dy);
-  }
   value at(endpoint e) const { return {&graph_, e.node, e.port}; }
-  gradient seed() const {
-    auto const one = like(y_, std::int8_t{1});
-    return y_.type().is_scalar() ? gradient(one) : gradient(broadcast_like(one, y_));
-  }
   bool is_reached(endpoint e) const { return e.port < reached_[e.node].size() && reached_[e.node][e.port]; }
 
   // Marks what the x are on the way to: nodes come after their inputs, so one sweep does it.
   void reach() {
-    for (std::uint32_t i = 0; i <= y_.node; ++i) {
+    for (std::uint32_t i = 0; i <= last_; ++i) {
       auto const& n = graph_[i];
       bool const inside = std::any_of(n.inputs.begin(), n.inputs.end(), [&](endpoint e) { return is_reached(e); });
       if (!inside || n.outputs.empty()) continue;
@@ -174,7 +177,7 @@ class differentiator {
       if (v) after.emplace_back(v);
     auto& copy = copies_[part];
     graph_.after(after, [&] {
-      for (std::uint32_t k = 0; k <= y_.node; ++k) {
+      for (std::uint32_t k = 0; k <= last_; ++k) {
         auto const n = graph_[k];
         if (n.recompute != part || n.op->effect == effect::writes) continue;
         std::vector<value> inputs;
@@ -186,7 +189,7 @@ class differentiator {
   }
 
   graph& graph_;
-  value y_;
+  std::uint32_t last_;  // of the targets' nodes
   std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> copies_;  // of recomputed parts: node to node
   std::vector<std::vector<std::vector<gradient>>> partial_;                 // by node and port
   std::vector<std::vector<bool>> reached_;
@@ -198,7 +201,10 @@ RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> 
   if (!is_differentiable(y.type().element))
     throw error(code::invalid_argument, "gradients: the target is a " + y.type().text() + ", which has no derivatives",
                 y.name());
-  return y.graph->scope("gradients", [&] { return detail::differentiator(y, x).run(x); });
+  return y.graph->scope("gradients", [&] {
+    auto const one = like(y, std::int8_t{1});
+    return detail::differentiator::derive({y}, x, {y.type().is_scalar() ? value(one) : broadcast_like(one, y)});
+  });
 }
 
 RILL_INLINE std::vector<value> gradients(value y, std::vector<value> const& x, bool zeros) {

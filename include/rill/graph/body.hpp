@@ -27,10 +27,12 @@ namespace detail {
 
 /// The part of a body's graph that its results need, with every update in it, in the order of recording.
 recorded_body extract(graph& body, std::vector<value> const& arguments, std::vector<value> const& results);
+void drop_unread(recorded_body& made, std::size_t arguments);
 
 }  // namespace detail
 
-/// Records what `f` records, given arguments of these types, as a body within `g`; `f` returns its results.
+/// Records what `f` records, given arguments of these types, as a body within `g`; `f` returns its results. It may add
+/// arguments to those that it is given: nodes that are `graph::argument`, or values that then are not computed here.
 template <class F>
 recorded_body record_body(graph& g, std::string_view name, std::vector<type> const& arguments, F&& f) {
   auto& outside = g.innermost();
@@ -46,6 +48,23 @@ recorded_body record_body(graph& g, std::string_view name, std::vector<type> con
 
 #if RILL_RUNTIME
 
+// Captures that nothing in the body reads: a derivative mentions more than it needs.
+inline void detail::drop_unread(recorded_body& made, std::size_t arguments) {
+  std::vector<bool> read(made.part.size());
+  for (auto const& n : made.part.nodes)
+    for (auto e : n.inputs) read[e.node] = true;
+  for (auto e : made.part.outputs) read[e.node] = true;
+  auto& inputs = made.part.inputs;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < made.captures.size(); ++i) {
+    if (!read[inputs[arguments + i]]) continue;
+    inputs[arguments + kept] = inputs[arguments + i];
+    made.captures[kept++] = made.captures[i];
+  }
+  inputs.resize(arguments + kept);
+  made.captures.resize(kept);
+}
+
 RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const& arguments,
                                           std::vector<value> const& results) {
   recorded_body made;
@@ -58,6 +77,7 @@ RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const&
     if (body[i].op->effect == effect::writes) updates.push_back(i);
   made.part = prune(body, fed, fetched, updates);
   made.waits = body.waits_outside();
+  drop_unread(made, arguments.size());
 
   std::uint32_t last = UINT32_MAX;
   for (std::uint32_t i = 0; i < made.part.size(); ++i) {

@@ -107,7 +107,7 @@ class graph {
   }
   node const& operator[](std::size_t i) const {
     std::shared_lock lock(mutex_);
-    return nodes_[i];
+    return *nodes_[i];
   }
   /// What random operations draw from, with their node and the step.
   std::uint64_t seed() const { return root().seed_; }
@@ -122,6 +122,10 @@ class graph {
   /// Adds a node as it stood in another graph, under its own name. Nothing about it is believed: edges must lead to
   /// nodes that are here, the name must be free, and the outputs are inferred anew.
   value adopt(node n);
+
+  /// Gives a node attributes by which it has more outputs, after those that it had: a loop hands out what its derivative
+  /// needs. Who read the node before has read the same node with fewer outputs.
+  void grow(std::uint32_t i, attribute_list attributes);
 
   /// The value called "name" or "name:port"; error(not_found).
   value find(std::string_view name_and_port);
@@ -261,7 +265,8 @@ class graph {
   static constexpr std::size_t max_inputs = UINT16_MAX;  // plans number them with 16 bits
 
   mutable std::shared_mutex mutex_;
-  std::deque<node> nodes_;
+  std::deque<node> recorded_nodes_;  // never changed, so that others may read them while this graph grows
+  std::vector<node const*> nodes_;   // what stands for each node now
   std::unordered_map<std::string, std::uint32_t> names_;
   std::unordered_map<std::string, std::uint32_t> taken_;
   std::vector<initial> initials_;
@@ -290,43 +295,6 @@ inline node const& value::origin() const {
 inline type const& value::type() const { return origin().outputs.at(port); }
 inline std::string value::name() const { return origin().name + (port ? ":" + std::to_string(port) : ""); }
 inline node const& operation::origin() const { return value{graph, node, 0}.origin(); }
-
-/// A partial derivative on its way: dense, or the rows `indices` of a zero tensor like the input it belongs to.
-struct gradient {
-  value dense;          ///< empty if there is none, or if it is sparse
-  value indices, rows;  ///< of a sparse one: which rows, and their values; the same row may come twice
-
-  gradient() = default;
-  gradient(value v) : dense(v) {}
-  gradient(value which, value what) : indices(which), rows(what) {}
-  explicit operator bool() const { return dense || rows; }
-  bool sparse() const { return static_cast<bool>(rows); }
-};
-
-/// What a user's rule gives for a node whose value is `y`: a derivative, perhaps empty, for each x, of x's type;
-/// error(invalid_argument) otherwise.
-std::vector<value> derivatives(graph::rule const& by, std::vector<value> const& x, value y, value dy);
-
-/// What an operation's gradient rule is handed.
-struct gradient_request {
-  rill::graph& graph;
-  std::uint32_t at;
-  std::vector<value> const& outer;  ///< for each output the derivative of the target with respect to it; empty: none
-  std::vector<bool> const& wanted;  ///< for each input whether its gradient is asked for
-  /// The differentiator, for operations made of others: derivatives of y with respect to x, times `dy`. It is handed in
-  /// so that operations stay below gradients.
-  std::vector<gradient> (*derive)(value y, std::vector<value> const& x, value dy) = nullptr;
-
-  node const& origin() const { return graph[at]; }
-  value in(std::size_t i) const {
-    auto const e = origin().inputs[i];
-    return {&graph, e.node, e.port};
-  }
-  value out(std::size_t i = 0) const { return {&graph, at, static_cast<std::uint32_t>(i)}; }
-  value dy(std::size_t i = 0) const { return outer[i]; }
-  std::size_t inputs() const { return origin().inputs.size(); }
-  std::vector<gradient> differentiate(value y, std::vector<value> const& x, value by) const { return derive(y, x, by); }
-};
 
 #if RILL_RUNTIME
 
@@ -389,24 +357,11 @@ RILL_INLINE value graph::find(std::string_view name_and_port) {
   bool const digits = !port_text.empty() && port_text.size() < 6 &&
                       std::all_of(port_text.begin(), port_text.end(), [](char c) { return c >= '0' && c <= '9'; });
   auto const port = digits ? static_cast<std::uint32_t>(std::stoul(std::string(port_text))) : UINT32_MAX;
-  auto const outputs = nodes_[it->second].outputs.size();
+  auto const outputs = nodes_[it->second]->outputs.size();
   if (port >= std::max<std::size_t>(outputs, 1))
     throw error(code::not_found,
                 "'" + std::string(name_and_port) + "': the node has " + std::to_string(outputs) + " outputs");
   return {this, it->second, port};
-}
-
-RILL_INLINE std::vector<value> derivatives(graph::rule const& by, std::vector<value> const& x, value y, value dy) {
-  auto const fail = [&](std::string const& why) {
-    throw error(code::invalid_argument, "the gradient rule that was given for it: " + why, y.origin().name);
-  };
-  auto d = by(x, y, dy);
-  if (d.size() != x.size())
-    fail("it gave " + std::to_string(d.size()) + " derivatives for " + std::to_string(x.size()) + " inputs");
-  for (std::size_t i = 0; i < d.size(); ++i)
-    if (d[i] && !accepts(x[i].type(), d[i].type()))
-      fail("derivative " + std::to_string(i) + " is a " + d[i].type().text() + ", its input a " + x[i].type().text());
-  return d;
 }
 
 RILL_INLINE std::string graph::unique(std::string_view wish) {
@@ -427,9 +382,9 @@ RILL_INLINE value graph::append(node& n) {
   std::vector<type> types;
   types.reserve(n.inputs.size());
   for (auto e : n.inputs) {
-    if (e.node >= nodes_.size() || e.port >= nodes_[e.node].outputs.size())
+    if (e.node >= nodes_.size() || e.port >= nodes_[e.node]->outputs.size())
       throw error(code::invalid_argument, "an input is no output of an earlier node", n.name);
-    types.push_back(nodes_[e.node].outputs[e.port]);
+    types.push_back(nodes_[e.node]->outputs[e.port]);
   }
   try {
     n.op->infer(n.attributes, types, n.outputs);
@@ -438,9 +393,23 @@ RILL_INLINE value graph::append(node& n) {
   }
   auto const id = static_cast<std::uint32_t>(nodes_.size());
   names_.emplace(n.name, id);
-  nodes_.push_back(std::move(n));
+  nodes_.push_back(&recorded_nodes_.emplace_back(std::move(n)));
   ++root().recorded_;
   return {this, id, 0};
+}
+
+RILL_INLINE void graph::grow(std::uint32_t i, attribute_list attributes) {
+  std::unique_lock lock(mutex_);
+  node n = *nodes_.at(i);
+  auto const before = std::move(n.outputs);
+  n.attributes = std::move(attributes);
+  std::vector<type> types;
+  for (auto e : n.inputs) types.push_back(nodes_[e.node]->outputs[e.port]);
+  n.outputs.clear();
+  n.op->infer(n.attributes, types, n.outputs);
+  if (n.outputs.size() < before.size() || !std::equal(before.begin(), before.end(), n.outputs.begin()))
+    throw error(code::internal, "a node that grows must keep the outputs that it has", n.name);
+  nodes_[i] = &recorded_nodes_.emplace_back(std::move(n));
 }
 
 RILL_INLINE graph& graph::open_body(std::string_view name) {
@@ -468,7 +437,7 @@ RILL_INLINE value graph::argument(rill::type const& t, std::string_view name) {
   n.name = unique(name);
   n.outputs = {t};
   names_.emplace(n.name, static_cast<std::uint32_t>(nodes_.size()));
-  nodes_.push_back(std::move(n));
+  nodes_.push_back(&recorded_nodes_.emplace_back(std::move(n)));
   return {this, static_cast<std::uint32_t>(nodes_.size() - 1), 0};
 }
 

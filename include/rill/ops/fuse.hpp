@@ -142,19 +142,13 @@ template <class V> std::vector<gradient> ops::fused_op::grad(gradient_request co
   std::vector<V> inputs;
   for (std::size_t i = 0; i < r.inputs(); ++i) inputs.push_back(r.in(i));
   auto const outputs = unfused(r.graph, *p, inputs);
+  std::vector<value> wanted;
+  for (std::size_t i = 0; i < r.inputs(); ++i)
+    if (r.wanted[i]) wanted.push_back(inputs[i]);
+  auto const parts = r.differentiate({outputs.begin(), outputs.end()}, wanted, r.outer);
   std::vector<gradient> all(r.inputs());
-  for (std::size_t o = 0; o < outputs.size(); ++o) {
-    if (!r.dy(o)) continue;
-    std::vector<value> wanted;
-    for (std::size_t i = 0; i < r.inputs(); ++i)
-      if (r.wanted[i]) wanted.push_back(inputs[i]);
-    auto const parts = r.differentiate(outputs[o], wanted, r.dy(o));
-    for (std::size_t i = 0, next = 0; i < r.inputs(); ++i)
-      if (r.wanted[i]) {
-        auto const& part = parts[next++];
-        if (part) all[i] = all[i] ? gradient(V(all[i].dense) + V(part.dense)) : part;
-      }
-  }
+  for (std::size_t i = 0, next = 0; i < r.inputs(); ++i)
+    if (r.wanted[i]) all[i] = parts[next++];
   return all;
 }
 

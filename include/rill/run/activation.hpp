@@ -61,6 +61,7 @@ class activation {
   tensor result(std::size_t i, std::span<tensor const> fed) const {
     auto const& f = plan_->fetches_[i];
     auto const& s = plan_->slots_[f.slot];
+    if (!s.of.is_known()) return owned_[s.index];
     switch (s.where) {
       case plan::place::output:
         return outputs_[s.index].reshaped(f.shape);
@@ -117,7 +118,7 @@ class activation {
 
   // What a kernel brought must be what the plan was made for.
   void take(plan::slot const& s, tensor& brought) {
-    if (brought.shape() != s.of.shape())
+    if (!accepts(s.of, brought.type()))
       throw error(code::aborted, "its value is a " + brought.type().text() + " where the step was made for a " +
                                      s.of.text() + ": a variable's extents changed while it ran");
     point(s, brought.mutable_raw());

@@ -13,6 +13,7 @@
 #include "rill/run/fork.hpp"
 #include "rill/run/memory.hpp"
 #include "rill/run/observer.hpp"
+#include "rill/run/open_rows.hpp"
 #include "rill/run/order.hpp"
 #include "rill/state/container.hpp"
 
@@ -141,7 +142,8 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
         slots_of_[i].push_back(slot_of(n.inputs[0]));
         continue;
       }
-      if (!n.outputs[port].is_known() && n.op->name != "variable")  // which may be taken by reference alone
+      if (!n.outputs[port].is_known() && n.op->name != "variable" &&  // which may be taken by reference alone
+          !detail::makes_open_rows(part, {i, port}))
         throw error(code::unimplemented,
                     "the extents of its output, " + n.outputs[port].text() + ", are not known before the step runs",
                     n.name);
@@ -248,6 +250,10 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
     auto const s = slot_of(e);
     auto& from = slots_[s];
     from.last = end;
+    if (!from.of.is_known()) {
+      fetches_.push_back({s, {}, false});
+      continue;
+    }
     if (from.where == place::arena) {
       from.where = place::output;
       from.index = static_cast<std::uint32_t>(output_slots_.size());

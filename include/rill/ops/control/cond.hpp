@@ -135,7 +135,7 @@ RILL_INLINE std::vector<gradient> branch_gradient(gradient_request const& r) {
         y.push_back(r.dy(o) ? again.of(body.outputs[o]) : value());
         dy.push_back(r.dy(o) ? here.inside(r.dy(o)) : value());
       }
-      auto sums = summed_derivatives(r, y, dy, x);
+      auto sums = dense_derivatives(r, y, dy, x);
       for (std::size_t k = 0; k < x.size(); ++k)
         if (!sums[k]) sums[k] = zeros_like(x[k]);
       return sums;

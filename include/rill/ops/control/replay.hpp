@@ -19,16 +19,18 @@ class replay {
 
   /// The value that an output of a node of the body has here; error(unimplemented) if an update makes it.
   value of(endpoint e) const;
+  /// The values of a node of the body here, by port; none of a node that is not computed again.
+  std::vector<value> const& of(std::uint32_t node) const { return values_[node]; }
 
  private:
   subgraph const& body_;
   std::vector<std::vector<value>> values_;  // by node and port
 };
 
-/// The sums of the derivatives of each y, times its dy, with respect to each x; empty where no y depends on an x. Empty
-/// dy are passed over.
-std::vector<value> summed_derivatives(gradient_request const& r, std::vector<value> const& y,
-                                      std::vector<value> const& dy, std::vector<value> const& x);
+/// For each x the sum over the y of their derivatives times dy, dense; empty where no y depends on it. Where a dy is
+/// empty, its y is passed over.
+std::vector<value> dense_derivatives(gradient_request const& r, std::vector<value> const& y,
+                                     std::vector<value> const& dy, std::vector<value> const& x);
 
 /// Zeros of a value's type.
 inline value zeros_like(value x) { return broadcast_like(zero(x), x); }
@@ -57,8 +59,9 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
     std::vector<value> inputs;
     for (auto e : n.inputs) inputs.push_back(of(e));
     auto const slash = n.name.rfind('/');
-    auto const made =
-        here.add(*n.op, n.attributes, inputs, slash == std::string::npos ? n.name : n.name.substr(slash + 1));
+    auto const name = slash == std::string::npos ? n.name : n.name.substr(slash + 1);
+    auto const add = [&] { return here.add(*n.op, n.attributes, inputs, name); };
+    auto const made = n.rule < 0 ? add() : here.with_gradient(n.op->name, here.find_rule(n.rule), add);
     for (std::uint32_t o = 0; o < n.outputs.size(); ++o) values_[i].push_back({made.graph, made.node, o});
   }
 }
@@ -69,19 +72,14 @@ RILL_INLINE value replay::of(endpoint e) const {
               body_[e.node].name);
 }
 
-RILL_INLINE std::vector<value> summed_derivatives(gradient_request const& r, std::vector<value> const& y,
-                                                  std::vector<value> const& dy, std::vector<value> const& x) {
-  std::vector<value> sums(x.size());
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    if (!dy[i] || !is_differentiable(y[i].type().element)) continue;
-    auto const parts = r.differentiate(y[i], x, dy[i]);
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      if (!parts[k]) continue;
-      auto const part = densify(parts[k], x[k]);
-      sums[k] = sums[k] ? value(add(sums[k], part)) : part;
-    }
-  }
-  return sums;
+RILL_INLINE std::vector<value> dense_derivatives(gradient_request const& r, std::vector<value> const& y,
+                                                 std::vector<value> const& dy, std::vector<value> const& x) {
+  std::vector<value> some, outer, dense;
+  for (std::size_t i = 0; i < y.size(); ++i)
+    if (dy[i] && is_differentiable(y[i].type().element)) some.push_back(y[i]), outer.push_back(dy[i]);
+  auto const parts = r.differentiate(some, x, outer);
+  for (std::size_t k = 0; k < x.size(); ++k) dense.push_back(parts[k] ? densify(parts[k], x[k]) : value());
+  return dense;
 }
 
 RILL_INLINE void refuse_updated_reads(subgraph const& body, std::string const& node) {

@@ -76,7 +76,8 @@ template <class F, operand X> auto map(F const& f, X x) {
   detail::loop_request r{.rows = {x}, .counted = true};
   r.body = record_body(detail::graph_of(x), "body", {row_of(detail::argument_type(x))},
                        [&](std::vector<value> const& in) { return detail::results_of(f, Row{in[0]}); });
-  return detail::stacked_handle<Made, X>(detail::record_loop(std::move(r)));
+  auto const node = detail::record_loop(std::move(r));
+  return detail::stacked_handle<Made, X>({node.graph, node.node, 1});
 }
 
 namespace detail {
@@ -95,7 +96,7 @@ template <bool All, class F, class S, class X> auto fold(F const& f, S first, X 
                          return made;
                        });
   auto const node = record_loop(std::move(r));
-  if constexpr (All) return stacked_handle<S, X>({node.graph, node.node, 1});
+  if constexpr (All) return stacked_handle<S, X>({node.graph, node.node, 2});
   else return outside<S>{node};
 }
 

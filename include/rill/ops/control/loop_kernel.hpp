@@ -1,0 +1,248 @@
+// A loop in the straight gear: its bodies are nested plans.
+#pragma once
+#include "rill/ops/control/loop.hpp"
+
+#if RILL_DEFINITIONS
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "rill/base/philox.hpp"
+#include "rill/device/step.hpp"
+
+namespace rill::ops {
+
+/// Two places for each variable take turns; what the body returns as it came stays where it is.
+class loop_kernel {
+ public:
+  loop_kernel(kernel_request const& r, looping::attributes const& a)
+      : first_variable_(a.first_variable()),
+        rows_(static_cast<std::size_t>(a.rows)),
+        given_count_(a.given_count),
+        backwards_(a.backwards),
+        key_(static_cast<std::uint64_t>(a.key)),
+        outputs_(r.outputs.begin(), r.outputs.end()),
+        memory_(r.memory) {
+    auto const variables = static_cast<std::size_t>(a.variables);
+    auto [given, count] = looping::arguments(a, r.inputs);
+    count_ = count.known() ? count.extent : -1;
+    for (std::size_t i = 0; i < variables; ++i) {
+      given[i] = r.outputs[i];
+      auto const from = a.body->outputs[i];
+      auto const bytes = bytes_of(given[i]);
+      variables_.push_back({bytes, room_, from.node == a.body->inputs[i]});
+      if (!variables_.back().kept) room_ += (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+    }
+    for (std::size_t i = variables; i < variables + rows_; ++i) row_bytes_.push_back(bytes_of(given[i]));
+    for (std::size_t i = variables + 1; i < r.outputs.size(); ++i) made_bytes_.push_back(bytes_of(row_of(r.outputs[i])));
+    open_ = std::any_of(outputs_.begin(), outputs_.end(), [](type const& t) { return !t.is_known(); });
+    if (open_) room_for_ = std::make_shared<std::atomic<std::int64_t>>(0);
+    body_ = r.compile(r, *a.body, given);
+    if (a.counted()) return;
+    auto const tested = looping::without_rows(a, given);
+    condition_ = r.compile(r, *a.condition, tested);
+    step_ = joinable(*a.body, *a.condition) ? r.compile(r, joined(*a.body, *a.condition, variables), given) : nullptr;
+  }
+
+  /// Bytes of scratch that a call needs.
+  std::size_t scratch() const { return 2 * room_; }
+
+  /// Whether the number of rows that it makes is known only when it has run: then it brings its outputs itself.
+  bool open() const { return open_; }
+
+  void operator()(kernel_call const& call) const {
+    step_context step = call.step;
+    walk w{call, step};
+    w.now.resize(variables_.size());
+    for (std::size_t i = 0; i < w.now.size(); ++i) w.now[i] = call.in(first_variable_ + i);
+    w.made.resize(made_bytes_.size());
+    if (!open_)
+      for (std::size_t k = 0; k < w.made.size(); ++k) w.made[k] = call.out<std::byte>(variables_.size() + 1 + k);
+    std::int64_t done = 0;
+    try {
+      done = condition_ ? while_true(w) : count_up(w);
+    } catch (error const& e) {
+      throw error(e.code(), "in iteration " + std::to_string(step.iteration) + detail::place_of(e));
+    }
+    hand_over(w, done);
+  }
+
+ private:
+  struct variable {
+    std::size_t bytes, at;
+    bool kept;  // the body returns it as it came
+  };
+  static std::size_t bytes_of(type const& t) {
+    return static_cast<std::size_t>(elements(t.shape())) * size_of(t.element);
+  }
+
+  // Nothing in the condition depends on when it is computed.
+  static bool joinable(subgraph const& body, subgraph const& condition) {
+    auto const pure = [](node const& n) { return n.op->effect == effect::none; };
+    return std::all_of(condition.nodes.begin(), condition.nodes.end(), pure) && !body.nodes.empty();
+  }
+  // The body, and the condition of what it returns.
+  static subgraph joined(subgraph part, subgraph const& condition, std::size_t variables);
+
+  // One run of the loop: where its variables are now, and where the rows go that it makes.
+  struct walk {
+    kernel_call const& call;
+    step_context& step;
+    std::vector<void const*> now = {};
+    std::vector<std::byte*> made = {};
+    std::vector<tensor> stacks = {};  // of open loops
+    std::int64_t room = 0;            // of those, in rows
+  };
+
+  // What the random numbers of an iteration are drawn by: a loop that runs the other way draws the same.
+  void enter(walk& w, std::int64_t iteration, std::int64_t row) const {
+    w.step.iteration = iteration;
+    w.step.stream =
+        random_stream::key_of(random_stream::key_of(w.call.step.stream, key_), static_cast<std::uint64_t>(row));
+  }
+
+  void captures(body_run& run, walk const& w, std::size_t at) const {
+    for (auto i = first_variable_ + variables_.size() + rows_; i < w.call.inputs; ++i) run.argument(at++, w.call.in(i));
+  }
+  // Points a run's variables at where they are, and its results at where they are to be.
+  void turn(body_run& run, walk& w, bool odd) const {
+    auto* const room = static_cast<std::byte*>(w.call.scratch()) + (odd ? room_ : 0);
+    for (std::size_t i = 0; i < variables_.size(); ++i) {
+      run.argument(i, w.now[i]);
+      if (variables_[i].kept) continue;
+      run.result(i, room + variables_[i].at);
+      w.now[i] = room + variables_[i].at;
+    }
+  }
+  void rows(body_run& run, walk& w, std::int64_t at) const {
+    auto const row = static_cast<std::size_t>(at);
+    for (std::size_t k = 0; k < rows_; ++k)
+      run.argument(variables_.size() + k,
+                   w.call.in<std::byte>(first_variable_ + variables_.size() + k) + row * row_bytes_[k]);
+    for (std::size_t k = 0; k < made_bytes_.size(); ++k)
+      run.result(variables_.size() + k, w.made[k] + row * made_bytes_[k]);
+  }
+  // At least as many rows as are wanted, as many as the last run needed, and half as many again as there were.
+  void make_room(walk& w, std::int64_t wanted) const {
+    auto const before = w.room;
+    w.room = std::max({wanted, before + before / 2, room_for_->load(std::memory_order_relaxed)});
+    w.stacks.resize(made_bytes_.size());
+    for (std::size_t k = 0; k < w.stacks.size(); ++k) {
+      auto const& of = outputs_[variables_.size() + 1 + k];
+      tensor wider(of.element, stacked(row_of(of), w.room).shape(), *memory_);
+      if (auto const bytes = static_cast<std::size_t>(before) * made_bytes_[k]; bytes != 0)
+        std::memcpy(wider.mutable_raw(), w.made[k], bytes);
+      w.stacks[k] = std::move(wider);
+      w.made[k] = static_cast<std::byte*>(w.stacks[k].mutable_raw());
+    }
+  }
+  void hand_over(walk& w, std::int64_t done) const {
+    auto const place = [&](std::size_t o) -> void* {
+      if (!open_) return w.call.out(o);
+      w.call.owned[o] = tensor(outputs_[o].element, outputs_[o].shape(), *memory_);
+      return w.call.owned[o].mutable_raw();
+    };
+    for (std::size_t i = 0; i < w.now.size(); ++i) {
+      auto* const to = place(i);
+      if (variables_[i].bytes != 0) std::memcpy(to, w.now[i], variables_[i].bytes);
+    }
+    *static_cast<std::int64_t*>(place(w.now.size())) = done;
+    if (!open_) return;
+    if (w.stacks.empty()) make_room(w, 0);
+    for (std::size_t k = 0; k < w.stacks.size(); ++k) w.call.give(w.now.size() + 1 + k, w.stacks[k].rows(0, done));
+    room_for_->store(done, std::memory_order_relaxed);
+  }
+
+  bool holds(walk& w) const {
+    bool verdict = false;
+    auto const run = condition_->start();
+    for (std::size_t i = 0; i < w.now.size(); ++i) run->argument(i, w.now[i]);
+    captures(*run, w, w.now.size());
+    run->result(0, &verdict);
+    run->run(w.call.threads, w.step);
+    return verdict;
+  }
+
+  std::int64_t while_true(walk& w) const {
+    enter(w, 0, 0);
+    bool go_on = holds(w);
+    auto const run = (step_ ? step_ : body_)->start();
+    captures(*run, w, variables_.size());
+    if (step_) run->result(variables_.size() + made_bytes_.size(), &go_on);
+    std::int64_t i = 0;
+    for (; go_on; ++i) {
+      enter(w, i, i);
+      if (w.step.can_end_early()) w.step.check();
+      turn(*run, w, i % 2 != 0);
+      if (open_ && i >= w.room) make_room(w, std::max<std::int64_t>(i + 1, 8));
+      rows(*run, w, i);
+      run->run(w.call.threads, w.step);
+      if (!step_) go_on = holds(w);
+    }
+    return i;
+  }
+
+  std::int64_t count_up(walk& w) const {
+    auto const run = body_->start();
+    captures(*run, w, variables_.size() + rows_);
+    auto const count = given_count_ ? *w.call.in<std::int64_t>(first_variable_ - 1) : count_;
+    if (count < 0 || (count_ >= 0 && count > count_))
+      throw error(code::invalid_argument, "loop: the given count, " + std::to_string(count) +
+                                              ", is negative or more than there are rows");
+    if (open_) make_room(w, count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto const row = backwards_ ? count - 1 - i : i;
+      enter(w, i, row);
+      if (w.step.can_end_early()) w.step.check();
+      turn(*run, w, i % 2 != 0);
+      rows(*run, w, row);
+      run->run(w.call.threads, w.step);
+    }
+    return count;
+  }
+
+  std::size_t first_variable_, rows_, room_ = 0;
+  bool given_count_, backwards_, open_ = false;
+  std::uint64_t key_;
+  std::int64_t count_ = -1;  // -1: not known before it runs
+  std::vector<type> outputs_;
+  allocator* memory_;
+  std::shared_ptr<std::atomic<std::int64_t>> room_for_;  // of open loops: how many rows the last run made
+  std::vector<variable> variables_;
+  std::vector<std::size_t> row_bytes_, made_bytes_;
+  std::shared_ptr<compiled_body> body_, condition_, step_;
+};
+
+inline subgraph loop_kernel::joined(subgraph part, subgraph const& condition, std::size_t variables) {
+  std::vector<endpoint> place(condition.size());
+  for (std::size_t i = 0; i < condition.inputs.size(); ++i)
+    place[condition.inputs[i]] = i < variables ? part.outputs[i] : endpoint{part.inputs[i], 0};
+  for (std::uint32_t i = 0; i < condition.size(); ++i) {
+    auto n = condition[i];
+    if (n.op == &fed_op) continue;
+    for (auto& e : n.inputs) {
+      auto const& at = place[e.node];
+      e = condition[e.node].op == &fed_op ? at : endpoint{at.node, e.port};
+    }
+    for (auto& c : n.controls) c = place[c].node;
+    place[i] = {static_cast<std::uint32_t>(part.size()), 0};
+    part.nodes.push_back(std::move(n));
+    part.origin.push_back(condition.origin[i]);
+  }
+  auto const verdict = condition.outputs[0];
+  auto const& at = place[verdict.node];
+  part.outputs.push_back(condition[verdict.node].op == &fed_op ? at : endpoint{at.node, verdict.port});
+  return part;
+}
+
+inline kernel looping::cpu(kernel_request const& r) {
+  loop_kernel made(r, decode<attributes>(r.at.attributes));
+  auto const scratch = made.scratch();
+  bool const open = made.open();
+  kernel k(std::move(made), scratch);
+  k.owns_outputs = open;
+  return k;
+}
+
+}  // namespace rill::ops
+#endif
