@@ -44,6 +44,11 @@ inline bool updates_reference(node const& n, std::size_t input) {
   return true;
 }
 
+/// Whether a node needs no more of an input than its extents.
+inline bool reads_extents_alone(node const& n, std::size_t input) {
+  return input < 32 && (n.op->shape_only >> input & 1u) != 0;
+}
+
 /// Whether a node runs parts of its own: a loop or a branch.
 inline bool has_bodies(node const& n) {
   return std::any_of(n.attributes.begin(), n.attributes.end(),

@@ -31,7 +31,7 @@ inline bool can_fold(subgraph const& part, node const& n) {
       elements(t.shape()) * static_cast<std::int64_t>(size_of(t.element)) > largest_folded)
     return false;
   for (std::size_t k = 0; k < n.inputs.size(); ++k)
-    if (!is_constant(part[n.inputs[k].node]) && (k >= 32 || (n.op->shape_only >> k & 1u) == 0)) return false;
+    if (!is_constant(part[n.inputs[k].node]) && !reads_extents_alone(n, k)) return false;
   return true;
 }
 

@@ -86,6 +86,7 @@ class plan {
   };
 
   void make_slots(subgraph const&);
+  std::vector<bool> nodes_to_compute(subgraph const&) const;
   void make_instructions(subgraph const&, container&, std::uint64_t seed, int threads, pass_options const&);
   std::unique_ptr<forking> fork(subgraph const&, step_order const&, gear wish, int threads);
   void assume(node const&, container&);
@@ -162,19 +163,16 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
 
 RILL_INLINE void plan::make_instructions(subgraph const& part, container& state, std::uint64_t seed, int threads,
                                          pass_options const& passes) {
-  std::vector<bool> read(part.size());  // variables that somebody reads by value
-  for (auto const& n : part.nodes)
-    for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (!takes_reference(n, k)) read[n.inputs[k].node] = true;
-  for (auto e : part.outputs) read[e.node] = true;
+  auto const computed = nodes_to_compute(part);
   std::vector<type> inputs;
   for (auto i : order_) {
     auto const& n = part[i];
-    if (n.op == &fed_op || n.op->passes_through) continue;
-    if (n.op->name == "variable") {
-      if (!read[i]) continue;
-      assume(n, state);
+    if (!computed[i]) {
+      for (auto s : slots_of_[i]) slots_[s].index = none;
+      continue;
     }
+    if (n.op == &fed_op || n.op->passes_through) continue;
+    if (n.op->name == "variable") assume(n, state);
     if (n.op->name == "constant") {
       auto& s = slots_[slots_of_[i][0]];
       s.where = place::constant;
@@ -212,12 +210,29 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, container& state,
       if (!variables[k]) {
         auto& s = slots_[slot_of(n.inputs[k])];
         s.used = true;
-        if (k >= 32 || (n.op->shape_only >> k & 1u) == 0) s.last = std::max(s.last, at);
+        if (!reads_extents_alone(n, k)) s.last = std::max(s.last, at);
       }
     instructions_.push_back(std::move(made));
     names_.push_back(n.name);
     operations_.push_back(n.op->name);
   }
+}
+
+// All but those of which nobody reads the elements: others read their extents alone, or take a variable by reference.
+RILL_INLINE std::vector<bool> plan::nodes_to_compute(subgraph const& part) const {
+  std::vector<bool> wanted(part.size());
+  auto const run = [&](std::uint32_t i) { wanted[i] = wanted[i] || part[i].op->name != "variable"; };
+  for (auto e : part.outputs) wanted[e.node] = true;
+  for (auto t : part.targets) run(t);
+  for (auto i = order_.rbegin(); i != order_.rend(); ++i) {
+    auto const& n = part[*i];
+    wanted[*i] = wanted[*i] || n.op == &fed_op || n.op->effect == effect::writes;
+    if (!wanted[*i]) continue;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (!takes_reference(n, k) && !reads_extents_alone(n, k)) wanted[n.inputs[k].node] = true;
+    for (auto c : n.controls) run(c);
+  }
+  return wanted;
 }
 
 // A variable whose declared extents are open is read with those that it has now.
@@ -302,7 +317,7 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
         if (updates_reference(n, k))
           for (auto user : list)
             if (user != at) waits.add(user, at);
-      } else if ((k >= 32 || (n.op->shape_only >> k & 1u) == 0) && (list.empty() || list.back() != at))
+      } else if (!reads_extents_alone(n, k) && (list.empty() || list.back() != at))
         list.push_back(at);
     }
   }

@@ -1,0 +1,161 @@
+// Loops make only the rows that somebody reads, and bodies are handed only what they read: a derivative that needs no
+// more than a value's extents does not keep it.
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/fill.hpp"
+#include "rill/ops/control/loop.hpp"
+#include "rill/pass/bind.hpp"
+#include "rill/pass/identities.hpp"
+
+namespace rill {
+
+/// Trims the loops of a bound part, and those within them.
+bool trim_loops(subgraph& part, container& state, pass_report* report);
+
+#if RILL_RUNTIME
+namespace detail {
+
+/// How a part reads an output of one of its nodes.
+enum class reading : std::uint8_t { nothing, extents, elements };
+
+inline reading how_read(subgraph const& part, endpoint e) {
+  auto how = reading::nothing;
+  for (auto const& n : part.nodes)
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (n.inputs[k] == e)
+        how = std::max(how, reads_extents_alone(n, k) ? reading::extents : reading::elements);
+  return std::find(part.outputs.begin(), part.outputs.end(), e) != part.outputs.end() ? reading::elements : how;
+}
+
+/// One loop while it is trimmed.
+class loop_trimmer {
+ public:
+  loop_trimmer(rewriter& r, std::uint32_t at) : r_(r), at_(at), a_(decode<ops::looping::attributes>(node().attributes)) {}
+
+  void run(container& state) {
+    body_ = *a_.body;
+    condition_ = *a_.condition;
+    drop_rows_made();
+    if (!bind(state)) return;
+    remove_identities(body_, nullptr);
+    trim_loops(body_, state, nullptr);
+    drop_inputs();
+    if (!changed_) return;
+    a_.body = std::make_shared<subgraph const>(std::move(body_));
+    a_.condition = std::make_shared<subgraph const>(std::move(condition_));
+    node().attributes = encode(a_);
+    r_.said("takes and makes what is needed", at_);
+  }
+
+ private:
+  rill::node& node() { return r_.part()[at_]; }
+
+  void drop_rows_made() {
+    auto const first = a_.count_port() + 1;
+    std::vector<std::uint32_t> port(node().outputs.size());
+    std::vector<type> types;
+    std::vector<endpoint> made;
+    for (std::uint32_t o = 0; o < port.size(); ++o) {
+      port[o] = static_cast<std::uint32_t>(types.size());
+      if (o >= first && how_read(r_.part(), {at_, o}) == reading::nothing) continue;
+      types.push_back(node().outputs[o]);
+      if (o != a_.count_port()) made.push_back(body_.outputs[o < first ? o : o - 1]);
+    }
+    if (types.size() == port.size()) return;
+    changed_ = true;
+    node().outputs = std::move(types);
+    body_.outputs = std::move(made);
+    auto const renumber = [&](endpoint& e) {
+      if (e.node == at_) e.port = port[e.port];
+    };
+    for (auto& n : r_.part().nodes) std::for_each(n.inputs.begin(), n.inputs.end(), renumber);
+    std::for_each(r_.part().outputs.begin(), r_.part().outputs.end(), renumber);
+  }
+
+  // Whether the types of all that the body computes are settled; errors are left to those who compile the body.
+  bool bind(container& state) {
+    std::vector<type> inputs;
+    for (auto e : node().inputs) inputs.push_back(r_.part().type_of(e));
+    auto given = ops::looping::arguments(a_, inputs).first;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a_.variables); ++i) given[i] = node().outputs[i];
+    if (!std::all_of(given.begin(), given.end(), [](type const& t) { return t.is_known(); })) return false;
+    try {
+      bind_extents(body_, given, state);
+    } catch (error const&) {
+      return false;
+    }
+    return true;
+  }
+
+  void drop_inputs() {
+    rewriter body(body_, "loops", nullptr), condition(condition_, "loops", nullptr);
+    auto const variables = static_cast<std::size_t>(a_.variables), rows = static_cast<std::size_t>(a_.rows);
+    bool const rows_count = a_.counted() && !a_.given_count;
+    for (auto i = body_.inputs.size(); i-- > variables;) {
+      bool const row = i < variables + rows;
+      if (row && rows_count && a_.rows == 1) continue;
+      auto const input = body_.inputs[i];
+      auto const in_condition = a_.counted() || row ? SIZE_MAX : i - rows;
+      if (in_condition != SIZE_MAX &&
+          how_read(condition_, {condition_.inputs[in_condition], 0}) != reading::nothing)
+        continue;
+      auto const how = how_read(body_, {input, 0});
+      if (how == reading::elements || body_[input].outputs[0].element == dtype::string) continue;
+      if (how == reading::extents) body.replace({input, 0}, {extents_of(body, input), 0}, "extents");
+      body.said("unread", input);
+      body_.inputs.erase(body_.inputs.begin() + static_cast<std::ptrdiff_t>(i));
+      if (in_condition != SIZE_MAX) {
+        condition.said("unread", condition_.inputs[in_condition]);
+        condition_.inputs.erase(condition_.inputs.begin() + static_cast<std::ptrdiff_t>(in_condition));
+      }
+      node().inputs.erase(node().inputs.begin() + static_cast<std::ptrdiff_t>(a_.first_variable() + i));
+      a_.rows -= row;
+      changed_ = true;
+    }
+    body.finish();
+    condition.finish();
+  }
+
+  // Something of the input's type, of which nobody reads the elements: it is never computed.
+  static std::uint32_t extents_of(rewriter& body, std::uint32_t input) {
+    auto const t = body.part()[input].outputs[0];
+    auto const origin = body.part().origin[input];
+    tensor zero(t.element, shape{});
+    std::memset(zero.mutable_raw(), 0, zero.bytes());
+    rill::node c, f;
+    c.op = &definition<ops::constant_op>();
+    c.name = body.part()[input].name + "/zero";
+    c.attributes = encode(ops::constant_op::attributes{zero});
+    c.outputs = {type(t.element)};
+    f.op = &definition<ops::fill_op>();
+    f.name = body.part()[input].name + "/extents";
+    f.attributes = encode(ops::fill_op::attributes{t});
+    f.outputs = {t};
+    f.inputs = {{body.add(std::move(c), origin), 0}};
+    return body.add(std::move(f), origin);
+  }
+
+  rewriter& r_;
+  std::uint32_t at_;
+  ops::looping::attributes a_;
+  subgraph body_, condition_;
+  bool changed_ = false;
+};
+
+}  // namespace detail
+
+RILL_INLINE bool trim_loops(subgraph& part, container& state, pass_report* report) {
+  if (std::none_of(part.nodes.begin(), part.nodes.end(), ops::is_loop)) return false;
+  rewriter r(part, "loops", report);
+  for (auto i = static_cast<std::uint32_t>(part.size()); i-- > 0;)
+    if (ops::is_loop(part[i])) detail::loop_trimmer(r, i).run(state);
+  return r.finish();
+}
+#endif
+
+}  // namespace rill
