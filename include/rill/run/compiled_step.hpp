@@ -2,11 +2,13 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "rill/run/activation.hpp"
+#include "rill/run/late.hpp"
 
 namespace rill {
 
@@ -14,9 +16,14 @@ namespace rill {
 /// next.
 class compiled_step {
  public:
-  explicit compiled_step(rill::plan p) : plan_(std::move(p)) {}
+  explicit compiled_step(rill::plan p, std::optional<late_part> late = {}) : plan_(std::move(p)) {
+    if (late) late_ = std::make_unique<late_steps>(std::move(*late));
+  }
 
+  /// All of the step, or what of it could be planned at first.
   rill::plan const& plan() const { return plan_; }
+  /// What is planned when that has run; null: nothing.
+  late_steps* late() const { return late_.get(); }
 
   /// Runs once and hands the activation to `take`, which reads the results.
   template <class Take> void run(std::span<tensor const> fed, pool* crew, step_context& step, Take&& take) {
@@ -48,6 +55,7 @@ class compiled_step {
   };
 
   rill::plan plan_;
+  std::unique_ptr<late_steps> late_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<activation>> idle_;
 };

@@ -83,6 +83,8 @@ class executor {
   void trim();
 
  private:
+  void run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step, std::span<tensor> results);
+
   struct parts;
   rill::graph* graph_;
   session_options options_;
@@ -120,16 +122,24 @@ struct executor::parts {
 
 namespace detail {
 
+// A part for feeds of the given types.
+inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> const& fed, std::uint64_t seed,
+                                              session_options const& options, pass_report* report) {
+  bind_extents(part, fed, *options.state);
+  if (options.passes.loops) trim_loops(part, *options.state, report);
+  auto late = cut_late(part);
+  rewrite(part, options.passes, *options.state, report);
+  return std::make_shared<compiled_step>(plan(part, *options.state, seed,
+                                              options.memory ? *options.memory : host_allocator(),
+                                              options.pool->threads(), options.gear, options.passes),
+                                         std::move(late));
+}
+
 inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request const& r,
                                               session_options const& options, pass_report* report) {
-  auto part = prune(g, r.feeds, r.fetches, r.targets);
-  std::vector<type> types;
-  for (auto const& t : r.with) types.push_back(t.type());
-  bind_extents(part, types, *options.state);
-  rewrite(part, options.passes, *options.state, report);
-  return std::make_shared<compiled_step>(plan(part, *options.state, g.seed(),
-                                              options.memory ? *options.memory : host_allocator(),
-                                              options.pool->threads(), options.gear, options.passes));
+  std::vector<type> fed;
+  for (auto const& t : r.with) fed.push_back(t.type());
+  return compile(prune(g, r.feeds, r.fetches, r.targets), fed, g.seed(), options, report);
 }
 
 }  // namespace detail
@@ -208,10 +218,31 @@ RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> 
   step.number = step.stream = parts_->steps.fetch_add(1, std::memory_order_relaxed);
   step.log = options_.log ? &options_.log : nullptr;
   if (step.watch) step.watch->step_begins(step.number);
-  compiled.run(fed, options_.pool.get(), step, [&](activation const& a) {
-    for (std::size_t i = 0; i < results.size(); ++i) results[i] = a.result(i, fed);
-  });
+  run_parts(compiled, fed, step, results);
   if (step.watch) step.watch->step_ended(step.number);
+}
+
+RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
+                                     std::span<tensor> results) {
+  auto* const late = compiled.late();
+  std::vector<tensor> own;
+  compiled.run(fed, options_.pool.get(), step, [&](activation const& a) {
+    if (late) own.resize(a.results());
+    auto const to = late ? std::span(own) : results;
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = a.result(i, fed);
+  });
+  if (!late) return;
+  auto const& part = late->part();
+  std::vector<tensor> with, made(part.part.outputs.size());
+  for (auto const& in : part.inputs) with.push_back(in.from == late_part::origin::feed ? fed[in.index] : own[in.index]);
+  auto const next = late->find(with, [&](subgraph const& p, std::vector<type> const& types) {
+    return detail::compile(p, types, graph_->seed(), options_, nullptr);
+  });
+  run_parts(*next, with, step, made);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    auto const& from = part.results[i];
+    results[i] = from.from == late_part::origin::early ? own[from.index] : made[from.index];
+  }
 }
 
 RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context& step) {
@@ -223,7 +254,8 @@ RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context
 RILL_INLINE std::string executor::explain(run_request const& r) {
   pass_report report;
   auto const made = detail::compile(*graph_, r, options_, &report);
-  return report.text() + made->plan().text();
+  auto const then = made->late() ? "what waits for the number of iterations is planned then\n" : "";
+  return report.text() + made->plan().text() + then;
 }
 
 RILL_INLINE void executor::trim() {

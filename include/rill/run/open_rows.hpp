@@ -1,13 +1,16 @@
-// Rows whose number is known only when the loop that makes them has run: plans let other loops take them, by the same
-// count, and callers fetch them.
+// Rows whose number is known only when the loop that makes them has run: loops of as many iterations take them as they
+// come; all else waits until then to be planned.
 #pragma once
 #include "rill/graph/subgraph.hpp"
 #include "rill/ops/control/loop.hpp"
 
 namespace rill::detail {
 
-/// Whether an output is rows of a loop, only their number open, and all that read it are loops that take as many.
-bool makes_open_rows(subgraph const& part, endpoint e);
+/// Whether an output is rows of a loop of which only the number is open.
+bool is_open_rows(subgraph const& part, endpoint e);
+
+/// Whether a node takes open rows as its input k.
+bool takes_open_rows(subgraph const& part, node const& n, std::size_t k);
 
 #if RILL_RUNTIME
 
@@ -20,23 +23,21 @@ inline endpoint source_of_count(subgraph const& part, endpoint count) {
   return source_of_count(part, n.inputs[static_cast<std::size_t>(a.references)]);
 }
 
-RILL_INLINE bool makes_open_rows(subgraph const& part, endpoint e) {
+RILL_INLINE bool is_open_rows(subgraph const& part, endpoint e) {
   auto const& maker = part[e.node];
-  if (!ops::is_loop(maker)) return false;
-  auto const made = decode<ops::looping::attributes>(maker.attributes);
-  auto const& t = maker.outputs[e.port];
-  if (e.port <= made.count_port() || !row_of(t).is_known()) return false;
-  auto const count = source_of_count(part, {e.node, made.count_port()});
-  for (auto const& n : part.nodes)
-    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      if (n.inputs[k] != e) continue;
-      if (!ops::is_loop(n)) return false;
-      auto const a = decode<ops::looping::attributes>(n.attributes);
-      if (!a.given_count || k < a.first_row() || k >= a.first_capture() ||
-          source_of_count(part, n.inputs[static_cast<std::size_t>(a.references)]) != count)
-        return false;
-    }
-  return true;
+  auto const& t = part.type_of(e);
+  if (t.is_known() || !ops::is_loop(maker)) return false;
+  return e.port > decode<ops::looping::attributes>(maker.attributes).count_port() && row_of(t).is_known();
+}
+
+RILL_INLINE bool takes_open_rows(subgraph const& part, node const& n, std::size_t k) {
+  if (!ops::is_loop(n)) return false;
+  auto const a = decode<ops::looping::attributes>(n.attributes);
+  if (!a.given_count || k < a.first_row() || k >= a.first_capture()) return false;
+  auto const maker = n.inputs[k].node;
+  auto const made = decode<ops::looping::attributes>(part[maker].attributes);
+  return source_of_count(part, n.inputs[static_cast<std::size_t>(a.references)]) ==
+         source_of_count(part, {maker, made.count_port()});
 }
 
 #endif

@@ -144,7 +144,7 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
         continue;
       }
       if (!n.outputs[port].is_known() && n.op->name != "variable" &&  // which may be taken by reference alone
-          !detail::makes_open_rows(part, {i, port}))
+          !detail::is_open_rows(part, {i, port}))
         throw error(code::unimplemented,
                     "the extents of its output, " + n.outputs[port].text() + ", are not known before the step runs",
                     n.name);

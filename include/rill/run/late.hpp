@@ -1,0 +1,177 @@
+// What of a step waits until extents are known that the step itself settles: it is cut off, and planned when the rest
+// has run.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "rill/pass/rewriter.hpp"
+#include "rill/run/open_rows.hpp"
+#include "rill/run/order.hpp"
+
+namespace rill {
+
+class compiled_step;
+
+/// The part of a step that is planned late.
+struct late_part {
+  /// Where a tensor comes from: what was fed to the step, or a result of one of its two parts.
+  enum class origin : std::uint8_t { feed, early, late };
+  struct source {
+    origin from;
+    std::uint32_t index;
+  };
+  subgraph part;
+  std::vector<source> inputs;   ///< of the part
+  std::vector<source> results;  ///< of the whole step
+};
+
+/// Cuts off what can't be planned yet; nothing if all can be. What stays hands out what the late part reads.
+std::optional<late_part> cut_late(subgraph& part);
+
+/// The late part of one step, compiled for the extents that came up lately.
+class late_steps {
+ public:
+  explicit late_steps(late_part p) : part_(std::move(p)) {}
+  late_part const& part() const { return part_; }
+
+  /// The compiled part for these inputs; `compile` makes it from the part and their types if need be.
+  template <class Compile> std::shared_ptr<compiled_step> find(std::span<tensor const> inputs, Compile&& compile) {
+    std::vector<type> types;
+    for (auto const& t : inputs) types.push_back(t.type());
+    {
+      std::lock_guard lock(mutex_);
+      for (auto const& [known, step] : compiled_)
+        if (known == types && step->plan().holds()) return step;
+    }
+    std::shared_ptr<compiled_step> made = compile(part_.part, types);
+    std::lock_guard lock(mutex_);
+    std::erase_if(compiled_, [&](auto const& c) { return c.first == types; });
+    compiled_.emplace_front(std::move(types), made);
+    if (compiled_.size() > most) compiled_.pop_back();
+    return made;
+  }
+
+ private:
+  static constexpr std::size_t most = 64;
+  late_part part_;
+  std::mutex mutex_;
+  std::deque<std::pair<std::vector<type>, std::shared_ptr<compiled_step>>> compiled_;
+};
+
+#if RILL_RUNTIME
+namespace detail {
+
+/// Which nodes wait: those that read open rows otherwise than as loops of as many iterations do, and all after them.
+inline std::vector<bool> late_nodes(subgraph const& part) {
+  std::vector<bool> late(part.size());
+  std::vector<std::uint32_t> todo;
+  for (std::uint32_t i = 0; i < part.size(); ++i)
+    for (std::size_t k = 0; k < part[i].inputs.size() && !late[i]; ++k)
+      if (is_open_rows(part, part[i].inputs[k]) && !takes_open_rows(part, part[i], k))
+        late[i] = true, todo.push_back(i);
+  if (todo.empty()) return {};
+  auto const after = order(part).after;
+  while (!todo.empty()) {
+    auto const i = todo.back();
+    todo.pop_back();
+    for (auto n : after[i])
+      if (!late[n]) late[n] = true, todo.push_back(n);
+  }
+  return late;
+}
+
+/// A part while it is cut in two.
+class cutter {
+ public:
+  cutter(subgraph& whole, std::vector<bool> late) : early_(whole), is_late_(std::move(late)), place_(whole.size(), none) {}
+
+  late_part run() {
+    auto const outputs = std::exchange(early_.outputs, {});
+    auto const targets = std::exchange(early_.targets, {});
+    for (std::uint32_t i = 0; i < early_.size(); ++i)
+      if (is_late_[i]) copy(i);
+    for (auto e : outputs) {
+      auto& from = is_late_[e.node] ? late_.part : early_;
+      late_.results.push_back({is_late_[e.node] ? late_part::origin::late : late_part::origin::early, static_cast<std::uint32_t>(from.outputs.size())});
+      from.outputs.push_back(is_late_[e.node] ? endpoint{place_[e.node], e.port} : e);
+    }
+    for (auto t : targets)
+      if (is_late_[t]) late_.part.targets.push_back(place_[t]);
+      else early_.targets.push_back(t);
+    rewriter r(early_, "late", nullptr);
+    r.said("cut", 0);
+    r.finish();
+    return std::move(late_);
+  }
+
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+  std::uint32_t add(node n, std::uint32_t from) {
+    late_.part.nodes.push_back(std::move(n));
+    late_.part.origin.push_back(early_.origin[from]);
+    return static_cast<std::uint32_t>(late_.part.size() - 1);
+  }
+  void copy(std::uint32_t i) {
+    auto n = early_[i];
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) n.inputs[k] = late_input(early_[i], k);
+    std::erase_if(n.controls, [&](auto c) { return !is_late_[c]; });
+    for (auto& c : n.controls) c = place_[c];
+    place_[i] = add(std::move(n), i);
+  }
+  endpoint late_input(node const& n, std::size_t k) {
+    auto const e = n.inputs[k];
+    auto const& from = early_[e.node];
+    bool const same = is_late_[e.node] || from.op->name == "constant" ||
+                      (from.op->name == "variable" && takes_reference(n, k));
+    if (!same) return handed(e);
+    if (place_[e.node] == none) {
+      auto copied = from;
+      copied.controls.clear();
+      place_[e.node] = add(std::move(copied), e.node);
+    }
+    return {place_[e.node], e.port};
+  }
+  // A value that the early part hands over, or that was fed to both.
+  endpoint handed(endpoint e) {
+    if (auto const known = handed_.find(e); known != handed_.end()) return known->second;
+    auto const fed = std::find(early_.inputs.begin(), early_.inputs.end(), e.node);
+    if (fed != early_.inputs.end())
+      late_.inputs.push_back({late_part::origin::feed, static_cast<std::uint32_t>(fed - early_.inputs.begin())});
+    else {
+      late_.inputs.push_back({late_part::origin::early, static_cast<std::uint32_t>(early_.outputs.size())});
+      early_.outputs.push_back(e);
+    }
+    node n;
+    n.op = &fed_op;
+    n.name = early_[e.node].name;
+    n.outputs = {early_.type_of(e)};
+    auto const at = add(std::move(n), e.node);
+    late_.part.inputs.push_back(at);
+    return handed_[e] = {at, 0};
+  }
+
+  subgraph& early_;
+  std::vector<bool> is_late_;
+  std::vector<std::uint32_t> place_;  // in the late part
+  std::map<endpoint, endpoint> handed_;
+  late_part late_;
+};
+
+}  // namespace detail
+
+RILL_INLINE std::optional<late_part> cut_late(subgraph& part) {
+  auto late = detail::late_nodes(part);
+  if (late.empty()) return std::nullopt;
+  return detail::cutter(part, std::move(late)).run();
+}
+#endif
+
+}  // namespace rill
