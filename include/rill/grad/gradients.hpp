@@ -189,7 +189,7 @@ class differentiator {
   }
 
   graph& graph_;
-  std::uint32_t last_;  // of the targets' nodes
+  std::uint32_t last_;                                                      // of the targets' nodes
   std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> copies_;  // of recomputed parts: node to node
   std::vector<std::vector<std::vector<gradient>>> partial_;                 // by node and port
   std::vector<std::vector<bool>> reached_;

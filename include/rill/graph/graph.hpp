@@ -123,8 +123,8 @@ class graph {
   /// nodes that are here, the name must be free, and the outputs are inferred anew.
   value adopt(node n);
 
-  /// Gives a node attributes by which it has more outputs, after those that it had: a loop hands out what its derivative
-  /// needs. Who read the node before has read the same node with fewer outputs.
+  /// Gives a node attributes by which it has more outputs, after those that it had: a loop hands out what its
+  /// derivative needs. Who read the node before has read the same node with fewer outputs.
   void grow(std::uint32_t i, attribute_list attributes);
 
   /// The value called "name" or "name:port"; error(not_found).

@@ -27,15 +27,15 @@ inline reading how_read(subgraph const& part, endpoint e) {
   auto how = reading::nothing;
   for (auto const& n : part.nodes)
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (n.inputs[k] == e)
-        how = std::max(how, reads_extents_alone(n, k) ? reading::extents : reading::elements);
+      if (n.inputs[k] == e) how = std::max(how, reads_extents_alone(n, k) ? reading::extents : reading::elements);
   return std::find(part.outputs.begin(), part.outputs.end(), e) != part.outputs.end() ? reading::elements : how;
 }
 
 /// One loop while it is trimmed.
 class loop_trimmer {
  public:
-  loop_trimmer(rewriter& r, std::uint32_t at) : r_(r), at_(at), a_(decode<ops::looping::attributes>(node().attributes)) {}
+  loop_trimmer(rewriter& r, std::uint32_t at)
+      : r_(r), at_(at), a_(decode<ops::looping::attributes>(node().attributes)) {}
 
   void run(container& state) {
     body_ = *a_.body;
@@ -101,8 +101,7 @@ class loop_trimmer {
       if (row && rows_count && a_.rows == 1) continue;
       auto const input = body_.inputs[i];
       auto const in_condition = a_.counted() || row ? SIZE_MAX : i - rows;
-      if (in_condition != SIZE_MAX &&
-          how_read(condition_, {condition_.inputs[in_condition], 0}) != reading::nothing)
+      if (in_condition != SIZE_MAX && how_read(condition_, {condition_.inputs[in_condition], 0}) != reading::nothing)
         continue;
       auto const how = how_read(body_, {input, 0});
       if (how == reading::elements || body_[input].outputs[0].element == dtype::string) continue;

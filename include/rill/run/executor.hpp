@@ -129,10 +129,10 @@ inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> c
   if (options.passes.loops) trim_loops(part, *options.state, report);
   auto late = cut_late(part);
   rewrite(part, options.passes, *options.state, report);
-  return std::make_shared<compiled_step>(plan(part, *options.state, seed,
-                                              options.memory ? *options.memory : host_allocator(),
-                                              options.pool->threads(), options.gear, options.passes),
-                                         std::move(late));
+  return std::make_shared<compiled_step>(
+      plan(part, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
+           options.gear, options.passes),
+      std::move(late));
 }
 
 inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request const& r,

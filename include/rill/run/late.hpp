@@ -90,7 +90,8 @@ inline std::vector<bool> late_nodes(subgraph const& part) {
 /// A part while it is cut in two.
 class cutter {
  public:
-  cutter(subgraph& whole, std::vector<bool> late) : early_(whole), is_late_(std::move(late)), place_(whole.size(), none) {}
+  cutter(subgraph& whole, std::vector<bool> late)
+      : early_(whole), is_late_(std::move(late)), place_(whole.size(), none) {}
 
   late_part run() {
     auto const outputs = std::exchange(early_.outputs, {});
@@ -99,7 +100,8 @@ class cutter {
       if (is_late_[i]) copy(i);
     for (auto e : outputs) {
       auto& from = is_late_[e.node] ? late_.part : early_;
-      late_.results.push_back({is_late_[e.node] ? late_part::origin::late : late_part::origin::early, static_cast<std::uint32_t>(from.outputs.size())});
+      late_.results.push_back({is_late_[e.node] ? late_part::origin::late : late_part::origin::early,
+                               static_cast<std::uint32_t>(from.outputs.size())});
       from.outputs.push_back(is_late_[e.node] ? endpoint{place_[e.node], e.port} : e);
     }
     for (auto t : targets)
@@ -129,8 +131,8 @@ class cutter {
   endpoint late_input(node const& n, std::size_t k) {
     auto const e = n.inputs[k];
     auto const& from = early_[e.node];
-    bool const same = is_late_[e.node] || from.op->name == "constant" ||
-                      (from.op->name == "variable" && takes_reference(n, k));
+    bool const same =
+        is_late_[e.node] || from.op->name == "constant" || (from.op->name == "variable" && takes_reference(n, k));
     if (!same) return handed(e);
     if (place_[e.node] == none) {
       auto copied = from;

@@ -317,8 +317,7 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
         if (updates_reference(n, k))
           for (auto user : list)
             if (user != at) waits.add(user, at);
-      } else if (!reads_extents_alone(n, k) && (list.empty() || list.back() != at))
-        list.push_back(at);
+      } else if (!reads_extents_alone(n, k) && (list.empty() || list.back() != at)) list.push_back(at);
     }
   }
   holds_.resize(instructions_.size());

@@ -200,13 +200,6 @@ TEST(while_loop, with_an_extent_that_grows_is_refused_when_it_is_planned) {
   EXPECT_NE(sentence([&] { s.run(std::get<1>(grown)); }).find("not known before the step runs"), std::string::npos);
 }
 
-TEST(while_loop, has_no_gradient_yet_and_says_so) {
-  graph g;
-  auto const x = placeholder<float>(g, "x");
-  auto const y = while_loop([](auto v) { return v < 10.f; }, [](auto v) { return v * 2.f; }, x);
-  EXPECT_NE(sentence([&] { gradients(y, x); }).find("the operation loop has no gradient"), std::string::npos);
-}
-
 TEST(while_loop, threads_may_run_it_at_the_same_time) {
   graph g;
   auto const n = placeholder<std::int32_t>(g, "n");

@@ -16,8 +16,9 @@ struct looping {
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t by_reference = counted_references;
   struct attributes {
-    std::shared_ptr<subgraph const> body;       ///< from variables, rows and captures to variables and rows
-    std::shared_ptr<subgraph const> condition;  ///< from variables and captures to a bool; without outputs: no condition
+    std::shared_ptr<subgraph const> body;  ///< from variables, rows and captures to variables and rows
+    std::shared_ptr<subgraph const>
+        condition;  ///< from variables and captures to a bool; without outputs: no condition
     std::int64_t variables = 0, rows = 0, references = 0, updates = 0;
     bool given_count = false;  ///< an input says how many iterations there are; else the condition, or the rows
     bool backwards = false;    ///< the last row first
@@ -157,10 +158,10 @@ namespace detail {
 struct loop_request {
   std::vector<value> variables = {}, rows = {};
   recorded_body condition = {}, body = {};
-  bool counted = false;      ///< there is no condition
-  value count = {};          ///< of iterations, if it is given
+  bool counted = false;  ///< there is no condition
+  value count = {};      ///< of iterations, if it is given
   bool backwards = false;
-  std::int64_t key = -1;     ///< of random numbers; -1: one of its own
+  std::int64_t key = -1;  ///< of random numbers; -1: one of its own
 };
 value record_loop(loop_request r);
 

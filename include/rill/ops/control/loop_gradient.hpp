@@ -143,8 +143,8 @@ class backwards_loop {
   void save(graph& here, replay const& again, std::vector<value> const& results) {
     std::vector<bool> inputs(body_.inputs.size());
     std::fill_n(inputs.begin(), variables() + static_cast<std::size_t>(a_.rows), true);
-    auto const varying =
-        dependent(body_, inputs, [](node const& n) { return n.op->effect != effect::none && n.op->name != "variable"; });
+    auto const varying = dependent(
+        body_, inputs, [](node const& n) { return n.op->effect != effect::none && n.op->name != "variable"; });
     std::map<endpoint, endpoint> forward;  // of values here
     for (std::uint32_t i = 0; i < body_.size(); ++i)
       for (std::uint32_t port = 0; port < again.of(i).size() && port < body_[i].outputs.size(); ++port)
@@ -195,11 +195,11 @@ class backwards_loop {
   gradient_request const& r_;
   ops::looping::attributes const a_;
   subgraph const& body_;
-  std::vector<bool> active_;                     // of the loop variables
-  std::vector<std::size_t> carried_;             // the input whose derivative each variable of the new loop is
-  std::vector<std::size_t> derived_rows_;        // the input whose derivative each of its rows is
-  std::vector<std::pair<value, value>> first_;   // of each variable: its first value, or what it is a zero like
-  std::vector<value> rows_;                      // of the new loop: outer derivatives
+  std::vector<bool> active_;                       // of the loop variables
+  std::vector<std::size_t> carried_;               // the input whose derivative each variable of the new loop is
+  std::vector<std::size_t> derived_rows_;          // the input whose derivative each of its rows is
+  std::vector<std::pair<value, value>> first_;     // of each variable: its first value, or what it is a zero like
+  std::vector<value> rows_;                        // of the new loop: outer derivatives
   std::vector<std::pair<value, endpoint>> saved_;  // values in the new body, and in the forward one
 };
 

@@ -34,7 +34,8 @@ class loop_kernel {
       if (!variables_.back().kept) room_ += (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
     }
     for (std::size_t i = variables; i < variables + rows_; ++i) row_bytes_.push_back(bytes_of(given[i]));
-    for (std::size_t i = variables + 1; i < r.outputs.size(); ++i) made_bytes_.push_back(bytes_of(row_of(r.outputs[i])));
+    for (std::size_t i = variables + 1; i < r.outputs.size(); ++i)
+      made_bytes_.push_back(bytes_of(row_of(r.outputs[i])));
     open_ = std::any_of(outputs_.begin(), outputs_.end(), [](type const& t) { return !t.is_known(); });
     if (open_) room_for_ = std::make_shared<std::atomic<std::int64_t>>(0);
     body_ = r.compile(r, *a.body, given);
@@ -187,8 +188,8 @@ class loop_kernel {
     captures(*run, w, variables_.size() + rows_);
     auto const count = given_count_ ? *w.call.in<std::int64_t>(first_variable_ - 1) : count_;
     if (count < 0 || (count_ >= 0 && count > count_))
-      throw error(code::invalid_argument, "loop: the given count, " + std::to_string(count) +
-                                              ", is negative or more than there are rows");
+      throw error(code::invalid_argument,
+                  "loop: the given count, " + std::to_string(count) + ", is negative or more than there are rows");
     if (open_) make_room(w, count);
     for (std::int64_t i = 0; i < count; ++i) {
       auto const row = backwards_ ? count - 1 - i : i;

@@ -1,0 +1,291 @@
+#include "rill/ops/control/loop_gradient.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../run.hpp"
+#include "rill/graph/codec.hpp"
+#include "rill/ops/registry.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+using test::expect_error, test::scattered;
+
+// Central differences of a scalar of double with respect to one fed value, against its derivative.
+void expect_differences(session& s, value y, value dx, std::vector<feed> const& feeds, std::size_t which,
+                        double tolerance = 1e-6) {
+  auto const& to = feeds[which].to;
+  auto const& with = feeds[which].with;
+  auto const got = s.run(feeds, dx);
+  ASSERT_EQ(got.shape(), with.shape());
+  for (std::int64_t i = 0; i < with.elements(); ++i) {
+    double both[2];
+    for (int k : {0, 1}) {
+      auto moved = with.clone();
+      moved.mutable_data<double>()[i] += k == 0 ? 1e-5 : -1e-5;
+      auto changed = feeds;
+      changed[which] = feed(to, moved);
+      both[k] = s.run(changed, y).item<double>();
+    }
+    EXPECT_NEAR(got.data<double>()[i], (both[0] - both[1]) / 2e-5, tolerance) << "element " << i;
+  }
+}
+
+TEST(loop_gradient, of_a_while_whose_count_depends_on_its_values_is_that_of_as_many_steps) {
+  graph g;
+  auto const x = placeholder<double>(g, "x");
+  auto const y = while_loop([](auto v) { return v < 100.0; }, [](auto v) { return v * v; }, x);
+  auto const [d] = gradients(y, x);
+  auto const [dd] = gradients(d, x);
+  auto const [ddd] = gradients(dd, x);
+  session s(g);
+  for (double v : {200., 11., 3., 2., 1.5}) {
+    int power = 1;
+    for (double z = v; z < 100; z *= z) power *= 2;
+    double const p = power;
+    auto const [y0, y1, y2, y3] = s.run({{x, tensor(v)}}, y, d, dd, ddd);
+    EXPECT_NEAR(double(y0) / std::pow(v, p), 1, 1e-12);
+    EXPECT_NEAR(double(y1) / (p * std::pow(v, p - 1)), 1, 1e-12);
+    EXPECT_NEAR(double(y2), p * (p - 1) * std::pow(v, p - 2), 1e-9 * double(y0));
+    EXPECT_NEAR(double(y3), p * (p - 1) * (p - 2) * std::pow(v, p - 3), 1e-9 * double(y0));
+  }
+}
+
+TEST(loop_gradient, of_no_iterations_is_that_of_the_first_values_and_zeros_of_the_run_time_shape) {
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x"), c = placeholder<float, "n">(g, "c");
+  auto const limit = placeholder<std::int32_t>(g, "limit");
+  auto const [i, y] = while_loop([&](auto k, auto) { return k < limit; },
+                                 [&](auto k, auto v) { return std::tuple{k + 1, v * c}; }, constant(g, 0), x);
+  auto const [dx, dc] = gradients(sum(y), x, c);
+  session s(g);
+  auto const three = vector<float>({1, 2, 3}), others = vector<float>({2, 3, 4});
+  auto const run = [&](int n) { return s.run({{x, three}, {c, others}, {limit, tensor(n)}}, dx, dc); };
+  auto const [x0, c0] = run(0);
+  EXPECT_TRUE(same_bits(x0, vector<float>({1, 1, 1})));
+  EXPECT_TRUE(same_bits(c0, vector<float>({0, 0, 0})));
+  auto const [x2, c2] = run(2);
+  EXPECT_TRUE(same_bits(x2, vector<float>({4, 9, 16})));
+  EXPECT_TRUE(same_bits(c2, vector<float>({4, 12, 24})));
+}
+
+TEST(loop_gradient, where_there_is_no_path_there_is_none) {
+  graph g;
+  auto const x = placeholder<float, 3>(g, "x"), c = placeholder<float, 3>(g, "c"), e = placeholder<float, 3>(g, "e");
+  auto const y = map([&](auto row) { return row * stop_gradient(sum(c)) + sum(e) * 0.f; }, x);
+  EXPECT_FALSE(partial_gradients(sum(y), {c})[0]);
+  EXPECT_TRUE(partial_gradients(sum(y), {e})[0]);
+  EXPECT_FALSE(partial_gradients(sum(stop_gradient(y)), {x})[0]);
+  expect_error(code::invalid_argument, "does not depend on", [&] { gradients(sum(y), c); });
+}
+
+TEST(loop_gradient, of_scan_agrees_with_differences) {
+  graph g;
+  auto const x = placeholder<double, "n", 2>(g, "x");
+  auto const first = placeholder<double, 2>(g, "first");
+  auto const w = placeholder<double, 2, 2>(g, "w");
+  auto const states =
+      scan([&](auto s, auto row) { return tanh(reshape<2>(matmul(reshape<1, 2>(s + row), w))); }, first, x);
+  auto const y = sum(states * states);
+  auto const [dx, df, dw] = gradients(y, x, first, w);
+  session s(g);
+  std::vector<feed> const feeds{{x, matrix<double>({{1, 2}, {-3, .5}, {.25, -1}})},
+                                {first, vector<double>({.1, -.2})},
+                                {w, matrix<double>({{.1, .2}, {-.3, .4}})}};
+  expect_differences(s, y, dx, feeds, 0);
+  expect_differences(s, y, df, feeds, 1);
+  expect_differences(s, y, dw, feeds, 2);
+  auto const [ddw] = gradients(sum(dw * dw), w);
+  expect_differences(s, sum(dw * dw), ddw, feeds, 2, 1e-5);
+}
+
+TEST(loop_gradient, of_folds_from_either_end_agrees_with_differences) {
+  graph g;
+  auto const x = placeholder<double, "n", 2>(g, "x");
+  auto const first = placeholder<double, 2>(g, "first");
+  for (bool right : {false, true}) {
+    auto const f = [](auto s, auto row) { return s * 0.5 + s * row; };
+    auto const y = sum(right ? fold_right(f, first, x) : fold(f, first, x));
+    auto const [dx, df] = gradients(y, x, first);
+    session s(g);
+    std::vector<feed> const feeds{{x, matrix<double>({{1, 2}, {-3, .5}, {.25, -1}})},
+                                  {first, vector<double>({.1, -.2})}};
+    expect_differences(s, y, dx, feeds, 0);
+    expect_differences(s, y, df, feeds, 1);
+  }
+}
+
+TEST(loop_gradient, of_a_row_that_is_handed_on_unchanged_is_right) {
+  graph g;
+  auto const x = placeholder<float, 3, 2>(g, "x");
+  auto const first = placeholder<float, 2>(g, "first");
+  auto const last = fold([](auto, auto row) { return row; }, first, x);
+  auto const [dx, df] = gradients(sum(last * last), x, first);
+  session s(g);
+  auto const [a, b] = s.run({{x, matrix<float>({{1, 2}, {3, 4}, {5, 6}})}, {first, vector<float>({7, 8})}}, dx, df);
+  EXPECT_TRUE(same_bits(a, matrix<float>({{0, 0}, {0, 0}, {10, 12}})));
+  EXPECT_TRUE(same_bits(b, vector<float>({0, 0})));
+}
+
+TEST(loop_gradient, of_nested_loops_and_branches_agrees_with_differences) {
+  graph g;
+  auto const x = placeholder<double, "n", 3>(g, "x");
+  auto const w = placeholder<double>(g, "w");
+  auto const rows = map(
+      [&](auto row) {
+        auto const inner = scan([&](auto s, auto e) { return tanh(s * w + e); }, sum(row) * 0.1, row);
+        auto const [k, grown] = while_loop([](auto, auto v) { return v < 4.0; },
+                                           [&](auto i, auto v) { return std::tuple{i + 1, v * v + w}; }, constant(g, 0),
+                                           sum(inner * inner) + 1.0);
+        return cond(
+            grown < 9.0, [&] { return grown * w; },
+            [&] { return fold([&](auto s, auto e) { return s + e * e * w; }, grown, row); });
+      },
+      x);
+  auto const y = sum(rows);
+  auto const [dx, dw] = gradients(y, x, w);
+  std::vector<feed> const feeds{{x, matrix<double>({{1, 2, .5}, {-.3, .5, .1}, {.25, -1, .7}, {.1, .1, .1}})},
+                                {w, tensor(0.7)}};
+  for (auto passes : {pass_options{}, pass_options::none()}) {
+    session s(g, {.passes = passes});
+    expect_differences(s, y, dx, feeds, 0, 1e-5);
+    expect_differences(s, y, dw, feeds, 1, 1e-4);
+  }
+}
+
+TEST(loop_gradient, of_a_loop_in_a_branch_agrees_with_differences) {
+  graph g;
+  auto const x = placeholder<double>(g, "x");
+  auto const y = cond(
+      x < 0.0, [&] { return x * 2.0; },
+      [&] { return while_loop([](auto v) { return v < 50.0; }, [&](auto v) { return v * v + x; }, x + 1.0); });
+  auto const [dx] = gradients(y, x);
+  session s(g);
+  for (double v : {-1., .5, 2.}) expect_differences(s, y, dx, {{x, tensor(v)}}, 0, 1e-3);
+}
+
+TEST(loop_gradient, draws_the_numbers_that_the_forward_loop_drew) {
+  graph g(5);
+  auto const x = placeholder<float, 6, 4>(g, "x");
+  auto const y = map([&](auto row) { return row * row * uniform<float, 4>(g); }, x);
+  auto const [dx] = gradients(sum(y), x);
+  session s(g);
+  tensor fed(dtype::float32, {6, 4});
+  std::fill_n(fed.mutable_data<float>(), 24, 2.f);
+  auto const [a, b] = s.run({{x, fed}}, y, dx);
+  EXPECT_TRUE(same_bits(a, b));  // x² u and 2 x u, at x = 2
+}
+
+TEST(loop_gradient, reads_variables_as_the_step_found_them_and_trains_them) {
+  graph g;
+  auto const w = variable(constant(g, 0.5f), "w");
+  auto const x = placeholder<float, "n">(g, "x");
+  auto const y = fold([&](auto s, auto e) { return s * w + e; }, constant(g, 0.f), x);  // Σ eᵢ wⁿ⁻¹⁻ⁱ
+  auto const loss = square(y - 10.f);
+  auto const [dw] = gradients(loss, w);
+  auto const train = assign_sub(w, dw * 0.01f);
+  session s(g);
+  s.run(initializer(g));
+  auto step = s.prepare(inputs(x), outputs(loss), train);
+  auto const fed = vector<float>({1, 2, 3});
+  float const first = step(fed);
+  float const e = 0.25f + 1.f + 3.f - 10.f;
+  EXPECT_EQ(first, e * e);
+  EXPECT_FLOAT_EQ(float(s.run(w)), 0.5f - 0.01f * 2 * e * (2 * 0.5f + 2));
+  float last = first;
+  for (int i = 0; i < 100; ++i) last = step(fed);
+  EXPECT_LT(last, 1e-6f);
+}
+
+TEST(loop_gradient, has_the_same_bits_on_any_number_of_threads_with_passes_and_without) {
+  graph g;
+  auto const x = placeholder<float, 9, 32>(g, "x");
+  auto const w = placeholder<float, 32, 32>(g, "w");
+  auto const h = scan([&](auto s, auto row) { return tanh(matmul(s, w) + reshape<1, 32>(row)); },
+                      fill<1, 32>(constant(g, 0.1f)), x);
+  auto const [dx, dw] = gradients(sum(h), x, w);
+  std::vector<feed> const feeds{{x, scattered(dtype::float32, {9, 32})}, {w, scattered(dtype::float32, {32, 32}, 7)}};
+  session one(g, {.threads = 1}), two(g, {.threads = 2}), plain(g, {.threads = 1, .passes = pass_options::none()});
+  auto const [a, b] = one.run(feeds, dx, dw);
+  for (auto* s : {&two, &plain}) {
+    auto const [c, d] = s->run(feeds, dx, dw);
+    EXPECT_TRUE(same_bits(a, c) && same_bits(b, d));
+  }
+}
+
+TEST(loop_gradient, of_rows_that_are_taken_by_number_stays_in_its_rows) {
+  graph g;
+  auto const table = placeholder<float, 4, 2>(g, "table");
+  auto const which = placeholder<std::int32_t, "n">(g, "which");
+  auto const y = map([&](auto i) { return sum(gather(table, reshape<1>(i)) * 3.f); }, which);
+  auto const [d] = gradients(sum(y), table);
+  session s(g);
+  auto const got = s.run({{table, scattered(dtype::float32, {4, 2})}, {which, vector<std::int32_t>({1, 3, 1})}}, d);
+  EXPECT_TRUE(same_bits(got, matrix<float>({{0, 0}, {6, 6}, {0, 0}, {3, 3}})));
+}
+
+TEST(loop_gradient, keeps_what_the_derivative_reads_and_nothing_more) {
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const x = placeholder<float, 256>(g, "x");
+  auto const [i, y] =
+      while_loop([&](auto k, auto) { return k < n; },
+                 [](auto k, auto v) { return std::tuple{k + 1, tanh(v * 0.5f + 1.f)}; }, constant(g, 0), x);
+  auto const [dx] = gradients(sum(y), x);
+  tensor const fed(dtype::float32, {256});
+  auto const peak = [&](int times) {
+    host_memory memory;
+    session s(g, {.threads = 1, .memory = &memory});
+    auto step = s.prepare(inputs(n, x), outputs(dx));
+    step(tensor(times), fed);
+    memory.reset_peak();
+    step(tensor(times), fed);
+    return memory.usage().peak;
+  };
+  auto const ten = peak(10);
+  for (int times : {100, 1000}) EXPECT_EQ(peak(times) - ten, (times - 10) * 1024) << times;  // tanh's value, once
+}
+
+TEST(loop_gradient, rows_that_only_a_derivative_reads_are_not_made_without_it) {
+  graph g;
+  auto const x = placeholder<float, 5, 3>(g, "x");
+  auto const y = sum(map([](auto row) { return tanh(row) * row; }, x));
+  auto const [dx] = gradients(y, x);
+  session s(g);
+  tensor const fed(dtype::float32, {5, 3});
+  auto const alone = s.explain({{x, fed}}, y);
+  EXPECT_NE(alone.find("loops: takes and makes what is needed: loop"), std::string::npos) << alone;
+  auto const l = sum(map([](auto row) { return sum(row); }, x));
+  auto const [dl] = gradients(l, x);
+  auto const text = s.explain({{x, fed}}, dl);
+  EXPECT_EQ(text.find("  loop"), std::string::npos) << text;  // the forward loop need not run at all
+}
+
+TEST(loop_gradient, travels_as_bytes) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = while_loop([](auto v) { return v < 100.f; }, [](auto v) { return v * v; }, x);
+  auto const [dx] = gradients(y, x);
+  auto const again = graph_from_bytes(to_bytes(g), all_operations());
+  session s(*again);
+  EXPECT_EQ(s.run({{again->find("x"), tensor(3.f)}}, again->find(value(dx).name())).at<float>(), 8 * 2187.f);
+}
+
+TEST(loop_gradient, of_a_body_that_reads_and_updates_a_variable_is_refused) {
+  graph g;
+  auto const w = variable(constant(g, 0.5f), "w");
+  auto const x = placeholder<float, 3>(g, "x");
+  auto const y = map(
+      [&](auto e) {
+        assign_add(w, e);
+        return e * w;
+      },
+      x);
+  expect_error(code::unimplemented, "reads and updates a variable", [&] { gradients(sum(y), x); });
+}
+
+}  // namespace
+}  // namespace rill
