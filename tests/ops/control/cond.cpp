@@ -2,21 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
 namespace {
-
-std::string sentence(auto&& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(cond, computes_the_branch_that_the_predicate_names) {
   graph g;

@@ -4,21 +4,13 @@
 
 #include <set>
 
+#include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
 namespace {
-
-std::string sentence(auto&& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(while_loop, multiplies_by_a_matrix_ten_times) {
   graph g;
