@@ -53,9 +53,13 @@ RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const&
   std::vector<std::uint32_t> updates;
   for (auto const& v : results) fetched.push_back(body.inside(v).endpoint());
   for (auto const& v : arguments) fed.push_back(v.endpoint());
-  for (auto const& c : body.captures()) fed.push_back(c.inside.endpoint()), made.captures.push_back(c.outside);
   for (std::uint32_t i = 0; i < body.size(); ++i)
     if (body[i].op->effect == effect::writes) updates.push_back(i);
+  auto const reads = [&, needed = needed(body, fed, fetched, updates)](std::uint32_t n) {
+    return std::binary_search(needed.begin(), needed.end(), n);
+  };
+  for (auto const& c : body.captures())  // only what is read has to be computed outside
+    if (reads(c.inside.node)) fed.push_back(c.inside.endpoint()), made.captures.push_back(c.outside);
   made.part = prune(body, fed, fetched, updates);
   made.waits = body.waits_outside();
 

@@ -224,7 +224,9 @@ class loop_kernel {
       if (step.can_end_early()) step.check();
       turn(*run, call, now, i % 2 != 0);
       run->run(call.threads, step);
-      if (!step_) go_on = holds(call, step, now);
+      if (step_) continue;
+      enter(step, call, i + 1);  // whose condition it is: that of iteration 0 has had its numbers
+      go_on = holds(call, step, now);
     }
     return i;
   }
