@@ -4,7 +4,6 @@
 
 #include "parts.hpp"
 #include "rill/ops/operations.hpp"
-#include "rill/pass/rewriter.hpp"
 
 namespace {
 
@@ -38,26 +37,6 @@ TEST(passes, tell_what_they_did) {
   EXPECT_NE(report.text().find("identities: x * 1: mul"), std::string::npos) << report.text();
   EXPECT_NE(report.text().find("common subexpressions: already computed: exp"), std::string::npos) << report.text();
   EXPECT_NE(report.text().find("fuse: joined"), std::string::npos) << report.text();
-}
-
-TEST(rewriter, moves_control_edges_to_what_replaces_a_node_and_keeps_targets) {
-  graph g;
-  auto const x = placeholder<float>(g, "x");
-  auto const a = exp(x), b = exp(x);
-  auto const waits = g.after({b}, [&] { return no_op(g, "waits"); });
-  auto part = part_of(g, {a}, {waits}, {x});
-  auto const at = [&](std::string_view name) {
-    for (std::uint32_t i = 0; i < part.size(); ++i)
-      if (part[i].name == name) return i;
-    return UINT32_MAX;
-  };
-  rewriter r(part, "test", nullptr);
-  r.replace({at("exp_1"), 0}, {at("exp"), 0}, "rule");
-  EXPECT_TRUE(r.finish());
-  verify(part);
-  EXPECT_EQ(at("exp_1"), UINT32_MAX);
-  EXPECT_EQ(part[at("waits")].controls, std::vector<std::uint32_t>{at("exp")});
-  EXPECT_EQ(part.targets, std::vector<std::uint32_t>{at("waits")});
 }
 
 }  // namespace

@@ -130,6 +130,7 @@ struct counting : observer {
   std::multiset<std::string> seen;
   void node_ran(node_record const& r) override {
     EXPECT_FALSE(inside.exchange(true));
+    std::this_thread::yield();  // whoever does not wait comes now
     seen.emplace(r.name);
     inside = false;
   }
@@ -146,6 +147,20 @@ TEST(fork, the_observer_is_told_of_each_node_once_and_one_at_a_time) {
   s.run({{x, filled(8, 1)}}, sum, observe(who));
   EXPECT_EQ(who.seen.size(), 61);
   EXPECT_EQ(std::set<std::string>(who.seen.begin(), who.seen.end()).size(), 61);
+}
+
+TEST(fork, the_observer_is_told_of_nodes_inside_bodies_one_at_a_time_too) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  std::vector<value> ends;
+  for (int i = 0; i < 4; ++i)
+    ends.push_back(while_loop([](auto v) { return v < 300.f; }, [](auto v) { return v + 1.f; }, x));
+  value const sum = add_n(ends);
+  session s(g, with(4, gear::forked));
+  counting who;
+  EXPECT_EQ(s.run({{x, tensor(0.f)}}, sum, observe(who)).at<float>(), 1200);
+  EXPECT_EQ(who.seen.count("body/add"), 300);
+  EXPECT_EQ(who.seen.count("loop_3"), 1);
 }
 
 TEST(fork, training_gives_the_same_bits_in_either_gear_on_any_number_of_threads) {

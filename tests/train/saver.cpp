@@ -11,6 +11,7 @@
 #include <set>
 #include <thread>
 
+#include "base/sentence.hpp"
 #include "io/scratch.hpp"
 #include "rill/ops/array/fill.hpp"
 
@@ -47,15 +48,6 @@ struct model {
     return first;
   }
 };
-
-std::string words(std::invocable auto&& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(saver, restores_variables_steps_and_position) {
   scratch place;
@@ -104,10 +96,10 @@ TEST(saver, lists_everything_that_does_not_fit_and_changes_nothing) {
   saver(a.g, place / "run").save(*a.s);
   b.run(2), c.run(2);
   saver other(b.g, place / "run"), larger(c.g, place / "run");
-  auto const missing = words([&] { other.restore(*b.s); });
+  auto const missing = sentence([&] { other.restore(*b.s); });
   EXPECT_TRUE(missing.starts_with("not_found: ")) << missing;
   EXPECT_NE(missing.find("has no tensor 'x', 'y'"), missing.npos) << missing;
-  auto const misshaped = words([&] { larger.restore(*c.s); });
+  auto const misshaped = sentence([&] { larger.restore(*c.s); });
   EXPECT_TRUE(misshaped.starts_with("invalid_argument: ")) << misshaped;
   EXPECT_NE(misshaped.find("'b' is a float64[3, 4] there and a float64[5, 4] here, 'a' is a"), misshaped.npos)
       << misshaped;
@@ -127,7 +119,7 @@ TEST(saver, picks_and_renames_for_fine_tuning) {
   });
   EXPECT_EQ(b.s->run("trunk").at<double>(2, 3), 7);
   EXPECT_EQ(b.s->run("head").at<double>(2, 3), 0);
-  EXPECT_NE(words([&] {
+  EXPECT_NE(sentence([&] {
               tuned.restore(*b.s, [](std::string const& v) { return std::optional("old/" + v); });
             }).find("'old/trunk' (for 'trunk'), 'old/head' (for 'head')"),
             std::string::npos);

@@ -27,7 +27,6 @@ namespace detail {
 
 /// The part of a body's graph that its results need, with every update in it, in the order of recording.
 recorded_body extract(graph& body, std::vector<value> const& arguments, std::vector<value> const& results);
-void drop_unread(recorded_body& made, std::size_t arguments);
 
 }  // namespace detail
 
@@ -48,23 +47,6 @@ recorded_body record_body(graph& g, std::string_view name, std::vector<type> con
 
 #if RILL_RUNTIME
 
-// Captures that nothing in the body reads: a derivative mentions more than it needs.
-inline void detail::drop_unread(recorded_body& made, std::size_t arguments) {
-  std::vector<bool> read(made.part.size());
-  for (auto const& n : made.part.nodes)
-    for (auto e : n.inputs) read[e.node] = true;
-  for (auto e : made.part.outputs) read[e.node] = true;
-  auto& inputs = made.part.inputs;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < made.captures.size(); ++i) {
-    if (!read[inputs[arguments + i]]) continue;
-    inputs[arguments + kept] = inputs[arguments + i];
-    made.captures[kept++] = made.captures[i];
-  }
-  inputs.resize(arguments + kept);
-  made.captures.resize(kept);
-}
-
 RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const& arguments,
                                           std::vector<value> const& results) {
   recorded_body made;
@@ -72,12 +54,15 @@ RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const&
   std::vector<std::uint32_t> updates;
   for (auto const& v : results) fetched.push_back(body.inside(v).endpoint());
   for (auto const& v : arguments) fed.push_back(v.endpoint());
-  for (auto const& c : body.captures()) fed.push_back(c.inside.endpoint()), made.captures.push_back(c.outside);
   for (std::uint32_t i = 0; i < body.size(); ++i)
     if (body[i].op->effect == effect::writes) updates.push_back(i);
+  auto const reads = [&, needed = needed(body, fed, fetched, updates)](std::uint32_t n) {
+    return std::binary_search(needed.begin(), needed.end(), n);
+  };
+  for (auto const& c : body.captures())  // only what is read has to be computed outside
+    if (reads(c.inside.node)) fed.push_back(c.inside.endpoint()), made.captures.push_back(c.outside);
   made.part = prune(body, fed, fetched, updates);
   made.waits = body.waits_outside();
-  drop_unread(made, arguments.size());
 
   std::uint32_t last = UINT32_MAX;
   for (std::uint32_t i = 0; i < made.part.size(); ++i) {

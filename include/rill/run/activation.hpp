@@ -101,7 +101,8 @@ class activation {
                                : s.where == plan::place::fed   ? arguments_[s.index]
                                : s.where == plan::place::owned ? owned_[s.index].raw()
                                                                : plan_->constants_[s.index].raw();
-      if (results_[c.fetch] && c.bytes != 0) std::memcpy(results_[c.fetch], from, c.bytes);
+      auto* const to = results_.empty() ? nullptr : results_[c.fetch];  // no result may be wanted
+      if (to && c.bytes != 0) std::memcpy(to, from, c.bytes);
     }
   }
 
@@ -140,7 +141,7 @@ class activation {
     try {
       for (auto const count = plan_->instructions_.size(); at < count; ++at) {
         if (may_end) step.check();
-        call(at, threads, step, [](auto const& tell) { tell(); });
+        call(at, threads, step);
         for (; drop != plan_->drops_.end() && drop->after == at; ++drop) owned_[drop->owned] = tensor();
       }
     } catch (...) {
@@ -148,9 +149,8 @@ class activation {
     }
   }
 
-  // Runs one instruction. `watched` calls what tells the observer.
-  template <class Watched>
-  void call(std::uint32_t at, parallel const& threads, step_context& step, Watched const& watched) {
+  // Runs one instruction.
+  void call(std::uint32_t at, parallel const& threads, step_context& step) {
     auto const& i = plan_->instructions_[at];
     auto const begin = step.watch ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     kernel_call call{pointers_.data() + i.pointers, i.inputs, i.outputs, threads, step};
@@ -160,10 +160,8 @@ class activation {
       for (std::size_t o = 0; o < i.outputs; ++o) take(plan_->slots_[plan_->owned_slots_[i.owned + o]], call.owned[o]);
     } else i.run(call);
     if (step.watch)
-      watched([&] {
-        step.watch->node_ran(
-            {plan_->names_[at], plan_->operations_[at], step.number, begin, std::chrono::steady_clock::now()});
-      });
+      step.watch->node_ran(
+          {plan_->names_[at], plan_->operations_[at], step.number, begin, std::chrono::steady_clock::now()});
   }
 
   [[noreturn]] void name_failure(std::uint32_t at) const {
@@ -181,6 +179,24 @@ class activation {
     }
   }
 
+  // Tells an observer of nodes of several threads, one at a time: of those in bodies too.
+  class taking_turns final : public observer {
+   public:
+    explicit taking_turns(step_context& step) : step_(step), who_(step.watch) {
+      if (who_) step_.watch = this;
+    }
+    ~taking_turns() override { step_.watch = who_; }
+    void node_ran(node_record const& r) override {
+      std::lock_guard lock(mutex_);
+      who_->node_ran(r);
+    }
+
+   private:
+    step_context& step_;
+    observer* who_;
+    std::mutex mutex_;
+  };
+
   // The forked gear (white paper §3.1): a count of what each instruction still waits for, and a queue of those that
   // wait for nothing, the earliest first. The error that a step reports is the first.
   class forked : pool_job {
@@ -192,6 +208,7 @@ class activation {
           plan_(*a.plan_),
           crew_(crew),
           step_(step),
+          turns_(step),
           waits_(a.counts_.waits),
           holders_(a.counts_.holders),
           ready_(a.counts_.ready) {
@@ -243,10 +260,7 @@ class activation {
       try {
         try {
           if (step_.can_end_early()) step_.check();
-          activation_.call(at, threads, step_, [&](auto const& tell) {
-            std::lock_guard lock(mutex_);
-            tell();
-          });
+          activation_.call(at, threads, step_);
         } catch (...) {
           activation_.name_failure(at);
         }
@@ -275,6 +289,7 @@ class activation {
     plan const& plan_;
     pool& crew_;
     step_context& step_;
+    taking_turns turns_;
     mutable std::mutex mutex_;
     std::vector<std::uint32_t>&waits_, &holders_, &ready_;
     std::size_t finished_ = 0, running_ = 0;

@@ -107,7 +107,8 @@ struct executor::parts {
   std::deque<std::vector<std::int64_t>> ages;
 
   static std::vector<std::int64_t> key(run_request const& r) {
-    std::vector<std::int64_t> k{static_cast<std::int64_t>(r.feeds.size()), static_cast<std::int64_t>(r.fetches.size())};
+    std::vector<std::int64_t> k{static_cast<std::int64_t>(r.feeds.size()), static_cast<std::int64_t>(r.fetches.size()),
+                                static_cast<std::int64_t>(r.targets.size())};
     auto const add = [&](endpoint e) { k.push_back(static_cast<std::int64_t>(std::uint64_t{e.node} << 32 | e.port)); };
     for (auto e : r.feeds) add(e);
     for (auto e : r.fetches) add(e);

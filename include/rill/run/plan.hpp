@@ -90,6 +90,7 @@ class plan {
   void make_instructions(subgraph const&, container&, std::uint64_t seed, int threads, pass_options const&);
   std::unique_ptr<forking> fork(subgraph const&, step_order const&, gear wish, int threads);
   void assume(node const&, container&);
+  void assume_bodies(node const&, container&);
   void mark_outputs(subgraph const&);
   void place_values(subgraph const&, forking const*);
   void lay_pointers(subgraph const&);
@@ -195,6 +196,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, container& state,
       else if (n.op->effect == effect::writes)
         throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
     }
+    assume_bodies(n, state);
     instruction made;
     try {
       made.run = n.op->cpu({n, inputs, n.outputs, variables, state, seed, threads, allocator_, &passes, compile_body});
@@ -241,7 +243,26 @@ RILL_INLINE void plan::assume(node const& n, container& state) {
   if (declared.is_known()) return;
   auto v = state.variable(n.name, declared);
   v->inspect([](tensor const&) {});  // refuses one without a value
-  assumed_.emplace_back(std::move(v), n.outputs[0].shape());
+  auto const& bound = n.outputs[0];
+  auto const extents = bound.is_known() ? bound.shape() : v->read().shape();
+  assumed_.emplace_back(std::move(v), extents);
+}
+
+// So are those that a node's bodies read, which are compiled for them.
+RILL_INLINE void plan::assume_bodies(node const& n, container& state) {
+  for (auto const& [_, a] : n.attributes) {
+    auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&a);
+    if (!body) continue;
+    for (auto const& inner : (*body)->nodes) {
+      for (std::size_t k = 0; k < inner.inputs.size(); ++k)
+        if (auto const& from = (**body)[inner.inputs[k].node];
+            from.op->name == "variable" && !takes_reference(inner, k))
+          assume(from, state);
+      assume_bodies(inner, state);
+    }
+    for (auto e : (*body)->outputs)
+      if ((**body)[e.node].op->name == "variable") assume((**body)[e.node], state);
+  }
 }
 
 RILL_INLINE bool plan::holds() const {

@@ -2,21 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
 namespace {
-
-std::string sentence(auto&& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(cond, computes_the_branch_that_the_predicate_names) {
   graph g;
@@ -111,6 +103,21 @@ TEST(cond, an_outside_operation_that_a_body_waits_on_runs_once_whichever_branch_
   s.run(initializer(g));
   for (bool which : {true, false}) s.run({{p, tensor(which)}}, y);
   EXPECT_EQ(s.run(value(count)).at<float>(), 2);
+}
+
+TEST(cond, needs_nothing_that_its_branches_mention_and_do_not_use) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const x = placeholder<float>(g, "x"), y = placeholder<float>(g, "y");
+  auto const made = cond(
+      p,
+      [&] {
+        neg(y);
+        return x;
+      },
+      [&] { return -x; });
+  session s(g);
+  EXPECT_EQ(float(s.run({{p, tensor(true)}, {x, tensor(2.f)}}, made)), 2);
 }
 
 TEST(cond, an_error_says_in_which_branch_and_at_which_node) {

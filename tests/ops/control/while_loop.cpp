@@ -4,21 +4,13 @@
 
 #include <set>
 
+#include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
 namespace {
-
-std::string sentence(auto&& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(while_loop, multiplies_by_a_matrix_ten_times) {
   graph g;
@@ -98,6 +90,25 @@ TEST(while_loop, the_condition_sees_what_the_body_has_updated) {
   EXPECT_EQ(std::int32_t(s.run(count)), 3);
 }
 
+TEST(while_loop, may_return_every_variable_as_it_came) {
+  graph g;
+  auto const v = variable(constant(g, 0.f), "v");
+  auto const [x, y] = while_loop([&](auto, auto) { return v < 3.f; },
+                                 [&](auto a, auto b) {
+                                   assign_add(v, constant(g, 1.f));
+                                   return std::tuple{a, b};
+                                 },
+                                 constant(g, 5.f), constant<float, 2>(g, {6, 7}));
+  auto const unchanged = fold([](auto state, auto) { return state; }, constant(g, 8.f), constant<float, 2>(g, {1, 2}));
+  session s(g);
+  s.run(initializer(g));
+  auto const [a, b, c] = s.run(x, y, unchanged);
+  EXPECT_EQ(float(a), 5);
+  EXPECT_TRUE(same_bits(b, vector<float>({6, 7})));
+  EXPECT_EQ(float(c), 8);
+  EXPECT_EQ(s.run(value(v)).at<float>(), 3);
+}
+
 TEST(while_loop, nests_in_loops_and_branches) {
   graph g;
   auto const n = placeholder<std::int32_t>(g, "n");
@@ -136,6 +147,17 @@ TEST(while_loop, draws_other_numbers_in_each_iteration_and_the_same_in_each_sess
   for (auto const& t : {first, second})
     for (int i = 0; i < 12; ++i) seen.insert(t.at<float>(i / 4, i % 4));
   EXPECT_EQ(seen.size(), 24);
+}
+
+TEST(while_loop, draws_other_numbers_each_time_that_it_asks_the_condition) {
+  graph g(3);
+  auto const count = while_loop([&](auto k) { return print(uniform<float>(g)) * 0.f + k < 4.f; },
+                                [](auto k) { return k + 1.f; }, constant(g, 0.f));
+  std::vector<std::string> drawn;
+  session s(g, {.log = [&](std::string_view line) { drawn.emplace_back(line); }});
+  EXPECT_EQ(float(s.run(count)), 4);
+  EXPECT_EQ(drawn.size(), 5);
+  EXPECT_EQ(std::set<std::string>(drawn.begin(), drawn.end()).size(), 5);
 }
 
 TEST(while_loop, an_endless_one_ends_by_a_deadline_or_a_cancellation) {

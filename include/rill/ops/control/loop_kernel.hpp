@@ -178,7 +178,9 @@ class loop_kernel {
       if (open_ && i >= w.room) make_room(w, std::max<std::int64_t>(i + 1, 8));
       rows(*run, w, i);
       run->run(w.call.threads, w.step);
-      if (!step_) go_on = holds(w);
+      if (step_) continue;
+      enter(w, i + 1, i + 1);  // whose condition it is: that of iteration 0 has had its numbers
+      go_on = holds(w);
     }
     return i;
   }

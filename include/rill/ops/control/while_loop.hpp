@@ -40,6 +40,7 @@ template <class Condition, class Body, class... X, std::size_t... I>
 auto while_loop(std::index_sequence<I...>, Condition const& condition, Body const& body, X... x) {
   using Verdict = decltype(condition(handle_inside<X>(x)...));
   using Returned = returned<decltype(body(handle_inside<X>(x)...))>;
+  static_assert(operand<Verdict>, "while_loop: the condition must be a scalar of bool, a value of the graph");
   if constexpr (typed<Verdict>)
     static_assert(accepts(of<bool>, Verdict::static_type), "while_loop: the condition must be a scalar of bool");
   static_assert(std::same_as<Returned, std::tuple<outside<X>...>>,

@@ -1,0 +1,9 @@
+// expect: scan, fold: the lambda must return the state's own type
+#include <rill/rill.hpp>
+void f(rill::expr<rill::of<float>> first, rill::expr<rill::of<float, 3, 2>> x) {
+#ifdef VALID
+  rill::scan([](auto state, auto row) { return state + rill::sum(row); }, first, x);
+#else
+  rill::scan([](auto state, auto row) { return state + row; }, first, x);
+#endif
+}

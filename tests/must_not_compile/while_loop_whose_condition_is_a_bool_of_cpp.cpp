@@ -1,0 +1,9 @@
+// expect: while_loop: the condition must be a scalar of bool, a value of the graph
+#include <rill/rill.hpp>
+void f(rill::expr<rill::of<float>> x) {
+#ifdef VALID
+  rill::while_loop([](auto v) { return v < 3.f; }, [](auto v) { return v + 1.f; }, x);
+#else
+  rill::while_loop([](auto) { return true; }, [](auto v) { return v + 1.f; }, x);
+#endif
+}

@@ -1,0 +1,159 @@
+#include "rill/run/compiled_body.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/sentence.hpp"
+#include "rill/graph/body.hpp"
+#include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/check/check_numerics.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/exponential.hpp"
+#include "rill/ops/state/assign.hpp"
+
+namespace rill {
+namespace {
+
+// A graph, and bodies of it that are compiled for a node which is none of it.
+struct compiling {
+  graph g;
+  container state;
+  host_memory memory;
+  pass_options passes;
+  node around;
+  std::vector<std::shared_ptr<variable_state>> const variables = {};
+
+  std::shared_ptr<compiled_body> make(recorded_body const& b, std::vector<type> const& arguments) {
+    kernel_request const r{.at = around,
+                           .inputs = {},
+                           .outputs = {},
+                           .variables = variables,
+                           .state = state,
+                           .seed = 0,
+                           .threads = 1,
+                           .memory = &memory,
+                           .passes = &passes,
+                           .compile = compile_body};
+    return compile_body(r, b.part, arguments);
+  }
+};
+
+float run(compiled_body& b, float x) {
+  auto const one = b.start();
+  float y = 0;
+  step_context step;
+  one->argument(0, &x);
+  one->result(0, &y);
+  one->run({}, step);
+  return y;
+}
+
+TEST(compiled_body, is_compiled_for_the_types_of_its_arguments) {
+  compiling t;
+  auto const b = record_body(t.g, "body", {type(dtype::float32, {unknown})},
+                             [](auto const& in) { return std::vector<value>{add(in[0], in[0])}; });
+  for (std::int64_t n : {0, 1, 3}) {
+    auto const made = t.make(b, {type(dtype::float32, shape{n})});
+    std::vector<float> x(3, 2), y(3, 7);
+    auto const one = made->start();
+    step_context step;
+    one->argument(0, x.data());
+    one->result(0, y.data());
+    one->run({}, step);
+    for (std::int64_t i = 0; i < 3; ++i) EXPECT_EQ(y[static_cast<std::size_t>(i)], i < n ? 4 : 7);
+  }
+}
+
+TEST(compiled_body, refuses_arguments_that_its_operations_do_not_take) {
+  compiling t;
+  auto const b = record_body(t.g, "body", {type(dtype::float32, {unknown}), of<float, 3>},
+                             [](auto const& in) { return std::vector<value>{add(in[0], in[1])}; });
+  auto const text = sentence([&] { t.make(b, {of<float, 2>, of<float, 3>}); });
+  EXPECT_NE(text.find("node 'body/add'"), std::string::npos) << text;
+  EXPECT_NE(text.find("do not broadcast"), std::string::npos) << text;
+}
+
+TEST(compiled_body, has_as_many_runs_at_once_as_are_started) {
+  compiling t;
+  auto const b =
+      record_body(t.g, "body", {of<float>}, [](auto const& in) { return std::vector<value>{neg(exp(in[0]))}; });
+  t.passes = pass_options::none();
+  auto const made = t.make(b, {of<float>});
+  auto const first = made->start(), second = made->start();
+  EXPECT_NE(first.get(), second.get());
+  float const zero = 0, one = 1;
+  float a = 0, c = 0;
+  first->argument(0, &zero), first->result(0, &a);
+  second->argument(0, &one), second->result(0, &c);
+  step_context step;
+  first->run({}, step), second->run({}, step);
+  EXPECT_EQ(a, -1);
+  EXPECT_FLOAT_EQ(c, -std::exp(1.f));
+}
+
+TEST(compiled_body, uses_the_memory_of_runs_that_were_given_back) {
+  compiling t;
+  t.passes = pass_options::none();
+  auto const b =
+      record_body(t.g, "body", {of<float>}, [](auto const& in) { return std::vector<value>{neg(exp(in[0]))}; });
+  auto const made = t.make(b, {of<float>});
+  run(*made, 0);
+  auto const before = t.memory.usage();
+  EXPECT_GT(before.current, 0);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(run(*made, 0), -1);
+  EXPECT_EQ(t.memory.usage().total, before.total);
+  {
+    auto const first = made->start(), second = made->start();
+    EXPECT_GT(t.memory.usage().total, before.total);
+  }
+  run(*made, 0);
+  EXPECT_EQ(t.memory.usage().total, 2 * before.total);
+}
+
+TEST(compiled_body, gives_a_run_back_that_failed_and_names_the_node) {
+  compiling t;
+  auto const b = record_body(t.g, "body", {of<float>}, [](auto const& in) {
+    return std::vector<value>{neg(check_numerics(in[0], "it is bad"))};
+  });
+  auto const made = t.make(b, {of<float>});
+  auto const text = sentence([&] { run(*made, std::numeric_limits<float>::infinity()); });
+  EXPECT_NE(text.find("node 'body/check_numerics'"), std::string::npos) << text;
+  auto const before = t.memory.usage().total;
+  EXPECT_EQ(run(*made, 1), -1);
+  EXPECT_EQ(t.memory.usage().total, before);
+}
+
+TEST(compiled_body, holds_no_snapshot_of_a_variable_when_a_run_was_given_back) {
+  compiling t;
+  auto const v = variable(t.g, of<float>, "v");
+  auto const state = t.state.variable("v", of<float>);
+  state->assign(tensor(3.f));
+  auto const b =
+      record_body(t.g, "body", {of<float>}, [&](auto const& in) { return std::vector<value>{add(in[0], value(v))}; });
+  auto const made = t.make(b, {of<float>});
+  EXPECT_EQ(run(*made, 1), 4);
+  auto const* const place = state->read().raw();
+  state->update([](tensor& now) { now.mutable_data<float>()[0] = 5; });
+  EXPECT_EQ(state->read().raw(), place);
+  EXPECT_EQ(run(*made, 1), 6);
+}
+
+TEST(compiled_body, is_run_by_several_threads_at_once) {
+  compiling t;
+  t.passes = pass_options::none();
+  auto const b =
+      record_body(t.g, "body", {of<float>}, [](auto const& in) { return std::vector<value>{neg(square(in[0]))}; });
+  auto const made = t.make(b, {of<float>});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, x = static_cast<float>(i)] {
+      for (int k = 0; k < 200; ++k) EXPECT_EQ(run(*made, x), -x * x);
+    });
+  for (auto& each : threads) each.join();
+}
+
+}  // namespace
+}  // namespace rill

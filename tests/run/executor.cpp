@@ -1,0 +1,175 @@
+#include "rill/run/executor.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/sentence.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+tensor rows(std::int64_t n) { return tensor(dtype::float32, {n}); }
+
+run_request request(executor const& e, std::vector<std::pair<value, tensor>> const& feeds,
+                    std::vector<value> const& fetches, std::vector<operation> const& targets = {}) {
+  run_request r;
+  for (auto const& [to, with] : feeds) e.add_feed(r, to, with);
+  for (auto const& f : fetches) e.add_fetch(r, f);
+  for (auto const& t : targets) e.add_target(r, t);
+  return r;
+}
+
+TEST(executor, compiles_a_step_once_for_each_signature_and_set_of_extents) {
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x");
+  value const y = neg(x), z = exp(x);
+  executor e(g, {.threads = 1});
+  auto const first = e.find(request(e, {{x, rows(1)}}, {y}));
+  EXPECT_EQ(e.find(request(e, {{x, rows(1)}}, {y})), first);
+  EXPECT_NE(e.find(request(e, {{x, rows(2)}}, {y})), first);
+  EXPECT_NE(e.find(request(e, {{x, rows(1)}}, {z})), first);
+  EXPECT_NE(e.find(request(e, {{x, rows(1)}}, {y, y})), first);
+  EXPECT_NE(e.find(request(e, {{x, rows(1)}}, {y}, {z})), first);
+  EXPECT_EQ(e.find(request(e, {{x, rows(1)}}, {y})), first);
+}
+
+TEST(executor, tells_the_numbers_of_targets_from_the_extents_of_what_is_fed) {
+  graph g;
+  value const x = placeholder(g, type::of_unknown_rank(dtype::float32), "x");
+  auto const target = no_op(g);
+  value const y = neg(x);
+  ASSERT_EQ(target.node, 1);
+  executor e(g, {.threads = 1});
+  step_context step;
+  EXPECT_EQ(e.run(request(e, {{x, tensor(2.f)}}, {y}, {target}), step)[0].shape(), shape{});
+  EXPECT_EQ(e.run(request(e, {{x, rows(0)}}, {y}), step)[0].shape(), shape{0});
+}
+
+TEST(executor, lets_the_oldest_step_go_first) {
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x");
+  value const y = neg(x);
+  executor e(g, {.threads = 1, .plans = 2});
+  auto const find = [&](std::int64_t n) { return e.find(request(e, {{x, rows(n)}}, {y})); };
+  auto const one = find(1), two = find(2);
+  EXPECT_EQ(find(1), one);
+  auto const three = find(3);
+  EXPECT_EQ(find(2), two);
+  EXPECT_EQ(find(3), three);
+  EXPECT_NE(find(1), one);
+  EXPECT_NE(find(2), two);
+}
+
+TEST(executor, keeps_no_step_if_it_is_told_so) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  executor e(g, {.threads = 1, .plans = 0});
+  auto const r = request(e, {{x, tensor(1.f)}}, {neg(x)});
+  EXPECT_NE(e.find(r), e.find(r));
+  step_context step;
+  EXPECT_EQ(e.run(r, step)[0].at<float>(), -1);
+}
+
+TEST(executor, knows_for_which_tensors_and_variables_a_step_was_made) {
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x");
+  auto const v = variable(g, of<float, unknown>, "v");
+  executor e(g, {.threads = 1});
+  auto const state = e.state().variable("v", of<float, unknown>);
+  state->assign(rows(3));
+  auto const step = e.find(request(e, {{x, rows(2)}}, {neg(x), neg(value(v))}));
+  auto const fits = [&](tensor const& t) { return e.fits(*step, {&t, 1}); };
+  EXPECT_TRUE(fits(rows(2)));
+  EXPECT_FALSE(fits(rows(3)));
+  EXPECT_FALSE(fits(tensor(1.f)));
+  EXPECT_FALSE(fits(tensor(dtype::float64, {2})));
+  state->assign(rows(4));
+  EXPECT_FALSE(fits(rows(2)));
+}
+
+TEST(executor, makes_a_step_anew_for_other_extents_of_a_variable_that_only_a_body_reads) {
+  graph g;
+  auto const v = variable(g, of<float, unknown>, "v");
+  value const y = fold([&](value s, value) { return add(s, sum(value(v))); }, value(constant(g, 0.f)),
+                       value(constant<float, 2>(g, {0, 0})));
+  executor e(g, {.threads = 1});
+  auto const state = e.state().variable("v", of<float, unknown>);
+  auto const run = [&](tensor const& now) {
+    state->assign(now);
+    step_context step;
+    return e.run(request(e, {}, {y}), step)[0].at<float>();
+  };
+  EXPECT_EQ(run(vector<float>({1, 2})), 6);
+  EXPECT_EQ(run(vector<float>({1, 2, 3})), 12);
+  state->reset();
+  step_context step;
+  auto const text = sentence([&] { e.run(request(e, {}, {y}), step); });
+  EXPECT_NE(text.find("node 'v'"), std::string::npos) << text;
+}
+
+TEST(executor, refuses_handles_from_inside_bodies_and_empty_ones) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  value inside;
+  operation update;
+  auto const v = variable(constant(g, 0.f), "v");
+  cond(constant(g, true), [&] { inside = exp(x), update = operation(value(assign(v, x))); }, [] {});
+  executor e(g, {.threads = 1});
+  auto const said = [&](auto&& f) {
+    run_request r;
+    auto const text = sentence([&] { f(r); });
+    EXPECT_TRUE(r.feeds.empty() && r.fetches.empty() && r.targets.empty() && r.with.empty());
+    return text;
+  };
+  EXPECT_NE(said([&](auto& r) { e.add_fetch(r, inside); }).find("inside a loop or a branch"), std::string::npos);
+  EXPECT_NE(said([&](auto& r) { e.add_fetch(r, {}); }).find("an empty handle"), std::string::npos);
+  EXPECT_NE(said([&](auto& r) { e.add_target(r, {}); }).find("an empty handle"), std::string::npos);
+  EXPECT_NE(said([&](auto& r) { e.add_target(r, update); }).find("another graph"), std::string::npos);
+  EXPECT_NE(said([&](auto& r) { e.add_feed(r, inside, tensor(1.f)); }).find("another graph"), std::string::npos);
+  EXPECT_NE(said([&](auto& r) { e.add_feed(r, {}, tensor(1.f)); }).find("an empty handle"), std::string::npos);
+  EXPECT_NE(said([&](auto& r) { e.add_feed(r, x, {}); }).find("an empty tensor handle"), std::string::npos);
+  EXPECT_NE(said([&](auto& r) { e.add_feed(r, x, rows(2)); }).find("it is a float32[] and was fed a float32[2]"),
+            std::string::npos);
+}
+
+TEST(executor, refuses_to_feed_one_value_twice_and_keeps_the_first) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  executor e(g, {.threads = 1});
+  auto r = request(e, {{x, tensor(1.f)}}, {x});
+  EXPECT_EQ(sentence([&] { e.add_feed(r, x, tensor(2.f)); }), "invalid_argument: node 'x': it was fed twice");
+  step_context step;
+  EXPECT_EQ(e.run(r, step)[0].at<float>(), 1);
+}
+
+TEST(executor, counts_steps_even_those_that_fail) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  executor e(g, {.threads = 1});
+  auto const r = request(e, {{x, tensor(-1.f)}}, {check_numerics(log(x), "bad")});
+  e.set_steps(7);
+  for (std::uint64_t number = 7; number < 9; ++number) {
+    step_context step;
+    EXPECT_THROW(e.run(r, step), error);
+    EXPECT_EQ(step.number, number);
+  }
+  EXPECT_EQ(e.steps(), 9);
+}
+
+TEST(executor, gives_back_the_memory_of_every_step_that_it_keeps) {
+  graph g;
+  host_memory memory;
+  auto const x = placeholder<float, "n">(g, "x");
+  value const y = exp(x);
+  executor e(g, {.threads = 1, .memory = &memory});
+  for (std::int64_t n = 1; n < 4; ++n) {
+    step_context step;
+    e.run(request(e, {{x, rows(n)}}, {y}), step);
+  }
+  EXPECT_GT(memory.usage().current, 0);
+  e.trim();
+  EXPECT_EQ(memory.usage().current, 0);
+}
+
+}  // namespace
+}  // namespace rill
