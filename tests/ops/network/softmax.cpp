@@ -7,7 +7,7 @@ namespace {
 
 TEST(softmax, is_exp_over_its_sum_whatever_the_length_of_a_row) {
   for (auto d : {dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16})
-    for (std::int64_t n : {1, 2, 3, 7, 8, 9, 16, 31, 100, 1000}) {
+    for (std::int64_t n : {1, 2, 3, 7, 8, 9, 16, 31, 100, 1000, 2049}) {
       auto const x = test::scattered(d, {3, n});
       auto const v = test::to_doubles(x),
                  y = test::to_doubles(test::run([](auto const& in) { return softmax(in[0]); }, {x}));
@@ -23,6 +23,23 @@ TEST(softmax, is_exp_over_its_sum_whatever_the_length_of_a_row) {
                                 : d == dtype::float16 ? 1e-3
                                                       : 8e-3));
         }
+      }
+    }
+}
+
+TEST(softmax, gives_a_row_the_same_bits_alone_and_among_many) {
+  for (auto d : {dtype::float32, dtype::float64, dtype::float16})
+    for (std::int64_t n : {1, 10, 16, 700, 2048, 2049}) {
+      std::int64_t const rows = n > 100 ? 5 : 130;
+      auto const x = test::scattered(d, {rows, n});
+      auto const v = test::to_doubles(x),
+                 all = test::to_doubles(test::run([](auto const& in) { return softmax(in[0]); }, {x}));
+      for (std::int64_t r = 0; r < rows; ++r) {
+        std::vector<double> const row(v.begin() + r * n, v.begin() + (r + 1) * n),
+            found(all.begin() + r * n, all.begin() + (r + 1) * n);
+        auto const alone =
+            test::run([](auto const& in) { return softmax(in[0]); }, {test::from_doubles(d, {1, n}, row)});
+        ASSERT_EQ(test::to_doubles(alone), found) << "row " << r << " of " << rows << " with " << n << " numbers";
       }
     }
 }

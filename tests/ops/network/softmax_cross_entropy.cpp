@@ -12,7 +12,7 @@ static_assert(ops::softmax_cross_entropy_op::infer({}, of<float, "n", 10>, of<st
 
 TEST(softmax_cross_entropy, is_minus_the_logarithm_at_the_label) {
   for (auto d : {dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16})
-    for (std::int64_t n : {1, 2, 7, 8, 10, 33, 1000})
+    for (std::int64_t n : {1, 2, 7, 8, 10, 33, 1000, 5000})
       for (auto index : {dtype::int32, dtype::int64}) {
         auto const x = test::scattered(d, {5, n});
         std::vector<double> labels;
@@ -86,6 +86,30 @@ TEST(softmax_cross_entropy, takes_distributions) {
       [](auto const& in) { return softmax_cross_entropy(in[0], in[1]); },
       {test::from_doubles(dtype::float64, {1, 2}, {0, -INFINITY}), test::from_doubles(dtype::float64, {1, 2}, {1, 0})});
   EXPECT_EQ(sure.at<double>(0), 0);
+}
+
+TEST(softmax_cross_entropy, of_a_label_is_that_of_a_sure_distribution) {
+  for (auto d : {dtype::float32, dtype::float64})
+    for (std::int64_t n : {1, 10, 17, 5000}) {
+      std::int64_t const rows = n > 100 ? 3 : 70;
+      std::vector<double> labels, sure(static_cast<std::size_t>(rows * n));
+      for (std::int64_t r = 0; r < rows; ++r) {
+        labels.push_back(static_cast<double>(r * 37 % n));
+        sure[static_cast<std::size_t>(r * n + r * 37 % n)] = 1;
+      }
+      auto const x = test::scattered(d, {rows, n});
+      auto const entropy = [&](tensor const& of) {
+        graph g;
+        auto logits = constant(g, x);
+        auto loss = softmax_cross_entropy(logits, constant(g, of));
+        auto const [l, change] = session{g}.run(loss, gradients(loss, {logits})[0]);
+        return std::pair{test::to_doubles(l), test::to_doubles(change)};
+      };
+      auto const [loss, change] = entropy(test::from_doubles(dtype::int32, {rows}, labels));
+      auto const [dense_loss, dense_change] = entropy(test::from_doubles(d, {rows, n}, sure));
+      EXPECT_EQ(loss, dense_loss);
+      EXPECT_EQ(change, dense_change);
+    }
 }
 
 TEST(softmax_cross_entropy, refuses_labels_that_do_not_fit) {
