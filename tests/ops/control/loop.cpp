@@ -72,7 +72,8 @@ TEST(loop, refuses_rows_that_do_not_fit) {
   value const four = placeholder(t.g, of<float, 4>, "four"), three = placeholder(t.g, of<float, 3>, "three");
   EXPECT_TRUE(says(t.refusal({t.rows, four}), "different numbers of rows"));
   EXPECT_TRUE(says(t.refusal({t.rows, t.first}), "what has rows is of rank 1 or more"));
-  EXPECT_EQ(t.add_loop({t.rows, three}).type(), (of<float, 3, 2>));
+  auto const made = t.add_loop({t.rows, three});
+  EXPECT_EQ((value{made.graph, made.node, 1}.type()), (of<float, 3, 2>));
 }
 
 TEST(loop, leaves_an_extent_of_a_variable_open_that_its_body_changes) {

@@ -82,17 +82,20 @@ TEST(replay, prints_nothing_again_and_passes_on_what_was_printed) {
   EXPECT_EQ(log, "");
 }
 
-// The derivative of y by x times dy, if y is a product of x and something.
-std::vector<gradient> of_products(value y, std::vector<value> const& x, value dy) {
+// The sum over the y, which are products of an x and something, of their derivatives times dy.
+std::vector<gradient> of_products(values const& y, values const& x, values const& dy) {
   std::vector<gradient> all(x.size());
-  auto const& n = y.origin();
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (n.op->name == "mul" && n.inputs[0] == x[i].endpoint())
-      all[i] = gradient(mul(dy, value{y.graph, n.inputs[1].node, n.inputs[1].port}));
+  for (std::size_t k = 0; k < y.size(); ++k)
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      auto const& n = y[k].origin();
+      if (n.inputs[0] != x[i].endpoint()) continue;
+      value const part = mul(dy[k], value{y[k].graph, n.inputs[1].node, n.inputs[1].port});
+      all[i] = all[i] ? gradient(add(all[i].dense, part)) : gradient(part);
+    }
   return all;
 }
 
-TEST(summed_derivatives, add_up_over_results_and_pass_over_those_without_derivative) {
+TEST(dense_derivatives, add_up_over_results_and_pass_over_those_without_derivative) {
   graph g;
   auto const x = placeholder<double>(g, "x"), z = placeholder<double>(g, "z"), d = placeholder<double>(g, "d");
   auto const times = [&](double k) { return value(x * constant(g, k)); };
@@ -100,7 +103,7 @@ TEST(summed_derivatives, add_up_over_results_and_pass_over_those_without_derivat
   values const none;
   std::vector<bool> const wanted;
   gradient_request const r{g, 0, none, wanted, of_products};
-  auto const sums = detail::summed_derivatives(r, {times(2), times(3), times(5), whole}, {d, d, {}, whole}, {x, z});
+  auto const sums = detail::dense_derivatives(r, {times(2), times(3), times(5), whole}, {d, d, {}, whole}, {x, z});
   ASSERT_EQ(sums.size(), 2);
   EXPECT_FALSE(sums[1]);
   session s(g);
