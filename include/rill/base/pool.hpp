@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
@@ -49,14 +50,20 @@ class pool {
   /// Works on a job whose pieces appear one by one until `finished()`, and on whatever else the pool has meanwhile, so
   /// that no thread of it sleeps while there is work. `finished` is asked under the pool's lock.
   template <class Finished> void drive(pool_job& mine, Finished finished) {
-    std::unique_lock lock(mutex_);
-    start();
-    push(mine);
-    wake_.notify_all();
-    while (!finished())
-      if (pool_job* const job = next()) help(*job, lock);
-      else wake_.wait(lock);
-    remove(mine, lock);
+    drive(mine, finished, [&](auto& lock) { wake_.wait(lock); });
+  }
+  /// The same, but `late()` is called, once and without the lock, if it is not finished by `deadline`.
+  template <class Finished, class Late>
+  void drive(pool_job& mine, Finished finished, std::chrono::steady_clock::time_point deadline, Late late) {
+    bool told = false;
+    drive(mine, finished, [&](auto& lock) {
+      if (told) return wake_.wait(lock);
+      if (wake_.wait_until(lock, deadline) == std::cv_status::no_timeout) return;
+      told = true;
+      lock.unlock();
+      late();
+      lock.lock();
+    });
   }
 
   /// A driven job has so many pieces more than who says so will do itself.
@@ -69,7 +76,26 @@ class pool {
     else wake_.notify_all();
   }
 
+  /// Does `change()` to a driven job from a thread that is not at work on it, and wakes who waits for that. The job,
+  /// and even the pool, may be gone as soon as it is finished by the change.
+  template <class Change> void tell(Change change) {
+    std::lock_guard lock(mutex_);
+    change();
+    wake_.notify_all();
+  }
+
  private:
+  template <class Finished, class Sleep> void drive(pool_job& mine, Finished& finished, Sleep const& sleep) {
+    std::unique_lock lock(mutex_);
+    start();
+    push(mine);
+    wake_.notify_all();
+    while (!finished())
+      if (pool_job* const job = next()) help(*job, lock);
+      else sleep(lock);
+    remove(mine, lock);
+  }
+
   struct loop : pool_job {
     loop(std::size_t n, rill::parallel::body b, void* a)
         : pool_job{[](pool_job const& l) { return !static_cast<loop const&>(l).exhausted(); },

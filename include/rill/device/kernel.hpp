@@ -12,6 +12,7 @@
 namespace rill {
 
 class step_context;
+class continuation;
 
 /// What a kernel is handed when it runs: the elements of its inputs and outputs, scratch, threads, and the step.
 struct kernel_call {
@@ -28,7 +29,8 @@ struct kernel_call {
 
   /// For kernels that bring their outputs themselves: hands over output `o`.
   void give(std::size_t o, tensor t) const { owned[o] = std::move(t); }
-  tensor* owned = nullptr;  ///< of such kernels: where the outputs go
+  tensor* owned = nullptr;        ///< of such kernels: where the outputs go; stays there until the step ends
+  continuation* later = nullptr;  ///< of kernels that wait: whom they tell when they are done
 };
 
 /// An operation bound to types. Many threads may call it at once.
@@ -49,6 +51,8 @@ class kernel {
 
   /// The kernel brings tensors of its own as outputs (a variable's snapshot) and gives them by `kernel_call::give`.
   bool owns_outputs = false;
+  /// The kernel may return before it is done, and tells `kernel_call::later`.
+  bool waits = false;
   /// Pairs of an input and an output that may lie in the same memory.
   struct shared_memory {
     std::uint32_t input, output;

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,18 +17,60 @@ namespace rill {
 
 class observer;
 
+namespace detail {
+
+struct cancellation_state {
+  std::atomic<bool> flag{false};
+  std::mutex mutex;
+  std::map<std::uint64_t, std::function<void()>> told;
+  std::uint64_t next = 0;
+};
+
+}  // namespace detail
+
 /// Asks steps to stop; copies are one and the same.
 class cancellation {
  public:
-  void cancel() const noexcept { flag_->store(true, std::memory_order_relaxed); }
-  bool cancelled() const noexcept { return flag_->load(std::memory_order_relaxed); }
+  void cancel() const {
+    auto& s = *shared_;
+    s.flag.store(true, std::memory_order_relaxed);
+    std::lock_guard lock(s.mutex);
+    for (auto const& [_, tell] : s.told) tell();
+  }
+  bool cancelled() const noexcept { return shared_->flag.load(std::memory_order_relaxed); }
+
+  /// Calls `tell` when the cancellation comes, or at once if it has come, as long as this lives. `tell` runs on the
+  /// thread that cancels; it must not throw, and must not end this.
+  class listener {
+   public:
+    listener(cancellation const& c, std::function<void()> tell) : shared_(c.shared_) {
+      std::lock_guard lock(shared_->mutex);
+      if (shared_->flag.load(std::memory_order_relaxed)) tell();
+      number_ = shared_->next++;
+      shared_->told.emplace(number_, std::move(tell));
+    }
+    ~listener() {
+      std::lock_guard lock(shared_->mutex);
+      shared_->told.erase(number_);
+    }
+    listener(listener const&) = delete;
+    listener& operator=(listener const&) = delete;
+
+   private:
+    std::shared_ptr<detail::cancellation_state> shared_;
+    std::uint64_t number_;
+  };
 
  private:
-  std::shared_ptr<std::atomic<bool>> flag_ = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<detail::cancellation_state> shared_ = std::make_shared<detail::cancellation_state>();
 };
 
 /// Where messages of `print` and warnings go; rill writes nothing anywhere unless one is set.
 using log_callback = std::function<void(std::string_view)>;
+
+/// What a step ends with when it is cancelled, and when its time is over.
+inline error step_cancelled() { return error(code::cancelled, "the step was cancelled"); }
+inline error step_too_late() { return error(code::deadline_exceeded, "the step ran past its deadline"); }
 
 /// One run of a session, as kernels see it.
 class step_context {
@@ -41,9 +85,8 @@ class step_context {
 
   /// Throws error(cancelled) or error(deadline_exceeded) when the step is to end. Kernels that run long call it.
   void check() const {
-    if (stop && stop->cancelled()) throw error(code::cancelled, "the step was cancelled");
-    if (deadline && std::chrono::steady_clock::now() > *deadline)
-      throw error(code::deadline_exceeded, "the step ran past its deadline");
+    if (stop && stop->cancelled()) throw step_cancelled();
+    if (deadline && std::chrono::steady_clock::now() > *deadline) throw step_too_late();
   }
   bool can_end_early() const { return stop.has_value() || deadline.has_value(); }
 };

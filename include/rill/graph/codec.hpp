@@ -205,6 +205,7 @@ inline void save(writer& to, attribute const& a) {
           expects(v != nullptr, "a graph with an empty body has no form as bytes");
           save(to, *v);
         } else if constexpr (std::same_as<T, std::vector<std::string>>) save_list(to, v, [&](auto const& s) { to(s); });
+        else if constexpr (std::same_as<T, std::vector<type>>) save_list(to, v, [&](type const& t) { save(to, t); });
         else if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) to(v);
         else save(to, v);
       },
@@ -217,6 +218,7 @@ template <class T> T load_alternative(reader& from, known_operations const& know
   else if constexpr (std::same_as<T, std::shared_ptr<subgraph const>>) v = load_body(from, known);
   else if constexpr (std::same_as<T, std::vector<std::string>>)
     load_list(from, sizeof(std::uint64_t), [&] { from(v.emplace_back()); });
+  else if constexpr (std::same_as<T, std::vector<type>>) load_list(from, 1, [&] { load(from, v.emplace_back()); });
   else if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) from(v);
   else load(from, v);
   return v;

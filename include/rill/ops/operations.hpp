@@ -33,6 +33,7 @@
 #include "rill/ops/network/max_pool.hpp"
 #include "rill/ops/network/softmax.hpp"
 #include "rill/ops/network/softmax_cross_entropy.hpp"
+#include "rill/ops/queues/queue_ops.hpp"
 #include "rill/ops/random/normal.hpp"
 #include "rill/ops/random/uniform.hpp"
 #include "rill/ops/reduction/argmax.hpp"
@@ -105,6 +106,13 @@ using operations = type_list<
     ops::loop_op,
     ops::reading_loop_op,
     ops::updating_loop_op,
+    ops::enqueue_op,
+    ops::enqueue_many_op,
+    ops::dequeue_op,
+    ops::dequeue_many_op,
+    ops::queue_close_op,
+    ops::queue_size_op,
+    ops::queue_is_closed_op,
     ops::matmul_op,
     ops::softmax_op,
     ops::softmax_cross_entropy_op,

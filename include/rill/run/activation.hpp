@@ -1,23 +1,21 @@
 // One run of a plan: its memory, and the walk over its instructions.
 #pragma once
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <functional>
-#include <limits>
-#include <mutex>
 #include <new>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "rill/base/pool.hpp"
 #include "rill/run/plan.hpp"
+#include "rill/run/waiting_thread.hpp"
 
 namespace rill {
+
+class pool;
 
 /// The memory of one run of a plan: pointers, arena, outputs. One thread at a time uses it.
 class activation {
@@ -49,10 +47,10 @@ class activation {
       point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(fed[i].raw()));
     for (std::size_t i = 0; i < outputs_.size(); ++i) prepare_output(i);
     try {
-      if (crew && plan_->forks()) forked(*this, *crew, step).run();
+      if (crew && plan_->forks()) fork(*crew, step);
       else walk(crew ? crew->parallel() : parallel{}, step);
     } catch (...) {
-      for (auto& t : owned_) t = tensor();
+      release();
       throw;
     }
   }
@@ -133,6 +131,9 @@ class activation {
     point(s, outputs_[i].mutable_raw());
   }
 
+  friend class forked_walk;
+  void fork(pool& crew, step_context& step);
+
   // The straight gear.
   void walk(parallel const& threads, step_context& step) {
     bool const may_end = step.can_end_early();
@@ -149,16 +150,36 @@ class activation {
     }
   }
 
-  // Runs one instruction.
+  // Runs one instruction; if it waits, this thread waits with it.
   void call(std::uint32_t at, parallel const& threads, step_context& step) {
+    auto const begin = now(step);
+    if (plan_->instructions_[at].run.waits) {
+      waiting_thread here(step);
+      start(at, threads, step, &here);
+      here.wait();
+    } else start(at, threads, step, nullptr);
+    bring(at);
+    report(at, begin, step);
+  }
+  void start(std::uint32_t at, parallel const& threads, step_context& step, continuation* later) {
     auto const& i = plan_->instructions_[at];
-    auto const begin = step.watch ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     kernel_call call{pointers_.data() + i.pointers, i.inputs, i.outputs, threads, step};
-    if (i.owned != plan::none) {
-      call.owned = owned_.data() + i.owned;
-      i.run(call);
-      for (std::size_t o = 0; o < i.outputs; ++o) take(plan_->slots_[plan_->owned_slots_[i.owned + o]], call.owned[o]);
-    } else i.run(call);
+    if (i.owned != plan::none) call.owned = owned_.data() + i.owned;
+    call.later = later;
+    i.run(call);
+  }
+  // Takes over what a kernel brought.
+  void bring(std::uint32_t at) {
+    auto const& i = plan_->instructions_[at];
+    if (i.owned == plan::none) return;
+    for (std::size_t o = 0; o < i.outputs; ++o)
+      take(plan_->slots_[plan_->owned_slots_[i.owned + o]], owned_[i.owned + o]);
+  }
+  using time_point = std::chrono::steady_clock::time_point;
+  static time_point now(step_context const& step) {
+    return step.watch ? std::chrono::steady_clock::now() : time_point();
+  }
+  void report(std::uint32_t at, time_point begin, step_context& step) const {
     if (step.watch)
       step.watch->node_ran(
           {plan_->names_[at], plan_->operations_[at], step.number, begin, std::chrono::steady_clock::now()});
@@ -179,123 +200,6 @@ class activation {
     }
   }
 
-  // Tells an observer of nodes of several threads, one at a time: of those in bodies too.
-  class taking_turns final : public observer {
-   public:
-    explicit taking_turns(step_context& step) : step_(step), who_(step.watch) {
-      if (who_) step_.watch = this;
-    }
-    ~taking_turns() override { step_.watch = who_; }
-    void node_ran(node_record const& r) override {
-      std::lock_guard lock(mutex_);
-      who_->node_ran(r);
-    }
-
-   private:
-    step_context& step_;
-    observer* who_;
-    std::mutex mutex_;
-  };
-
-  // The forked gear (white paper §3.1): a count of what each instruction still waits for, and a queue of those that
-  // wait for nothing, the earliest first. The error that a step reports is the first.
-  class forked : pool_job {
-   public:
-    forked(activation& a, pool& crew, step_context& step)
-        : pool_job{[](pool_job const& j) { return static_cast<forked const&>(j).has_work(); },
-                   [](pool_job& j) { static_cast<forked&>(j).take_part(); }},
-          activation_(a),
-          plan_(*a.plan_),
-          crew_(crew),
-          step_(step),
-          turns_(step),
-          waits_(a.counts_.waits),
-          holders_(a.counts_.holders),
-          ready_(a.counts_.ready) {
-      waits_ = plan_.fork_.waits;
-      holders_ = plan_.holders_;
-      ready_.clear();
-      for (std::uint32_t i = 0; i < waits_.size(); ++i)
-        if (waits_[i] == 0) push(i);
-    }
-
-    void run() {
-      crew_.drive(*this, [&] {
-        std::lock_guard lock(mutex_);
-        return over();
-      });
-      if (failure_) std::rethrow_exception(failure_);
-    }
-
-   private:
-    bool over() const { return running_ == 0 && (failure_ || finished_ == waits_.size()); }
-    bool has_work() const {
-      std::lock_guard lock(mutex_);
-      return !failure_ && !ready_.empty();
-    }
-
-    void take_part() {
-      auto const threads = crew_.parallel();
-      std::unique_lock lock(mutex_);
-      while (!failure_ && !ready_.empty()) {
-        std::pop_heap(ready_.begin(), ready_.end(), std::greater<>());
-        auto const at = ready_.back();
-        ready_.pop_back();
-        ++running_;
-        lock.unlock();
-        auto const failed = attempt(at, threads);
-        lock.lock();
-        --running_;
-        if (failed && !failure_) failure_ = failed;
-        auto const fresh = finish(at);
-        if (!over() && fresh <= 1) continue;
-        auto const others = over() ? std::numeric_limits<std::size_t>::max() : fresh - 1;
-        lock.unlock();
-        crew_.more(others);
-        lock.lock();
-      }
-    }
-
-    std::exception_ptr attempt(std::uint32_t at, parallel const& threads) {
-      try {
-        try {
-          if (step_.can_end_early()) step_.check();
-          activation_.call(at, threads, step_);
-        } catch (...) {
-          activation_.name_failure(at);
-        }
-      } catch (...) {
-        return std::current_exception();
-      }
-      return nullptr;
-    }
-
-    // Counts down; returns how many instructions are ready by it.
-    std::size_t finish(std::uint32_t at) {
-      ++finished_;
-      for (auto owned : plan_.holds_[at])
-        if (--holders_[owned] == 0) activation_.owned_[owned] = tensor();
-      std::size_t fresh = 0;
-      for (auto next : plan_.fork_.after(at))
-        if (--waits_[next] == 0) push(next), ++fresh;
-      return fresh;
-    }
-    void push(std::uint32_t at) {
-      ready_.push_back(at);
-      std::push_heap(ready_.begin(), ready_.end(), std::greater<>());
-    }
-
-    activation& activation_;
-    plan const& plan_;
-    pool& crew_;
-    step_context& step_;
-    taking_turns turns_;
-    mutable std::mutex mutex_;
-    std::vector<std::uint32_t>&waits_, &holders_, &ready_;
-    std::size_t finished_ = 0, running_ = 0;
-    std::exception_ptr failure_;
-  };
-
   plan const* plan_;
   struct {
     std::vector<std::uint32_t> waits, holders, ready;
@@ -308,3 +212,5 @@ class activation {
 };
 
 }  // namespace rill
+
+#include "rill/run/forked_walk.hpp"

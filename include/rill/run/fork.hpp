@@ -20,8 +20,8 @@ enum class gear : std::uint8_t {
 /// Pending counts, and who is told when an instruction has run.
 struct fork_schedule {
   std::vector<std::uint32_t> waits;  ///< of each instruction: how many must run first
-  std::vector<std::uint32_t> first,
-      next;  ///< those that wait for instruction i are next[first[i]] … next[first[i + 1])
+  std::vector<std::uint32_t> next;   ///< those that wait for instruction i:
+  std::vector<std::uint32_t> first;  ///< next[first[i]] … next[first[i + 1])
 
   fork_schedule() = default;
   explicit fork_schedule(dependencies const& d) : waits(d.size()), first(d.size() + 1) {
@@ -63,14 +63,19 @@ inline double fork_gain(dependencies const& d, std::span<cost const> costs, int 
   return sum - std::max(longest, sum / threads);
 }
 
-/// Plans of more instructions don't fork: what may share memory is a square table.
+/// Plans of more instructions fork only if they must: what may share memory is a square table.
 inline constexpr std::size_t most_forked = 4096;
 
-/// Whether a step should fork. A hand-over to a sleeping thread takes some ten microseconds.
-inline bool should_fork(gear wish, dependencies const& d, std::span<cost const> costs, int threads) {
+/// Whether a step can fork at all, or must: of two that wait, the first may wait for the second.
+inline bool may_fork(gear wish, std::size_t instructions, int threads, std::size_t waiting) {
+  if (wish == gear::straight) return false;
+  return waiting > 1 || (instructions <= most_forked && (wish == gear::forked || threads > 1));
+}
+
+/// Whether forking saves more than it costs. A hand-over to a sleeping thread takes some ten microseconds.
+inline bool pays_to_fork(dependencies const& d, std::span<cost const> costs, int threads) {
   constexpr double worth = 50'000;
-  if (wish == gear::straight || d.size() > most_forked) return false;
-  return wish == gear::forked || (threads > 1 && fork_gain(d, costs, threads) > worth);
+  return fork_gain(d, costs, threads) > worth;
 }
 
 }  // namespace rill

@@ -74,7 +74,7 @@ inline std::vector<bool> late_nodes(subgraph const& part) {
   std::vector<std::uint32_t> todo;
   for (std::uint32_t i = 0; i < part.size(); ++i)
     for (std::size_t k = 0; k < part[i].inputs.size() && !late[i]; ++k)
-      if (is_open_rows(part, part[i].inputs[k]) && !takes_open_rows(part, part[i], k))
+      if (is_settled_late(part, part[i].inputs[k]) && !takes_open_rows(part, part[i], k))
         late[i] = true, todo.push_back(i);
   if (todo.empty()) return {};
   auto const after = order(part).after;

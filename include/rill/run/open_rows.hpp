@@ -1,15 +1,16 @@
-// Rows whose number is known only when the loop that makes them has run: loops of as many iterations take them as they
-// come; all else waits until then to be planned.
+// Values whose extents are known only when their node has run. Loops of as many iterations take rows of other loops as
+// they come; all else waits until then to be planned.
 #pragma once
 #include "rill/graph/subgraph.hpp"
 #include "rill/ops/control/loop.hpp"
 
 namespace rill::detail {
 
-/// Whether an output is rows of a loop of which only the number is open.
-bool is_open_rows(subgraph const& part, endpoint e);
+/// Whether an output has extents that are settled when its node runs: rows of a loop of which only the number is open,
+/// and what other operations bring that say so.
+bool is_settled_late(subgraph const& part, endpoint e);
 
-/// Whether a node takes open rows as its input k.
+/// Whether a node takes such a value as its input k.
 bool takes_open_rows(subgraph const& part, node const& n, std::size_t k);
 
 #if RILL_RUNTIME
@@ -23,10 +24,11 @@ inline endpoint source_of_count(subgraph const& part, endpoint count) {
   return source_of_count(part, n.inputs[static_cast<std::size_t>(a.references)]);
 }
 
-RILL_INLINE bool is_open_rows(subgraph const& part, endpoint e) {
+RILL_INLINE bool is_settled_late(subgraph const& part, endpoint e) {
   auto const& maker = part[e.node];
   auto const& t = part.type_of(e);
-  if (t.is_known() || !ops::is_loop(maker)) return false;
+  if (t.is_known()) return false;
+  if (!ops::is_loop(maker)) return maker.op->brings_extents;
   return e.port > decode<ops::looping::attributes>(maker.attributes).count_port() && row_of(t).is_known();
 }
 
@@ -35,6 +37,7 @@ RILL_INLINE bool takes_open_rows(subgraph const& part, node const& n, std::size_
   auto const a = decode<ops::looping::attributes>(n.attributes);
   if (!a.given_count || k < a.first_row() || k >= a.first_capture()) return false;
   auto const maker = n.inputs[k].node;
+  if (!ops::is_loop(part[maker])) return false;
   auto const made = decode<ops::looping::attributes>(part[maker].attributes);
   return source_of_count(part, n.inputs[static_cast<std::size_t>(a.references)]) ==
          source_of_count(part, {maker, made.count_port()});

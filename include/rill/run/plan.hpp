@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +46,7 @@ class plan {
   std::string text() const;
 
   friend class activation;
+  friend class forked_walk;
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
@@ -82,7 +83,8 @@ class plan {
   // What a plan that forks is laid out by: who uses each slot, and who always runs before whom.
   struct forking {
     std::vector<std::vector<std::uint32_t>> users;
-    ancestry before;
+    std::optional<ancestry> ancestors;  // none: nothing is known, and no memory is shared
+    bool before(std::uint32_t earlier, std::uint32_t later) const { return ancestors && (*ancestors)(earlier, later); }
   };
 
   void make_slots(subgraph const&);
@@ -114,7 +116,7 @@ class plan {
   fork_schedule fork_;                             // empty in the straight gear
   std::vector<std::vector<std::uint32_t>> holds_;  // in the forked gear: the owned tensors that an instruction uses
   std::vector<std::uint32_t> holders_;             // and how many use each; none: it is fetched
-  std::size_t pointers_ = 0;
+  std::size_t pointers_ = 0, waiting_ = 0;         // instructions that wait
   allocator* allocator_;
   memory_report memory_;
 };
@@ -145,7 +147,7 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
         continue;
       }
       if (!n.outputs[port].is_known() && n.op->name != "variable" &&  // which may be taken by reference alone
-          !detail::is_open_rows(part, {i, port}))
+          !detail::is_settled_late(part, {i, port}))
         throw error(code::unimplemented,
                     "the extents of its output, " + n.outputs[port].text() + ", are not known before the step runs",
                     n.name);
@@ -203,6 +205,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, container& state,
     } catch (error const& e) {
       throw error(e.code(), e.message(), n.name);
     }
+    waiting_ += made.run.waits;
     made.node = i;
     made.inputs = static_cast<std::uint16_t>(n.inputs.size());
     made.outputs = static_cast<std::uint16_t>(n.outputs.size());
@@ -312,8 +315,7 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
 // Nothing if the straight gear is the better one.
 RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step_order const& sequence, gear wish,
                                                       int threads) {
-  if (wish == gear::straight || (wish == gear::automatic && threads == 1) || instructions_.size() > most_forked)
-    return nullptr;
+  if (!may_fork(wish, instructions_.size(), threads, waiting_)) return nullptr;
   std::vector<std::uint32_t> instruction_of(part.size(), none);
   std::vector<cost> costs;
   std::vector<type> inputs;
@@ -325,7 +327,7 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
     costs.push_back(n.op->work(n.attributes, inputs, n.outputs));
   }
   dependencies waits(sequence, instruction_of, instructions_.size());
-  if (!should_fork(wish, waits, costs, threads)) return nullptr;
+  if (wish == gear::automatic && waiting_ < 2 && !pays_to_fork(waits, costs, threads)) return nullptr;
 
   std::vector<std::vector<std::uint32_t>> users(slots_.size());
   for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
@@ -349,7 +351,8 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
       for (auto at : users[s]) holds_[at].push_back(slots_[s].index);
   }
   fork_ = fork_schedule(waits);
-  return std::make_unique<forking>(forking{std::move(users), ancestry(waits)});
+  auto before = instructions_.size() <= most_forked ? std::optional<ancestry>(waits) : std::nullopt;
+  return std::make_unique<forking>(forking{std::move(users), std::move(before)});
 }
 
 // Blocks of the arena; an output takes over the block of an input that ends here where the kernel allows it. In the

@@ -1,0 +1,183 @@
+// What the operations of a queue do: they leave a request at the queue and go on when it is served.
+#pragma once
+#include "rill/ops/queues/queue_ops.hpp"
+
+#if RILL_DEFINITIONS
+#include <algorithm>
+#include <cstring>
+
+namespace rill::detail {
+
+/// Leaves a request by `submit`; when it is served, `take` has what it brought, and the step goes on.
+template <class Submit, class Take>
+void wait_at(std::shared_ptr<queue_state> const& q, std::shared_ptr<queue_request> const& r, kernel_call const& call,
+             Submit const& submit, Take take) {
+  r->finished = [later = call.later, take = std::move(take)](queue_request& served, std::exception_ptr why) {
+    if (!why) try {
+        take(served);
+      } catch (...) {
+        why = std::current_exception();
+      }
+    later->resume(why);
+  };
+  call.later->on_give_up([q, r](std::exception_ptr why) { q->give_up(*r, std::move(why)); });
+  submit();
+}
+
+inline kernel waiting(kernel k, bool brings) {
+  k.waits = true;
+  k.owns_outputs = brings;
+  return k;
+}
+
+inline void copy_elements(dtype d, void* to, void const* from, std::size_t n) {
+  if (d == dtype::string) std::copy_n(static_cast<std::string const*>(from), n, static_cast<std::string*>(to));
+  else if (n != 0) std::memcpy(to, from, n * size_of(d));
+}
+
+/// A tensor of its own, of elements that lie in the step's memory.
+inline tensor copied(type const& t, void const* from) {
+  tensor made(t.element, t.shape());
+  copy_elements(t.element, made.mutable_raw(), from, static_cast<std::size_t>(made.elements()));
+  return made;
+}
+
+/// Copies a box of elements into the corner of a larger one, axis by axis.
+inline void copy_box(dtype d, std::byte* to, shape const& larger, std::byte const* from, shape const& box,
+                     std::size_t axis = 0) {
+  if (axis + 1 >= box.count)
+    return copy_elements(d, to, from, box.count == 0 ? 1 : static_cast<std::size_t>(box[axis]));
+  std::int64_t near = 1, far = 1;
+  for (auto i = axis + 1; i < box.count; ++i) near *= box[i], far *= larger[i];
+  for (std::int64_t i = 0; i < box[axis]; ++i)
+    copy_box(d, to + static_cast<std::size_t>(i * far) * size_of(d), larger,
+             from + static_cast<std::size_t>(i * near) * size_of(d), box, axis + 1);
+}
+
+/// One component of many elements, stacked; error(invalid_argument) if they are of different extents and not padded.
+inline tensor stack_component(std::deque<queue_element> const& elements, std::size_t which, type const& component,
+                              bool padded) {
+  shape row = elements.empty() ? shape{} : elements[0].parts[which].shape();
+  if (elements.empty())
+    for (std::size_t i = 0; i < component.rank; ++i) row.push_back(component[i].known() ? component[i].extent : 0);
+  bool same = true;
+  for (auto const& e : elements) {
+    auto const& s = e.parts[which].shape();
+    same = same && s == row;
+    for (std::size_t i = 0; i < row.count; ++i) row[i] = std::max(row[i], s[i]);
+  }
+  if (!same && !padded)
+    throw error(code::invalid_argument,
+                "the elements of the queue have different extents, and can be stacked by a padding queue only");
+  shape all{static_cast<std::int64_t>(elements.size())};
+  for (std::size_t i = 0; i < row.count; ++i) all.push_back(row[i]);
+  tensor made(component.element, all);
+  if (!same && component.element != dtype::string) std::memset(made.mutable_raw(), 0, made.bytes());
+  auto const stride =
+      static_cast<std::size_t>(elements.empty() ? 0 : made.elements() / made.shape()[0]) * size_of(component.element);
+  auto* to = static_cast<std::byte*>(made.mutable_raw());
+  for (auto const& e : elements) {
+    auto const& part = e.parts[which];
+    if (part.elements() != 0)
+      copy_box(component.element, to, row, static_cast<std::byte const*>(part.raw()), part.shape());
+    to += stride;
+  }
+  return made;
+}
+
+}  // namespace rill::detail
+
+namespace rill::ops {
+
+inline kernel enqueue_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return detail::waiting(
+      [q = r.state.queue(a.queue, a.options()),
+       types = std::vector<type>(r.inputs.begin(), r.inputs.end())](kernel_call const& call) {
+        auto const request = std::make_shared<queue_request>();
+        auto& e = request->elements.emplace_back();
+        for (std::size_t i = 0; i < types.size(); ++i) e.parts.push_back(detail::copied(types[i], call.in(i)));
+        detail::wait_at(q, request, call, [&] { q->enqueue(request); }, [](queue_request&) {});
+      },
+      false);
+}
+
+inline kernel enqueue_many_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return detail::waiting(
+      [q = r.state.queue(a.queue, a.options()),
+       types = std::vector<type>(r.inputs.begin(), r.inputs.end())](kernel_call const& call) {
+        auto const request = std::make_shared<queue_request>();
+        request->elements.resize(static_cast<std::size_t>(types[0][0].extent));
+        for (std::size_t i = 0; i < types.size(); ++i) {
+          auto const all = detail::copied(types[i], call.in(i));
+          auto const row = row_of(types[i]).shape();
+          for (std::size_t k = 0; k < request->elements.size(); ++k) {
+            auto const at = static_cast<std::int64_t>(k);
+            request->elements[k].parts.push_back(all.rows(at, at + 1).reshaped(row));
+          }
+        }
+        detail::wait_at(q, request, call, [&] { q->enqueue(request); }, [](queue_request&) {});
+      },
+      false);
+}
+
+inline kernel dequeue_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return detail::waiting(
+      [q = r.state.queue(a.queue, a.options())](kernel_call const& call) {
+        auto const request = std::make_shared<queue_request>();
+        request->wanted = 1;
+        detail::wait_at(
+            q, request, call, [&] { q->dequeue(request); },
+            [to = call.owned](queue_request& served) {
+              auto& parts = served.elements.front().parts;
+              std::move(parts.begin(), parts.end(), to);
+            });
+      },
+      true);
+}
+
+inline kernel dequeue_many_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return detail::waiting(
+      [q = r.state.queue(a.queue, a.options()), count = static_cast<std::size_t>(a.count),
+       fewer = a.fewer](kernel_call const& call) {
+        auto const request = std::make_shared<queue_request>();
+        request->wanted = count;
+        request->fewer = fewer;
+        detail::wait_at(
+            q, request, call, [&] { q->dequeue(request); },
+            [to = call.owned, q](queue_request& served) {
+              auto const& o = q->options();
+              for (std::size_t i = 0; i < o.components.size(); ++i)
+                to[i] = detail::stack_component(served.elements, i, o.components[i], o.padded);
+            });
+      },
+      true);
+}
+
+inline kernel queue_close_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return detail::waiting(
+      [q = r.state.queue(a.queue, a.options()), cancel = a.cancel](kernel_call const& call) {
+        auto const request = std::make_shared<queue_request>();
+        detail::wait_at(q, request, call, [&] { q->close(request, cancel); }, [](queue_request&) {});
+      },
+      false);
+}
+
+inline kernel queue_size_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return kernel(
+      [q = r.state.queue(a.queue, a.options())](kernel_call const& call) { *call.out<std::int64_t>(0) = q->size(); });
+}
+
+inline kernel queue_is_closed_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return kernel(
+      [q = r.state.queue(a.queue, a.options())](kernel_call const& call) { *call.out<bool>(0) = q->closed(); });
+}
+
+}  // namespace rill::ops
+#endif

@@ -1,0 +1,185 @@
+// Queues as operations: enqueue, dequeue, size, close (white paper §4.6).
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rill/device/continuation.hpp"
+#include "rill/dsl/expr.hpp"
+#include "rill/state/container.hpp"
+
+namespace rill::ops {
+
+/// What all operations of a queue say of it.
+struct queue_attributes {
+  std::string queue;  ///< its name in the container
+  queue_order order = queue_order::fifo;
+  std::int64_t capacity = 0, min_after_dequeue = 0, seed = 0;
+  bool padded = false;
+  std::vector<type> components;
+
+  template <class Owner, class... More> static constexpr auto fields_of(More... more) {
+    return std::tuple{field{"queue", &Owner::queue},
+                      field{"order", &Owner::order},
+                      field{"capacity", &Owner::capacity},
+                      field{"min_after_dequeue", &Owner::min_after_dequeue},
+                      field{"seed", &Owner::seed},
+                      field{"padded", &Owner::padded},
+                      field{"components", &Owner::components},
+                      more...};
+  }
+  static constexpr auto fields() { return fields_of<queue_attributes>(); }
+  /// error(invalid_argument) if they make no sense.
+  queue_options options() const;
+};
+
+/// What operations on a queue share: none has a gradient, and each happens as often as it runs.
+struct queue_operation {
+  using library = void;
+  using attributes = queue_attributes;
+  static constexpr rill::effect effect = rill::effect::writes;
+};
+
+struct enqueue_op : queue_operation {
+  static constexpr std::string_view name = "enqueue", doc = "puts an element into a queue; waits while it is full";
+  static constexpr std::int8_t arity = -1;
+  static constexpr std::size_t outputs = 0;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+struct enqueue_many_op : queue_operation {
+  static constexpr std::string_view name = "enqueue_many",
+                                    doc = "puts each row into a queue, as an element; waits while it is full";
+  static constexpr std::int8_t arity = -1;
+  static constexpr std::size_t outputs = 0;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+struct dequeue_op : queue_operation {
+  static constexpr std::string_view name = "dequeue", doc = "takes an element out of a queue; waits for one";
+  static constexpr std::int8_t arity = -2;
+  static constexpr bool brings_extents = true;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+struct dequeue_many_op : queue_operation {
+  static constexpr std::string_view name = "dequeue_many",
+                                    doc = "takes so many elements out of a queue, stacked; waits for them";
+  static constexpr std::int8_t arity = -2;
+  static constexpr bool brings_extents = true;
+  struct attributes : queue_attributes {
+    std::int64_t count = 0;
+    bool fewer = false;  ///< at the end of a closed queue fewer will do
+    static constexpr auto fields() {
+      return fields_of<attributes>(field{"count", &attributes::count}, field{"fewer", &attributes::fewer});
+    }
+  };
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+struct queue_close_op : queue_operation {
+  static constexpr std::string_view name = "queue_close",
+                                    doc = "takes no new elements; waits until those that wait to get in are in";
+  static constexpr std::int8_t arity = -2;
+  static constexpr std::size_t outputs = 0;
+  struct attributes : queue_attributes {
+    bool cancel = false;  ///< those that wait to get in fail
+    static constexpr auto fields() { return fields_of<attributes>(field{"cancel", &attributes::cancel}); }
+  };
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+struct queue_size_op : queue_operation {
+  static constexpr std::string_view name = "queue_size", doc = "how many elements are in a queue";
+  static constexpr std::int8_t arity = -2;
+  static constexpr rill::effect effect = rill::effect::reads;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+struct queue_is_closed_op : queue_operation {
+  static constexpr std::string_view name = "queue_is_closed", doc = "whether a queue is closed";
+  static constexpr std::int8_t arity = -2;
+  static constexpr rill::effect effect = rill::effect::reads;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+
+// Their inputs are none, but for what is enqueued.
+inline void expect_no_inputs(std::span<type const> x) {
+  expects(x.empty(), "a queue's operation takes no inputs here");
+}
+
+inline queue_options queue_attributes::options() const {
+  queue_options o{order, capacity, min_after_dequeue, seed, padded, components};
+  o.check();
+  return o;
+}
+
+inline std::vector<type> enqueue_op::infer(attributes const& a, std::span<type const> x) {
+  a.options();
+  expects(x.size() == a.components.size(), "enqueue: an element has as many values as the queue has components");
+  for (std::size_t i = 0; i < x.size(); ++i)
+    expects(accepts(a.components[i], x[i]), "enqueue: a value is not of its component's type");
+  return {};
+}
+inline std::vector<type> enqueue_many_op::infer(attributes const& a, std::span<type const> x) {
+  a.options();
+  expects(x.size() == a.components.size(), "enqueue_many: an element has as many values as the queue has components");
+  dim count = unknown;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!x[i].has_rank()) continue;
+    expects(x[i].rank > 0 && accepts(a.components[i], row_of(x[i])),
+            "enqueue_many: the rows of a value are not of its component's type");
+    count = agree(count, x[i][0], "enqueue_many: the values have different numbers of rows");
+  }
+  return {};
+}
+inline std::vector<type> dequeue_op::infer(attributes const& a, std::span<type const> x) {
+  expect_no_inputs(x);
+  return a.options().components;
+}
+inline std::vector<type> dequeue_many_op::infer(attributes const& a, std::span<type const> x) {
+  expect_no_inputs(x);
+  expects(a.count >= 0, "dequeue_many: the number of elements is negative");
+  auto types = a.options().components;
+  for (auto& t : types) {
+    expects(t.has_rank(), "dequeue_many: components of unknown rank can't be stacked");
+    t = stacked(t, a.fewer ? unknown : dim(a.count));
+  }
+  return types;
+}
+inline std::vector<type> queue_close_op::infer(attributes const& a, std::span<type const> x) {
+  expect_no_inputs(x);
+  a.options();
+  return {};
+}
+inline std::vector<type> queue_size_op::infer(attributes const& a, std::span<type const> x) {
+  expect_no_inputs(x);
+  a.options();
+  return {type(dtype::int64)};
+}
+inline std::vector<type> queue_is_closed_op::infer(attributes const& a, std::span<type const> x) {
+  expect_no_inputs(x);
+  a.options();
+  return {type(dtype::boolean)};
+}
+
+}  // namespace rill::ops
+
+#include "rill/ops/queues/queue_kernels.hpp"

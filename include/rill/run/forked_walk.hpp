@@ -1,0 +1,225 @@
+// The forked gear (white paper §3.1): a count of what each instruction still waits for, and a queue of those that wait
+// for nothing, the earliest first. A kernel that waits holds no thread. The error that a step reports is the first.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "rill/base/pool.hpp"
+#include "rill/run/activation.hpp"
+
+namespace rill {
+
+namespace detail {
+
+/// Tells an observer of nodes of several threads, one at a time: of those in bodies too.
+class taking_turns final : public observer {
+ public:
+  explicit taking_turns(step_context& step) : step_(step), who_(step.watch) {
+    if (who_) step_.watch = this;
+  }
+  ~taking_turns() override { step_.watch = who_; }
+  void node_ran(node_record const& r) override {
+    std::lock_guard lock(mutex_);
+    who_->node_ran(r);
+  }
+
+ private:
+  step_context& step_;
+  observer* who_;
+  std::mutex mutex_;
+};
+
+}  // namespace detail
+
+/// One run of a plan that forks.
+class forked_walk : pool_job {
+ public:
+  forked_walk(activation& a, pool& crew, step_context& step)
+      : pool_job{[](pool_job const& j) { return static_cast<forked_walk const&>(j).has_work(); },
+                 [](pool_job& j) { static_cast<forked_walk&>(j).take_part(); }},
+        activation_(a),
+        plan_(*a.plan_),
+        crew_(crew),
+        threads_(crew.parallel()),
+        step_(step),
+        turns_(step),
+        waits_(a.counts_.waits),
+        holders_(a.counts_.holders),
+        ready_(a.counts_.ready) {
+    waits_ = plan_.fork_.waits;
+    holders_ = plan_.holders_;
+    ready_.clear();
+    for (std::uint32_t i = 0; i < waits_.size(); ++i)
+      if (waits_[i] == 0) push(i);
+  }
+
+  void run() {
+    auto const finished = [&] {
+      std::lock_guard lock(mutex_);
+      return over();
+    };
+    {
+      std::optional<cancellation::listener> ear;  // a step that sleeps must be told
+      if (plan_.waiting_ != 0 && step_.stop) ear.emplace(*step_.stop, [this] { end(step_cancelled()); });
+      if (plan_.waiting_ != 0 && step_.deadline)
+        crew_.drive(*this, finished, *step_.deadline, [this] { end(step_too_late()); });
+      else crew_.drive(*this, finished);
+    }
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  // A kernel that was called and may wait.
+  struct pending final : continuation {
+    pending(forked_walk& w, std::uint32_t i, activation::time_point b) : walk(w), at(i), begin(b) {}
+    void resume(std::exception_ptr why) noexcept override { walk.resume(*this, std::move(why)); }
+    auto& give_up() { return give_up_; }
+    forked_walk& walk;
+    std::uint32_t at;
+    activation::time_point begin;
+    enum { called, waiting, resumed } state = called;
+    std::exception_ptr failure;
+  };
+  using asks = std::vector<std::function<void(std::exception_ptr)>>;
+
+  bool over() const { return running_ == 0 && (failure_ || finished_ == waits_.size()); }
+  bool has_work() const {
+    std::lock_guard lock(mutex_);
+    return !failure_ && !ready_.empty();
+  }
+
+  void take_part() {
+    std::unique_lock lock(mutex_);
+    while (!failure_ && !ready_.empty()) {
+      std::pop_heap(ready_.begin(), ready_.end(), std::greater<>());
+      auto const at = ready_.back();
+      ready_.pop_back();
+      ++running_;
+      auto* const wait =
+          plan_.instructions_[at].run.waits ? &pending_.emplace_back(*this, at, activation::now(step_)) : nullptr;
+      lock.unlock();
+      auto const failed = attempt(at, wait);
+      lock.lock();
+      if (!failed && wait && wait->state == pending::called) {
+        wait->state = pending::waiting;
+        if (failure_) ask_one(*wait, lock);
+        continue;
+      }
+      asks give_up;
+      auto const fresh = finish(at, failed ? failed : wait ? brought(*wait) : nullptr, give_up);
+      if (!over() && fresh <= 1 && give_up.empty()) continue;
+      auto const others = over() ? std::numeric_limits<std::size_t>::max() : fresh > 0 ? fresh - 1 : 0;
+      lock.unlock();
+      crew_.more(others);
+      ask(give_up);
+      lock.lock();
+    }
+  }
+
+  std::exception_ptr attempt(std::uint32_t at, pending* wait) {
+    return caught(at, [&] {
+      if (step_.can_end_early()) step_.check();
+      if (wait) activation_.start(at, threads_, step_, wait);
+      else activation_.call(at, threads_, step_);
+    });
+  }
+  // What a kernel that waited has brought, or its failure.
+  std::exception_ptr brought(pending& p) {
+    return caught(p.at, [&] {
+      if (p.failure) std::rethrow_exception(p.failure);
+      activation_.bring(p.at);
+      activation_.report(p.at, p.begin, step_);
+    });
+  }
+  template <class F> std::exception_ptr caught(std::uint32_t at, F const& f) const {
+    try {
+      try {
+        f();
+      } catch (...) {
+        activation_.name_failure(at);
+      }
+    } catch (...) {
+      return std::current_exception();
+    }
+    return nullptr;
+  }
+
+  void resume(pending& p, std::exception_ptr why) {
+    {
+      std::lock_guard lock(mutex_);
+      p.failure = std::move(why);
+      bool const by_itself = p.state == pending::called;
+      p.state = pending::resumed;
+      if (by_itself) return;  // who called the kernel goes on
+    }
+    asks give_up;
+    crew_.tell([&] {
+      std::lock_guard lock(mutex_);
+      finish(p.at, brought(p), give_up);
+    });
+    ask(give_up);  // this may be gone, but for those whom it asks
+  }
+  void end(error why) {
+    asks give_up;
+    crew_.tell([&] {
+      std::lock_guard lock(mutex_);
+      fail(std::make_exception_ptr(std::move(why)), give_up);
+    });
+    ask(give_up);
+  }
+
+  // Counts down; returns how many instructions are ready by it.
+  std::size_t finish(std::uint32_t at, std::exception_ptr failed, asks& give_up) {
+    --running_;
+    ++finished_;
+    if (failed) fail(std::move(failed), give_up);
+    for (auto owned : plan_.holds_[at])
+      if (--holders_[owned] == 0) activation_.owned_[owned] = tensor();
+    std::size_t fresh = 0;
+    for (auto next : plan_.fork_.after(at))
+      if (--waits_[next] == 0) push(next), ++fresh;
+    return fresh;
+  }
+  void fail(std::exception_ptr why, asks& give_up) {
+    if (failure_) return;
+    failure_ = std::move(why);
+    for (auto& p : pending_)
+      if (p.state == pending::waiting && p.give_up()) give_up.push_back(p.give_up());
+  }
+  static void ask(asks const& all) {
+    for (auto const& each : all) each(std::make_exception_ptr(step_cancelled()));
+  }
+  void ask_one(pending& p, std::unique_lock<std::mutex>& lock) {
+    auto const each = p.give_up();
+    lock.unlock();
+    if (each) each(std::make_exception_ptr(step_cancelled()));
+    lock.lock();
+  }
+  void push(std::uint32_t at) {
+    ready_.push_back(at);
+    std::push_heap(ready_.begin(), ready_.end(), std::greater<>());
+  }
+
+  activation& activation_;
+  plan const& plan_;
+  pool& crew_;
+  parallel const threads_;
+  step_context& step_;
+  detail::taking_turns turns_;
+  mutable std::mutex mutex_;
+  std::vector<std::uint32_t>&waits_, &holders_, &ready_;
+  std::deque<pending> pending_;
+  std::size_t finished_ = 0, running_ = 0;
+  std::exception_ptr failure_;
+};
+
+inline void activation::fork(pool& crew, step_context& step) { forked_walk(*this, crew, step).run(); }
+
+}  // namespace rill

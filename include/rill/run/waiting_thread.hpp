@@ -1,0 +1,57 @@
+// A thread that waits with a kernel: where the straight gear meets a queue.
+#pragma once
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+
+#include "rill/device/continuation.hpp"
+#include "rill/device/step.hpp"
+
+namespace rill {
+
+/// Sleeps until the kernel resumes; asks it to give up when the step is to end.
+class waiting_thread final : public continuation {
+ public:
+  explicit waiting_thread(step_context const& step) : step_(step) {}
+
+  void resume(std::exception_ptr failure) noexcept override {
+    std::lock_guard lock(mutex_);
+    failure_ = std::move(failure);
+    resumed_ = true;
+    wake_.notify_all();  // under the lock: this is gone as soon as it has woken
+  }
+
+  /// Throws the kernel's failure.
+  void wait() {
+    std::unique_lock lock(mutex_);
+    if (!resumed_ && step_.can_end_early()) watch(lock);
+    wake_.wait(lock, [&] { return resumed_; });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void watch(std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    std::optional<cancellation::listener> ear;
+    if (step_.stop) ear.emplace(*step_.stop, [this] { give_up_(std::make_exception_ptr(step_cancelled())); });
+    lock.lock();
+    if (step_.deadline && !wake_.wait_until(lock, *step_.deadline, [&] { return resumed_; })) {
+      lock.unlock();
+      give_up_(std::make_exception_ptr(step_too_late()));
+      lock.lock();
+    }
+    wake_.wait(lock, [&] { return resumed_; });
+    lock.unlock();
+    ear.reset();
+    lock.lock();
+  }
+
+  step_context const& step_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool resumed_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace rill

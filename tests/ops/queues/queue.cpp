@@ -1,0 +1,332 @@
+#include "rill/ops/queues/queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+
+#include "../../base/sentence.hpp"
+#include "../run.hpp"
+#include "rill/graph/codec.hpp"
+#include "rill/ops/registry.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+using test::expect_error;
+using namespace std::chrono_literals;
+
+TEST(queue, hands_elements_out_as_they_came) {
+  graph g;
+  auto const q = fifo_queue<of<float, 2>, of<std::int32_t>>(g, {.capacity = 4});
+  auto const x = placeholder<float, 2>(g, "x");
+  auto const i = placeholder<std::int32_t>(g, "i");
+  auto const put = q.enqueue(x, i);
+  auto const [a, b] = dequeue(q);
+  session s(g);
+  for (int k = 0; k < 3; ++k) s.run({{x, vector<float>({float(k), 1})}, {i, tensor(k)}}, put);
+  EXPECT_EQ(std::int64_t(s.run(q.size())), 3);
+  for (int k = 0; k < 3; ++k) {
+    auto const [xs, is] = s.run(a, b);
+    EXPECT_TRUE(same_bits(xs, vector<float>({float(k), 1})));
+    EXPECT_EQ(std::int32_t(is), k);
+  }
+  EXPECT_EQ(std::int64_t(s.run(q.size())), 0);
+}
+
+TEST(queue, stacks_many_even_more_than_its_capacity) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 2});
+  auto const x = placeholder<float, "n">(g, "x");
+  auto const put = q.enqueue_many(x);
+  auto const four = dequeue_many<4>(q);
+  static_assert(std::same_as<decltype(four), expr<of<float, 4>> const>);
+  session s(g);
+  std::thread other([&] { s.run({{x, vector<float>({1, 2, 3, 4, 5, 6, 7, 8})}}, put); });
+  EXPECT_TRUE(same_bits(s.run(four), vector<float>({1, 2, 3, 4})));
+  EXPECT_TRUE(same_bits(s.run(four), vector<float>({5, 6, 7, 8})));
+  other.join();
+}
+
+TEST(queue, a_dequeue_and_the_enqueue_that_it_waits_for_may_be_in_one_step) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  auto const got = dequeue(q) * 2.f;
+  auto const put = q.enqueue(constant(g, 21.f));
+  for (int threads : {1, 2}) {
+    session s(g, {.threads = threads});
+    EXPECT_EQ(float(s.run(got, put)), 42.f);
+  }
+}
+
+TEST(queue, ten_thousand_dequeues_wait_in_one_step_on_a_pool_of_one_thread) {
+  graph g;
+  auto const q = fifo_queue<of<std::int64_t>>(g, {.capacity = 10});
+  std::vector<value> all;
+  for (int i = 0; i < 10000; ++i) all.push_back(q.dequeue());
+  auto const total = add_n(all);
+  auto const x = placeholder<std::int64_t, "n">(g, "x");
+  auto const put = q.enqueue_many(x);
+  auto const state = std::make_shared<container>();
+  session waiting(g, {.threads = 1, .state = state}), filling(g, {.threads = 1, .state = state});
+  std::thread other([&] {
+    std::vector<std::int64_t> numbers(10000);
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int64_t>(i);
+    filling.run({{value(x), tensor::adopt(std::move(numbers), {10000})}}, put);
+  });
+  EXPECT_EQ(waiting.run(total).at<std::int64_t>(), 9999 * 5000);
+  other.join();
+}
+
+TEST(queue, once_closed_is_drained_and_then_out_of_range) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  auto const put = q.enqueue(constant(g, 1.f));
+  auto const one = dequeue(q);
+  auto const three = dequeue_many<3>(q);
+  auto const some = dequeue_up_to<3>(q);
+  session s(g);
+  for (int i = 0; i < 5; ++i) s.run(put);
+  EXPECT_FALSE(bool(s.run(q.is_closed())));
+  s.run(q.close());
+  s.run(q.close());  // again
+  EXPECT_TRUE(bool(s.run(q.is_closed())));
+  expect_error(code::cancelled, "is closed", [&] { s.run(put); });
+  s.run(three);
+  expect_error(code::out_of_range, "too few elements", [&] { s.run(three); });
+  EXPECT_EQ(std::int64_t(s.run(q.size())), 2);  // what it took is back
+  auto const [left, sum_of_left] = s.run(some, sum(some));
+  EXPECT_EQ(left.shape(), shape{2});
+  EXPECT_EQ(float(sum_of_left), 2.f);
+  expect_error(code::out_of_range, "too few elements", [&] { s.run(one); });
+  expect_error(code::out_of_range, "too few elements", [&] { s.run(some); });
+}
+
+TEST(queue, a_step_that_is_cancelled_or_late_leaves_nobody_waiting_and_loses_nothing) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 3});
+  auto const put = q.enqueue(constant(g, 1.f));
+  auto const four = dequeue_many<4>(q);
+  auto const two_waits = sum(four) + sum(dequeue_many<4>(q));
+  for (auto const& waits : {value(sum(four)), value(two_waits)}) {  // the straight and the forked gear
+    session s(g, {.threads = 1});
+    s.run(put);
+    s.run(put);
+    expect_error(code::deadline_exceeded, "past its deadline", [&] { s.run(waits, timeout{2ms}); });
+    EXPECT_EQ(std::int64_t(s.run(q.size())), 2);
+    cancellation stop;
+    std::thread other([&] {
+      std::this_thread::sleep_for(2ms);
+      stop.cancel();
+    });
+    expect_error(code::cancelled, "the step was cancelled", [&] { s.run(waits, stop); });
+    other.join();
+    EXPECT_EQ(std::int64_t(s.run(q.size())), 2);
+    s.run(put);
+    expect_error(code::deadline_exceeded, "past its deadline", [&] { s.run(put, timeout{2ms}); });
+    EXPECT_EQ(std::int64_t(s.run(q.size())), 3);
+    EXPECT_EQ(float(s.run(sum(dequeue_many<3>(q)))), 3.f);
+  }
+}
+
+TEST(queue, a_step_that_fails_elsewhere_gives_up_its_waits) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  auto const bad = check_numerics(constant(g, 1.f) / placeholder_with_default(constant(g, 0.f)), "division");
+  session s(g, {.threads = 2});
+  auto const a = dequeue(q), b = dequeue(q);
+  expect_error(code::invalid_argument, "division", [&] { s.run(a, b, bad); });
+  s.run(q.enqueue(constant(g, 1.f)));
+  EXPECT_EQ(std::int64_t(s.run(q.size())), 1);
+}
+
+TEST(queue, a_shuffled_one_keeps_some_back_and_has_the_same_order_for_the_same_seed) {
+  auto const order = [](std::int64_t seed) {
+    graph g;
+    auto const q = shuffle_queue<of<std::int64_t>>(g, {.capacity = 100, .min_after_dequeue = 20, .seed = seed});
+    auto const x = placeholder<std::int64_t, 50>(g, "x");
+    auto const one = dequeue(q);
+    session s(g);
+    tensor numbers(dtype::int64, {50});
+    for (int i = 0; i < 50; ++i) numbers.mutable_data<std::int64_t>()[i] = i;
+    s.run({{value(x), numbers}}, q.enqueue_many(x));
+    std::vector<std::int64_t> got;
+    for (int i = 0; i < 30; ++i) got.push_back(std::int64_t(s.run(one)));
+    expect_error(code::deadline_exceeded, "deadline", [&] { s.run(one, timeout{1ms}); });
+    s.run(q.close());
+    for (int i = 0; i < 20; ++i) got.push_back(std::int64_t(s.run(one)));
+    return got;
+  };
+  auto const first = order(1);
+  EXPECT_EQ(order(1), first);
+  EXPECT_NE(order(2), first);
+  EXPECT_EQ(std::set<std::int64_t>(first.begin(), first.end()).size(), 50);
+  EXPECT_FALSE(std::is_sorted(first.begin(), first.end()));
+}
+
+TEST(queue, one_of_priorities_hands_out_the_smallest_and_equal_ones_as_they_came) {
+  graph g;
+  auto const q = priority_queue<of<std::int64_t>, of<std::int32_t>>(g);
+  auto const p = placeholder<std::int64_t, 6>(g, "p");
+  auto const x = placeholder<std::int32_t, 6>(g, "x");
+  auto const [priority, what] = dequeue_many<6>(q);
+  session s(g);
+  s.run({{p, vector<std::int64_t>({3, 1, 2, 1, 3, 0})}, {x, vector<std::int32_t>({0, 1, 2, 3, 4, 5})}},
+        q.enqueue_many(p, x));
+  EXPECT_TRUE(same_bits(s.run(what), vector<std::int32_t>({5, 1, 3, 2, 0, 4})));
+}
+
+TEST(queue, a_padding_one_fills_up_with_zeros_and_what_follows_is_planned_for_the_extents) {
+  graph g;
+  auto const q = padding_queue<of<float, unknown, 2>>(g);
+  auto const x = placeholder<float, "rows", 2>(g, "x");
+  auto const put = q.enqueue(x);
+  auto const both = dequeue_many<2>(q);
+  static_assert(std::same_as<decltype(both), expr<of<float, 2, unknown, 2>> const>);
+  auto const doubled = both * 2.f;
+  session s(g);
+  for (int k = 0; k < 2; ++k) {
+    s.run({{x, matrix<float>({{1, 2}})}}, put);
+    s.run({{x, matrix<float>({{3, 4}, {5, 6}, {7, 8}})}}, put);
+    auto const got = s.run(doubled);
+    EXPECT_EQ(got.shape(), (shape{2, 3, 2}));
+    std::vector<float> const wanted{2, 4, 0, 0, 0, 0, 6, 8, 10, 12, 14, 16};
+    EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), got.data<float>()));
+  }
+  auto const plain = fifo_queue<of<float, unknown, 2>>(g);
+  s.run({{x, matrix<float>({{1, 2}})}}, plain.enqueue(x));
+  s.run({{x, matrix<float>({{1, 2}, {3, 4}})}}, plain.enqueue(x));
+  expect_error(code::invalid_argument, "by a padding queue only", [&] { s.run(dequeue_many<2>(plain)); });
+}
+
+TEST(queue, holds_strings) {
+  graph g;
+  auto const q = fifo_queue<of<std::string>>(g);
+  auto const x = placeholder<std::string, 3>(g, "x");
+  session s(g);
+  s.run({{x, vector<std::string>({"a", "a longer one than fits in place", "c"})}}, q.enqueue_many(x));
+  auto const got = s.run(dequeue_many<3>(q));
+  EXPECT_EQ(got.at<std::string>(1), "a longer one than fits in place");
+}
+
+TEST(queue, close_waits_for_those_who_wait_to_get_in_or_ends_them) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 1});
+  auto const put = q.enqueue(constant(g, 1.f));
+  auto const one = dequeue(q);
+  auto const closing = q.close(), ending = q.close(true);
+  for (bool cancel : {false, true}) {
+    session s(g);
+    s.run(put);
+    std::string said;
+    std::thread waits([&] { said = sentence([&] { s.run(put); }); });
+    while (s.state().queue(q.name(), q.in(s.state())->options())->waiting() == 0) std::this_thread::yield();
+    std::thread closes([&] { s.run(cancel ? ending : closing); });
+    if (!cancel) {
+      while (!bool(s.run(q.is_closed()))) std::this_thread::yield();
+      EXPECT_EQ(float(s.run(one)), 1.f);
+    }
+    waits.join();
+    closes.join();
+    EXPECT_EQ(said.find("was closed") != std::string::npos, cancel) << said;
+    EXPECT_EQ(std::int64_t(s.run(q.size())), 1);
+  }
+}
+
+TEST(queue, a_container_that_is_reset_ends_those_who_wait) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  session s(g);
+  auto const one = dequeue(q);
+  std::string said;
+  std::thread waits([&] { said = sentence([&] { s.run(one); }); });
+  while (q.in(s.state())->waiting() == 0) std::this_thread::yield();
+  s.state().reset();
+  waits.join();
+  EXPECT_NE(said.find("was reset"), std::string::npos) << said;
+  s.run(q.enqueue(constant(g, 1.f)));
+  EXPECT_EQ(float(s.run(one)), 1.f);
+}
+
+TEST(queue, is_shared_by_graphs_of_one_container_and_refuses_another_of_its_name) {
+  auto const state = std::make_shared<container>();
+  graph a, b, c;
+  session(a, {.state = state}).run(fifo_queue<of<float>>(a, {}, "shared").enqueue(constant(a, 3.f)));
+  EXPECT_EQ(float(session(b, {.state = state}).run(dequeue(fifo_queue<of<float>>(b, {}, "shared")))), 3.f);
+  auto const other = dequeue(fifo_queue<of<std::int32_t>>(c, {}, "shared"));
+  expect_error(code::failed_precondition, "already has a queue of that name",
+               [&] { session(c, {.state = state}).run(other); });
+}
+
+TEST(queue, refuses_what_makes_no_sense) {
+  graph g;
+  expect_error(code::invalid_argument, "at least 1", [&] { fifo_queue<of<float>>(g, {.capacity = 0}); });
+  expect_error(code::invalid_argument, "less than the capacity",
+               [&] { shuffle_queue<of<float>>(g, {.capacity = 5, .min_after_dequeue = 5}); });
+  expect_error(code::invalid_argument, "only a shuffled queue",
+               [&] { fifo_queue<of<float>>(g, {.capacity = 5, .min_after_dequeue = 1}); });
+  expect_error(code::invalid_argument, "a scalar of int64", [&] { priority_queue<of<float>>(g); });
+  auto const q = fifo_queue<of<float, 2>>(g);
+  expect_error(code::invalid_argument, "not of its component's type", [&] { q.enqueue(value(constant(g, 1.f))); });
+  expect_error(code::invalid_argument, "not of its component's type", [&] { q.enqueue_many(value(constant(g, 1.f))); });
+}
+
+TEST(queue, in_a_loop_waits_with_the_thread_that_runs_it) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  auto const [n, total] =
+      while_loop([](auto i, auto) { return i < 10; }, [&](auto i, auto t) { return std::tuple{i + 1, t + dequeue(q)}; },
+                 constant(g, 0), constant(g, 0.f));
+  auto const put = q.enqueue(constant(g, 2.f));
+  session s(g);
+  std::thread other([&] {
+    for (int i = 0; i < 10; ++i) s.run(put);
+  });
+  EXPECT_EQ(float(s.run(total)), 20.f);
+  other.join();
+  auto const text = sentence([&] { s.run(total, timeout{2ms}); });
+  EXPECT_NE(text.find("in iteration 0"), std::string::npos) << text;
+}
+
+TEST(queue, travels_as_bytes) {
+  graph g;
+  auto const q = shuffle_queue<of<float, 2>>(g, {.capacity = 9, .min_after_dequeue = 1, .seed = 4}, "examples");
+  auto const put = q.enqueue(constant<float, 2>(g, {1, 2}));
+  q.close();
+  value const got = q.dequeue();
+  auto const again = graph_from_bytes(to_bytes(g), all_operations());
+  session s(*again);
+  s.run(operation(again->find(put.origin().name)));
+  s.run(operation(again->find("examples/queue_close")));
+  EXPECT_TRUE(same_bits(s.run({}, std::vector<std::string>{got.name()})[0], vector<float>({1, 2})));
+}
+
+TEST(queue, many_threads_that_put_and_take_lose_nothing) {
+  graph g;
+  auto const q = fifo_queue<of<std::int64_t>>(g, {.capacity = 7});
+  auto const x = placeholder<std::int64_t>(g, "x");
+  auto const put = q.enqueue(x);
+  auto const three = dequeue_many<3>(q);
+  session s(g, {.threads = 2});
+  std::atomic<std::int64_t> total{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      auto step = s.prepare(inputs(x), outputs(), put);
+      for (int i = 0; i < 300; ++i) step(tensor(std::int64_t{t * 300 + i}));
+    });
+    threads.emplace_back([&] {
+      auto step = s.prepare(inputs(), outputs(three));
+      for (int i = 0; i < 100; ++i) {
+        auto const got = step();
+        for (int k = 0; k < 3; ++k) total += got.template at<std::int64_t>(k);
+      }
+    });
+  }
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(total, 899 * 450);
+}
+
+}  // namespace
+}  // namespace rill
