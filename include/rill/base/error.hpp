@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <exception>
+#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +62,26 @@ RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string
   text_ = std::string(rill::name(code_)) + ": " + (node_.empty() ? "" : "node '" + node_ + "': ") + message_;
 }
 #endif
+
+/// An error on its way between threads, each of which throws a copy of its own; null: none.
+using failure = std::shared_ptr<error const>;
+
+inline failure failed(code c, std::string sentence) { return std::make_shared<error const>(c, std::move(sentence)); }
+
+/// What is being caught, as a failure.
+inline failure caught_failure() {
+  try {
+    throw;
+  } catch (error const& e) {
+    return std::make_shared<error const>(e);
+  } catch (std::bad_alloc const&) {
+    return failed(code::resource_exhausted, "no memory");
+  } catch (std::exception const& e) {
+    return failed(code::internal, std::string("something threw: ") + e.what());
+  } catch (...) {
+    return failed(code::internal, "something threw what is no exception");
+  }
+}
 
 /// Throws `error(invalid_argument, why)` unless `ok`. In a constant expression the compiler prints the call, and with
 /// it the sentence.

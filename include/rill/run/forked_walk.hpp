@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <limits>
 #include <mutex>
@@ -72,22 +71,22 @@ class forked_walk : pool_job {
         crew_.drive(*this, finished, *step_.deadline, [this] { end(step_too_late()); });
       else crew_.drive(*this, finished);
     }
-    if (failure_) std::rethrow_exception(failure_);
+    if (failure_) throw error(*failure_);
   }
 
  private:
   // A kernel that was called and may wait.
   struct pending final : continuation {
     pending(forked_walk& w, std::uint32_t i, activation::time_point b) : walk(w), at(i), begin(b) {}
-    void resume(std::exception_ptr why) noexcept override { walk.resume(*this, std::move(why)); }
+    void resume(failure why) noexcept override { walk.resume(*this, std::move(why)); }
     auto& give_up() { return give_up_; }
     forked_walk& walk;
     std::uint32_t at;
     activation::time_point begin;
     enum { called, waiting, resumed } state = called;
-    std::exception_ptr failure;
+    failure why;
   };
-  using asks = std::vector<std::function<void(std::exception_ptr)>>;
+  using asks = std::vector<std::function<void(failure)>>;
 
   bool over() const { return running_ == 0 && (failure_ || finished_ == waits_.size()); }
   bool has_work() const {
@@ -123,7 +122,7 @@ class forked_walk : pool_job {
     }
   }
 
-  std::exception_ptr attempt(std::uint32_t at, pending* wait) {
+  failure attempt(std::uint32_t at, pending* wait) {
     return caught(at, [&] {
       if (step_.can_end_early()) step_.check();
       if (wait) activation_.start(at, threads_, step_, wait);
@@ -131,14 +130,14 @@ class forked_walk : pool_job {
     });
   }
   // What a kernel that waited has brought, or its failure.
-  std::exception_ptr brought(pending& p) {
+  failure brought(pending& p) {
     return caught(p.at, [&] {
-      if (p.failure) std::rethrow_exception(p.failure);
+      if (p.why) throw error(*p.why);
       activation_.bring(p.at);
       activation_.report(p.at, p.begin, step_);
     });
   }
-  template <class F> std::exception_ptr caught(std::uint32_t at, F const& f) const {
+  template <class F> failure caught(std::uint32_t at, F const& f) const {
     try {
       try {
         f();
@@ -146,15 +145,15 @@ class forked_walk : pool_job {
         activation_.name_failure(at);
       }
     } catch (...) {
-      return std::current_exception();
+      return caught_failure();
     }
     return nullptr;
   }
 
-  void resume(pending& p, std::exception_ptr why) {
+  void resume(pending& p, failure why) {
     {
       std::lock_guard lock(mutex_);
-      p.failure = std::move(why);
+      p.why = std::move(why);
       bool const by_itself = p.state == pending::called;
       p.state = pending::resumed;
       if (by_itself) return;  // who called the kernel goes on
@@ -170,13 +169,13 @@ class forked_walk : pool_job {
     asks give_up;
     crew_.tell([&] {
       std::lock_guard lock(mutex_);
-      fail(std::make_exception_ptr(std::move(why)), give_up);
+      fail(std::make_shared<error const>(std::move(why)), give_up);
     });
     ask(give_up);
   }
 
   // Counts down; returns how many instructions are ready by it.
-  std::size_t finish(std::uint32_t at, std::exception_ptr failed, asks& give_up) {
+  std::size_t finish(std::uint32_t at, failure failed, asks& give_up) {
     --running_;
     ++finished_;
     if (failed) fail(std::move(failed), give_up);
@@ -187,19 +186,19 @@ class forked_walk : pool_job {
       if (--waits_[next] == 0) push(next), ++fresh;
     return fresh;
   }
-  void fail(std::exception_ptr why, asks& give_up) {
+  void fail(failure why, asks& give_up) {
     if (failure_) return;
     failure_ = std::move(why);
     for (auto& p : pending_)
       if (p.state == pending::waiting && p.give_up()) give_up.push_back(p.give_up());
   }
   static void ask(asks const& all) {
-    for (auto const& each : all) each(std::make_exception_ptr(step_cancelled()));
+    for (auto const& each : all) each(std::make_shared<error const>(step_cancelled()));
   }
   void ask_one(pending& p, std::unique_lock<std::mutex>& lock) {
     auto const each = p.give_up();
     lock.unlock();
-    if (each) each(std::make_exception_ptr(step_cancelled()));
+    if (each) each(std::make_shared<error const>(step_cancelled()));
     lock.lock();
   }
   void push(std::uint32_t at) {
@@ -217,7 +216,7 @@ class forked_walk : pool_job {
   std::vector<std::uint32_t>&waits_, &holders_, &ready_;
   std::deque<pending> pending_;
   std::size_t finished_ = 0, running_ = 0;
-  std::exception_ptr failure_;
+  failure failure_;
 };
 
 inline void activation::fork(pool& crew, step_context& step) { forked_walk(*this, crew, step).run(); }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -23,8 +24,7 @@ class session {
   explicit session(rill::graph& g, session_options options = {}) : executor_(g, std::move(options)) {}
 
   /// Runs what the fetches need with the given feeds. A typed handle yields a tensor_of its type, an erased one or a
-  /// name
-  /// ("name:port") a tensor, an operation nothing; several results come as a tuple. `timeout`, `cancellation` and
+  /// name ("name:port") a tensor, an operation nothing; several results come as a tuple. `timeout`, `cancellation` and
   /// `observe` may stand among the fetches.
   template <class... F> auto run(std::initializer_list<feed> feeds, F const&... fetches) {
     return run(std::span<feed const>(feeds.begin(), feeds.size()), fetches...);
@@ -126,6 +126,9 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
     request_.with.resize(sizeof...(I));
   }
 
+  /// From now on the calls end with error(cancelled) when `stop` is cancelled.
+  void stop_by(cancellation const& stop) { stop_ = stop; }
+
   /// Runs the step. Throws what `session::run` throws.
   template <class... T>
     requires(sizeof...(T) == sizeof...(I))
@@ -143,6 +146,7 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
       step_ = executor_->find(request_);
     }
     step_context step;
+    step.stop = stop_;
     std::array<tensor, sizeof...(O)> results;
     executor_->run(*step_, request_.with, step, results);
     return [&]<std::size_t... K>(std::index_sequence<K...>) {
@@ -184,6 +188,7 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
   executor* executor_;
   run_request request_;
   std::shared_ptr<compiled_step> step_;
+  std::optional<cancellation> stop_;
 };
 
 }  // namespace rill

@@ -1,7 +1,6 @@
 // A thread that waits with a kernel: where the straight gear meets a queue.
 #pragma once
 #include <condition_variable>
-#include <exception>
 #include <mutex>
 #include <optional>
 
@@ -15,9 +14,9 @@ class waiting_thread final : public continuation {
  public:
   explicit waiting_thread(step_context const& step) : step_(step) {}
 
-  void resume(std::exception_ptr failure) noexcept override {
+  void resume(failure why) noexcept override {
     std::lock_guard lock(mutex_);
-    failure_ = std::move(failure);
+    failure_ = std::move(why);
     resumed_ = true;
     wake_.notify_all();  // under the lock: this is gone as soon as it has woken
   }
@@ -27,18 +26,18 @@ class waiting_thread final : public continuation {
     std::unique_lock lock(mutex_);
     if (!resumed_ && step_.can_end_early()) watch(lock);
     wake_.wait(lock, [&] { return resumed_; });
-    if (failure_) std::rethrow_exception(failure_);
+    if (failure_) throw error(*failure_);
   }
 
  private:
   void watch(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     std::optional<cancellation::listener> ear;
-    if (step_.stop) ear.emplace(*step_.stop, [this] { give_up_(std::make_exception_ptr(step_cancelled())); });
+    if (step_.stop) ear.emplace(*step_.stop, [this] { give_up_(std::make_shared<error const>(step_cancelled())); });
     lock.lock();
     if (step_.deadline && !wake_.wait_until(lock, *step_.deadline, [&] { return resumed_; })) {
       lock.unlock();
-      give_up_(std::make_exception_ptr(step_too_late()));
+      give_up_(std::make_shared<error const>(step_too_late()));
       lock.lock();
     }
     wake_.wait(lock, [&] { return resumed_; });
@@ -51,7 +50,7 @@ class waiting_thread final : public continuation {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool resumed_ = false;
-  std::exception_ptr failure_;
+  failure failure_;
 };
 
 }  // namespace rill

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -52,7 +51,7 @@ struct queue_request {
   std::size_t wanted = 0;                   ///< to dequeue
   bool fewer = false;                       ///< at the end of a closed queue fewer will do
   /// Called once, by any thread, without the queue's lock; null for success. It must not throw.
-  std::function<void(queue_request&, std::exception_ptr)> finished = {};
+  std::function<void(queue_request&, failure)> finished = {};
 };
 
 /// Elements wait in it for those who ask, and those who ask for elements. First come, first served.
@@ -73,9 +72,9 @@ class queue_state {
   /// close is done when nobody waits with elements. A queue that is closed may be closed again.
   void close(request const& r, bool cancel = false);
   /// The same for those who don't wait; `why` is what dequeues fail with at the end, instead of error(out_of_range).
-  void close(bool cancel = false, std::exception_ptr why = {});
+  void close(bool cancel = false, failure why = {});
   /// A request that still waits ends with `why`, and has lost nothing.
-  void give_up(queue_request const& r, std::exception_ptr why);
+  void give_up(queue_request const& r, failure why);
 
   /// Elements in the queue now.
   std::int64_t size() const;
@@ -98,7 +97,7 @@ class queue_state {
   bool serve_enqueue(ended& done);
   bool serve_dequeue(ended& done);
   void serve(ended& done);
-  std::exception_ptr at_end() const;
+  failure at_end() const;
 
   std::string name_;
   queue_options options_;
@@ -108,7 +107,7 @@ class queue_state {
   std::uint64_t arrivals_ = 0, draws_ = 0;
   std::deque<request> enqueues_, dequeues_, closes_;
   bool closed_ = false;
-  std::exception_ptr reason_;
+  failure reason_;
 };
 
 #if RILL_RUNTIME
@@ -130,11 +129,11 @@ class queue_state::ended {
     lock_.unlock();
     for (auto& [r, why] : requests_) r->finished(*r, why);
   }
-  void add(request r, std::exception_ptr why = {}) { requests_.emplace_back(std::move(r), std::move(why)); }
+  void add(request r, failure why = {}) { requests_.emplace_back(std::move(r), std::move(why)); }
 
  private:
   std::unique_lock<std::mutex> lock_;
-  std::vector<std::pair<request, std::exception_ptr>> requests_;
+  std::vector<std::pair<request, failure>> requests_;
 };
 
 RILL_INLINE queue_state::queue_state(std::string name, queue_options options)
@@ -210,7 +209,7 @@ RILL_INLINE bool queue_state::serve_dequeue(ended& done) {
   for (; r.elements.size() < r.wanted && may_take(); moved = true) r.elements.push_back(take());
   bool const end = closed_ && enqueues_.empty() && count() == 0;
   if (r.elements.size() < r.wanted && !end) return moved;
-  std::exception_ptr why;
+  failure why;
   if (r.elements.size() < r.wanted && (!r.fewer || r.elements.empty())) {
     put_back(r.elements);
     why = at_end();
@@ -229,16 +228,14 @@ RILL_INLINE void queue_state::serve(ended& done) {
     for (; !closes_.empty(); closes_.pop_front()) done.add(std::move(closes_.front()));
 }
 
-RILL_INLINE std::exception_ptr queue_state::at_end() const {
+RILL_INLINE failure queue_state::at_end() const {
   if (reason_) return reason_;
-  return std::make_exception_ptr(
-      error(code::out_of_range, "the queue '" + name_ + "' is closed and has too few elements"));
+  return failed(code::out_of_range, "the queue '" + name_ + "' is closed and has too few elements");
 }
 
 RILL_INLINE void queue_state::enqueue(request const& r) {
   ended done(mutex_);
-  if (closed_)
-    return done.add(r, std::make_exception_ptr(error(code::cancelled, "the queue '" + name_ + "' is closed")));
+  if (closed_) return done.add(r, failed(code::cancelled, "the queue '" + name_ + "' is closed"));
   enqueues_.push_back(r);
   serve(done);
 }
@@ -254,23 +251,22 @@ RILL_INLINE void queue_state::close(request const& r, bool cancel) {
   closed_ = true;
   if (cancel)
     for (; !enqueues_.empty(); enqueues_.pop_front())
-      done.add(std::move(enqueues_.front()),
-               std::make_exception_ptr(error(code::cancelled, "the queue '" + name_ + "' was closed")));
+      done.add(std::move(enqueues_.front()), failed(code::cancelled, "the queue '" + name_ + "' was closed"));
   closes_.push_back(r);
   serve(done);
 }
 
-RILL_INLINE void queue_state::close(bool cancel, std::exception_ptr why) {
+RILL_INLINE void queue_state::close(bool cancel, failure why) {
   {
     std::lock_guard lock(mutex_);
     if (!reason_) reason_ = std::move(why);
   }
   auto const r = std::make_shared<queue_request>();
-  r->finished = [](queue_request&, std::exception_ptr const&) {};
+  r->finished = [](queue_request&, failure const&) {};
   close(r, cancel);
 }
 
-RILL_INLINE void queue_state::give_up(queue_request const& wanted, std::exception_ptr why) {
+RILL_INLINE void queue_state::give_up(queue_request const& wanted, failure why) {
   ended done(mutex_);
   for (auto* list : {&enqueues_, &dequeues_, &closes_})
     for (auto at = list->begin(); at != list->end(); ++at) {
@@ -299,7 +295,7 @@ RILL_INLINE std::size_t queue_state::waiting() const {
 
 RILL_INLINE void queue_state::reset() {
   ended done(mutex_);
-  auto const why = std::make_exception_ptr(error(code::aborted, "the container of queue '" + name_ + "' was reset"));
+  auto const why = failed(code::aborted, "the container of queue '" + name_ + "' was reset");
   for (auto* list : {&enqueues_, &dequeues_, &closes_})
     for (; !list->empty(); list->pop_front()) done.add(std::move(list->front()), why);
   line_.clear();

@@ -12,15 +12,15 @@ namespace rill::detail {
 template <class Submit, class Take>
 void wait_at(std::shared_ptr<queue_state> const& q, std::shared_ptr<queue_request> const& r, kernel_call const& call,
              Submit const& submit, Take take) {
-  r->finished = [later = call.later, take = std::move(take)](queue_request& served, std::exception_ptr why) {
+  r->finished = [later = call.later, take = std::move(take)](queue_request& served, failure why) {
     if (!why) try {
         take(served);
       } catch (...) {
-        why = std::current_exception();
+        why = caught_failure();
       }
     later->resume(why);
   };
-  call.later->on_give_up([q, r](std::exception_ptr why) { q->give_up(*r, std::move(why)); });
+  call.later->on_give_up([q, r](failure why) { q->give_up(*r, std::move(why)); });
   submit();
 }
 

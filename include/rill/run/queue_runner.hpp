@@ -1,0 +1,76 @@
+// Threads that fill a queue: what feeds a training loop.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "rill/ops/queues/queue.hpp"
+#include "rill/run/coordinator.hpp"
+#include "rill/run/session.hpp"
+
+namespace rill {
+
+/// Runs enqueues again and again, each on a thread of its own, until their input ends (error(out_of_range)). When the
+/// last has ended it closes the queue, so that those who dequeue drain it and then fail with error(out_of_range)
+/// themselves. If one fails otherwise, the others stop, and those who dequeue get that error when the queue is empty.
+/// Its end stops the threads.
+class queue_runner {
+ public:
+  /// `enqueues` are all of one queue. The session must outlive this.
+  queue_runner(session& s, std::vector<operation> const& enqueues)
+      : own_(std::make_unique<coordinator>()), threads_(*own_) {
+    start(s, enqueues);
+  }
+  queue_runner(session& s, operation enqueue) : queue_runner(s, std::vector{enqueue}) {}
+  /// The threads belong to `with`, which stops them with its others, and whose others stop when one of them fails.
+  queue_runner(coordinator& with, session& s, std::vector<operation> const& enqueues) : threads_(with) {
+    start(s, enqueues);
+  }
+
+  /// Waits until the input has ended and is in the queue; throws the error that ended it otherwise.
+  void join() { threads_.join(); }
+
+ private:
+  void start(session& s, std::vector<operation> const& enqueues) {
+    expects(!enqueues.empty(), "a queue runner needs at least one enqueue");
+    auto const state = queue_of(s, enqueues[0]);
+    for (auto const& e : enqueues)
+      expects(queue_of(s, e) == state, "the enqueues of a queue runner belong to several queues");
+    auto const left = std::make_shared<std::atomic<std::size_t>>(enqueues.size());
+    for (auto const& e : enqueues)
+      threads_.start([&s, e, state, left, &all = threads_] {
+        try {
+          fill(s, e, all.stop());
+        } catch (...) {
+          state->close(true, caught_failure());
+          throw;
+        }
+        if (--*left == 0) state->close();
+      });
+  }
+
+  static std::shared_ptr<queue_state> queue_of(session& s, operation const& enqueue) {
+    auto const& n = enqueue.origin();
+    expects(n.op->name == ops::enqueue_op::name || n.op->name == ops::enqueue_many_op::name,
+            "a queue runner runs enqueues");
+    auto const a = decode<ops::queue_attributes>(n.attributes);
+    return s.state().queue(a.queue, a.options());
+  }
+
+  static void fill(session& s, operation const& enqueue, cancellation const& stop) {
+    auto step = s.prepare(inputs(), outputs(), enqueue);
+    step.stop_by(stop);
+    try {
+      for (;;) step();
+    } catch (error const& e) {
+      bool const asked = stop.cancelled() || e.code() == code::cancelled;  // or somebody closed the queue
+      if (e.code() != code::out_of_range && !asked) throw;
+    }
+  }
+
+  std::unique_ptr<coordinator> own_;
+  coordinator& threads_;
+};
+
+}  // namespace rill

@@ -1,0 +1,55 @@
+#include "rill/run/coordinator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "../base/sentence.hpp"
+
+namespace rill {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(coordinator, stops_all_when_one_fails_and_keeps_the_first_error) {
+  coordinator c;
+  std::atomic<int> ended = 0;
+  for (int i = 0; i < 3; ++i)
+    c.start([&] {
+      while (!c.wait_for(1h)) {
+      }
+      ++ended;
+      throw error(code::cancelled, "because of the stop");
+    });
+  c.start([] { throw error(code::data_loss, "the first cause"); });
+  EXPECT_EQ(sentence([&] { c.join(); }), "data_loss: the first cause");
+  EXPECT_EQ(ended, 3);
+  EXPECT_TRUE(c.should_stop());
+}
+
+TEST(coordinator, a_stop_that_is_asked_for_is_no_failure) {
+  coordinator c;
+  c.start([&] { c.wait_for(1h); });
+  EXPECT_FALSE(c.wait_for(1ms));
+  c.request_stop();
+  EXPECT_TRUE(c.wait_for(1h));
+  c.join(1h);
+}
+
+TEST(coordinator, waits_no_longer_than_it_is_told) {
+  coordinator c;
+  c.start([&] { c.wait_for(1h); });
+  EXPECT_NE(sentence([&] { c.join(1ms); }).find("1 threads of a coordinator have not ended"), std::string::npos);
+}
+
+TEST(coordinator, its_end_stops_its_threads) {
+  std::atomic<bool> stopped = false;
+  {
+    coordinator c;
+    c.start([&] { stopped = c.wait_for(1h); });
+  }
+  EXPECT_TRUE(stopped);
+}
+
+}  // namespace
+}  // namespace rill
