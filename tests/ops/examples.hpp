@@ -65,6 +65,7 @@ inline std::vector<example> elementwise_examples() {
   add(unary("tanh", [](value x) { return tanh(x); }));
   add(unary("sigmoid", [](value x) { return sigmoid(x); }));
   add(unary("relu", [](value x) { return relu(x); }));
+  add(binary("relu_gradient", [](value y, value dy) { return relu_gradient(y, dy); }));
   add(unary("conj", [](value x) { return record_erased<ops::conj_op>(*x.graph, {}, {x}); }));
   all.push_back({.operation = "select",
                  .inputs = [](auto n) { return std::vector{truth({n, 1}), d({n, 3}), d({3})}; },

@@ -138,6 +138,7 @@ std::map<std::string, recorder> const& recorders() {
     binary("maximum", [](value a, value b) { return maximum(a, b); });
     binary("equal", [](value a, value b) { return equal(a, b); });
     binary("less", [](value a, value b) { return less(a, b); });
+    binary("relu_gradient", [](value y, value dy) { return relu_gradient(y, dy); });
     binary("bias_add", [](value a, value b) { return bias_add(a, b); });
     unary("neg", [](value x) { return neg(x); });
     unary("square", [](value x) { return square(x); });

@@ -97,6 +97,7 @@ using operations = type_list<
     ops::tanh_op,
     ops::sigmoid_op,
     ops::relu_op,
+    ops::relu_gradient_op,
     ops::select_op,
     ops::add_n_op,
     ops::cast_op,

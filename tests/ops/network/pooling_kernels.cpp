@@ -83,7 +83,10 @@ template <class T> void expect_plain(pooling_shape const& s, std::vector<T> cons
 }
 
 std::vector<pooling_shape> shapes() {
-  std::vector<pooling_shape> all;
+  // Windows that tile the image, as they lie and with padding, and that leave a row or a column out.
+  std::vector<pooling_shape> all{{2, 4, 6, 5, 2, 2, 2, 3, 2, 2},        {1, 9, 8, 40, 3, 4, 3, 2, 3, 4},
+                                 {2, 5, 6, 64, 2, 3, 3, 2, 2, 3, 1, 0}, {1, 5, 4, 16, 3, 2, 2, 3, 3, 2, 1, 1},
+                                 {1, 5, 6, 16, 2, 2, 2, 3, 2, 2},       {1, 4, 7, 3, 2, 2, 2, 3, 2, 2}};
   std::mt19937 random(1);
   auto const upto = [&](int most) { return static_cast<index>(random() % static_cast<unsigned>(most)); };
   for (int i = 0; i < 200; ++i) {
@@ -126,6 +129,15 @@ TEST(pooling_kernels, take_the_least_value_where_a_window_has_no_pixel) {
   std::vector<std::int32_t> integers{1, 2, 3, 4}, least(2);
   kernels::max_pool<std::int32_t>(s, integers.data(), least.data(), {});
   EXPECT_EQ(least, (std::vector<std::int32_t>{1, std::numeric_limits<std::int32_t>::min()}));
+}
+
+TEST(pooling_kernels, add_to_zero_whether_windows_tile_the_image_or_not) {
+  for (index stride : {1, 2}) {
+    auto const s = pooling_shape{1, 2, 4, 1, 2, 2, 1, 2, stride, stride};
+    EXPECT_EQ(s.tiles(), stride == 2);
+    auto const got = run<float>(s, {1, 9, 3, 4, 5, 6, 7, 8}, {-0.0f, -0.0f});
+    for (float g : got.gradient) EXPECT_TRUE(g == 0 && !std::signbit(g));
+  }
 }
 
 TEST(pooling_kernels, give_the_same_bits_from_any_number_of_threads) {

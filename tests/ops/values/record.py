@@ -155,6 +155,8 @@ def arithmetic():
         record("less", d, [(a, d), (b, d)], (a < b, "bool"))
         x = draw((2, 19), d, True)
         record("relu", d, [(x, d)], (np.maximum(x, 0).astype(x.dtype), d))
+        if d in FLOATS:
+            record("relu_gradient", d, [(x, d), (b, d)], (np.where(x > 0, b, 0).astype(b.dtype), d))
     for d in ANY:
         a, b = draw((2, 19), d, True), draw((19,), d, True)
         a[1, ::3] = b[::3]

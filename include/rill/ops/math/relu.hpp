@@ -1,7 +1,7 @@
 // The rectified linear unit.
 #pragma once
-#include "rill/ops/math/comparison.hpp"
-#include "rill/ops/math/select.hpp"
+#include "rill/ops/array/broadcast.hpp"
+#include "rill/ops/elementwise.hpp"
 
 namespace rill::ops {
 
@@ -11,8 +11,22 @@ struct relu_op : elementwise<relu_op, 1> {
   static constexpr dtypes elements = reals;
   template <class S> static S apply(S x) { return maximum(x, S(0)); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    V y = r.out(), dy = r.dy();
-    return {select(y > 0, dy, zero(dy))};
+    return {relu_gradient(V(r.out()), V(r.dy()))};
+  }
+};
+
+// One function rather than a comparison and a choice, between which a bool for each element would be written and read.
+struct relu_gradient_op : elementwise<relu_gradient_op, 2> {
+  using library = void;
+  static constexpr std::string_view name = "relu_gradient", doc = "dy where y > 0, else 0, broadcast: relu's gradient",
+                                    cuda = "$0 > 0 ? $1 : 0";
+  static constexpr dtypes elements = floats;
+  template <class S> static S apply(S y, S dy) { return select(y > S(0), dy, S(0)); }
+  // Where y is positive does not change with y, almost everywhere.
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    std::vector<gradient> all(2);
+    if (r.wanted[1]) all[1] = sum_like(relu_gradient(V(r.in(0)), V(r.dy())), r.in(1));
+    return all;
   }
 };
 
@@ -22,5 +36,7 @@ namespace rill {
 
 /// max(x, 0), element by element (OSDI'16 §2: the unit of its convolutional models).
 template <operand X> auto relu(X x) { return record<ops::relu_op>(x); }
+/// The derivative of y = relu(x), from that of y: dy where y > 0, else 0; both broadcast.
+template <operand Y, operand D> auto relu_gradient(Y y, D dy) { return record<ops::relu_gradient_op>(y, dy); }
 
 }  // namespace rill

@@ -32,10 +32,12 @@ template <class T, class Sum> struct patches {
     auto const& s = shape;
     index const run = run_length(), runs = s.filter_width * s.channels / run;
     index const first = element0 / run, start = element0 % run;
+    bool const whole = runs == 1 && element0 == 0 && elements == s.elements();
     index x = pixel0 % s.out_width, y = pixel0 / s.out_width % s.out_height;
     T const* image = input + pixel0 / s.out_width / s.out_height * image_size();
     for (index p = 0; p < pixels; ++p, to += to_row) {
-      write_row(to, image, y, x, {first / runs, first % runs, start}, elements, run, runs);
+      if (whole && inside(y, x)) write_inside(to, image, y, x, run);
+      else write_row(to, image, y, x, {first / runs, first % runs, start}, elements, run, runs);
       if (++x < s.out_width) continue;
       x = 0;
       if (++y < s.out_height) continue;
@@ -53,6 +55,22 @@ template <class T, class Sum> struct patches {
   // What is contiguous in the input and in a patch.
   index run_length() const { return shape.dilation_x == 1 ? shape.filter_width * shape.channels : shape.channels; }
   index image_size() const { return shape.height * shape.width * shape.channels; }
+
+  // Whether a patch without holes lies in the image: most do, and they need no look at each of their runs.
+  bool inside(index y, index x) const {
+    auto const& s = shape;
+    index const y0 = y * s.stride_y - s.top, x0 = x * s.stride_x - s.left;
+    return y0 >= 0 && y0 + (s.filter_height - 1) * s.dilation_y < s.height && x0 >= 0 && x0 + s.filter_width <= s.width;
+  }
+
+  void write_inside(Sum* to, T const* image, index y, index x, index run) const {
+    auto const& s = shape;
+    index const line = s.width * s.channels;
+    T const* from = image + (y * s.stride_y - s.top) * line + (x * s.stride_x - s.left) * s.channels;
+    for (index i = 0; i < s.filter_height; ++i, to += run, from += s.dilation_y * line) {
+      detail::copy_line(to, from, 1, run);
+    }
+  }
 
   void write_row(Sum* to, T const* image, index y, index x, position at, index elements, index run, index runs) const {
     auto const& s = shape;

@@ -12,6 +12,12 @@ struct pooling_shape {
   index out_height, out_width;
   index stride_y = 1, stride_x = 1;
   index top = 0, left = 0;
+
+  /// Whether each pixel lies in one window, neither more nor fewer.
+  constexpr bool tiles() const {
+    return window_height == stride_y && window_width == stride_x && top >= 0 && left >= 0 &&
+           out_height * stride_y - top >= height && out_width * stride_x - left >= width;
+  }
 };
 
 namespace detail {
@@ -63,7 +69,8 @@ template <class T> struct pooling {
   }
 
   // Adds what the output's gradient brings to one window: to the first pixel that is as large as the largest, or NaN as
-  // it is.
+  // it is. Where each pixel is in one window it is added to zeros that were never written.
+  template <bool Tiles>
   void backward_window(index batch, pixel_range const& window, index channel, T const* gradient, T* to) const {
     index const count = s.channels - channel;
     auto const most = largest(batch, window, channel), change = load_as<V>(gradient, count);
@@ -73,7 +80,7 @@ template <class T> struct pooling {
         auto const here = load_as<V>(pixel(batch, y, x) + channel, count);
         auto const taken = open & ((here == most) | (here != here));
         T* const at = to + (pixel(batch, y, x) - input) + channel;
-        auto const old = load_as<V>(at, count);
+        auto const old = Tiles ? native<V>::broadcast(V{}) : load_as<V>(at, count);
         store_as<V>(at, taken ? old + change : old, count);
         open &= ~taken;
       }
@@ -81,17 +88,21 @@ template <class T> struct pooling {
   }
 
   // Some channels of one image.
-  void backward(index batch, index channel, index end, T const* gradient, T* to) const {
-    for (index i = 0; i < s.height * s.width; ++i) {
-      T* const at = to + (batch * s.height * s.width + i) * s.channels;
-      for (index c = channel; c < end; ++c) at[c] = T{};
-    }
+  template <bool Tiles> void backward(index batch, index channel, index end, T const* gradient, T* to) const {
+    if constexpr (!Tiles) clear(batch, channel, end, to);
     gradient += batch * s.out_height * s.out_width * s.channels;
     for (index y = 0; y < s.out_height; ++y) {
       for (index x = 0; x < s.out_width; ++x, gradient += s.channels) {
         auto const window = window_of(s, y, x);
-        for (index c = channel; c < end; c += lanes) backward_window(batch, window, c, gradient + c, to);
+        for (index c = channel; c < end; c += lanes) backward_window<Tiles>(batch, window, c, gradient + c, to);
       }
+    }
+  }
+
+  void clear(index batch, index channel, index end, T* to) const {
+    for (index i = 0; i < s.height * s.width; ++i) {
+      T* const at = to + (batch * s.height * s.width + i) * s.channels;
+      for (index c = channel; c < end; ++c) at[c] = T{};
     }
   }
 };
@@ -122,7 +133,9 @@ void max_pool_gradient(pooling_shape const& s, T const* input, T const* output_g
     for (index unit = begin; unit < end; ++unit) {
       index const channel = unit % blocks * pooling::channels_at_once;
       index const stop = detail::lower(s.channels, channel + pooling::channels_at_once);
-      pooling{s, input}.backward(unit / blocks, channel, stop, output_gradient, input_gradient);
+      pooling const image{s, input};
+      if (s.tiles()) image.template backward<true>(unit / blocks, channel, stop, output_gradient, input_gradient);
+      else image.template backward<false>(unit / blocks, channel, stop, output_gradient, input_gradient);
     }
   });
 }
