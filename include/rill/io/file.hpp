@@ -111,13 +111,19 @@ class input_file {
   void read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
     auto* p = static_cast<char*>(to);
     while (bytes > 0) {
-      auto const n = files::uninterrupted([&] { return ::pread(file_.get(), p, bytes, static_cast<off_t>(offset)); });
-      if (n < 0) files::fail("read", path_);
+      auto const n = read_some(offset, p, bytes);
       if (n == 0)
         throw error(code::data_loss, "'" + path_.string() + "' ends at byte " + std::to_string(offset) + ", before " +
                                          std::to_string(bytes) + " more bytes that it should have");
-      p += n, offset += static_cast<std::uint64_t>(n), bytes -= static_cast<std::size_t>(n);
+      p += n, offset += n, bytes -= n;
     }
+  }
+
+  /// How many bytes were read into `to`: at least one, or 0 at the end.
+  std::size_t read_some(std::uint64_t offset, void* to, std::size_t bytes) const {
+    auto const n = files::uninterrupted([&] { return ::pread(file_.get(), to, bytes, static_cast<off_t>(offset)); });
+    if (n < 0) files::fail("read", path_);
+    return static_cast<std::size_t>(n);
   }
 
   /// All that comes until the end; error(resource_exhausted) once it is more than `most`.

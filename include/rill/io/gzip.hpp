@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "rill/base/error.hpp"
 #include "rill/io/file.hpp"
@@ -27,10 +29,14 @@ enum class form { raw = -15, gzip = 31 };  // as zlib codes them in its number o
   throw error(code::data_loss, "compressed data is damaged: " + why);
 }
 
+/// Where compressed bytes come from, a piece at a call; an empty piece is the end. A piece is good until the next call.
+using pieces = std::function<std::string_view()>;
+
 /// Compressed bytes, read piece by piece; nothing is allocated for what has not been asked.
 class reader {
  public:
-  reader(std::string_view from, deflate::form f) : rest_(from), form_(f) {
+  reader(std::string_view from, deflate::form f) : reader([] { return std::string_view(); }, f) { rest_ = from; }
+  reader(deflate::pieces from, deflate::form f) : more_(std::move(from)), form_(f) {
     if (inflateInit2(&stream_, static_cast<int>(f)) != Z_OK)
       throw error(code::resource_exhausted, "zlib found no memory to decompress with");
   }
@@ -52,6 +58,7 @@ class reader {
   static constexpr std::size_t piece = std::size_t{1} << 30;  // zlib counts in 32 bits
 
   std::size_t step(char* to, std::size_t n) {
+    if (rest_.empty()) rest_ = more_();
     auto const in = static_cast<uInt>(std::min(rest_.size(), piece)), out = static_cast<uInt>(std::min(n, piece));
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
     stream_.avail_in = in;
@@ -67,40 +74,61 @@ class reader {
   }
   /// A gzip file may be several, one behind the other.
   void end_member() {
+    if (rest_.empty()) rest_ = more_();
     ended_ = rest_.empty();
     if (ended_) return;
-    if (form_ != form::gzip || !is_gzip(rest_)) fail("other bytes follow its end");
+    if (form_ != form::gzip || !begins_as_gzip(rest_)) fail("other bytes follow its end");
     inflateReset(&stream_);
   }
 
+  /// A piece may end behind the first byte: then zlib looks at the second.
+  static bool begins_as_gzip(std::string_view piece_of) { return is_gzip(piece_of) || piece_of == "\x1f"; }
+
   std::string_view rest_;
+  deflate::pieces more_;
   deflate::form form_;
   bool ended_ = false;
   z_stream stream_{};
 };
 
+/// Compresses piece by piece: what comes out is appended to a string that the caller empties when it likes.
+class writer {
+ public:
+  explicit writer(form f) {
+    if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, static_cast<int>(f), 8, Z_DEFAULT_STRATEGY) != Z_OK)
+      throw error(code::resource_exhausted, "zlib found no memory to compress with");
+  }
+  writer(writer const&) = delete;
+  writer& operator=(writer const&) = delete;
+  ~writer() { deflateEnd(&stream_); }
+
+  /// Takes `bytes` and appends to `to` what that gives; at the `last` call, all the rest.
+  void write(std::string_view bytes, std::string& to, bool last) {
+    char block[1 << 15];
+    int result = Z_OK;
+    do {
+      auto const in = static_cast<uInt>(std::min<std::size_t>(bytes.size(), 1u << 30));
+      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+      stream_.avail_in = in;
+      stream_.next_out = reinterpret_cast<Bytef*>(block);
+      stream_.avail_out = sizeof block;
+      result = ::deflate(&stream_, last && in == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
+      // Z_BUF_ERROR: there was nothing to do, which is no harm.
+      if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+        throw error(code::internal, "zlib failed to compress");
+      bytes.remove_prefix(in - stream_.avail_in);
+      to.append(block, sizeof block - stream_.avail_out);
+    } while (last ? result != Z_STREAM_END : !bytes.empty() || stream_.avail_out == 0);
+  }
+
+ private:
+  z_stream stream_{};
+};
+
 /// Compresses `bytes`.
 inline std::string compress(std::string_view bytes, form f) {
-  z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, static_cast<int>(f), 8, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw error(code::resource_exhausted, "zlib found no memory to compress with");
-  struct end {
-    z_stream* s;
-    ~end() { deflateEnd(s); }
-  } const at_end{&stream};
   std::string out;
-  char block[1 << 15];
-  for (int result = Z_OK; result != Z_STREAM_END;) {
-    auto const in = static_cast<uInt>(std::min<std::size_t>(bytes.size(), 1u << 30));
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream.avail_in = in;
-    stream.next_out = reinterpret_cast<Bytef*>(block);
-    stream.avail_out = sizeof block;
-    result = ::deflate(&stream, in == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
-    if (result != Z_OK && result != Z_STREAM_END) throw error(code::internal, "zlib failed to compress");
-    bytes.remove_prefix(in - stream.avail_in);
-    out.append(block, sizeof block - stream.avail_out);
-  }
+  writer(f).write(bytes, out, true);
   return out;
 }
 
@@ -109,9 +137,15 @@ inline std::string compress(std::string_view bytes, form f) {
 [[noreturn]] inline void missing() {
   throw error(code::unimplemented, "this program was compiled without zlib: install its header and build again");
 }
+using pieces = std::function<std::string_view()>;
 struct reader {
   reader(std::string_view, form) { missing(); }
+  reader(deflate::pieces, form) { missing(); }
   std::size_t read(char*, std::size_t) { missing(); }
+};
+struct writer {
+  explicit writer(form) { missing(); }
+  void write(std::string_view, std::string&, bool) { missing(); }
 };
 inline std::string compress(std::string_view, form) { missing(); }
 

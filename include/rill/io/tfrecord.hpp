@@ -1,0 +1,128 @@
+// TFRecord files: strings one behind the other, each with its length and two checksums, plain or compressed by gzip.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "rill/io/byte_stream.hpp"
+#include "rill/io/bytes.hpp"
+#include "rill/io/crc32c.hpp"
+#include "rill/io/file.hpp"
+#include "rill/io/gzip.hpp"
+#include "rill/io/record_position.hpp"
+
+namespace rill {
+
+/// The records of a TFRecord file, one at a time. Errors name the file, the record's number from 1 and the byte where
+/// it begins: error(data_loss) for a wrong checksum and for a file that ends within a record, error(resource_exhausted)
+/// for a record longer than `most` bytes. A length that the file doesn't have behind it asks for no memory.
+class tfrecord_reader {
+ public:
+  explicit tfrecord_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes)
+      : tfrecord_reader(byte_stream(path), most) {}
+  /// From bytes at hand: `tfrecord_reader(byte_stream::of(bytes))`.
+  explicit tfrecord_reader(byte_stream from, std::uint64_t most = most_record_bytes)
+      : from_(std::move(from)), most_(most) {}
+
+  /// The next record, or nothing at the end. After an error the reader stays before the record that caused it.
+  std::optional<std::string> next() {
+    return records::naming(name(), at_, [&]() -> std::optional<std::string> {
+      from_.seek(at_.byte);
+      auto const length = take_length();
+      if (!length) return std::nullopt;
+      auto record = take_checked(*length, "the record");
+      at_ = {from_.position(), at_.record + 1};
+      return record;
+    });
+  }
+
+  std::string const& name() const { return from_.name(); }
+  record_position position() const { return at_; }
+  /// Goes to what `position` gave, of this reader or another of the same file.
+  void seek(record_position to) {
+    from_.seek(to.byte);
+    at_ = to;
+  }
+
+ private:
+  static constexpr std::size_t checksum_bytes = 4;
+
+  /// Bytes and the checksum behind them; the bytes alone, once they were found to agree.
+  std::string take_checked(std::uint64_t length, char const* what) {
+    std::string bytes;
+    auto const got = from_.append(bytes, length + checksum_bytes);
+    if (got != length + checksum_bytes)
+      throw error(code::data_loss, "the file ends within " + std::string(what) + ": " + std::to_string(got) + " of " +
+                                       std::to_string(length) + " + 4 bytes are there");
+    auto const stored = load_little<std::uint32_t>(&bytes[static_cast<std::size_t>(length)]);
+    bytes.resize(static_cast<std::size_t>(length));
+    if (masked_crc32c(bytes) != stored)
+      throw error(code::data_loss, "the checksum of " + std::string(what) + " is wrong");
+    return bytes;
+  }
+  std::optional<std::uint64_t> take_length() {
+    if (from_.ready().empty()) return std::nullopt;
+    auto const length = load_little<std::uint64_t>(take_checked(sizeof(std::uint64_t), "a record's length").data());
+    if (length > most_)
+      throw error(code::resource_exhausted, "the record claims " + std::to_string(length) + " bytes, more than the " +
+                                                std::to_string(most_) + " that it may have");
+    return length;
+  }
+
+  byte_stream from_;
+  std::uint64_t most_;
+  record_position at_;
+};
+
+/// Appends a record as TFRecord files hold it.
+inline void append_tfrecord(std::string& to, std::string_view record) {
+  auto const start = to.size();
+  append_little(to, static_cast<std::uint64_t>(record.size()));
+  append_little(to, masked_crc32c(std::string_view(to).substr(start)));
+  to += record;
+  append_little(to, masked_crc32c(record));
+}
+
+/// Writes a TFRecord file record by record, compressed by gzip if the name ends with ".gz". The file appears whole when
+/// `commit` returns, or not at all.
+class tfrecord_writer {
+ public:
+  explicit tfrecord_writer(std::filesystem::path const& path) : file_(path) {
+    if (path.extension() == ".gz") compress_ = std::make_unique<deflate::writer>(deflate::form::gzip);
+  }
+
+  void write(std::string_view record) {
+    append_tfrecord(waiting_, record);
+    if (waiting_.size() >= block) flush(false);
+  }
+  /// Writes what waits, forces all to the disk and gives the file its name; nothing can be written after that.
+  void commit() {
+    flush(true);
+    file_.commit();
+  }
+
+ private:
+  static constexpr std::size_t block = std::size_t{1} << 16;
+
+  void flush(bool last) {
+    if (compress_) {
+      std::string compressed;
+      compress_->write(waiting_, compressed, last);
+      file_.write(compressed);
+    } else {
+      file_.write(waiting_);
+    }
+    waiting_.clear();
+  }
+
+  output_file file_;
+  std::unique_ptr<deflate::writer> compress_;
+  std::string waiting_;
+};
+
+}  // namespace rill
