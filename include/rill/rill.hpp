@@ -27,4 +27,5 @@
 #include "rill/train/gradient_descent.hpp"
 #include "rill/train/initializers.hpp"
 #include "rill/train/momentum.hpp"
+#include "rill/train/recurrent.hpp"
 #include "rill/version.hpp"

@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "rill/base/pool.hpp"
 #include "rill/run/plan.hpp"
 #include "rill/run/waiting_thread.hpp"
 
 namespace rill {
-
-class pool;
 
 /// The memory of one run of a plan: pointers, arena, outputs. One thread at a time uses it.
 class activation {

@@ -84,7 +84,7 @@ class forked_walk : pool_job {
     std::uint32_t at;
     activation::time_point begin;
     enum { called, waiting, resumed } state = called;
-    failure why;
+    failure cause;
   };
   using asks = std::vector<std::function<void(failure)>>;
 
@@ -132,7 +132,7 @@ class forked_walk : pool_job {
   // What a kernel that waited has brought, or its failure.
   failure brought(pending& p) {
     return caught(p.at, [&] {
-      if (p.why) throw error(*p.why);
+      if (p.cause) throw error(*p.cause);
       activation_.bring(p.at);
       activation_.report(p.at, p.begin, step_);
     });
@@ -153,7 +153,7 @@ class forked_walk : pool_job {
   void resume(pending& p, failure why) {
     {
       std::lock_guard lock(mutex_);
-      p.why = std::move(why);
+      p.cause = std::move(why);
       bool const by_itself = p.state == pending::called;
       p.state = pending::resumed;
       if (by_itself) return;  // who called the kernel goes on

@@ -1,0 +1,274 @@
+// Recurrent layers over sequences: cells, and the loop that runs them (EuroSys'18 §6). Sequences lie time first:
+// [time, batch, features].
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rill/ops/array/concat.hpp"
+#include "rill/ops/array/fill.hpp"
+#include "rill/ops/array/slice.hpp"
+#include "rill/ops/control/custom_gradient.hpp"
+#include "rill/ops/control/while_loop.hpp"
+#include "rill/ops/math/cast.hpp"
+#include "rill/ops/math/comparison.hpp"
+#include "rill/ops/math/exponential.hpp"
+#include "rill/ops/math/select.hpp"
+#include "rill/train/dense.hpp"
+
+namespace rill {
+
+namespace detail {
+
+/// The variables of a recurrent layer: what multiplies the input, what multiplies the state, and their biases.
+struct recurrent_weights {
+  value input, state, bias, state_bias;
+};
+
+/// Columns [i, i + 1) · units of a matrix of several gates.
+inline value gate(value gates, std::int64_t i, std::int64_t units, std::int64_t count = 1) {
+  return slice(gates, {0, i * units}, {-1, count * units});
+}
+
+}  // namespace detail
+
+/// h' = tanh(x W + h U + b) (J. L. Elman, Cognitive Science 14, 1990).
+template <dim Units> struct rnn_cell {
+  static constexpr dim units = Units;
+  static constexpr std::int64_t gates = 1;
+  static constexpr std::size_t states = 1;
+  static constexpr bool biases_state = false;
+  std::vector<value> step(value x, std::vector<value> const& s, detail::recurrent_weights const& w) const {
+    return {tanh(add(x, matmul(s[0], w.state)))};
+  }
+};
+
+/// A gated recurrent unit, r, z = σ(x W + h U + b), n = tanh(x Wₙ + bₙ + r (h Uₙ + b'ₙ)), h' = n + z (h - n) (K. Cho et
+/// al., EMNLP 2014; the reset comes after the product, as in cuDNN).
+template <dim Units> struct gru_cell {
+  static constexpr dim units = Units;
+  static constexpr std::int64_t gates = 3;
+  static constexpr std::size_t states = 1;
+  static constexpr bool biases_state = true;
+  std::vector<value> step(value x, std::vector<value> const& s, detail::recurrent_weights const& w) const {
+    constexpr auto u = Units.extent;
+    auto const h = add(matmul(s[0], w.state), w.state_bias);
+    auto const rz = sigmoid(add(detail::gate(x, 0, u, 2), detail::gate(h, 0, u, 2)));
+    auto const n = tanh(add(detail::gate(x, 2, u), mul(detail::gate(rz, 0, u), detail::gate(h, 2, u))));
+    return {add(n, mul(detail::gate(rz, 1, u), sub(s[0], n)))};
+  }
+};
+
+/// A long short-term memory, i, j, f, o = x W + h U + b, c' = c σ(f + forget_bias) + σ(i) tanh(j), h' = tanh(c') σ(o)
+/// (S. Hochreiter and J. Schmidhuber, Neural Computation 9, 1997; with the forget gate of F. Gers et al., 2000).
+template <dim Units> struct lstm_cell {
+  static constexpr dim units = Units;
+  static constexpr std::int64_t gates = 4;
+  static constexpr std::size_t states = 2;
+  static constexpr bool biases_state = false;
+  double forget_bias = 1;
+  std::vector<value> step(value x, std::vector<value> const& s, detail::recurrent_weights const& w) const {
+    auto const all = add(x, matmul(s[0], w.state));
+    auto const at = [&](std::int64_t i) { return detail::gate(all, i, Units.extent); };
+    auto const keep = sigmoid(add(at(2), like(at(2), forget_bias)));
+    auto const c = add(mul(s[1], keep), mul(sigmoid(at(0)), tanh(at(1))));
+    return {mul(tanh(c), sigmoid(at(3))), c};
+  }
+};
+
+/// What a recurrent layer gives: the outputs of all steps, and the last state: one value, or (h, c) of an lstm_cell.
+template <class Outputs, class State> struct recurrent {
+  Outputs outputs;
+  State state;
+};
+
+namespace detail {
+
+template <class Cell>
+concept recurrent_cell = requires(Cell const& c, value x, std::vector<value> s, recurrent_weights w) {
+  { c.step(x, s, w) } -> std::same_as<std::vector<value>>;
+  Cell::units, Cell::gates, Cell::states, Cell::biases_state;
+};
+
+/// The rows of x times the input's weights: one product for all steps where the extents say how to put it back.
+value project(value x, recurrent_weights const& w, std::int64_t columns);
+/// Zeros [batch, units].
+value first_state(value x, std::int64_t units);
+/// [time, batch, 1]: whether a sequence is as long as that.
+value within(value x, value lengths);
+
+/// Makes the weights in the open scope, for rows of that type.
+recurrent_weights make_weights(graph& g, type const& row, std::int64_t units, std::int64_t gates, bool two_biases);
+
+template <recurrent_cell Cell>
+std::vector<value> run_recurrent(Cell const& cell, recurrent_weights const& w, value x, value lengths, bool backwards) {
+  auto& g = graph_of(x);
+  constexpr auto units = Cell::units.extent;
+  std::vector<value> const state(Cell::states, first_state(x, units));
+  auto const projected = project(x, w, units * Cell::gates);
+  bool const inside = projected.endpoint() == x.endpoint();
+  loop_request r{.variables = state, .rows = {projected}, .counted = true, .backwards = backwards};
+  if (lengths) r.rows.push_back(within(x, lengths));
+  std::vector<type> arguments;
+  for (auto const& s : state) arguments.push_back(s.type());
+  for (auto const& rows : r.rows) arguments.push_back(row_of(rows.type()));
+  r.body = record_body(g, "step", arguments, [&](std::vector<value> const& in) {
+    std::vector<value> const now(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(state.size()));
+    auto const row = in[state.size()];
+    auto next = cell.step(inside ? value(add(matmul(row, w.input), w.bias)) : row, now, w);
+    auto out = next[0];
+    if (lengths) {
+      for (std::size_t i = 0; i < next.size(); ++i) next[i] = select(in.back(), next[i], now[i]);
+      out = select(in.back(), out, zero(out));
+    }
+    next.push_back(out);
+    return next;
+  });
+  auto const node = record_loop(std::move(r));
+  std::vector<value> all;  // the outputs, then the last state
+  all.push_back({node.graph, node.node, static_cast<std::uint32_t>(state.size()) + 1});
+  for (std::uint32_t i = 0; i < state.size(); ++i) all.push_back({node.graph, node.node, i});
+  return all;
+}
+
+constexpr type state_type(type const& x, dim const& units) { return {x.element, {x[1], units}}; }
+constexpr type outputs_type(type const& x, dim const& units) { return {x.element, {x[0], x[1], units}}; }
+
+/// A cell's state with its types: one handle, or a tuple.
+template <type T, class Cell> auto typed_state(std::vector<value> const& all, std::size_t first) {
+  if constexpr (Cell::states == 1) return expr<T>{all[first]};
+  else
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple{expr<T>{all[first + I]}...};
+    }(std::make_index_sequence<Cell::states>{});
+}
+
+}  // namespace detail
+
+/// A cell with its weights, which are variables in the scope `name`; `Row` is the type of an example's features, such
+/// as of<float, 64>. It may be called more than once: the weights are shared.
+template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
+ public:
+  static_assert(Row.has_rank() && Row.rank == 1 && Row.is_known(),
+                "a recurrent layer's rows are vectors of known extent, for the weights are made now");
+  static_assert(Cell::units.known(), "a recurrent layer's number of units is not a number");
+
+  recurrent_layer(graph& g, std::string_view name, Cell cell = {})
+      : cell_(cell), weights_(g.scope(name, [&] {
+          return detail::make_weights(g, Row, Cell::units.extent, Cell::gates, Cell::biases_state);
+        })) {}
+
+  /// Over the steps of x [time, batch, features]; the first state is zeros.
+  template <typed X> auto operator()(X x) const { return run(x, {}, false); }
+  /// Over a padded batch: sequence b has `lengths[b]` steps. Behind its end the outputs are zeros, and the state stays
+  /// what it was. `backwards` begins at each sequence's end.
+  template <typed X, typed Lengths> auto operator()(X x, Lengths lengths, bool backwards = false) const {
+    static_assert(Lengths::static_type.rank == 1 && integers.contains(Lengths::static_type.element),
+                  "a recurrent layer's lengths are a vector of integers");
+    return run(x, lengths, backwards);
+  }
+  /// One step for x [batch, features], from a state as the layer gives it; the next state.
+  template <typed X, class State> auto step(X x, State const& state) const {
+    check_row<X, 2>();
+    auto const projected = add(matmul(value(x), weights_.input), weights_.bias);
+    constexpr type t{Row.element, {X::static_type[0], Cell::units}};
+    return detail::typed_state<t, Cell>(cell_.step(projected, detail::listed(state), weights_), 0);
+  }
+
+ private:
+  template <class X, std::size_t Rank> static constexpr void check_row() {
+    static_assert(X::static_type.has_rank() && X::static_type.rank == Rank &&
+                      accepts(Row, type{X::static_type.element, {X::static_type[Rank - 1]}}),
+                  "a recurrent layer takes [time, batch, features] (a step: [batch, features]) of its own features");
+  }
+  template <class X> auto run(X x, value lengths, bool backwards) const {
+    check_row<X, 3>();
+    constexpr type in = X::static_type;
+    auto const all = detail::run_recurrent(cell_, weights_, x, lengths, backwards);
+    auto const state = detail::typed_state<type{in.element, {in[1], Cell::units}}, Cell>(all, 1);
+    return recurrent{expr<type{in.element, {in[0], in[1], Cell::units}}>{all[0]}, state};
+  }
+
+  Cell cell_;
+  detail::recurrent_weights weights_;
+};
+
+namespace detail {
+
+template <class X> constexpr type features_of() {
+  static_assert(X::static_type.has_rank() && X::static_type.rank == 3,
+                "dynamic_rnn: the operand is not [time, batch, features]");
+  return {X::static_type.element, {X::static_type[2]}};
+}
+
+}  // namespace detail
+
+/// Runs a cell over the steps of x [time, batch, features], of which time and batch may be open:
+/// `auto [h, last] = dynamic_rnn(lstm_cell<256>{}, x, "lstm");` The loop is one node, and the inputs of all steps are
+/// multiplied at once.
+template <detail::recurrent_cell Cell, typed X> auto dynamic_rnn(Cell const& cell, X x, std::string_view name) {
+  return recurrent_layer<Cell, detail::features_of<X>()>(detail::graph_of(x), name, cell)(x);
+}
+/// The same over a padded batch: sequence b has `lengths[b]` steps [batch].
+template <detail::recurrent_cell Cell, typed X, typed Lengths>
+auto dynamic_rnn(Cell const& cell, X x, Lengths lengths, std::string_view name) {
+  return recurrent_layer<Cell, detail::features_of<X>()>(detail::graph_of(x), name, cell)(x, lengths);
+}
+/// Two layers over a padded batch, one from each end: the outputs side by side, [time, batch, 2 units], and a tuple of
+/// both states.
+template <detail::recurrent_cell Cell, typed X, typed Lengths>
+auto bidirectional_rnn(Cell const& cell, X x, Lengths lengths, std::string_view name) {
+  using layer = recurrent_layer<Cell, detail::features_of<X>()>;
+  auto& g = detail::graph_of(x);
+  return g.scope(name, [&] {
+    auto const there = layer(g, "forward", cell)(x, lengths), back = layer(g, "backward", cell)(x, lengths, true);
+    return recurrent{concat<2>(there.outputs, back.outputs), std::tuple{there.state, back.state}};
+  });
+}
+
+#if RILL_RUNTIME
+namespace detail {
+
+RILL_INLINE recurrent_weights make_weights(graph& g, type const& row, std::int64_t units, std::int64_t gates,
+                                           bool two_biases) {
+  auto const make = [&](std::initializer_list<dim> extents, std::string_view name, auto const& init) {
+    return value(variable(g, type(row.element, extents), name, init));
+  };
+  auto const columns = units * gates;
+  recurrent_weights w;
+  w.input = make({row[0], dim(columns)}, "input", glorot());
+  w.state = make({dim(units), dim(columns)}, "state", glorot());
+  w.bias = make({dim(columns)}, "bias", zeros());
+  if (two_biases) w.state_bias = make({dim(columns)}, "state_bias", zeros());
+  return w;
+}
+
+RILL_INLINE value project(value x, recurrent_weights const& w, std::int64_t columns) {
+  auto const t = x.type();
+  if (!t[0].known() && !t[1].known()) return x;
+  auto const rows = matmul(reshape(x, {-1, t[2].extent}), w.input);
+  return reshape(add(rows, w.bias), {t[0].known() ? t[0].extent : -1, t[1].known() ? t[1].extent : -1, columns});
+}
+
+RILL_INLINE value first_state(value x, std::int64_t units) {
+  auto const t = x.type();
+  auto const zero_of = [&](shape const& extents) { return fill(zero(x), extents); };
+  if (t[1].known()) return zero_of({t[1].extent, units});
+  auto const batch = sum(cast(less(x, x), t.element), extents{0, 2});  // zeros, whatever x is
+  return add(reshape(batch, {-1, 1}), zero_of({units}));
+}
+
+RILL_INLINE value within(value x, value lengths) {
+  auto& g = graph_of(x);
+  auto const steps = sum(cast(less(x, x), dtype::int32), extents{1, 2});  // a zero for each step
+  auto const number = scan([](value s, value row) { return value(add(add(s, row), like(row, 1))); },
+                           value(constant(g, tensor(std::int32_t{-1}))), value(steps));
+  return less(reshape(cast(number, lengths.type().element), {-1, 1, 1}), reshape(lengths, {-1, 1}));
+}
+
+}  // namespace detail
+#endif
+
+}  // namespace rill
