@@ -21,6 +21,7 @@
 #include "rill/tensor/print.hpp"
 #include "rill/train/adam.hpp"
 #include "rill/train/batches.hpp"
+#include "rill/train/bucket.hpp"
 #include "rill/train/clip.hpp"
 #include "rill/train/conv2d.hpp"
 #include "rill/train/dense.hpp"
