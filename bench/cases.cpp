@@ -19,8 +19,11 @@ struct benchmark_case {
   std::function<bench::step()> make;
 };
 
-constexpr std::pair<char const*, bench::training (*)()> networks[] = {
-    {"mlp_small", bench::mlp_small}, {"mlp_large", bench::mlp_large}, {"conv", bench::conv}, {"lstm", bench::lstm}};
+constexpr std::pair<char const*, bench::training (*)()> networks[] = {{"mlp_small", bench::mlp_small},
+                                                                      {"mlp_large", bench::mlp_large},
+                                                                      {"conv", bench::conv},
+                                                                      {"lstm", bench::lstm},
+                                                                      {"lstm_dynamic", bench::lstm_dynamic}};
 
 std::vector<benchmark_case> all_cases() {
   std::vector<benchmark_case> all{
@@ -28,6 +31,8 @@ std::vector<benchmark_case> all_cases() {
       {"null_chain", "op", bench::null_operations, bench::null_chain},
       {"add_chain", "op", bench::additions, bench::add_chain},
       {"run_call", "call", 1, bench::run_call},
+      {"while_loop", "iteration", bench::loop_iterations, bench::while_loop},
+      {"queue", "pair", 1, bench::queue_pair},
       {"mlp_small_matmuls", "step", 1, bench::mlp_small_matmuls},
   };
   for (auto const& [name, make] : networks) all.push_back({name, "step", 1, [make] { return make().step(); }});

@@ -17,6 +17,7 @@ BENCHMARK_CAPTURE(train, mlp_small, bench::mlp_small)->UseRealTime();
 BENCHMARK_CAPTURE(train, mlp_large, bench::mlp_large)->UseRealTime();
 BENCHMARK_CAPTURE(train, conv, bench::conv)->UseRealTime();
 BENCHMARK_CAPTURE(train, lstm, bench::lstm)->UseRealTime();
+BENCHMARK_CAPTURE(train, lstm_dynamic, bench::lstm_dynamic)->UseRealTime();
 
 void matmuls_of_mlp_small(benchmark::State& state) {
   auto const step = bench::mlp_small_matmuls();

@@ -12,6 +12,7 @@
 #include <rill/ops/reduction/reduce.hpp>
 #include <rill/run/compiled_step.hpp>
 #include <rill/train/gradient_descent.hpp>
+#include <rill/train/recurrent.hpp>
 
 #include "kernels.hpp"
 
@@ -121,6 +122,22 @@ inline training lstm() {
     losses.push_back(rill::softmax_cross_entropy(rill::matmul(h, wo) + bo, at(t + 1)));
   }
   return {m, rill::mean(rill::concat(losses, 0)), {ids}, {integers({steps + 1, batch}, vocabulary)}};
+}
+
+/// The same model with its steps in a loop: the embeddings of all steps are gathered and the losses of all are computed
+/// at once, and the recurrence is one node.
+inline training lstm_dynamic() {
+  constexpr std::int64_t batch = 32, steps = 20, units = 256, vocabulary = 2000;
+  auto m = std::make_shared<model>();
+  auto const ids = rill::placeholder(m->graph, {rill::dtype::int32, {steps + 1, batch}}, "ids");
+  auto const embedding = variable(*m, normal({vocabulary, units}), "embedding");
+  rill::value const wo = variable(*m, normal({units, vocabulary}), "wo"), bo = variable(*m, zeros({vocabulary}), "bo");
+  auto const seen = rill::slice(ids, {0, 0}, {steps, batch}), next = rill::slice(ids, {1, 0}, {steps, batch});
+  auto const x = rill::as<rill::of<float, steps, batch, units>>(rill::gather(embedding, seen));
+  auto const h = rill::dynamic_rnn(rill::lstm_cell<units>{0}, x, "lstm").outputs;
+  auto const scores = rill::matmul(rill::reshape(rill::value(h), {steps * batch, units}), wo) + bo;
+  auto const loss = rill::mean(rill::softmax_cross_entropy(scores, rill::reshape(next, {steps * batch})));
+  return {m, loss, {ids}, {integers({steps + 1, batch}, vocabulary)}};
 }
 
 /// Bytes of a step in the steady state, as the allocator counts them, and the least that must be alive at once.

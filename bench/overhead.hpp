@@ -4,8 +4,11 @@
 #include <rill/ops/array/constant.hpp>
 #include <rill/ops/array/placeholder.hpp>
 #include <rill/ops/control/flow.hpp>
+#include <rill/ops/control/while_loop.hpp>
 #include <rill/ops/math/arithmetic.hpp>
+#include <rill/ops/math/comparison.hpp>
 #include <rill/ops/math/exponential.hpp>
+#include <rill/ops/queues/queue.hpp>
 #include <rill/ops/state/assign.hpp>
 
 #include "model.hpp"
@@ -38,6 +41,26 @@ inline step add_chain() {
   for (int i = 1; i < additions; ++i) y = y + x;
   auto call = m->session.prepare(rill::inputs(x), rill::outputs(), y);
   return [m, call, one = rill::tensor(1.0f)]() mutable { call(one); };
+}
+
+inline constexpr int loop_iterations = 10000;
+
+/// Counts to ten thousand in the graph: what an iteration costs whose body is next to nothing.
+inline step while_loop() {
+  auto m = std::make_shared<model>();
+  auto const n = rill::while_loop([](auto i) { return i < loop_iterations; }, [](auto i) { return i + 1; },
+                                  rill::placeholder_with_default(rill::constant(m->graph, 0)));
+  auto call = m->session.prepare(rill::inputs(), rill::outputs(n));
+  return [m, call]() mutable { call(); };
+}
+
+/// One scalar into a queue and one out of it, in one step.
+inline step queue_pair() {
+  auto m = std::make_shared<model>();
+  auto const q = rill::fifo_queue<rill::of<float>>(m->graph, {.capacity = 100});
+  auto const put = q.enqueue(rill::constant(m->graph, 1.f));
+  auto call = m->session.prepare(rill::inputs(), rill::outputs(rill::dequeue(q)), put);
+  return [m, call]() mutable { call(); };
 }
 
 /// x + 1 on a vector of one element: what a call of a prepared step costs, from tensor to tensor.
