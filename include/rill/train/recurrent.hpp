@@ -72,8 +72,8 @@ template <dim Units> struct lstm_cell {
   std::vector<value> step(value x, std::vector<value> const& s, detail::recurrent_weights const& w) const {
     auto const all = add(x, matmul(s[0], w.state));
     auto const at = [&](std::int64_t i) { return detail::gate(all, i, Units.extent); };
-    auto const keep = sigmoid(add(at(2), like(at(2), forget_bias)));
-    auto const c = add(mul(s[1], keep), mul(sigmoid(at(0)), tanh(at(1))));
+    auto const kept = sigmoid(add(at(2), like(at(2), forget_bias)));
+    auto const c = add(mul(s[1], kept), mul(sigmoid(at(0)), tanh(at(1))));
     return {mul(tanh(c), sigmoid(at(3))), c};
   }
 };
