@@ -217,7 +217,7 @@ void cross_entropy(std::size_t rows, std::size_t n, void const* from, void const
   auto const* const all = static_cast<T const*>(from);
   auto* const to = static_cast<T*>(derivative);
   detail::for_each_softmax(all, to, rows, n, threads, [=](auto& x, auto first, auto count) {
-    V log_sums[x.most];
+    V log_sums[detail::softmax_rows<T>::most];
     x.log_sums(log_sums, count);
     T* d = to + first * n;
     T* const end = d + count * n;
@@ -245,7 +245,7 @@ void cross_entropy_dense(std::size_t rows, std::size_t n, void const* from, void
   auto const* const all = static_cast<T const*>(distributions);
   auto* const to = static_cast<T*>(derivative);
   detail::for_each_softmax(static_cast<T const*>(from), to, rows, n, threads, [=](auto& x, auto first, auto count) {
-    V log_sums[x.most];
+    V log_sums[detail::softmax_rows<T>::most];
     x.log_sums(log_sums, count);
     T* d = to + first * n;
     T* const end = d + count * n;

@@ -180,27 +180,30 @@ template <class Op, class T> struct reducer {
     for (index j = 0; j < whole; j += lanes) n::store(result + j, n::broadcast(Op::identity));
     for (index i = 0; i < rows; i += 4) {
       for (index j = 0; j < whole; j += lanes) {
-        auto const group = reduce_group(at + i * shape.inner + j, lower(4, rows - i), lanes);
+        auto const group = reduce_group<true>(at + i * shape.inner + j, lower(4, rows - i), lanes);
         n::store(result + j, Op::apply(n::load(result + j), group));
       }
     }
-    for (index j = whole; j < columns; j += lanes) reduce_strip(at + j, rows, lower(lanes, columns - j), result + j);
+    index j = whole;
+    for (; j + lanes <= columns; j += lanes) reduce_strip<true>(at + j, rows, lanes, result + j);
+    if (j < columns) reduce_strip<false>(at + j, rows, columns - j, result + j);
   }
 
-  void reduce_strip(T const* at, index rows, index width, V* result) const {
+  template <bool Whole> void reduce_strip(T const* at, index rows, index width, V* result) const {
     lanes_type sum = n::broadcast(Op::identity);
     for (index i = 0; i < rows; i += 4) {
-      sum = Op::apply(sum, reduce_group(at + i * shape.inner, lower(4, rows - i), width));
+      sum = Op::apply(sum, reduce_group<Whole>(at + i * shape.inner, lower(4, rows - i), width));
     }
-    store_as<V>(result, sum, width);
+    if constexpr (Whole) n::store(result, sum);
+    else store_as<V>(result, sum, width);
   }
 
-  // Some lanes of a group. Those beyond `width` are read too where there is something to read.
-  lanes_type reduce_group(T const* at, index count, index width) const {
-    T const* const end = from + shape.outer * shape.middle * shape.inner;
+  // All lanes of a group, or some: those beyond `width` are read too where there is something to read.
+  template <bool Whole> lanes_type reduce_group(T const* at, index count, index width) const {
+    [[maybe_unused]] T const* const end = from + shape.outer * shape.middle * shape.inner;
     auto const row = [&](index i) {
       T const* const p = at + i * shape.inner;
-      return load_as<V>(p, end - p < lanes ? width : lanes);
+      return load_as<V>(p, Whole || end - p >= lanes ? lanes : width);
     };
     if (count == 4) return Op::apply(Op::apply(row(0), row(1)), Op::apply(row(2), row(3)));
     lanes_type sum = row(0);
