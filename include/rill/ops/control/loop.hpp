@@ -225,7 +225,8 @@ class loop_kernel {
       turn(*run, call, now, i % 2 != 0);
       run->run(call.threads, step);
       if (step_) continue;
-      enter(step, call, i + 1);  // whose condition it is: that of iteration 0 has had its numbers
+      enter(step, call, i + 1);  // the first condition has had the numbers of iteration 0
+      step.iteration = i;        // as an error says where the condition is one with the body
       go_on = holds(call, step, now);
     }
     return i;
