@@ -142,9 +142,10 @@ class known_operations {
 };
 
 /// Bodies lie within bodies only so deep that bytes from outside can't exhaust the stack.
+inline constexpr int deepest_body = 16;
 struct deeper {
   explicit deeper(known_operations const& k) : known(k) {
-    if (known.depth_ == 16) fail("bodies lie more than 16 deep within each other");
+    if (known.depth_ == deepest_body) fail("bodies lie more than 16 deep within each other");
     ++known.depth_;
   }
   ~deeper() { --known.depth_; }
@@ -292,7 +293,16 @@ inline void check_outputs(reader& from, node const& n) {
   if (i != n.outputs.size()) changed();
 }
 
+inline int depth_of(subgraph const& body) {
+  int inner = 0;
+  for (auto const& n : body.nodes)
+    for (auto const& [_, a] : n.attributes)
+      if (auto const* b = std::get_if<std::shared_ptr<subgraph const>>(&a)) inner = std::max(inner, depth_of(**b));
+  return inner + 1;
+}
+
 inline void save(writer& to, subgraph const& body) {
+  expects(depth_of(body) <= deepest_body, "a graph whose bodies lie more than 16 deep has no form as bytes");
   save_list(to, body.nodes, [&](node const& n) { save(to, n); });
   save_list(to, body.inputs, [&](std::uint32_t i) { to(i); });
   save_list(to, body.outputs, [&](endpoint e) { to(e.node, e.port); });

@@ -203,7 +203,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, container& state,
     try {
       made.run = n.op->cpu({n, inputs, n.outputs, variables, state, seed, threads, allocator_, &passes, compile_body});
     } catch (error const& e) {
-      throw error(e.code(), e.message(), n.name);
+      throw error(e.code(), (e.node().empty() ? "" : "in a body, node '" + e.node() + "': ") + e.message(), n.name);
     }
     waiting_ += made.run.waits;
     made.node = i;

@@ -182,6 +182,24 @@ TEST(cond, travels_as_bytes) {
   EXPECT_EQ(to_bytes(*again), to_bytes(g));
 }
 
+TEST(cond, travels_as_bytes_only_as_deep_as_it_is_read) {
+  for (int depth : {16, 17}) {
+    graph g;
+    auto const p = placeholder<bool>(g, "p");
+    auto const x = placeholder<float>(g, "x");
+    std::function<expr<of<float>>(int)> const nested = [&](int n) -> expr<of<float>> {
+      if (n == 0) return -x;
+      return cond(p, [&] { return nested(n - 1); }, [&] { return x; });
+    };
+    auto const y = nested(depth);
+    session s(g);
+    EXPECT_EQ(float(s.run({{p, tensor(true)}, {x, tensor(2.f)}}, y)), -2);
+    auto const text = sentence([&] { graph_from_bytes(to_bytes(g), all_operations()); });
+    EXPECT_EQ(text,
+              depth == 16 ? "" : "invalid_argument: a graph whose bodies lie more than 16 deep has no form as bytes");
+  }
+}
+
 TEST(cond, with_any_bit_of_its_bytes_changed_is_read_or_refused) {
   graph g;
   auto const x = placeholder<float>(g, "x");
@@ -221,6 +239,22 @@ TEST(cond, differentiates_as_the_branch_that_is_taken_again_and_again) {
   EXPECT_DOUBLE_EQ(at(-1.)[0], e);
   EXPECT_EQ(at(-1.)[1], 12);
   EXPECT_DOUBLE_EQ(at(-1.)[2], e);
+}
+
+TEST(cond, differentiates_by_the_rules_that_were_given_for_what_is_in_it) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const tenfold = [](std::vector<value> const&, value, value dy) {
+    return std::vector<value>{mul(dy, value(constant(*dy.graph, 10.f)))};
+  };
+  auto const make = [&] { return cond(constant(g, true), [&] { return exp(x); }, [&] { return x; }); };
+  auto const y = g.with_gradient("exp", tenfold, make);
+  auto const [given] = gradients(y, x);
+  auto const [own] = gradients(make(), x);
+  session s(g);
+  auto const [a, b] = s.run({{x, tensor(0.f)}}, given, own);
+  EXPECT_EQ(float(a), 10);
+  EXPECT_EQ(float(b), 1);
 }
 
 TEST(cond, a_path_through_stop_gradient_alone_is_no_path) {

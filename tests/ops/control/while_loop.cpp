@@ -197,6 +197,26 @@ TEST(while_loop, an_error_names_the_iteration_of_every_loop_around_it) {
       << text;
 }
 
+TEST(while_loop, an_error_in_the_condition_names_the_iteration_after_which_it_was_asked) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const v = variable(constant(g, 0.f), "v");
+  auto const asked = [&](auto unless) {
+    return while_loop([=](auto k) { return check_numerics(log(k), "it") < unless(10.f); },
+                      [](auto k) { return k - 1.f; }, x);
+  };
+  auto const pure = asked([&](float most) { return constant(g, most); });
+  auto const reading = asked([&](float most) { return v + most; });
+  session s(g);
+  s.run(initializer(g));
+  for (auto const& y : {pure, reading}) {
+    auto const in = [&](float first) { return sentence([&] { s.run({{x, tensor(first)}}, y); }); };
+    EXPECT_NE(in(-1).find("in iteration 0, node 'condition"), std::string::npos) << in(-1);
+    EXPECT_NE(in(0.5f).find("in iteration 0, node 'condition"), std::string::npos) << in(0.5f);
+    EXPECT_NE(in(2.5f).find("in iteration 2, node 'condition"), std::string::npos) << in(2.5f);
+  }
+}
+
 TEST(while_loop, refuses_bodies_and_conditions_that_do_not_fit) {
   graph g;
   value const i = constant(g, tensor(0)), x = placeholder(g, of<float, 2>, "x");
@@ -220,6 +240,22 @@ TEST(while_loop, with_an_extent_that_grows_is_refused_when_it_is_planned) {
   EXPECT_EQ(std::get<1>(grown).type(), type(dtype::float32, {unknown}));
   session s(g);
   EXPECT_NE(sentence([&] { s.run(std::get<1>(grown)); }).find("not known before the step runs"), std::string::npos);
+}
+
+TEST(while_loop, names_the_node_of_the_innermost_body_that_could_not_be_planned) {
+  graph g;
+  value const x = placeholder(g, type(dtype::float32, {unknown}), "x"),
+              rows = constant(g, tensor(vector<float>({1, 2})));
+  auto const y = map(
+      [&](value row) {
+        return sum(
+            while_loop([&](value v) { return less(sum(v), row); }, [](value v) { return concat({v, v}, 0); }, x));
+      },
+      rows);
+  session s(g);
+  auto const text = sentence([&] { s.run({{x, vector<float>({1})}}, y); });
+  EXPECT_NE(text.find("node 'loop': in a body, node 'body/loop': the extents of its output"), std::string::npos)
+      << text;
 }
 
 TEST(while_loop, threads_may_run_it_at_the_same_time) {

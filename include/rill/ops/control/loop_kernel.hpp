@@ -179,7 +179,8 @@ class loop_kernel {
       rows(*run, w, i);
       run->run(w.call.threads, w.step);
       if (step_) continue;
-      enter(w, i + 1, i + 1);  // whose condition it is: that of iteration 0 has had its numbers
+      enter(w, i + 1, i + 1);  // the first condition has had the numbers of iteration 0
+      w.step.iteration = i;    // as an error says where the condition is one with the body
       go_on = holds(w);
     }
     return i;

@@ -59,9 +59,14 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
     std::vector<value> inputs;
     for (auto e : n.inputs) inputs.push_back(of(e));
     auto const slash = n.name.rfind('/');
-    auto const name = slash == std::string::npos ? n.name : n.name.substr(slash + 1);
-    auto const add = [&] { return here.add(*n.op, n.attributes, inputs, name); };
-    auto const made = n.rule < 0 ? add() : here.with_gradient(n.op->name, here.find_rule(n.rule), add);
+    auto const record = [&] {
+      return here.add(*n.op, n.attributes, inputs, slash == std::string::npos ? n.name : n.name.substr(slash + 1));
+    };
+    // A user's rule stays its node's; one that did not travel with the graph is missed where it is needed.
+    auto const rule = [&here, number = n.rule](std::vector<value> const& x, value y, value dy) {
+      return here.find_rule(number)(x, y, dy);
+    };
+    auto const made = n.rule < 0 ? record() : here.with_gradient(n.op->name, rule, record);
     for (std::uint32_t o = 0; o < n.outputs.size(); ++o) values_[i].push_back({made.graph, made.node, o});
   }
 }

@@ -1,0 +1,443 @@
+// Random programs of branches and loops, against the same programs as plain C++.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "rill/graph/codec.hpp"
+#include "rill/ops/registry.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+enum class kind { scalar, row };
+enum class what {
+  number,
+  mean,
+  largest,
+  negative,
+  maximum_of,
+  read,
+  assign,
+  assign_add,
+  branch,
+  loop,
+  map,
+  scan,
+  fold
+};
+
+struct step;
+// Values are numbered through: what is outside of a block, then its arguments, then what its steps make.
+struct block {
+  std::vector<step> steps;
+  std::vector<std::size_t> results;
+};
+struct step {
+  what does = what::number;
+  std::vector<std::size_t> in;
+  std::vector<block> bodies;
+  float number = 0;
+  bool backwards = false;
+};
+
+constexpr int most_iterations = 3;
+
+// ---- making one up
+
+class author {
+ public:
+  author(unsigned seed, std::size_t columns) : random_(seed), columns_(columns) {}
+
+  block write(std::vector<kind> const& outside, std::vector<kind> const& results) {
+    known_ = outside;
+    return write_block({}, results, 0, true, false);
+  }
+  std::map<what, int> used;
+
+ private:
+  std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
+  kind any_kind() { return below(3) == 0 ? kind::row : kind::scalar; }
+  std::vector<kind> kinds(std::size_t n) {
+    std::vector<kind> all(n);
+    for (auto& k : all) k = any_kind();
+    return all;
+  }
+  std::size_t pick(kind k) {  // the latest rather than the first
+    std::vector<std::size_t> fit;
+    for (std::size_t i = 0; i < known_.size(); ++i)
+      if (known_[i] == k) fit.push_back(i);
+    return fit[std::max(below(fit.size()), below(fit.size()))];
+  }
+  std::vector<std::size_t> picks(std::vector<kind> const& wanted) {
+    std::vector<std::size_t> all;
+    for (auto k : wanted) all.push_back(pick(k));
+    return all;
+  }
+
+  // `state`: the block may read and update the variable; `updates`: it must update it.
+  block write_block(std::vector<kind> const& arguments, std::vector<kind> const& results, int depth, bool state,
+                    bool updates) {
+    auto const before = known_.size();
+    known_.insert(known_.end(), arguments.begin(), arguments.end());
+    block b;
+    bool updated = false;
+    for (auto n = 1 + below(4); n-- > 0;) b.steps.push_back(write_step(depth, state, updated));
+    if (updates && !updated) b.steps.push_back(write_update(updated));
+    b.results = picks(results);
+    known_.resize(before);
+    return b;
+  }
+
+  step write_update(bool& updated) {
+    updated = true;
+    return made({below(2) == 0 ? what::assign : what::assign_add, {pick(kind::scalar)}, {}}, {});
+  }
+
+  step write_step(int depth, bool state, bool& updated) {
+    switch (below(depth < 3 && budget_ > 0 ? 12 : 6)) {
+      case 0:
+        return made({what::number, {}, {}, static_cast<float>(below(9)) / 2 - 2}, {kind::scalar});
+      case 1:
+        return made({what::negative, {pick(kind::scalar)}, {}}, {kind::scalar});
+      case 2:
+        if (columns_ == 0) break;
+        return made({what::largest, {pick(kind::row)}, {}}, {kind::scalar});
+      case 3:
+        return made({what::maximum_of, picks({kind::row, any_kind()}), {}}, {kind::row});
+      case 4:
+        if (state) return made({what::read, {}, {}}, {kind::scalar});
+        break;
+      case 5:
+        if (state) return write_update(updated);
+        break;
+      case 6:
+      case 7:
+        return write_nested(what::branch, depth, state, updated);
+      case 8:
+      case 9:
+        return write_nested(what::loop, depth, state, updated);
+      case 10:
+        return write_nested(below(2) == 0 ? what::map : what::scan, depth, state, updated);
+      case 11:
+        return write_nested(what::fold, depth, state, updated);
+    }
+    auto const k = any_kind();
+    return made({what::mean, picks({k, below(2) == 0 ? k : kind::scalar}), {}}, {k});
+  }
+
+  // After an update in its block only those may use the variable that update it too: only they have an order.
+  step write_nested(what does, int depth, bool state, bool& updated) {
+    --budget_;
+    bool const updates = state && below(3) == 0;
+    bool const uses = updates || (state && !updated);
+    auto const body = [&](std::vector<kind> const& arguments, std::vector<kind> const& results, bool must) {
+      return write_block(arguments, results, depth + 1, uses, must);
+    };
+    step s{does, {}, {}};
+    std::vector<kind> results;
+    switch (does) {
+      case what::branch:
+        results = kinds(1 + below(3));
+        s.in = picks({kind::scalar, kind::scalar});
+        s.bodies.push_back(body({}, results, updates));
+        s.bodies.push_back(body({}, results, false));
+        break;
+      case what::loop: {
+        results = kinds(1 + below(2));
+        auto variables = results;
+        variables.insert(variables.begin(), kind::scalar);  // the counter
+        s.in = picks(variables);
+        s.in[0] = pick(kind::scalar);  // the limit
+        s.bodies.push_back(body(variables, results, updates));
+        results = variables;
+        break;
+      }
+      case what::map:
+        s.in = picks({kind::row});
+        s.bodies.push_back(body({kind::scalar}, {kind::scalar}, updates));
+        results = {kind::row};
+        break;
+      case what::scan:
+        s.in = picks({kind::scalar, kind::row});
+        s.bodies.push_back(body({kind::scalar, kind::scalar}, {kind::scalar}, updates));
+        results = {kind::row};
+        break;
+      default:
+        results = kinds(1);
+        s.backwards = below(2) == 0;
+        s.in = picks({results[0], kind::row});
+        s.bodies.push_back(body({results[0], kind::scalar}, results, updates));
+    }
+    // What no body was made to update some may have updated all the same.
+    if (writes(s)) updated = true;
+    return made(std::move(s), results);
+  }
+  static bool writes(step const& s) {
+    if (s.does == what::assign || s.does == what::assign_add) return true;
+    for (auto const& b : s.bodies)
+      for (auto const& inner : b.steps)
+        if (writes(inner)) return true;
+    return false;
+  }
+
+  step made(step s, std::vector<kind> const& results) {
+    ++used[s.does];
+    known_.insert(known_.end(), results.begin(), results.end());
+    return s;
+  }
+
+  std::mt19937 random_;
+  std::size_t columns_;
+  std::vector<kind> known_;
+  int budget_ = 12;
+};
+
+// ---- in plain C++
+
+using numbers = std::vector<float>;
+
+class machine {
+ public:
+  machine(std::vector<numbers> outside, float first) : state(first), known_(std::move(outside)) {}
+
+  std::vector<numbers> run(block const& b, std::vector<numbers> const& arguments = {}) {
+    auto const size = known_.size();
+    known_.insert(known_.end(), arguments.begin(), arguments.end());
+    float const found = state;
+    for (auto const& s : b.steps)
+      for (auto& made : run(s, found)) known_.push_back(std::move(made));
+    std::vector<numbers> results;
+    for (auto i : b.results) results.push_back(known_[i]);
+    known_.resize(size);
+    return results;
+  }
+  float state;
+
+ private:
+  template <class F> numbers each(step const& s, F f) const {
+    numbers y = known_[s.in[0]];
+    auto const& x = known_[s.in[1]];
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = f(y[i], x.size() == 1 ? x[0] : x[i]);
+    return y;
+  }
+
+  std::vector<numbers> run(step const& s, float found) {
+    auto const in = [&](std::size_t i) { return known_[s.in[i]]; };
+    switch (s.does) {
+      case what::number:
+        return {{s.number}};
+      case what::mean:
+        return {each(s, [](float a, float b) { return (a + b) * 0.5f; })};
+      case what::maximum_of:
+        return {each(s, [](float a, float b) { return std::max(a, b); })};
+      case what::largest:
+        return {{*std::max_element(known_[s.in[0]].begin(), known_[s.in[0]].end())}};
+      case what::negative:
+        return {{-in(0)[0]}};
+      case what::read:
+        return {{found}};
+      case what::assign:
+        state = (found + in(0)[0]) * 0.5f;
+        return {};
+      case what::assign_add:
+        state += in(0)[0];
+        return {};
+      case what::branch:
+        return run(s.bodies[in(0)[0] < in(1)[0] ? 0 : 1]);
+      case what::loop: {
+        float const limit = std::min(static_cast<float>(most_iterations), in(0)[0]);
+        std::vector<numbers> now{{0}};
+        for (std::size_t i = 1; i < s.in.size(); ++i) now.push_back(in(i));
+        while (now[0][0] < limit) {
+          auto next = run(s.bodies[0], now);
+          next.insert(next.begin(), {now[0][0] + 1});
+          now = next;
+        }
+        return now;
+      }
+      case what::map: {
+        numbers made;
+        for (float x : in(0)) made.push_back(run(s.bodies[0], {{x}})[0][0]);
+        return {made};
+      }
+      case what::scan: {
+        numbers made, now = in(0);
+        for (float x : in(1)) now = run(s.bodies[0], {now, {x}})[0], made.push_back(now[0]);
+        return {made};
+      }
+      case what::fold: {
+        auto now = in(0), rows = in(1);
+        if (s.backwards) std::reverse(rows.begin(), rows.end());
+        for (float x : rows) now = run(s.bodies[0], {now, {x}})[0];
+        return {now};
+      }
+    }
+    return {};
+  }
+
+  std::vector<numbers> known_;
+};
+
+// ---- as a graph
+
+template <std::size_t N> auto tuple_of(std::vector<value> const& all) {
+  return
+      [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple{all[I]...}; }(std::make_index_sequence<N>());
+}
+std::vector<value> list_of(auto const& handles) {
+  return std::apply([](auto const&... each) { return std::vector<value>{each...}; }, handles);
+}
+// f(std::integral_constant<std::size_t, n>()), n being 1, 2 or 3.
+template <class F> std::vector<value> with_count(std::size_t n, F f) {
+  if (n == 1) return f(std::integral_constant<std::size_t, 1>());
+  if (n == 2) return f(std::integral_constant<std::size_t, 2>());
+  return f(std::integral_constant<std::size_t, 3>());
+}
+
+class recorder {
+ public:
+  recorder(graph& g, variable_value state, std::vector<value> outside)
+      : g_(g), state_(state), known_(std::move(outside)) {}
+
+  std::vector<value> record(block const& b, std::vector<value> const& arguments = {}) {
+    auto const size = known_.size();
+    known_.insert(known_.end(), arguments.begin(), arguments.end());
+    for (auto const& s : b.steps)
+      for (auto const& made : record(s)) known_.push_back(made);
+    std::vector<value> results;
+    for (auto i : b.results) results.push_back(known_[i]);
+    known_.resize(size);
+    return results;
+  }
+
+ private:
+  value number(float x) { return constant(g_, tensor(x)); }
+  value mean(value a, value b) { return mul(add(a, b), number(0.5f)); }
+
+  std::vector<value> record(step const& s) {
+    auto const in = [&](std::size_t i) { return known_[s.in[i]]; };
+    switch (s.does) {
+      case what::number:
+        return {number(s.number)};
+      case what::mean:
+        return {mean(in(0), in(1))};
+      case what::maximum_of:
+        return {maximum(in(0), in(1))};
+      case what::largest:
+        return {max(in(0), extents{0})};
+      case what::negative:
+        return {neg(in(0))};
+      case what::read:
+        return {rill::read(state_)};  // its value here: the variable itself would be read where it is used
+      case what::assign:
+        assign(state_, mean(value(state_), in(0)));
+        return {};
+      case what::assign_add:
+        assign_add(state_, in(0));
+        return {};
+      case what::branch:
+        return with_count(s.bodies[0].results.size(), [&](auto n) {
+          return list_of(cond(
+              less(in(0), in(1)), [&] { return tuple_of<n>(record(s.bodies[0])); },
+              [&] { return tuple_of<n>(record(s.bodies[1])); }));
+        });
+      case what::loop:
+        return with_count(s.bodies[0].results.size(), [&](auto n) { return loop<n>(s); });
+      case what::map:
+        return {map([&](value x) { return record(s.bodies[0], {x})[0]; }, in(0))};
+      case what::scan:
+        return {scan([&](value now, value x) { return record(s.bodies[0], {now, x})[0]; }, in(0), in(1))};
+      case what::fold: {
+        auto const f = [&](value now, value x) { return record(s.bodies[0], {now, x})[0]; };
+        return {s.backwards ? fold_right(f, in(0), in(1)) : fold(f, in(0), in(1))};
+      }
+    }
+    return {};
+  }
+
+  template <std::size_t N> std::vector<value> loop(step const& s) {
+    auto const limit = known_[s.in[0]];
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return list_of(while_loop(
+          [&](value counter, auto...) {
+            return less(counter, neg(maximum(neg(limit), number(-static_cast<float>(most_iterations)))));
+          },
+          [&](value counter, auto... now) {
+            auto const next = record(s.bodies[0], {counter, now...});
+            return std::tuple{add(counter, number(1)), next[I]...};
+          },
+          number(0), known_[s.in[I + 1]]...));
+    }(std::make_index_sequence<N>());
+  }
+
+  graph& g_;
+  variable_value state_;
+  std::vector<value> known_;
+};
+
+// ---- one against the other
+
+tensor tensor_of_row(numbers const& x) {
+  tensor t(dtype::float32, {static_cast<std::int64_t>(x.size())});
+  std::copy(x.begin(), x.end(), t.mutable_data<float>());
+  return t;
+}
+
+struct way {
+  char const* name;
+  session_options options;
+  bool as_bytes;
+};
+
+TEST(random_programs, give_what_the_same_programs_in_cpp_give) {
+  std::vector<way> const ways = {
+      {"as it is by default", {.threads = 1}, false},
+      {"without passes", {.threads = 2, .passes = pass_options::none(), .gear = gear::straight}, false},
+      {"forked", {.threads = 2, .passes = {.verify = true}, .gear = gear::forked}, false},
+      {"from bytes", {.threads = 1}, true}};
+  std::map<what, int> used;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    auto const columns = seed % 8 == 7 ? 0 : seed % 3 + 1;
+    author a(seed, columns);
+    auto const program = a.write({kind::scalar, kind::scalar, kind::row}, {kind::scalar, kind::row, kind::scalar});
+    for (auto [each, times] : a.used) used[each] += times;
+
+    graph g;
+    value const x = placeholder(g, of<float>, "x"), p = placeholder(g, of<bool>, "p");
+    value const row = placeholder(g, type(dtype::float32, {static_cast<std::int64_t>(columns)}), "row");
+    auto const state = variable(g, of<float>, "state");
+    value const known = constant(g, tensor(1.5f));
+    recorder r(g, state, {x, known, row});
+    auto const results =
+        list_of(cond(p, [&] { return tuple_of<3>(r.record(program)); }, [&] { return std::tuple{x, row, known}; }));
+    std::vector<std::string> names;
+    for (auto const& v : results) names.push_back(v.name());
+    auto const again = graph_from_bytes(to_bytes(g), all_operations());
+
+    for (auto const& w : ways) {
+      session s(w.as_bytes ? *again : g, w.options);
+      auto const kept = s.state().variable("state", of<float>);
+      kept->assign(tensor(0.25f));
+      float found = 0.25f;
+      for (float fed : {-1.f, 2.5f}) {
+        numbers fed_row(columns, fed / 2);
+        for (std::size_t i = 0; i < columns; ++i) fed_row[i] += static_cast<float>(i);
+        machine m({{fed}, {1.5f}, fed_row}, found);
+        auto const wanted = m.run(program);
+        auto const got = s.run({{"x", tensor(fed)}, {"row", tensor_of_row(fed_row)}, {"p", tensor(true)}}, names);
+        for (std::size_t i = 0; i < got.size(); ++i)
+          ASSERT_EQ(numbers(got[i].span<float>().begin(), got[i].span<float>().end()), wanted[i])
+              << "result " << i << " of program " << seed << ", " << w.name << ", fed " << fed;
+        found = m.state;
+        ASSERT_EQ(kept->read().at<float>(), found) << "the variable in program " << seed << ", " << w.name;
+      }
+    }
+  }
+  EXPECT_EQ(used.size(), 13);
+  for (auto [each, times] : used) EXPECT_GT(times, 30) << static_cast<int>(each);
+}
+
+}  // namespace
+}  // namespace rill
