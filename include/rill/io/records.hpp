@@ -20,7 +20,7 @@ namespace rill {
 
 /// A record and a key that no other record of the same files has: the file's name and the record's number from 1, as
 /// "train.csv:12". The value is a scalar string, or what rows of arrays are.
-struct record {
+struct keyed_record {
   std::string key;
   tensor value;
 };
@@ -41,7 +41,7 @@ class record_reader {
   template <record_source R> explicit record_reader(R from) : held_(std::make_unique<holder<R>>(std::move(from))) {}
 
   /// The next record, or nothing at the end.
-  std::optional<record> next() { return held_->next(); }
+  std::optional<keyed_record> next() { return held_->next(); }
   /// The file's name.
   std::string name() const { return held_->name(); }
   /// Where the next record begins; a reader of the same file, in this process or a later one, goes on there by `seek`.
@@ -51,17 +51,17 @@ class record_reader {
  private:
   struct any {
     virtual ~any() = default;
-    virtual std::optional<record> next() = 0;
+    virtual std::optional<keyed_record> next() = 0;
     virtual std::string name() const = 0;
     virtual record_position position() const = 0;
     virtual void seek(record_position) = 0;
   };
   template <class R> struct holder final : any {
     explicit holder(R r) : from(std::move(r)) {}
-    std::optional<record> next() override {
+    std::optional<keyed_record> next() override {
       auto value = from.next();
       if (!value) return std::nullopt;
-      return record{name() + ":" + std::to_string(from.position().record), tensor(*std::move(value))};
+      return keyed_record{name() + ":" + std::to_string(from.position().record), tensor(*std::move(value))};
     }
     std::string name() const override { return from.name(); }
     record_position position() const override { return from.position(); }
