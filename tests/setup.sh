@@ -61,4 +61,4 @@ configure() {
 }
 
 need cmake ninja-build g++ python3 pkgconf libgtest-dev libbenchmark-dev libeigen3-dev nlohmann-json3-dev zlib1g-dev \
-  libcereal-dev
+  libcereal-dev libprotozero-dev libpng-dev libjpeg-dev

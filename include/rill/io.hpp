@@ -1,9 +1,12 @@
-// Tensors in files, and checkpoints: CSV, IDX, npy and npz, safetensors. Needs zlib and nlohmann-json.
+// Tensors in files, and checkpoints: CSV, IDX, JSON lines, npy and npz, safetensors; records of files, TFRecord among
+// them. Needs zlib and nlohmann-json.
 #pragma once
 #include "rill/io/csv.hpp"
 #include "rill/io/idx.hpp"
+#include "rill/io/json_lines.hpp"
 #include "rill/io/npy.hpp"
 #include "rill/io/npz.hpp"
+#include "rill/io/records.hpp"
 #include "rill/io/safetensors.hpp"
 #include "rill/ops/files/tensor_file.hpp"
 #include "rill/train/saver.hpp"

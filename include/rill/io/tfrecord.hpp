@@ -14,39 +14,28 @@
 #include "rill/io/crc32c.hpp"
 #include "rill/io/file.hpp"
 #include "rill/io/gzip.hpp"
-#include "rill/io/record_position.hpp"
+#include "rill/io/record_stream.hpp"
 
 namespace rill {
 
 /// The records of a TFRecord file, one at a time. Errors name the file, the record's number from 1 and the byte where
 /// it begins: error(data_loss) for a wrong checksum and for a file that ends within a record, error(resource_exhausted)
 /// for a record longer than `most` bytes. A length that the file doesn't have behind it asks for no memory.
-class tfrecord_reader {
+class tfrecord_reader : public record_stream {
  public:
   explicit tfrecord_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes)
       : tfrecord_reader(byte_stream(path), most) {}
   /// From bytes at hand: `tfrecord_reader(byte_stream::of(bytes))`.
   explicit tfrecord_reader(byte_stream from, std::uint64_t most = most_record_bytes)
-      : from_(std::move(from)), most_(most) {}
+      : record_stream(std::move(from)), most_(most) {}
 
   /// The next record, or nothing at the end. After an error the reader stays before the record that caused it.
   std::optional<std::string> next() {
-    return records::naming(name(), at_, [&]() -> std::optional<std::string> {
-      from_.seek(at_.byte);
+    return take_record([&]() -> std::optional<std::string> {
       auto const length = take_length();
       if (!length) return std::nullopt;
-      auto record = take_checked(*length, "the record");
-      at_ = {from_.position(), at_.record + 1};
-      return record;
+      return take_checked(*length, "the record");
     });
-  }
-
-  std::string const& name() const { return from_.name(); }
-  record_position position() const { return at_; }
-  /// Goes to what `position` gave, of this reader or another of the same file.
-  void seek(record_position to) {
-    from_.seek(to.byte);
-    at_ = to;
   }
 
  private:
@@ -68,15 +57,11 @@ class tfrecord_reader {
   std::optional<std::uint64_t> take_length() {
     if (from_.ready().empty()) return std::nullopt;
     auto const length = load_little<std::uint64_t>(take_checked(sizeof(std::uint64_t), "a record's length").data());
-    if (length > most_)
-      throw error(code::resource_exhausted, "the record claims " + std::to_string(length) + " bytes, more than the " +
-                                                std::to_string(most_) + " that it may have");
+    records::check_length(length, most_);
     return length;
   }
 
-  byte_stream from_;
   std::uint64_t most_;
-  record_position at_;
 };
 
 /// Appends a record as TFRecord files hold it.

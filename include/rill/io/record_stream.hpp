@@ -1,10 +1,12 @@
-// Where a reader of records stands, and how errors name that place.
+// What readers of records share: where they stand, how they go there, and how errors name that place.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "rill/base/error.hpp"
+#include "rill/io/byte_stream.hpp"
 
 namespace rill {
 
@@ -35,6 +37,40 @@ template <class F> auto naming(std::string_view file, record_position at, F f) {
   }
 }
 
+inline void check_length(std::uint64_t length, std::uint64_t most) {
+  if (length > most)
+    throw error(code::resource_exhausted, "the record has " + std::to_string(length) + " bytes, more than the " +
+                                              std::to_string(most) + " that it may have");
+}
+
 }  // namespace records
+
+/// A stream of bytes and the record before which it stands.
+class record_stream {
+ public:
+  explicit record_stream(byte_stream from) : from_(std::move(from)) {}
+
+  std::string const& name() const { return from_.name(); }
+  record_position position() const { return at_; }
+  /// Goes to what `position` gave, of this reader or of another of the same file.
+  void seek(record_position to) {
+    from_.seek(to.byte);
+    at_ = to;
+  }
+
+ protected:
+  /// Calls `f` to take a record from the stream, or nothing at its end. After an error the stream stands where it did.
+  template <class F> auto take_record(F f) {
+    return records::naming(name(), at_, [&] {
+      from_.seek(at_.byte);
+      auto record = f();
+      if (record) at_ = {from_.position(), at_.record + 1};
+      return record;
+    });
+  }
+
+  byte_stream from_;
+  record_position at_;
+};
 
 }  // namespace rill

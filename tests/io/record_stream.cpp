@@ -1,11 +1,11 @@
-#include "rill/io/record_position.hpp"
+#include "rill/io/record_stream.hpp"
 
 #include <gtest/gtest.h>
 
 namespace rill {
 namespace {
 
-TEST(record_position, stands_before_the_sentence_of_an_error) {
+TEST(record_stream, puts_its_place_before_the_sentence_of_an_error) {
   try {
     records::naming("a.txt", {120, 3}, [] { throw error(code::out_of_range, "it is too large"); });
     FAIL();

@@ -1,0 +1,85 @@
+// The records of a CSV file as text, each of which parse_csv and decode_csv take.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "rill/io/csv_fields.hpp"
+#include "rill/io/text_lines.hpp"
+
+namespace rill {
+
+namespace csv {
+
+/// Follows text piece by piece and knows whether it stands within quotes.
+class quotes {
+ public:
+  explicit quotes(char delimiter) : delimiter_(delimiter) {}
+  bool open() const { return state_ == within; }
+  void follow(std::string_view text) {
+    for (char c : text) state_ = after(c);
+  }
+
+ private:
+  enum where { start, plain, within, closed };  // a quote counts at a field's start only; "" within stands for one
+
+  where after(char c) const {
+    if (state_ == within) return c == '"' ? closed : within;
+    if (c == delimiter_) return start;
+    return c == '"' && state_ != plain ? within : plain;
+  }
+
+  char delimiter_;
+  where state_ = start;
+};
+
+}  // namespace csv
+
+/// The records of a CSV file as they stand there, without the end of the line; quoted fields may hold such ends. Header
+/// lines, empty lines and a byte order mark are skipped.
+class csv_record_reader : public record_stream {
+ public:
+  explicit csv_record_reader(std::filesystem::path const& path, csv_options const& options = {},
+                             std::uint64_t most = most_record_bytes)
+      : csv_record_reader(byte_stream(path), options, most) {}
+  explicit csv_record_reader(byte_stream from, csv_options const& options = {}, std::uint64_t most = most_record_bytes)
+      : record_stream(std::move(from)), options_(options), most_(most) {}
+
+  /// The next record, or nothing at the end. Throws error(invalid_argument) for quotes that nothing closes.
+  std::optional<std::string> next() {
+    return take_record([&]() -> std::optional<std::string> {
+      if (at_.byte == 0) skip_header();
+      std::string record;
+      while (record.empty() && !from_.ready().empty()) take_lines(record);
+      return record.empty() ? std::nullopt : std::optional(std::move(record));
+    });
+  }
+
+ private:
+  void skip_header() {
+    std::string line;
+    if (from_.append(line, 3) != 3 || line != "\xef\xbb\xbf") from_.seek(0);
+    for (std::size_t i = 0; i < options_.header_lines; ++i) line.clear(), records::take_line(from_, line, most_);
+  }
+  void take_lines(std::string& to) {
+    csv::quotes quotes(options_.delimiter);
+    for (;;) {
+      auto const before = to.size();
+      bool const ended = records::take_line(from_, to, most_);
+      quotes.follow(std::string_view(to).substr(before));
+      if (!quotes.open()) break;
+      if (!ended) throw error(code::invalid_argument, "a quoted field has no end");
+      to += '\n';
+    }
+    if (to.ends_with('\r')) to.pop_back();
+  }
+
+  csv_options options_;
+  std::uint64_t most_;
+};
+
+}  // namespace rill

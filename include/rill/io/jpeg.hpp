@@ -1,0 +1,119 @@
+// JPEG images to tensors. Needs libjpeg, of libjpeg-turbo or another.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>  // which jpeglib.h needs before it
+#include <string>
+#include <string_view>
+
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include "rill/io/jump.hpp"
+#include "rill/io/pixels.hpp"
+
+namespace rill {
+
+/// Whether bytes begin as a JPEG image does.
+inline bool is_jpeg(std::string_view bytes) { return bytes.starts_with("\xff\xd8\xff"); }
+
+namespace jpeg {
+
+/// The library's errors, and those of its warnings that tell of lost pixels, which it would fill with grey.
+struct error_manager : jpeg_error_mgr {
+  files::jump jump;
+
+  error_manager() : jpeg_error_mgr{} {
+    jpeg_std_error(this);
+    error_exit = [](j_common_ptr image) { leave(image); };
+    emit_message = [](j_common_ptr image, int level) {
+      auto const what = image->err->msg_code;
+      bool const harmless = what == JWRN_EXTRANEOUS_DATA || what == JWRN_JFIF_MAJOR || what == JWRN_ADOBE_XFORM;
+      if (level < 0 && !harmless) leave(image);
+    };
+  }
+
+ private:
+  [[noreturn]] static void leave(j_common_ptr image) {
+    char words[JMSG_LENGTH_MAX] = "";
+    image->err->format_message(image, words);
+    static_cast<error_manager*>(image->err)->jump.leave(words);
+  }
+};
+
+/// Reads one image.
+class decoder {
+ public:
+  explicit decoder(std::string_view bytes) : bytes_(bytes) {
+    if (!is_jpeg(bytes)) throw error(code::invalid_argument, "these bytes are not a JPEG image");
+    image_.err = &errors_;
+  }
+  decoder(decoder const&) = delete;
+  decoder& operator=(decoder const&) = delete;
+  ~decoder() { jpeg_destroy_decompress(&image_); }
+
+  tensor decode(int channels, std::uint64_t most) {
+    step([&] {
+      jpeg_create_decompress(&image_);
+      jpeg_mem_src(&image_, reinterpret_cast<unsigned char const*>(bytes_.data()),
+                   static_cast<unsigned long>(bytes_.size()));
+      jpeg_read_header(&image_, TRUE);
+    });
+    bool const inks = image_.num_components == 4;
+    if (inks && channels == 1)
+      throw error(code::unimplemented, "a JPEG image in four inks was asked for in grey: ask for 3 channels");
+    auto const wanted = channels > 0 ? channels : image_.num_components == 1 ? 1 : 3;
+    auto result = pixels::room(image_.image_height, image_.image_width, static_cast<std::uint64_t>(wanted), most);
+    image_.out_color_space = inks ? JCS_CMYK : wanted == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    // Rows come as the library gives them, three or four bytes a pixel, and leave as they were asked for.
+    std::string row(std::size_t{image_.image_width} * 4, '\0');
+    step([&] {
+      jpeg_start_decompress(&image_);
+      auto* to = result.mutable_data<std::uint8_t>();
+      for (; image_.output_scanline < image_.output_height; to += std::size_t{image_.output_width} * wanted) {
+        auto* line = reinterpret_cast<JSAMPLE*>(row.data());
+        jpeg_read_scanlines(&image_, &line, 1);
+        copy_row(line, to, wanted, inks);
+      }
+      jpeg_finish_decompress(&image_);
+    });
+    return result;
+  }
+
+ private:
+  template <class F> void step(F const& f) {
+    if (!files::attempt(errors_.jump, f))
+      throw error(code::data_loss, std::string("a JPEG image is damaged: ") + errors_.jump.words);
+  }
+
+  void copy_row(JSAMPLE const* from, std::uint8_t* to, int channels, bool inks) const noexcept {
+    auto const given = static_cast<unsigned>(image_.output_components);
+    auto const kept = static_cast<unsigned>(channels == 1 ? 1 : 3);
+    for (JDIMENSION x = 0; x < image_.output_width; ++x, from += given, to += channels) {
+      for (unsigned c = 0; c < kept; ++c) to[c] = inks ? light(from[c], from[3]) : from[c];
+      if (channels == 4) to[3] = 0xff;
+    }
+  }
+  /// What a coloured ink and black leave of white; Adobe's programs store inks the other way round.
+  std::uint8_t light(unsigned ink, unsigned black) const noexcept {
+    if (image_.saw_Adobe_marker == FALSE) ink = 255 - ink, black = 255 - black;
+    return static_cast<std::uint8_t>(ink * black / 255);
+  }
+
+  std::string_view bytes_;
+  error_manager errors_;
+  jpeg_decompress_struct image_{};
+};
+
+}  // namespace jpeg
+
+/// A JPEG image as uint8 [height, width, channels]: 1 or 3 channels as the file has them, or 1, 3 or 4 (full opacity)
+/// as asked. Images in four inks become red, green and blue. Throws error(invalid_argument) for what is no JPEG,
+/// error(data_loss) if it is damaged or ends too early, error(resource_exhausted) if it would take more than `most`
+/// bytes, before they are asked for.
+inline tensor decode_jpeg(std::string_view bytes, int channels = 0, std::uint64_t most = most_image_bytes) {
+  pixels::check_channels(channels);
+  return jpeg::decoder(bytes).decode(channels, most);
+}
+
+}  // namespace rill

@@ -1,0 +1,195 @@
+// JSON lines: an object a line, whose members are tensors. Needs nlohmann-json.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "rill/io/named_tensor.hpp"
+#include "rill/io/text_lines.hpp"
+#include "rill/tensor/tensor.hpp"
+
+namespace rill {
+
+/// The members of a JSON object as tensors, in its order. Numbers are int64, or float64 if one of a member's is written
+/// with a point or exponent; texts are strings, true and false bool, and nested lists, all of one shape, tensors of
+/// that shape (an empty one of float64). Throws error(invalid_argument), with the member's name, for all else that JSON
+/// has: null, objects in objects, members of mixed kinds, lists of different lengths, integers beyond int64, names that
+/// occur twice.
+inline std::vector<named_tensor> parse_json_line(std::string_view text);
+
+namespace json {
+
+/// The values of a member as they come, of one kind.
+class member {
+ public:
+  /// Begins a list within the lists that are open.
+  void open() {
+    if (counts_.size() == max_rank) fail("lists stand deeper than the 8 axes that a tensor has");
+    if (filled_ && counts_.size() == rank_) fail("a list stands where a value was expected");
+    if (!counts_.empty()) ++counts_.back();
+    counts_.push_back(0);
+    if (counts_.size() > rank_) extents_[rank_++] = -1;
+  }
+  void close() {
+    auto& extent = extents_[counts_.size() - 1];
+    if (extent >= 0 && extent != counts_.back()) fail("lists beside each other are of different lengths");
+    extent = counts_.back();
+    counts_.pop_back();
+  }
+  bool in_list() const { return !counts_.empty(); }
+
+  template <class T> void add(T value) {
+    if (counts_.size() != rank_) fail("a value stands where a list was expected");
+    if (in_list()) ++counts_.back();
+    if (!std::exchange(filled_, true)) values_.emplace<std::vector<T>>();
+    if (auto* same = std::get_if<std::vector<T>>(&values_)) return same->push_back(std::move(value));
+    if constexpr (std::is_arithmetic_v<T>) return add_mixed(value);
+    fail("its values are of different kinds");
+  }
+
+  tensor take() {
+    shape s;
+    for (std::size_t i = 0; i < rank_; ++i) s.push_back(extents_[i]);
+    return std::visit(
+        [&]<class T>(std::vector<T>& all) {
+          if constexpr (std::is_same_v<T, truth>) {
+            tensor t(dtype::boolean, s);
+            std::transform(all.begin(), all.end(), t.mutable_data<bool>(), [](truth b) { return b == truth::yes; });
+            return t;
+          } else {
+            return tensor::adopt(std::move(all), s);
+          }
+        },
+        values_);
+  }
+
+  enum class truth : bool { no, yes };
+
+  [[noreturn]] static void fail(char const* why) { throw error(code::invalid_argument, why); }
+
+ private:
+  /// Integers become floats beside one.
+  template <class T> void add_mixed(T value) {
+    if (auto const* integers = std::get_if<std::vector<std::int64_t>>(&values_))
+      values_ = std::vector<double>(integers->begin(), integers->end());
+    auto* floats = std::get_if<std::vector<double>>(&values_);
+    if (floats == nullptr) fail("its values are of different kinds");
+    floats->push_back(static_cast<double>(value));
+  }
+
+  std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::string>, std::vector<truth>> values_;
+  bool filled_ = false;
+  std::size_t rank_ = 0;
+  std::int64_t extents_[max_rank] = {};
+  std::vector<std::int64_t> counts_;  ///< how many each open list has
+};
+
+/// Takes the JSON as it is parsed: what can't be a tensor is refused where it stands.
+class line_events : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  std::vector<named_tensor> all;
+
+  bool start_object(std::size_t) override {
+    if (depth_++ > 0) fail("an object is no tensor");
+    return true;
+  }
+  bool end_object() override { return true; }
+  bool key(std::string& name) override {
+    if (!names_.insert(name).second) throw error(code::invalid_argument, "the name '" + name + "' occurs twice");
+    name_ = name;
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    return within([&] { now_.open(); });
+  }
+  bool end_array() override {
+    return within([&] { now_.close(); });
+  }
+  bool boolean(bool b) override { return add(b ? member::truth::yes : member::truth::no); }
+  bool number_integer(std::int64_t n) override { return add(n); }
+  bool number_unsigned(std::uint64_t n) override {
+    if (n > INT64_MAX) fail("an integer is beyond int64");
+    return add(static_cast<std::int64_t>(n));
+  }
+  bool number_float(double x, std::string const&) override { return add(x); }
+  bool string(std::string& text) override { return add(std::move(text)); }
+  bool null() override { fail("null is no value of a tensor"); }
+  bool binary(binary_t&) override { fail("bytes are no value of a tensor"); }
+  bool parse_error(std::size_t at, std::string const&, nlohmann::detail::exception const&) override {
+    throw error(code::invalid_argument, "this is no JSON at character " + std::to_string(at));
+  }
+
+ private:
+  [[noreturn]] void fail(std::string const& why) const {
+    throw error(code::invalid_argument, names_.empty() ? why : "'" + name_ + "': " + why);
+  }
+  template <class T> bool add(T value) {
+    return within([&] { now_.add(std::move(value)); });
+  }
+  /// Does something with the member; it is done with once no list is open.
+  template <class F> bool within(F f) {
+    if (depth_ == 0) fail("a line of JSON lines is an object");
+    try {
+      f();
+    } catch (error const& e) {
+      fail(e.message());
+    }
+    if (!now_.in_list()) all.push_back({name_, std::exchange(now_, {}).take()});
+    return true;
+  }
+
+  int depth_ = 0;
+  std::string name_;
+  std::unordered_set<std::string> names_;
+  member now_;
+};
+
+}  // namespace json
+
+inline std::vector<named_tensor> parse_json_line(std::string_view text) {
+  json::line_events events;
+  nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+  return std::move(events.all);
+}
+
+/// The objects of a file of JSON lines. Empty lines are skipped, but count: a position's record is the lines before it.
+/// Errors name the file and the line.
+class json_line_reader {
+ public:
+  explicit json_line_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes)
+      : json_line_reader(byte_stream(path), most) {}
+  explicit json_line_reader(byte_stream from, std::uint64_t most = most_record_bytes) : lines_(std::move(from), most) {}
+
+  /// The tensors of the next line, or nothing at the end. After an error the reader stays before the line that caused
+  /// it.
+  std::optional<std::vector<named_tensor>> next() {
+    for (auto before = position(); auto const line = lines_.next(); before = position()) {
+      if (line->find_first_not_of(" \t\r") == line->npos) continue;
+      try {
+        return parse_json_line(*line);
+      } catch (error const& e) {
+        seek(before);
+        throw error(e.code(), "'" + name() + "', line " + std::to_string(before.record + 1) + ": " + e.message());
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::string const& name() const { return lines_.name(); }
+  record_position position() const { return lines_.position(); }
+  void seek(record_position to) { lines_.seek(to); }
+
+ private:
+  text_line_reader lines_;
+};
+
+}  // namespace rill

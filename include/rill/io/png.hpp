@@ -1,0 +1,136 @@
+// PNG images to tensors and back. Needs libpng.
+#pragma once
+#include <png.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rill/io/jump.hpp"
+#include "rill/io/pixels.hpp"
+
+namespace rill {
+
+/// Whether bytes begin as a PNG image does.
+inline bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
+
+namespace png {
+
+/// Reads one image. The library's errors come by `errors`; warnings say nothing that a program could act on.
+class decoder {
+ public:
+  explicit decoder(std::string_view bytes) : rest_(bytes), size_(bytes.size()) {
+    if (!is_png(bytes)) throw error(code::invalid_argument, "these bytes are not a PNG image");
+    png_ = png_create_read_struct(
+        PNG_LIBPNG_VER_STRING, &errors_,
+        [](png_structp p, png_const_charp what) { static_cast<files::jump*>(png_get_error_ptr(p))->leave(what); },
+        [](png_structp, png_const_charp) {});
+    if (png_ != nullptr) info_ = png_create_info_struct(png_);
+    if (info_ == nullptr) {
+      png_destroy_read_struct(&png_, &info_, nullptr);
+      throw error(code::resource_exhausted, "libpng found no memory to read an image with");
+    }
+  }
+  decoder(decoder const&) = delete;
+  decoder& operator=(decoder const&) = delete;
+  ~decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+
+  tensor decode(int channels, std::uint64_t most) {
+    step([&] {
+      png_set_read_fn(png_, this, take);
+      png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // `most` is the bound
+      png_read_info(png_, info_);
+    });
+    std::uint64_t const width = png_get_image_width(png_, info_), height = png_get_image_height(png_, info_);
+    step([&] { transform(channels); });
+    auto image = pixels::room(height, width, png_get_channels(png_, info_), most);
+    check_claim(height);
+    std::vector<png_bytep> rows(height);
+    auto const row_bytes = static_cast<std::size_t>(image.bytes() / height);
+    if (png_get_rowbytes(png_, info_) != row_bytes) throw error(code::internal, "libpng has rows of another width");
+    for (std::size_t i = 0; i < height; ++i) rows[i] = image.mutable_data<std::uint8_t>() + i * row_bytes;
+    step([&] {
+      png_read_image(png_, rows.data());
+      png_read_end(png_, nullptr);
+    });
+    return image;
+  }
+
+ private:
+  template <class F> void step(F const& f) {
+    if (!files::attempt(errors_, f))
+      throw error(code::data_loss, std::string("a PNG image is damaged: ") + errors_.words);
+  }
+
+  /// Samples become 8 bits, palettes colours, a transparent colour opacity; then channels are put in or left out.
+  /// Values are as the file stores them, whatever gamma it names; grey is the luminance of ITU-R BT.601, as in JPEG.
+  void transform(int channels) {
+    raw_row_bytes_ = png_get_rowbytes(png_, info_);
+    bool const transparent = png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
+    int const kind = png_get_color_type(png_, info_);
+    bool const colour = (kind & PNG_COLOR_MASK_COLOR) != 0, opacity = transparent || (kind & PNG_COLOR_MASK_ALPHA) != 0;
+    png_set_expand(png_);
+    png_set_strip_16(png_);
+    if (channels >= 3 && !colour) png_set_gray_to_rgb(png_);
+    if (channels == 1 && colour) png_set_rgb_to_gray(png_, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
+    if ((channels == 1 || channels == 3) && opacity) png_set_strip_alpha(png_);
+    if (channels == 4 && !opacity) png_set_add_alpha(png_, 0xff, PNG_FILLER_AFTER);
+    png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+  }
+  /// A file of few bytes can't hold many pixels: deflate's best is 258 bytes for two bits.
+  void check_claim(std::uint64_t height) const {
+    if (height * raw_row_bytes_ / 1032 > size_)
+      throw error(code::data_loss, "a PNG image claims more pixels than its bytes can hold");
+  }
+  static void take(png_structp p, png_bytep to, std::size_t n) {
+    auto& rest = static_cast<decoder*>(png_get_io_ptr(p))->rest_;
+    if (n > rest.size()) png_error(p, "it ends too early");
+    std::memcpy(to, rest.data(), n);
+    rest.remove_prefix(n);
+  }
+
+  std::string_view rest_;
+  std::size_t size_, raw_row_bytes_ = 0;
+  files::jump errors_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+};
+
+}  // namespace png
+
+/// A PNG image as uint8 [height, width, channels]: channels as the file has them (1 grey, 2 grey with opacity, 3 red,
+/// green and blue, 4 with opacity), or 1, 3 or 4 as asked. Opacity that was not asked for is left out, and full where
+/// the file has none; 16 bits become the higher 8. Throws error(invalid_argument) for what is no PNG, error(data_loss)
+/// if it is damaged, error(resource_exhausted) if it would take more than `most` bytes, before they are asked for.
+inline tensor decode_png(std::string_view bytes, int channels = 0, std::uint64_t most = most_image_bytes) {
+  pixels::check_channels(channels);
+  return png::decoder(bytes).decode(channels, most);
+}
+
+/// An image, uint8 [height, width, 1 to 4 channels], as the bytes of a PNG file. Throws error(invalid_argument) for
+/// tensors that are no such image.
+inline std::string encode_png(tensor const& image) {
+  expects(image.element() == dtype::uint8 && image.rank() == 3 && image.elements() > 0 && image.shape()[2] <= 4 &&
+              std::max(image.shape()[0], image.shape()[1]) <= 1'000'000,
+          "encode_png: the image is not uint8 [height, width, channels] with 1 to 4 channels and up to 1000000 pixels "
+          "along each side");
+  constexpr png_uint_32 formats[] = {PNG_FORMAT_GRAY, PNG_FORMAT_GA, PNG_FORMAT_RGB, PNG_FORMAT_RGBA};
+  png_image about{};
+  about.version = PNG_IMAGE_VERSION;
+  about.height = static_cast<png_uint_32>(image.shape()[0]);
+  about.width = static_cast<png_uint_32>(image.shape()[1]);
+  about.format = formats[image.shape()[2] - 1];
+  auto size = image.bytes() + image.bytes() / 100 + static_cast<std::size_t>(about.height) * 8 + 4096;
+  std::string bytes(size, '\0');
+  if (png_image_write_to_memory(&about, bytes.data(), &size, 0, image.raw(), 0, nullptr) == 0)
+    throw error(code::internal, std::string("libpng could not write an image: ") + about.message);
+  bytes.resize(size);
+  return bytes;
+}
+
+}  // namespace rill

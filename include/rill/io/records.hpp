@@ -1,0 +1,75 @@
+// Readers of records in one shape: lines, records of TFRecord or CSV files, rows of arrays, whole files.
+#pragma once
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "rill/io/csv_records.hpp"
+#include "rill/io/fixed_records.hpp"
+#include "rill/io/matching_files.hpp"
+#include "rill/io/record_stream.hpp"
+#include "rill/io/tensor_rows.hpp"
+#include "rill/io/text_lines.hpp"
+#include "rill/io/tfrecord.hpp"
+#include "rill/io/whole_file.hpp"
+#include "rill/tensor/tensor.hpp"
+
+namespace rill {
+
+/// A record and a key that no other record of the same files has: the file's name and the record's number from 1, as
+/// "train.csv:12". The value is a scalar string, or what rows of arrays are.
+struct keyed_record {
+  std::string key;
+  tensor value;
+};
+
+/// What gives records one after the other and can go to a place where it was.
+template <class R>
+concept record_source = std::movable<R> && requires(R r, R const c, record_position p) {
+  { tensor(*r.next()) } -> std::same_as<tensor>;
+  { static_cast<bool>(r.next()) };
+  { c.name() } -> std::convertible_to<std::string>;
+  { c.position() } -> std::same_as<record_position>;
+  r.seek(p);
+};
+
+/// Any source of records: `record_reader r(text_line_reader("a.txt")); while (auto record = r.next()) …`.
+class record_reader {
+ public:
+  template <record_source R> explicit record_reader(R from) : held_(std::make_unique<holder<R>>(std::move(from))) {}
+
+  /// The next record, or nothing at the end.
+  std::optional<keyed_record> next() { return held_->next(); }
+  /// The file's name.
+  std::string name() const { return held_->name(); }
+  /// Where the next record begins; a reader of the same file, in this process or a later one, goes on there by `seek`.
+  record_position position() const { return held_->position(); }
+  void seek(record_position to) { held_->seek(to); }
+
+ private:
+  struct any {
+    virtual ~any() = default;
+    virtual std::optional<keyed_record> next() = 0;
+    virtual std::string name() const = 0;
+    virtual record_position position() const = 0;
+    virtual void seek(record_position) = 0;
+  };
+  template <class R> struct holder final : any {
+    explicit holder(R r) : from(std::move(r)) {}
+    std::optional<keyed_record> next() override {
+      auto value = from.next();
+      if (!value) return std::nullopt;
+      return keyed_record{name() + ":" + std::to_string(from.position().record), tensor(*std::move(value))};
+    }
+    std::string name() const override { return from.name(); }
+    record_position position() const override { return from.position(); }
+    void seek(record_position to) override { from.seek(to); }
+    R from;
+  };
+
+  std::unique_ptr<any> held_;
+};
+
+}  // namespace rill

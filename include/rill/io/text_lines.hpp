@@ -1,0 +1,53 @@
+// The lines of a text file as records.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "rill/io/record_stream.hpp"
+
+namespace rill {
+
+namespace records {
+
+/// Appends a line to `to` and says whether an LF, which is left out, ended it; the last line of a file may do without.
+inline bool take_line(byte_stream& from, std::string& to, std::uint64_t most) {
+  for (auto some = from.ready(); !some.empty(); some = from.ready()) {
+    auto const end = some.find('\n');
+    to += some.substr(0, end);
+    check_length(to.size(), most);
+    from.take(end == some.npos ? some.size() : end + 1);
+    if (end != some.npos) return true;
+  }
+  return false;
+}
+
+}  // namespace records
+
+/// The lines of a file, without the LF or CR LF that ends them; the last one may have no end. Throws
+/// error(resource_exhausted) for a line of more than `most` bytes.
+class text_line_reader : public record_stream {
+ public:
+  explicit text_line_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes)
+      : text_line_reader(byte_stream(path), most) {}
+  explicit text_line_reader(byte_stream from, std::uint64_t most = most_record_bytes)
+      : record_stream(std::move(from)), most_(most) {}
+
+  /// The next line, or nothing at the end.
+  std::optional<std::string> next() {
+    return take_record([&]() -> std::optional<std::string> {
+      if (from_.ready().empty()) return std::nullopt;
+      std::string line;
+      if (records::take_line(from_, line, most_) && line.ends_with('\r')) line.pop_back();
+      return line;
+    });
+  }
+
+ private:
+  std::uint64_t most_;
+};
+
+}  // namespace rill

@@ -1,0 +1,39 @@
+// A file as one record: what images are read as.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "rill/io/file.hpp"
+#include "rill/io/record_stream.hpp"
+
+namespace rill {
+
+/// The bytes of a file, as they are stored, as its only record. The file is opened when that is asked for.
+class whole_file_reader {
+ public:
+  explicit whole_file_reader(std::filesystem::path path, std::uint64_t most = most_record_bytes)
+      : path_(std::move(path)), name_(path_.string()), most_(most) {}
+
+  /// All bytes, then nothing. Throws error(not_found) and the like, error(resource_exhausted) beyond `most` bytes.
+  std::optional<std::string> next() {
+    if (at_.record > 0) return std::nullopt;
+    auto bytes = read_file(path_, most_);
+    at_ = {bytes.size(), 1};
+    return bytes;
+  }
+
+  std::string const& name() const { return name_; }
+  record_position position() const { return at_; }
+  void seek(record_position to) { at_ = to; }
+
+ private:
+  std::filesystem::path path_;
+  std::string name_;
+  std::uint64_t most_;
+  record_position at_;
+};
+
+}  // namespace rill

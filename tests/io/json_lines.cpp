@@ -1,0 +1,100 @@
+#include "rill/io/json_lines.hpp"
+
+#include <gtest/gtest.h>
+
+#include "scratch.hpp"
+
+namespace rill {
+namespace {
+
+tensor only(std::string const& value) { return parse_json_line("{\"a\":" + value + "}").at(0).value; }
+
+std::string sentence(std::string const& text) {
+  try {
+    parse_json_line(text);
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), code::invalid_argument);
+    return e.message();
+  }
+  return "nothing was refused";
+}
+
+TEST(json_lines, are_objects_of_named_tensors_in_their_order) {
+  auto const all = parse_json_line(R"({"z": 1, "a": "word", "m": [[1, 2.5], [3, 4]], "b": [true, false], "": []})");
+  ASSERT_EQ(all.size(), 5u);
+  EXPECT_EQ(all[0].name, "z");
+  EXPECT_TRUE(same_bits(all[0].value, tensor(std::int64_t{1})));
+  EXPECT_EQ(all[1].value.item<std::string>(), "word");
+  EXPECT_TRUE(same_bits(all[2].value, matrix<double>({{1, 2.5}, {3, 4}})));
+  EXPECT_TRUE(same_bits(all[3].value, vector<bool>({true, false})));
+  EXPECT_EQ(all[4].value.type(), (of<double, 0>));
+  EXPECT_TRUE(parse_json_line("{}").empty());
+}
+
+TEST(json_lines, know_integers_and_floats_apart) {
+  EXPECT_TRUE(
+      same_bits(only("[-9223372036854775808, 9223372036854775807]"), vector<std::int64_t>({INT64_MIN, INT64_MAX})));
+  EXPECT_TRUE(same_bits(only("[1, -2, 3.0]"), vector<double>({1, -2, 3})));
+  EXPECT_TRUE(same_bits(only("[1.5, 2]"), vector<double>({1.5, 2})));
+  EXPECT_TRUE(same_bits(only("1e2"), tensor(100.0)));
+}
+
+TEST(json_lines, have_lists_of_every_rank) {
+  EXPECT_EQ(only("[[[1],[2]]]").shape(), (shape{1, 2, 1}));
+  EXPECT_EQ(only("[[],[]]").shape(), (shape{2, 0}));
+  EXPECT_EQ(only("[[[]]]").shape(), (shape{1, 1, 0}));
+  EXPECT_EQ(only("[[[[[[[[1]]]]]]]]").rank(), 8u);
+  EXPECT_EQ(only(R"([["a"],["b"]])").at<std::string>(1, 0), "b");
+}
+
+TEST(json_lines, refuse_what_is_no_tensor_by_its_name) {
+  EXPECT_EQ(sentence(R"({"a": null})"), "'a': null is no value of a tensor");
+  EXPECT_EQ(sentence(R"({"a": {"b": 1}})"), "'a': an object is no tensor");
+  EXPECT_EQ(sentence(R"({"a": [1, "x"]})"), "'a': its values are of different kinds");
+  EXPECT_EQ(sentence(R"({"a": [true, 1]})"), "'a': its values are of different kinds");
+  EXPECT_EQ(sentence(R"({"a": [1, true]})"), "'a': its values are of different kinds");
+  EXPECT_EQ(sentence(R"({"a": ["x", 1.5]})"), "'a': its values are of different kinds");
+  EXPECT_EQ(sentence(R"({"a": 9223372036854775808})"), "'a': an integer is beyond int64");
+  EXPECT_EQ(sentence(R"({"a": 1, "a": 2})"), "the name 'a' occurs twice");
+  EXPECT_EQ(sentence(R"([1])"), "a line of JSON lines is an object");
+  EXPECT_EQ(sentence("1"), "a line of JSON lines is an object");
+  EXPECT_EQ(sentence(R"({"a": [[[[[[[[[1]]]]]]]]]})"), "'a': lists stand deeper than the 8 axes that a tensor has");
+}
+
+TEST(json_lines, refuse_lists_of_several_shapes) {
+  for (auto const* list : {"[[1],[2,3]]", "[[1],[]]", "[[],[1]]", "[[[]],[]]", "[[],[[]]]", "[[[]],[[1]]]"})
+    EXPECT_EQ(sentence("{\"a\":" + std::string(list) + "}"), "'a': lists beside each other are of different lengths");
+  EXPECT_EQ(sentence(R"({"a":[1,[2]]})"), "'a': a list stands where a value was expected");
+  for (auto const* list : {"[[1],2]", "[[],1]"})
+    EXPECT_EQ(sentence("{\"a\":" + std::string(list) + "}"), "'a': a value stands where a list was expected");
+}
+
+TEST(json_lines, refuse_what_is_no_json) {
+  for (auto const* text :
+       {"", "{", "{\"a\":1", "{\"a\":1} x", "{\"a\":}", "{\"a\":1e999}", "{\"a\":NaN}", "{\"\xff\":1}"})
+    EXPECT_EQ(sentence(text).substr(0, 31), "this is no JSON at character " + sentence(text).substr(29, 2)) << text;
+  EXPECT_GT(damage(R"({"a":[[1,2.5],[3,4]],"b":"c","d":true})", [](auto const& b) { parse_json_line(b); }), 100u);
+  EXPECT_THROW(parse_json_line("{\"a\":" + std::string(1'000'000, '[')), error);
+}
+
+TEST(json_lines, are_read_from_files_that_can_be_resumed) {
+  scratch dir;
+  write_file(dir / "a.jsonl", "{\"x\":1}\r\n\n{\"x\":2}\n{\"x\":[}\n{\"x\":3}");
+  json_line_reader r(dir / "a.jsonl");
+  EXPECT_EQ(r.next()->at(0).value.item<std::int64_t>(), 1);
+  auto const at = r.position();
+  EXPECT_EQ(at.record, 1u);
+  EXPECT_EQ(r.next()->at(0).value.item<std::int64_t>(), 2);
+  for (int again = 0; again < 2; ++again) try {
+      r.next();
+      FAIL();
+    } catch (error const& e) {
+      EXPECT_NE(e.message().find("a.jsonl', line 4: this is no JSON"), std::string::npos) << e.message();
+    }
+  r.seek(at);
+  EXPECT_EQ(r.next()->at(0).value.item<std::int64_t>(), 2);
+  EXPECT_EQ(r.position().record, 3u);
+}
+
+}  // namespace
+}  // namespace rill
