@@ -13,6 +13,8 @@
 #include "rill/ops/queues/queue.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/ops/state/scatter.hpp"
+#include "rill/ops/sync/accumulator.hpp"
+#include "rill/ops/sync/turnstile.hpp"
 #include "rill/run/coordinator.hpp"
 #include "rill/run/queue_runner.hpp"
 #include "rill/run/session.hpp"

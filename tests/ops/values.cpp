@@ -394,17 +394,31 @@ TEST(values, are_those_of_numpy_without_passes) { expect_recordings({.threads = 
 
 // The operations without values of their own, and who tests what they do instead.
 std::set<std::string_view> const tested_otherwise{
-    "no_op",            // nothing to compare
-    "cond",             // ops/control
-    "reading_cond",     // ops/control
-    "updating_cond",    // ops/control
-    "loop",             // ops/control
-    "reading_loop",     // ops/control
-    "updating_loop",    // ops/control
-    "check",            // nothing to compare: tests/ops/check/check.cpp
-    "uniform",          // tests/ops/random/uniform.cpp
-    "normal",           // tests/ops/random/normal.cpp
-    "truncated_normal"  // tests/ops/random/normal.cpp
+    "no_op",                 // nothing to compare
+    "cond",                  // ops/control
+    "reading_cond",          // ops/control
+    "updating_cond",         // ops/control
+    "loop",                  // ops/control
+    "reading_loop",          // ops/control
+    "updating_loop",         // ops/control
+    "enqueue",               // ops/queues
+    "enqueue_many",          // ops/queues
+    "dequeue",               // ops/queues
+    "dequeue_many",          // ops/queues
+    "queue_close",           // ops/queues
+    "queue_size",            // ops/queues
+    "queue_is_closed",       // ops/queues
+    "accumulator_apply",     // ops/sync
+    "accumulator_average",   // ops/sync
+    "accumulator_count",     // ops/sync
+    "accumulator_set_step",  // ops/sync
+    "mutex_acquire",         // ops/sync
+    "mutex_release",         // ops/sync
+    "barrier_arrive",        // ops/sync
+    "check",                 // nothing to compare: tests/ops/check/check.cpp
+    "uniform",               // tests/ops/random/uniform.cpp
+    "normal",                // tests/ops/random/normal.cpp
+    "truncated_normal"       // tests/ops/random/normal.cpp
 };
 
 TEST(values, are_recorded_for_every_operation_and_every_element_type_that_it_takes) {

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "../base/sentence.hpp"
+#include "base/sentence.hpp"
 
 namespace rill {
 namespace {

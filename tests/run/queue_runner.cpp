@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../base/sentence.hpp"
+#include "base/sentence.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "../base/sentence.hpp"
+#include "base/sentence.hpp"
 
 namespace rill {
 namespace {

@@ -4,12 +4,15 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "rill/base/error.hpp"
 
@@ -72,6 +75,31 @@ using log_callback = std::function<void(std::string_view)>;
 inline error step_cancelled() { return error(code::cancelled, "the step was cancelled"); }
 inline error step_too_late() { return error(code::deadline_exceeded, "the step ran past its deadline"); }
 
+/// What a step holds, and lets go of when it ends, however it ends: locks.
+class step_holdings {
+ public:
+  void add(void const* key, std::shared_ptr<void> what) {
+    std::lock_guard lock(mutex_);
+    held_.emplace_back(key, std::move(what));
+  }
+  /// Lets go of what was added last under that key; whether there was any.
+  bool drop(void const* key) {
+    std::shared_ptr<void> gone;
+    std::lock_guard lock(mutex_);
+    for (auto at = held_.rbegin(); at != held_.rend(); ++at)
+      if (at->first == key) {
+        gone = std::move(at->second);
+        held_.erase(std::next(at).base());
+        return true;
+      }
+    return false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<void const*, std::shared_ptr<void>>> held_;
+};
+
 /// One run of a session, as kernels see it.
 class step_context {
  public:
@@ -80,6 +108,7 @@ class step_context {
   std::uint64_t stream = 0;    ///< what random numbers are drawn by: the step, and within loops the iteration as well
   std::int64_t iteration = 0;  ///< of the innermost loop
   log_callback const* log = nullptr;
+  step_holdings* holdings = nullptr;
   std::optional<cancellation> stop;
   std::optional<std::chrono::steady_clock::time_point> deadline;
 

@@ -43,6 +43,8 @@
 #include "rill/ops/state/fused_update.hpp"
 #include "rill/ops/state/scatter.hpp"
 #include "rill/ops/state/variable.hpp"
+#include "rill/ops/sync/accumulator.hpp"
+#include "rill/ops/sync/turnstile.hpp"
 
 namespace rill {
 
@@ -114,6 +116,13 @@ using operations = type_list<
     ops::queue_close_op,
     ops::queue_size_op,
     ops::queue_is_closed_op,
+    ops::accumulator_apply_op,
+    ops::accumulator_average_op,
+    ops::accumulator_count_op,
+    ops::accumulator_set_step_op,
+    ops::mutex_acquire_op,
+    ops::mutex_release_op,
+    ops::barrier_arrive_op,
     ops::matmul_op,
     ops::softmax_op,
     ops::softmax_cross_entropy_op,

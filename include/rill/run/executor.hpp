@@ -218,6 +218,8 @@ RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> 
                                std::span<tensor> results) {
   step.number = step.stream = parts_->steps.fetch_add(1, std::memory_order_relaxed);
   step.log = options_.log ? &options_.log : nullptr;
+  step_holdings holdings;
+  step.holdings = &holdings;
   if (step.watch) step.watch->step_begins(step.number);
   run_parts(compiled, fed, step, results);
   if (step.watch) step.watch->step_ended(step.number);

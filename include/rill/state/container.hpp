@@ -7,12 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "rill/state/accumulator.hpp"
 #include "rill/state/queue.hpp"
+#include "rill/state/turnstile.hpp"
 #include "rill/state/variable.hpp"
 
 namespace rill {
 
-/// Variables and queues by name; sessions and graphs that are given the same container share them (white paper §4.7).
+/// Variables, queues and the like by name; sessions and graphs that are given the same container share them (white
+/// paper §4.7).
 class container {
  public:
   /// The variable of that name, made (without a value) if there is none; error(failed_precondition) if one of another
@@ -28,42 +31,62 @@ class container {
           name);
     return place;
   }
-  /// The queue of that name, made if there is none; error(failed_precondition) if there is another one of that name.
+  /// The queue of that name, made if there is none; error(failed_precondition) if there is another one of that name. So
+  /// are the others below.
   std::shared_ptr<queue_state> queue(std::string const& name, queue_options const& options) {
-    std::lock_guard lock(mutex_);
-    auto& place = queues_[name];
-    if (!place) place = std::make_shared<queue_state>(name, options);
-    else if (place->options() != options)
-      throw error(code::failed_precondition,
-                  "the container already has a queue of that name with another capacity, order or other components",
-                  name);
-    return place;
+    return kept(queues_, name, "queue", [&](auto const& q) { return q.options() == options; }, options);
+  }
+  std::shared_ptr<accumulator_state<dense_sum>> accumulator(std::string const& name, type const& of) {
+    return kept(accumulators_, name, "accumulator", [&](auto const& a) { return a.type() == of; }, of);
+  }
+  std::shared_ptr<accumulator_state<sparse_sum>> sparse_accumulator(std::string const& name, type const& of) {
+    return kept(sparse_accumulators_, name, "sparse accumulator", [&](auto const& a) { return a.type() == of; }, of);
+  }
+  std::shared_ptr<mutex_state> mutex(std::string const& name) {
+    return kept(mutexes_, name, "mutex", [](auto const&) { return true; });
+  }
+  std::shared_ptr<barrier_state> barrier(std::string const& name, std::int64_t parties) {
+    return kept(barriers_, name, "barrier", [&](auto const& b) { return b.parties() == parties; }, parties);
   }
   /// All variables, by name.
-  std::vector<std::shared_ptr<variable_state>> variables() const {
-    std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<variable_state>> all;
-    for (auto const& [name, v] : variables_) all.push_back(v);
-    return all;
-  }
-  /// Takes every value away; steps that run meanwhile keep the snapshots they have. Queues are as new, and who waits at
-  /// one fails with error(aborted).
+  std::vector<std::shared_ptr<variable_state>> variables() const { return all(variables_); }
+  /// Takes every value away; steps that run meanwhile keep the snapshots they have. Queues and accumulators are as new,
+  /// and who waits at one fails with error(aborted). Who holds a mutex or waits at a barrier goes on doing so.
   void reset() {
     for (auto const& v : variables()) v->reset();
-    for (auto const& q : queues()) q->reset();
-  }
-  /// All queues, by name.
-  std::vector<std::shared_ptr<queue_state>> queues() const {
-    std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<queue_state>> all;
-    for (auto const& [name, q] : queues_) all.push_back(q);
-    return all;
+    for (auto const& q : all(queues_)) q->reset();
+    for (auto const& a : all(accumulators_)) a->reset();
+    for (auto const& a : all(sparse_accumulators_)) a->reset();
   }
 
  private:
+  template <class State> using by_name = std::map<std::string, std::shared_ptr<State>>;
+
+  template <class State, class Agrees, class... About>
+  std::shared_ptr<State> kept(by_name<State>& states, std::string const& name, char const* what, Agrees const& agrees,
+                              About const&... about) {
+    std::lock_guard lock(mutex_);
+    auto& place = states[name];
+    if (!place) place = std::make_shared<State>(name, about...);
+    else if (!agrees(*place))
+      throw error(code::failed_precondition,
+                  std::string("the container already has a ") + what + " of that name that is made otherwise", name);
+    return place;
+  }
+  template <class State> std::vector<std::shared_ptr<State>> all(by_name<State> const& states) const {
+    std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<State>> list;
+    for (auto const& [name, s] : states) list.push_back(s);
+    return list;
+  }
+
   mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<variable_state>> variables_;
-  std::map<std::string, std::shared_ptr<queue_state>> queues_;
+  by_name<variable_state> variables_;
+  by_name<queue_state> queues_;
+  by_name<accumulator_state<dense_sum>> accumulators_;
+  by_name<accumulator_state<sparse_sum>> sparse_accumulators_;
+  by_name<mutex_state> mutexes_;
+  by_name<barrier_state> barriers_;
 };
 
 }  // namespace rill

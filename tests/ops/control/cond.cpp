@@ -282,5 +282,29 @@ TEST(cond, whose_body_reads_and_updates_a_variable_has_no_gradient_and_says_so) 
             std::string::npos);
 }
 
+TEST(case_, runs_the_branch_that_is_numbered_and_the_last_for_others) {
+  graph g;
+  auto const i = placeholder<std::int32_t>(g, "i");
+  auto const x = placeholder<float>(g, "x");
+  auto const runs = variable(constant(g, 0.f), "runs");
+  auto const y = case_(
+      i, [&] { return x * 2.f; }, [&] { return x * x; },
+      [&] {
+        assign_add(runs, constant(g, 1.f));
+        return -x;
+      });
+  auto const [dx] = gradients(y, x);
+  session s(g);
+  s.run(initializer(g));
+  std::pair<float, float> const wanted[] = {{6, 2}, {9, 6}, {-3, -1}, {-3, -1}};
+  for (int k = 0; k < 4; ++k) {
+    auto const [got, slope] = s.run({{i, tensor(k)}, {x, tensor(3.f)}}, y, dx);
+    EXPECT_EQ(float(got), wanted[k].first);
+    EXPECT_EQ(float(slope), wanted[k].second);
+  }
+  EXPECT_EQ(float(s.run({{i, tensor(-1)}, {x, tensor(3.f)}}, y)), -3.f);
+  EXPECT_EQ(float(s.run(runs)), 3.f);
+}
+
 }  // namespace
 }  // namespace rill

@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "../../base/sentence.hpp"
+#include "base/sentence.hpp"
 #include "../run.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 #include "rill/ops/control/body.hpp"
 #include "rill/ops/control/replay.hpp"
+#include "rill/ops/math/comparison.hpp"
 
 namespace rill::detail {
 std::vector<gradient> branch_gradient(gradient_request const& r);
@@ -166,6 +167,25 @@ template <operand P, class Then, class Otherwise> auto cond(P predicate, Then co
   auto const node = detail::record_branch(predicate, std::move(first), std::move(second));
   if constexpr (std::same_as<A, std::tuple<>>) return operation(node);
   else return detail::handles_from<A>(node);
+}
+
+namespace detail {
+
+template <class I, class First, class... Rest> auto case_from(I index, int k, First const& first, Rest const&... rest) {
+  if constexpr (sizeof...(Rest) == 0) return first();
+  else return cond(equal(index, like(index, k)), first, [&] { return case_from(index, k + 1, rest...); });
+}
+
+}  // namespace detail
+
+/// The branch that the index numbers, from 0 on; the last for every other number. All branches return the same types.
+template <operand I, class... Branches>
+  requires(sizeof...(Branches) > 0)
+auto case_(I index, Branches const&... branches) {
+  if constexpr (typed<I>)
+    static_assert(I::static_type.rank == 0 && integers.contains(I::static_type.element),
+                  "case_: the index must be a scalar of integers");
+  return detail::case_from(index, 0, branches...);
 }
 
 }  // namespace rill

@@ -1,6 +1,7 @@
 // What the operations of a queue do: they leave a request at the queue and go on when it is served.
 #pragma once
 #include "rill/ops/queues/queue_ops.hpp"
+#include "rill/ops/sync/waiting.hpp"
 
 #if RILL_DEFINITIONS
 #include <algorithm>
@@ -12,22 +13,9 @@ namespace rill::detail {
 template <class Submit, class Take>
 void wait_at(std::shared_ptr<queue_state> const& q, std::shared_ptr<queue_request> const& r, kernel_call const& call,
              Submit const& submit, Take take) {
-  r->finished = [later = call.later, take = std::move(take)](queue_request& served, failure why) {
-    if (!why) try {
-        take(served);
-      } catch (...) {
-        why = caught_failure();
-      }
-    later->resume(why);
-  };
-  call.later->on_give_up([q, r](failure why) { q->give_up(*r, std::move(why)); });
+  r->finished = going_on(call, std::move(take));
+  may_give_up(call, q, r);
   submit();
-}
-
-inline kernel waiting(kernel k, bool brings) {
-  k.waits = true;
-  k.owns_outputs = brings;
-  return k;
 }
 
 inline void copy_elements(dtype d, void* to, void const* from, std::size_t n) {

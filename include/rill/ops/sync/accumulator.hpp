@@ -1,0 +1,220 @@
+// Accumulators of gradients: an update waits for the average of so many.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rill/dsl/expr.hpp"
+#include "rill/ops/queues/queue_ops.hpp"
+#include "rill/ops/sync/waiting.hpp"
+#include "rill/state/container.hpp"
+
+namespace rill::ops {
+
+struct accumulator_attributes {
+  std::string accumulator;  ///< its name in the container
+  type of;                  ///< of a gradient
+  bool sparse = false;
+  static constexpr auto fields() {
+    return std::tuple{field{"accumulator", &accumulator_attributes::accumulator},
+                      field{"of", &accumulator_attributes::of}, field{"sparse", &accumulator_attributes::sparse}};
+  }
+  void check() const {
+    expects(is_differentiable(of.element), "an accumulator's elements have no derivatives");
+    expects(!sparse || (of.has_rank() && of.rank > 0), "a sparse accumulator is of tensors with rows");
+  }
+};
+
+/// What operations of an accumulator share.
+struct accumulating {
+  using library = void;
+  using attributes = accumulator_attributes;
+  static constexpr rill::effect effect = rill::effect::writes;
+};
+inline void expect_step(type const& t) {
+  expects(t.element == dtype::int64 && (!t.has_rank() || t.rank == 0), "an accumulator's step is a scalar of int64");
+}
+
+struct accumulator_apply_op : accumulating {
+  static constexpr std::string_view
+      name = "accumulator_apply",
+      doc = "adds a gradient (of a sparse accumulator: indices and rows) of a step; one that is stale is dropped";
+  static constexpr std::int8_t arity = -1;
+  static constexpr std::size_t outputs = 0;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
+    a.check();
+    expects(x.size() == (a.sparse ? 3u : 2u), "accumulator_apply: it takes a gradient and its step");
+    expect_step(x.back());
+    if (!a.sparse) {
+      expects(accepts(a.of, x[0]), "accumulator_apply: the gradient is not of the accumulator's type");
+      return {};
+    }
+    expects(x[0].element == dtype::int64 && (!x[0].has_rank() || x[0].rank == 1),
+            "accumulator_apply: the indices are not a vector of int64");
+    if (!x[1].has_rank()) return {};
+    expects(x[1].rank > 0 && x[1].element == a.of.element && accepts(row_of(a.of), row_of(x[1])),
+            "accumulator_apply: the rows are not of the accumulator's type");
+    if (x[0].has_rank()) agree(x[0][0], x[1][0], "accumulator_apply: there is not one index for each row");
+    return {};
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+struct accumulator_average_op : accumulating {
+  static constexpr std::string_view name = "accumulator_average",
+                                    doc = "the average of all gradients that came; waits until there are enough";
+  static constexpr std::int8_t arity = -2;
+  static constexpr bool brings_extents = true;
+  struct attributes {
+    std::string accumulator;
+    type of;
+    bool sparse = false;
+    std::int64_t wanted = 1;
+    static constexpr auto fields() {
+      return std::tuple{field{"accumulator", &attributes::accumulator}, field{"of", &attributes::of},
+                        field{"sparse", &attributes::sparse}, field{"wanted", &attributes::wanted}};
+    }
+  };
+  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
+    accumulator_attributes{a.accumulator, a.of, a.sparse}.check();
+    expects(x.empty(), "accumulator_average: it takes no inputs");
+    expects(a.wanted > 0, "accumulator_average: it must wait for one gradient or more");
+    if (!a.sparse) return {a.of};
+    return {type(dtype::int64, {unknown}), stacked(row_of(a.of), unknown)};
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+struct accumulator_count_op : accumulating {
+  static constexpr std::string_view name = "accumulator_count", doc = "gradients that came since the last average";
+  static constexpr std::int8_t arity = -2;
+  static constexpr rill::effect effect = rill::effect::reads;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
+    a.check();
+    expects(x.empty(), "accumulator_count: it takes no inputs");
+    return {type(dtype::int64)};
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+struct accumulator_set_step_op : accumulating {
+  static constexpr std::string_view name = "accumulator_set_step",
+                                    doc = "from now on gradients of earlier steps are stale";
+  static constexpr std::int8_t arity = 1;
+  static constexpr std::size_t outputs = 0;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
+    a.check();
+    expect_step(x[0]);
+    return {};
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+
+#if RILL_DEFINITIONS
+inline kernel accumulator_apply_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  std::vector<type> const types(r.inputs.begin(), r.inputs.end());
+  if (!a.sparse)
+    return kernel([to = r.state.accumulator(a.accumulator, a.of), types](kernel_call const& call) {
+      to->apply(detail::copied(types[0], call.in(0)), *call.in<std::int64_t>(1));
+    });
+  return kernel([to = r.state.sparse_accumulator(a.accumulator, a.of), types](kernel_call const& call) {
+    to->apply({detail::copied(types[0], call.in(0)), detail::copied(types[1], call.in(1))}, *call.in<std::int64_t>(2));
+  });
+}
+inline kernel accumulator_average_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  auto const of = [wanted = a.wanted]<class State>(std::shared_ptr<State> from) {
+    return detail::waiting(
+        [from, wanted](kernel_call const& call) {
+          auto const request = std::make_shared<typename State::request>();
+          request->wanted = wanted;
+          request->finished = detail::going_on(
+              call, [to = call.owned](auto& served) { std::move(served.average.begin(), served.average.end(), to); });
+          detail::may_give_up(call, from, request);
+          from->take(request);
+        },
+        true);
+  };
+  return a.sparse ? of(r.state.sparse_accumulator(a.accumulator, a.of)) : of(r.state.accumulator(a.accumulator, a.of));
+}
+inline kernel accumulator_count_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  auto const of = [](auto from) {
+    return kernel([from](kernel_call const& call) { *call.out<std::int64_t>(0) = from->count(); });
+  };
+  return a.sparse ? of(r.state.sparse_accumulator(a.accumulator, a.of)) : of(r.state.accumulator(a.accumulator, a.of));
+}
+inline kernel accumulator_set_step_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  auto const of = [](auto to) {
+    return kernel([to](kernel_call const& call) { to->set_step(*call.in<std::int64_t>(0)); });
+  };
+  return a.sparse ? of(r.state.sparse_accumulator(a.accumulator, a.of)) : of(r.state.accumulator(a.accumulator, a.of));
+}
+#endif
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// Gradients of type T, added up in the session's container until an update takes their average (OSDI'16 §4.4).
+template <type T> class accumulator {
+ public:
+  static_assert(is_differentiable(T.element), "an accumulator's elements have no derivatives");
+  explicit accumulator(graph& g, std::string name) : graph_(&g), about_{std::move(name), T} {}
+
+  /// Adds a gradient that was computed in that step; it is dropped if the accumulator's step is later.
+  template <operand X, operand Step> operation apply(X gradient, Step step) const {
+    if constexpr (typed<X>)
+      static_assert(accepts(T, X::static_type), "accumulator: the gradient is not of the accumulator's type");
+    return record_erased<ops::accumulator_apply_op>(*graph_, about_, {gradient, step});
+  }
+  /// The average of all gradients that came, once there are `wanted` or more; the accumulator is empty then, and its
+  /// step raised by one.
+  expr<T> average(std::int64_t wanted) const {
+    return {record_erased<ops::accumulator_average_op>(*graph_, {about_.accumulator, T, false, wanted}, {})};
+  }
+  /// Gradients that came since the last average.
+  expr<of<std::int64_t>> count() const { return {record_erased<ops::accumulator_count_op>(*graph_, about_, {})}; }
+  operation set_step(value step) const { return record_erased<ops::accumulator_set_step_op>(*graph_, about_, {step}); }
+
+ private:
+  graph* graph_;
+  ops::accumulator_attributes about_;
+};
+
+/// The same of rows of a tensor of type T, as gather's gradients are: each row's average is over those that came for
+/// it.
+template <type T> class sparse_accumulator {
+ public:
+  static_assert(is_differentiable(T.element), "an accumulator's elements have no derivatives");
+  static_assert(T.has_rank() && T.rank > 0, "a sparse accumulator is of tensors with rows");
+  explicit sparse_accumulator(graph& g, std::string name) : graph_(&g), about_{std::move(name), T, true} {}
+
+  template <operand Step> operation apply(value indices, value rows, Step step) const {
+    return record_erased<ops::accumulator_apply_op>(*graph_, about_, {indices, rows, step});
+  }
+  /// The numbers of the rows, ascending, and their averages, once there are `wanted` gradients.
+  auto average(std::int64_t wanted) const {
+    auto const node = record_erased<ops::accumulator_average_op>(*graph_, {about_.accumulator, T, true, wanted}, {});
+    return std::tuple{expr<of<std::int64_t, unknown>>{node},
+                      expr<stacked(row_of(T), unknown)>{{node.graph, node.node, 1}}};
+  }
+  expr<of<std::int64_t>> count() const { return {record_erased<ops::accumulator_count_op>(*graph_, about_, {})}; }
+  operation set_step(value step) const { return record_erased<ops::accumulator_set_step_op>(*graph_, about_, {step}); }
+
+ private:
+  graph* graph_;
+  ops::accumulator_attributes about_;
+};
+
+}  // namespace rill

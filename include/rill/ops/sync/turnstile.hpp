@@ -1,0 +1,124 @@
+// Mutexes and barriers between steps.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rill/device/step.hpp"
+#include "rill/dsl/expr.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/sync/waiting.hpp"
+#include "rill/state/container.hpp"
+
+namespace rill::ops {
+
+/// What operations of a mutex or barrier share: neither inputs nor outputs.
+struct turnstile {
+  using library = void;
+  static constexpr std::int8_t arity = -2;
+  static constexpr std::size_t outputs = 0;
+  static constexpr rill::effect effect = rill::effect::writes;
+  struct attributes {
+    std::string mutex;
+    static constexpr auto fields() { return std::tuple{field{"mutex", &attributes::mutex}}; }
+  };
+  template <class Attributes> static std::vector<type> infer(Attributes const&, std::span<type const> x) {
+    expects(x.empty(), "mutexes and barriers take no inputs");
+    return {};
+  }
+};
+
+struct mutex_acquire_op : turnstile {
+  static constexpr std::string_view name = "mutex_acquire", doc = "holds a mutex until the step ends or releases it";
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    return detail::waiting(
+        [m = r.state.mutex(decode<attributes>(r.at.attributes).mutex)](kernel_call const& call) {
+          auto const request = std::make_shared<turn_request>();
+          request->finished = [m, later = call.later, held = call.step.holdings](failure why) {
+            if (!why) held->add(m.get(), std::shared_ptr<void>(m.get(), [m](void*) { m->release(); }));
+            later->resume(std::move(why));
+          };
+          detail::may_give_up(call, m, request);
+          m->acquire(request);
+        },
+        false);
+  }
+#endif
+};
+struct mutex_release_op : turnstile {
+  static constexpr std::string_view name = "mutex_release", doc = "lets a mutex go that the step holds";
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    return kernel([m = r.state.mutex(decode<attributes>(r.at.attributes).mutex)](kernel_call const& call) {
+      if (!call.step.holdings->drop(m.get()))
+        throw error(code::failed_precondition, "the step does not hold the mutex '" + m->name() + "'");
+    });
+  }
+#endif
+};
+struct barrier_arrive_op : turnstile {
+  static constexpr std::string_view name = "barrier_arrive", doc = "waits until so many have arrived at a barrier";
+  struct attributes {
+    std::string barrier;
+    std::int64_t parties = 0;
+    static constexpr auto fields() {
+      return std::tuple{field{"barrier", &attributes::barrier}, field{"parties", &attributes::parties}};
+    }
+  };
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    return detail::waiting(
+        [b = r.state.barrier(a.barrier, a.parties)](kernel_call const& call) {
+          auto const request = std::make_shared<turn_request>();
+          request->finished = [later = call.later](failure why) { later->resume(std::move(why)); };
+          detail::may_give_up(call, b, request);
+          b->arrive(request);
+        },
+        false);
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// A lock between steps, in the session's container. A step that ends lets go of it, however it ends. A variable's handle
+/// is its value as the step found it: what must be read while the mutex is held is read by `read`.
+class mutex {
+ public:
+  mutex(graph& g, std::string name) : graph_(&g), about_{std::move(name)} {}
+
+  /// What must hold the mutex is recorded after it: `g.after({m.acquire()}, …)`.
+  operation acquire() const { return record_erased<ops::mutex_acquire_op>(*graph_, about_, {}); }
+  operation release() const { return record_erased<ops::mutex_release_op>(*graph_, about_, {}); }
+  /// Records what `f` records so that it runs while the mutex is held; who needs its result gets it when the mutex has
+  /// been let go.
+  template <class F> auto locked(F&& f) const {
+    auto& g = graph_->innermost();
+    auto const acquired = acquire();
+    auto const first = g.size();
+    auto const result = g.after({acquired}, f);
+    std::vector<operation> all;
+    for (auto i = first; i < g.size(); ++i) all.emplace_back(&g, static_cast<std::uint32_t>(i));
+    auto const done = g.after(all, [&] { return release(); });
+    if constexpr (operand<decltype(result)>) return g.after({done}, [&] { return identity(result); });
+    else return done;
+  }
+
+ private:
+  graph* graph_;
+  ops::turnstile::attributes about_;
+};
+
+/// Waits until `parties` steps have arrived at the barrier of that name, which is in the session's container.
+inline operation arrive(graph& g, std::string name, std::int64_t parties) {
+  expects(parties > 0, "a barrier is for one party or more");
+  return record_erased<ops::barrier_arrive_op>(g, {std::move(name), parties}, {});
+}
+
+}  // namespace rill

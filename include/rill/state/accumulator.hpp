@@ -1,0 +1,217 @@
+// Gradients of several steps, added up until there are enough: what makes one update of many batches or workers.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rill/base/config.hpp"
+#include "rill/tensor/tensor.hpp"
+
+namespace rill {
+
+namespace detail {
+
+/// to += from, and to /= n, element by element, of a type that has derivatives.
+void add_elements(dtype d, void* to, void const* from, std::size_t n);
+void divide_elements(dtype d, void* to, std::int64_t by, std::size_t n);
+
+}  // namespace detail
+
+/// The sum of dense gradients; its average is over all that came.
+class dense_sum {
+ public:
+  using part = tensor;
+  void add(tensor const& gradient);
+  std::vector<tensor> average(type const& of, std::int64_t count) const;
+
+ private:
+  tensor sum_;
+};
+
+/// The sum of rows of a tensor, each row's average over those that came for it.
+class sparse_sum {
+ public:
+  struct part {
+    tensor indices, rows;  ///< int64 [n], and n rows
+  };
+  void add(part const& gradient);
+  /// The numbers of the rows, ascending, and their averages.
+  std::vector<tensor> average(type const& of, std::int64_t count) const;
+
+ private:
+  std::map<std::int64_t, std::pair<tensor, std::int64_t>> rows_;
+};
+
+/// Adds up gradients of its own step or later ones, and hands out their average when there are enough. Who must wait
+/// for it leaves a request, and is told.
+template <class Sum> class accumulator_state {
+ public:
+  /// `of` is the type of a gradient.
+  accumulator_state(std::string name, type of) : name_(std::move(name)), of_(of) {}
+  std::string const& name() const { return name_; }
+  rill::type const& type() const { return of_; }
+
+  /// Somebody who waits for the average of at least `wanted` gradients.
+  struct request {
+    std::int64_t wanted = 1;
+    std::vector<tensor> average = {};
+    std::function<void(request&, failure)> finished = {};  ///< called once, without the lock; must not throw
+  };
+
+  /// Adds a gradient that was computed from the variables of that step; a stale one, of an earlier step than the
+  /// accumulator's, is dropped. Whether it was taken.
+  bool apply(typename Sum::part const& gradient, std::int64_t step) {
+    std::unique_lock lock(mutex_);
+    if (step < step_) return false;
+    sum_.add(gradient);
+    ++count_;
+    serve(lock);
+    return true;
+  }
+  /// The average of all gradients that came, as soon as there are enough; then the sum is empty, and the step raised by
+  /// one.
+  void take(std::shared_ptr<request> const& r) {
+    std::unique_lock lock(mutex_);
+    waiting_.push_back(r);
+    serve(lock);
+  }
+  /// A request that still waits ends with `why`.
+  void give_up(request const& wanted, failure why) {
+    std::unique_lock lock(mutex_);
+    auto const at = std::find_if(waiting_.begin(), waiting_.end(), [&](auto const& r) { return r.get() == &wanted; });
+    if (at == waiting_.end()) return;
+    auto const r = *at;
+    waiting_.erase(at);
+    lock.unlock();
+    r->finished(*r, std::move(why));
+  }
+  /// Gradients that have come since the last average.
+  std::int64_t count() const {
+    std::lock_guard lock(mutex_);
+    return count_;
+  }
+  std::int64_t step() const {
+    std::lock_guard lock(mutex_);
+    return step_;
+  }
+  void set_step(std::int64_t step) {
+    std::lock_guard lock(mutex_);
+    step_ = step;
+  }
+  /// As new; those who wait fail with error(aborted).
+  void reset() {
+    std::unique_lock lock(mutex_);
+    auto const all = std::exchange(waiting_, {});
+    sum_ = {};
+    count_ = step_ = 0;
+    lock.unlock();
+    for (auto const& r : all)
+      r->finished(*r, failed(code::aborted, "the container of accumulator '" + name_ + "' was reset"));
+  }
+
+ private:
+  void serve(std::unique_lock<std::mutex>& lock) {
+    if (waiting_.empty() || count_ < waiting_.front()->wanted) return;
+    auto const r = waiting_.front();
+    waiting_.pop_front();
+    failure why;
+    try {
+      r->average = sum_.average(of_, count_);
+    } catch (...) {
+      why = caught_failure();
+    }
+    sum_ = {};
+    count_ = 0;
+    ++step_;
+    lock.unlock();
+    r->finished(*r, why);
+  }
+
+  std::string name_;
+  rill::type of_;
+  mutable std::mutex mutex_;
+  Sum sum_;
+  std::int64_t count_ = 0, step_ = 0;
+  std::deque<std::shared_ptr<request>> waiting_;
+};
+
+#if RILL_RUNTIME
+namespace detail {
+
+template <class F> void visit_differentiable(dtype d, F&& f) {
+  visit(d, [&]<class T>() {
+    if constexpr (is_differentiable(dtype_of<T>)) f.template operator()<T>();
+  });
+}
+
+RILL_INLINE void add_elements(dtype d, void* to, void const* from, std::size_t n) {
+  visit_differentiable(d, [&]<class T>() {
+    auto* y = static_cast<T*>(to);
+    auto const* x = static_cast<T const*>(from);
+    for (std::size_t i = 0; i < n; ++i)
+      if constexpr (sizeof(T) == 2) y[i] = T(static_cast<float>(y[i]) + static_cast<float>(x[i]));
+      else y[i] += x[i];
+  });
+}
+RILL_INLINE void divide_elements(dtype d, void* to, std::int64_t by, std::size_t n) {
+  visit_differentiable(d, [&]<class T>() {
+    auto* y = static_cast<T*>(to);
+    for (std::size_t i = 0; i < n; ++i)
+      if constexpr (sizeof(T) == 2) y[i] = T(static_cast<float>(y[i]) / static_cast<float>(by));
+      else if constexpr (requires { typename T::value_type; }) y[i] /= static_cast<typename T::value_type>(by);
+      else y[i] /= static_cast<T>(by);
+  });
+}
+
+}  // namespace detail
+
+RILL_INLINE void dense_sum::add(tensor const& gradient) {
+  if (!sum_) sum_ = gradient.clone();
+  else if (sum_.shape() != gradient.shape())
+    throw error(code::invalid_argument, "an accumulator was given a gradient of other extents than the one before");
+  else
+    detail::add_elements(sum_.element(), sum_.mutable_raw(), gradient.raw(), static_cast<std::size_t>(sum_.elements()));
+}
+RILL_INLINE std::vector<tensor> dense_sum::average(type const&, std::int64_t count) const {
+  tensor mean = sum_;
+  detail::divide_elements(mean.element(), mean.mutable_raw(), count, static_cast<std::size_t>(mean.elements()));
+  return {mean};
+}
+
+RILL_INLINE void sparse_sum::add(part const& gradient) {
+  auto const which = gradient.indices.span<std::int64_t>();
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    auto const at = static_cast<std::int64_t>(i);
+    auto const row = gradient.rows.rows(at, at + 1);
+    auto& [sum, count] = rows_[which[i]];
+    if (!sum) sum = row.clone();
+    else detail::add_elements(row.element(), sum.mutable_raw(), row.raw(), static_cast<std::size_t>(row.elements()));
+    ++count;
+  }
+}
+RILL_INLINE std::vector<tensor> sparse_sum::average(type const& of, std::int64_t) const {
+  auto const n = static_cast<std::int64_t>(rows_.size());
+  tensor indices(dtype::int64, {n}), rows(of.element, stacked(row_of(of), dim(n)).shape());
+  auto const elements = static_cast<std::size_t>(n == 0 ? 0 : rows.elements() / n);
+  auto* to = static_cast<std::byte*>(rows.mutable_raw());
+  auto* number = indices.mutable_data<std::int64_t>();
+  for (auto const& [which, row] : rows_) {
+    *number++ = which;
+    if (elements != 0) std::memcpy(to, row.first.raw(), row.first.bytes());
+    detail::divide_elements(of.element, to, row.second, elements);
+    to += row.first.bytes();
+  }
+  return {indices, rows};
+}
+
+#endif
+
+}  // namespace rill
