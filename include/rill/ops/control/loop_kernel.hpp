@@ -20,6 +20,7 @@ class loop_kernel {
         rows_(static_cast<std::size_t>(a.rows)),
         given_count_(a.given_count),
         backwards_(a.backwards),
+        draws_(r.at.op->effect != effect::none),
         key_(static_cast<std::uint64_t>(a.key)),
         outputs_(r.outputs.begin(), r.outputs.end()),
         memory_(r.memory) {
@@ -98,8 +99,9 @@ class loop_kernel {
   // What the random numbers of an iteration are drawn by: a loop that runs the other way draws the same.
   void enter(walk& w, std::int64_t iteration, std::int64_t row) const {
     w.step.iteration = iteration;
-    w.step.stream =
-        random_stream::key_of(random_stream::key_of(w.call.step.stream, key_), static_cast<std::uint64_t>(row));
+    if (draws_)
+      w.step.stream =
+          random_stream::key_of(random_stream::key_of(w.call.step.stream, key_), static_cast<std::uint64_t>(row));
   }
 
   void captures(body_run& run, walk const& w, std::size_t at) const {
@@ -206,7 +208,7 @@ class loop_kernel {
   }
 
   std::size_t first_variable_, rows_, room_ = 0;
-  bool given_count_, backwards_, open_ = false;
+  bool given_count_, backwards_, draws_, open_ = false;
   std::uint64_t key_;
   std::int64_t count_ = -1;  // -1: not known before it runs
   std::vector<type> outputs_;
