@@ -98,6 +98,14 @@ class graph {
   std::vector<capture> const& references() const { return references_; }
   /// Nodes outside that nodes of a body must wait for.
   std::vector<operation> const& waits_outside() const { return waits_outside_; }
+  /// The graph that is no body, of which this is one or lies within one.
+  graph& outermost() { return root(); }
+  /// The handle in this body of a variable from outside; empty if nothing in it has mentioned the variable.
+  value known_variable(std::string_view name) const {
+    for (auto const& r : references_)
+      if (r.inside.origin().name == name) return r.inside;
+    return {};
+  }
   /// How many nodes were recorded in the graph and its bodies.
   std::size_t recorded() const { return root().recorded_; }
 
@@ -204,7 +212,7 @@ class graph {
     return at == rules_of_.end() ? -1 : at->second;
   }
 
-  /// Variables and what sets them first, in order of recording.
+  /// Variables and what sets them first, in order of recording; nodes of the outermost graph.
   struct initial {
     std::uint32_t variable, assignment;
   };
@@ -217,6 +225,7 @@ class graph {
     initials_.push_back(i);
   }
   std::vector<initial> initials() const {
+    if (outer_) return root().initials();
     std::shared_lock lock(mutex_);
     return initials_;
   }

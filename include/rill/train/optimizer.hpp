@@ -70,10 +70,13 @@ RILL_INLINE std::vector<variable_value> trainable_variables(value loss) {
   for (auto i = loss.node + 1; i-- > 0;)
     if (seen[i])
       for (auto e : g[i].inputs) seen[e.node] = true;
+  auto& whole = g.outermost();
   std::vector<variable_value> found;
-  for (auto const& i : g.initials())
-    if (i.variable <= loss.node && seen[i.variable] && is_differentiable(g[i.variable].outputs[0].element))
-      found.push_back({{&g, i.variable, 0}});
+  for (auto const& i : g.initials()) {
+    auto const& name = whole[i.variable].name;
+    auto const at = &g == &whole ? value{&g, i.variable, 0} : g.known_variable(name);
+    if (at && at.node <= loss.node && seen[at.node] && is_differentiable(at.type().element)) found.push_back({at});
+  }
   return found;
 }
 
