@@ -50,7 +50,9 @@ TEST(text_lines, joins_lines_across_blocks_and_resumes) {
 }
 
 TEST(text_lines, refuses_a_line_beyond_the_bound) {
-  text_line_reader r(byte_stream::of("abc\n" + std::string(100'000, 'x')), 1000);
+  std::string text = "abc\n";
+  text.append(100'000, 'x');
+  text_line_reader r(byte_stream::of(text), 1000);
   EXPECT_EQ(r.next(), "abc");
   EXPECT_EQ(refusal([&] { r.next(); }), code::resource_exhausted);
 }
