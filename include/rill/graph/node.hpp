@@ -1,0 +1,59 @@
+// Nodes of a graph, and the handles that erased code passes around.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rill/graph/op_def.hpp"
+
+namespace rill {
+
+/// Output `port` of node `node`.
+struct endpoint {
+  std::uint32_t node = 0, port = 0;
+  friend constexpr bool operator==(endpoint, endpoint) = default;
+  friend constexpr auto operator<=>(endpoint, endpoint) = default;
+};
+
+/// One recorded operation.
+struct node {
+  op_def const* op = nullptr;
+  std::string name;
+  std::vector<endpoint> inputs;
+  std::vector<std::uint32_t> controls;  ///< nodes that must have run before this one
+  attribute_list attributes;
+  std::vector<type> outputs;
+  std::string device;           ///< a constraint such as "/device:gpu:0"; empty: anywhere
+  std::string colocated;        ///< the node beside which this one must run; empty: none
+  std::uint32_t recompute = 0;  ///< the part, if any, that derivatives compute again instead of keeping it
+  bool may_race = false;        ///< an update that others of the same variable need not be ordered with
+  std::int64_t rule = -1;       ///< the number of a gradient rule that a user gave this node; -1: none
+};
+
+/// The operation of a node that stands for a value from outside: what is fed to a part, the arguments of a body.
+inline constexpr op_def fed_op{.name = "fed", .doc = "a value from outside", .arity = 0};
+
+/// A handle to output `port` of a node: what erased code passes around.
+struct value {
+  rill::graph* graph = nullptr;
+  std::uint32_t node = 0, port = 0;
+
+  explicit operator bool() const { return graph != nullptr; }
+  rill::endpoint endpoint() const { return {node, port}; }
+  rill::node const& origin() const;
+  rill::type const& type() const;
+  std::string name() const;  ///< "name:port", or "name" for port 0
+};
+
+/// A handle to a node that is run for what it does, not for a value.
+struct operation {
+  rill::graph* graph = nullptr;
+  std::uint32_t node = 0;
+
+  operation() = default;
+  operation(rill::graph* g, std::uint32_t n) : graph(g), node(n) {}
+  operation(value const& v) : graph(v.graph), node(v.node) {}
+  rill::node const& origin() const;
+};
+
+}  // namespace rill

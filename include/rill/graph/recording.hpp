@@ -1,0 +1,221 @@
+// How nodes come into a graph and into the bodies within it.
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rill/graph/graph.hpp"
+
+namespace rill {
+
+#if RILL_RUNTIME
+
+RILL_INLINE graph::graph() = default;
+RILL_INLINE graph::graph(std::uint64_t seed) : seed_(seed) {}
+RILL_INLINE graph::~graph() = default;
+
+RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs,
+                             std::string_view name) {
+  if (open_) return open_->add(op, std::move(attributes), inputs, name);
+  if (outer_) {
+    if (closed_) refuse(this, scope_ + std::string(name.empty() ? op.name : name));
+    if (op.name == "variable")
+      throw error(code::failed_precondition, "a variable is made in a body of a loop or branch: make it outside");
+    for (auto const& i : inputs)
+      if (i.graph && lies_in(i.graph)) inside(i);
+  }
+  std::unique_lock lock(mutex_);
+  node n;
+  n.op = &op;
+  n.name = unique(name.empty() ? op.name : name);
+  n.attributes = std::move(attributes);
+  n.controls = controls_;
+  n.device = device_;
+  n.colocated = colocated_;
+  n.recompute = recompute_;
+  n.may_race = may_race_;
+  if (auto const given = recorded_rules_.find(op.name); given != recorded_rules_.end()) n.rule = given->second;
+  return keep_or_forget(n, [&] {
+    n.inputs.reserve(inputs.size());
+    for (auto const& i : inputs) {
+      if (i.graph != this && (!i.graph || !lies_in(i.graph))) refuse(i.graph, n.name);
+      n.inputs.push_back(known_inside(i).endpoint());
+    }
+    return append(n);
+  });
+}
+
+RILL_INLINE value graph::adopt(node n) {
+  std::unique_lock lock(mutex_);
+  if (n.op == nullptr) throw error(code::invalid_argument, "a node has no operation", n.name);
+  if (!taken_.try_emplace(n.name, 0).second) throw error(code::invalid_argument, "the name is taken", n.name);
+  return keep_or_forget(n, [&] {
+    for (auto c : n.controls)
+      if (c >= nodes_.size()) throw error(code::invalid_argument, "a control edge comes from no earlier node", n.name);
+    if (!n.colocated.empty() && !names_.contains(n.colocated))
+      throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node",
+                  n.name);
+    recomputed_parts_ = std::max(recomputed_parts_, n.recompute);
+    return append(n);
+  });
+}
+
+RILL_INLINE value graph::find(std::string_view name_and_port) {
+  std::shared_lock lock(mutex_);
+  auto const colon = name_and_port.rfind(':');
+  auto const port_text = colon == std::string_view::npos ? std::string_view("0") : name_and_port.substr(colon + 1);
+  auto const it = names_.find(std::string(name_and_port.substr(0, colon)));
+  if (it == names_.end()) throw error(code::not_found, "no node is called '" + std::string(name_and_port) + "'");
+  bool const digits = !port_text.empty() && port_text.size() < 6 &&
+                      std::all_of(port_text.begin(), port_text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  auto const port = digits ? static_cast<std::uint32_t>(std::stoul(std::string(port_text))) : UINT32_MAX;
+  auto const outputs = nodes_[it->second]->outputs.size();
+  if (port >= std::max<std::size_t>(outputs, 1))
+    throw error(code::not_found,
+                "'" + std::string(name_and_port) + "': the node has " + std::to_string(outputs) + " outputs");
+  return {this, it->second, port};
+}
+
+RILL_INLINE std::string graph::unique(std::string_view wish) {
+  std::string full = scope_ + std::string(wish);
+  auto const [it, fresh] = taken_.try_emplace(full, 0);
+  if (fresh) return full;
+  for (;;) {
+    std::string numbered = full + "_" + std::to_string(++it->second);
+    if (taken_.try_emplace(numbered, 0).second) return numbered;
+  }
+}
+
+RILL_INLINE value graph::append(node& n) {
+  if (n.name.empty() || n.name.find(':') != std::string::npos)
+    throw error(code::invalid_argument,
+                "a node's name has at least one character, and no ':', which begins an output's number", n.name);
+  check_arity(n);
+  std::vector<type> types;
+  types.reserve(n.inputs.size());
+  for (auto e : n.inputs) {
+    if (e.node >= nodes_.size() || e.port >= nodes_[e.node]->outputs.size())
+      throw error(code::invalid_argument, "an input is no output of an earlier node", n.name);
+    types.push_back(nodes_[e.node]->outputs[e.port]);
+  }
+  try {
+    n.op->infer(n.attributes, types, n.outputs);
+  } catch (error const& e) {
+    throw error(e.code(), e.message() + described(types), n.name);
+  }
+  auto const id = static_cast<std::uint32_t>(nodes_.size());
+  names_.emplace(n.name, id);
+  nodes_.push_back(&recorded_nodes_.emplace_back(std::move(n)));
+  ++root().recorded_;
+  return {this, id, 0};
+}
+
+RILL_INLINE void graph::grow(std::uint32_t i, attribute_list attributes) {
+  std::unique_lock lock(mutex_);
+  node n = *nodes_.at(i);
+  auto const before = std::move(n.outputs);
+  n.attributes = std::move(attributes);
+  std::vector<type> types;
+  for (auto e : n.inputs) types.push_back(nodes_[e.node]->outputs[e.port]);
+  n.outputs.clear();
+  n.op->infer(n.attributes, types, n.outputs);
+  if (n.outputs.size() < before.size() || !std::equal(before.begin(), before.end(), n.outputs.begin()))
+    throw error(code::internal, "a node that grows must keep the outputs that it has", n.name);
+  nodes_[i] = &recorded_nodes_.emplace_back(std::move(n));
+}
+
+RILL_INLINE graph& graph::open_body(std::string_view name) {
+  if (open_) return open_->open_body(name);
+  auto const full = fresh_name(name) + "/";
+  auto& b = *bodies_.emplace_back(std::make_unique<graph>());
+  b.scope_ = full;
+  b.outer_ = this;
+  b.device_ = device_;
+  b.recorded_rules_ = recorded_rules_;
+  b.may_race_ = may_race_;
+  open_ = &b;
+  return b;
+}
+
+RILL_INLINE void graph::close_body() {
+  open_->closed_ = true;
+  open_ = nullptr;
+}
+
+RILL_INLINE value graph::argument(rill::type const& t, std::string_view name) {
+  std::unique_lock lock(mutex_);
+  node n;
+  n.op = &fed_op;
+  n.name = unique(name);
+  n.outputs = {t};
+  names_.emplace(n.name, static_cast<std::uint32_t>(nodes_.size()));
+  nodes_.push_back(&recorded_nodes_.emplace_back(std::move(n)));
+  return {this, static_cast<std::uint32_t>(nodes_.size() - 1), 0};
+}
+
+RILL_INLINE value graph::known_inside(value const& v) const {
+  if (v.graph == this) return v;
+  auto const outside = outer_->known_inside(v);
+  for (auto const* list : {&captures_, &references_})
+    for (auto const& c : *list)
+      if (c.outside.endpoint() == outside.endpoint()) return c.inside;
+  return {};
+}
+
+RILL_INLINE value graph::inside(value v) {
+  if (v.graph == this) return v;
+  if (!v.graph || !lies_in(v.graph)) refuse(v.graph, scope_);
+  v = outer_->inside(v);
+  if (auto const known = known_inside(v)) return known;
+  auto const& origin = v.origin();
+  if (origin.op->name == "variable") {
+    node same = origin;
+    same.controls.clear();
+    references_.push_back({v, adopt(std::move(same))});
+    return references_.back().inside;
+  }
+  auto const slash = origin.name.rfind('/');
+  captures_.push_back(
+      {v, argument(v.type(), slash == std::string::npos ? origin.name : origin.name.substr(slash + 1))});
+  return captures_.back().inside;
+}
+
+RILL_INLINE void graph::wait_outside(operation const& o) {
+  if (o.graph != outer_) return outer_->wait_outside(o);
+  waits_outside_.push_back(o);
+}
+
+RILL_INLINE void graph::refuse(graph const* of, std::string const& node) const {
+  throw error(code::invalid_argument,
+              !of             ? "an input is an empty handle"
+              : of->is_body() ? "an input is a value from inside the body '" + of->scope_ +
+                                    "', which means nothing outside of it: let the body return it"
+                              : "an input belongs to another graph",
+              node);
+}
+
+RILL_INLINE void graph::check_arity(node const& n) {
+  auto const arity = n.op->arity;
+  auto const inputs = n.inputs.size();
+  bool const ok = arity >= 0 ? inputs == static_cast<std::size_t>(arity) : arity == -2 || inputs > 0;
+  if (!ok)
+    throw error(code::invalid_argument,
+                std::string(n.op->name) + " takes " + (arity < 0 ? "at least one" : std::to_string(arity)) +
+                    " inputs, not " + std::to_string(inputs),
+                n.name);
+  if (inputs > max_inputs)
+    throw error(code::invalid_argument, "a node takes at most " + std::to_string(max_inputs) + " inputs", n.name);
+}
+
+RILL_INLINE std::string graph::described(std::vector<type> const& types) {
+  std::string s = " (";
+  for (std::size_t i = 0; i < types.size(); ++i) s += (i ? ", " : "") + types[i].text();
+  return types.empty() ? "" : s + ")";
+}
+
+#endif
+
+}  // namespace rill
