@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <typeindex>
 #include <utility>
 #include <vector>
 
@@ -48,10 +49,18 @@ class container {
   std::shared_ptr<barrier_state> barrier(std::string const& name, std::int64_t parties) {
     return kept(barriers_, name, "barrier", [&](auto const& b) { return b.parties() == parties; }, parties);
   }
+  /// What else lives under a name: a state of type R, made by `make()` if there is none.
+  template <class R, class Make> std::shared_ptr<R> other(std::string const& name, Make&& make) {
+    std::lock_guard lock(mutex_);
+    auto& place = others_[{std::type_index(typeid(R)), name}];
+    if (!place) place = std::shared_ptr<R>(make());
+    return std::static_pointer_cast<R>(place);
+  }
   /// All variables, by name.
   std::vector<std::shared_ptr<variable_state>> variables() const { return all(variables_); }
   /// Takes every value away; steps that run meanwhile keep the snapshots they have. Queues and accumulators are as new,
-  /// and who waits at one fails with error(aborted). Who holds a mutex or waits at a barrier goes on doing so.
+  /// and who waits at one fails with error(aborted). Who holds a mutex or waits at a barrier goes on doing so,
+  /// and so does what else lives here.
   void reset() {
     for (auto const& v : variables()) v->reset();
     for (auto const& q : all(queues_)) q->reset();
@@ -87,6 +96,7 @@ class container {
   by_name<accumulator_state<sparse_sum>> sparse_accumulators_;
   by_name<mutex_state> mutexes_;
   by_name<barrier_state> barriers_;
+  std::map<std::pair<std::type_index, std::string>, std::shared_ptr<void>> others_;
 };
 
 }  // namespace rill

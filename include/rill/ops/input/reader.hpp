@@ -1,0 +1,276 @@
+// Records of files as values of a step: what begins an input pipeline (white paper §4.5). Where a reader stands is a
+// variable, so that a checkpoint holds it and training goes on where it stopped.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rill/base/philox.hpp"
+#include "rill/dsl/expr.hpp"
+#include "rill/io/records.hpp"
+#include "rill/ops/state/assign.hpp"
+#include "rill/state/container.hpp"
+
+namespace rill {
+
+/// What a reader takes for a record.
+enum class record_format : std::uint8_t { text_line, csv, tfrecord, whole_file, fixed, idx_row, npy_row };
+
+/// How a reader goes through its files.
+struct reader_options {
+  std::int64_t epochs = 1;     ///< how often; -1: without end
+  bool shuffle_files = false;  ///< in another order each epoch, a function of seed and epoch alone
+  std::int64_t seed = 0;       ///< of that order
+  std::int64_t record_bytes = 0, header_bytes = 0, footer_bytes = 0;  ///< of records of fixed length
+};
+
+namespace ops {
+
+struct read_record_op {
+  static constexpr std::string_view
+      name = "read_record",
+      doc = "the key and the value of a reader's next record; the variable says where it is";
+  static constexpr std::int8_t arity = 1;
+  static constexpr std::size_t outputs = 2;
+  static constexpr std::uint32_t by_reference = 1;
+  static constexpr rill::effect effect = rill::effect::writes;
+  struct attributes {
+    std::string reader;                 ///< its name in the container
+    std::vector<std::string> patterns;  ///< of files
+    record_format format = record_format::text_line;
+    type of;  ///< of a record
+    std::int64_t epochs = 1;
+    bool shuffle_files = false;
+    std::int64_t seed = 0, record_bytes = 0, header_bytes = 0, footer_bytes = 0;
+    static constexpr auto fields() {
+      return std::tuple{field{"reader", &attributes::reader},
+                        field{"patterns", &attributes::patterns},
+                        field{"format", &attributes::format},
+                        field{"of", &attributes::of},
+                        field{"epochs", &attributes::epochs},
+                        field{"shuffle_files", &attributes::shuffle_files},
+                        field{"seed", &attributes::seed},
+                        field{"record_bytes", &attributes::record_bytes},
+                        field{"header_bytes", &attributes::header_bytes},
+                        field{"footer_bytes", &attributes::footer_bytes}};
+    }
+  };
+  static std::array<type, 2> infer(attributes const& a, std::span<type const> x) {
+    expects(accepts(type(dtype::int64, {4}), x[0]), "read_record: a reader's place is a variable of 4 int64");
+    expects(!a.patterns.empty(), "read_record: a reader needs at least one file");
+    expects(a.epochs >= -1, "read_record: the number of epochs is negative, and not -1 for no end");
+    expects(a.format != record_format::fixed || (a.record_bytes > 0 && a.header_bytes >= 0 && a.footer_bytes >= 0),
+            "read_record: records of fixed length need their number of bytes");
+    return {type(dtype::string), a.of};
+  }
+  static kernel cpu(kernel_request const& r);
+};
+
+}  // namespace ops
+
+namespace detail {
+
+/// A reader of many files, over and over. It follows the variable that says where it is.
+class file_sequence {
+ public:
+  explicit file_sequence(ops::read_record_op::attributes a) : a_(std::move(a)) {}
+
+  /// The next record; the variable is moved behind it. Throws error(out_of_range) when all epochs are over.
+  keyed_record next(variable_state& place) {
+    std::lock_guard lock(mutex_);
+    auto at = where(place.read());
+    if (!reader_ || at != stands_) gave_some_ = at != point{at.epoch, 0, {}};  // it was put there
+    for (;;) {
+      if (a_.epochs >= 0 && at.epoch >= a_.epochs)
+        throw error(code::out_of_range,
+                    "the reader '" + a_.reader + "' has given every record " + std::to_string(a_.epochs) + " times");
+      go(at);
+      if (auto record = reader_->next()) {
+        if (!accepts(a_.of, record->value.type()))
+          throw error(code::invalid_argument, "the record '" + record->key + "' is a " + record->value.type().text() +
+                                                  ", not a " + a_.of.text());
+        gave_some_ = true;
+        at.in_file = reader_->position();
+        stands_ = at;
+        place.assign(as_tensor(at));
+        return std::move(*record);
+      }
+      if (at.file + 1 < static_cast<std::int64_t>(order_.size())) {
+        at = {at.epoch, at.file + 1, {}};
+        continue;
+      }
+      if (!std::exchange(gave_some_, false))  // or it would look for one for ever
+        throw error(code::out_of_range, "the files of reader '" + a_.reader + "' have no records");
+      at = {at.epoch + 1, 0, {}};
+    }
+  }
+
+ private:
+  struct point {
+    std::int64_t epoch = 0, file = 0;
+    record_position in_file = {};
+    friend bool operator==(point const&, point const&) = default;
+  };
+
+  static point where(tensor const& t) {
+    auto const v = t.span<std::int64_t>();
+    if (v[0] < 0 || v[1] < 0 || v[2] < 0 || v[3] < 0)
+      throw error(code::invalid_argument, "the variable that says where a reader is holds a negative number");
+    return {v[0], v[1], {static_cast<std::uint64_t>(v[2]), static_cast<std::uint64_t>(v[3])}};
+  }
+  static tensor as_tensor(point const& p) {
+    tensor t(dtype::int64, {4});
+    auto* const v = t.mutable_data<std::int64_t>();
+    v[0] = p.epoch, v[1] = p.file;
+    v[2] = static_cast<std::int64_t>(p.in_file.byte), v[3] = static_cast<std::int64_t>(p.in_file.record);
+    return t;
+  }
+
+  void go(point const& to) {
+    if (reader_ && stands_ == to) return;
+    if (order_.empty() || ordered_for_ != to.epoch) set_order(to.epoch);
+    if (to.file >= static_cast<std::int64_t>(order_.size()))
+      throw error(code::out_of_range, "the reader '" + a_.reader + "' has fewer files than it had when it was saved");
+    reader_ = open(order_[static_cast<std::size_t>(to.file)]);
+    if (to.in_file != record_position{}) reader_->seek(to.in_file);
+    stands_ = to;
+  }
+
+  void set_order(std::int64_t epoch) {
+    order_.clear();
+    for (auto const& p : a_.patterns)
+      for (auto& file : matching_files(p)) order_.push_back(std::move(file));
+    ordered_for_ = epoch;
+    if (!a_.shuffle_files) return;
+    random_stream const random{
+        random_stream::key_of(static_cast<std::uint64_t>(a_.seed), static_cast<std::uint64_t>(epoch)), 0};
+    for (auto n = order_.size(); n > 1; --n) {
+      auto const w = random.block(n);
+      std::swap(order_[n - 1], order_[(std::uint64_t{w[0]} << 32 | w[1]) % n]);
+    }
+  }
+
+  std::optional<record_reader> open(std::filesystem::path const& path) const {
+    switch (a_.format) {
+      case record_format::text_line:
+        return record_reader(text_line_reader(path));
+      case record_format::csv:
+        return record_reader(csv_record_reader(path));
+      case record_format::tfrecord:
+        return record_reader(tfrecord_reader(path));
+      case record_format::whole_file:
+        return record_reader(whole_file_reader(path));
+      case record_format::fixed:
+        return record_reader(fixed_record_reader(path, {.record_bytes = static_cast<std::uint64_t>(a_.record_bytes),
+                                                        .header_bytes = static_cast<std::uint64_t>(a_.header_bytes),
+                                                        .footer_bytes = static_cast<std::uint64_t>(a_.footer_bytes)}));
+      case record_format::idx_row:
+        return record_reader(idx_rows(path));
+      case record_format::npy_row:
+        return record_reader(npy_rows(path));
+    }
+    throw error(code::invalid_argument, "a reader's format is none that is known");
+  }
+
+  ops::read_record_op::attributes a_;
+  std::mutex mutex_;
+  std::vector<std::filesystem::path> order_;
+  std::int64_t ordered_for_ = -1;
+  std::optional<record_reader> reader_;
+  point stands_;
+  bool gave_some_ = false;  // in this epoch
+};
+
+}  // namespace detail
+
+inline kernel ops::read_record_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  auto const files =
+      r.state.other<rill::detail::file_sequence>(a.reader, [&] { return new rill::detail::file_sequence(a); });
+  kernel k([files, place = r.variables[0]](kernel_call const& call) {
+    auto record = files->next(*place);
+    call.give(0, tensor(std::move(record.key)));
+    call.give(1, std::move(record.value));
+  });
+  k.owns_outputs = true;
+  return k;
+}
+
+/// A record in the graph: a key that no other record has ("train.csv:12"), and the value.
+template <type T> struct record_handles {
+  expr<of<std::string>> key;
+  expr<T> value;
+};
+
+/// Reads files record by record. Each run of `next()` takes the next record; several threads may run it. Where the
+/// reader stands is a variable, `<name>/place`: its first value is the beginning, checkpoints hold it, and a session
+/// that restores it goes on there. After the last epoch a step fails with error(out_of_range), which ends a
+/// queue_runner.
+template <type T> class file_reader {
+ public:
+  file_reader(graph& g, std::vector<std::string> files, record_format format, reader_options const& o, std::string name)
+      : graph_(&g),
+        place_(variable(value(rill::constant<std::int64_t, 4>(g, {0, 0, 0, 0})), name + "/place")),
+        about_{std::move(name), std::move(files), format,        T, o.epochs, o.shuffle_files, o.seed,
+               o.record_bytes,  o.header_bytes,   o.footer_bytes} {}
+
+  record_handles<T> next() const {
+    auto const node = record_erased<ops::read_record_op>(*graph_, about_, {place_}, about_.reader + "/next");
+    return {{node}, {{node.graph, node.node, 1}}};
+  }
+  /// Where it stands: epoch, file, byte, record.
+  value place() const { return place_; }
+
+ private:
+  graph* graph_;
+  variable_value place_;
+  ops::read_record_op::attributes about_;
+};
+
+/// The lines of text files; `files` are names or patterns such as "data/part-*.txt".
+inline auto text_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
+                        std::string name = "text_reader") {
+  return file_reader<of<std::string>>(g, std::move(files), record_format::text_line, o, std::move(name));
+}
+/// The records of CSV files, undecoded: decode_csv takes them apart.
+inline auto csv_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
+                       std::string name = "csv_reader") {
+  return file_reader<of<std::string>>(g, std::move(files), record_format::csv, o, std::move(name));
+}
+/// The records of TFRecord files.
+inline auto tfrecord_file_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
+                                 std::string name = "tfrecord_reader") {
+  return file_reader<of<std::string>>(g, std::move(files), record_format::tfrecord, o, std::move(name));
+}
+/// Whole files, one a record.
+inline auto whole_files_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
+                               std::string name = "whole_file_reader") {
+  return file_reader<of<std::string>>(g, std::move(files), record_format::whole_file, o, std::move(name));
+}
+/// Records of `o.record_bytes` bytes each.
+inline auto fixed_length_reader(graph& g, std::vector<std::string> files, reader_options const& o,
+                                std::string name = "fixed_length_reader") {
+  return file_reader<of<std::string>>(g, std::move(files), record_format::fixed, o, std::move(name));
+}
+/// The rows of IDX files (MNIST's format), tensors of type T: `idx_reader<of<std::uint8_t, 28, 28>>(g, {"images.gz"})`.
+template <type T>
+auto idx_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
+                std::string name = "idx_reader") {
+  return file_reader<T>(g, std::move(files), record_format::idx_row, o, std::move(name));
+}
+/// The rows of npy files, tensors of type T.
+template <type T>
+auto npy_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
+                std::string name = "npy_reader") {
+  return file_reader<T>(g, std::move(files), record_format::npy_row, o, std::move(name));
+}
+
+}  // namespace rill

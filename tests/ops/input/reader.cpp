@@ -1,0 +1,136 @@
+#include "rill/ops/input/reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+#include "../../io/scratch.hpp"
+#include "base/sentence.hpp"
+#include "rill/io.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+void write(std::filesystem::path const& path, std::string const& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+TEST(file_reader, goes_through_its_files_epoch_by_epoch_and_then_is_out_of_range) {
+  scratch const folder;
+  write(folder / "a1.txt", "one\ntwo\n");
+  write(folder / "a2.txt", "");
+  write(folder / "a3.txt", "three");
+  graph g;
+  auto const reader = text_reader(g, {(folder / "a*.txt").string()}, {.epochs = 2}, "lines");
+  auto const [key, line] = reader.next();
+  session s(g);
+  s.run(initializer(g));
+  std::vector<std::string> seen;
+  for (int i = 0; i < 6; ++i) {
+    auto const [k, l] = s.run(key, line);
+    seen.push_back(l.template item<std::string>());
+    EXPECT_TRUE(std::string(k.template item<std::string>()).find(".txt:") != std::string::npos);
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"one", "two", "three", "one", "two", "three"}));
+  EXPECT_NE(sentence([&] { s.run(line); }).find("has given every record 2 times"), std::string::npos);
+}
+
+TEST(file_reader, goes_on_where_a_checkpoint_says) {
+  scratch const folder;
+  write(folder / "a.txt", "1\n2\n3\n4\n5\n");
+  graph g;
+  auto const line = text_reader(g, {(folder / "a.txt").string()}, {.epochs = -1}, "lines").next().value;
+  auto const next = [&](session& s) { return s.run(line).item<std::string>(); };
+  session first(g);
+  first.run(initializer(g));
+  for (int i = 0; i < 8; ++i) next(first);
+  saver keep(g, folder / "checkpoints");
+  keep.save(first);
+  EXPECT_EQ(next(first), "4");
+  session second(g);
+  keep.restore(second);
+  EXPECT_EQ(next(second), "4");
+  EXPECT_EQ(next(second), "5");
+  EXPECT_EQ(next(second), "1");
+}
+
+TEST(file_reader, shuffles_its_files_anew_each_epoch_and_the_same_for_the_same_seed) {
+  scratch const folder;
+  for (int i = 0; i < 8; ++i) write(folder / ("f" + std::to_string(i)).c_str(), std::to_string(i) + "\n");
+  auto const order = [&](std::int64_t seed) {
+    graph g;
+    auto const line =
+        text_reader(g, {(folder / "f*").string()}, {.epochs = 2, .shuffle_files = true, .seed = seed}).next().value;
+    session s(g);
+    s.run(initializer(g));
+    std::string all;
+    for (int i = 0; i < 16; ++i) all += s.run(line).item<std::string>();
+    return all;
+  };
+  auto const one = order(1);
+  EXPECT_EQ(order(1), one);
+  EXPECT_NE(order(2), one);
+  EXPECT_NE(one.substr(0, 8), one.substr(8));
+  EXPECT_EQ(std::set<char>(one.begin(), one.begin() + 8).size(), 8);
+}
+
+TEST(file_reader, reads_rows_of_arrays_with_their_type) {
+  scratch const folder;
+  write_npy(folder / "a.npy", matrix<float>({{1, 2}, {3, 4}}));
+  graph g;
+  auto const row = npy_reader<of<float, 2>>(g, {(folder / "a.npy").string()}).next().value;
+  auto const wrong = npy_reader<of<float, 3>>(g, {(folder / "a.npy").string()}, {}, "wrong").next().value;
+  session s(g);
+  s.run(initializer(g));
+  EXPECT_TRUE(same_bits(s.run(row), vector<float>({1, 2})));
+  EXPECT_TRUE(same_bits(s.run(row * 2.f), vector<float>({6, 8})));
+  EXPECT_NE(sentence([&] { s.run(wrong); }).find("not a float32[3]"), std::string::npos);
+}
+
+TEST(file_reader, says_what_is_missing) {
+  scratch const folder;
+  write(folder / "empty.txt", "");
+  write(folder / "gone.txt", "a\nb\n");
+  graph g;
+  session s(g);
+  auto const none = text_reader(g, {(folder / "no*.txt").string()}, {}, "none").next().value;
+  auto const empty = text_reader(g, {(folder / "empty.txt").string()}, {.epochs = -1}, "empty").next().value;
+  auto const gone = text_reader(g, {(folder / "gone.txt").string()}, {.epochs = 2}, "gone").next().value;
+  EXPECT_NE(sentence([&] { s.run(none); }).find("failed_precondition"), std::string::npos);  // not initialised
+  s.run(initializer(g));
+  EXPECT_NE(sentence([&] { s.run(none); }).find("no file matches"), std::string::npos);
+  EXPECT_NE(sentence([&] { s.run(empty); }).find("have no records"), std::string::npos);
+  for (int i = 0; i < 2; ++i) s.run(gone);
+  std::filesystem::remove(folder / "gone.txt");
+  EXPECT_NE(sentence([&] { s.run(gone); }).find("no file matches"), std::string::npos);
+}
+
+TEST(file_reader, feeds_a_queue_from_several_threads_each_record_once) {
+  scratch const folder;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += std::to_string(i) + "\n";
+  write(folder / "a.txt", text);
+  graph g;
+  auto const line = text_reader(g, {(folder / "a.txt").string()}).next().value;
+  auto const q = fifo_queue<of<std::string>>(g, {.capacity = 10});
+  session s(g);
+  s.run(initializer(g));
+  auto const put = q.enqueue(line);
+  queue_runner fill{s, {put, put, put}};
+  auto const ten = dequeue_up_to<10>(q);
+  std::set<std::string> seen;
+  try {
+    for (;;) {
+      auto const some = s.run(ten);
+      for (auto const& l : some.span<std::string>()) EXPECT_TRUE(seen.insert(l).second) << l;
+    }
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), code::out_of_range) << e.what();
+  }
+  EXPECT_EQ(seen.size(), 300);
+}
+
+}  // namespace
+}  // namespace rill
