@@ -45,7 +45,7 @@ TEST(dynamic_rnn, computes_what_the_formula_of_each_cell_says) {
       double const x0 = at(numbers, t, b, 0), x1 = at(numbers, t, b, 1);
       h = std::tanh(x0 * w[0] + x1 * w[1] + h * u[0]);
       EXPECT_NEAR(at(h_rnn, t, b, 0), h, 1e-12);
-      auto const of_x = [&](std::vector<double> const& m, int gate, int gates) {
+      auto const of_x = [&](std::vector<double> const& m, std::size_t gate, std::size_t gates) {
         return x0 * m[gate] + x1 * m[gates + gate];
       };
       double const r = sigma(of_x(wg, 0, 3) + hg * ug[0]), z = sigma(of_x(wg, 1, 3) + hg * ug[1]);
@@ -53,7 +53,7 @@ TEST(dynamic_rnn, computes_what_the_formula_of_each_cell_says) {
       hg = n + z * (hg - n);
       EXPECT_NEAR(at(h_gru, t, b, 0), hg, 1e-12);
       double gate[4];
-      for (int i = 0; i < 4; ++i) gate[i] = of_x(wl, i, 4) + hl * ul[i];
+      for (std::size_t i = 0; i < 4; ++i) gate[i] = of_x(wl, i, 4) + hl * ul[i];
       c = c * sigma(gate[2] + 1) + sigma(gate[0]) * std::tanh(gate[1]);
       hl = std::tanh(c) * sigma(gate[3]);
       EXPECT_NEAR(at(h_lstm, t, b, 0), hl, 1e-12);

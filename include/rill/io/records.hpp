@@ -38,7 +38,9 @@ concept record_source = std::movable<R> && requires(R r, R const c, record_posit
 /// Any source of records: `record_reader r(text_line_reader("a.txt")); while (auto record = r.next()) …`.
 class record_reader {
  public:
-  template <record_source R> explicit record_reader(R from) : held_(std::make_unique<holder<R>>(std::move(from))) {}
+  template <class R>
+    requires(!std::same_as<R, record_reader>) && record_source<R>
+  explicit record_reader(R from) : held_(std::make_unique<holder<R>>(std::move(from))) {}
 
   /// The next record, or nothing at the end.
   std::optional<keyed_record> next() { return held_->next(); }

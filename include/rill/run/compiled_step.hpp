@@ -17,13 +17,13 @@ namespace rill {
 class compiled_step {
  public:
   explicit compiled_step(rill::plan p, std::optional<late_part> late = {}) : plan_(std::move(p)) {
-    if (late) late_ = std::make_unique<late_steps>(std::move(*late));
+    if (late) late_ = std::make_unique<late_steps<compiled_step>>(std::move(*late));
   }
 
   /// All of the step, or what of it could be planned at first.
   rill::plan const& plan() const { return plan_; }
   /// What is planned when that has run; null: nothing.
-  late_steps* late() const { return late_.get(); }
+  late_steps<compiled_step>* late() const { return late_.get(); }
 
   /// Runs once and hands the activation to `take`, which reads the results.
   template <class Take> void run(std::span<tensor const> fed, pool* crew, step_context& step, Take&& take) {
@@ -55,7 +55,7 @@ class compiled_step {
   };
 
   rill::plan plan_;
-  std::unique_ptr<late_steps> late_;
+  std::unique_ptr<late_steps<compiled_step>> late_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<activation>> idle_;
 };

@@ -17,8 +17,6 @@
 
 namespace rill {
 
-class compiled_step;
-
 /// The part of a step that is planned late.
 struct late_part {
   /// Where a tensor comes from: what was fed to the step, or a result of one of its two parts.
@@ -36,13 +34,13 @@ struct late_part {
 std::optional<late_part> cut_late(subgraph& part);
 
 /// The late part of one step, compiled for the extents that came up lately.
-class late_steps {
+template <class Step> class late_steps {
  public:
   explicit late_steps(late_part p) : part_(std::move(p)) {}
   late_part const& part() const { return part_; }
 
   /// The compiled part for these inputs; `compile` makes it from the part and their types if need be.
-  template <class Compile> std::shared_ptr<compiled_step> find(std::span<tensor const> inputs, Compile&& compile) {
+  template <class Compile> std::shared_ptr<Step> find(std::span<tensor const> inputs, Compile&& compile) {
     std::vector<type> types;
     for (auto const& t : inputs) types.push_back(t.type());
     {
@@ -50,7 +48,7 @@ class late_steps {
       for (auto const& [known, step] : compiled_)
         if (known == types && step->plan().holds()) return step;
     }
-    std::shared_ptr<compiled_step> made = compile(part_.part, types);
+    std::shared_ptr<Step> made = compile(part_.part, types);
     std::lock_guard lock(mutex_);
     std::erase_if(compiled_, [&](auto const& c) { return c.first == types; });
     compiled_.emplace_front(std::move(types), made);
@@ -62,7 +60,7 @@ class late_steps {
   static constexpr std::size_t most = 64;
   late_part part_;
   std::mutex mutex_;
-  std::deque<std::pair<std::vector<type>, std::shared_ptr<compiled_step>>> compiled_;
+  std::deque<std::pair<std::vector<type>, std::shared_ptr<Step>>> compiled_;
 };
 
 #if RILL_RUNTIME

@@ -199,17 +199,17 @@ RILL_INLINE void sparse_sum::add(part const& gradient) {
 }
 RILL_INLINE std::vector<tensor> sparse_sum::average(type const& of, std::int64_t) const {
   auto const n = static_cast<std::int64_t>(rows_.size());
-  tensor indices(dtype::int64, {n}), rows(of.element, stacked(row_of(of), dim(n)).shape());
+  tensor ascending(dtype::int64, {n}), rows(of.element, stacked(row_of(of), dim(n)).shape());
   auto const elements = static_cast<std::size_t>(n == 0 ? 0 : rows.elements() / n);
   auto* to = static_cast<std::byte*>(rows.mutable_raw());
-  auto* number = indices.mutable_data<std::int64_t>();
+  auto* number = ascending.mutable_data<std::int64_t>();
   for (auto const& [which, row] : rows_) {
     *number++ = which;
     if (elements != 0) std::memcpy(to, row.first.raw(), row.first.bytes());
     detail::divide_elements(of.element, to, row.second, elements);
     to += row.first.bytes();
   }
-  return {indices, rows};
+  return {ascending, rows};
 }
 
 #endif

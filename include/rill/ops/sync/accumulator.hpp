@@ -200,8 +200,8 @@ template <type T> class sparse_accumulator {
   static_assert(T.has_rank() && T.rank > 0, "a sparse accumulator is of tensors with rows");
   explicit sparse_accumulator(graph& g, std::string name) : graph_(&g), about_{std::move(name), T, true} {}
 
-  template <operand Step> operation apply(value indices, value rows, Step step) const {
-    return record_erased<ops::accumulator_apply_op>(*graph_, about_, {indices, rows, step});
+  template <operand Step> operation apply(value which, value rows, Step step) const {
+    return record_erased<ops::accumulator_apply_op>(*graph_, about_, {which, rows, step});
   }
   /// The numbers of the rows, ascending, and their averages, once there are `wanted` gradients.
   auto average(std::int64_t wanted) const {
