@@ -9,5 +9,6 @@
 #include "rill/io/records.hpp"
 #include "rill/io/safetensors.hpp"
 #include "rill/ops/files/tensor_file.hpp"
+#include "rill/ops/input/decode_csv.hpp"
 #include "rill/ops/input/reader.hpp"
 #include "rill/train/saver.hpp"

@@ -9,6 +9,8 @@
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/fuse.hpp"
+#include "rill/ops/image/adjust.hpp"
+#include "rill/ops/image/flip.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/ops/queues/queue.hpp"
 #include "rill/ops/state/assign.hpp"

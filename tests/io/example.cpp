@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "rill/io/tfrecord.hpp"
 #include "scratch.hpp"
 
 namespace rill {
@@ -82,6 +85,15 @@ TEST(example, ends_with_an_error_or_features_on_damaged_bytes) {
   EXPECT_EQ(refusal([] { parse_example(std::string("\x0a\xff\xff\xff\xff\x0f", 6)); }), code::data_loss);
   EXPECT_EQ(refusal([] { with_feature(std::string("\x12\x05\x0a\x03\x00\x00\x00", 7)); }), code::data_loss);
   EXPECT_EQ(refusal([] { with_feature("\x1a\x03\x0a\x01\xff"); }), code::data_loss);
+}
+
+TEST(example, copies_those_of_a_file_for_tensorflow_which_compares_them) {
+  auto const *from = std::getenv("RILL_EXAMPLES_FROM"), *to = std::getenv("RILL_EXAMPLES_TO");
+  if (from == nullptr || to == nullptr) GTEST_SKIP() << "tfrecord_oracle.py runs this";
+  tfrecord_writer w(to);
+  tfrecord_reader r(from);
+  while (auto record = r.next()) w.write(example_bytes(parse_example(*record)));
+  w.commit();
 }
 
 }  // namespace

@@ -137,6 +137,10 @@ inline std::vector<example> array_examples() {
     all.push_back({.operation = "transpose",
                    .inputs = [](auto n) { return std::vector{d({n, 2, 3})}; },
                    .record = [=](in x) { return transpose(x[0], axes); }});
+  for (auto const& axes : {extents{0}, extents{-1}, extents{0, 2}, extents{1}})
+    all.push_back({.operation = "reverse",
+                   .inputs = [](auto n) { return std::vector{d({n, 2, 3})}; },
+                   .record = [=](in x) { return reverse(x[0], axes); }});
   for (auto axis : {0, 1, -1})
     all.push_back({.operation = "concat",
                    .inputs =
@@ -261,11 +265,66 @@ inline std::vector<example> network_examples() {
   return all;
 }
 
+inline std::vector<example> image_examples() {
+  std::vector<example> all;
+  struct size {
+    std::int64_t height, width;
+  };
+  for (auto const& [height, width] : {size{5, 6}, size{2, 3}, size{1, 9}, size{3, 4}}) {
+    auto const h = height, w = width;
+    auto const resized = [=](bool batch) {
+      return [=](auto n) { return batch ? std::vector{d({n, 3, 4, 2})} : std::vector{d({3, 4, n})}; };
+    };
+    for (bool batch : {true, false}) {
+      all.push_back({.operation = "resize_nearest", .inputs = resized(batch), .record = [=](in x) {
+                       return resize_nearest(x[0], h, w);
+                     }});
+      all.push_back({.operation = "resize_bilinear", .inputs = resized(batch), .record = [=](in x) {
+                       return record_erased<ops::resize_bilinear_op>(*x[0].graph, {h, w}, {x[0]});
+                     }});
+    }
+    for (auto method : {ops::interpolation::nearest, ops::interpolation::bilinear})
+      all.push_back({.operation = "resize_gradient",
+                     .inputs = [=](auto n) { return std::vector{d({n, 3, 4, 2}), d({n, h, w, 2})}; },
+                     .record = [=](in x) { return resize_gradient(x[0], x[1], {h, w, method}); }});
+  }
+  all.push_back({.operation = "resize_bilinear",
+                 .inputs = [](auto n) { return std::vector{d({2, n, 4, 1})}; },
+                 .record = [](in x) { return record_erased<ops::resize_bilinear_op>(*x[0].graph, {2, 2}, {x[0]}); },
+                 .refuses_nothing = true});
+  all.push_back({.operation = "crop",
+                 .inputs = [](auto n) { return std::vector{d({n, 4, 3, 2}), i64({n, 2})}; },
+                 .record = [](in x) { return crop(x[0], x[1], 2, 3); }});
+  all.push_back({.operation = "crop",
+                 .inputs = [](auto n) { return std::vector{d({4, 3, n}), i32({2})}; },
+                 .record = [](in x) { return crop(x[0], x[1], 3, 2); }});
+  all.push_back({.operation = "crop_gradient",
+                 .inputs = [](auto n) { return std::vector{d({n, 4, 3, 2}), i64({n, 2}), d({n, 2, 2, 2})}; },
+                 .record = [](in x) { return crop_gradient(x[0], x[1], x[2], {2, 2}); }});
+  return all;
+}
+
+inline type words(std::initializer_list<dim> extents) { return {dtype::string, extents}; }
+
+inline std::vector<example> input_examples() {
+  std::vector<example> all;
+  all.push_back({.operation = "decode_raw",  // an input that is a number's text has one or more of its bytes
+                 .inputs = [](auto n) { return std::vector{words({n, 2})}; },
+                 .record = [](in x) { return decode_raw(x[0], of<std::uint8_t, 8>); },
+                 .differentiable = false});
+  all.push_back({.operation = "decode_csv",
+                 .inputs = [](auto n) { return std::vector{words({n, 2})}; },
+                 .record = [](in x) { return decode_csv(x[0], {of<double, 1>})[0]; },
+                 .differentiable = false});
+  return all;
+}
+
 /// All of them.
 inline std::vector<example> const& examples() {
   static std::vector<example> const all = [] {
     auto list = elementwise_examples();
-    for (auto more : {reduction_examples(), array_examples(), network_examples()})
+    for (auto const& more :
+         {reduction_examples(), array_examples(), network_examples(), image_examples(), input_examples()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();

@@ -220,6 +220,7 @@ std::map<std::string, recorder> const& recorders() {
       r["gather by " + std::string(index)] = [](call const& c) { return gather(c.x[0], c.x[1]); };
       r["gather_variable by " + std::string(index)] = [](call const& c) { return gather(c.own(), c.x[1]); };
     }
+    unary("reverse", [](value x) { return reverse(x, extents{0, -1}); });
     r["rows_like"] = [](call const& c) { return flat_rows(c.x[0], c.x[1], c.x[2]); };
     r["scatter_like"] = [](call const& c) { return scatter_like(c.x[0], c.x[1], c.x[2]); };
 
@@ -251,6 +252,31 @@ std::map<std::string, recorder> const& recorders() {
       r["max_pool_gradient" + words] = [=](call const& c) { return max_pool_gradient(c.x[0], c.x[1], a); };
       r["max_pool_pick" + words] = [=](call const& c) { return max_pool_pick(c.x[0], c.x[1], a); };
     }
+    struct size {
+      std::string words;
+      std::int64_t height, width;
+    };
+    for (auto const& [words, height, width] : {size{" larger", 5, 6}, size{" smaller", 2, 3}}) {
+      auto const h = height, w = width;
+      r["resize_nearest" + words] = [=](call const& c) { return resize_nearest(c.x[0], h, w); };
+      r["resize_bilinear" + words] = [=](call const& c) { return resize_bilinear(c.x[0], h, w); };
+      for (auto const& [method, how] :
+           {std::pair{" nearest", ops::interpolation::nearest}, {" bilinear", ops::interpolation::bilinear}}) {
+        auto const a = how;
+        r["resize_gradient" + words + method] = [=](call const& c) {
+          return resize_gradient(c.x[0], c.x[1], {h, w, a});
+        };
+      }
+    }
+    for (auto index : {" by int32", " by int64"}) {
+      r["crop" + std::string(index)] = [](call const& c) { return crop(c.x[0], c.x[1], 2, 2); };
+      r["crop_gradient" + std::string(index)] = [](call const& c) {
+        return crop_gradient(c.x[0], c.x[1], c.x[2], {2, 2});
+      };
+    }
+    unary("decode_raw", [](value x) { return decode_raw(x, of<std::int16_t, 3>); });
+    unary("decode_raw turned", [](value x) { return decode_raw(x, of<std::uint16_t, 3>, true); });
+    unary("decode_csv", [](value x) { return decode_csv(x, {of<double, 2>})[0]; });
     return r;
   }();
   return all;

@@ -62,8 +62,8 @@ class decoder {
     bool const inks = image_.num_components == 4;
     if (inks && channels == 1)
       throw error(code::unimplemented, "a JPEG image in four inks was asked for in grey: ask for 3 channels");
-    auto const wanted = channels > 0 ? channels : image_.num_components == 1 ? 1 : 3;
-    auto result = pixels::room(image_.image_height, image_.image_width, static_cast<std::uint64_t>(wanted), most);
+    auto const wanted = static_cast<unsigned>(channels > 0 ? channels : image_.num_components == 1 ? 1 : 3);
+    auto result = pixels::room(image_.image_height, image_.image_width, wanted, most);
     image_.out_color_space = inks ? JCS_CMYK : wanted == 1 ? JCS_GRAYSCALE : JCS_RGB;
     // Rows come as the library gives them, three or four bytes a pixel, and leave as they were asked for.
     std::string row(std::size_t{image_.image_width} * 4, '\0');
@@ -86,9 +86,9 @@ class decoder {
       throw error(code::data_loss, std::string("a JPEG image is damaged: ") + errors_.jump.words);
   }
 
-  void copy_row(JSAMPLE const* from, std::uint8_t* to, int channels, bool inks) const noexcept {
+  void copy_row(JSAMPLE const* from, std::uint8_t* to, unsigned channels, bool inks) const noexcept {
     auto const given = static_cast<unsigned>(image_.output_components);
-    auto const kept = static_cast<unsigned>(channels == 1 ? 1 : 3);
+    auto const kept = channels == 1 ? 1u : 3u;
     for (JDIMENSION x = 0; x < image_.output_width; ++x, from += given, to += channels) {
       for (unsigned c = 0; c < kept; ++c) to[c] = inks ? light(from[c], from[3]) : from[c];
       if (channels == 4) to[3] = 0xff;

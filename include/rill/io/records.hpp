@@ -27,7 +27,7 @@ struct keyed_record {
 
 /// What gives records one after the other and can go to a place where it was.
 template <class R>
-concept record_source = std::movable<R> && requires(R r, R const c, record_position p) {
+concept record_source = requires(R r, R const c, record_position p) {
   { tensor(*r.next()) } -> std::same_as<tensor>;
   { static_cast<bool>(r.next()) };
   { c.name() } -> std::convertible_to<std::string>;

@@ -9,6 +9,7 @@
 #include "rill/ops/array/one_hot.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/array/reshape.hpp"
+#include "rill/ops/array/reverse.hpp"
 #include "rill/ops/array/scatter.hpp"
 #include "rill/ops/array/slice.hpp"
 #include "rill/ops/array/transpose.hpp"
@@ -20,6 +21,10 @@
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/loop.hpp"
 #include "rill/ops/fuse.hpp"
+#include "rill/ops/image/crop.hpp"
+#include "rill/ops/image/resize.hpp"
+#include "rill/ops/input/decode_csv.hpp"
+#include "rill/ops/input/decode_raw.hpp"
 #include "rill/ops/math/add_n.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/cast.hpp"
@@ -74,6 +79,7 @@ using operations = type_list<
     ops::reshape_op,
     ops::reshape_like_op,
     ops::transpose_op,
+    ops::reverse_op,
     ops::concat_op,
     ops::concat_piece_op,
     ops::slice_op,
@@ -134,6 +140,13 @@ using operations = type_list<
     ops::max_pool_op,
     ops::max_pool_gradient_op,
     ops::max_pool_pick_op,
+    ops::resize_nearest_op,
+    ops::resize_bilinear_op,
+    ops::resize_gradient_op,
+    ops::crop_op,
+    ops::crop_gradient_op,
+    ops::decode_raw_op,
+    ops::decode_csv_op,
     ops::sum_op,
     ops::mean_op,
     ops::max_op,

@@ -402,7 +402,58 @@ def networks():
             record("max_pool_pick" + way, d, [(x, d), (other, d)], (other.ravel()[first], d))
 
 
-for part in (arithmetic, elementary, casts, reductions, arrays, networks):
+# ---------------------------------------------------------------------------------------------------------------------
+# Images, and text that becomes numbers
+
+def pixels_between(height, to):
+    """How much of each pixel of an axis is in each pixel of the result, by linear interpolation between centres."""
+    share = np.zeros((to, height))
+    for i in range(to):
+        at = np.clip((i + 0.5) * height / to - 0.5, 0, height - 1)
+        low = int(at)
+        share[i, low] += 1 - (at - low)
+        share[i, min(low + 1, height - 1)] += at - low
+    return share
+
+
+def nearest_pixels(height, to):
+    return np.eye(height)[[(2 * i + 1) * height // (2 * to) for i in range(to)]]
+
+
+def images():
+    for way, (height, width) in {"larger": (5, 6), "smaller": (2, 3)}.items():
+        near, smooth = ((f(3, height), f(4, width)) for f in (nearest_pixels, pixels_between))
+        for d in REALS + ["bool"]:
+            x = draw((2, 3, 4, 2), d, True)
+            record(f"resize_nearest {way}", d, [(x, d)], (x[:, near[0].argmax(1)][:, :, near[1].argmax(1)], d))
+        for d in FLOATS:
+            x, dy = draw((2, 3, 4, 2), d), draw((2, height, width, 2), d)
+            record(f"resize_bilinear {way}", d, [(x, d)], np.einsum("ip,jq,npqc->nijc", *smooth, wide(x)))
+            for method, (rows, columns) in (("nearest", near), ("bilinear", smooth)):
+                record(f"resize_gradient {way} {method}", d, [(x, d), (dy, d)],
+                       np.einsum("ip,jq,nijc->npqc", rows, columns, wide(dy)))
+    for d in NUMERIC_OR_BOOL:
+        for index in ("int32", "int64"):
+            x, begin = draw((2, 3, 4, 2), d, True), np.array([[1, -1], [2, 0]], index)
+            parts = np.stack([x[0, 1:3, 2:4], x[1, 0:2, 0:2]])
+            record(f"crop by {index}", d, [(x, d), (begin, index)], (parts, d))
+            whole = np.zeros_like(x)
+            whole[0, 1:3, 2:4], whole[1, 0:2, 0:2] = parts
+            record(f"crop_gradient by {index}", d, [(x, d), (begin, index), (parts, d)], (whole, d))
+    for d in ANY:
+        x = draw((3, 4, 5), d, True)
+        record("reverse", d, [(x, d)], (x[::-1, :, ::-1], d))
+
+
+def texts():
+    raw = np.array([[b"abcdef", b"\x01\xff\x80\x7f\xfe "]], "S6")
+    record("decode_raw", "string", [(raw, "string")], (raw.view("<i2").reshape(1, 2, 3), "int16"))
+    record("decode_raw turned", "string", [(raw, "string")], (raw.view(">u2").reshape(1, 2, 3).astype("<u2"), "uint16"))
+    lines_of = np.array([b"1,-2.5", b' 3,"4"'], "S6")
+    record("decode_csv", "string", [(lines_of, "string")], (np.array([[1, -2.5], [3, 4]]), "float64"))
+
+
+for part in (arithmetic, elementary, casts, reductions, arrays, networks, images, texts):
     part()
 np.savez_compressed(pathlib.Path(__file__).with_name("values.npz"), tensors=np.array("\n".join(lines).encode()),
                     bytes=np.frombuffer(bytes(blob), np.uint8))

@@ -1,0 +1,26 @@
+// What operations on images share: [height, width, channels], or [n, height, width, channels].
+#pragma once
+#include "rill/dsl/expr.hpp"
+
+namespace rill::ops {
+
+/// The extents of images, which are known.
+struct image_extents {
+  std::int64_t count = 1, height = 0, width = 0, channels = 0;
+
+  explicit constexpr image_extents(type const& t) {
+    if (t.rank == 4) count = t[0].extent;
+    height = t[t.rank - 3u].extent, width = t[t.rank - 2u].extent, channels = t[t.rank - 1u].extent;
+  }
+};
+
+/// Images of x's type in another height and width; `why` unless x can be images.
+constexpr type resized(type const& x, std::int64_t height, std::int64_t width, char const* why) {
+  if (!x.has_rank()) return x;
+  expects(x.rank == 3 || x.rank == 4, why);
+  type y = x;
+  y[y.rank - 3u] = height, y[y.rank - 2u] = width;
+  return y;
+}
+
+}  // namespace rill::ops
