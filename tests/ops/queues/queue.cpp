@@ -5,8 +5,8 @@
 #include <set>
 #include <thread>
 
-#include "base/sentence.hpp"
 #include "../run.hpp"
+#include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
 #include "rill/rill.hpp"

@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "base/sentence.hpp"
 #include "../run.hpp"
+#include "base/sentence.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {

@@ -87,8 +87,8 @@ struct barrier_arrive_op : turnstile {
 
 namespace rill {
 
-/// A lock between steps, in the session's container. A step that ends lets go of it, however it ends. A variable's handle
-/// is its value as the step found it: what must be read while the mutex is held is read by `read`.
+/// A lock between steps, in the session's container. A step that ends lets go of it, however it ends. A variable's
+/// handle is its value as the step found it: what must be read while the mutex is held is read by `read`.
 class mutex {
  public:
   mutex(graph& g, std::string name) : graph_(&g), about_{std::move(name)} {}
