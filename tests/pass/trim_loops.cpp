@@ -1,0 +1,68 @@
+#include "rill/pass/trim_loops.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rill/graph/prune.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+// The part that fetches some values, bound and trimmed.
+struct trimmed {
+  subgraph part;
+  container state;
+  bool changed;
+
+  trimmed(value x, type const& of, std::vector<value> const& fetched)
+      : part([&] {
+          std::vector<endpoint> ends;
+          for (auto const& v : fetched) ends.push_back(v.endpoint());
+          return prune(*x.graph, {x.endpoint()}, ends, {});
+        }()) {
+    bind_extents(part, {of}, state);
+    changed = trim_loops(part, state, nullptr);
+    verify(part);
+  }
+  node const& loop() const { return *std::find_if(part.nodes.begin(), part.nodes.end(), ops::is_loop); }
+  ops::looping::attributes about() const { return decode<ops::looping::attributes>(loop().attributes); }
+};
+
+TEST(trim_loops, leaves_rows_unmade_that_nobody_reads) {
+  graph g;
+  auto const x = placeholder<float, 5>(g, "x");
+  auto const states = scan([](auto s, auto e) { return s * 0.5f + e; }, constant(g, 0.f), x);
+  value const node = states, last{node.graph, node.node, 0};
+  trimmed const alone(x, of<float, 5>, {last}), both(x, of<float, 5>, {last, states});
+  EXPECT_TRUE(alone.changed);
+  EXPECT_EQ(alone.about().made_rows(), 0);
+  EXPECT_EQ(alone.loop().outputs.size(), 2);
+  EXPECT_FALSE(both.changed);
+  EXPECT_EQ(both.about().made_rows(), 1);
+}
+
+TEST(trim_loops, hands_a_body_nothing_of_which_it_reads_the_extents_alone) {
+  graph g;
+  auto const x = placeholder<float, 4>(g, "x");
+  value const large = exp(x);
+  auto const y = map([&](value row) { return sum(broadcast_like(row, large)); }, value(x));
+  trimmed const t(x, of<float, 4>, {y});
+  EXPECT_TRUE(t.changed);
+  EXPECT_EQ(t.loop().inputs.size(), 1);  // the rows
+  for (auto const& n : t.part.nodes) EXPECT_NE(n.op->name, "exp");
+  session s(g);
+  EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, 2, 3, 4})}}, y), vector<float>({4, 8, 12, 16})));
+}
+
+TEST(trim_loops, keeps_rows_that_count_though_nobody_reads_them) {
+  graph g;
+  auto const x = placeholder<float, 3>(g, "x");
+  auto const y = map([&](auto) { return constant(g, 1.f); }, x);
+  trimmed const t(x, of<float, 3>, {y});
+  EXPECT_EQ(t.about().rows, 1);
+  session s(g);
+  EXPECT_TRUE(same_bits(s.run({{x, vector<float>({7, 8, 9})}}, y), vector<float>({1, 1, 1})));
+}
+
+}  // namespace
+}  // namespace rill
