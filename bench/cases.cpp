@@ -6,6 +6,7 @@
 #include <exception>
 #include <string_view>
 
+#include "input.hpp"
 #include "kernels.hpp"
 #include "measure.hpp"
 #include "models.hpp"
@@ -33,6 +34,7 @@ std::vector<benchmark_case> all_cases() {
       {"run_call", "call", 1, bench::run_call},
       {"while_loop", "iteration", bench::loop_iterations, bench::while_loop},
       {"queue", "pair", 1, bench::queue_pair},
+      {"shuffle_batch", "image", bench::pipeline_images, bench::shuffle_batch},
       {"mlp_small_matmuls", "step", 1, bench::mlp_small_matmuls},
   };
   for (auto const& [name, make] : networks) all.push_back({name, "step", 1, [make] { return make().step(); }});
