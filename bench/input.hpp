@@ -22,7 +22,7 @@ inline step shuffle_batch() {
     model m;
     auto const q = rill::shuffle_queue<rill::of<float, 64>, rill::of<std::int32_t>>(
         m.graph, {.capacity = 2000, .min_after_dequeue = 500, .seed = 1});
-    auto const line = rill::csv_reader(m.graph, {file.string()}, {.epochs = pipeline_epochs}).next().value;
+    auto const line = rill::csv_reader(m.graph, {file.string()}, {.epochs = pipeline_epochs}).next();
     auto const [pixels, digit] = rill::decode_csv<rill::of<float, 64>, rill::of<std::int32_t>>(line);
     auto const put = q.enqueue(pixels * (1 / 16.f), digit);
     auto const [images, labels] = rill::dequeue_up_to<32>(q);

@@ -8,8 +8,8 @@ int main() {
   rill::graph g(1);
   auto q = rill::shuffle_queue<rill::of<float, 64>, rill::of<std::int32_t>>(
       g, {.capacity = 2000, .min_after_dequeue = 500, .seed = 1}, "examples");
-  auto reader = rill::csv_reader(g, {"examples/data/digits.csv"}, {.epochs = 20}, "digits");
-  auto [pixels, digit] = rill::decode_csv<rill::of<float, 64>, rill::of<std::int32_t>>(reader.next().value);
+  auto reader = rill::csv_reader(g, {"examples/data/digits.csv"}, rill::epochs(20));
+  auto [pixels, digit] = rill::decode_csv<rill::of<float, 64>, rill::of<std::int32_t>>(reader.next());
   auto put = q.enqueue(pixels * (1 / 16.f), digit);
 
   auto [images, labels] = rill::dequeue_many<32>(q);

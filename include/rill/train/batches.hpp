@@ -10,15 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/epochs.hpp"
 #include "rill/tensor/tensor.hpp"
 
 namespace rill {
-
-/// How often all examples are gone through.
-struct epochs {
-  std::int64_t count;
-  constexpr explicit epochs(std::int64_t n) : count(n) {}
-};
 
 /// How batches are drawn.
 struct batch_options {

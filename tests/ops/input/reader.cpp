@@ -24,7 +24,7 @@ TEST(file_reader, goes_through_its_files_epoch_by_epoch_and_then_is_out_of_range
   write(folder / "a3.txt", "three");
   graph g;
   auto const reader = text_reader(g, {(folder / "a*.txt").string()}, {.epochs = 2}, "lines");
-  auto const [key, line] = reader.next();
+  auto const [key, line] = reader.next_with_key();
   session s(g);
   s.run(initializer(g));
   std::vector<std::string> seen;
@@ -41,7 +41,7 @@ TEST(file_reader, goes_on_where_a_checkpoint_says) {
   scratch const folder;
   write(folder / "a.txt", "1\n2\n3\n4\n5\n");
   graph g;
-  auto const line = text_reader(g, {(folder / "a.txt").string()}, {.epochs = -1}, "lines").next().value;
+  auto const line = text_reader(g, {(folder / "a.txt").string()}, {.epochs = -1}, "lines").next();
   auto const next = [&](session& s) { return s.run(line).item<std::string>(); };
   session first(g);
   first.run(initializer(g));
@@ -62,7 +62,7 @@ TEST(file_reader, shuffles_its_files_anew_each_epoch_and_the_same_for_the_same_s
   auto const order = [&](std::int64_t seed) {
     graph g;
     auto const line =
-        text_reader(g, {(folder / "f*").string()}, {.epochs = 2, .shuffle_files = true, .seed = seed}).next().value;
+        text_reader(g, {(folder / "f*").string()}, {.epochs = 2, .shuffle_files = true, .seed = seed}).next();
     session s(g);
     s.run(initializer(g));
     std::string all;
@@ -80,8 +80,8 @@ TEST(file_reader, reads_rows_of_arrays_with_their_type) {
   scratch const folder;
   write_npy(folder / "a.npy", matrix<float>({{1, 2}, {3, 4}}));
   graph g;
-  auto const row = npy_reader<of<float, 2>>(g, {(folder / "a.npy").string()}).next().value;
-  auto const wrong = npy_reader<of<float, 3>>(g, {(folder / "a.npy").string()}, {}, "wrong").next().value;
+  auto const row = npy_reader<of<float, 2>>(g, {(folder / "a.npy").string()}).next();
+  auto const wrong = npy_reader<of<float, 3>>(g, {(folder / "a.npy").string()}, {}, "wrong").next();
   session s(g);
   s.run(initializer(g));
   EXPECT_TRUE(same_bits(s.run(row), vector<float>({1, 2})));
@@ -95,9 +95,9 @@ TEST(file_reader, says_what_is_missing) {
   write(folder / "gone.txt", "a\nb\n");
   graph g;
   session s(g);
-  auto const none = text_reader(g, {(folder / "no*.txt").string()}, {}, "none").next().value;
-  auto const empty = text_reader(g, {(folder / "empty.txt").string()}, {.epochs = -1}, "empty").next().value;
-  auto const gone = text_reader(g, {(folder / "gone.txt").string()}, {.epochs = 2}, "gone").next().value;
+  auto const none = text_reader(g, {(folder / "no*.txt").string()}, {}, "none").next();
+  auto const empty = text_reader(g, {(folder / "empty.txt").string()}, {.epochs = -1}, "empty").next();
+  auto const gone = text_reader(g, {(folder / "gone.txt").string()}, {.epochs = 2}, "gone").next();
   EXPECT_NE(sentence([&] { s.run(none); }).find("failed_precondition"), std::string::npos);  // not initialised
   s.run(initializer(g));
   EXPECT_NE(sentence([&] { s.run(none); }).find("no file matches"), std::string::npos);
@@ -113,7 +113,7 @@ TEST(file_reader, feeds_a_queue_from_several_threads_each_record_once) {
   for (int i = 0; i < 300; ++i) text += std::to_string(i) + "\n";
   write(folder / "a.txt", text);
   graph g;
-  auto const line = text_reader(g, {(folder / "a.txt").string()}).next().value;
+  auto const line = text_reader(g, {(folder / "a.txt").string()}, epochs(1)).next();
   auto const q = fifo_queue<of<std::string>>(g, {.capacity = 10});
   session s(g);
   s.run(initializer(g));

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/epochs.hpp"
 #include "rill/base/philox.hpp"
 #include "rill/dsl/expr.hpp"
 #include "rill/io/records.hpp"
@@ -210,9 +211,9 @@ template <type T> struct record_handles {
   expr<T> value;
 };
 
-/// Reads files record by record. Each run of `next()` takes the next record; several threads may run it. Where the
-/// reader stands is a variable, `<name>/place`: its first value is the beginning, checkpoints hold it, and a session
-/// that restores it goes on there. After the last epoch a step fails with error(out_of_range), which ends a
+/// Reads files record by record. Each run of what `next()` records takes the next one; several threads may run it.
+/// Where the reader stands is a variable, `<name>/place`: its first value is the beginning, checkpoints hold it, and a
+/// session that restores it goes on there. After the last epoch a step fails with error(out_of_range), which ends a
 /// queue_runner.
 template <type T> class file_reader {
  public:
@@ -222,7 +223,9 @@ template <type T> class file_reader {
         about_{std::move(name), std::move(files), format,        T, o.epochs, o.shuffle_files, o.seed,
                o.record_bytes,  o.header_bytes,   o.footer_bytes} {}
 
-  record_handles<T> next() const {
+  /// The next record.
+  expr<T> next() const { return next_with_key().value; }
+  record_handles<T> next_with_key() const {
     auto const node = record_erased<ops::read_record_op>(*graph_, about_, {place_}, about_.reader + "/next");
     return {{node}, {{node.graph, node.node, 1}}};
   }
@@ -240,10 +243,16 @@ inline auto text_reader(graph& g, std::vector<std::string> files, reader_options
                         std::string name = "text_reader") {
   return file_reader<of<std::string>>(g, std::move(files), record_format::text_line, o, std::move(name));
 }
+inline auto text_reader(graph& g, std::vector<std::string> files, rill::epochs many, std::string name = "text_reader") {
+  return text_reader(g, std::move(files), reader_options{.epochs = many.count}, std::move(name));
+}
 /// The records of CSV files, undecoded: decode_csv takes them apart.
 inline auto csv_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
                        std::string name = "csv_reader") {
   return file_reader<of<std::string>>(g, std::move(files), record_format::csv, o, std::move(name));
+}
+inline auto csv_reader(graph& g, std::vector<std::string> files, rill::epochs many, std::string name = "csv_reader") {
+  return csv_reader(g, std::move(files), reader_options{.epochs = many.count}, std::move(name));
 }
 /// The records of TFRecord files.
 inline auto tfrecord_file_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
