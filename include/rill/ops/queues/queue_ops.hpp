@@ -37,12 +37,12 @@ struct queue_attributes {
 
 /// What operations on a queue share: none has a gradient, and each happens as often as it runs.
 struct queue_operation {
-  using library = void;
   using attributes = queue_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
 };
 
 struct enqueue_op : queue_operation {
+  using library = void;
   static constexpr std::string_view name = "enqueue", doc = "puts an element into a queue; waits while it is full";
   static constexpr std::int8_t arity = -1;
   static constexpr std::size_t outputs = 0;
@@ -52,6 +52,7 @@ struct enqueue_op : queue_operation {
 #endif
 };
 struct enqueue_many_op : queue_operation {
+  using library = void;
   static constexpr std::string_view name = "enqueue_many",
                                     doc = "puts each row into a queue, as an element; waits while it is full";
   static constexpr std::int8_t arity = -1;
@@ -62,6 +63,7 @@ struct enqueue_many_op : queue_operation {
 #endif
 };
 struct dequeue_op : queue_operation {
+  using library = void;
   static constexpr std::string_view name = "dequeue", doc = "takes an element out of a queue; waits for one";
   static constexpr std::int8_t arity = -2;
   static constexpr bool brings_extents = true;
@@ -71,6 +73,7 @@ struct dequeue_op : queue_operation {
 #endif
 };
 struct dequeue_many_op : queue_operation {
+  using library = void;
   static constexpr std::string_view name = "dequeue_many",
                                     doc = "takes so many elements out of a queue, stacked; waits for them";
   static constexpr std::int8_t arity = -2;
@@ -88,6 +91,7 @@ struct dequeue_many_op : queue_operation {
 #endif
 };
 struct queue_close_op : queue_operation {
+  using library = void;
   static constexpr std::string_view name = "queue_close",
                                     doc = "takes no new elements; waits until those that wait to get in are in";
   static constexpr std::int8_t arity = -2;
@@ -102,6 +106,7 @@ struct queue_close_op : queue_operation {
 #endif
 };
 struct queue_size_op : queue_operation {
+  using library = void;
   static constexpr std::string_view name = "queue_size", doc = "how many elements are in a queue";
   static constexpr std::int8_t arity = -2;
   static constexpr rill::effect effect = rill::effect::reads;
@@ -111,6 +116,7 @@ struct queue_size_op : queue_operation {
 #endif
 };
 struct queue_is_closed_op : queue_operation {
+  using library = void;
   static constexpr std::string_view name = "queue_is_closed", doc = "whether a queue is closed";
   static constexpr std::int8_t arity = -2;
   static constexpr rill::effect effect = rill::effect::reads;

@@ -30,7 +30,6 @@ struct accumulator_attributes {
 
 /// What operations of an accumulator share.
 struct accumulating {
-  using library = void;
   using attributes = accumulator_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
 };
@@ -39,6 +38,7 @@ inline void expect_step(type const& t) {
 }
 
 struct accumulator_apply_op : accumulating {
+  using library = void;
   static constexpr std::string_view
       name = "accumulator_apply",
       doc = "adds a gradient (of a sparse accumulator: indices and rows) of a step; one that is stale is dropped";
@@ -65,6 +65,7 @@ struct accumulator_apply_op : accumulating {
 #endif
 };
 struct accumulator_average_op : accumulating {
+  using library = void;
   static constexpr std::string_view name = "accumulator_average",
                                     doc = "the average of all gradients that came; waits until there are enough";
   static constexpr std::int8_t arity = -2;
@@ -91,6 +92,7 @@ struct accumulator_average_op : accumulating {
 #endif
 };
 struct accumulator_count_op : accumulating {
+  using library = void;
   static constexpr std::string_view name = "accumulator_count", doc = "gradients that came since the last average";
   static constexpr std::int8_t arity = -2;
   static constexpr rill::effect effect = rill::effect::reads;
@@ -104,6 +106,7 @@ struct accumulator_count_op : accumulating {
 #endif
 };
 struct accumulator_set_step_op : accumulating {
+  using library = void;
   static constexpr std::string_view name = "accumulator_set_step",
                                     doc = "from now on gradients of earlier steps are stale";
   static constexpr std::int8_t arity = 1;

@@ -16,7 +16,6 @@ namespace rill::ops {
 
 /// What operations of a mutex or barrier share: neither inputs nor outputs.
 struct turnstile {
-  using library = void;
   static constexpr std::int8_t arity = -2;
   static constexpr std::size_t outputs = 0;
   static constexpr rill::effect effect = rill::effect::writes;
@@ -31,6 +30,7 @@ struct turnstile {
 };
 
 struct mutex_acquire_op : turnstile {
+  using library = void;
   static constexpr std::string_view name = "mutex_acquire", doc = "holds a mutex until the step ends or releases it";
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
@@ -49,6 +49,7 @@ struct mutex_acquire_op : turnstile {
 #endif
 };
 struct mutex_release_op : turnstile {
+  using library = void;
   static constexpr std::string_view name = "mutex_release", doc = "lets a mutex go that the step holds";
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
@@ -60,6 +61,7 @@ struct mutex_release_op : turnstile {
 #endif
 };
 struct barrier_arrive_op : turnstile {
+  using library = void;
   static constexpr std::string_view name = "barrier_arrive", doc = "waits until so many have arrived at a barrier";
   struct attributes {
     std::string barrier;
