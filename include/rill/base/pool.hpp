@@ -47,16 +47,20 @@ class pool {
             this, threads_};
   }
 
+  /// Who works on a driven job: all threads, or the one that drives it alone, which wakes nobody.
+  enum class company { all, none };
+
   /// Works on a job whose pieces appear one by one until `finished()`, and on whatever else the pool has meanwhile, so
   /// that no thread of it sleeps while there is work. `finished` is asked under the pool's lock.
-  template <class Finished> void drive(pool_job& mine, Finished finished) {
-    drive(mine, finished, [&](auto& lock) { wake_.wait(lock); });
+  template <class Finished> void drive(pool_job& mine, company with, Finished finished) {
+    drive(mine, with, finished, [&](auto& lock) { wake_.wait(lock); });
   }
   /// The same, but `late()` is called, once and without the lock, if it is not finished by `deadline`.
   template <class Finished, class Late>
-  void drive(pool_job& mine, Finished finished, std::chrono::steady_clock::time_point deadline, Late late) {
+  void drive(pool_job& mine, company with, Finished finished, std::chrono::steady_clock::time_point deadline,
+             Late late) {
     bool told = false;
-    drive(mine, finished, [&](auto& lock) {
+    drive(mine, with, finished, [&](auto& lock) {
       if (told) return wake_.wait(lock);
       if (wake_.wait_until(lock, deadline) == std::cv_status::no_timeout) return;
       told = true;
@@ -85,13 +89,16 @@ class pool {
   }
 
  private:
-  template <class Finished, class Sleep> void drive(pool_job& mine, Finished& finished, Sleep const& sleep) {
+  template <class Finished, class Sleep>
+  void drive(pool_job& mine, company with, Finished& finished, Sleep const& sleep) {
     std::unique_lock lock(mutex_);
-    start();
-    push(mine);
-    wake_.notify_all();
+    if (with == company::all) {
+      start();
+      push(mine);
+      wake_.notify_all();
+    }
     while (!finished())
-      if (pool_job* const job = next()) help(*job, lock);
+      if (pool_job* const job = with == company::all ? next() : mine.ready(mine) ? &mine : nullptr) help(*job, lock);
       else sleep(lock);
     remove(mine, lock);
   }

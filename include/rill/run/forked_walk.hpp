@@ -46,6 +46,7 @@ class forked_walk : pool_job {
         activation_(a),
         plan_(*a.plan_),
         crew_(crew),
+        company_(a.plan_->alone_ ? pool::company::none : pool::company::all),
         threads_(crew.parallel()),
         step_(step),
         turns_(step),
@@ -68,8 +69,8 @@ class forked_walk : pool_job {
       std::optional<cancellation::listener> ear;  // a step that sleeps must be told
       if (plan_.waiting_ != 0 && step_.stop) ear.emplace(*step_.stop, [this] { end(step_cancelled()); });
       if (plan_.waiting_ != 0 && step_.deadline)
-        crew_.drive(*this, finished, *step_.deadline, [this] { end(step_too_late()); });
-      else crew_.drive(*this, finished);
+        crew_.drive(*this, company_, finished, *step_.deadline, [this] { end(step_too_late()); });
+      else crew_.drive(*this, company_, finished);
     }
     if (failure_) throw error(*failure_);
   }
@@ -116,7 +117,7 @@ class forked_walk : pool_job {
       if (!over() && fresh <= 1 && give_up.empty()) continue;
       auto const others = over() ? std::numeric_limits<std::size_t>::max() : fresh > 0 ? fresh - 1 : 0;
       lock.unlock();
-      crew_.more(others);
+      if (company_ == pool::company::all) crew_.more(others);
       ask(give_up);
       lock.lock();
     }
@@ -209,6 +210,7 @@ class forked_walk : pool_job {
   activation& activation_;
   plan const& plan_;
   pool& crew_;
+  pool::company const company_;
   parallel const threads_;
   step_context& step_;
   detail::taking_turns turns_;

@@ -116,6 +116,7 @@ class plan {
   std::vector<std::vector<std::uint32_t>> holds_;  // in the forked gear: the owned tensors that an instruction uses
   std::vector<std::uint32_t> holders_;             // and how many use each; none: it is fetched
   std::size_t pointers_ = 0, waiting_ = 0;         // instructions that wait
+  bool alone_ = false;                             // it forks for those alone: no other thread is woken
   allocator* allocator_;
   memory_report memory_;
 };

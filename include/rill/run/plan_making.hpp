@@ -219,7 +219,10 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
     costs.push_back(n.op->work(n.attributes, inputs, n.outputs));
   }
   dependencies waits(sequence, instruction_of, instructions_.size());
-  if (wish == gear::automatic && waiting_ < 2 && !pays_to_fork(waits, costs, threads)) return nullptr;
+  if (wish == gear::automatic && !pays_to_fork(waits, costs, threads)) {
+    if (waiting_ < 2) return nullptr;
+    alone_ = true;
+  }
 
   std::vector<std::vector<std::uint32_t>> users(slots_.size());
   for (std::uint32_t at = 0; at < instructions_.size(); ++at) {

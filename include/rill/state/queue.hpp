@@ -47,9 +47,10 @@ struct queue_element {
 
 /// An enqueue, dequeue or close from the time that it asks until it is told the end.
 struct queue_request {
-  std::deque<queue_element> elements = {};  ///< to enqueue and not yet in; or dequeued so far
-  std::size_t wanted = 0;                   ///< to dequeue
-  bool fewer = false;                       ///< at the end of a closed queue fewer will do
+  std::vector<queue_element> elements = {};  ///< to enqueue; or dequeued so far
+  std::size_t entered = 0;                   ///< how many of those to enqueue are in
+  std::size_t wanted = 0;                    ///< to dequeue
+  bool fewer = false;                        ///< at the end of a closed queue fewer will do
   /// Called once, by any thread, without the queue's lock; null for success. It must not throw.
   std::function<void(queue_request&, failure)> finished = {};
 };
@@ -91,7 +92,7 @@ class queue_state {
   std::size_t count() const { return options_.order == queue_order::priority ? sorted_.size() : line_.size(); }
   void put(queue_element e);
   queue_element take();
-  void put_back(std::deque<queue_element>& taken);
+  void put_back(std::vector<queue_element>& taken);
   bool may_take() const;
 
   bool serve_enqueue(ended& done);
@@ -166,7 +167,7 @@ RILL_INLINE queue_element queue_state::take() {
   return e;
 }
 
-RILL_INLINE void queue_state::put_back(std::deque<queue_element>& taken) {
+RILL_INLINE void queue_state::put_back(std::vector<queue_element>& taken) {
   for (; !taken.empty(); taken.pop_back()) {
     auto& e = taken.back();
     if (options_.order == queue_order::priority)
@@ -192,11 +193,9 @@ RILL_INLINE bool queue_state::serve_enqueue(ended& done) {
   if (enqueues_.empty()) return false;
   auto& r = *enqueues_.front();
   bool moved = false;
-  for (; !r.elements.empty() && count() < static_cast<std::size_t>(options_.capacity); moved = true) {
-    put(std::move(r.elements.front()));
-    r.elements.pop_front();
-  }
-  if (!r.elements.empty()) return moved;
+  for (; r.entered < r.elements.size() && count() < static_cast<std::size_t>(options_.capacity); moved = true)
+    put(std::move(r.elements[r.entered++]));
+  if (r.entered < r.elements.size()) return moved;
   done.add(std::move(enqueues_.front()));
   enqueues_.pop_front();
   return true;

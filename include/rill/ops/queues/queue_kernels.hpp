@@ -43,7 +43,7 @@ inline void copy_box(dtype d, std::byte* to, shape const& larger, std::byte cons
 }
 
 /// One component of many elements, stacked; error(invalid_argument) if they are of different extents and not padded.
-inline tensor stack_component(std::deque<queue_element> const& elements, std::size_t which, type const& component,
+inline tensor stack_component(std::vector<queue_element> const& elements, std::size_t which, type const& component,
                               bool padded) {
   shape row = elements.empty() ? shape{} : elements[0].parts[which].shape();
   if (elements.empty())
