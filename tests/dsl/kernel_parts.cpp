@@ -11,7 +11,7 @@ namespace {
 
 // An operation whose kernels are its element types' numbers.
 struct numbered_op {
-  static constexpr std::string_view name = "numbered";
+  [[maybe_unused]] static constexpr std::string_view name = "numbered";
   static constexpr dtypes elements = numbers;
   using kernels = std::array<int, dtype_count>;
   template <dtypes Set> static constexpr kernels make_kernels() {

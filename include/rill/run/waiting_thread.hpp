@@ -2,7 +2,6 @@
 #pragma once
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 
 #include "rill/device/continuation.hpp"
 #include "rill/device/step.hpp"
@@ -23,28 +22,32 @@ class waiting_thread final : public continuation {
 
   /// Throws the kernel's failure.
   void wait() {
-    std::unique_lock lock(mutex_);
-    if (!resumed_ && step_.can_end_early()) watch(lock);
-    wake_.wait(lock, [&] { return resumed_; });
+    if (resumed()) {
+      // at once: nobody has to be told
+    } else if (step_.stop) {
+      cancellation::listener const ear(*step_.stop, [this] { end(step_cancelled()); });
+      sleep();
+    } else {
+      sleep();
+    }
     if (failure_) throw error(*failure_);
   }
 
  private:
-  void watch(std::unique_lock<std::mutex>& lock) {
-    lock.unlock();
-    std::optional<cancellation::listener> ear;
-    if (step_.stop) ear.emplace(*step_.stop, [this] { give_up_(std::make_shared<error const>(step_cancelled())); });
-    lock.lock();
+  bool resumed() {
+    std::lock_guard lock(mutex_);
+    return resumed_;
+  }
+  void sleep() {
+    std::unique_lock lock(mutex_);
     if (step_.deadline && !wake_.wait_until(lock, *step_.deadline, [&] { return resumed_; })) {
       lock.unlock();
-      give_up_(std::make_shared<error const>(step_too_late()));
+      end(step_too_late());
       lock.lock();
     }
     wake_.wait(lock, [&] { return resumed_; });
-    lock.unlock();
-    ear.reset();
-    lock.lock();
   }
+  void end(error why) { give_up_(std::make_shared<error const>(std::move(why))); }
 
   step_context const& step_;
   std::mutex mutex_;
