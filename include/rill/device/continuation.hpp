@@ -15,6 +15,9 @@ class continuation {
   /// The outputs are in place, or not, and why. Once, by any thread; the kernel touches nothing of the step
   /// after it.
   virtual void resume(failure why) noexcept = 0;
+  /// `f` is called soon, by a thread that works on the step: for kernels with work of their own to go on with after a
+  /// wait, or to share.
+  virtual void offer(std::function<void()> f) { f(); }
   /// Sets how the step asks the kernel to give up, for the reason it is handed: then, or when it was done just before,
   /// the kernel resumes. To be set before it may resume.
   void on_give_up(std::function<void(failure why)> f) { give_up_ = std::move(f); }

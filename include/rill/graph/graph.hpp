@@ -182,6 +182,12 @@ class graph {
     return initials_;
   }
 
+  /// Nodes that hand a value back to one that comes before them (op_def::hands_back).
+  std::vector<std::uint32_t> back_edges() const {
+    std::shared_lock lock(mutex_);
+    return back_edges_;
+  }
+
   /// A name that no node has yet: `wish` within the open scopes, numbered where it is taken.
   std::string fresh_name(std::string_view wish) {
     if (open_) return open_->fresh_name(wish);
@@ -231,6 +237,7 @@ class graph {
   std::unordered_map<std::string, std::uint32_t> names_;
   std::unordered_map<std::string, std::uint32_t> taken_;
   std::vector<initial> initials_;
+  std::vector<std::uint32_t> back_edges_;
   std::string scope_, device_, colocated_;
   std::vector<std::uint32_t> controls_;
   std::deque<rule> rules_;

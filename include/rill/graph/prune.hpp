@@ -34,15 +34,25 @@ inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> c
   for (auto e : fetched)
     if (!is_fed(e)) visit(e.node);
   for (auto t : targets) visit(t);
-  while (!todo.empty()) {
-    auto const i = todo.back();
-    todo.pop_back();
-    found.push_back(i);
-    auto const& n = g[i];
-    for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (means_variable(n, k) || !is_fed(n.inputs[k])) visit(n.inputs[k].node);
-    for (auto c : n.controls) visit(c);
-  }
+  auto const follow = [&] {
+    while (!todo.empty()) {
+      auto const i = todo.back();
+      todo.pop_back();
+      found.push_back(i);
+      auto const& n = g[i];
+      for (std::size_t k = 0; k < n.inputs.size(); ++k)
+        if (means_variable(n, k) || !is_fed(n.inputs[k])) visit(n.inputs[k].node);
+      for (auto c : n.controls) visit(c);
+    }
+  };
+  follow();
+  // Who hands a value to the next iteration of a loop that is needed is needed too.
+  if (auto const back = g.back_edges(); !back.empty())
+    for (bool more = true; more; follow()) {
+      more = false;
+      for (auto i : back)
+        if (!seen[i] && seen[g[i].inputs[1].node]) visit(i), more = true;
+    }
   std::sort(found.begin(), found.end());
   return found;
 }

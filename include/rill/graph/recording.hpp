@@ -108,6 +108,7 @@ RILL_INLINE value graph::append(node& n) {
   }
   auto const id = static_cast<std::uint32_t>(nodes_.size());
   names_.emplace(n.name, id);
+  if (n.op->hands_back) back_edges_.push_back(id);
   nodes_.push_back(&recorded_nodes_.emplace_back(std::move(n)));
   ++root().recorded_;
   return {this, id, 0};

@@ -20,6 +20,7 @@
 #include "rill/ops/control/custom_gradient.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/loop.hpp"
+#include "rill/ops/control/primitives.hpp"
 #include "rill/ops/fuse.hpp"
 #include "rill/ops/image/crop.hpp"
 #include "rill/ops/image/resize.hpp"
@@ -115,6 +116,17 @@ using operations = type_list<
     ops::loop_op,
     ops::reading_loop_op,
     ops::updating_loop_op,
+    ops::switch_op,
+    ops::merge_op,
+    ops::enter_op,
+    ops::exit_op,
+    ops::next_iteration_op,
+    ops::loop_cond_op,
+    ops::iterations_op,
+    ops::goes_on_op,
+    ops::row_op,
+    ops::collect_op,
+    ops::drawn_by_row_op,
     ops::enqueue_op,
     ops::enqueue_many_op,
     ops::dequeue_op,

@@ -11,10 +11,15 @@
 #include <vector>
 
 #include "rill/base/pool.hpp"
+#include "rill/run/lower.hpp"
 #include "rill/run/plan.hpp"
 #include "rill/run/waiting_thread.hpp"
 
 namespace rill {
+
+namespace detail {
+class tagged_walk;
+}
 
 /// The memory of one run of a plan: pointers, arena, outputs. One thread at a time uses it.
 class activation {
@@ -130,6 +135,20 @@ class activation {
     point(s, outputs_[i].mutable_raw());
   }
 
+  // For walks with tags: where a kept value lies, and where output o of an instruction.
+  friend class detail::tagged_walk;
+  void* kept(std::uint32_t k) const { return pointers_[plan_->kept_first_ + k]; }
+  tensor const& kept_tensor(std::uint32_t k) const { return owned_[plan_->slots_[plan_->kept_[k]].index]; }
+  void* output(std::uint32_t at, std::size_t o = 0) const {
+    auto const& i = plan_->instructions_[at];
+    return pointers_[i.pointers + i.inputs + o];
+  }
+  bool brings(std::uint32_t at) const { return plan_->instructions_[at].owned != plan::none; }
+  void bring(std::uint32_t at, tensor t) {
+    owned_[plan_->instructions_[at].owned] = std::move(t);
+    bring(at);
+  }
+
   friend class forked_walk;
   void fork(pool& crew, step_context& step);
 
@@ -189,6 +208,7 @@ class activation {
     try {
       throw;
     } catch (error const& e) {
+      if (plan_->operations_[at] == region_op.name) throw;  // which says itself where in it
       throw error(e.code(), e.message(), node);
     } catch (std::bad_alloc const&) {
       throw error(code::resource_exhausted, "no memory", node);
@@ -213,3 +233,4 @@ class activation {
 }  // namespace rill
 
 #include "rill/run/forked_walk.hpp"
+#include "rill/run/tagged_walk.hpp"

@@ -127,9 +127,13 @@ namespace detail {
 inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> const& fed, std::uint64_t seed,
                                               session_options const& options, pass_report* report) {
   bind_extents(part, fed, *options.state);
-  if (options.passes.loops) trim_loops(part, *options.state, report);
-  auto late = cut_late(part);
-  rewrite(part, options.passes, *options.state, report);
+  std::optional<late_part> late;
+  if (has_primitives(part)) part = as_region(std::move(part));
+  else {
+    if (options.passes.loops) trim_loops(part, *options.state, report);
+    late = cut_late(part);
+    rewrite(part, options.passes, *options.state, report);
+  }
   return std::make_shared<compiled_step>(
       plan(part, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
            options.gear, options.passes),

@@ -80,6 +80,7 @@ class forked_walk : pool_job {
   struct pending final : continuation {
     pending(forked_walk& w, std::uint32_t i, activation::time_point b) : walk(w), at(i), begin(b) {}
     void resume(failure why) noexcept override { walk.resume(*this, std::move(why)); }
+    void offer(std::function<void()> f) override { walk.offer(std::move(f)); }
     auto& give_up() { return give_up_; }
     forked_walk& walk;
     std::uint32_t at;
@@ -92,12 +93,20 @@ class forked_walk : pool_job {
   bool over() const { return running_ == 0 && (failure_ || finished_ == waits_.size()); }
   bool has_work() const {
     std::lock_guard lock(mutex_);
-    return !failure_ && !ready_.empty();
+    return (!failure_ && !ready_.empty()) || !offers_.empty();
   }
 
   void take_part() {
     std::unique_lock lock(mutex_);
-    while (!failure_ && !ready_.empty()) {
+    while ((!failure_ && !ready_.empty()) || !offers_.empty()) {
+      if (!offers_.empty()) {
+        auto const offered = std::move(offers_.front());
+        offers_.pop_front();
+        lock.unlock();
+        offered();
+        lock.lock();
+        continue;
+      }
       std::pop_heap(ready_.begin(), ready_.end(), std::greater<>());
       auto const at = ready_.back();
       ready_.pop_back();
@@ -166,6 +175,12 @@ class forked_walk : pool_job {
     });
     ask(give_up);  // this may be gone, but for those whom it asks
   }
+  void offer(std::function<void()> f) {
+    crew_.tell([&] {
+      std::lock_guard lock(mutex_);
+      offers_.push_back(std::move(f));
+    });
+  }
   void end(error why) {
     asks give_up;
     crew_.tell([&] {
@@ -217,6 +232,7 @@ class forked_walk : pool_job {
   mutable std::mutex mutex_;
   std::vector<std::uint32_t>&waits_, &holders_, &ready_;
   std::deque<pending> pending_;
+  std::deque<std::function<void()>> offers_;
   std::size_t finished_ = 0, running_ = 0;
   failure failure_;
 };

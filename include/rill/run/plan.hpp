@@ -22,12 +22,20 @@ namespace rill {
 std::shared_ptr<compiled_body> compile_body(kernel_request const& r, subgraph const& body,
                                             std::span<type const> arguments);
 
+/// The kernel of a loop, a branch or a part of primitives in the tagged gear.
+kernel tagged_kernel(kernel_request const& r);
+
 /// A part of a graph as flat arrays. It never changes; what a step writes is in its `activation`.
 class plan {
  public:
   /// `part` must be bound: all extents known. Its kernels are made for at most so many threads.
   plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory = host_allocator(),
        int threads = 1, gear wish = gear::automatic, pass_options const& passes = {});
+
+  /// For one iteration of a frame in the tagged gear, whose walk orders it: values share no memory, and those that are
+  /// kept can be read when they are made.
+  plan(subgraph const& iteration, std::vector<endpoint> const& kept, container& state, std::uint64_t seed,
+       allocator& memory, int threads, pass_options const& passes);
 
   struct memory_report {
     std::size_t arena = 0;  ///< bytes of the arena of one activation
@@ -43,6 +51,14 @@ class plan {
   bool holds() const;
   /// The plan as text, an instruction a line.
   std::string text() const;
+
+  /// The instruction of each node of the part, of which there are so many; UINT32_MAX: none.
+  std::vector<std::uint32_t> instructions_of(std::size_t nodes) const {
+    std::vector<std::uint32_t> all(nodes, none);
+    for (std::uint32_t at = 0; at < instructions_.size(); ++at) all[instructions_[at].node] = at;
+    return all;
+  }
+  bool waits(std::uint32_t instruction) const { return instructions_[instruction].run.waits; }
 
   friend class activation;
   friend class forked_walk;
@@ -88,12 +104,14 @@ class plan {
 
   void make_slots(subgraph const&);
   std::vector<bool> nodes_to_compute(subgraph const&) const;
-  void make_instructions(subgraph const&, container&, std::uint64_t seed, int threads, pass_options const&);
+  void make_instructions(subgraph const&, std::vector<bool> const& computed, container&, std::uint64_t seed, int threads,
+                         gear wish, pass_options const&);
   std::unique_ptr<forking> fork(subgraph const&, step_order const&, gear wish, int threads);
   void assume(node const&, container&);
   void assume_bodies(node const&, container&);
   void mark_outputs(subgraph const&);
   void place_values(subgraph const&, forking const*);
+  void place_apart();
   void lay_pointers(subgraph const&);
   std::uint32_t slot_of(endpoint e) const { return slots_of_[e.node][e.port]; }
 
@@ -116,6 +134,10 @@ class plan {
   std::vector<std::vector<std::uint32_t>> holds_;  // in the forked gear: the owned tensors that an instruction uses
   std::vector<std::uint32_t> holders_;             // and how many use each; none: it is fetched
   std::size_t pointers_ = 0, waiting_ = 0;         // instructions that wait
+  std::vector<std::uint32_t> kept_;                // slots
+  std::size_t kept_first_ = 0;                     // where their pointers start
+  bool frame_ = false;                             // of an iteration in the tagged gear
+  bool tagged_ = false;                            // a node runs in the tagged gear
   bool alone_ = false;                             // it forks for those alone: no other thread is woken
   allocator* allocator_;
   memory_report memory_;

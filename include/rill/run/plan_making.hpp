@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/run/lower.hpp"
 #include "rill/run/open_rows.hpp"
 #include "rill/run/plan.hpp"
 
@@ -20,11 +21,32 @@ RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t see
   auto const sequence = order(part);
   order_ = sequence.nodes;
   make_slots(part);
-  make_instructions(part, state, seed, threads, passes);
+  make_instructions(part, nodes_to_compute(part), state, seed, threads, wish, passes);
   mark_outputs(part);
   auto const forked = fork(part, sequence, wish, threads);
   place_values(part, forked.get());
   lay_pointers(part);
+  slots_of_.clear();
+}
+
+RILL_INLINE plan::plan(subgraph const& iteration, std::vector<endpoint> const& kept, container& state,
+                       std::uint64_t seed, allocator& memory, int threads, pass_options const& passes)
+    : frame_(true), allocator_(&memory) {
+  for (std::uint32_t i = 0; i < iteration.size(); ++i) order_.push_back(i);
+  make_slots(iteration);
+  std::vector<bool> computed(iteration.size());
+  for (std::uint32_t i = 0; i < iteration.size(); ++i) {
+    auto const& n = iteration[i];
+    computed[i] = computed[i] || n.op->name != "variable";
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (!takes_reference(n, k)) computed[n.inputs[k].node] = true;
+  }
+  for (auto e : kept) computed[e.node] = true;
+  make_instructions(iteration, computed, state, seed, threads, gear::automatic, passes);
+  mark_outputs(iteration);
+  place_apart();
+  for (auto e : kept) kept_.push_back(slot_of(e));
+  lay_pointers(iteration);
   slots_of_.clear();
 }
 
@@ -39,6 +61,7 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
         continue;
       }
       if (!n.outputs[port].is_known() && n.op->name != "variable" &&  // which may be taken by reference alone
+          !(frame_ && n.op == &fed_op) &&                             // of which rows are taken alone
           !detail::is_settled_late(part, {i, port}))
         throw error(code::unimplemented,
                     "the extents of its output, " + n.outputs[port].text() + ", are not known before the step runs",
@@ -56,9 +79,19 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
   }
 }
 
-RILL_INLINE void plan::make_instructions(subgraph const& part, container& state, std::uint64_t seed, int threads,
-                                         pass_options const& passes) {
-  auto const computed = nodes_to_compute(part);
+namespace detail {
+
+/// Whether a node must, or is to, run with tags.
+inline bool runs_with_tags(node const& n, gear wish) {
+  if (is_region(n)) return true;
+  if (wish == gear::straight || !(ops::is_loop(n) || is_branch(n))) return false;
+  return wish == gear::tagged || waits_inside(n);
+}
+
+}  // namespace detail
+
+RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool> const& computed, container& state,
+                                         std::uint64_t seed, int threads, gear wish, pass_options const& passes) {
   std::vector<type> inputs;
   for (auto i : order_) {
     auto const& n = part[i];
@@ -76,7 +109,8 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, container& state,
       memory_.held += constants_.back().bytes();
       continue;
     }
-    if (n.op->cpu == nullptr)
+    bool const with_tags = detail::runs_with_tags(n, wish);
+    if (n.op->cpu == nullptr && !with_tags)
       throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no kernel for this device",
                   n.name);
     inputs.clear();
@@ -93,7 +127,9 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, container& state,
     assume_bodies(n, state);
     instruction made;
     try {
-      made.run = n.op->cpu({n, inputs, n.outputs, variables, state, seed, threads, allocator_, &passes, compile_body});
+      kernel_request const request{n, inputs, n.outputs, variables, state, seed, threads, allocator_, &passes, compile_body};
+      made.run = with_tags ? tagged_kernel(request) : n.op->cpu(request);
+      tagged_ = tagged_ || with_tags;
     } catch (error const& e) {
       throw error(e.code(), (e.node().empty() ? "" : "in a body, node '" + e.node() + "': ") + e.message(), n.name);
     }
@@ -219,9 +255,9 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
     costs.push_back(n.op->work(n.attributes, inputs, n.outputs));
   }
   dependencies waits(sequence, instruction_of, instructions_.size());
-  if (wish == gear::automatic && !pays_to_fork(waits, costs, threads)) {
-    if (waiting_ < 2) return nullptr;
-    alone_ = true;
+  if (wish != gear::forked && !pays_to_fork(waits, costs, threads)) {
+    if (waiting_ < 2 && !tagged_) return nullptr;
+    alone_ = !tagged_;
   }
 
   std::vector<std::vector<std::uint32_t>> users(slots_.size());
@@ -315,6 +351,27 @@ RILL_INLINE void plan::place_values(subgraph const& part, forking const* forked)
     memory_.least = std::max(memory_.least, alive += change[i]);
 }
 
+RILL_INLINE void plan::place_apart() {
+  for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
+    auto const& made = instructions_[at];
+    auto const block = [&](std::size_t size) {
+      blocks_.push_back({size, at, at, memory_.arena});
+      memory_.arena += detail::aligned_bytes(blocks_.back());
+      return static_cast<std::uint32_t>(blocks_.size() - 1);
+    };
+    for (auto slot : slots_of_[made.node]) {
+      auto& s = slots_[slot];
+      if (s.where != place::arena) continue;
+      bool const apart = s.of.element == dtype::string;
+      s.where = apart ? place::held : place::arena;
+      s.index = apart ? static_cast<std::uint32_t>(held_slots_.size())
+                      : block(static_cast<std::size_t>(elements(s.of.shape())) * size_of(s.of.element));
+      if (apart) held_slots_.push_back(slot);
+    }
+    scratch_.push_back(made.run.scratch() != 0 ? block(made.run.scratch()) : none);
+  }
+}
+
 RILL_INLINE void plan::lay_pointers(subgraph const& part) {
   for (std::size_t at = 0; at < instructions_.size(); ++at) {
     auto& made = instructions_[at];
@@ -328,6 +385,8 @@ RILL_INLINE void plan::lay_pointers(subgraph const& part) {
     for (auto s : slots_of_[made.node]) add(s);
     ++pointers_;  // the scratch
   }
+  kept_first_ = pointers_;
+  for (auto s : kept_) slots_[s].positions.push_back(static_cast<std::uint32_t>(pointers_++));
 }
 
 RILL_INLINE std::string plan::text() const {

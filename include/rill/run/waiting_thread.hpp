@@ -1,7 +1,11 @@
 // A thread that waits with a kernel: where the straight gear meets a queue.
 #pragma once
 #include <condition_variable>
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "rill/device/continuation.hpp"
 #include "rill/device/step.hpp"
@@ -18,6 +22,12 @@ class waiting_thread final : public continuation {
     failure_ = std::move(why);
     resumed_ = true;
     wake_.notify_all();  // under the lock: this is gone as soon as it has woken
+  }
+
+  void offer(std::function<void()> f) override {
+    std::lock_guard lock(mutex_);
+    offers_.push_back(std::move(f));
+    wake_.notify_all();
   }
 
   /// Throws the kernel's failure.
@@ -40,12 +50,21 @@ class waiting_thread final : public continuation {
   }
   void sleep() {
     std::unique_lock lock(mutex_);
-    if (step_.deadline && !wake_.wait_until(lock, *step_.deadline, [&] { return resumed_; })) {
-      lock.unlock();
-      end(step_too_late());
-      lock.lock();
+    for (bool told = false; !resumed_;) {
+      auto const something = [&] { return resumed_ || !offers_.empty(); };
+      if (told || !step_.deadline) wake_.wait(lock, something);
+      else if (!wake_.wait_until(lock, *step_.deadline, something)) {
+        told = true;
+        lock.unlock();
+        end(step_too_late());
+        lock.lock();
+      }
+      for (auto& each : std::exchange(offers_, {})) {
+        lock.unlock();
+        each();
+        lock.lock();
+      }
     }
-    wake_.wait(lock, [&] { return resumed_; });
   }
   void end(error why) { give_up_(std::make_shared<error const>(std::move(why))); }
 
@@ -54,6 +73,7 @@ class waiting_thread final : public continuation {
   std::condition_variable wake_;
   bool resumed_ = false;
   failure failure_;
+  std::vector<std::function<void()>> offers_;
 };
 
 }  // namespace rill

@@ -23,6 +23,7 @@ struct looping {
     bool given_count = false;  ///< an input says how many iterations there are; else the condition, or the rows
     bool backwards = false;    ///< the last row first
     std::int64_t key = 0;      ///< tells the random numbers of this loop from those of others
+    std::int64_t parallel = 10;  ///< how many iterations run at once, at the most, in the tagged gear
     static constexpr auto fields() {
       return std::tuple{field{"body", &attributes::body},
                         field{"condition", &attributes::condition},
@@ -32,7 +33,8 @@ struct looping {
                         field{"updates", &attributes::updates},
                         field{"given_count", &attributes::given_count},
                         field{"backwards", &attributes::backwards},
-                        field{"key", &attributes::key}};
+                        field{"key", &attributes::key},
+                        field{"parallel", &attributes::parallel}};
     }
     bool counted() const { return condition->outputs.empty(); }
     // Where its inputs begin; the given count comes before the first variable.
@@ -79,6 +81,7 @@ inline bool is_loop(node const& n) {
 
 inline void looping::attributes::check(std::size_t inputs) const {
   expects(body && condition, "loop: a body is missing");
+  expects(parallel > 0 && parallel <= 4096, "loop: between 1 and 4096 iterations may run at once");
   expects(references >= 0 && updates >= 0 && updates <= references && variables >= 0 && rows >= 0 &&
               std::max({references, variables, rows}) <= std::int64_t{UINT16_MAX} && first_capture() <= inputs,
           "loop: its inputs are miscounted");
@@ -162,6 +165,7 @@ struct loop_request {
   value count = {};      ///< of iterations, if it is given
   bool backwards = false;
   std::int64_t key = -1;  ///< of random numbers; -1: one of its own
+  std::int64_t parallel = 10;
 };
 value record_loop(loop_request r);
 
@@ -184,6 +188,7 @@ RILL_INLINE value record_loop(loop_request r) {
   a.updates = static_cast<std::int64_t>(all.updates);
   a.given_count = static_cast<bool>(r.count);
   a.backwards = r.backwards;
+  a.parallel = r.parallel;
   a.key = r.key >= 0 ? r.key : static_cast<std::int64_t>(g.recorded());
   a.body = std::make_shared<subgraph const>(std::move(r.body.part));
   a.condition = std::make_shared<subgraph const>(std::move(r.condition.part));

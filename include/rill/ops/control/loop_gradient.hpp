@@ -31,7 +31,7 @@ class backwards_loop {
   }
 
   std::vector<gradient> record() {
-    loop_request made{.counted = true, .backwards = !a_.backwards, .key = a_.key};
+    loop_request made{.counted = true, .backwards = !a_.backwards, .key = a_.key, .parallel = a_.parallel};
     if (a_.given_count || !a_.counted()) made.count = r_.out(a_.count_port());
     made.body = record_body(r_.graph, "gradient", {}, [&](std::vector<value>& given) { return derive(given); });
     for (auto const& [outer, like] : first_) made.variables.push_back(outer ? outer : zeros_like(like));

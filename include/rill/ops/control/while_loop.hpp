@@ -4,6 +4,13 @@
 
 namespace rill {
 
+/// How many iterations of a loop may run at once, at the most, where they can: where a body waits, or a session asks for
+/// gear::tagged (EuroSys'18 §4.3). The results are the same bits.
+struct parallel_iterations {
+  constexpr explicit parallel_iterations(std::int64_t n = 10) : count(n) {}
+  std::int64_t count;
+};
+
 namespace detail {
 
 /// The type of which a body's argument is.
@@ -26,6 +33,8 @@ template <class X, class Rows> auto stacked_handle(value v) {
   else return v;
 }
 
+template <class... X> using last_of = std::tuple_element_t<sizeof...(X) - 1, std::tuple<X...>>;
+
 template <class R> struct as_tuple {
   using type = std::tuple<R>;
 };
@@ -37,7 +46,8 @@ template <class R> using returned = typename as_tuple<typename handle_outside<R>
 template <class X> using outside = typename handle_outside<X>::type;
 
 template <class Condition, class Body, class... X, std::size_t... I>
-auto while_loop(std::index_sequence<I...>, Condition const& condition, Body const& body, X... x) {
+auto while_loop(std::index_sequence<I...>, parallel_iterations most, Condition const& condition, Body const& body,
+                X... x) {
   using Verdict = decltype(condition(handle_inside<X>(x)...));
   using Returned = returned<decltype(body(handle_inside<X>(x)...))>;
   static_assert(operand<Verdict>, "while_loop: the condition must be a scalar of bool, a value of the graph");
@@ -46,7 +56,7 @@ auto while_loop(std::index_sequence<I...>, Condition const& condition, Body cons
   static_assert(std::same_as<Returned, std::tuple<outside<X>...>>,
                 "while_loop: the body must return the loop variables' own types");
   auto& g = graph_of(x...);
-  loop_request r{.variables = {x...}};
+  loop_request r{.variables = {x...}, .parallel = most.count};
   r.condition = record_body(g, "condition", {argument_type(x)...}, [&](std::vector<value> const& in) {
     return results_of(condition, handle_inside<X>(in[I])...);
   });
@@ -62,19 +72,26 @@ auto while_loop(std::index_sequence<I...>, Condition const& condition, Body cons
 /// Runs `body` again and again while `condition` holds: both are lambdas of the loop variables, whose first values are
 /// `x`. The body returns the variables' next values, of their own types: a handle, or a tuple of them. What the lambdas
 /// mention from outside is computed once, before the loop; variables are read, and updated, in each iteration. Returns
-/// the last values.
+/// the last values. `parallel_iterations` may follow the first values.
 template <class Condition, class Body, operand... X>
   requires(sizeof...(X) > 0)
 auto while_loop(Condition const& condition, Body const& body, X... x) {
-  return detail::while_loop(std::index_sequence_for<X...>{}, condition, body, x...);
+  return detail::while_loop(std::index_sequence_for<X...>{}, parallel_iterations(), condition, body, x...);
+}
+template <class Condition, class Body, class... X>
+  requires(sizeof...(X) > 1 && std::same_as<detail::last_of<X...>, parallel_iterations>)
+auto while_loop(Condition const& condition, Body const& body, X... x) {
+  return [&]<std::size_t... I>(std::index_sequence<I...> all, auto const& each) {
+    return detail::while_loop(all, std::get<sizeof...(I)>(each), condition, body, std::get<I>(each)...);
+  }(std::make_index_sequence<sizeof...(X) - 1>{}, std::tuple{x...});
 }
 
 /// f(row) for each row of x: the results, stacked.
-template <class F, operand X> auto map(F const& f, X x) {
+template <class F, operand X> auto map(F const& f, X x, parallel_iterations most = parallel_iterations()) {
   using Row = decltype(detail::row_inside<X>(x));
   using Made = detail::outside<decltype(f(std::declval<Row>()))>;
   static_assert(operand<Made>, "map: the lambda must return one value");
-  detail::loop_request r{.rows = {x}, .counted = true};
+  detail::loop_request r{.rows = {x}, .counted = true, .parallel = most.count};
   r.body = record_body(detail::graph_of(x), "body", {row_of(detail::argument_type(x))},
                        [&](std::vector<value> const& in) { return detail::results_of(f, Row{in[0]}); });
   auto const node = detail::record_loop(std::move(r));
@@ -84,12 +101,14 @@ template <class F, operand X> auto map(F const& f, X x) {
 namespace detail {
 
 // The state after each row if `all`, else the last.
-template <bool All, class F, class S, class X> auto fold(F const& f, S first, X x, bool backwards) {
+template <bool All, class F, class S, class X>
+auto fold(F const& f, S first, X x, bool backwards, parallel_iterations most) {
   using Row = decltype(row_inside<X>(x));
   using State = decltype(handle_inside<S>(first));
   static_assert(std::same_as<outside<decltype(f(std::declval<State>(), std::declval<Row>()))>, outside<S>>,
                 "scan, fold: the lambda must return the state's own type");
-  loop_request r{.variables = {first}, .rows = {x}, .counted = true, .backwards = backwards};
+  loop_request r{
+      .variables = {first}, .rows = {x}, .counted = true, .backwards = backwards, .parallel = most.count};
   r.body = record_body(graph_of(first, x), "body", {argument_type(first), row_of(argument_type(x))},
                        [&](std::vector<value> const& in) {
                          auto made = results_of(f, State{in[0]}, Row{in[1]});
@@ -104,16 +123,19 @@ template <bool All, class F, class S, class X> auto fold(F const& f, S first, X 
 }  // namespace detail
 
 /// The states s₁ = f(first, row 0), s₂ = f(s₁, row 1), …, stacked.
-template <class F, operand S, operand X> auto scan(F const& f, S first, X x) {
-  return detail::fold<true>(f, first, x, false);
+template <class F, operand S, operand X>
+auto scan(F const& f, S first, X x, parallel_iterations most = parallel_iterations()) {
+  return detail::fold<true>(f, first, x, false, most);
 }
 /// The last state of such a chain; `first` if x has no rows.
-template <class F, operand S, operand X> auto fold(F const& f, S first, X x) {
-  return detail::fold<false>(f, first, x, false);
+template <class F, operand S, operand X>
+auto fold(F const& f, S first, X x, parallel_iterations most = parallel_iterations()) {
+  return detail::fold<false>(f, first, x, false, most);
 }
 /// The same from the last row to the first.
-template <class F, operand S, operand X> auto fold_right(F const& f, S first, X x) {
-  return detail::fold<false>(f, first, x, true);
+template <class F, operand S, operand X>
+auto fold_right(F const& f, S first, X x, parallel_iterations most = parallel_iterations()) {
+  return detail::fold<false>(f, first, x, true, most);
 }
 
 }  // namespace rill

@@ -45,6 +45,7 @@ struct enqueue_op : queue_operation {
   using library = void;
   static constexpr std::string_view name = "enqueue", doc = "puts an element into a queue; waits while it is full";
   static constexpr std::int8_t arity = -1;
+  static constexpr bool waits = true;
   static constexpr std::size_t outputs = 0;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
@@ -56,6 +57,7 @@ struct enqueue_many_op : queue_operation {
   static constexpr std::string_view name = "enqueue_many",
                                     doc = "puts each row into a queue, as an element; waits while it is full";
   static constexpr std::int8_t arity = -1;
+  static constexpr bool waits = true;
   static constexpr std::size_t outputs = 0;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
@@ -66,6 +68,7 @@ struct dequeue_op : queue_operation {
   using library = void;
   static constexpr std::string_view name = "dequeue", doc = "takes an element out of a queue; waits for one";
   static constexpr std::int8_t arity = -2;
+  static constexpr bool waits = true;
   static constexpr bool brings_extents = true;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
@@ -77,6 +80,7 @@ struct dequeue_many_op : queue_operation {
   static constexpr std::string_view name = "dequeue_many",
                                     doc = "takes so many elements out of a queue, stacked; waits for them";
   static constexpr std::int8_t arity = -2;
+  static constexpr bool waits = true;
   static constexpr bool brings_extents = true;
   struct attributes : queue_attributes {
     std::int64_t count = 0;
@@ -92,6 +96,7 @@ struct dequeue_many_op : queue_operation {
 };
 struct queue_close_op : queue_operation {
   using library = void;
+  static constexpr bool waits = true;
   static constexpr std::string_view name = "queue_close",
                                     doc = "takes no new elements; waits until those that wait to get in are in";
   static constexpr std::int8_t arity = -2;

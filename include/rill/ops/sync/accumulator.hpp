@@ -66,6 +66,7 @@ struct accumulator_apply_op : accumulating {
 };
 struct accumulator_average_op : accumulating {
   using library = void;
+  static constexpr bool waits = true;
   static constexpr std::string_view name = "accumulator_average",
                                     doc = "the average of all gradients that came; waits until there are enough";
   static constexpr std::int8_t arity = -2;

@@ -31,6 +31,7 @@ struct turnstile {
 
 struct mutex_acquire_op : turnstile {
   using library = void;
+  static constexpr bool waits = true;
   static constexpr std::string_view name = "mutex_acquire", doc = "holds a mutex until the step ends or releases it";
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
@@ -62,6 +63,7 @@ struct mutex_release_op : turnstile {
 };
 struct barrier_arrive_op : turnstile {
   using library = void;
+  static constexpr bool waits = true;
   static constexpr std::string_view name = "barrier_arrive", doc = "waits until so many have arrived at a barrier";
   struct attributes {
     std::string barrier;

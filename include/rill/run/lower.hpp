@@ -1,0 +1,433 @@
+// Lowers a loop or a branch to the primitives (EuroSys'18 §4.2): one flat part, for the tagged gear.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rill/graph/subgraph.hpp"
+#include "rill/pass/options.hpp"
+#include "rill/state/container.hpp"
+
+namespace rill {
+
+/// A part of primitives, and where each of its nodes stood before, which is what errors say.
+struct lowered {
+  static constexpr std::uint32_t none = UINT32_MAX;
+  enum class body : std::uint8_t { condition, iteration, then, otherwise };
+  struct place {
+    std::uint32_t outer;  ///< the place of the loop or branch; none: it is the outermost
+    std::string name;     ///< its own
+    rill::lowered::body body;
+  };
+  subgraph part;
+  std::vector<std::uint32_t> within = {};  ///< of each node: its place, or none
+  std::vector<place> places = {};
+};
+
+/// Lowers a bound loop or branch and all within it. The inputs of the part are the node's, without its variables; its
+/// outputs are the node's.
+lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
+
+/// The operation of a node that runs a part with primitives.
+inline constexpr op_def region_op{.name = "region", .doc = "a part with primitives", .arity = -2, .effect = effect::writes};
+inline bool is_region(node const& n) { return n.op == &region_op; }
+/// Whether a part has primitives in it.
+bool has_primitives(subgraph const& part);
+/// A bound part with primitives as one such node.
+subgraph as_region(subgraph part);
+
+/// Whether a kernel waits in a body of a node, or in a body of those.
+bool waits_inside(node const& n);
+
+}  // namespace rill
+
+#if RILL_RUNTIME
+#include "rill/ops/array/constant.hpp"
+#include "rill/ops/control/cond.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/loop.hpp"
+#include "rill/ops/control/primitives.hpp"
+#include "rill/pass/bind.hpp"
+#include "rill/pass/passes.hpp"
+#include "rill/run/order.hpp"
+
+namespace rill {
+
+namespace detail {
+
+inline bool is_branch(node const& n) {
+  return n.op->name == ops::cond_op::name || n.op->name == ops::reading_cond_op::name ||
+         n.op->name == ops::updating_cond_op::name;
+}
+
+class lowering {
+ public:
+  lowering(container& state, pass_options const& passes) : state_(state), passes_(passes) {}
+
+  lowered run(node const& n, std::span<type const> inputs) {
+    std::vector<endpoint> in(inputs.size());
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      if (takes_reference(n, k)) continue;
+      rill::node fed;
+      fed.op = &fed_op;
+      fed.name = "input";
+      fed.outputs = {inputs[k]};
+      in[k] = {append(std::move(fed), none), 0};
+      out_.part.inputs.push_back(in[k].node);
+    }
+    out_.part.outputs = structure(n, in, std::vector<bool>(in.size(), true), {}, {}).values;
+    verify(out_.part);
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr auto none = lowered::none;
+  using nodes = std::vector<std::uint32_t>;
+  /// Where nodes are lowered to. `pivot` is dead when the body does not run: nodes without an input that is dead then
+  /// wait for it. What has an effect waits for `turn`, which comes when the iteration before is done with its effects,
+  /// and for `stream`, by which it draws.
+  struct scope {
+    std::uint32_t pivot = none, turn = none, stream = none, place = none;
+  };
+  struct results {
+    std::vector<endpoint> values;
+    nodes done;  ///< have run when it has
+  };
+  struct spliced {
+    std::vector<endpoint> values;
+    std::vector<bool> guarded;  ///< dead when the body does not run
+    nodes effects;
+  };
+
+  std::uint32_t append(node n, std::uint32_t place) {
+    out_.part.nodes.push_back(std::move(n));
+    out_.part.origin.push_back(0);
+    out_.within.push_back(place);
+    return static_cast<std::uint32_t>(out_.part.size() - 1);
+  }
+  template <class Op>
+  std::uint32_t add(std::vector<endpoint> inputs, nodes controls, std::uint32_t place,
+                    rill::attributes_of<Op> const& attributes = {}) {
+    node n;
+    n.op = &definition<Op>();
+    n.name = std::string(Op::name);
+    n.attributes = encode(attributes);
+    std::vector<type> in;
+    for (auto e : inputs) in.push_back(out_.part.type_of(e));
+    n.op->infer(n.attributes, in, n.outputs);
+    n.inputs = std::move(inputs);
+    n.controls = std::move(controls);
+    return append(std::move(n), place);
+  }
+  std::uint32_t constant(tensor t) {
+    node n;
+    n.op = &definition<ops::constant_op>();
+    n.name = "constant";
+    n.outputs = {t.type()};
+    n.attributes = {{"value", std::move(t)}};
+    return append(std::move(n), none);
+  }
+  bool is_constant(endpoint e) const { return out_.part[e.node].op->name == ops::constant_op::name; }
+
+  static nodes joined(nodes a, std::uint32_t b) {
+    if (b != none && std::find(a.begin(), a.end(), b) == a.end()) a.push_back(b);
+    return a;
+  }
+  static nodes joined(nodes a, nodes const& b) {
+    for (auto each : b) a = joined(std::move(a), each);
+    return a;
+  }
+
+  // The body, bound to the types of its arguments and rewritten, as it would be for a plan of its own.
+  subgraph bound(subgraph body, std::vector<type> const& arguments) const {
+    bind_extents(body, arguments, state_);
+    rewrite(body, passes_, state_, nullptr);
+    return body;
+  }
+  static std::vector<bool> inputs_used(subgraph const& body) {
+    std::vector<bool> used(body.size()), inputs;
+    for (auto const& n : body.nodes)
+      for (auto e : n.inputs) used[e.node] = true;
+    for (auto e : body.outputs) used[e.node] = true;
+    for (auto i : body.inputs) inputs.push_back(used[i]);
+    return inputs;
+  }
+
+  // Copies a body's nodes in the order in which one thread runs them.
+  spliced splice(subgraph const& body, std::vector<endpoint> const& arguments, std::vector<bool> const& safe, scope s) {
+    auto const sequence = order(body);
+    std::vector<nodes> before(body.size()), done(body.size());
+    for (std::uint32_t i = 0; i < body.size(); ++i)
+      for (auto later : sequence.after[i]) before[later].push_back(i);
+    std::vector<std::vector<endpoint>> values(body.size());
+    std::vector<bool> guarded(body.size());
+    for (std::size_t k = 0; k < arguments.size(); ++k) {
+      values[body.inputs[k]] = {arguments[k]};
+      guarded[body.inputs[k]] = safe[k];
+    }
+    spliced made;
+    for (auto i : sequence.nodes) {
+      auto const& n = body[i];
+      if (n.op == &fed_op) continue;
+      std::vector<endpoint> in;
+      std::vector<bool> in_guarded;
+      for (auto e : n.inputs) {
+        in.push_back(values[e.node][e.port]);
+        in_guarded.push_back(guarded[e.node]);
+      }
+      nodes controls;
+      bool anchored = false;
+      for (auto b : before[i]) {
+        bool data = false;
+        for (std::size_t k = 0; k < n.inputs.size(); ++k)
+          data = data || (n.inputs[k].node == b && !(takes_reference(n, k) && has_bodies(n)));
+        anchored = anchored || guarded[b];
+        // A structure has values before it is done with its effects.
+        if (!data || (has_bodies(body[b]) && body[b].op->effect == effect::writes)) controls = joined(std::move(controls), done[b]);
+      }
+      if (n.op->effect != effect::none)
+        for (auto c : {s.pivot, s.turn, s.stream}) controls = joined(std::move(controls), c);
+      results r;
+      if (ops::is_loop(n) || is_branch(n)) r = structure(n, in, in_guarded, std::move(controls), s);
+      else {
+        bool const free = n.op->name == ops::constant_op::name;
+        if (!free && !anchored && n.op->effect == effect::none) controls = joined(std::move(controls), s.pivot);
+        node copy = n;
+        copy.inputs = std::move(in);
+        copy.controls = free ? nodes{} : std::move(controls);
+        auto const at = append(std::move(copy), s.place);
+        for (std::uint32_t p = 0; p < n.outputs.size(); ++p) r.values.push_back({at, p});
+        if (!free) r.done = {at};
+      }
+      guarded[i] = n.op->name != ops::constant_op::name;
+      if (n.op->effect != effect::none) made.effects = joined(std::move(made.effects), r.done);
+      values[i] = std::move(r.values);
+      done[i] = std::move(r.done);
+    }
+    for (auto e : body.outputs) {
+      made.values.push_back(values[e.node][e.port]);
+      made.guarded.push_back(guarded[e.node]);
+    }
+    return made;
+  }
+
+  results structure(node const& n, std::vector<endpoint> const& in, std::vector<bool> const& guarded, nodes controls,
+                    scope s) {
+    return is_branch(n) ? branch(n, in, guarded, std::move(controls), s) : loop(n, in, guarded, std::move(controls), s);
+  }
+
+  // Everything from outside comes through a switch, and what the bodies return goes through a merge.
+  results branch(node const& n, std::vector<endpoint> const& in, std::vector<bool> const& guarded, nodes controls,
+                 scope s) {
+    auto const a = decode<ops::branch::attributes>(n.attributes);
+    auto const own = static_cast<std::size_t>(a.references);
+    auto const predicate = in[own];
+    if (!guarded[own]) controls = joined(std::move(controls), s.pivot);
+    auto const chosen = add<ops::switch_op>({predicate, predicate}, controls, s.place);
+    std::vector<type> types;
+    for (auto k = own + 1; k < in.size(); ++k) types.push_back(out_.part.type_of(in[k]));
+    std::vector<std::uint32_t> switches(types.size(), none);
+    auto const side = [&](subgraph const& body, lowered::body which, std::uint32_t port) {
+      auto const part = bound(body, types);
+      auto const used = inputs_used(part);
+      std::vector<endpoint> arguments;
+      std::vector<bool> safe;
+      for (std::size_t k = 0; k < types.size(); ++k) {
+        auto const from = in[own + 1 + k];
+        safe.push_back(used[k] && !is_constant(from));
+        if (safe[k] && switches[k] == none) switches[k] = add<ops::switch_op>({from, predicate}, controls, s.place);
+        arguments.push_back(safe[k] ? endpoint{switches[k], port} : from);
+      }
+      scope inner = s;
+      inner.place = place(s, n, which);
+      inner.pivot = add<ops::identity_op>({{chosen, port}}, {}, inner.place);
+      auto made = splice(part, arguments, safe, inner);
+      for (std::size_t o = 0; o < made.values.size(); ++o)
+        if (!made.guarded[o])
+          made.values[o] = {add<ops::identity_op>({made.values[o]}, {inner.pivot}, inner.place), 0};
+      if (n.op->effect != effect::none)
+        made.effects = {add<ops::identity_op>({{inner.pivot, 0}}, made.effects, inner.place)};
+      return made;
+    };
+    auto const no = side(*a.otherwise, lowered::body::otherwise, 0), yes = side(*a.then, lowered::body::then, 1);
+    results r;
+    for (std::size_t o = 0; o < yes.values.size(); ++o) {
+      r.values.push_back({add<ops::merge_op>({no.values[o], yes.values[o]}, {}, s.place), 0});
+      r.done.push_back(r.values.back().node);
+    }
+    if (n.op->effect != effect::none)
+      r.done.push_back(add<ops::merge_op>({{no.effects[0], 0}, {yes.effects[0], 0}}, {}, s.place));
+    return r;
+  }
+
+  std::uint32_t place(scope const& s, node const& n, lowered::body body) {
+    out_.places.push_back({s.place, n.name, body});
+    return static_cast<std::uint32_t>(out_.places.size() - 1);
+  }
+
+  results loop(node const& n, std::vector<endpoint> const& in, std::vector<bool> const& guarded, nodes controls,
+               scope s) {
+    auto const a = decode<ops::looping::attributes>(n.attributes);
+    auto const variables = static_cast<std::size_t>(a.variables), rows = static_cast<std::size_t>(a.rows);
+    auto const first = a.first_variable();
+    std::vector<type> types(in.size());
+    for (auto k = static_cast<std::size_t>(a.references); k < in.size(); ++k) types[k] = out_.part.type_of(in[k]);
+    auto [given, count] = ops::looping::arguments(a, types);
+    for (std::size_t i = 0; i < variables; ++i) given[i] = n.outputs[i];
+    auto const body = bound(*a.body, given);
+    auto const here = place(s, n, lowered::body::iteration);
+    std::string const frame = n.name + " " + std::to_string(frames_++);
+
+    // What from outside enters, once for all iterations or as a variable's first value.
+    auto const enter = [&](endpoint e, bool safe, bool constant) {
+      if (constant && is_constant(e)) return e;
+      auto const waits = safe ? controls : joined(controls, s.pivot);
+      return endpoint{add<ops::enter_op>({e}, waits, here, {frame, constant, a.parallel}), 0};
+    };
+    auto const invariant = [&](std::size_t k) { return enter(in[k], guarded[k], true); };
+    bool const draws = n.op->effect != effect::none;
+    std::vector<bool> kept(variables);
+    for (std::size_t i = 0; i < variables; ++i) kept[i] = body.outputs[i] == endpoint{body.inputs[i], 0};
+    bool const ordered = n.op->effect == effect::writes || std::find(kept.begin(), kept.end(), false) == kept.end();
+
+    std::vector<endpoint> merges(variables);
+    std::uint32_t top = none, turn = none;
+    if (ordered) {
+      auto const token = enter({constant(tensor(false)), 0}, false, false);
+      top = turn = add<ops::merge_op>({token}, {}, here);
+    }
+    for (std::size_t i = 0; i < variables; ++i) {
+      merges[i] = kept[i] ? invariant(first + i)
+                          : endpoint{add<ops::merge_op>({enter(in[first + i], guarded[first + i], false)}, {}, here), 0};
+      if (!kept[i] && top == none) top = merges[i].node;
+    }
+    endpoint number{none, 0};
+    if (a.given_count) number = invariant(first - 1);
+    else if (a.counted()) number = {constant(tensor(count.extent)), 0};
+    std::uint32_t stream = none;
+    if (draws)
+      stream = add<ops::drawn_by_row_op>(a.backwards ? std::vector<endpoint>{number} : std::vector<endpoint>{}, {top},
+                                         here, {a.key, a.backwards});
+
+    std::vector<endpoint> captures;
+    for (auto k = a.first_capture(); k < in.size(); ++k) captures.push_back(invariant(k));
+    endpoint verdict;
+    if (a.counted())
+      verdict = {add<ops::goes_on_op>({number}, {top}, here, {count.known() ? count.extent : -1}), 0};
+    else {
+      auto arguments = merges;
+      auto safe = flipped(kept);
+      arguments.insert(arguments.end(), captures.begin(), captures.end());
+      safe.resize(arguments.size());
+      auto const condition = bound(*a.condition, ops::looping::without_rows(a, given));
+      auto const made = splice(condition, arguments, safe, {top, turn, stream, place(s, n, lowered::body::condition)});
+      verdict = made.values[0];
+      if (!made.guarded[0]) verdict = {add<ops::identity_op>({verdict}, {top}, here), 0};
+    }
+    verdict = {add<ops::loop_cond_op>({verdict}, {}, here), 0};
+
+    // The body is dead in the iteration in which the loop ends.
+    std::vector<std::uint32_t> switches(variables, none);
+    for (std::size_t i = 0; i < variables; ++i)
+      if (!kept[i]) switches[i] = add<ops::switch_op>({merges[i], verdict}, {}, here);
+    auto const goes = add<ops::switch_op>({ordered ? endpoint{turn, 0} : verdict, verdict}, {}, here);
+    auto const pivot = add<ops::identity_op>({{goes, 1}}, {}, here);
+    std::vector<endpoint> arguments;
+    std::vector<bool> safe = flipped(kept);
+    for (std::size_t i = 0; i < variables; ++i) arguments.push_back(kept[i] ? merges[i] : endpoint{switches[i], 1});
+    auto const used = inputs_used(body);
+    for (std::size_t k = 0; k < rows; ++k) {
+      safe.push_back(used[variables + k]);
+      arguments.push_back(
+          !safe.back() ? number
+                       : endpoint{add<ops::row_op>({invariant(a.first_row() + k), number}, {pivot}, here, {a.backwards}), 0});
+    }
+    arguments.insert(arguments.end(), captures.begin(), captures.end());
+    safe.resize(arguments.size());
+    auto const made = splice(body, arguments, safe, {pivot, ordered ? pivot : none, stream, here});
+
+    results r;
+    for (std::size_t i = 0; i < variables; ++i) {
+      if (kept[i]) {
+        auto const same = in[first + i];
+        r.values.push_back(guarded[first + i] || s.pivot == none
+                               ? same
+                               : endpoint{add<ops::identity_op>({same}, {s.pivot}, s.place), 0});
+        continue;
+      }
+      add<ops::next_iteration_op>({made.values[i], merges[i]}, {pivot}, here);
+      r.values.push_back({add<ops::exit_op>({{switches[i], 0}}, {}, here), 0});
+      r.done.push_back(r.values.back().node);
+    }
+    if (ordered) {
+      auto const done = add<ops::identity_op>({{goes, 1}}, made.effects, here);
+      add<ops::next_iteration_op>({{done, 0}, {turn, 0}}, {}, here);
+    }
+    r.values.push_back({add<ops::iterations_op>({{pivot, 0}}, {}, here), 0});
+    r.done.push_back(r.values.back().node);
+    for (std::size_t i = variables; i < body.outputs.size(); ++i) {
+      std::vector<endpoint> from{made.values[i]};
+      if (a.backwards) from.push_back(number);
+      r.values.push_back(
+          {add<ops::collect_op>(from, {pivot}, here, {count.known() ? count.extent : -1, a.backwards}), 0});
+      r.done.push_back(r.values.back().node);
+    }
+    return r;
+  }
+  static std::vector<bool> flipped(std::vector<bool> v) {
+    v.flip();
+    return v;
+  }
+
+  container& state_;
+  pass_options const& passes_;
+  lowered out_;
+  std::uint32_t frames_ = 0;
+};
+
+}  // namespace detail
+
+RILL_INLINE lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes) {
+  return detail::lowering(state, passes).run(n, inputs);
+}
+
+RILL_INLINE bool has_primitives(subgraph const& part) {
+  return std::any_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return ops::is_primitive(n); });
+}
+
+RILL_INLINE subgraph as_region(subgraph part) {
+  subgraph whole;
+  node n;
+  n.op = &region_op;
+  n.name = "region";
+  for (auto i : part.inputs) {
+    n.inputs.push_back({static_cast<std::uint32_t>(whole.nodes.size()), 0});
+    whole.inputs.push_back(n.inputs.back().node);
+    whole.nodes.push_back(part[i]);
+    whole.origin.push_back(part.origin[i]);
+  }
+  auto const at = static_cast<std::uint32_t>(whole.nodes.size());
+  for (std::uint32_t o = 0; o < part.outputs.size(); ++o) {
+    n.outputs.push_back(part.type_of(part.outputs[o]));
+    whole.outputs.push_back({at, o});
+  }
+  n.attributes.emplace_back("body", std::make_shared<subgraph const>(std::move(part)));
+  whole.nodes.push_back(std::move(n));
+  whole.origin.push_back(0);
+  whole.targets.push_back(at);
+  return whole;
+}
+
+RILL_INLINE bool waits_inside(node const& n) {
+  for (auto const& [_, a] : n.attributes)
+    if (auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&a))
+      for (auto const& inner : (*body)->nodes)
+        if (inner.op->waits || waits_inside(inner)) return true;
+  return false;
+}
+
+}  // namespace rill
+#endif
