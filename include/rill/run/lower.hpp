@@ -168,6 +168,8 @@ class lowering {
       values[body.inputs[k]] = {arguments[k]};
       guarded[body.inputs[k]] = safe[k];
     }
+    bool const updates =
+        std::any_of(body.nodes.begin(), body.nodes.end(), [](node const& n) { return n.op->effect == effect::writes; });
     spliced made;
     for (auto i : sequence.nodes) {
       auto const& n = body[i];
@@ -181,12 +183,12 @@ class lowering {
       nodes controls;
       bool anchored = false;
       for (auto b : before[i]) {
-        bool data = false;
-        for (std::size_t k = 0; k < n.inputs.size(); ++k)
-          data = data || (n.inputs[k].node == b && !(takes_reference(n, k) && has_bodies(n)));
+        // Loops and branches have values before they are done with their effects, and need not use what they are given:
+        // where there are updates, they wait for all that comes before them, and others for all of them.
+        bool const whole = updates && (has_bodies(n) || has_bodies(body[b]));
+        bool const data = std::any_of(n.inputs.begin(), n.inputs.end(), [&](endpoint e) { return e.node == b; });
         anchored = anchored || guarded[b];
-        // A structure has values before it is done with its effects.
-        if (!data || (has_bodies(body[b]) && body[b].op->effect == effect::writes)) controls = joined(std::move(controls), done[b]);
+        if (whole || !data) controls = joined(std::move(controls), done[b]);
       }
       if (n.op->effect != effect::none)
         for (auto c : {s.pivot, s.turn, s.stream}) controls = joined(std::move(controls), c);
