@@ -55,8 +55,16 @@ inline std::vector<example> elementwise_examples() {
   add(binary("mul", [](value x, value y) { return rill::mul(x, y); }));
   add(binary("div", [](value x, value y) { return rill::div(x, y); }));
   add(binary("maximum", [](value x, value y) { return maximum(x, y); }));
+  add(binary("minimum", [](value x, value y) { return minimum(x, y); }));
   add(binary("equal", [](value x, value y) { return equal(x, y); }, false));
   add(binary("less", [](value x, value y) { return less(x, y); }, false));
+  add(binary("less_equal", [](value x, value y) { return less_equal(x, y); }, false));
+  add(binary("logical_and", [](value x, value y) { return logical_and(x, y); }, false));
+  add(binary("logical_or", [](value x, value y) { return logical_or(x, y); }, false));
+  for (auto e : unary("logical_not", [](value x) { return logical_not(x); })) {
+    e.differentiable = false;
+    all.push_back(e);
+  }
   add(unary("neg", [](value x) { return neg(x); }));
   add(unary("square", [](value x) { return square(x); }));
   add(unary("sqrt", [](value x) { return sqrt(x); }, true));
@@ -133,6 +141,17 @@ inline std::vector<example> array_examples() {
   all.push_back({.operation = "reshape_like",
                  .inputs = [](auto n) { return std::vector{d({n, 2, 3}), d({n, 6})}; },
                  .record = [](in x) { return record_erased<ops::reshape_like_op>(*x[0].graph, {}, {x[0], x[1]}); }});
+  for (auto axis : {0, 2, -1})
+    all.push_back({.operation = "expand_dims",
+                   .inputs = [](auto n) { return std::vector{d({n, 3})}; },
+                   .record = [=](in x) { return expand_dims(x[0], axis); }});
+  all.push_back({.operation = "squeeze",
+                 .inputs = [](auto n) { return std::vector{d({n, 1, 3})}; },
+                 .record = [](in x) { return squeeze(x[0], -2); }});
+  for (auto axis : {0, 1, -1})
+    all.push_back({.operation = "split",
+                   .inputs = [](auto n) { return std::vector{d({2 * n, 2, 4})}; },
+                   .record = [=](in x) { return split(x[0], 2, axis)[0]; }});
   for (auto const& axes : {extents{}, extents{1, 0, 2}, extents{2, 0, 1}, extents{-1, -2, -3}, extents{0, 2, 1}})
     all.push_back({.operation = "transpose",
                    .inputs = [](auto n) { return std::vector{d({n, 2, 3})}; },
