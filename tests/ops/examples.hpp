@@ -145,6 +145,15 @@ inline std::vector<example> array_examples() {
     all.push_back({.operation = "expand_dims",
                    .inputs = [](auto n) { return std::vector{d({n, 3})}; },
                    .record = [=](in x) { return expand_dims(x[0], axis); }});
+  for (auto const& t : {d({0, 2, 3}), d({3, 0}), d({3})})
+    all.push_back({.operation = "flatten_rows",  // 0 stands for n
+                   .inputs =
+                       [t](auto n) {
+                         auto x = t;
+                         std::replace(x.dims.begin(), x.dims.begin() + x.rank, dim(0), dim(n));
+                         return std::vector{x};
+                       },
+                   .record = [](in x) { return flatten_rows(x[0]); }});
   all.push_back({.operation = "squeeze",
                  .inputs = [](auto n) { return std::vector{d({n, 1, 3})}; },
                  .record = [](in x) { return squeeze(x[0], -2); }});
@@ -215,13 +224,24 @@ inline std::vector<example> network_examples() {
           {.operation = "matmul",
            .inputs = [=](auto n) { return std::vector{a ? d({4, n}) : d({n, 4}), b ? d({3, 4}) : d({4, 3})}; },
            .record = [=](in x) { return matmul(x[0], x[1], transposed{a, b}); }});
-  all.push_back({.operation = "matmul",
-                 .inputs = [](auto n) { return std::vector{d({2, n}), d({n, 3})}; },
-                 .record = [](in x) { return matmul(x[0], x[1]); }});
-  for (bool last : {false, true})
-    all.push_back({.operation = "softmax",
-                   .inputs = [=](auto n) { return std::vector{last ? d({2, n}) : d({n, 2, 5})}; },
-                   .record = [](in x) { return softmax(x[0]); }});
+  for (auto const& [a, b] : {std::pair{d({2, 0}), d({0, 3})},
+                             {d({0, 2, 4}), d({0, 4, 3})},
+                             {d({0, 2, 4}), d({4, 3})},
+                             {d({2, 0, 4}), d({4, 3})},
+                             {d({2, 1, 2, 4}), d({0, 4, 3})}})
+    all.push_back({.operation = "matmul",  // 0 stands for n
+                   .inputs =
+                       [a, b](auto n) {
+                         std::vector both{a, b};
+                         for (auto& t : both) std::replace(t.dims.begin(), t.dims.begin() + t.rank, dim(0), dim(n));
+                         return both;
+                       },
+                   .record = [](in x) { return matmul(x[0], x[1]); }});
+  for (bool last : {false, true}) {
+    auto const inputs = [=](auto n) { return std::vector{last ? d({2, n}) : d({n, 2, 5})}; };
+    all.push_back({.operation = "softmax", .inputs = inputs, .record = [](in x) { return softmax(x[0]); }});
+    all.push_back({.operation = "log_softmax", .inputs = inputs, .record = [](in x) { return log_softmax(x[0]); }});
+  }
   all.push_back({.operation = "softmax_cross_entropy",
                  .inputs = [](auto n) { return std::vector{d({n, 3}), i32({n})}; },
                  .record = [](in x) { return softmax_cross_entropy(x[0], x[1]); }});

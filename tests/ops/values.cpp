@@ -168,6 +168,7 @@ std::map<std::string, recorder> const& recorders() {
     unary("fill", [](value x) { return fill(x, shape{2, 3}); });
     unary("reshape", [](value x) { return reshape(x, extents{-1, 6}); });
     unary("expand_dims", [](value x) { return expand_dims(x, 1); });
+    unary("flatten_rows", [](value x) { return flatten_rows(x); });
     unary("squeeze", [](value x) { return squeeze(x, 1); });
     for (int axis : {0, 1, 2})
       r["split along " + std::to_string(axis)] = [=](call const& c) { return split(c.x[0], 3, axis)[0]; };
@@ -241,6 +242,8 @@ std::map<std::string, recorder> const& recorders() {
       for (bool right : {false, true})
         r[std::string("matmul") + (left ? " transposed left" : "") + (right ? " transposed right" : "")] =
             [=](call const& c) { return matmul(c.x[0], c.x[1], transposed{left, right}); };
+    for (auto const* words : {"matmul of batches", "matmul of batches by one", "matmul of batches that broadcast"})
+      r[words] = [](call const& c) { return matmul(c.x[0], c.x[1], transposed{false, true}); };
     r["softmax_cross_entropy"] =
         r["softmax_cross_entropy_dense"] = [](call const& c) { return softmax_cross_entropy(c.x[0], c.x[1]); };
     for (auto const& [words, how] : {std::pair<std::string, convolution>{"", {}},

@@ -80,6 +80,7 @@ using operations = type_list<
     ops::fill_op,
     ops::reshape_op,
     ops::reshape_like_op,
+    ops::flatten_rows_op,
     ops::expand_dims_op,
     ops::squeeze_op,
     ops::transpose_op,

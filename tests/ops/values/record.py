@@ -282,6 +282,7 @@ def arrays():
         record("reshape_like", d, [(big, d), (draw((4, 6), d), d)], (big.reshape(4, 6), d))
         record("expand_dims", d, [(x, d)], (x[:, None], d))
         record("squeeze", d, [(x[:, None], d)], (x, d))
+        record("flatten_rows", d, [(big, d)], (big.reshape(6, 4), d))
         third = draw((3, 6, 9), d)
         for axis in (0, 1, 2):
             record(f"split along {axis}", d, [(third, d)], *((y, d) for y in np.split(third, 3, axis)))
@@ -376,9 +377,16 @@ def networks():
                 y = wrapped(a.astype(object) @ b.astype(object), d) if d in INTEGERS else wide(a) @ wide(b)
                 case = "matmul" + " transposed left" * left + " transposed right" * right
                 record(case, d, [(a.T if left else a, d), (b.T if right else b, d)], (y, d) if d in INTEGERS else y)
+        for case, left, right in (("", (3, 2, 7), (3, 5, 7)), (" by one", (3, 2, 7), (5, 7)),
+                                  (" that broadcast", (2, 1, 2, 7), (3, 5, 7))):
+            a, b = draw(left, d), draw(right, d)
+            turned = b.swapaxes(-1, -2)
+            y = wrapped(a.astype(object) @ turned.astype(object), d) if d in INTEGERS else wide(a) @ wide(turned)
+            record("matmul of batches" + case, d, [(a, d), (b, d)], (y, d) if d in INTEGERS else y)
     for d in FLOATS:
         x = draw((4, 6), d)
         record("softmax", d, [(x, d)], softmax(wide(x)))
+        record("log_softmax", d, [(x, d)], np.log(softmax(wide(x))))
         label = rng.integers(0, 6, 4).astype("int32")
         p = softmax(wide(x))
         record("softmax_cross_entropy", d, [(x, d), (label, "int32")], -np.log(p[np.arange(4), label]),
