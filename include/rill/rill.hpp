@@ -25,6 +25,7 @@
 #include "rill/tensor/dlpack.hpp"
 #include "rill/tensor/print.hpp"
 #include "rill/train/adam.hpp"
+#include "rill/train/attention.hpp"
 #include "rill/train/batches.hpp"
 #include "rill/train/bucket.hpp"
 #include "rill/train/clip.hpp"

@@ -204,6 +204,10 @@ inline std::vector<example> array_examples() {
   all.push_back({.operation = "one_hot",
                  .inputs = [](auto n) { return std::vector{i64({n, 2})}; },
                  .record = [](in x) { return one_hot(x[0], 3, dtype::float64); }});
+  all.push_back({.operation = "positions",
+                 .inputs = [](auto n) { return std::vector{d({2, n})}; },
+                 .record = [](in x) { return positions(x[0], -1); },
+                 .differentiable = false});
   all.push_back({.operation = "identity",
                  .inputs = [](auto n) { return std::vector{d({n})}; },
                  .record = [](in x) { return identity(x[0]); }});

@@ -9,6 +9,7 @@
 #include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/one_hot.hpp"
 #include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/array/positions.hpp"
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/array/reverse.hpp"
 #include "rill/ops/array/scatter.hpp"
@@ -95,6 +96,7 @@ using operations = type_list<
     ops::rows_like_op,
     ops::scatter_like_op,
     ops::one_hot_op,
+    ops::positions_op,
     ops::add_op,
     ops::sub_op,
     ops::mul_op,

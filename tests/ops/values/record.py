@@ -283,6 +283,8 @@ def arrays():
         record("expand_dims", d, [(x, d)], (x[:, None], d))
         record("squeeze", d, [(x[:, None], d)], (x, d))
         record("flatten_rows", d, [(big, d)], (big.reshape(6, 4), d))
+        record("positions", d, [(big, d)], (np.arange(2), "int64"))
+        record("positions by int32", d, [(big, d)], (np.arange(4), "int32"))
         third = draw((3, 6, 9), d)
         for axis in (0, 1, 2):
             record(f"split along {axis}", d, [(third, d)], *((y, d) for y in np.split(third, 3, axis)))
