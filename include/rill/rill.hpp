@@ -33,6 +33,7 @@
 #include "rill/train/dense.hpp"
 #include "rill/train/gradient_descent.hpp"
 #include "rill/train/initializers.hpp"
+#include "rill/train/mixture_of_experts.hpp"
 #include "rill/train/momentum.hpp"
 #include "rill/train/recurrent.hpp"
 #include "rill/version.hpp"

@@ -134,7 +134,8 @@ TEST(operations, every_one_has_an_example_or_a_test_of_its_own) {
                                   "uniform",
                                   "normal",
                                   "truncated_normal",
-                                  "check"};
+                                  "check",
+                                  "where"};
   for (auto const& e : test::examples()) with.insert(e.operation);
   std::set<std::string_view> names;
   operations::for_each([&]<class Op>() {

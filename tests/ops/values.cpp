@@ -171,6 +171,7 @@ std::map<std::string, recorder> const& recorders() {
     unary("flatten_rows", [](value x) { return flatten_rows(x); });
     unary("positions", [](value x) { return positions(x, 1, dtype::int64); });
     unary("positions by int32", [](value x) { return positions(x, -1); });
+    unary("where", [](value x) { return where(x); });
     unary("squeeze", [](value x) { return squeeze(x, 1); });
     for (int axis : {0, 1, 2})
       r["split along " + std::to_string(axis)] = [=](call const& c) { return split(c.x[0], 3, axis)[0]; };

@@ -16,6 +16,7 @@
 #include "rill/ops/array/slice.hpp"
 #include "rill/ops/array/split.hpp"
 #include "rill/ops/array/transpose.hpp"
+#include "rill/ops/array/where.hpp"
 #include "rill/ops/check/check.hpp"
 #include "rill/ops/check/check_numerics.hpp"
 #include "rill/ops/check/print.hpp"
@@ -97,6 +98,7 @@ using operations = type_list<
     ops::scatter_like_op,
     ops::one_hot_op,
     ops::positions_op,
+    ops::where_op,
     ops::add_op,
     ops::sub_op,
     ops::mul_op,

@@ -172,6 +172,7 @@ def arithmetic():
     a, b = draw((2, 19), "bool"), draw((19,), "bool")
     record("logical_and", "bool", [(a, "bool"), (b, "bool")], (a & b, "bool"))
     record("logical_or", "bool", [(a, "bool"), (b, "bool")], (a | b, "bool"))
+    record("where", "bool", [(b, "bool")], (np.flatnonzero(b), "int64"))
     record("logical_not", "bool", [(a, "bool")], (~a, "bool"))
     for d in NUMERIC_OR_BOOL:
         c, a, b = draw((2, 1, 5), "bool"), draw((3, 5), d, True), draw((5,), d)
