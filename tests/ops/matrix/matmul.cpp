@@ -162,6 +162,9 @@ TEST(matmul, of_no_matrices_is_no_matrices) {
   EXPECT_EQ(test::to_doubles(test::run(
                 product, {test::counting(dtype::float32, {2, 2, 0}), test::counting(dtype::float32, {2, 0, 1})})),
             std::vector<double>(4, 0.));
+  std::int64_t const large = 1 << 29;
+  auto const a = test::counting(dtype::int8, {0, large, large}), b = test::counting(dtype::int8, {0, large, 8});
+  EXPECT_EQ(test::run(product, {a, b}).shape(), (shape{0, large, 8}));
 }
 
 TEST(matmul, refuses_what_does_not_fit) {

@@ -145,6 +145,7 @@ struct matmul_op {
       c.m *= batch.count;
       batch.count = 1;
     }
+    if (batch.count == 0) return kernel([](kernel_call const&) {});
     return batch.count == 1 ? of_one(r, c) : of_many(r, c, batch);
   }
 
