@@ -55,8 +55,16 @@ inline std::vector<example> elementwise_examples() {
   add(binary("mul", [](value x, value y) { return rill::mul(x, y); }));
   add(binary("div", [](value x, value y) { return rill::div(x, y); }));
   add(binary("maximum", [](value x, value y) { return maximum(x, y); }));
+  add(binary("minimum", [](value x, value y) { return minimum(x, y); }));
   add(binary("equal", [](value x, value y) { return equal(x, y); }, false));
   add(binary("less", [](value x, value y) { return less(x, y); }, false));
+  add(binary("less_equal", [](value x, value y) { return less_equal(x, y); }, false));
+  add(binary("logical_and", [](value x, value y) { return logical_and(x, y); }, false));
+  add(binary("logical_or", [](value x, value y) { return logical_or(x, y); }, false));
+  for (auto e : unary("logical_not", [](value x) { return logical_not(x); })) {
+    e.differentiable = false;
+    all.push_back(e);
+  }
   add(unary("neg", [](value x) { return neg(x); }));
   add(unary("square", [](value x) { return square(x); }));
   add(unary("sqrt", [](value x) { return sqrt(x); }, true));
@@ -133,6 +141,26 @@ inline std::vector<example> array_examples() {
   all.push_back({.operation = "reshape_like",
                  .inputs = [](auto n) { return std::vector{d({n, 2, 3}), d({n, 6})}; },
                  .record = [](in x) { return record_erased<ops::reshape_like_op>(*x[0].graph, {}, {x[0], x[1]}); }});
+  for (auto axis : {0, 2, -1})
+    all.push_back({.operation = "expand_dims",
+                   .inputs = [](auto n) { return std::vector{d({n, 3})}; },
+                   .record = [=](in x) { return expand_dims(x[0], axis); }});
+  for (auto const& t : {d({0, 2, 3}), d({3, 0}), d({3})})
+    all.push_back({.operation = "flatten_rows",  // 0 stands for n
+                   .inputs =
+                       [t](auto n) {
+                         auto x = t;
+                         std::replace(x.dims.begin(), x.dims.begin() + x.rank, dim(0), dim(n));
+                         return std::vector{x};
+                       },
+                   .record = [](in x) { return flatten_rows(x[0]); }});
+  all.push_back({.operation = "squeeze",
+                 .inputs = [](auto n) { return std::vector{d({n, 1, 3})}; },
+                 .record = [](in x) { return squeeze(x[0], -2); }});
+  for (auto axis : {0, 1, -1})
+    all.push_back({.operation = "split",
+                   .inputs = [](auto n) { return std::vector{d({2 * n, 2, 4})}; },
+                   .record = [=](in x) { return split(x[0], 2, axis)[0]; }});
   for (auto const& axes : {extents{}, extents{1, 0, 2}, extents{2, 0, 1}, extents{-1, -2, -3}, extents{0, 2, 1}})
     all.push_back({.operation = "transpose",
                    .inputs = [](auto n) { return std::vector{d({n, 2, 3})}; },
@@ -176,6 +204,10 @@ inline std::vector<example> array_examples() {
   all.push_back({.operation = "one_hot",
                  .inputs = [](auto n) { return std::vector{i64({n, 2})}; },
                  .record = [](in x) { return one_hot(x[0], 3, dtype::float64); }});
+  all.push_back({.operation = "positions",
+                 .inputs = [](auto n) { return std::vector{d({2, n})}; },
+                 .record = [](in x) { return positions(x[0], -1); },
+                 .differentiable = false});
   all.push_back({.operation = "identity",
                  .inputs = [](auto n) { return std::vector{d({n})}; },
                  .record = [](in x) { return identity(x[0]); }});
@@ -196,13 +228,24 @@ inline std::vector<example> network_examples() {
           {.operation = "matmul",
            .inputs = [=](auto n) { return std::vector{a ? d({4, n}) : d({n, 4}), b ? d({3, 4}) : d({4, 3})}; },
            .record = [=](in x) { return matmul(x[0], x[1], transposed{a, b}); }});
-  all.push_back({.operation = "matmul",
-                 .inputs = [](auto n) { return std::vector{d({2, n}), d({n, 3})}; },
-                 .record = [](in x) { return matmul(x[0], x[1]); }});
-  for (bool last : {false, true})
-    all.push_back({.operation = "softmax",
-                   .inputs = [=](auto n) { return std::vector{last ? d({2, n}) : d({n, 2, 5})}; },
-                   .record = [](in x) { return softmax(x[0]); }});
+  for (auto const& [a, b] : {std::pair{d({2, 0}), d({0, 3})},
+                             {d({0, 2, 4}), d({0, 4, 3})},
+                             {d({0, 2, 4}), d({4, 3})},
+                             {d({2, 0, 4}), d({4, 3})},
+                             {d({2, 1, 2, 4}), d({0, 4, 3})}})
+    all.push_back({.operation = "matmul",  // 0 stands for n
+                   .inputs =
+                       [a, b](auto n) {
+                         std::vector both{a, b};
+                         for (auto& t : both) std::replace(t.dims.begin(), t.dims.begin() + t.rank, dim(0), dim(n));
+                         return both;
+                       },
+                   .record = [](in x) { return matmul(x[0], x[1]); }});
+  for (bool last : {false, true}) {
+    auto const inputs = [=](auto n) { return std::vector{last ? d({2, n}) : d({n, 2, 5})}; };
+    all.push_back({.operation = "softmax", .inputs = inputs, .record = [](in x) { return softmax(x[0]); }});
+    all.push_back({.operation = "log_softmax", .inputs = inputs, .record = [](in x) { return log_softmax(x[0]); }});
+  }
   all.push_back({.operation = "softmax_cross_entropy",
                  .inputs = [](auto n) { return std::vector{d({n, 3}), i32({n})}; },
                  .record = [](in x) { return softmax_cross_entropy(x[0], x[1]); }});

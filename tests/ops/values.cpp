@@ -136,8 +136,16 @@ std::map<std::string, recorder> const& recorders() {
     binary("mul", [](value a, value b) { return mul(a, b); });
     binary("div", [](value a, value b) { return div(a, b); });
     binary("maximum", [](value a, value b) { return maximum(a, b); });
+    binary("minimum", [](value a, value b) { return minimum(a, b); });
     binary("equal", [](value a, value b) { return equal(a, b); });
     binary("less", [](value a, value b) { return less(a, b); });
+    binary("less_equal", [](value a, value b) { return less_equal(a, b); });
+    binary("equal not", [](value a, value b) { return not_equal(a, b); });
+    binary("less swapped", [](value a, value b) { return greater(a, b); });
+    binary("less_equal swapped", [](value a, value b) { return greater_equal(a, b); });
+    binary("logical_and", [](value a, value b) { return logical_and(a, b); });
+    binary("logical_or", [](value a, value b) { return logical_or(a, b); });
+    unary("logical_not", [](value x) { return logical_not(x); });
     binary("relu_gradient", [](value y, value dy) { return relu_gradient(y, dy); });
     binary("bias_add", [](value a, value b) { return bias_add(a, b); });
     unary("neg", [](value x) { return neg(x); });
@@ -156,8 +164,17 @@ std::map<std::string, recorder> const& recorders() {
     unary("placeholder", [](value x) { return x; });
     unary("placeholder_with_default", [](value x) { return placeholder_with_default(x); });
     unary("softmax", [](value x) { return softmax(x); });
+    unary("log_softmax", [](value x) { return log_softmax(x); });
     unary("fill", [](value x) { return fill(x, shape{2, 3}); });
     unary("reshape", [](value x) { return reshape(x, extents{-1, 6}); });
+    unary("expand_dims", [](value x) { return expand_dims(x, 1); });
+    unary("flatten_rows", [](value x) { return flatten_rows(x); });
+    unary("positions", [](value x) { return positions(x, 1, dtype::int64); });
+    unary("positions by int32", [](value x) { return positions(x, -1); });
+    unary("where", [](value x) { return where(x); });
+    unary("squeeze", [](value x) { return squeeze(x, 1); });
+    for (int axis : {0, 1, 2})
+      r["split along " + std::to_string(axis)] = [=](call const& c) { return split(c.x[0], 3, axis)[0]; };
     unary("transpose", [](value x) { return transpose(x, extents{2, 0, -2}); });
     unary("transpose reversed", [](value x) { return transpose(x, extents{}); });
     unary("slice", [](value x) { return slice(x, extents{1, 0, 1}, extents{-1, 2, 2}); });
@@ -228,6 +245,8 @@ std::map<std::string, recorder> const& recorders() {
       for (bool right : {false, true})
         r[std::string("matmul") + (left ? " transposed left" : "") + (right ? " transposed right" : "")] =
             [=](call const& c) { return matmul(c.x[0], c.x[1], transposed{left, right}); };
+    for (auto const* words : {"matmul of batches", "matmul of batches by one", "matmul of batches that broadcast"})
+      r[words] = [](call const& c) { return matmul(c.x[0], c.x[1], transposed{false, true}); };
     r["softmax_cross_entropy"] =
         r["softmax_cross_entropy_dense"] = [](call const& c) { return softmax_cross_entropy(c.x[0], c.x[1]); };
     for (auto const& [words, how] : {std::pair<std::string, convolution>{"", {}},
@@ -316,10 +335,19 @@ struct bound {
 };
 bound bound_of(std::string const& operation) {
   // What is said of each elementary function, and one more for NumPy's own; softmax rounds x - max before exp.
-  static std::map<std::string, bound> const bounds{{"exp", {2.25}},  {"log", {2}},       {"tanh", {2.5}},
-                                                   {"sigmoid", {3}}, {"mul", {4}},       {"div", {4}},
-                                                   {"sqrt", {4}},    {"square", {4}},    {"fused", {8, true}},
-                                                   {"softmax", {8}}, {"sum", {4, true}}, {"mean", {4, true}}};
+  static std::map<std::string, bound> const bounds{{"exp", {2.25}},
+                                                   {"log", {2}},
+                                                   {"tanh", {2.5}},
+                                                   {"sigmoid", {3}},
+                                                   {"mul", {4}},
+                                                   {"div", {4}},
+                                                   {"sqrt", {4}},
+                                                   {"square", {4}},
+                                                   {"fused", {8, true}},
+                                                   {"softmax", {12}},
+                                                   {"log_softmax", {4, true}},
+                                                   {"sum", {4, true}},
+                                                   {"mean", {4, true}}};
   auto const found = bounds.find(operation);
   return found == bounds.end() ? bound{4, true} : found->second;
 }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "../ops/run.hpp"
-#include "rill/rill.hpp"
+#include "recorded.hpp"
 
 namespace rill {
 namespace {
@@ -118,6 +118,46 @@ TEST(dynamic_rnn, over_a_padded_batch_is_that_of_each_sequence_alone) {
     for (std::int64_t u = 0; u < 6; ++u)
       for (std::int64_t t = 0; t < 4; ++t) EXPECT_EQ(at(two, t, b, u), t < n ? at(pair, t, 0, u) : 0);
   }
+}
+
+// Runs a cell on what `name` recorded: values, the last states, and the derivatives of both together.
+template <class Cell> void expect_as_recorded(Cell const& cell, std::string const& name, bool padded) {
+  SCOPED_TRACE(name);
+  graph g;
+  auto const x = placeholder<float, "time", 3, 2>(g, "x");
+  auto const lengths = constant<std::int32_t, 3>(g, test::recorded("lengths"));
+  auto const h = padded ? dynamic_rnn(cell, x, lengths, "rnn") : dynamic_rnn(cell, x, "rnn");
+  auto const last = detail::listed(h.state);
+  std::vector<value> sums{sum(value(h.outputs) * constant(g, test::recorded(name + ".by")), extents{})}, by{x};
+  for (std::size_t i = 0; i < last.size(); ++i)
+    sums.push_back(sum(last[i] * constant(g, test::recorded(name + ".by" + std::to_string(i))), extents{}));
+  std::vector<std::string> parts{"input", "state", "bias"};
+  if (Cell::biases_state) parts.push_back("state_bias");
+  std::vector<operation> fills;
+  for (auto const& part : parts) {
+    by.push_back(weight(g, "rnn/" + part));
+    fills.push_back(assign(variable_value{by.back()}, constant(g, test::recorded(name + "." + part))));
+  }
+  auto const d = gradients(add_n(sums), by);
+  session s(g);
+  s.run(group(g, fills));
+  std::vector<feed> const feeds{{x, test::recorded(name + ".x")}};
+  test::expect_recorded(s.run(feeds, value(h.outputs)), name + ".y");
+  for (std::size_t i = 0; i < last.size(); ++i)
+    test::expect_recorded(s.run(feeds, last[i]), name + ".last" + std::to_string(i));
+  test::expect_recorded(s.run(feeds, d[0]), name + ".dx");
+  for (std::size_t i = 0; i < parts.size(); ++i) test::expect_recorded(s.run(feeds, d[i + 1]), name + ".d" + parts[i]);
+}
+
+TEST(dynamic_rnn, and_its_derivatives_are_those_of_PyTorch_and_of_TensorFlow) {
+  for (auto const* framework : {"torch", "tensorflow"})
+    for (bool padded : {false, true}) {
+      auto const named = [&](char const* kind) {
+        return std::string(framework) + "." + kind + (padded ? "_padded" : "_whole");
+      };
+      expect_as_recorded(lstm_cell<4>{.forget_bias = 0}, named("lstm"), padded);
+      expect_as_recorded(gru_cell<4>{}, named("gru"), padded);
+    }
 }
 
 TEST(dynamic_rnn, learns_to_remember_the_first_of_a_sequence) {

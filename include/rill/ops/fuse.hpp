@@ -116,7 +116,7 @@ template <dtype E> struct element_of_symbol<symbol<E>> {
 
 /// An operation from a lambda over numbers: `fuse<"swish">([](auto x, auto beta) { return x / (1.f + exp(-beta * x));
 /// }, x, beta)`. The operands broadcast; it runs as one kernel, is differentiable, and travels as its program. The
-/// lambda may use arithmetic, comparisons, select, maximum and the elementary functions.
+/// lambda may use arithmetic, comparisons, &, |, ~, select, maximum, minimum and the elementary functions.
 template <fixed_string Name = "fused", class F, typed... X> auto fuse(F f, X... x) {
   using Result = decltype(f(symbol<X::static_type.element>{}...));
   constexpr dtype element = detail::element_of_symbol<Result>::value;

@@ -4,15 +4,19 @@
 #include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/expand_dims.hpp"
 #include "rill/ops/array/fill.hpp"
 #include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/one_hot.hpp"
 #include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/array/positions.hpp"
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/array/reverse.hpp"
 #include "rill/ops/array/scatter.hpp"
 #include "rill/ops/array/slice.hpp"
+#include "rill/ops/array/split.hpp"
 #include "rill/ops/array/transpose.hpp"
+#include "rill/ops/array/where.hpp"
 #include "rill/ops/check/check.hpp"
 #include "rill/ops/check/check_numerics.hpp"
 #include "rill/ops/check/print.hpp"
@@ -79,10 +83,14 @@ using operations = type_list<
     ops::fill_op,
     ops::reshape_op,
     ops::reshape_like_op,
+    ops::flatten_rows_op,
+    ops::expand_dims_op,
+    ops::squeeze_op,
     ops::transpose_op,
     ops::reverse_op,
     ops::concat_op,
     ops::concat_piece_op,
+    ops::split_op,
     ops::slice_op,
     ops::pad_like_op,
     ops::gather_op,
@@ -90,6 +98,8 @@ using operations = type_list<
     ops::rows_like_op,
     ops::scatter_like_op,
     ops::one_hot_op,
+    ops::positions_op,
+    ops::where_op,
     ops::add_op,
     ops::sub_op,
     ops::mul_op,
@@ -98,9 +108,14 @@ using operations = type_list<
     ops::square_op,
     ops::sqrt_op,
     ops::maximum_op,
+    ops::minimum_op,
     ops::conj_op,
     ops::equal_op,
     ops::less_op,
+    ops::less_equal_op,
+    ops::logical_and_op,
+    ops::logical_or_op,
+    ops::logical_not_op,
     ops::exp_op,
     ops::log_op,
     ops::tanh_op,
@@ -143,6 +158,7 @@ using operations = type_list<
     ops::barrier_arrive_op,
     ops::matmul_op,
     ops::softmax_op,
+    ops::log_softmax_op,
     ops::softmax_cross_entropy_op,
     ops::softmax_cross_entropy_dense_op,
     ops::bias_add_op,

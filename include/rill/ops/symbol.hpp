@@ -56,6 +56,12 @@ template <dtype E> symbol<E> operator-(symbol<E> x) { return detail::emit<E, ops
 template <dtype E> symbol<dtype::boolean> operator==(symbol<E> x, symbol<E> y) { return detail::emit<dtype::boolean, ops::equal_op>(x, y); }
 template <dtype E> symbol<dtype::boolean> operator<(symbol<E> x, symbol<E> y) { return detail::emit<dtype::boolean, ops::less_op>(x, y); }
 template <dtype E> symbol<dtype::boolean> operator>(symbol<E> x, symbol<E> y) { return y < x; }
+template <dtype E> symbol<dtype::boolean> operator<=(symbol<E> x, symbol<E> y) { return detail::emit<dtype::boolean, ops::less_equal_op>(x, y); }
+template <dtype E> symbol<dtype::boolean> operator>=(symbol<E> x, symbol<E> y) { return y <= x; }
+inline symbol<dtype::boolean> operator&(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return detail::emit<dtype::boolean, ops::logical_and_op>(x, y); }
+inline symbol<dtype::boolean> operator|(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return detail::emit<dtype::boolean, ops::logical_or_op>(x, y); }
+inline symbol<dtype::boolean> operator~(symbol<dtype::boolean> x) { return detail::emit<dtype::boolean, ops::logical_not_op>(x); }
+template <dtype E> symbol<dtype::boolean> operator!=(symbol<E> x, symbol<E> y) { return ~(x == y); }
 
 template <dtype E, number N> auto operator+(symbol<E> x, N n) { return x + detail::immediate_symbol<E>(x.into, n); }
 template <dtype E, number N> auto operator-(symbol<E> x, N n) { return x - detail::immediate_symbol<E>(x.into, n); }
@@ -64,6 +70,9 @@ template <dtype E, number N> auto operator/(symbol<E> x, N n) { return x / detai
 template <dtype E, number N> auto operator==(symbol<E> x, N n) { return x == detail::immediate_symbol<E>(x.into, n); }
 template <dtype E, number N> auto operator<(symbol<E> x, N n) { return x < detail::immediate_symbol<E>(x.into, n); }
 template <dtype E, number N> auto operator>(symbol<E> x, N n) { return x > detail::immediate_symbol<E>(x.into, n); }
+template <dtype E, number N> auto operator<=(symbol<E> x, N n) { return x <= detail::immediate_symbol<E>(x.into, n); }
+template <dtype E, number N> auto operator>=(symbol<E> x, N n) { return x >= detail::immediate_symbol<E>(x.into, n); }
+template <dtype E, number N> auto operator!=(symbol<E> x, N n) { return x != detail::immediate_symbol<E>(x.into, n); }
 template <number N, dtype E> auto operator+(N n, symbol<E> x) { return detail::immediate_symbol<E>(x.into, n) + x; }
 template <number N, dtype E> auto operator-(N n, symbol<E> x) { return detail::immediate_symbol<E>(x.into, n) - x; }
 template <number N, dtype E> auto operator*(N n, symbol<E> x) { return detail::immediate_symbol<E>(x.into, n) * x; }
@@ -77,6 +86,8 @@ template <dtype E> symbol<E> sqrt(symbol<E> x) { return detail::emit<E, ops::sqr
 template <dtype E> symbol<E> square(symbol<E> x) { return detail::emit<E, ops::square_op>(x); }
 template <dtype E> symbol<E> maximum(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::maximum_op>(x, y); }
 template <dtype E, number N> symbol<E> maximum(symbol<E> x, N n) { return maximum(x, detail::immediate_symbol<E>(x.into, n)); }
+template <dtype E> symbol<E> minimum(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::minimum_op>(x, y); }
+template <dtype E, number N> symbol<E> minimum(symbol<E> x, N n) { return minimum(x, detail::immediate_symbol<E>(x.into, n)); }
 template <dtype E> symbol<E> select(symbol<dtype::boolean> c, symbol<E> x, symbol<E> y) { return detail::emit<E, ops::select_op>(c, x, y); }
 template <dtype E, number N> symbol<E> select(symbol<dtype::boolean> c, symbol<E> x, N n) { return select(c, x, detail::immediate_symbol<E>(x.into, n)); }
 template <dtype E, number N> symbol<E> select(symbol<dtype::boolean> c, N n, symbol<E> y) { return select(c, detail::immediate_symbol<E>(y.into, n), y); }

@@ -82,7 +82,8 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   [[gnu::always_inline]] friend mask operator&(mask a, mask b) { return mask(a.raw & b.raw); }
   [[gnu::always_inline]] friend mask operator|(mask a, mask b) { return mask(a.raw | b.raw); }
   [[gnu::always_inline]] friend mask operator^(mask a, mask b) { return mask(a.raw ^ b.raw); }
-  [[gnu::always_inline]] friend mask operator!(mask a) { return mask(~a.raw); }
+  [[gnu::always_inline]] friend mask operator~(mask a) { return mask(~a.raw); }
+  [[gnu::always_inline]] friend mask operator!(mask a) { return ~a; }
   [[gnu::always_inline]] friend mask operator==(mask a, mask b) { return !(a ^ b); }
   [[gnu::always_inline]] friend mask operator!=(mask a, mask b) { return a ^ b; }
 

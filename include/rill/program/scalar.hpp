@@ -80,6 +80,7 @@ template <class T> struct scalar_mask {
   [[gnu::always_inline]] friend scalar_mask operator&(scalar_mask a, scalar_mask b) { return a.value && b.value; }
   [[gnu::always_inline]] friend scalar_mask operator|(scalar_mask a, scalar_mask b) { return a.value || b.value; }
   [[gnu::always_inline]] friend scalar_mask operator^(scalar_mask a, scalar_mask b) { return a.value != b.value; }
+  [[gnu::always_inline]] friend scalar_mask operator~(scalar_mask a) { return !a.value; }
   [[gnu::always_inline]] friend scalar_mask operator!(scalar_mask a) { return !a.value; }
   [[gnu::always_inline]] friend scalar_mask operator==(scalar_mask a, scalar_mask b) { return a.value == b.value; }
   [[gnu::always_inline]] friend scalar_mask operator!=(scalar_mask a, scalar_mask b) { return a.value != b.value; }
@@ -130,6 +131,7 @@ template <class T> struct scalar {
   [[gnu::always_inline]] friend scalar operator&(scalar a, scalar b) requires std::integral<T> { return static_cast<T>(a.value & b.value); }
   [[gnu::always_inline]] friend scalar operator|(scalar a, scalar b) requires std::integral<T> { return static_cast<T>(a.value | b.value); }
   [[gnu::always_inline]] friend scalar operator^(scalar a, scalar b) requires std::integral<T> { return static_cast<T>(a.value ^ b.value); }
+  [[gnu::always_inline]] friend scalar operator~(scalar a) requires std::same_as<T, bool> { return !a.value; }
   [[gnu::always_inline]] friend scalar operator!(scalar a) requires std::same_as<T, bool> { return !a.value; }
   [[gnu::always_inline]] friend scalar operator~(scalar a) requires packable<T> && std::integral<T> { return narrow(~wide(a)); }
   [[gnu::always_inline]] friend scalar operator<<(scalar a, int by) requires packable<T> && std::integral<T> { return narrow(wide(a) << by); }

@@ -81,5 +81,19 @@ TEST(reshape, refuses_another_number_of_elements) {
   EXPECT_EQ(s.run({{open, test::counting(dtype::float32, {4, 3})}}, y).shape(), (shape{3, 4}));
 }
 
+static_assert(ops::flatten_rows_op::infer({}, of<float, 4, 5, 3>) == of<float, 20, 3>);
+static_assert(ops::flatten_rows_op::infer({}, of<float, "batch", "time", 3>) == of<float, unknown, 3>);
+static_assert(ops::flatten_rows_op::infer({}, of<float, "batch", unknown>) == of<float, "batch", unknown>);
+static_assert(ops::flatten_rows_op::infer({}, of<float, 3>) == of<float, 1, 3>);
+
+TEST(flatten_rows, makes_a_matrix_of_open_extents) {
+  graph g;
+  auto const x = placeholder(g, of<float, unknown, unknown, unknown>);
+  auto const y = flatten_rows(x);
+  session s{g};
+  EXPECT_EQ(s.run({{x, test::counting(dtype::float32, {2, 3, 4})}}, y).shape(), (shape{6, 4}));
+  test::expect_error(code::invalid_argument, "a scalar has no rows", [&] { flatten_rows(placeholder(g, of<float>)); });
+}
+
 }  // namespace
 }  // namespace rill

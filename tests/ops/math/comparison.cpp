@@ -1,6 +1,7 @@
 #include "rill/ops/math/comparison.hpp"
 
 #include "../run.hpp"
+#include "rill/ops/fuse.hpp"
 
 namespace rill {
 namespace {
@@ -30,6 +31,42 @@ TEST(comparison, of_strings_joins_no_fused_group) {
   auto const y = test::run([](auto const& in) { return equal(equal(in[0], in[0]), equal(in[1], in[1])); },
                            {a, test::counting(dtype::int8, {2})});
   EXPECT_EQ(test::to_doubles(y), (std::vector<double>{1, 1}));
+}
+
+std::vector<double> compared(value (*f)(value, value)) {
+  auto const x = test::from_doubles(dtype::float32, {5}, {1, 2, 3, NAN, NAN});
+  auto const y = test::from_doubles(dtype::float32, {5}, {2, 2, 2, 2, NAN});
+  return test::to_doubles(test::run([f](auto const& in) { return f(in[0], in[1]); }, {x, y}));
+}
+
+TEST(comparison, of_NaN_is_false_but_for_not_equal) {
+  using list = std::vector<double>;
+  EXPECT_EQ(compared([](value x, value y) { return x < y; }), (list{1, 0, 0, 0, 0}));
+  EXPECT_EQ(compared([](value x, value y) { return x <= y; }), (list{1, 1, 0, 0, 0}));
+  EXPECT_EQ(compared([](value x, value y) { return x > y; }), (list{0, 0, 1, 0, 0}));
+  EXPECT_EQ(compared([](value x, value y) { return x >= y; }), (list{0, 1, 1, 0, 0}));
+  EXPECT_EQ(compared([](value x, value y) { return x == y; }), (list{0, 1, 0, 0, 0}));
+  EXPECT_EQ(compared([](value x, value y) { return x != y; }), (list{1, 0, 1, 1, 1}));
+}
+
+TEST(logical, operators_combine_comparisons) {
+  graph g;
+  auto x = placeholder<float, 5>(g, "x");
+  auto inside = (x >= 1.f) & (x <= 3.f), outside = ~inside | (x == 3.f);
+  static_assert(decltype(inside)::static_type == of<bool, 5>);
+  auto fused = fuse<"either">([](auto v) { return select(((v >= 1.f) & (v != 2.f)) | ~(v > -1.f), v, v * 0.f); }, x);
+  session s{g};
+  auto const [a, b, c] = s.run({{x, rill::vector<float>({0, 1, 2, 3, -4})}}, inside, outside, fused);
+  EXPECT_EQ(test::to_doubles(a), (std::vector<double>{0, 1, 1, 1, 0}));
+  EXPECT_EQ(test::to_doubles(b), (std::vector<double>{1, 0, 0, 1, 1}));
+  EXPECT_EQ(test::to_doubles(c), (std::vector<double>{0, 1, 0, 3, -4}));
+}
+
+TEST(logical, operations_take_truth_values_alone) {
+  graph g;
+  auto const x = placeholder(g, of<float, 2>);
+  for (auto f : {+[](value v) { return v & v; }, +[](value v) { return v | v; }, +[](value v) { return ~v; }})
+    test::expect_error(code::invalid_argument, "does not take this element type", [&] { f(x); });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "rill/ops/matrix/matmul.hpp"
 
 #include "../run.hpp"
+#include "rill/grad/gradients.hpp"
 
 namespace rill {
 namespace {
@@ -9,7 +10,12 @@ static_assert(ops::matmul_op::infer({}, of<float, "n", 3>, of<float, 3, 4>) == o
 static_assert(ops::matmul_op::infer({true, false}, of<float, 3, "n">, of<float, 3, 4>) == of<float, "n", 4>);
 static_assert(ops::matmul_op::infer({false, true}, of<float, "n", 3>, of<float, 4, 3>) == of<float, "n", 4>);
 static_assert(ops::matmul_op::infer({}, type::of_unknown_rank(dtype::float32), of<float, 3, 4>) ==
-              of<float, unknown, 4>);
+              type::of_unknown_rank(dtype::float32));
+static_assert(ops::matmul_op::infer({}, of<float, "n", 2, 3>, of<float, 3, 4>) == of<float, "n", 2, 4>);
+static_assert(ops::matmul_op::infer({false, true}, of<float, "n", 1, 2, 3>, of<float, 5, 4, 3>) ==
+              of<float, "n", 5, 2, 4>);
+static_assert(ops::matmul_op::infer({true, false}, of<float, 3, "m">, of<float, unknown, 3, 4>) ==
+              of<float, unknown, "m", 4>);
 
 TEST(matmul, is_the_sum_of_products_either_operand_transposed_or_not) {
   for (auto d : {dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16, dtype::int8, dtype::int32,
@@ -64,6 +70,103 @@ TEST(matmul, gives_the_same_bits_for_any_number_of_threads) {
   }
 }
 
+// Matrix `number` of the batch that x is broadcast to.
+tensor matrix_of(tensor const& x, shape const& batch, std::int64_t number) {
+  std::int64_t at = 0, apart = 1;
+  auto const rank = x.shape().rank();
+  for (std::size_t i = 1; i <= batch.rank(); ++i) {
+    auto const place = number % batch[batch.rank() - i];
+    number /= batch[batch.rank() - i];
+    if (i + 2 > rank || x.shape()[rank - i - 2] == 1) continue;
+    at += place * apart;
+    apart *= x.shape()[rank - i - 2];
+  }
+  auto const rows = x.shape()[rank - 2], columns = x.shape()[rank - 1];
+  return test::run([=](auto const& in) { return reshape(in[0], {-1, rows, columns}); }, {x})
+      .rows(at, at + 1)
+      .reshaped({rows, columns})
+      .clone();
+}
+
+TEST(matmul, of_batches_is_that_of_each_two_matrices) {
+  struct batches {
+    shape a, b, y;
+  };
+  for (auto const& [a, b, y] : {batches{{3}, {3}, {3}},
+                                {{4}, {}, {4}},
+                                {{}, {4}, {4}},
+                                {{2, 1}, {3}, {2, 3}},
+                                {{2, 1, 2}, {1, 3, 1}, {2, 3, 2}},
+                                {{1}, {1}, {1}},
+                                {{5}, {1}, {5}}})
+    for (bool ta : {false, true})
+      for (bool tb : {false, true}) {
+        auto const with = [](shape s, std::int64_t rows, std::int64_t columns) {
+          s.push_back(rows), s.push_back(columns);
+          return s;
+        };
+        auto const p = test::scattered(dtype::float64, ta ? with(a, 4, 2) : with(a, 2, 4)),
+                   q = test::scattered(dtype::float64, tb ? with(b, 3, 4) : with(b, 4, 3), 5);
+        auto const product = [=](auto const& in) { return matmul(in[0], in[1], transposed{ta, tb}); };
+        auto const found = test::run(product, {p, q});
+        ASSERT_EQ(found.shape(), with(y, 2, 3));
+        for (std::int64_t i = 0; i < elements(y); ++i) {
+          auto const one = test::to_doubles(test::run(product, {matrix_of(p, y, i), matrix_of(q, y, i)}));
+          auto const mine = test::to_doubles(matrix_of(found, y, i));
+          for (std::size_t k = 0; k < one.size(); ++k) ASSERT_NEAR(mine[k], one[k], 1e-14);
+        }
+      }
+}
+
+TEST(matmul, of_batches_has_gradients_that_are_summed_where_an_operand_was_broadcast) {
+  for (bool tb : {false, true}) {
+    graph g;
+    auto const x = placeholder(g, of<double, "n", 5, 2, 4>, "x");
+    auto const w = placeholder(g, tb ? of<double, 3, 4> : of<double, 4, 3>, "w");
+    auto const y = matmul(x, w, transposed{false, tb});
+    EXPECT_EQ(y.type(), (of<double, "n", 5, 2, 3>));
+    auto const d = gradients(sum(square(y), extents{}), {x, w});
+    auto const rows = matmul(reshape(x, {-1, 4}), w, transposed{false, tb});
+    auto const e = gradients(sum(square(rows), extents{}), {x, w});
+    session s{g};
+    std::vector<feed> const feeds{{x, test::scattered(dtype::float64, {3, 5, 2, 4})},
+                                  {w, test::scattered(dtype::float64, tb ? shape{3, 4} : shape{4, 3})}};
+    for (std::size_t i : {0u, 1u}) {
+      auto const [a, b] = s.run(feeds, d[i], e[i]);
+      EXPECT_TRUE(same_bits(a, b));
+    }
+  }
+}
+
+TEST(matmul, of_batches_gives_the_same_bits_for_any_number_of_threads) {
+  struct operands {
+    shape a, b;
+  };
+  for (auto const& [p, q] : {operands{{9, 40, 300}, {9, 300, 50}},
+                             {{2, 130, 700}, {2, 700, 210}},
+                             {{40, 7, 33}, {33, 20}},
+                             {{3, 8, 9}, {50, 1, 9, 4}}}) {
+    auto const a = test::scattered(dtype::float32, p), b = test::scattered(dtype::float32, q);
+    auto const record = [](auto const& in) { return matmul(in[0], in[1]); };
+    auto const one = test::run(record, {a, b}, 1);
+    for (int threads : {2, 3, 8}) EXPECT_TRUE(same_bits(one, test::run(record, {a, b}, threads))) << p.text();
+  }
+}
+
+TEST(matmul, of_no_matrices_is_no_matrices) {
+  auto const product = [](auto const& in) { return matmul(in[0], in[1]); };
+  for (auto const& b : {shape{3, 4}, shape{0, 3, 4}, shape{1, 3, 4}})
+    EXPECT_EQ(
+        test::run(product, {test::counting(dtype::float32, {0, 2, 3}), test::counting(dtype::float32, b)}).shape(),
+        (shape{0, 2, 4}));
+  EXPECT_EQ(test::to_doubles(test::run(
+                product, {test::counting(dtype::float32, {2, 2, 0}), test::counting(dtype::float32, {2, 0, 1})})),
+            std::vector<double>(4, 0.));
+  std::int64_t const large = 1 << 29;
+  auto const a = test::counting(dtype::int8, {0, large, large}), b = test::counting(dtype::int8, {0, large, 8});
+  EXPECT_EQ(test::run(product, {a, b}).shape(), (shape{0, large, 8}));
+}
+
 TEST(matmul, refuses_what_does_not_fit) {
   graph g;
   auto const p = [&](type const& t) { return placeholder(g, t); };
@@ -73,6 +176,8 @@ TEST(matmul, refuses_what_does_not_fit) {
   refuses("not a matrix", [&] { matmul(p(of<float, 2, 3>), p(of<float, 3>)); });
   refuses("not a matrix", [&] { matmul(p(of<float>), p(of<float, 3, 1>)); });
   refuses("different element types", [&] { matmul(p(of<float, 2, 3>), p(of<double, 3, 2>)); });
+  refuses("do not broadcast", [&] { matmul(p(of<float, 2, 2, 3>), p(of<float, 4, 3, 2>)); });
+  refuses("the columns of the first", [&] { matmul(p(of<float, 2, 2, 3>), p(of<float, 2, 2, 3>)); });
   refuses("not numbers", [&] { matmul(p(of<bool, 2, 3>), p(of<bool, 3, 2>)); });
 }
 

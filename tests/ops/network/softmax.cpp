@@ -63,5 +63,37 @@ TEST(softmax, takes_rows_of_nothing_and_refuses_scalars) {
   test::expect_error(code::invalid_argument, "not of floats", [&] { softmax(placeholder(g, of<int, 3>)); });
 }
 
+TEST(log_softmax, is_the_logarithm_of_softmax_whatever_the_length_of_a_row) {
+  for (auto d : {dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16})
+    for (std::int64_t n : {1, 2, 7, 16, 31, 1000, 2049, 5000}) {
+      auto const x = test::scattered(d, {3, n});
+      auto const v = test::to_doubles(x),
+                 y = test::to_doubles(test::run([](auto const& in) { return log_softmax(in[0]); }, {x}));
+      for (std::size_t r = 0; r < 3; ++r) {
+        auto const width = static_cast<std::size_t>(n);
+        double sum = 0;
+        for (std::size_t i = 0; i < width; ++i) sum += std::exp(v[r * width + i]);
+        for (std::size_t i = 0; i < width; ++i)
+          ASSERT_NEAR(y[r * width + i], v[r * width + i] - std::log(sum),
+                      d == dtype::float64   ? 1e-13
+                      : d == dtype::float32 ? 3e-6
+                      : d == dtype::float16 ? 6e-3
+                                            : 5e-2);
+      }
+    }
+}
+
+TEST(log_softmax, does_not_lose_what_softmax_rounds_to_0) {
+  auto const y = test::to_doubles(test::run([](auto const& in) { return log_softmax(in[0]); },
+                                            {test::from_doubles(dtype::float32, {2, 2}, {0, -1000, 1e30, -1e30})}));
+  EXPECT_EQ(y, (std::vector<double>{0, -1000, 0, static_cast<float>(-2e30)}));
+}
+
+TEST(log_softmax, gives_the_same_bits_for_any_number_of_threads) {
+  auto const x = test::scattered(dtype::float32, {3000, 33});
+  auto const record = [](auto const& in) { return log_softmax(in[0]); };
+  for (int threads : {2, 7}) EXPECT_TRUE(same_bits(test::run(record, {x}, 1), test::run(record, {x}, threads)));
+}
+
 }  // namespace
 }  // namespace rill

@@ -157,10 +157,23 @@ def arithmetic():
         record("relu", d, [(x, d)], (np.maximum(x, 0).astype(x.dtype), d))
         if d in FLOATS:
             record("relu_gradient", d, [(x, d), (b, d)], (np.where(x > 0, b, 0).astype(b.dtype), d))
+        low, high = draw((2, 19), d, True), draw((19,), d, True)[::-1]
+        low[1, ::3] = high[::3]
+        both = [(low, d), (high, d)]
+        record("minimum", d, both, (np.minimum(low, high), d))
+        record("less_equal", d, both, (low <= high, "bool"))
+        record("less_equal swapped", d, both, (low >= high, "bool"))
+        record("less swapped", d, both, (low > high, "bool"))
     for d in ANY:
         a, b = draw((2, 19), d, True), draw((19,), d, True)
         a[1, ::3] = b[::3]
         record("equal", d, [(a, d), (b, d)], (a == b, "bool"))
+        record("equal not", d, [(a, d), (b, d)], (a != b, "bool"))
+    a, b = draw((2, 19), "bool"), draw((19,), "bool")
+    record("logical_and", "bool", [(a, "bool"), (b, "bool")], (a & b, "bool"))
+    record("logical_or", "bool", [(a, "bool"), (b, "bool")], (a | b, "bool"))
+    record("where", "bool", [(b, "bool")], (np.flatnonzero(b), "int64"))
+    record("logical_not", "bool", [(a, "bool")], (~a, "bool"))
     for d in NUMERIC_OR_BOOL:
         c, a, b = draw((2, 1, 5), "bool"), draw((3, 5), d, True), draw((5,), d)
         record("select", d, [(c, "bool"), (a, d), (b, d)], (np.where(c, a, b), d))
@@ -268,6 +281,14 @@ def arrays():
         record("print", d, [(x, d)], (x, d))
         record("reshape", d, [(big, d)], (big.reshape(4, 6), d))
         record("reshape_like", d, [(big, d), (draw((4, 6), d), d)], (big.reshape(4, 6), d))
+        record("expand_dims", d, [(x, d)], (x[:, None], d))
+        record("squeeze", d, [(x[:, None], d)], (x, d))
+        record("flatten_rows", d, [(big, d)], (big.reshape(6, 4), d))
+        record("positions", d, [(big, d)], (np.arange(2), "int64"))
+        record("positions by int32", d, [(big, d)], (np.arange(4), "int32"))
+        third = draw((3, 6, 9), d)
+        for axis in (0, 1, 2):
+            record(f"split along {axis}", d, [(third, d)], *((y, d) for y in np.split(third, 3, axis)))
         record("concat along 0", d, [(big, d), (big[:1], d)], (np.concatenate([big, big[:1]], 0), d))
         record("concat along 1", d, [(big, d), (big[:, :1], d), (big[:, :0], d)],
                (np.concatenate([big, big[:, :1]], 1), d))
@@ -359,9 +380,16 @@ def networks():
                 y = wrapped(a.astype(object) @ b.astype(object), d) if d in INTEGERS else wide(a) @ wide(b)
                 case = "matmul" + " transposed left" * left + " transposed right" * right
                 record(case, d, [(a.T if left else a, d), (b.T if right else b, d)], (y, d) if d in INTEGERS else y)
+        for case, left, right in (("", (3, 2, 7), (3, 5, 7)), (" by one", (3, 2, 7), (5, 7)),
+                                  (" that broadcast", (2, 1, 2, 7), (3, 5, 7))):
+            a, b = draw(left, d), draw(right, d)
+            turned = b.swapaxes(-1, -2)
+            y = wrapped(a.astype(object) @ turned.astype(object), d) if d in INTEGERS else wide(a) @ wide(turned)
+            record("matmul of batches" + case, d, [(a, d), (b, d)], (y, d) if d in INTEGERS else y)
     for d in FLOATS:
         x = draw((4, 6), d)
         record("softmax", d, [(x, d)], softmax(wide(x)))
+        record("log_softmax", d, [(x, d)], np.log(softmax(wide(x))))
         label = rng.integers(0, 6, 4).astype("int32")
         p = softmax(wide(x))
         record("softmax_cross_entropy", d, [(x, d), (label, "int32")], -np.log(p[np.arange(4), label]),

@@ -80,6 +80,27 @@ struct reshape_like_op {
   }
 };
 
+// Not a reshape, which could not tell apart two extents that are open.
+struct flatten_rows_op {
+  using library = void;
+  static constexpr std::string_view name = "flatten_rows",
+                                    doc = "a matrix of all rows of x: all axes but the last one are one";
+  static constexpr std::int8_t arity = 1;
+  static constexpr bool passes_through = true;
+  static constexpr type infer(no_attributes, type const& x) {
+    expects(!x.has_rank() || x.rank > 0, "flatten_rows: a scalar has no rows");
+    if (!x.has_rank()) return {x.element, {unknown, unknown}};
+    dim rows = x.rank == 2 ? x[0] : dim(1);
+    for (std::size_t i = 0; x.rank != 2 && i + 1 < x.rank; ++i)
+      rows = rows.known() && x[i].known() ? dim(checked_product(rows.extent, x[i].extent)) : unknown;
+    return {x.element, {rows, x[x.rank - std::size_t{1}]}};
+  }
+  static cost work(no_attributes, std::span<type const>, std::span<type const>) { return {}; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return {reshape_like(V(r.dy()), r.in(0))};
+  }
+};
+
 }  // namespace rill::ops
 
 namespace rill {
@@ -98,6 +119,8 @@ inline value reshape(value x, extents const& to) {
   }
   return record_erased<ops::reshape_op>(detail::graph_of(x), {t}, {x});
 }
+/// A matrix of all rows of x: [batch, time, features] becomes [batch · time, features]. Nothing is copied.
+template <operand X> auto flatten_rows(X x) { return record<ops::flatten_rows_op>(x); }
 /// The elements of x with the extents of `other`.
 inline value reshape_like(value x, value other) {
   auto const& to = other.type();

@@ -1,4 +1,5 @@
-// The four rules of arithmetic, and what is like them: add, sub, mul, div, neg, square, sqrt, maximum, conj.
+// The four rules of arithmetic, and what is like them: add, sub, mul, div, neg, square, sqrt, maximum, minimum,
+// conj.
 #pragma once
 #include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/elementwise.hpp"
@@ -106,6 +107,22 @@ struct maximum_op : elementwise<maximum_op, 2> {
   }
 };
 
+struct minimum_op : elementwise<minimum_op, 2> {
+  using library = void;
+  static constexpr std::string_view
+      name = "minimum",
+      cuda = "minimum($0, $1)",
+      doc = "the smaller of x and y, broadcast; NaN if either is; the gradient of equals goes to x";
+  static constexpr dtypes elements = reals;
+  static constexpr bool commutes = true;
+  template <class S> static S apply(S x, S y) { return minimum(x, y); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), y = r.in(1), dz = r.dy(), second = less(y, x);
+    return binary_gradients(
+        r, [&] { return select(second, zero(dz), dz); }, [&] { return select(second, dz, zero(dz)); });
+  }
+};
+
 struct conj_op : elementwise<conj_op, 1> {
   using library = void;
   static constexpr std::string_view name = "conj", doc = "the complex conjugate", cuda = "conj($0)";
@@ -137,6 +154,8 @@ template <operand X> auto square(X x) { return record<ops::square_op>(x); }
 template <operand X> auto sqrt(X x) { return record<ops::sqrt_op>(x); }
 /// The larger of x and y, broadcast; NaN if either is.
 template <operand X, operand Y> auto maximum(X x, Y y) { return record<ops::maximum_op>(x, y); }
+/// The smaller of x and y, broadcast; NaN if either is.
+template <operand X, operand Y> auto minimum(X x, Y y) { return record<ops::minimum_op>(x, y); }
 /// The complex conjugate; a real value is its own.
 template <operand X> auto conj(X x) {
   if constexpr (typed<X>) {

@@ -207,6 +207,22 @@ void softmax(std::size_t rows, std::size_t n, void const* from, void* to, parall
   });
 }
 
+/// y = x - log(sum of exp(x)) for each of `rows` rows of n elements. y does not overlap x.
+template <class T>
+void log_softmax(std::size_t rows, std::size_t n, void const* from, void* to, parallel const& threads) noexcept {
+  using P = typename detail::softmax_rows<T>::P;
+  using V = typename detail::softmax_rows<T>::V;
+  auto* const all = static_cast<T*>(to);
+  detail::for_each_softmax(static_cast<T const*>(from), all, rows, n, threads, [=](auto& x, auto first, auto count) {
+    V log_sums[detail::softmax_rows<T>::most];
+    x.log_sums(log_sums, count);
+    T* y = all + first * n;
+    T* const end = y + count * n;
+    for (std::size_t r = 0; r < count; ++r, y += n)
+      for (std::size_t i = 0; i < n; i += P::lanes) x.store(y, end, i, x.shifted(r, i) - P(log_sums[r]));
+  });
+}
+
 /// For each row the cross entropy of softmax(x) and the class `labels[row]`, which was checked; and its derivative with
 /// respect to x: softmax(x), less 1 at the label.
 template <class T>

@@ -1,0 +1,76 @@
+// Axes of extent 1 put in and taken out: nothing is copied.
+#pragma once
+#include "rill/ops/array/reshape.hpp"
+
+namespace rill::ops {
+
+struct axis_attributes {
+  std::int64_t axis = 0;
+  static constexpr auto fields() { return std::tuple{field{"axis", &axis_attributes::axis}}; }
+};
+
+// Not a reshape, which could not tell apart two extents that are open.
+struct expand_dims_op {
+  using library = void;
+  static constexpr std::string_view name = "expand_dims", doc = "x with an axis of extent 1 put in";
+  static constexpr std::int8_t arity = 1;
+  static constexpr bool passes_through = true;
+  using attributes = axis_attributes;
+  static constexpr type infer(attributes const& a, type const& x) {
+    if (!x.has_rank()) return x;
+    auto const axis = checked_axis(a.axis, x.rank + std::size_t{1}, "expand_dims: the axis lies outside of the result");
+    type y{x.element};
+    for (std::size_t i = 0; i < x.rank; ++i) {
+      if (i == axis) y.push_back(1);
+      y.push_back(x[i]);
+    }
+    if (axis == x.rank) y.push_back(1);
+    return y;
+  }
+  static cost work(attributes const&, std::span<type const>, std::span<type const>) { return {}; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return {squeeze(V(r.dy()), decode<attributes>(r.origin().attributes).axis)};
+  }
+};
+
+struct squeeze_op {
+  using library = void;
+  static constexpr std::string_view name = "squeeze", doc = "x without an axis, whose extent is 1";
+  static constexpr std::int8_t arity = 1;
+  static constexpr bool passes_through = true;
+  using attributes = axis_attributes;
+  static constexpr type infer(attributes const& a, type const& x) {
+    if (!x.has_rank()) return x;
+    auto const axis = checked_axis(a.axis, x.rank, "squeeze: the axis lies outside of the operand's rank");
+    expects(may_equal(x[axis], dim(1)), "squeeze: the axis has another extent than 1");
+    type y{x.element};
+    for (std::size_t i = 0; i < x.rank; ++i)
+      if (i != axis) y.push_back(x[i]);
+    return y;
+  }
+  static cost work(attributes const&, std::span<type const>, std::span<type const>) { return {}; }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return {expand_dims(V(r.dy()), decode<attributes>(r.origin().attributes).axis)};
+  }
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// x with an axis of extent 1 put in where the result has that axis; a negative one counts from the result's end.
+template <std::int64_t Axis, operand X> auto expand_dims(X x) {
+  return record<ops::expand_dims_op, ops::axis_attributes{Axis}>(x);
+}
+inline value expand_dims(value x, std::int64_t axis) {
+  return record_erased<ops::expand_dims_op>(detail::graph_of(x), {axis}, {x});
+}
+/// x without an axis, whose extent is 1.
+template <std::int64_t Axis, operand X> auto squeeze(X x) {
+  return record<ops::squeeze_op, ops::axis_attributes{Axis}>(x);
+}
+inline value squeeze(value x, std::int64_t axis) {
+  return record_erased<ops::squeeze_op>(detail::graph_of(x), {axis}, {x});
+}
+
+}  // namespace rill

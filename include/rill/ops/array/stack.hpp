@@ -1,0 +1,53 @@
+// Values of one type beside each other along a new axis, and back.
+#pragma once
+#include "rill/ops/array/expand_dims.hpp"
+#include "rill/ops/array/split.hpp"
+
+namespace rill {
+
+/// Values of the same extents along a new axis: `stack(a, b)` of two vectors is a matrix of two rows, `stack<1>(a, b)`
+/// of two columns. A negative axis counts from the result's end.
+template <std::int64_t Axis = 0, operand... X>
+  requires(sizeof...(X) > 0)
+auto stack(X... x) {
+  return concat<Axis>(expand_dims<Axis>(x)...);
+}
+/// The same for any number of values.
+inline value stack(std::vector<value> x, std::int64_t axis = 0) {
+  expects(!x.empty(), "stack: there is nothing to put together");
+  for (auto& each : x) each = expand_dims(each, axis);
+  return concat(x, axis);
+}
+
+namespace detail {
+
+/// The number of slices along an axis.
+constexpr std::int64_t slices_of(type const& x, std::int64_t axis) {
+  expects(x.has_rank(), "unstack: the operand's rank must be known");
+  auto const extent = x[checked_axis(axis, x.rank, "unstack: the axis lies outside of the operand's rank")];
+  expects(extent.known(), "unstack: the axis' extent must be known, for there is a handle for each slice");
+  return extent.extent;
+}
+
+}  // namespace detail
+
+/// The slices of x along an axis, which they lose; its extent must be known.
+inline std::vector<value> unstack(value x, std::int64_t axis = 0) {
+  auto const count = detail::slices_of(x.type(), axis);
+  if (count == 0) return {};
+  auto all = split(x, count, axis);
+  for (auto& each : all) each = squeeze(each, axis);
+  return all;
+}
+
+/// The same as an array of typed handles: `auto [a, b] = unstack<1>(x)`.
+template <std::int64_t Axis, typed X> auto unstack(X x) {
+  constexpr auto count = detail::slices_of(X::static_type, Axis);
+  static_assert(count > 0, "unstack: there are no slices");
+  auto const parts = split<count, Axis>(x);
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array{squeeze<Axis>(parts[I])...};
+  }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
+}
+
+}  // namespace rill

@@ -1,0 +1,159 @@
+// Attention: values weighted by how well their keys meet a query (A. Vaswani et al., Attention Is All You Need, NIPS
+// 2017).
+#pragma once
+#include <cmath>
+#include <string_view>
+
+#include "rill/ops/array/expand_dims.hpp"
+#include "rill/ops/array/positions.hpp"
+#include "rill/ops/array/transpose.hpp"
+#include "rill/ops/math/cast.hpp"
+#include "rill/ops/network/softmax.hpp"
+#include "rill/train/dense.hpp"
+
+namespace rill {
+
+/// Which keys a query sees: all, but if `causal` none that lies behind its own place, and if there are `lengths`
+/// [batch] of integers none behind the end of its sequence.
+struct attention_mask {
+  bool causal = false;
+  value lengths = {};
+};
+
+namespace detail {
+
+/// Scores [batch, …, queries, keys], but those of keys that are not seen are so low that softmax makes 0 of them.
+value mask_scores(value scores, attention_mask const& mask);
+/// Results [batch, …, queries, features], but 0 for sequences without a key.
+value mask_empty(value results, attention_mask const& mask);
+
+template <class Q> double score_scale(Q q) {
+  if constexpr (typed<Q>)
+    static_assert(Q::static_type.has_rank() && Q::static_type.rank >= 2 &&
+                      Q::static_type[Q::static_type.rank - std::size_t{1}].known(),
+                  "attention: the queries are not [batch, …, queries, features] of a known number of features");
+  type const t = q.type();
+  expects(t.has_rank() && t.rank >= 2 && t[t.rank - std::size_t{1}].known(),
+          "attention: the queries are not [batch, …, queries, features] of a known number of features");
+  return 1 / std::sqrt(static_cast<double>(t[t.rank - std::size_t{1}].extent));
+}
+
+}  // namespace detail
+
+/// softmax(Q Kᵀ / √d) V (§3.2.1) for queries [batch, …, n, d], keys [batch, …, m, d] and values [batch, …, m, e]: a
+/// matrix [n, e] for each of the batch. `attention(q, k, v, {.causal = true, .lengths = l})` masks keys; a sequence of
+/// length 0 gives zeros.
+template <operand Q, operand K, operand V> auto attention(Q q, K k, V v, attention_mask const& mask = {}) {
+  using detail::mask_empty, detail::mask_scores;
+  auto const scores = matmul<transposed{.b = true}>(q * detail::score_scale(q), k);
+  auto const weights = softmax(std::remove_const_t<decltype(scores)>{mask_scores(scores, mask)});
+  auto const results = matmul(weights, v);
+  return std::remove_const_t<decltype(results)>{mask_empty(results, mask)};
+}
+
+namespace detail {
+
+value multi_head(value queries, value memory, std::int64_t heads, std::string_view name, attention_mask const& mask);
+
+}  // namespace detail
+
+/// Attention by several heads at once (§3.2.2): queries [batch, n, features] look into a memory [batch, m, …], and what
+/// the heads found, each in features / Heads numbers, is put together: [batch, n, features]. `name` is the scope of the
+/// variables query/weights, key/weights, value/weights, output/weights, and the four biases.
+template <std::int64_t Heads, typed Q, typed M>
+auto multi_head_attention(Q queries, M memory, std::string_view name, attention_mask const& mask = {}) {
+  constexpr type q = Q::static_type, m = M::static_type;
+  static_assert(q.has_rank() && q.rank == 3 && m.has_rank() && m.rank == 3 && q[2].known() && m[2].known(),
+                "multi_head_attention: an operand is not [batch, time, features] of a known number of features");
+  static_assert(Heads > 0 && q[2].extent % Heads == 0,
+                "multi_head_attention: the features do not fall into as many equal parts as there are heads");
+  static_assert(may_equal(q[0], m[0]), "multi_head_attention: the memory is of another batch than the queries");
+  return expr<q>{detail::multi_head(queries, memory, Heads, name, mask)};
+}
+/// The same where a sequence looks into itself.
+template <std::int64_t Heads, typed X>
+auto multi_head_attention(X x, std::string_view name, attention_mask const& mask = {}) {
+  return multi_head_attention<Heads>(x, x, name, mask);
+}
+/// The same where only the run of the program knows the types and the number of heads.
+inline value multi_head_attention(value queries, value memory, std::int64_t heads, std::string_view name,
+                                  attention_mask const& mask = {}) {
+  return detail::multi_head(queries, memory, heads, name, mask);
+}
+
+#if RILL_RUNTIME
+namespace detail {
+
+/// The lengths as int32 or int64, with as many axes of extent 1 behind the batch as make them broadcast to x.
+inline value lengths_like(value lengths, value x) {
+  type const t = lengths.type();
+  expects(t.has_rank() && t.rank == 1 && integers.contains(t.element),
+          "attention: the lengths are not a list of integers");
+  if (!indices.contains(t.element)) lengths = cast(lengths, dtype::int64);
+  for (std::int64_t i = 1; i < x.type().rank; ++i) lengths = expand_dims(lengths, i);
+  return lengths;
+}
+
+RILL_INLINE value mask_scores(value scores, attention_mask const& mask) {
+  if (!mask.causal && !mask.lengths) return scores;
+  type const t = scores.type();
+  expects(t.has_rank() && t.rank > (mask.lengths ? 2 : 1),
+          "attention: with lengths, the operands need an axis of the batch");
+  value seen;
+  if (mask.causal) seen = less_equal(positions(scores, -1), expand_dims(positions(scores, -2), 1));
+  if (mask.lengths) {
+    auto const lengths = lengths_like(mask.lengths, scores);
+    value const within_length = less(positions(scores, -1, lengths.type().element), lengths);
+    seen = seen ? logical_and(seen, within_length) : within_length;
+  }
+  // Finite, so that a row of nothing else is no NaN.
+  return select(seen, scores, like(scores, t.element == dtype::float16 ? -65504. : -3e38));
+}
+
+RILL_INLINE value mask_empty(value results, attention_mask const& mask) {
+  if (!mask.lengths) return results;
+  auto const lengths = lengths_like(mask.lengths, results);
+  return select(less(zero(lengths), lengths), results, zero(results));
+}
+
+/// x times weights plus bias for each row of x [batch, time, in].
+inline value project_rows(value x, std::int64_t units, std::string_view name) {
+  auto& g = graph_of(x);
+  type const t = x.type();
+  return g.scope(name, [&] {
+    value const w = variable(g, type(t.element, {t[2], dim(units)}), "weights", glorot());
+    value const b = variable(g, type(t.element, {dim(units)}), "bias", zeros());
+    return bias_add(matmul(x, w), b);
+  });
+}
+
+/// [batch, time, heads · d] as [batch, heads, time, d].
+inline value to_heads(value x, std::int64_t heads) {
+  type const t = x.type();
+  type const apart(t.element, {t[0], t[1], dim(heads), dim(t[2].extent / heads)});
+  return transpose(record_erased<ops::reshape_op>(graph_of(x), {apart}, {x}), extents{0, 2, 1, 3});
+}
+
+RILL_INLINE value multi_head(value queries, value memory, std::int64_t heads, std::string_view name,
+                             attention_mask const& mask) {
+  auto& g = graph_of(queries);
+  type const q = queries.type(), m = memory.type();
+  expects(q.has_rank() && q.rank == 3 && m.has_rank() && m.rank == 3 && q[2].known() && m[2].known(),
+          "multi_head_attention: an operand is not [batch, time, features] of a known number of features");
+  expects(heads > 0 && q[2].extent % heads == 0,
+          "multi_head_attention: the features do not fall into as many equal parts as there are heads");
+  return g.scope(name, [&] {
+    auto const features = q[2].extent;
+    auto const part = [&](value x, std::string_view which) {
+      return to_heads(project_rows(x, features, which), heads);
+    };
+    auto const found = attention(part(queries, "query"), part(memory, "key"), part(memory, "value"), mask);
+    auto const together = record_erased<ops::reshape_op>(g, {q}, {transpose(found, extents{0, 2, 1, 3})});
+    return project_rows(together, features, "output");
+  });
+}
+
+}  // namespace detail
+#endif
+
+}  // namespace rill

@@ -1,0 +1,165 @@
+// Mixtures of experts: a gate that chooses, for each example, which of many networks compute it (OSDI'16 §1, EuroSys'18
+// §2.1; N. Shazeer et al., Outrageously Large Neural Networks, ICLR 2017).
+#pragma once
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rill/ops/array/expand_dims.hpp"
+#include "rill/ops/array/fill.hpp"
+#include "rill/ops/array/gather.hpp"
+#include "rill/ops/array/one_hot.hpp"
+#include "rill/ops/array/positions.hpp"
+#include "rill/ops/array/stack.hpp"
+#include "rill/ops/array/where.hpp"
+#include "rill/ops/control/cond.hpp"
+#include "rill/ops/math/cast.hpp"
+#include "rill/ops/math/relu.hpp"
+#include "rill/ops/network/softmax.hpp"
+#include "rill/ops/reduction/argmax.hpp"
+#include "rill/train/dense.hpp"
+
+namespace rill {
+
+/// What a mixture of experts gives.
+struct mixture {
+  value result;  ///< [rows, out]
+  value gates;   ///< the gate's softmax over all experts [rows, experts]: what a loss that balances them is made of
+  value choice;  ///< the chosen experts [rows, top]
+};
+
+/// One of a mixture's experts: makes rows [n, out] of rows [n, in]. It is recorded as a branch, so that its variables
+/// are made before.
+using expert = std::function<value(value rows)>;
+
+/// Rows of x [rows, in], each computed by the `top` experts for which `logits` [rows, experts] are largest: the sum of
+/// what they give, each times its weight. With one expert the weight is its share of softmax(logits) (W. Fedus et al.,
+/// Switch Transformers, 2021), with more it is that of softmax over the chosen ones alone (Shazeer §2.1). An expert
+/// computes the rows that chose it and no others; one that nobody chose does not run. How many rows that are the step
+/// settles, so that a mixture can't stand within a loop.
+mixture mix_experts(value x, value logits, std::vector<expert> const& experts, std::int64_t top = 1);
+
+/// A network of two layers for rows of that type: relu(x W + b) V + c. It may be called more than once.
+template <type Row, dim Hidden, dim Units> class feed_forward {
+ public:
+  static_assert(Row.has_rank() && Row.rank == 1 && Row.is_known() && Hidden.known() && Units.known(),
+                "a feed_forward network's rows are vectors of known extent, and its numbers of units are numbers");
+
+  /// Makes the variables hidden/weights, hidden/bias, out/weights and out/bias in the scope `name`.
+  feed_forward(graph& g, std::string_view name)
+      : layers_(g.scope(
+            name, [&] { return std::array{layer(g, "hidden", Row[0], Hidden), layer(g, "out", Hidden, Units)}; })) {}
+
+  /// [n, units] for rows [n, features].
+  value operator()(value rows) const { return layers_[1](relu(layers_[0](rows))); }
+
+ private:
+  struct weights {
+    value w, b;
+    value operator()(value x) const { return bias_add(matmul(x, w), b); }
+  };
+  static weights layer(graph& g, std::string_view name, dim const& in, dim const& out) {
+    return g.scope(name, [&] {
+      return weights{variable(g, type(Row.element, {in, out}), "weights", glorot()),
+                     variable(g, type(Row.element, {out}), "bias", zeros())};
+    });
+  }
+  std::array<weights, 2> layers_;
+};
+
+/// `mixture_of_experts<8, 256>(x, "mixture")`: x [rows, features] by the best of 8 feed_forward networks of 256 hidden
+/// units, as a mixture whose result is as x is. `name` is the scope of the experts' variables, expert_0/hidden/weights
+/// and so on, and of gate [features, 8].
+template <std::int64_t Experts, dim Hidden, typed X>
+mixture mixture_of_experts(X x, std::string_view name, std::int64_t top = 1) {
+  constexpr type in = X::static_type;
+  static_assert(in.has_rank() && in.rank == 2 && in[1].known(),
+                "mixture_of_experts: the operand is not a matrix of a known number of columns");
+  static_assert(Experts > 0, "mixture_of_experts: there are no experts");
+  auto& g = detail::graph_of(x);
+  return g.scope(name, [&] {
+    using network = feed_forward<type{in.element, {in[1]}}, Hidden, in[1]>;
+    std::vector<expert> experts;
+    for (std::int64_t i = 0; i < Experts; ++i) experts.push_back(network(g, "expert_" + std::to_string(i)));
+    value const gate = variable(g, type(in.element, {in[1], dim(Experts)}), "gate", glorot());
+    return mix_experts(x, matmul(value(x), gate), experts, top);
+  });
+}
+
+#if RILL_RUNTIME
+namespace detail {
+
+/// The largest `top` of each row: which they are [rows, top], and themselves.
+struct largest_of_rows {
+  std::vector<value> which, numbers;
+
+  largest_of_rows(value x, std::int64_t top) {
+    auto const width = x.type()[1].extent;
+    for (auto rest = x; top > 0; --top) {
+      which.push_back(argmax(rest, 1, dtype::int64));
+      auto const hit = one_hot(which.back(), width, dtype::boolean);
+      numbers.push_back(sum(select(hit, x, zero(x)), extents{1}));
+      if (top > 1) rest = select(hit, like(x, x.type().element == dtype::float16 ? -65504. : -3e38), rest);
+    }
+  }
+};
+
+/// What an expert makes of its rows, those that were taken; nothing if there are none.
+inline value run_expert(expert const& network, value rows, value taken, value chosen) {
+  auto const number = sum(cast(chosen, dtype::int64), extents{});
+  dim units;
+  return cond(
+      less(zero(number), number),
+      [&] {
+        auto const y = network(rows);
+        expects(y.type().has_rank() && y.type().rank == 2 && y.type()[1].known(),
+                "mix_experts: an expert's result is not a matrix of a known number of columns");
+        units = y.type()[1];
+        return y;
+      },
+      [&] { return gather(fill(zero(rows), shape{1, units.extent}), taken); });
+}
+
+}  // namespace detail
+
+RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const& experts, std::int64_t top) {
+  type const in = x.type(), t = logits.type();
+  auto const count = static_cast<std::int64_t>(experts.size());
+  expects(in.has_rank() && in.rank == 2 && in[1].known(),
+          "mix_experts: the operand is not a matrix of a known number of columns");
+  expects(t.has_rank() && t.rank == 2 && t[1] == dim(count),
+          "mix_experts: the logits are not a matrix with a column for each expert");
+  expects(top > 0 && top <= count, "mix_experts: the number of experts for a row is not between 1 and that of all");
+  detail::largest_of_rows const best(logits, top);
+  mixture m;
+  m.gates = softmax(logits);
+  m.choice = stack(best.which, 1);
+  // A place for each row and each of its experts. Experts take theirs, and what they made goes back there.
+  auto const places = top == 1 ? best.which[0] : reshape(m.choice, extents{-1});
+  std::vector<value> taken, made;
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto const chosen = equal(places, like(places, i));
+    taken.push_back(where(chosen));
+    auto const rows = gather(x, top == 1 ? taken.back() : div(taken.back(), like(taken.back(), top)));
+    made.push_back(detail::run_expert(experts[static_cast<std::size_t>(i)], rows, taken.back(), chosen));
+  }
+  auto const order = concat(taken, 0);
+  auto const back = scatter_like(order, positions(order, 0, dtype::int64), places);
+  auto const all = gather(concat(made, 0), back);
+  if (top == 1) {
+    auto const share = sum(select(one_hot(best.which[0], count, dtype::boolean), m.gates, zero(x)), extents{1}, true);
+    m.result = mul(all, share);
+    return m;
+  }
+  auto const units = all.type()[1];
+  auto const apart =
+      record_erased<ops::reshape_op>(detail::graph_of(x), {type(in.element, {t[0], dim(top), units})}, {all});
+  auto const share = expand_dims(softmax(stack(best.numbers, 1)), 2);
+  m.result = sum(mul(apart, share), extents{1});
+  return m;
+}
+#endif
+
+}  // namespace rill

@@ -1,0 +1,177 @@
+#include "rill/train/attention.hpp"
+
+#include "../ops/run.hpp"
+#include "recorded.hpp"
+
+namespace rill {
+namespace {
+
+using test::expect_recorded, test::recorded, test::scattered;
+
+// softmax(q kᵀ / √d) v for queries [n, d], the first `seen` keys of each query alone.
+std::vector<double> by_loops(tensor const& q, tensor const& k, tensor const& v, auto seen) {
+  auto const n = q.shape()[0], d = q.shape()[1], e = v.shape()[1];
+  std::vector<double> y;
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::vector<double> weights;
+    double sum = 0;
+    for (std::int64_t j = 0; j < seen(i); ++j) {
+      double score = 0;
+      for (std::int64_t l = 0; l < d; ++l) score += q.at<double>(i, l) * k.at<double>(j, l);
+      weights.push_back(std::exp(score / std::sqrt(static_cast<double>(d))));
+      sum += weights.back();
+    }
+    for (std::int64_t l = 0; l < e; ++l) {
+      double found = 0;
+      for (std::size_t j = 0; j < weights.size(); ++j) found += weights[j] / sum * v.at<double>(j, l);
+      y.push_back(found);
+    }
+  }
+  return y;
+}
+
+void expect_near(tensor const& got, std::vector<double> const& want) {
+  auto const y = test::to_doubles(got);
+  ASSERT_EQ(y.size(), want.size());
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], want[i], 1e-14);
+}
+
+TEST(attention, weights_values_by_how_well_their_keys_meet_a_query) {
+  auto const q = scattered(dtype::float64, {4, 3}), k = scattered(dtype::float64, {5, 3}, 2),
+             v = scattered(dtype::float64, {5, 2}, 3);
+  graph g;
+  auto const a = placeholder<double, 4, 3>(g, "q");
+  auto const b = placeholder<double, "keys", 3>(g, "k");
+  auto const c = placeholder<double, "keys", 2>(g, "v");
+  auto const all = attention(a, b, c), causal = attention(a, b, c, {.causal = true});
+  static_assert(decltype(all)::static_type == of<double, 4, 2>);
+  session s{g};
+  std::vector<feed> const feeds{{a, q}, {b, k}, {c, v}};
+  expect_near(s.run(feeds, all), by_loops(q, k, v, [](auto) { return 5; }));
+  expect_near(s.run(feeds, causal), by_loops(q, k, v, [](auto i) { return i + 1; }));
+}
+
+TEST(attention, over_padded_sequences_is_that_of_each_alone_and_0_for_those_of_nothing) {
+  graph g;
+  auto const x = placeholder<double, "batch", "time", 3>(g, "x");
+  auto const lengths = placeholder<std::int16_t, "batch">(g, "lengths");
+  auto const y = attention(x, x, x, {.lengths = lengths});
+  auto const [dx] = gradients(sum(square(y)), x);
+  session s{g};
+  auto const numbers = scattered(dtype::float64, {3, 4, 3});
+  auto const [found, slope] = s.run({{x, numbers}, {lengths, vector<std::int16_t>({2, 0, 4})}}, y, dx);
+  for (std::int64_t i : {0, 1, 2}) {
+    auto const one = numbers.rows(i, i + 1).reshaped({4, 3});
+    auto const mine = found.rows(i, i + 1).reshaped({4, 3});
+    if (i == 1) expect_near(mine, std::vector<double>(12, 0.));
+    else expect_near(mine, by_loops(one, one, one, [&](auto) { return i == 0 ? 2 : 4; }));
+  }
+  for (int t : {0, 1, 2, 3})
+    for (int f : {0, 1, 2}) EXPECT_EQ((slope.template at<double>(1, t, f)), 0);
+}
+
+TEST(attention, and_its_derivatives_are_those_of_PyTorch) {
+  for (bool causal : {false, true})
+    for (bool padded : {false, true}) {
+      std::string const name = std::string("torch.attention_") + (causal   ? padded ? "both" : "causal"
+                                                                  : padded ? "lengths"
+                                                                           : "plain");
+      graph g;
+      std::vector<value> x;
+      std::vector<feed> feeds;
+      for (auto const* which : {".q", ".k", ".v"}) {
+        x.push_back(placeholder(g, recorded(name + which).type()));
+        feeds.emplace_back(x.back(), recorded(name + which));
+      }
+      attention_mask mask{.causal = causal};
+      if (padded) mask.lengths = constant(g, recorded("lengths"));
+      auto const y = attention(x[0], x[1], x[2], mask);
+      auto const d = gradients(sum(y * constant(g, recorded(name + ".by")), extents{}), x);
+      session s{g};
+      expect_recorded(s.run(feeds, y), name + ".y");
+      expect_recorded(s.run(feeds, d[0]), name + ".dq");
+      expect_recorded(s.run(feeds, d[1]), name + ".dk");
+      expect_recorded(s.run(feeds, d[2]), name + ".dv");
+    }
+}
+
+TEST(attention, refuses_what_does_not_fit) {
+  graph g;
+  auto const p = [&](type const& t) { return placeholder(g, t); };
+  auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
+  auto const q = p(of<float, 2, 4, 3>);
+  refuses("columns of the first", [&] { attention(q, p(of<float, 2, 5, 4>), p(of<float, 2, 5, 3>)); });
+  refuses("columns of the first", [&] { attention(q, p(of<float, 2, 5, 3>), p(of<float, 2, 6, 3>)); });
+  refuses("known number of features", [&] { attention(p(of<float, 4, unknown>), q, q); });
+  refuses("not a list of integers", [&] { attention(q, q, q, {.lengths = p(of<float, 2>)}); });
+  refuses("do not broadcast", [&] { attention(q, q, q, {.lengths = p(of<int, 3>)}); });
+  refuses("an axis of the batch",
+          [&] { attention(p(of<float, 4, 3>), p(of<float, 4, 3>), p(of<float, 4, 3>), {.lengths = p(of<int, 4>)}); });
+}
+
+TEST(multi_head_attention, and_its_derivatives_are_those_of_PyTorch) {
+  std::string const name = "torch.multi_head.";
+  graph g;
+  auto const x = placeholder<float, 3, 5, 6>(g, "x");
+  auto const y = multi_head_attention<2>(x, "look", {.causal = true, .lengths = constant(g, recorded("lengths"))});
+  static_assert(std::same_as<decltype(y), expr<of<float, 3, 5, 6>> const>);
+  std::vector<std::string> parts;
+  std::vector<value> by{x};
+  for (auto const* layer : {"query", "key", "value", "output"})
+    for (auto const* part : {"/weights", "/bias"}) {
+      parts.push_back(std::string(layer) + part);
+      by.push_back(g.find("look/" + parts.back()));
+    }
+  auto const d = gradients(sum(value(y) * constant(g, recorded(name + "by")), extents{}), by);
+  std::vector<operation> fills;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    fills.push_back(assign(variable_value{by[i + 1]}, constant(g, recorded(name + parts[i]))));
+  session s{g};
+  s.run(group(g, fills));
+  std::vector<feed> const feeds{{x, recorded(name + "x")}};
+  expect_recorded(s.run(feeds, value(y)), name + "y");
+  expect_recorded(s.run(feeds, d[0]), name + "dx");
+  for (std::size_t i = 0; i < parts.size(); ++i) expect_recorded(s.run(feeds, d[i + 1]), name + "d" + parts[i]);
+}
+
+TEST(multi_head_attention, looks_into_a_memory_of_other_extents) {
+  graph g;
+  auto const x = placeholder<float, 2, 3, 8>(g, "x");
+  auto const memory = placeholder<float, 2, "places", 5>(g, "memory");
+  auto const y = multi_head_attention<4>(x, memory, "look");
+  auto const same = multi_head_attention(value(x), value(memory), 4, "again");
+  EXPECT_EQ(same.type(), y.type());
+  EXPECT_EQ(g.find("look/key/weights").type(), (of<float, 5, 8>));
+  session s{g};
+  s.run(initializer(g));
+  EXPECT_EQ(
+      s.run({{x, scattered(dtype::float32, {2, 3, 8})}, {memory, scattered(dtype::float32, {2, 7, 5})}}, y).shape(),
+      (shape{2, 3, 8}));
+  test::expect_error(code::invalid_argument, "as there are heads", [&] { multi_head_attention(x, memory, 3, "odd"); });
+  test::expect_error(code::invalid_argument, "not [batch, time, features]",
+                     [&] { multi_head_attention(x, value(placeholder<float, 2>(g)), 4, "list"); });
+}
+
+TEST(multi_head_attention, learns_to_look_at_the_first_of_a_sequence) {
+  graph g(3);
+  auto const x = placeholder<float, 16, 5, 4>(g, "x");
+  auto const first = squeeze<1>(slice<extents{0, 0, 0}, extents{-1, 1, -1}>(x));
+  // Places are told apart by a vector that is learned.
+  auto const places = variable<float, 5, 4>(g, "places", glorot());
+  auto const y = multi_head_attention<2>(x + expr(places), "look");
+  auto const last = squeeze<1>(slice<extents{0, 4, 0}, extents{-1, 1, -1}>(y));
+  auto const loss = mean(square(last - first));
+  auto const train = adam{.rate = 0.02}.minimize(loss);
+  session s(g, {.threads = 1});
+  s.run(initializer(g));
+  auto step = s.prepare(inputs(x), outputs(loss), train);
+  float begin = 0, end = 0;
+  for (unsigned i = 0; i < 300; ++i) {
+    end = step(scattered(dtype::float32, {16, 5, 4}, i));
+    if (i == 0) begin = end;
+  }
+  EXPECT_LT(end, begin / 10);
+}
+
+}  // namespace
+}  // namespace rill

@@ -1,0 +1,162 @@
+#include "rill/train/mixture_of_experts.hpp"
+
+#include "../ops/run.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+using test::scattered;
+
+constexpr std::int64_t count = 4;
+
+// Experts of three columns for five, and a gate.
+struct model {
+  graph g{7};
+  value x = placeholder(g, of<double, "rows", 5>, "x");
+  value logits = matmul(x, value(variable(g, of<double, 5, count>, "gate", glorot())));
+  std::vector<feed_forward<of<double, 5>, 6, 3>> networks;
+  std::vector<value> variables{g.find("gate")};
+
+  model() {
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto const name = "expert_" + std::to_string(i);
+      networks.emplace_back(g, name);
+      for (auto const* part : {"/hidden/weights", "/hidden/bias", "/out/weights", "/out/bias"})
+        variables.push_back(g.find(name + part));
+    }
+  }
+  std::vector<expert> experts() const { return {networks.begin(), networks.end()}; }
+
+  // The same by all experts for all rows, with weights of 0 for those that were not chosen.
+  value dense(std::int64_t top) {
+    std::vector<value> hits;
+    auto rest = logits;
+    for (std::int64_t k = 0; k < top; ++k) {
+      hits.push_back(one_hot(argmax(rest, 1, dtype::int64), count, dtype::float64));
+      rest = sub(rest, mul(hits.back(), like(rest, 1e9)));
+    }
+    auto const chosen = add_n(hits);
+    auto const powers = top == 1 ? softmax(logits) : mul(exp(logits), chosen);
+    auto const weights = top == 1 ? mul(powers, chosen) : div(powers, sum(powers, extents{1}, true));
+    std::vector<value> parts;
+    for (std::int64_t i = 0; i < count; ++i)
+      parts.push_back(mul(networks[static_cast<std::size_t>(i)](x), slice(weights, extents{0, i}, extents{-1, 1})));
+    return add_n(parts);
+  }
+};
+
+void expect_near(tensor const& got, tensor const& want) {
+  ASSERT_EQ(got.shape(), want.shape());
+  for (std::int64_t i = 0; i < got.elements(); ++i) EXPECT_NEAR(got.data<double>()[i], want.data<double>()[i], 1e-12);
+}
+
+TEST(mixture_of_experts, is_that_of_all_experts_weighted_by_whom_the_gate_chose_and_so_are_its_derivatives) {
+  for (std::int64_t top : {1, 2, 4}) {
+    SCOPED_TRACE(top);
+    model m;
+    auto const y = mix_experts(m.x, m.logits, m.experts(), top).result, z = m.dense(top);
+    EXPECT_EQ(y.type(), (of<double, "rows", 3>));
+    auto by = m.variables;
+    by.push_back(m.x);
+    auto const d = gradients(sum(square(y), extents{}), by), e = gradients(sum(square(z), extents{}), by);
+    session s(m.g);
+    s.run(initializer(m.g));
+    for (std::int64_t rows : {9, 1, 20, 0}) {
+      std::vector<feed> const feeds{{m.x, scattered(dtype::float64, {rows, 5}, static_cast<unsigned>(rows))}};
+      auto const [mine, all] = s.run(feeds, y, z);
+      expect_near(mine, all);
+      for (std::size_t i = 0; i < by.size(); ++i) {
+        auto const [a, b] = s.run(feeds, d[i], e[i]);
+        expect_near(a, b);
+      }
+    }
+  }
+}
+
+TEST(mixture_of_experts, runs_no_expert_that_nobody_chose_and_the_others_on_their_rows_alone) {
+  graph g;
+  auto const x = placeholder(g, of<float, unknown, 2>, "x"), logits = placeholder(g, of<float, unknown, 3>, "logits");
+  // How often each ran, and on how many rows.
+  std::vector<value> runs, rows_seen;
+  std::vector<expert> experts;
+  for (int i = 0; i < 3; ++i) {
+    auto const n = std::to_string(i);
+    auto const ran = variable(g, of<int>, "ran_" + n, zeros()), seen = variable(g, of<int>, "seen_" + n, zeros());
+    runs.push_back(ran), rows_seen.push_back(seen);
+    experts.push_back([=](value rows) {
+      auto const number =
+          sum(cast(equal(slice(rows, extents{0, 0}, extents{-1, 1}), slice(rows, extents{0, 0}, extents{-1, 1})),
+                   dtype::int32),
+              extents{});
+      assign_add(ran, like(number, 1));
+      assign_add(seen, number);
+      return mul(rows, like(rows, i + 1));
+    });
+  }
+  auto const m = mix_experts(x, logits, experts);
+  session s(g);
+  s.run(initializer(g));
+  std::vector<feed> const feeds{{x, matrix<float>({{1, 2}, {3, 4}, {5, 6}})},
+                                {logits, matrix<float>({{0, 9, 0}, {99, 0, 0}, {0, 50, 0}})}};
+  auto const [y, choice] = s.run(feeds, m.result, m.choice);
+  EXPECT_EQ(test::to_doubles(choice), (std::vector<double>{1, 0, 1}));
+  for (int i : {0, 1}) EXPECT_NEAR(y.at<float>(0, i), 2 * (1 + i), 2e-3);
+  EXPECT_EQ(y.at<float>(1, 0), 3);
+  EXPECT_EQ(y.at<float>(2, 1), 12);
+  auto const numbers = [&](std::vector<value> const& all) {
+    std::vector<int> found;
+    for (auto const& v : all) found.push_back(s.run(v).item<int>());
+    return found;
+  };
+  EXPECT_EQ(numbers(runs), (std::vector<int>{1, 1, 0}));
+  EXPECT_EQ(numbers(rows_seen), (std::vector<int>{1, 2, 0}));
+}
+
+TEST(mixture_of_experts, learns_what_no_single_expert_could) {
+  graph g(5);
+  auto const x = placeholder<float, "rows", 2>(g, "x");
+  auto const wanted = select(slice<extents{0, 0}, extents{-1, 1}>(x) > 0.f, x * 3.f, x * -2.f);
+  auto const m = mixture_of_experts<4, 8>(x, "mixture", 2);
+  EXPECT_EQ(g.find("mixture/expert_3/out/weights").type(), (of<float, 8, 2>));
+  EXPECT_EQ(g.find("mixture/gate").type(), (of<float, 2, 4>));
+  EXPECT_EQ(m.gates.type(), (of<float, "rows", 4>));
+  auto const loss = mean(square(as<of<float, "rows", 2>>(m.result) - wanted));
+  auto const train = adam{.rate = 0.01}.minimize(loss);
+  session s(g, {.threads = 1});
+  s.run(initializer(g));
+  float first = 0, last = 0;
+  for (unsigned i = 0; i < 200; ++i) {
+    last = s.run({{x, scattered(dtype::float32, {32, 2}, i)}}, loss, train);
+    if (i == 0) first = last;
+  }
+  EXPECT_LT(last, first / 10);
+}
+
+TEST(mixture_of_experts, gives_the_same_bits_for_any_number_of_threads) {
+  auto const result = [](int threads) {
+    model m;
+    auto const d = gradients(sum(square(mix_experts(m.x, m.logits, m.experts(), 2).result), extents{}), m.variables);
+    session s(m.g, {.threads = threads});
+    s.run(initializer(m.g));
+    std::vector<tensor> all;
+    for (auto const& each : d) all.push_back(s.run({{m.x, scattered(dtype::float64, {300, 5})}}, each));
+    return all;
+  };
+  auto const one = result(1), four = result(4);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], four[i]));
+}
+
+TEST(mixture_of_experts, refuses_what_does_not_fit) {
+  model m;
+  auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
+  refuses("between 1 and that of all", [&] { mix_experts(m.x, m.logits, m.experts(), 5); });
+  refuses("between 1 and that of all", [&] { mix_experts(m.x, m.logits, m.experts(), 0); });
+  refuses("a column for each expert", [&] { mix_experts(m.x, m.x, m.experts()); });
+  refuses("not a matrix of a known number of columns", [&] {
+    mix_experts(m.x, m.logits, std::vector<expert>(count, [](value rows) { return sum(rows, extents{1}); }));
+  });
+}
+
+}  // namespace
+}  // namespace rill
