@@ -4,6 +4,7 @@
 #include "rill/base/pool.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/array/tensor_array.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/custom_gradient.hpp"
 #include "rill/ops/control/flow.hpp"

@@ -427,6 +427,12 @@ std::set<std::string_view> const tested_otherwise{
     "loop",                  // ops/control
     "reading_loop",          // ops/control
     "updating_loop",         // ops/control
+    "add_rows",              // ops/array/gather
+    "array_new",             // ops/array/tensor_array
+    "array_full",            // ops/array/tensor_array
+    "array_write",           // ops/array/tensor_array
+    "array_read",            // ops/array/tensor_array
+    "array_stack",           // ops/array/tensor_array
     "enqueue",               // ops/queues
     "enqueue_many",          // ops/queues
     "dequeue",               // ops/queues

@@ -12,6 +12,7 @@
 #include "rill/ops/array/reverse.hpp"
 #include "rill/ops/array/scatter.hpp"
 #include "rill/ops/array/slice.hpp"
+#include "rill/ops/array/tensor_array.hpp"
 #include "rill/ops/array/transpose.hpp"
 #include "rill/ops/check/check.hpp"
 #include "rill/ops/check/check_numerics.hpp"
@@ -88,6 +89,12 @@ using operations = type_list<
     ops::gather_variable_op,
     ops::rows_like_op,
     ops::scatter_like_op,
+    ops::add_rows_op,
+    ops::array_new_op,
+    ops::array_full_op,
+    ops::array_write_op,
+    ops::array_read_op,
+    ops::array_stack_op,
     ops::one_hot_op,
     ops::add_op,
     ops::sub_op,

@@ -11,10 +11,15 @@ template <operand X> type argument_type(X const& x) {
   if constexpr (typed<X>) return X::static_type;
   else return x.type();
 }
-/// The handle that a body's lambda is given: typed if what it stands for is.
-template <class X> auto handle_inside(value v) {
-  if constexpr (typed<X>) return expr<X::static_type>{v};
-  else return v;
+/// The types of the values that handles are made of.
+template <handle X> void append_types(std::vector<type>& to, X const& x) {
+  if constexpr (operand<X>) to.push_back(argument_type(x));
+  else std::apply([&](auto const&... part) { (append_types(to, part), ...); }, x.as_parts());
+}
+template <handle... X> std::vector<type> types_of(X const&... x) {
+  std::vector<type> all;
+  (append_types(all, x), ...);
+  return all;
 }
 template <class X> auto row_inside(value v) {
   if constexpr (typed<X>) return expr<row_of(X::static_type)>{v};
@@ -36,22 +41,29 @@ template <class... X> struct as_tuple<std::tuple<X...>> {
 template <class R> using returned = typename as_tuple<typename handle_outside<R>::type>::type;
 template <class X> using outside = typename handle_outside<X>::type;
 
-template <class Condition, class Body, class... X, std::size_t... I>
-auto while_loop(std::index_sequence<I...>, Condition const& condition, Body const& body, X... x) {
-  using Verdict = decltype(condition(handle_inside<X>(x)...));
-  using Returned = returned<decltype(body(handle_inside<X>(x)...))>;
+/// What `f` returns for handles like X that stand for these values.
+template <class... X, class F> std::vector<value> results_inside(F const& f, std::vector<value> const& in) {
+  std::size_t at = 0;
+  auto const next = [&] { return in[at++]; };
+  std::tuple<outside<X>...> const handles{handle_from<outside<X>>(next)...};
+  return std::apply([&](auto const&... each) { return results_of(f, each...); }, handles);
+}
+
+template <class Condition, class Body, class... X>
+auto while_loop(Condition const& condition, Body const& body, X const&... x) {
+  using Verdict = decltype(condition(std::declval<outside<X>>()...));
+  using Returned = returned<decltype(body(std::declval<outside<X>>()...))>;
   static_assert(operand<Verdict>, "while_loop: the condition must be a scalar of bool, a value of the graph");
   if constexpr (typed<Verdict>)
     static_assert(accepts(of<bool>, Verdict::static_type), "while_loop: the condition must be a scalar of bool");
   static_assert(std::same_as<Returned, std::tuple<outside<X>...>>,
                 "while_loop: the body must return the loop variables' own types");
-  auto& g = graph_of(x...);
-  loop_request r{.variables = {x...}};
-  r.condition = record_body(g, "condition", {argument_type(x)...}, [&](std::vector<value> const& in) {
-    return results_of(condition, handle_inside<X>(in[I])...);
-  });
-  r.body = record_body(g, "body", {argument_type(x)...},
-                       [&](std::vector<value> const& in) { return results_of(body, handle_inside<X>(in[I])...); });
+  loop_request r{.variables = values_of(x...)};
+  auto& g = graph_of(r.variables[0]);
+  r.condition = record_body(g, "condition", types_of(x...),
+                            [&](std::vector<value> const& in) { return results_inside<X...>(condition, in); });
+  r.body = record_body(g, "body", types_of(x...),
+                       [&](std::vector<value> const& in) { return results_inside<X...>(body, in); });
   auto const made = handles_from<std::tuple<outside<X>...>>(record_loop(std::move(r)));
   if constexpr (sizeof...(X) == 1) return std::get<0>(made);
   else return made;
@@ -62,11 +74,11 @@ auto while_loop(std::index_sequence<I...>, Condition const& condition, Body cons
 /// Runs `body` again and again while `condition` holds: both are lambdas of the loop variables, whose first values are
 /// `x`. The body returns the variables' next values, of their own types: a handle, or a tuple of them. What the lambdas
 /// mention from outside is computed once, before the loop; variables are read, and updated, in each iteration. Returns
-/// the last values.
-template <class Condition, class Body, operand... X>
+/// the last values. A tensor_array can be a loop variable.
+template <class Condition, class Body, detail::handle... X>
   requires(sizeof...(X) > 0)
 auto while_loop(Condition const& condition, Body const& body, X... x) {
-  return detail::while_loop(std::index_sequence_for<X...>{}, condition, body, x...);
+  return detail::while_loop(condition, body, x...);
 }
 
 /// f(row) for each row of x: the results, stacked.
@@ -86,19 +98,21 @@ namespace detail {
 // The state after each row if `all`, else the last.
 template <bool All, class F, class S, class X> auto fold(F const& f, S first, X x, bool backwards) {
   using Row = decltype(row_inside<X>(x));
-  using State = decltype(handle_inside<S>(first));
-  static_assert(std::same_as<outside<decltype(f(std::declval<State>(), std::declval<Row>()))>, outside<S>>,
+  using State = outside<S>;
+  static_assert(std::same_as<outside<decltype(f(std::declval<State>(), std::declval<Row>()))>, State>,
                 "scan, fold: the lambda must return the state's own type");
-  loop_request r{.variables = {first}, .rows = {x}, .counted = true, .backwards = backwards};
-  r.body = record_body(graph_of(first, x), "body", {argument_type(first), row_of(argument_type(x))},
-                       [&](std::vector<value> const& in) {
-                         auto made = results_of(f, State{in[0]}, Row{in[1]});
-                         if (All) made.push_back(made[0]);
-                         return made;
-                       });
+  static_assert(!All || operand<S>, "scan: the state is one value; fold takes those that are made of several");
+  loop_request r{.variables = values_of(first), .rows = {x}, .counted = true, .backwards = backwards};
+  auto types = types_of(first);
+  types.push_back(row_of(argument_type(x)));
+  r.body = record_body(graph_of(x), "body", types, [&](std::vector<value> const& in) {
+    auto made = results_inside<S, Row>(f, in);
+    if (All) made.push_back(made[0]);
+    return made;
+  });
   auto const node = record_loop(std::move(r));
   if constexpr (All) return stacked_handle<S, X>({node.graph, node.node, 2});
-  else return outside<S>{node};
+  else return handles_from<State>(node);
 }
 
 }  // namespace detail
@@ -108,11 +122,11 @@ template <class F, operand S, operand X> auto scan(F const& f, S first, X x) {
   return detail::fold<true>(f, first, x, false);
 }
 /// The last state of such a chain; `first` if x has no rows.
-template <class F, operand S, operand X> auto fold(F const& f, S first, X x) {
+template <class F, detail::handle S, operand X> auto fold(F const& f, S first, X x) {
   return detail::fold<false>(f, first, x, false);
 }
 /// The same from the last row to the first.
-template <class F, operand S, operand X> auto fold_right(F const& f, S first, X x) {
+template <class F, detail::handle S, operand X> auto fold_right(F const& f, S first, X x) {
   return detail::fold<false>(f, first, x, true);
 }
 
