@@ -18,6 +18,7 @@
 #include "rill/ops/state/assign.hpp"
 #include "rill/ops/state/scatter.hpp"
 #include "rill/ops/sync/accumulator.hpp"
+#include "rill/ops/sync/keyed_barrier.hpp"
 #include "rill/ops/sync/turnstile.hpp"
 #include "rill/run/coordinator.hpp"
 #include "rill/run/input.hpp"

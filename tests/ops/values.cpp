@@ -447,6 +447,10 @@ std::set<std::string_view> const tested_otherwise{
     "mutex_acquire",         // ops/sync
     "mutex_release",         // ops/sync
     "barrier_arrive",        // ops/sync
+    "keyed_insert",          // ops/sync
+    "keyed_take",            // ops/sync
+    "keyed_close",           // ops/sync
+    "keyed_size",            // ops/sync
     "check",                 // nothing to compare: tests/ops/check/check.cpp
     "uniform",               // tests/ops/random/uniform.cpp
     "normal",                // tests/ops/random/normal.cpp

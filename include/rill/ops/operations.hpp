@@ -50,6 +50,7 @@
 #include "rill/ops/state/scatter.hpp"
 #include "rill/ops/state/variable.hpp"
 #include "rill/ops/sync/accumulator.hpp"
+#include "rill/ops/sync/keyed_barrier.hpp"
 #include "rill/ops/sync/turnstile.hpp"
 
 namespace rill {
@@ -136,6 +137,10 @@ using operations = type_list<
     ops::mutex_acquire_op,
     ops::mutex_release_op,
     ops::barrier_arrive_op,
+    ops::keyed_insert_op,
+    ops::keyed_take_op,
+    ops::keyed_close_op,
+    ops::keyed_size_op,
     ops::matmul_op,
     ops::softmax_op,
     ops::softmax_cross_entropy_op,
