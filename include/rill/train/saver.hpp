@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -76,7 +77,8 @@ class saver {
   }
 
   /// Saves the variables as they are, the session's count of steps (this one is not counted), and what is given. The
-  /// threads of queue runners halt meanwhile between two of their steps.
+  /// threads of queue runners halt meanwhile between two of their steps if queues are saved; error(deadline_exceeded)
+  /// if one of these does not end within a minute, because it waits for what no such thread makes.
   checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {}) {
     std::filesystem::create_directories(directory_);
     directory_lock const alone(directory_);  // or `sweep` would take another's files for those of a dead program
@@ -89,7 +91,7 @@ class saver {
       ~uncounted() { s.set_steps(steps); }
     };
     {
-      input_pause const halt(s.state());
+      auto const halt = queues_.empty() ? nullptr : std::make_unique<input_pause>(s.state());
       c.steps = s.steps();
       uncounted const guard{s, c.steps};
       auto const count = shards_.size() + !queues_.empty();
@@ -120,7 +122,7 @@ class saver {
     auto const found = look_up(from, names);
     auto const contents = names ? std::map<std::string, queue_contents>() : look_up_queues(from);
     auto& known = recorded(found);
-    input_pause const halt(s.state());
+    auto const halt = contents.empty() ? nullptr : std::make_unique<input_pause>(s.state());
     std::vector<feed> feeds;
     for (auto const& [file, path] : known.paths)
       feeds.emplace_back(path, tensor((from.directory / files_of(from)[file]).string()));
