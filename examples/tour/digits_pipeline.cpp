@@ -1,4 +1,4 @@
-// Digits that two client threads read from a file, decode and shuffle, and a network that learns from the queue.
+// Digits that two threads read from a file, decode and shuffle, and a network that learns from the batches.
 #include <rill/io.hpp>
 #include <rill/rill.hpp>
 
@@ -6,13 +6,11 @@
 
 int main() {
   rill::graph g(1);
-  auto q = rill::shuffle_queue<rill::of<float, 64>, rill::of<std::int32_t>>(
-      g, {.capacity = 2000, .min_after_dequeue = 500, .seed = 1}, "examples");
   auto reader = rill::csv_reader(g, {"examples/data/digits.csv"}, rill::epochs(20));
   auto [pixels, digit] = rill::decode_csv<rill::of<float, 64>, rill::of<std::int32_t>>(reader.next());
-  auto put = q.enqueue(pixels * (1 / 16.f), digit);
+  auto [images, labels] = rill::prefetch(
+      rill::shuffle_batch<32>({.min_after_dequeue = 500, .seed = 1, .threads = 2}, pixels * (1 / 16.f), digit));
 
-  auto [images, labels] = rill::dequeue_many<32>(q);
   auto scores = rill::dense<10>(rill::relu(rill::dense<64>(images, "hidden")), "scores");
   auto loss = rill::mean(rill::softmax_cross_entropy(scores, labels));
   auto right = rill::mean(rill::cast<float>(rill::argmax<1>(scores) == labels));
@@ -20,7 +18,7 @@ int main() {
 
   rill::session s{g};
   s.run(rill::initializer(g));  // of the reader's place, too: a checkpoint would hold it
-  rill::queue_runner fill{s, {put, put}};
+  rill::start_input(s);         // its threads end with the session
   float share = 0;
   int steps = 0;
   try {
@@ -28,7 +26,6 @@ int main() {
   } catch (rill::error const& e) {
     if (e.code() != rill::code::out_of_range) throw;  // the end of the last epoch
   }
-  fill.join();
   std::cout << steps << " batches; of the last ones " << share * 100 << "% were right\n";
   return steps == 1797 * 20 / 32 && share > 0.95f ? 0 : 1;
 }

@@ -201,6 +201,9 @@ inline std::vector<example> array_examples() {
   all.push_back({.operation = "scatter_like",
                  .inputs = [](auto n) { return std::vector{i32({n}), d({n, 2}), d({3, 2})}; },
                  .record = [](in x) { return scatter_like(x[0], x[1], x[2]); }});
+  all.push_back({.operation = "add_rows",
+                 .inputs = [](auto n) { return std::vector{d({3, 2}), i32({n}), d({n, 2})}; },
+                 .record = [](in x) { return add_rows(x[0], x[1], x[2]); }});
   all.push_back({.operation = "one_hot",
                  .inputs = [](auto n) { return std::vector{i64({n, 2})}; },
                  .record = [](in x) { return one_hot(x[0], 3, dtype::float64); }});

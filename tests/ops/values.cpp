@@ -455,6 +455,12 @@ std::set<std::string_view> const tested_otherwise{
     "loop",                  // ops/control
     "reading_loop",          // ops/control
     "updating_loop",         // ops/control
+    "add_rows",              // ops/array/gather
+    "array_new",             // ops/array/tensor_array
+    "array_full",            // ops/array/tensor_array
+    "array_write",           // ops/array/tensor_array
+    "array_read",            // ops/array/tensor_array
+    "array_stack",           // ops/array/tensor_array
     "enqueue",               // ops/queues
     "enqueue_many",          // ops/queues
     "dequeue",               // ops/queues
@@ -469,6 +475,10 @@ std::set<std::string_view> const tested_otherwise{
     "mutex_acquire",         // ops/sync
     "mutex_release",         // ops/sync
     "barrier_arrive",        // ops/sync
+    "keyed_insert",          // ops/sync
+    "keyed_take",            // ops/sync
+    "keyed_close",           // ops/sync
+    "keyed_size",            // ops/sync
     "check",                 // nothing to compare: tests/ops/check/check.cpp
     "uniform",               // tests/ops/random/uniform.cpp
     "normal",                // tests/ops/random/normal.cpp

@@ -4,6 +4,8 @@
 
 #include "rill/graph/prune.hpp"
 #include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/reshape.hpp"
+#include "rill/ops/array/scatter.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/state/assign.hpp"
@@ -87,6 +89,16 @@ TEST(order, allows_updates_that_are_ordered_through_other_nodes) {
   auto const b = assign_add(v, between);
   auto const names = ordered(g, {b});
   EXPECT_LT(place(names, "assign"), place(names, "assign_add"));
+}
+
+TEST(order, puts_what_writes_over_a_value_behind_its_other_readers) {
+  graph g;
+  value const x = constant(g, vector<float>({1, 2}), "x"), i = constant(g, vector<std::int32_t>({1}), "i");
+  value const over = add_rows(x, i, value(constant(g, vector<float>({5}), "v")));
+  value const flat = reshape(x, extents{1, 2}), reader = neg(flat), late = x * over;
+  auto const names = ordered(g, {over, reader, late});
+  EXPECT_LT(place(names, reader.origin().name), place(names, over.origin().name));
+  EXPECT_LT(place(names, over.origin().name), place(names, late.origin().name));
 }
 
 TEST(order, names_a_node_that_waits_for_itself) {

@@ -8,6 +8,7 @@
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/array/reshape.hpp"
+#include "rill/ops/array/scatter.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/state/assign.hpp"
@@ -52,6 +53,26 @@ tensor run(plan const& p, std::vector<tensor> const& fed, activation* kept = nul
   auto result = a.result(0, fed);
   a.release();
   return result;
+}
+
+TEST(plan, writes_over_what_nobody_reads_any_more_even_if_it_came_from_outside) {
+  planned t;
+  value const x = placeholder(t.g, of<float, 3>, "x"), i = placeholder(t.g, of<std::int32_t, 1>, "i"),
+              v = placeholder(t.g, of<float, 1>, "v");
+  auto const once = add_rows(x, i, v), twice = add_rows(once, i, v);
+  auto const p = t.make({x, i, v}, {twice});
+  EXPECT_EQ(p.overwritten(0), 0);
+  EXPECT_EQ(p.memory().arena, 64u);  // the checked index of each
+  std::vector<tensor> const fed{vector<float>({1, 2, 3}), vector<std::int32_t>({1}), vector<float>({10})};
+  EXPECT_TRUE(same_bits(run(p, fed), vector<float>({1, 22, 3})));
+  EXPECT_TRUE(same_bits(fed[0], vector<float>({1, 2, 3})));  // unless its caller wants it there, it is not written
+  // A reader of x comes first, if it can; what is fetched, or read by what waits for the write, stays.
+  EXPECT_EQ(t.make({x, i, v}, {twice, value(neg(x))}).overwritten(0), 0);
+  EXPECT_EQ(t.make({x, i, v}, {twice, x}).overwritten(0), -1);
+  EXPECT_EQ(t.make({x, i, v}, {twice, value(twice * x)}).overwritten(0), -1);
+  EXPECT_EQ(t.make({x, i, v}, {value(neg(x))}).overwritten(0), -1);
+  auto const both = t.make({x, i, v}, {twice, value(add_rows(x, i, neg(v)))});
+  EXPECT_TRUE(same_bits(run(both, fed), vector<float>({1, 22, 3})));
 }
 
 TEST(plan, computes_a_chain_in_one_place) {

@@ -89,6 +89,7 @@ template <class Op> constexpr op_def make_definition() {
   if constexpr (requires { Op::effect; }) d.effect = Op::effect;
   if constexpr (requires { Op::commutes; }) d.commutes = Op::commutes;
   if constexpr (requires { Op::passes_through; }) d.passes_through = Op::passes_through;
+  if constexpr (requires { Op::overwrites; }) d.overwrites = Op::overwrites;
   if constexpr (requires { Op::by_reference; }) d.by_reference = Op::by_reference;
   if constexpr (requires { Op::reference_or_value; }) d.reference_or_value = Op::reference_or_value;
   if constexpr (requires { Op::shape_only; }) d.shape_only = Op::shape_only;

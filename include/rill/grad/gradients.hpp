@@ -53,18 +53,17 @@ template <operand Y, operand... X> auto gradients_or_zeros(Y y, X... x) {
 
 namespace detail {
 
-/// The sum of partial derivatives with respect to `x`; sparse ones stay sparse among themselves.
-inline gradient sum_of(std::vector<gradient> const& parts, value x) {
+/// The sum of partial derivatives; sparse ones stay sparse among themselves, and are added to the rows of a dense one.
+inline gradient sum_of(std::vector<gradient> const& parts) {
   if (parts.size() == 1) return parts[0];
-  bool sparse = true;
-  for (auto const& p : parts) sparse = sparse && p.sparse();
   std::vector<value> dense, indices, rows;
   for (auto const& p : parts) {
-    if (sparse) indices.push_back(p.indices), rows.push_back(p.rows);
-    else dense.push_back(p.sparse() ? densify(p, x) : p.dense);
+    if (p.sparse()) indices.push_back(p.indices), rows.push_back(p.rows);
+    else dense.push_back(p.dense);
   }
-  if (sparse) return {concat(indices, 0), concat(rows, 0)};
-  return add_n(dense);
+  if (dense.empty()) return {concat(indices, 0), concat(rows, 0)};
+  auto const sum = dense.size() == 1 ? dense[0] : add_n(dense);
+  return indices.empty() ? sum : add_rows(sum, concat(indices, 0), concat(rows, 0));
 }
 
 class differentiator {
@@ -125,7 +124,7 @@ class differentiator {
   gradient total(endpoint e) {
     auto& ports = partial_[e.node];
     if (e.port >= ports.size() || ports[e.port].empty()) return {};
-    if (ports[e.port].size() > 1) ports[e.port] = {sum_of(ports[e.port], at(e))};
+    if (ports[e.port].size() > 1) ports[e.port] = {sum_of(ports[e.port])};
     return ports[e.port][0];
   }
 

@@ -48,6 +48,8 @@ class compiled_body {
  public:
   virtual ~compiled_body() = default;
   virtual std::unique_ptr<body_run, giving_back> start() = 0;
+  /// The argument in whose place result i may be computed; -1: none.
+  virtual std::int64_t overwritten(std::size_t i) const = 0;
 };
 
 /// What a CPU kernel is prepared from.
@@ -79,9 +81,11 @@ struct op_def {
   std::int8_t arity = 0;  ///< number of inputs, -1: one or more, -2: any number
   std::uint8_t outputs = 1;
   rill::effect effect = rill::effect::none;
-  bool commutes = false;            ///< the order of the two inputs does not matter
-  bool passes_through = false;      ///< output 0 is input 0 with, perhaps, other extents: no kernel
-  std::uint32_t by_reference = 0;   ///< bit i: input i is a variable, not its value
+  bool commutes = false;           ///< the order of the two inputs does not matter
+  bool passes_through = false;     ///< output 0 is input 0 with, perhaps, other extents: no kernel
+  std::uint32_t overwrites = 0;    ///< bit i: output i is input i but for some rows, and may lie in its memory: kernels
+                                   ///< look whether it does
+  std::uint32_t by_reference = 0;  ///< bit i: input i is a variable, not its value
   bool reference_or_value = false;  ///< what it takes by reference may also be a plain value, such as one that is fed
   std::uint32_t shape_only = 0;     ///< bit i: only the extents of input i matter
   bool waits = false;               ///< its kernel may return before it is done (continuation.hpp)

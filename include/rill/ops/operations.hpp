@@ -15,6 +15,7 @@
 #include "rill/ops/array/scatter.hpp"
 #include "rill/ops/array/slice.hpp"
 #include "rill/ops/array/split.hpp"
+#include "rill/ops/array/tensor_array.hpp"
 #include "rill/ops/array/transpose.hpp"
 #include "rill/ops/array/where.hpp"
 #include "rill/ops/check/check.hpp"
@@ -54,6 +55,7 @@
 #include "rill/ops/state/scatter.hpp"
 #include "rill/ops/state/variable.hpp"
 #include "rill/ops/sync/accumulator.hpp"
+#include "rill/ops/sync/keyed_barrier.hpp"
 #include "rill/ops/sync/turnstile.hpp"
 
 namespace rill {
@@ -97,6 +99,12 @@ using operations = type_list<
     ops::gather_variable_op,
     ops::rows_like_op,
     ops::scatter_like_op,
+    ops::add_rows_op,
+    ops::array_new_op,
+    ops::array_full_op,
+    ops::array_write_op,
+    ops::array_read_op,
+    ops::array_stack_op,
     ops::one_hot_op,
     ops::positions_op,
     ops::where_op,
@@ -156,6 +164,10 @@ using operations = type_list<
     ops::mutex_acquire_op,
     ops::mutex_release_op,
     ops::barrier_arrive_op,
+    ops::keyed_insert_op,
+    ops::keyed_take_op,
+    ops::keyed_close_op,
+    ops::keyed_size_op,
     ops::matmul_op,
     ops::softmax_op,
     ops::log_softmax_op,

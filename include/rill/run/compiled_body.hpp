@@ -27,6 +27,8 @@ class planned_body final : public compiled_body {
     return std::unique_ptr<body_run, giving_back>(last);
   }
 
+  std::int64_t overwritten(std::size_t i) const override { return plan_.overwritten(i); }
+
  private:
   class running final : public body_run {
    public:

@@ -39,17 +39,17 @@ class tagged_plan {
     std::uint32_t read = none;         ///< the kept value that a token is copied from, or that a switch asks
     std::uint32_t frame = none;        ///< of the partner
     std::uint32_t partner = none;
-    std::uint32_t number = none;      ///< among the frame's constants or collects; of arrivals: among its fed values
-    std::size_t bytes = 0;            ///< of the value that is copied
-    std::uint32_t waiting_for = 0;    ///< tokens
+    std::uint32_t number = none;       ///< among the frame's constants or collects; of arrivals: among its fed values
+    std::size_t bytes = 0;             ///< of the value that is copied
+    std::uint32_t waiting_for = 0;     ///< tokens
     std::uint32_t first = 0, end = 0;  ///< its edges
     std::uint32_t node = 0;            ///< of the part
   };
   struct edge {
     std::uint32_t to;
-    std::uint8_t port;     ///< of a switch: 0 or 1; 2: of either
-    bool data;             ///< not a control edge
-    std::uint32_t input;   ///< of a merge: which
+    std::uint8_t port;    ///< of a switch: 0 or 1; 2: of either
+    bool data;            ///< not a control edge
+    std::uint32_t input;  ///< of a merge: which
   };
   struct frame {
     std::string name;
@@ -58,8 +58,8 @@ class tagged_plan {
     std::unique_ptr<rill::plan> plan;  ///< of one iteration
     std::vector<station> stations;
     std::vector<edge> edges;
-    std::vector<std::uint32_t> counts;        ///< of the stations: waiting_for
-    std::vector<std::uint32_t> merge_reads;   ///< kept values that merges copy: of station s from merge_first[s] on
+    std::vector<std::uint32_t> counts;       ///< of the stations: waiting_for
+    std::vector<std::uint32_t> merge_reads;  ///< kept values that merges copy: of station s from merge_first[s] on
     std::vector<std::uint32_t> merge_first;
     std::uint32_t enters = 0, constants = 0;  ///< how many lead to it, and how many of those to all iterations
     std::vector<std::uint32_t> leaving;       ///< stations that exit, collect or count
@@ -69,12 +69,12 @@ class tagged_plan {
   tagged_plan(lowered from, container& state, std::uint64_t seed, allocator& memory, int threads,
               pass_options const& passes);
 
-  std::vector<frame> frames;            ///< the first is the outermost, each after that around it
-  std::vector<std::uint32_t> outputs;   ///< kept values of the outermost frame
-  std::vector<std::uint32_t> from;      ///< their stations there; none: a constant
-  std::vector<std::uint8_t> ports;      ///< and ports
+  std::vector<frame> frames;           ///< the first is the outermost, each after that around it
+  std::vector<std::uint32_t> outputs;  ///< kept values of the outermost frame
+  std::vector<std::uint32_t> from;     ///< their stations there; none: a constant
+  std::vector<std::uint8_t> ports;     ///< and ports
   std::vector<type> output_types;
-  lowered source;                       ///< names and places of nodes, for errors
+  lowered source;  ///< names and places of nodes, for errors
   allocator* memory;
 };
 
@@ -96,13 +96,20 @@ inline kernel open_room_kernel(kernel_request const&) {
   k.owns_outputs = true;
   return k;
 }
-inline constexpr op_def room_op{.name = "room", .doc = "room for a token", .arity = 0, .infer = no_inference, .work = no_work, .cpu = room_kernel};
-inline constexpr op_def open_room_op{
-    .name = "open_room", .doc = "room for rows of which nobody knows how many", .arity = 0, .brings_extents = true, .infer = no_inference, .work = no_work, .cpu = open_room_kernel};
+inline constexpr op_def room_op{
+    .name = "room", .doc = "room for a token", .arity = 0, .infer = no_inference, .work = no_work, .cpu = room_kernel};
+inline constexpr op_def open_room_op{.name = "open_room",
+                                     .doc = "room for rows of which nobody knows how many",
+                                     .arity = 0,
+                                     .brings_extents = true,
+                                     .infer = no_inference,
+                                     .work = no_work,
+                                     .cpu = open_room_kernel};
 
 class framing {
  public:
-  framing(tagged_plan& made, subgraph const& part) : made_(made), part_(part), frame_(part.size(), tagged_plan::none), inner_(frame_) {}
+  framing(tagged_plan& made, subgraph const& part)
+      : made_(made), part_(part), frame_(part.size(), tagged_plan::none), inner_(frame_) {}
 
   void run(container& state, std::uint64_t seed, allocator& memory, int threads, pass_options const& passes) {
     made_.frames.resize(1);
@@ -142,7 +149,9 @@ class framing {
   bool leaves(std::uint32_t i) const {
     return is(i, ops::exit_op::name) || is(i, ops::collect_op::name) || is(i, ops::iterations_op::name);
   }
-  static bool is_back_edge(node const& n, std::size_t k) { return n.op->name == ops::next_iteration_op::name && k == 1; }
+  static bool is_back_edge(node const& n, std::size_t k) {
+    return n.op->name == ops::next_iteration_op::name && k == 1;
+  }
 
   // The frame in which a node's inputs are: that of all of them.
   std::uint32_t frame_of_inputs(std::uint32_t i) const {
@@ -151,10 +160,10 @@ class framing {
     auto const meet = [&](std::uint32_t from, char const* why) {
       if (frame_[from] == none) return;
       if (f != none && frame_[from] != f)
-        throw error(code::invalid_argument,
-                    std::string(why) + ": '" + part_[from].name + "' is in " + text(frame_[from]) + ", others in " +
-                        text(f),
-                    n.name);
+        throw error(
+            code::invalid_argument,
+            std::string(why) + ": '" + part_[from].name + "' is in " + text(frame_[from]) + ", others in " + text(f),
+            n.name);
       f = frame_[from];
     };
     for (auto e : n.inputs) meet(e.node, "its inputs lie in different frames: let them enter or exit");
@@ -166,7 +175,8 @@ class framing {
   void place(std::uint32_t i) {
     if (is_free(i)) return;
     auto const inside = frame_of_inputs(i);
-    if (is(i, ops::enter_op::name)) frame_[i] = find_frame(inside, decode<ops::enter_op::attributes>(part_[i].attributes));
+    if (is(i, ops::enter_op::name))
+      frame_[i] = find_frame(inside, decode<ops::enter_op::attributes>(part_[i].attributes));
     else if (leaves(i)) {
       if (inside == 0) throw error(code::invalid_argument, "it leaves a frame, and is in none", part_[i].name);
       frame_[i] = made_.frames[inside].outer;
@@ -237,7 +247,9 @@ class framing {
   }
   std::size_t bytes_of(endpoint e) const {
     auto const& t = part_.type_of(e);
-    return t.is_known() && t.element != dtype::string ? static_cast<std::size_t>(elements(t.shape())) * size_of(t.element) : 0;
+    return t.is_known() && t.element != dtype::string
+               ? static_cast<std::size_t>(elements(t.shape())) * size_of(t.element)
+               : 0;
   }
 
   void add(std::uint32_t i) {
@@ -287,7 +299,8 @@ class framing {
     if (is(i, ops::merge_op::name)) {
       if (!n.outputs[0].is_known())
         throw error(code::unimplemented,
-                    "the extents of its output, " + n.outputs[0].text() + ", are not known before the step runs", n.name);
+                    "the extents of its output, " + n.outputs[0].text() + ", are not known before the step runs",
+                    n.name);
       auto const made = room(f, n);
       locals(f)[i] = made;
       arrive_[i] = leave_[i] = station(f, i, act::merge, made);
@@ -331,7 +344,7 @@ class framing {
     for (auto e : n.inputs) inputs.push_back(part_.type_of(e));
     bool const quiet = n.op->effect == effect::none || ops::is_primitive(n) || n.op->name == "variable";
     return quiet && !has_bodies(n) && estimate(n.op->work(n.attributes, inputs, n.outputs)) < shorter ? act::call
-                                                                                                     : act::call_out;
+                                                                                                      : act::call_out;
   }
 
   void connect(std::uint32_t i) {
@@ -363,13 +376,15 @@ class framing {
               pass_options const& passes) {
     auto& frame = made_.frames[f];
     auto& mine = frame_parts_[f];
-    std::stable_sort(edges_[f].begin(), edges_[f].end(), [](auto const& a, auto const& b) { return a.first < b.first; });
+    std::stable_sort(edges_[f].begin(), edges_[f].end(),
+                     [](auto const& a, auto const& b) { return a.first < b.first; });
     std::size_t next = 0;
     frame.merge_first.resize(frame.stations.size());
     for (std::uint32_t s = 0; s < frame.stations.size(); ++s) {
       auto& st = frame.stations[s];
       st.first = static_cast<std::uint32_t>(next);
-      for (; next < edges_[f].size() && edges_[f][next].first == s; ++next) frame.edges.push_back(edges_[f][next].second);
+      for (; next < edges_[f].size() && edges_[f][next].first == s; ++next)
+        frame.edges.push_back(edges_[f][next].second);
       st.end = static_cast<std::uint32_t>(next);
       frame.counts.push_back(st.waiting_for);
       if (st.waiting_for == 0 && !st.arrival) frame.sources.push_back(s);
@@ -399,8 +414,8 @@ class framing {
 
 }  // namespace detail
 
-RILL_INLINE tagged_plan::tagged_plan(lowered from_part, container& state, std::uint64_t seed, allocator& of, int threads,
-                                     pass_options const& passes)
+RILL_INLINE tagged_plan::tagged_plan(lowered from_part, container& state, std::uint64_t seed, allocator& of,
+                                     int threads, pass_options const& passes)
     : source(std::move(from_part)), memory(&of) {
   detail::framing(*this, source.part).run(state, seed, of, threads, passes);
 }

@@ -32,7 +32,8 @@ struct lowered {
 lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
 
 /// The operation of a node that runs a part with primitives.
-inline constexpr op_def region_op{.name = "region", .doc = "a part with primitives", .arity = -2, .effect = effect::writes};
+inline constexpr op_def region_op{
+    .name = "region", .doc = "a part with primitives", .arity = -2, .effect = effect::writes};
 inline bool is_region(node const& n) { return n.op == &region_op; }
 /// Whether a part has primitives in it.
 bool has_primitives(subgraph const& part);
@@ -248,8 +249,7 @@ class lowering {
       inner.pivot = add<ops::identity_op>({{chosen, port}}, {}, inner.place);
       auto made = splice(part, arguments, safe, inner);
       for (std::size_t o = 0; o < made.values.size(); ++o)
-        if (!made.guarded[o])
-          made.values[o] = {add<ops::identity_op>({made.values[o]}, {inner.pivot}, inner.place), 0};
+        if (!made.guarded[o]) made.values[o] = {add<ops::identity_op>({made.values[o]}, {inner.pivot}, inner.place), 0};
       if (n.op->effect != effect::none)
         made.effects = {add<ops::identity_op>({{inner.pivot, 0}}, made.effects, inner.place)};
       return made;
@@ -302,8 +302,9 @@ class lowering {
       top = turn = add<ops::merge_op>({token}, {}, here);
     }
     for (std::size_t i = 0; i < variables; ++i) {
-      merges[i] = kept[i] ? invariant(first + i)
-                          : endpoint{add<ops::merge_op>({enter(in[first + i], guarded[first + i], false)}, {}, here), 0};
+      merges[i] = kept[i]
+                      ? invariant(first + i)
+                      : endpoint{add<ops::merge_op>({enter(in[first + i], guarded[first + i], false)}, {}, here), 0};
       if (!kept[i] && top == none) top = merges[i].node;
     }
     endpoint number{none, 0};
@@ -317,8 +318,7 @@ class lowering {
     std::vector<endpoint> captures;
     for (auto k = a.first_capture(); k < in.size(); ++k) captures.push_back(invariant(k));
     endpoint verdict;
-    if (a.counted())
-      verdict = {add<ops::goes_on_op>({number}, {top}, here, {count.known() ? count.extent : -1}), 0};
+    if (a.counted()) verdict = {add<ops::goes_on_op>({number}, {top}, here, {count.known() ? count.extent : -1}), 0};
     else {
       auto arguments = merges;
       auto safe = flipped(kept);
@@ -344,8 +344,9 @@ class lowering {
     for (std::size_t k = 0; k < rows; ++k) {
       safe.push_back(used[variables + k]);
       arguments.push_back(
-          !safe.back() ? number
-                       : endpoint{add<ops::row_op>({invariant(a.first_row() + k), number}, {pivot}, here, {a.backwards}), 0});
+          !safe.back()
+              ? number
+              : endpoint{add<ops::row_op>({invariant(a.first_row() + k), number}, {pivot}, here, {a.backwards}), 0});
     }
     arguments.insert(arguments.end(), captures.begin(), captures.end());
     safe.resize(arguments.size());

@@ -37,6 +37,9 @@ class orderer {
       for (auto c : part[i].controls) after_[c].push_back(i);
     }
     for (auto const& v : variables_) order_variable(v);
+    for (std::uint32_t i = 0; i < part.size(); ++i)
+      for (std::size_t k = 0; k < part[i].inputs.size() && part[i].op->overwrites >> k != 0; ++k)
+        if (part[i].op->overwrites >> k & 1) order_overwriter(i, part[i].inputs[k]);
   }
 
   step_order run() {
@@ -109,6 +112,17 @@ class orderer {
       for (auto consumer : std::vector(after_[u.variable]))
         if (consumer != update && !below[a][consumer]) key_[update] = std::max(key_[update], 2 * consumer + 1);
     }
+  }
+
+  // What writes over a value where it lies comes after all others that read it, where that is possible.
+  void order_overwriter(std::uint32_t writer, endpoint over) {
+    auto const below = descendants(writer);
+    for (std::uint32_t i = 0; i < part_.size(); ++i)
+      for (std::size_t k = 0; k < part_[i].inputs.size(); ++k) {
+        if (i == writer || part_[i].inputs[k] != over || reads_extents_alone(part_[i], k)) continue;
+        if (part_[i].op->passes_through && k == 0) order_overwriter(writer, {i, 0});
+        else if (!below[i]) after_[i].push_back(writer);
+      }
   }
 
   [[noreturn]] void cycle(std::vector<std::uint32_t> const& waits) const {

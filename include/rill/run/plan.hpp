@@ -47,6 +47,8 @@ class plan {
   /// Whether instructions run as soon as what they wait for has run, rather than one after the other.
   bool forks() const { return !fork_.empty(); }
   std::vector<type> const& fed() const { return fed_; }
+  /// The feed in whose place fetch i may be computed, for nobody reads it any more when that is written; -1: none.
+  std::int64_t overwritten(std::size_t i) const { return fetches_[i].over; }
   /// Whether variables of open extents still have those that the plan was made for.
   bool holds() const;
   /// The plan as text, an instruction a line.
@@ -84,7 +86,8 @@ class plan {
   struct fetch {
     std::uint32_t slot;
     rill::shape shape;
-    bool direct;  // a body computes it where its caller wants it
+    bool direct;             // a body computes it where its caller wants it
+    std::int64_t over = -1;  // the feed that it may take the place of
   };
   // A result that is not computed where a body's caller wants it: of another result, or from where its slot is.
   struct copy {
@@ -104,12 +107,13 @@ class plan {
 
   void make_slots(subgraph const&);
   std::vector<bool> nodes_to_compute(subgraph const&) const;
-  void make_instructions(subgraph const&, std::vector<bool> const& computed, container&, std::uint64_t seed, int threads,
-                         gear wish, pass_options const&);
+  void make_instructions(subgraph const&, std::vector<bool> const& computed, container&, std::uint64_t seed,
+                         int threads, gear wish, pass_options const&);
   std::unique_ptr<forking> fork(subgraph const&, step_order const&, gear wish, int threads);
   void assume(node const&, container&);
   void assume_bodies(node const&, container&);
   void mark_outputs(subgraph const&);
+  void take_over(subgraph const&, forking*);
   void place_values(subgraph const&, forking const*);
   void place_apart();
   void lay_pointers(subgraph const&);

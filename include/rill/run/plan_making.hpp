@@ -24,6 +24,7 @@ RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t see
   make_instructions(part, nodes_to_compute(part), state, seed, threads, wish, passes);
   mark_outputs(part);
   auto const forked = fork(part, sequence, wish, threads);
+  take_over(part, forked.get());
   place_values(part, forked.get());
   lay_pointers(part);
   slots_of_.clear();
@@ -127,12 +128,15 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
     assume_bodies(n, state);
     instruction made;
     try {
-      kernel_request const request{n, inputs, n.outputs, variables, state, seed, threads, allocator_, &passes, compile_body};
+      kernel_request const request{n,    inputs,  n.outputs,  variables, state,
+                                   seed, threads, allocator_, &passes,   compile_body};
       made.run = with_tags ? tagged_kernel(request) : n.op->cpu(request);
       tagged_ = tagged_ || with_tags;
     } catch (error const& e) {
       throw error(e.code(), (e.node().empty() ? "" : "in a body, node '" + e.node() + "': ") + e.message(), n.name);
     }
+    for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k)
+      if (n.op->overwrites >> k & 1) made.run.may_share.push_back({k, k});
     waiting_ += made.run.waits;
     made.node = i;
     made.inputs = static_cast<std::uint16_t>(n.inputs.size());
@@ -284,6 +288,35 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
   fork_ = fork_schedule(waits);
   auto before = instructions_.size() <= most_forked ? std::optional<ancestry>(waits) : std::nullopt;
   return std::make_unique<forking>(forking{std::move(users), std::move(before)});
+}
+
+// Where results are made by writing over values again and again, those lie where the result is to be; and if the first
+// of them came from outside, the caller may want the result in its place.
+RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
+  for (auto at = static_cast<std::uint32_t>(instructions_.size()); at-- > 0;) {
+    auto const& n = part[instructions_[at].node];
+    for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k) {
+      if ((n.op->overwrites >> k & 1) == 0) continue;
+      auto const out = slots_of_[instructions_[at].node][k], in = slot_of(n.inputs[k]);
+      auto& from = slots_[in];
+      if (slots_[out].where != place::output || from.last != at || from.of != slots_[out].of) continue;
+      if (forked && !std::all_of(forked->users[in].begin(), forked->users[in].end(),
+                                 [&](auto user) { return user == at || forked->before(user, at); }))
+        continue;
+      if (from.where == place::fed) {
+        for (auto& f : fetches_)
+          if (f.slot == out && f.direct) f.over = from.index;
+      } else if (from.where == place::arena) {
+        slots_[out].first = from.first;
+        for (auto& list : slots_of_) std::replace(list.begin(), list.end(), in, out);
+        from.index = none;
+        if (forked) {
+          auto& users = forked->users[out];
+          users.insert(users.end(), forked->users[in].begin(), forked->users[in].end());
+        }
+      }
+    }
+  }
 }
 
 // Blocks of the arena; an output takes over the block of an input that ends here where the kernel allows it. In the

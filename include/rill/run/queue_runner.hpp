@@ -1,5 +1,6 @@
 // Threads that fill a queue: what feeds a training loop.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "rill/ops/queues/queue.hpp"
 #include "rill/run/coordinator.hpp"
+#include "rill/run/input_gates.hpp"
 #include "rill/run/session.hpp"
 
 namespace rill {
@@ -37,11 +39,14 @@ class queue_runner {
     auto const state = queue_of(s, enqueues[0]);
     for (auto const& e : enqueues)
       expects(queue_of(s, e) == state, "the enqueues of a queue runner belong to several queues");
+    auto const last = std::max_element(enqueues.begin(), enqueues.end(),
+                                       [](auto const& a, auto const& b) { return a.node < b.node; });
+    auto const gate = input_gates::of(s.state())->add(state, last->node);
     auto const left = std::make_shared<std::atomic<std::size_t>>(enqueues.size());
     for (auto const& e : enqueues)
-      threads_.start([&s, e, state, left, &all = threads_] {
+      threads_.start([&s, e, state, left, &all = threads_, gate] {
         try {
-          fill(s, e, all.stop());
+          fill(s, e, *gate, all.stop());
         } catch (...) {
           state->close(true, caught_failure());
           throw;
@@ -58,11 +63,14 @@ class queue_runner {
     return s.state().queue(a.queue, a.options());
   }
 
-  static void fill(session& s, operation const& enqueue, cancellation const& stop) {
+  static void fill(session& s, operation const& enqueue, input_gates::gate& gate, cancellation const& stop) {
     auto step = s.prepare(inputs(), outputs(), enqueue);
     step.stop_by(stop);
     try {
-      for (;;) step();
+      for (;;) {
+        input_gates::passage const within(gate, stop);
+        step();
+      }
     } catch (error const& e) {
       bool const asked = stop.cancelled() || e.code() == code::cancelled;  // or somebody closed the queue
       if (e.code() != code::out_of_range && !asked) throw;

@@ -2,11 +2,14 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <tuple>
+#include <typeindex>
 #include <utility>
 #include <vector>
 
@@ -22,6 +25,8 @@ template <class Inputs, class Outputs> class prepared;
 class session {
  public:
   explicit session(rill::graph& g, session_options options = {}) : executor_(g, std::move(options)) {}
+  session(session const&) = delete;  // prepared steps and threads know where it lies
+  session& operator=(session const&) = delete;
 
   /// Runs what the fetches need with the given feeds. A typed handle yields a tensor_of its type, an erased one or a
   /// name ("name:port") a tensor, an operation nothing; several results come as a tuple. `timeout`, `cancellation` and
@@ -88,6 +93,14 @@ class session {
   }
   /// Gives memory back that is kept for the next step.
   void trim() { executor_.trim(); }
+  /// The R that belongs to the session and ends just before it, made when it is first asked for: threads that run its
+  /// steps live so.
+  template <class R> R& companion() {
+    std::lock_guard lock(companions_mutex_);
+    auto& place = companions_[typeid(R)];
+    if (!place) place = std::make_shared<R>();
+    return *static_cast<R*>(place.get());
+  }
   /// The untyped way in, for who builds run requests of his own.
   rill::executor& executor() { return executor_; }
 
@@ -108,6 +121,8 @@ class session {
   }
 
   rill::executor executor_;
+  std::mutex companions_mutex_;
+  std::map<std::type_index, std::shared_ptr<void>> companions_;
 };
 
 /// A step as a function; made by `session::prepare`. One thread at a time calls one of it; each thread can have a copy.

@@ -27,7 +27,11 @@ namespace detail {
 class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
  public:
   tagged_walk(std::shared_ptr<tagged_plan const> p, std::size_t references)
-      : plan_(std::move(p)), references_(references), room_for_(plan_->source.part.size(), 8), idle_(plan_->frames.size()), idle_frames_(plan_->frames.size()) {}
+      : plan_(std::move(p)),
+        references_(references),
+        room_for_(plan_->source.part.size(), 8),
+        idle_(plan_->frames.size()),
+        idle_frames_(plan_->frames.size()) {}
 
   /// Begins; `call.later` is told when it has ended, perhaps before this returns.
   void start(kernel_call const& call) {
@@ -70,9 +74,9 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     bool used = false;  // in this run
     frame_run* frame = nullptr;
     std::int64_t index = 0;
-    std::size_t outstanding = 0;           // tokens that are being worked on, and frames within
-    std::vector<std::uint32_t> waits;      // of each station: tokens still to come
-    std::vector<std::uint8_t> state;       // of each station
+    std::size_t outstanding = 0;       // tokens that are being worked on, and frames within
+    std::vector<std::uint32_t> waits;  // of each station: tokens still to come
+    std::vector<std::uint8_t> state;   // of each station
   };
   enum : std::uint8_t { dead = 1, fired = 2 };
   struct token {
@@ -83,15 +87,15 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   struct frame_run {
     std::uint32_t of = 0;
     iteration* outer = nullptr;
-    std::deque<iteration*> live;         // oldest first
-    std::int64_t next = 0;               // index of the next iteration
-    std::uint32_t arrived = 0;           // tokens that entered
-    bool dead = false;                   // one of them was
+    std::deque<iteration*> live;  // oldest first
+    std::int64_t next = 0;        // index of the next iteration
+    std::uint32_t arrived = 0;    // tokens that entered
+    bool dead = false;            // one of them was
     enum class came : std::uint8_t { not_yet, alive, dead };
-    std::vector<std::pair<void*, came>> constants;  // and where they lie
+    std::vector<std::pair<void*, came>> constants;               // and where they lie
     std::vector<std::pair<iteration*, std::uint32_t>> deferred;  // tokens for an iteration that can't begin yet
-    std::vector<std::uint8_t> left;      // of the stations that leave: whether a token has
-    std::vector<std::int64_t> counts;    // and how many
+    std::vector<std::uint8_t> left;                              // of the stations that leave: whether a token has
+    std::vector<std::int64_t> counts;                            // and how many
     struct rows {
       tensor all;
       std::int64_t room = 0, end = 0;
@@ -226,7 +230,8 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     of.live.push_back(made);
     if (!of.outer) return made;
     for (std::uint32_t s = 0; s < f.stations.size() && f.constants != 0; ++s)
-      if (auto const& st = f.stations[s]; st.arrival && st.constant && of.constants[st.number].second != frame_run::came::not_yet)
+      if (auto const& st = f.stations[s];
+          st.arrival && st.constant && of.constants[st.number].second != frame_run::came::not_yet)
         arrive_constant(*made, s, st);
     return made;
   }
@@ -355,8 +360,10 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   }
   void next(iteration& i, std::uint32_t s) {
     auto& f = *i.frame;
-    if (i.index + 1 < f.next) return hand_on(i, s, *f.live[static_cast<std::size_t>(i.index + 1 - f.live.front()->index)]);
-    if (static_cast<std::int64_t>(f.live.size()) < plan_->frames[f.of].parallel) return hand_on(i, s, *new_iteration(f));
+    if (i.index + 1 < f.next)
+      return hand_on(i, s, *f.live[static_cast<std::size_t>(i.index + 1 - f.live.front()->index)]);
+    if (static_cast<std::int64_t>(f.live.size()) < plan_->frames[f.of].parallel)
+      return hand_on(i, s, *new_iteration(f));
     f.deferred.emplace_back(&i, s);
   }
   std::size_t place_of_leaving(iteration const& i, std::uint32_t s) const {
@@ -458,14 +465,12 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     auto at = from.within.empty() ? lowered::none : from.within[frame_of(*i).stations[t.station].node];
     if (at == lowered::none) {
       if (!i->frame->outer) return std::make_shared<error const>(e);
-      return std::make_shared<error const>(e.code(),
-                                           "in iteration " + std::to_string(i->index) + " of frame '" +
-                                               frame_of(*i).name + "': " + e.message(),
-                                           e.node());
+      return std::make_shared<error const>(
+          e.code(),
+          "in iteration " + std::to_string(i->index) + " of frame '" + frame_of(*i).name + "': " + e.message(),
+          e.node());
     }
-    auto text = ops::is_primitive(from.part[frame_of(*i).stations[t.station].node])
-                    ? ": " + e.message()
-                    : place_of(e);
+    auto text = ops::is_primitive(from.part[frame_of(*i).stations[t.station].node]) ? ": " + e.message() : place_of(e);
     for (; at != lowered::none; at = from.places[at].outer) {
       auto const& p = from.places[at];
       if (p.body == lowered::body::iteration || p.body == lowered::body::condition) {

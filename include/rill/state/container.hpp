@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rill/state/accumulator.hpp"
+#include "rill/state/keyed_barrier.hpp"
 #include "rill/state/queue.hpp"
 #include "rill/state/turnstile.hpp"
 #include "rill/state/variable.hpp"
@@ -49,6 +50,11 @@ class container {
   std::shared_ptr<barrier_state> barrier(std::string const& name, std::int64_t parties) {
     return kept(barriers_, name, "barrier", [&](auto const& b) { return b.parties() == parties; }, parties);
   }
+  std::shared_ptr<keyed_barrier_state> keyed_barrier(std::string const& name, std::vector<type> const& components) {
+    return kept(
+        keyed_barriers_, name, "keyed barrier", [&](auto const& b) { return b.components() == components; },
+        components);
+  }
   /// What else lives under a name: a state of type R, made by `make()` if there is none.
   template <class R, class Make> std::shared_ptr<R> other(std::string const& name, Make&& make) {
     std::lock_guard lock(mutex_);
@@ -58,14 +64,15 @@ class container {
   }
   /// All variables, by name.
   std::vector<std::shared_ptr<variable_state>> variables() const { return all(variables_); }
-  /// Takes every value away; steps that run meanwhile keep the snapshots they have. Queues and accumulators are as new,
-  /// and who waits at one fails with error(aborted). Who holds a mutex or waits at a barrier goes on doing so,
-  /// and so does what else lives here.
+  /// Takes every value away; steps that run meanwhile keep the snapshots they have. Queues, accumulators and keyed
+  /// barriers are as new, and who waits at one fails with error(aborted). Who holds a mutex or waits at a barrier goes
+  /// on doing so, and so does what else lives here.
   void reset() {
     for (auto const& v : variables()) v->reset();
     for (auto const& q : all(queues_)) q->reset();
     for (auto const& a : all(accumulators_)) a->reset();
     for (auto const& a : all(sparse_accumulators_)) a->reset();
+    for (auto const& b : all(keyed_barriers_)) b->reset();
   }
 
  private:
@@ -96,6 +103,7 @@ class container {
   by_name<accumulator_state<sparse_sum>> sparse_accumulators_;
   by_name<mutex_state> mutexes_;
   by_name<barrier_state> barriers_;
+  by_name<keyed_barrier_state> keyed_barriers_;
   std::map<std::pair<std::type_index, std::string>, std::shared_ptr<void>> others_;
 };
 

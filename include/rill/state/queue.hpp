@@ -23,6 +23,8 @@ enum class queue_order : std::uint8_t {
   fifo,      ///< as they came
   shuffled,  ///< at random, the same for the same seed and the same calls
   priority,  ///< the smallest first component, a scalar of int64, first; equal ones as they came
+  windowed,  ///< at random among the oldest, min_after_dequeue + 1 of them: the order depends on the seed and on the
+             ///< order in which they came, and not on when
 };
 
 /// What a queue is made from; those who name the same queue must agree on it.
@@ -37,12 +39,19 @@ struct queue_options {
 
   /// error(invalid_argument) if they make no sense.
   void check() const;
+  bool draws() const { return order == queue_order::shuffled || order == queue_order::windowed; }
 };
 
 /// An element of a queue: a tensor for each component.
 struct queue_element {
   std::vector<tensor> parts;
   std::uint64_t place = 0;  ///< where it belongs, should it be put back
+};
+
+/// What a checkpoint keeps of a queue.
+struct queue_contents {
+  std::vector<std::vector<tensor>> elements = {};  ///< in the order of the line, a tensor for each component
+  std::uint64_t draws = 0;                         ///< of shuffled queues: how often one was drawn
 };
 
 /// An enqueue, dequeue or close from the time that it asks until it is told the end.
@@ -85,6 +94,14 @@ class queue_state {
   /// Throws the elements away and ends all who wait with error(aborted); the queue is as new.
   void reset();
 
+  /// Its elements, also those that somebody holds who waits for more.
+  queue_contents contents();
+  /// Puts these in the place of its elements; error(invalid_argument) if one is not of its components, and then
+  /// nothing has changed.
+  void restore(queue_contents c);
+  /// Whether it takes elements beyond its capacity for now.
+  void widen(bool on);
+
  private:
   class ended;
 
@@ -107,7 +124,7 @@ class queue_state {
   std::map<std::pair<std::int64_t, std::uint64_t>, queue_element> sorted_;  // by priority and time
   std::uint64_t arrivals_ = 0, draws_ = 0;
   std::deque<request> enqueues_, dequeues_, closes_;
-  bool closed_ = false;
+  bool closed_ = false, wide_ = false;
   failure reason_;
 };
 
@@ -116,7 +133,8 @@ class queue_state {
 RILL_INLINE void queue_options::check() const {
   expects(capacity >= 1, "a queue's capacity must be at least 1");
   expects(!components.empty(), "a queue needs at least one component");
-  expects(order == queue_order::shuffled || min_after_dequeue == 0, "only a shuffled queue has a min_after_dequeue");
+  expects(order <= queue_order::windowed, "a queue's order is none that is known");
+  expects(draws() || min_after_dequeue == 0, "only a shuffled queue has a min_after_dequeue");
   expects(min_after_dequeue >= 0 && min_after_dequeue < capacity, "min_after_dequeue must be less than the capacity");
   expects(order != queue_order::priority || components[0] == type(dtype::int64),
           "the first component of a priority queue must be a scalar of int64");
@@ -149,7 +167,8 @@ RILL_INLINE void queue_state::put(queue_element e) {
   else line_.push_back(std::move(e));
 }
 
-// A shuffled queue draws a place and closes the gap with its last element; `put_back` does the same backwards.
+// A shuffled queue draws a place and closes the gap with its last element, a windowed one with its first;
+// `put_back` does the same backwards.
 RILL_INLINE queue_element queue_state::take() {
   queue_element e;
   if (options_.order == queue_order::priority) return std::move(sorted_.extract(sorted_.begin()).mapped());
@@ -160,9 +179,18 @@ RILL_INLINE queue_element queue_state::take() {
   }
   auto const words =
       random_stream{random_stream::key_of(static_cast<std::uint64_t>(options_.seed), 0), draws_++}.block(0);
-  auto const at = static_cast<std::size_t>((std::uint64_t{words[0]} << 32 | words[1]) % line_.size());
-  e = std::exchange(line_[at], std::move(line_.back()));
-  line_.pop_back();
+  bool const windowed = options_.order == queue_order::windowed;
+  auto const among =
+      windowed ? std::min(line_.size(), static_cast<std::size_t>(options_.min_after_dequeue) + 1) : line_.size();
+  auto const at = static_cast<std::size_t>((std::uint64_t{words[0]} << 32 | words[1]) % among);
+  std::swap(line_[at], windowed ? line_.front() : line_.back());
+  if (windowed) {
+    e = std::move(line_.front());
+    line_.pop_front();
+  } else {
+    e = std::move(line_.back());
+    line_.pop_back();
+  }
   e.place = at;
   return e;
 }
@@ -175,10 +203,13 @@ RILL_INLINE void queue_state::put_back(std::vector<queue_element>& taken) {
     else if (options_.order == queue_order::fifo) line_.push_front(std::move(e));
     else {
       --draws_;
-      if (e.place == line_.size()) line_.push_back(std::move(e));
-      else {
-        line_.push_back(std::move(line_[e.place]));
-        line_[e.place] = std::move(e);
+      auto const at = static_cast<std::size_t>(e.place);
+      if (options_.order == queue_order::windowed) {
+        line_.push_front(std::move(e));
+        std::swap(line_.front(), line_[at]);
+      } else {
+        line_.push_back(std::move(e));
+        std::swap(line_.back(), line_[at]);
       }
     }
   }
@@ -193,7 +224,8 @@ RILL_INLINE bool queue_state::serve_enqueue(ended& done) {
   if (enqueues_.empty()) return false;
   auto& r = *enqueues_.front();
   bool moved = false;
-  for (; r.entered < r.elements.size() && count() < static_cast<std::size_t>(options_.capacity); moved = true)
+  for (; r.entered < r.elements.size() && (wide_ || count() < static_cast<std::size_t>(options_.capacity));
+       moved = true)
     put(std::move(r.elements[r.entered++]));
   if (r.entered < r.elements.size()) return moved;
   done.add(std::move(enqueues_.front()));
@@ -302,6 +334,39 @@ RILL_INLINE void queue_state::reset() {
   arrivals_ = draws_ = 0;
   closed_ = false;
   reason_ = {};
+}
+
+// Those who wait take the same again: what is drawn depends on the count of draws and on the line alone.
+RILL_INLINE queue_contents queue_state::contents() {
+  ended done(mutex_);
+  for (auto r = dequeues_.rbegin(); r != dequeues_.rend(); ++r) put_back((*r)->elements);
+  queue_contents c{{}, draws_};
+  for (auto const& e : line_) c.elements.push_back(e.parts);
+  for (auto const& [_, e] : sorted_) c.elements.push_back(e.parts);
+  serve(done);
+  return c;
+}
+
+RILL_INLINE void queue_state::restore(queue_contents c) {
+  for (auto const& parts : c.elements) {
+    expects(parts.size() == options_.components.size(), "an element has another number of components than its queue");
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (!accepts(options_.components[i], parts[i].type()))
+        throw error(code::invalid_argument, "component " + std::to_string(i) + " of the queue '" + name_ + "' is a " +
+                                                options_.components[i].text() + ", not a " + parts[i].type().text());
+  }
+  ended done(mutex_);
+  line_.clear();
+  sorted_.clear();
+  for (auto& parts : c.elements) put({std::move(parts)});
+  draws_ = c.draws;
+  serve(done);
+}
+
+RILL_INLINE void queue_state::widen(bool on) {
+  ended done(mutex_);
+  wide_ = on;
+  serve(done);
 }
 
 #endif

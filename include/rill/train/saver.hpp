@@ -1,10 +1,12 @@
-// Saves variables and the place in the training, and restores them. Needs nlohmann-json, so rill/io.hpp takes it.
+// Saves variables, what is in the queues, and the place in the training, and restores them. Needs nlohmann-json, so
+// rill/io.hpp takes it.
 #pragma once
 #include <algorithm>
 #include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,9 +15,12 @@
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/files/tensor_file.hpp"
+#include "rill/ops/queues/queue_ops.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/run/input_gates.hpp"
 #include "rill/run/session.hpp"
 #include "rill/train/checkpoint.hpp"
+#include "rill/train/saved_queue.hpp"
 
 namespace rill {
 
@@ -40,17 +45,30 @@ struct saver_options {
 /// From a variable's name to that of the tensor it is restored from; nothing: the variable stays as it is.
 using restore_names = std::function<std::optional<std::string>(std::string const& variable)>;
 
+/// The queues that a graph puts elements into, by name.
+inline std::map<std::string, queue_options> all_queues(graph const& g) {
+  std::map<std::string, queue_options> all;
+  for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
+    if (g[i].op->name == ops::enqueue_op::name || g[i].op->name == ops::enqueue_many_op::name) {
+      auto const a = decode<ops::queue_attributes>(g[i].attributes);
+      all.emplace(a.queue, a.options());
+    }
+  return all;
+}
+
 /// Saves to one directory and restores from there. A checkpoint appears whole or not at all, whenever the program is
 /// killed. No other thread may record in the graph meanwhile. Savers that save to one directory, in any thread or
 /// process, wait for each other and number their checkpoints in turn.
 class saver {
  public:
-  /// For the given variables, or all that the graph has now. Records the nodes that save.
+  /// For the given variables; or for all that the graph has now, and what is in its queues, so that a session that
+  /// restores it takes each example of an epoch that was not taken yet. Records the nodes that save.
   saver(graph& g, std::filesystem::path directory, saver_options options = {},
         std::vector<variable_value> variables = {})
       : graph_(&g),
         directory_(std::move(directory)),
         options_(std::move(options)),
+        queues_(variables.empty() ? all_queues(g) : std::map<std::string, queue_options>()),
         variables_(variables.empty() ? all_variables(g) : std::move(variables)) {
     expects(!variables_.empty(), "a saver was made for a graph without variables");
     expects(options_.name.find('/') == std::string::npos, "a saver's name is the beginning of file names, without '/'");
@@ -58,23 +76,31 @@ class saver {
     g.scope("save", [&] { record_shards(); });
   }
 
-  /// Saves the variables as they are, the session's count of steps (this one is not counted), and what is given.
+  /// Saves the variables as they are, the session's count of steps (this one is not counted), and what is given. The
+  /// threads of queue runners halt meanwhile between two of their steps if queues are saved; error(deadline_exceeded)
+  /// if one of these does not end within a minute, because it waits for what no such thread makes.
   checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {}) {
     std::filesystem::create_directories(directory_);
     directory_lock const alone(directory_);  // or `sweep` would take another's files for those of a dead program
     auto const before = checkpoints();
-    checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, s.steps(), position, metric,
-                 {}};
+    checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {}};
     sweep(before);
     struct uncounted {
       session& s;
       std::uint64_t steps;
       ~uncounted() { s.set_steps(steps); }
-    } const guard{s, c.steps};
-    for (std::size_t i = 0; i < shards_.size(); ++i) {
-      auto const file = c.shard(i, shards_.size());
-      s.run({{shards_[i].path, tensor((directory_ / file).string())}}, shards_[i].write);
-      for (auto const& name : shards_[i].names) c.shards[name] = file;
+    };
+    {
+      auto const halt = queues_.empty() ? nullptr : std::make_unique<input_pause>(s.state());
+      c.steps = s.steps();
+      uncounted const guard{s, c.steps};
+      auto const count = shards_.size() + !queues_.empty();
+      for (std::size_t i = 0; i < shards_.size(); ++i) {
+        auto const file = c.shard(i, count);
+        s.run({{shards_[i].path, tensor((directory_ / file).string())}}, shards_[i].write);
+        for (auto const& name : shards_[i].names) c.shards[name] = file;
+      }
+      if (!queues_.empty()) save_queues(s, c, c.shard(count - 1, count));
     }
     detail::write_index(c);
     drop_old();
@@ -90,14 +116,18 @@ class saver {
     restore(s, all.back(), names);
     return all.back();
   }
-  /// A certain checkpoint back; `names` picks and renames: `[](auto& v) { return v == "head" ? std::nullopt : … }`.
+  /// A certain checkpoint back, before `start_input` if input is to go on from there; `names` picks and renames:
+  /// `[](auto& v) { return v == "head" ? std::nullopt : … }`.
   void restore(session& s, checkpoint const& from, restore_names const& names = {}) {
     auto const found = look_up(from, names);
+    auto const contents = names ? std::map<std::string, queue_contents>() : look_up_queues(from);
     auto& known = recorded(found);
+    auto const halt = contents.empty() ? nullptr : std::make_unique<input_pause>(s.state());
     std::vector<feed> feeds;
     for (auto const& [file, path] : known.paths)
       feeds.emplace_back(path, tensor((from.directory / files_of(from)[file]).string()));
     s.run(feeds, known.assign);
+    for (auto const& [queue, c] : contents) s.state().queue(queue, queues_.at(queue))->restore(c);
     s.set_steps(from.steps);
   }
 
@@ -142,6 +172,27 @@ class saver {
       values.push_back(v), names.push_back(v.origin().name), bytes += size;
     }
     flush();
+  }
+
+  void save_queues(session& s, checkpoint& c, std::string const& file) const {
+    std::vector<named_tensor> all;
+    for (auto const& [queue, options] : queues_)
+      for (auto& t : saved_queue(queue, options, s.state().queue(queue, options)->contents())) {
+        c.shards[t.name] = file;
+        all.push_back(std::move(t));
+      }
+    write_safetensors(directory_ / file, all);
+  }
+  /// What a checkpoint holds of the queues; nothing of those that it doesn't know.
+  std::map<std::string, queue_contents> look_up_queues(checkpoint const& from) const {
+    std::map<std::string, queue_contents> found;
+    for (auto const& [queue, options] : queues_) {
+      auto const at = from.shards.find(saved_queue_name(queue, "counts"));
+      if (at == from.shards.end()) continue;
+      safetensors_file const file(from.directory / at->second);
+      found.emplace(queue, restored_queue(queue, options, [&](std::string const& name) { return file.read(name); }));
+    }
+    return found;
   }
 
   static std::vector<std::string> files_of(checkpoint const& c) {
@@ -252,6 +303,7 @@ class saver {
   graph* graph_;
   std::filesystem::path directory_;
   saver_options options_;
+  std::map<std::string, queue_options> queues_;
   std::vector<variable_value> variables_;
   std::vector<shard_nodes> shards_;
   std::deque<restoring> restorings_;

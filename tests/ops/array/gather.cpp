@@ -80,6 +80,36 @@ TEST(gather, needs_a_variable_with_a_value) {
   test::expect_error(code::failed_precondition, "no value yet", [&] { s.run(rows); });
 }
 
+TEST(gather, and_other_uses_of_a_table_have_one_gradient_to_which_rows_are_added) {
+  graph g;
+  auto const table = placeholder<double, 4, 2>(g, "table");
+  auto const y = sum(gather(table, constant<std::int32_t, 3>(g, {1, 3, 1}))) + sum(square(table)) +
+                 sum(gather(table, constant(g, 0)));
+  auto const [d] = gradients(y, table);
+  session s(g);
+  tensor const fed = test::scattered(dtype::float64, {4, 2});
+  auto const got = s.run({{table, fed}}, d);
+  double const times[4] = {1, 2, 0, 1};
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < 2; ++c) EXPECT_NEAR(got.at<double>(r, c), 2 * fed.at<double>(r, c) + times[r], 1e-12);
+  for (std::uint32_t i = 0; i < g.size(); ++i) EXPECT_NE(g[i].op->name, "scatter_like");
+}
+
+TEST(add_rows, refuses_what_does_not_fit) {
+  graph g;
+  value const table = placeholder(g, of<float, 4, 3>, "t"), which = placeholder(g, of<std::int64_t, 2>, "i");
+  test::expect_error(code::invalid_argument, "not a row of the table's extents",
+                     [&] { add_rows(table, which, placeholder(g, of<float, 2, 2>, "r")); });
+  test::expect_error(code::invalid_argument, "another element type",
+                     [&] { add_rows(table, which, placeholder(g, of<double, 2, 3>, "r")); });
+  test::expect_error(code::invalid_argument, "neither int32 nor int64",
+                     [&] { add_rows(table, value(placeholder(g, of<float, 2>, "w")), table); });
+  test::expect_error(code::invalid_argument, "does not hold numbers", [&] {
+    value const words = placeholder(g, of<std::string, 4>, "s");
+    add_rows(words, which, placeholder(g, of<std::string, 2>, "r"));
+  });
+}
+
 TEST(scatter_like, is_the_same_for_any_number_of_threads) {
   auto const rows = test::scattered(dtype::float32, {3000, 17}), table = test::scattered(dtype::float32, {500, 17});
   std::vector<double> which(3000);

@@ -165,6 +165,44 @@ TEST(queue, a_shuffled_one_keeps_some_back_and_has_the_same_order_for_the_same_s
   EXPECT_FALSE(std::is_sorted(first.begin(), first.end()));
 }
 
+TEST(queue, a_windowed_one_draws_the_same_whatever_has_come_meanwhile_and_puts_back_in_place) {
+  auto const order = [](std::size_t ahead, bool giving_up) {
+    queue_state q("q", {queue_order::windowed, 1000, 7, 5, false, {of<std::int32_t>}});
+    auto const request = [](std::size_t wanted) {
+      auto const r = std::make_shared<queue_request>();
+      r->wanted = wanted;
+      r->finished = [](queue_request&, failure const&) {};
+      return r;
+    };
+    std::vector<int> out;
+    int next = 0;
+    auto const put = [&] {
+      auto const r = request(0);
+      r->elements.push_back({{tensor(next++)}});
+      q.enqueue(r);
+    };
+    while (out.size() < 60) {
+      while (next < 80 && next < static_cast<int>(out.size() + 8 + ahead)) put();
+      if (giving_up) {
+        auto const much = request(200);
+        q.dequeue(much);
+        EXPECT_EQ(q.contents().elements.size(), static_cast<std::size_t>(next) - out.size());
+        q.give_up(*much, failed(code::cancelled, "enough"));
+      }
+      auto const r = request(1);
+      q.dequeue(r);
+      out.push_back(r->elements.at(0).parts[0].item<std::int32_t>());
+    }
+    return out;
+  };
+  auto const first = order(0, false);
+  EXPECT_EQ(first, order(10, false));
+  EXPECT_EQ(first, order(10, true));
+  std::set<int> const seen(first.begin(), first.end());
+  EXPECT_EQ(seen.size(), first.size());
+  EXPECT_FALSE(std::is_sorted(first.begin(), first.end()));
+}
+
 TEST(queue, one_of_priorities_hands_out_the_smallest_and_equal_ones_as_they_came) {
   graph g;
   auto const q = priority_queue<of<std::int64_t>, of<std::int32_t>>(g);

@@ -98,10 +98,61 @@ struct scatter_like_op {
 #endif
 };
 
+/// A table with rows added to some of its own. Written in place where nobody else reads the table: what sums of sparse
+/// gradients are made by.
+struct add_rows_op {
+  using library = void;
+  static constexpr std::string_view name = "add_rows",
+                                    doc = "a table with each row of a list added to the row that its index says";
+  static constexpr std::int8_t arity = 3;
+  static constexpr std::uint32_t overwrites = 0b1;
+  static constexpr dtypes elements = numbers;
+  static constexpr type infer(no_attributes, type const& table, type const& which, type const& rows) {
+    expects(elements.contains(table.element), "add_rows: the table does not hold numbers");
+    expects(rows.element == table.element, "add_rows: the rows have another element type than the table");
+    expects(indices.contains(which.element), "add_rows: the indices are neither int32 nor int64");
+    expects(accepts(gathered(table, which), rows),
+            "add_rows: there is not a row of the table's extents for each index");
+    return table;
+  }
+  static cost work(no_attributes, std::span<type const> in, std::span<type const>) {
+    return {0, 2 * rill::detail::bytes_of(in.subspan(1))};
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    std::vector<gradient> all(3);
+    if (r.wanted[0]) all[0] = r.dy();
+    if (r.wanted[2]) all[2] = gather(V(r.dy()), r.in(1));
+    return all;
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const table = r.outputs[0];
+    index_reader const read(r.inputs[1], table[0].extent);
+    auto const run = kernels_of<scatter_like_op>(table.element).add[static_cast<std::size_t>(table.element)];
+    auto const n = static_cast<std::size_t>(rill::elements(table.shape())),
+               rows = static_cast<std::size_t>(table[0].extent);
+    return kernel(
+        [=](kernel_call const& call) {
+          auto* const which = static_cast<std::int64_t*>(call.scratch());
+          read(call.in(1), which);
+          if (n == 0) return;
+          if (call.in(0) != call.out(0)) std::memcpy(call.out(0), call.in(0), n * size_of(table.element));
+          run(call.out(0), rows, n / rows, call.in(2), which, read.count(), false, call.threads);
+        },
+        read.count() * sizeof(std::int64_t));
+  }
+#endif
+};
+
 }  // namespace rill::ops
 
 namespace rill {
 
+/// The table with each row added to the row that its index says, in the order of the indices.
+template <operand Table, operand Which, operand Rows> auto add_rows(Table table, Which which, Rows rows) {
+  if constexpr (typed<Table>) detail::provide_kernels<ops::scatter_like_op, Table::static_type.element>();
+  return record<ops::add_rows_op>(table, which, rows);
+}
 /// Zeros of the extents of `other`, with each row added to the row that its index says, in the order of the indices.
 inline value scatter_like(value which, value rows, value other) {
   return record_erased<ops::scatter_like_op>(detail::graph_of(rows), {}, {which, rows, other});

@@ -18,13 +18,45 @@ inline std::string place_of(error const& e) {
   return (e.node().empty() ? ": " : ", node '" + std::string(e.node()) + "': ") + std::string(e.message());
 }
 
+/// A handle that is made of several: it names them, `parts`, a tuple of operands or of such handles, gives them,
+/// `as_parts()`, and is made of them again. tensor_array is one.
+template <class X>
+concept compound = !operand<X> && requires(X const& x, typename X::parts const& p) {
+  { x.as_parts() } -> std::convertible_to<typename X::parts>;
+  X(p);
+};
+template <class X>
+concept handle = operand<X> || compound<X>;
+
+/// The values that a handle is made of.
+template <handle X> void append_values(std::vector<value>& to, X const& x) {
+  if constexpr (operand<X>) to.push_back(x);
+  else std::apply([&](auto const&... part) { (append_values(to, part), ...); }, x.as_parts());
+}
+template <handle... X> std::vector<value> values_of(X const&... x) {
+  std::vector<value> all;
+  (append_values(all, x), ...);
+  return all;
+}
+/// A handle of the next values; `next()` gives one after the other.
+template <handle X, class Next> X handle_from(Next&& next) {
+  if constexpr (operand<X>) return X{next()};
+  else
+    return [&]<class... Part>(std::type_identity<std::tuple<Part...>>) {
+      return X(std::tuple<Part...>{handle_from<Part>(next)...});
+    }(std::type_identity<typename X::parts>{});
+}
+
 /// What handles of a body's results are outside of it: typed ones keep their type.
 template <class X> struct handle_outside {
-  static_assert(operand<X>, "the lambda of a loop or branch must return values of the graph: one, or a tuple of them");
+  static_assert(handle<X>, "the lambda of a loop or branch must return values of the graph: one, or a tuple of them");
   using type = value;
 };
 template <typed X> struct handle_outside<X> {
   using type = expr<X::static_type>;
+};
+template <compound X> struct handle_outside<X> {
+  using type = X;
 };
 template <> struct handle_outside<void> {
   using type = std::tuple<>;
@@ -33,8 +65,7 @@ template <> struct handle_outside<operation> {
   using type = std::tuple<>;
 };
 template <class... X> struct handle_outside<std::tuple<X...>> {
-  static_assert((operand<X> && ...),
-                "the tuple that a loop's or branch's lambda returns must hold values of the graph");
+  static_assert((handle<X> && ...), "the tuple that a loop's or branch's lambda returns must hold values of the graph");
   using type = std::tuple<typename handle_outside<X>::type...>;
 };
 
@@ -47,17 +78,17 @@ template <class F, class... X> std::vector<value> results_of(F const& f, X... x)
   } else if constexpr (std::same_as<R, operation>) {
     f(x...);
     return {};
-  } else if constexpr (operand<R>) return {f(x...)};
-  else return std::apply([](auto const&... each) { return std::vector<value>{each...}; }, f(x...));
+  } else if constexpr (handle<R>) return values_of(f(x...));
+  else return std::apply([](auto const&... each) { return values_of(each...); }, f(x...));
 }
 
 /// The handles of outputs `at`, `at` + 1, … of a node.
 template <class Handles> auto handles_from(value node, std::uint32_t at = 0) {
-  auto const port = [&](std::uint32_t i) { return value{node.graph, node.node, at + i}; };
-  if constexpr (operand<Handles>) return Handles{port(0)};
+  auto const next = [&] { return value{node.graph, node.node, at++}; };
+  if constexpr (handle<Handles>) return handle_from<Handles>(next);
   else
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return Handles{std::tuple_element_t<I, Handles>{port(static_cast<std::uint32_t>(I))}...};
+      return Handles{handle_from<std::tuple_element_t<I, Handles>>(next)...};
     }(std::make_index_sequence<std::tuple_size_v<Handles>>{});
 }
 

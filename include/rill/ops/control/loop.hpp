@@ -20,9 +20,9 @@ struct looping {
     std::shared_ptr<subgraph const>
         condition;  ///< from variables and captures to a bool; without outputs: no condition
     std::int64_t variables = 0, rows = 0, references = 0, updates = 0;
-    bool given_count = false;  ///< an input says how many iterations there are; else the condition, or the rows
-    bool backwards = false;    ///< the last row first
-    std::int64_t key = 0;      ///< tells the random numbers of this loop from those of others
+    bool given_count = false;    ///< an input says how many iterations there are; else the condition, or the rows
+    bool backwards = false;      ///< the last row first
+    std::int64_t key = 0;        ///< tells the random numbers of this loop from those of others
     std::int64_t parallel = 10;  ///< how many iterations run at once, at the most, in the tagged gear
     static constexpr auto fields() {
       return std::tuple{field{"body", &attributes::body},

@@ -108,22 +108,23 @@ class backwards_loop {
       y.push_back(again.of(body_.outputs[variables() + i]));
       dy.push_back(rows.back());
     }
-    auto const parts = dense_derivatives(r_, y, dy, x);
+    auto const parts = derivatives_of(r_, y, dy, x);
 
     std::vector<value> next, made;
     for (std::size_t k = 0, at = 0; k < x.size(); ++k)
-      if (is_variable(x_of[k])) next.push_back(parts[k] ? parts[k] : zeros_like(given[at])), ++at;
+      if (is_variable(x_of[k])) next.push_back(parts[k] ? densify(parts[k], given[at]) : zeros_like(given[at])), ++at;
     for (std::size_t k = 0; k < x.size(); ++k) {
       if (!parts[k] || is_variable(x_of[k])) continue;
       if (is_row(x_of[k])) {
         derived_rows_.push_back(x_of[k]);
-        made.push_back(parts[k]);
+        made.push_back(densify(parts[k], x[k]));
         continue;
       }
       carried_.push_back(x_of[k]);
       first_.emplace_back(value(), r_.in(x_of[k]));
-      given.push_back(here.argument(parts[k].type(), "sum"));
-      next.push_back(add(given.back(), parts[k]));
+      given.push_back(here.argument(parts[k].sparse() ? x[k].type() : parts[k].dense.type(), "sum"));
+      next.push_back(parts[k].sparse() ? add_rows(given.back(), parts[k].indices, parts[k].rows)
+                                       : add(given.back(), parts[k].dense));
     }
     next.insert(next.end(), made.begin(), made.end());
     save(here, again, next);

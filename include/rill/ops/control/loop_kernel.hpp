@@ -12,7 +12,8 @@
 
 namespace rill::ops {
 
-/// Two places for each variable take turns; what the body returns as it came stays where it is.
+/// Two places for each variable take turns; what the body returns as it came stays where it is, and so does an array
+/// that it writes some rows of.
 class loop_kernel {
  public:
   loop_kernel(kernel_request const& r, looping::attributes const& a)
@@ -40,10 +41,13 @@ class loop_kernel {
     open_ = std::any_of(outputs_.begin(), outputs_.end(), [](type const& t) { return !t.is_known(); });
     if (open_) room_for_ = std::make_shared<std::atomic<std::int64_t>>(0);
     body_ = r.compile(r, *a.body, given);
-    if (a.counted()) return;
-    auto const tested = looping::without_rows(a, given);
-    condition_ = r.compile(r, *a.condition, tested);
-    step_ = joinable(*a.body, *a.condition) ? r.compile(r, joined(*a.body, *a.condition, variables), given) : nullptr;
+    if (!a.counted()) {
+      auto const tested = looping::without_rows(a, given);
+      condition_ = r.compile(r, *a.condition, tested);
+      if (joinable(*a.body, *a.condition)) step_ = r.compile(r, joined(*a.body, *a.condition, variables), given);
+    }
+    for (std::size_t i = 0; i < variables; ++i)
+      variables_[i].in_place = (step_ ? step_ : body_)->overwritten(i) == static_cast<std::int64_t>(i);
   }
 
   /// Bytes of scratch that a call needs.
@@ -72,7 +76,8 @@ class loop_kernel {
  private:
   struct variable {
     std::size_t bytes, at;
-    bool kept;  // the body returns it as it came
+    bool kept;              // the body returns it as it came
+    bool in_place = false;  // the body writes rows of it, where nobody reads the others any more
   };
   static std::size_t bytes_of(type const& t) {
     return static_cast<std::size_t>(elements(t.shape())) * size_of(t.element);
@@ -111,10 +116,13 @@ class loop_kernel {
   void turn(body_run& run, walk& w, bool odd) const {
     auto* const room = static_cast<std::byte*>(w.call.scratch()) + (odd ? room_ : 0);
     for (std::size_t i = 0; i < variables_.size(); ++i) {
-      run.argument(i, w.now[i]);
-      if (variables_[i].kept) continue;
-      run.result(i, room + variables_[i].at);
-      w.now[i] = room + variables_[i].at;
+      auto const& v = variables_[i];
+      auto* const to = (v.in_place ? static_cast<std::byte*>(w.call.scratch()) : room) + v.at;
+      if (v.in_place && w.now[i] != to && v.bytes != 0) std::memcpy(to, w.now[i], v.bytes);
+      run.argument(i, v.in_place ? to : w.now[i]);
+      if (v.kept) continue;
+      run.result(i, to);
+      w.now[i] = to;
     }
   }
   void rows(body_run& run, walk& w, std::int64_t at) const {

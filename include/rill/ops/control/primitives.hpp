@@ -1,6 +1,6 @@
-// The primitives of dynamic control flow: switch, merge, enter, exit, next_iteration, loop_cond (white paper §4.4, where
-// exit is called Leave; EuroSys'18 §3.1). cond and while_loop are lowered to them where a step needs tags; graphs of
-// other systems are written in them.
+// The primitives of dynamic control flow: switch, merge, enter, exit, next_iteration, loop_cond (white paper §4.4,
+// where exit is called Leave; EuroSys'18 §3.1). cond and while_loop are lowered to them where a step needs tags; graphs
+// of other systems are written in them.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -23,8 +23,9 @@ struct flow_primitive {
 
 struct switch_op : flow_primitive {
   using library = void;
-  static constexpr std::string_view name = "switch",
-                                    doc = "x on output 1 where the predicate is true, else on output 0; the other is dead";
+  static constexpr std::string_view
+      name = "switch",
+      doc = "x on output 1 where the predicate is true, else on output 0; the other is dead";
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 2;
   static constexpr std::array<type, 2> infer(no_attributes, type const& x, type const& predicate) {
@@ -58,8 +59,8 @@ struct enter_op : flow_primitive {
   static constexpr std::string_view name = "enter", doc = "x in a frame: in its first iteration, or in all of them";
   static constexpr std::int8_t arity = 1;
   struct attributes {
-    std::string frame;                  ///< its name; frames of one name and one surrounding iteration are the same
-    bool constant = false;              ///< x is there in all iterations
+    std::string frame;                      ///< its name; frames of one name and one surrounding iteration are the same
+    bool constant = false;                  ///< x is there in all iterations
     std::int64_t parallel_iterations = 10;  ///< how many run at once, at the most
     static constexpr auto fields() {
       return std::tuple{field{"frame", &attributes::frame}, field{"constant", &attributes::constant},
@@ -155,7 +156,8 @@ struct row_op : flow_primitive {
 
 struct collect_op : flow_primitive {
   using library = void;
-  static constexpr std::string_view name = "collect", doc = "the values of x of all iterations, stacked, outside of the frame";
+  static constexpr std::string_view name = "collect",
+                                    doc = "the values of x of all iterations, stacked, outside of the frame";
   static constexpr std::int8_t arity = -1;
   struct attributes {
     std::int64_t rows = -1;  ///< how many there will be; -1: not known
@@ -223,8 +225,7 @@ inline kernel goes_on_op::cpu(kernel_request const& r) {
 
 inline kernel row_op::cpu(kernel_request const& r) {
   bool const backwards = decode<attributes>(r.at.attributes).backwards;
-  auto const bytes =
-      static_cast<std::size_t>(elements(r.outputs[0].shape())) * size_of(r.outputs[0].element);
+  auto const bytes = static_cast<std::size_t>(elements(r.outputs[0].shape())) * size_of(r.outputs[0].element);
   return kernel([=](kernel_call const& call) {
     auto const i = call.step.iteration;
     auto const row = backwards ? *call.in<std::int64_t>(1) - 1 - i : i;
@@ -237,7 +238,8 @@ inline kernel drawn_by_row_op::cpu(kernel_request const& r) {
   return kernel([key = static_cast<std::uint64_t>(a.key), backwards = a.backwards](kernel_call const& call) {
     auto const i = call.step.iteration;
     auto const row = backwards ? *call.in<std::int64_t>(0) - 1 - i : i;
-    call.step.stream = random_stream::key_of(random_stream::key_of(call.step.stream, key), static_cast<std::uint64_t>(row));
+    call.step.stream =
+        random_stream::key_of(random_stream::key_of(call.step.stream, key), static_cast<std::uint64_t>(row));
   });
 }
 
@@ -246,9 +248,9 @@ inline kernel drawn_by_row_op::cpu(kernel_request const& r) {
 
 namespace rill {
 
-/// Control flow by hand, from primitives. A graph that holds them runs as it was written, without rewrites; they have no
-/// gradient. `exit` of a loop that ends, and what a switch did not choose, is dead: a node with a dead input does not
-/// run and is dead itself, up to a merge; to fetch it is error(failed_precondition).
+/// Control flow by hand, from primitives. A graph that holds them runs as it was written, without rewrites; they have
+/// no gradient. `exit` of a loop that ends, and what a switch did not choose, is dead: a node with a dead input does
+/// not run and is dead itself, up to a merge; to fetch it is error(failed_precondition).
 namespace tagged {
 
 /// x where `predicate` says: `auto [no, yes] = switch_(x, predicate)`.

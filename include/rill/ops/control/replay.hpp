@@ -27,8 +27,11 @@ class replay {
   std::vector<std::vector<value>> values_;  // by node and port
 };
 
-/// For each x the sum over the y of their derivatives times dy, dense; empty where no y depends on it. Where a dy is
-/// empty, its y is passed over.
+/// For each x the sum over the y of their derivatives times dy; empty where no y depends on it. Where a dy is empty,
+/// its y is passed over.
+std::vector<gradient> derivatives_of(gradient_request const& r, std::vector<value> const& y,
+                                     std::vector<value> const& dy, std::vector<value> const& x);
+/// The same, dense.
 std::vector<value> dense_derivatives(gradient_request const& r, std::vector<value> const& y,
                                      std::vector<value> const& dy, std::vector<value> const& x);
 
@@ -77,12 +80,18 @@ RILL_INLINE value replay::of(endpoint e) const {
               body_[e.node].name);
 }
 
-RILL_INLINE std::vector<value> dense_derivatives(gradient_request const& r, std::vector<value> const& y,
+RILL_INLINE std::vector<gradient> derivatives_of(gradient_request const& r, std::vector<value> const& y,
                                                  std::vector<value> const& dy, std::vector<value> const& x) {
-  std::vector<value> some, outer, dense;
+  std::vector<value> some, outer;
   for (std::size_t i = 0; i < y.size(); ++i)
     if (dy[i] && is_differentiable(y[i].type().element)) some.push_back(y[i]), outer.push_back(dy[i]);
-  auto const parts = r.differentiate(some, x, outer);
+  return r.differentiate(some, x, outer);
+}
+
+RILL_INLINE std::vector<value> dense_derivatives(gradient_request const& r, std::vector<value> const& y,
+                                                 std::vector<value> const& dy, std::vector<value> const& x) {
+  auto const parts = derivatives_of(r, y, dy, x);
+  std::vector<value> dense;
   for (std::size_t k = 0; k < x.size(); ++k) dense.push_back(parts[k] ? densify(parts[k], x[k]) : value());
   return dense;
 }

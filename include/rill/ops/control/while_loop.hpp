@@ -4,8 +4,8 @@
 
 namespace rill {
 
-/// How many iterations of a loop may run at once, at the most, where they can: where a body waits, or a session asks for
-/// gear::tagged (EuroSys'18 §4.3). The results are the same bits.
+/// How many iterations of a loop may run at once, at the most, where they can: where a body waits, or a session asks
+/// for gear::tagged (EuroSys'18 §4.3). The results are the same bits.
 struct parallel_iterations {
   constexpr explicit parallel_iterations(std::int64_t n = 10) : count(n) {}
   std::int64_t count;
@@ -18,10 +18,15 @@ template <operand X> type argument_type(X const& x) {
   if constexpr (typed<X>) return X::static_type;
   else return x.type();
 }
-/// The handle that a body's lambda is given: typed if what it stands for is.
-template <class X> auto handle_inside(value v) {
-  if constexpr (typed<X>) return expr<X::static_type>{v};
-  else return v;
+/// The types of the values that handles are made of.
+template <handle X> void append_types(std::vector<type>& to, X const& x) {
+  if constexpr (operand<X>) to.push_back(argument_type(x));
+  else std::apply([&](auto const&... part) { (append_types(to, part), ...); }, x.as_parts());
+}
+template <handle... X> std::vector<type> types_of(X const&... x) {
+  std::vector<type> all;
+  (append_types(all, x), ...);
+  return all;
 }
 template <class X> auto row_inside(value v) {
   if constexpr (typed<X>) return expr<row_of(X::static_type)>{v};
@@ -45,23 +50,29 @@ template <class... X> struct as_tuple<std::tuple<X...>> {
 template <class R> using returned = typename as_tuple<typename handle_outside<R>::type>::type;
 template <class X> using outside = typename handle_outside<X>::type;
 
-template <class Condition, class Body, class... X, std::size_t... I>
-auto while_loop(std::index_sequence<I...>, parallel_iterations most, Condition const& condition, Body const& body,
-                X... x) {
-  using Verdict = decltype(condition(handle_inside<X>(x)...));
-  using Returned = returned<decltype(body(handle_inside<X>(x)...))>;
+/// What `f` returns for handles like X that stand for these values.
+template <class... X, class F> std::vector<value> results_inside(F const& f, std::vector<value> const& in) {
+  std::size_t at = 0;
+  auto const next = [&] { return in[at++]; };
+  std::tuple<outside<X>...> const handles{handle_from<outside<X>>(next)...};
+  return std::apply([&](auto const&... each) { return results_of(f, each...); }, handles);
+}
+
+template <class Condition, class Body, class... X>
+auto while_loop(parallel_iterations most, Condition const& condition, Body const& body, X const&... x) {
+  using Verdict = decltype(condition(std::declval<outside<X>>()...));
+  using Returned = returned<decltype(body(std::declval<outside<X>>()...))>;
   static_assert(operand<Verdict>, "while_loop: the condition must be a scalar of bool, a value of the graph");
   if constexpr (typed<Verdict>)
     static_assert(accepts(of<bool>, Verdict::static_type), "while_loop: the condition must be a scalar of bool");
   static_assert(std::same_as<Returned, std::tuple<outside<X>...>>,
                 "while_loop: the body must return the loop variables' own types");
-  auto& g = graph_of(x...);
-  loop_request r{.variables = {x...}, .parallel = most.count};
-  r.condition = record_body(g, "condition", {argument_type(x)...}, [&](std::vector<value> const& in) {
-    return results_of(condition, handle_inside<X>(in[I])...);
-  });
-  r.body = record_body(g, "body", {argument_type(x)...},
-                       [&](std::vector<value> const& in) { return results_of(body, handle_inside<X>(in[I])...); });
+  loop_request r{.variables = values_of(x...), .parallel = most.count};
+  auto& g = graph_of(r.variables[0]);
+  r.condition = record_body(g, "condition", types_of(x...),
+                            [&](std::vector<value> const& in) { return results_inside<X...>(condition, in); });
+  r.body = record_body(g, "body", types_of(x...),
+                       [&](std::vector<value> const& in) { return results_inside<X...>(body, in); });
   auto const made = handles_from<std::tuple<outside<X>...>>(record_loop(std::move(r)));
   if constexpr (sizeof...(X) == 1) return std::get<0>(made);
   else return made;
@@ -72,17 +83,17 @@ auto while_loop(std::index_sequence<I...>, parallel_iterations most, Condition c
 /// Runs `body` again and again while `condition` holds: both are lambdas of the loop variables, whose first values are
 /// `x`. The body returns the variables' next values, of their own types: a handle, or a tuple of them. What the lambdas
 /// mention from outside is computed once, before the loop; variables are read, and updated, in each iteration. Returns
-/// the last values. `parallel_iterations` may follow the first values.
-template <class Condition, class Body, operand... X>
+/// the last values. A tensor_array can be a loop variable. `parallel_iterations` may follow the first values.
+template <class Condition, class Body, detail::handle... X>
   requires(sizeof...(X) > 0)
 auto while_loop(Condition const& condition, Body const& body, X... x) {
-  return detail::while_loop(std::index_sequence_for<X...>{}, parallel_iterations(), condition, body, x...);
+  return detail::while_loop(parallel_iterations(), condition, body, x...);
 }
 template <class Condition, class Body, class... X>
   requires(sizeof...(X) > 1 && std::same_as<detail::last_of<X...>, parallel_iterations>)
 auto while_loop(Condition const& condition, Body const& body, X... x) {
-  return [&]<std::size_t... I>(std::index_sequence<I...> all, auto const& each) {
-    return detail::while_loop(all, std::get<sizeof...(I)>(each), condition, body, std::get<I>(each)...);
+  return [&]<std::size_t... I>(std::index_sequence<I...>, auto const& each) {
+    return detail::while_loop(std::get<sizeof...(I)>(each), condition, body, std::get<I>(each)...);
   }(std::make_index_sequence<sizeof...(X) - 1>{}, std::tuple{x...});
 }
 
@@ -104,20 +115,22 @@ namespace detail {
 template <bool All, class F, class S, class X>
 auto fold(F const& f, S first, X x, bool backwards, parallel_iterations most) {
   using Row = decltype(row_inside<X>(x));
-  using State = decltype(handle_inside<S>(first));
-  static_assert(std::same_as<outside<decltype(f(std::declval<State>(), std::declval<Row>()))>, outside<S>>,
+  using State = outside<S>;
+  static_assert(std::same_as<outside<decltype(f(std::declval<State>(), std::declval<Row>()))>, State>,
                 "scan, fold: the lambda must return the state's own type");
+  static_assert(!All || operand<S>, "scan: the state is one value; fold takes those that are made of several");
   loop_request r{
-      .variables = {first}, .rows = {x}, .counted = true, .backwards = backwards, .parallel = most.count};
-  r.body = record_body(graph_of(first, x), "body", {argument_type(first), row_of(argument_type(x))},
-                       [&](std::vector<value> const& in) {
-                         auto made = results_of(f, State{in[0]}, Row{in[1]});
-                         if (All) made.push_back(made[0]);
-                         return made;
-                       });
+      .variables = values_of(first), .rows = {x}, .counted = true, .backwards = backwards, .parallel = most.count};
+  auto types = types_of(first);
+  types.push_back(row_of(argument_type(x)));
+  r.body = record_body(graph_of(x), "body", types, [&](std::vector<value> const& in) {
+    auto made = results_inside<S, Row>(f, in);
+    if (All) made.push_back(made[0]);
+    return made;
+  });
   auto const node = record_loop(std::move(r));
   if constexpr (All) return stacked_handle<S, X>({node.graph, node.node, 2});
-  else return outside<S>{node};
+  else return handles_from<State>(node);
 }
 
 }  // namespace detail
@@ -128,12 +141,12 @@ auto scan(F const& f, S first, X x, parallel_iterations most = parallel_iteratio
   return detail::fold<true>(f, first, x, false, most);
 }
 /// The last state of such a chain; `first` if x has no rows.
-template <class F, operand S, operand X>
+template <class F, detail::handle S, operand X>
 auto fold(F const& f, S first, X x, parallel_iterations most = parallel_iterations()) {
   return detail::fold<false>(f, first, x, false, most);
 }
 /// The same from the last row to the first.
-template <class F, operand S, operand X>
+template <class F, detail::handle S, operand X>
 auto fold_right(F const& f, S first, X x, parallel_iterations most = parallel_iterations()) {
   return detail::fold<false>(f, first, x, true, most);
 }

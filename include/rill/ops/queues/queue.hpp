@@ -36,7 +36,13 @@ template <type... Components> class queue {
     static_assert(sizeof...(X) == sizeof...(Components),
                   "enqueue: an element has as many values as the queue has components");
     (check<X, Components>(), ...);
-    return add<ops::enqueue_op>(about_, {x...});
+    return enqueue_by(0, {x...});
+  }
+  /// The same for values of any handles; `threads` run it once `start_input` is called.
+  operation enqueue_by(std::int64_t threads, std::vector<value> const& x) const {
+    ops::enqueue_op::attributes a{about_};
+    a.threads = threads;
+    return add<ops::enqueue_op>(a, x);
   }
   /// Puts each row in, as an element of its own.
   template <operand... X> operation enqueue_many(X... x) const {
@@ -107,9 +113,14 @@ template <type... Components> class queue {
 template <type... C> queue<C...> fifo_queue(graph& g, queue_settings const& s = {}, std::string name = {}) {
   return {g, queue_order::fifo, s, std::move(name), false};
 }
-/// Elements leave in a random order.
+/// Elements leave in a random order, each drawn from all that are there.
 template <type... C> queue<C...> shuffle_queue(graph& g, queue_settings const& s = {}, std::string name = {}) {
   return {g, queue_order::shuffled, s, std::move(name), false};
+}
+/// Elements leave in a random order, each drawn from the oldest `min_after_dequeue` + 1: in the same order in each run
+/// if they came in the same order.
+template <type... C> queue<C...> window_queue(graph& g, queue_settings const& s = {}, std::string name = {}) {
+  return {g, queue_order::windowed, s, std::move(name), false};
 }
 /// The element with the smallest first component, a scalar of int64, leaves first.
 template <type... C> queue<C...> priority_queue(graph& g, queue_settings const& s = {}, std::string name = {}) {

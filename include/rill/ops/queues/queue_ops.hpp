@@ -47,6 +47,10 @@ struct enqueue_op : queue_operation {
   static constexpr std::int8_t arity = -1;
   static constexpr bool waits = true;
   static constexpr std::size_t outputs = 0;
+  struct attributes : queue_attributes {
+    std::int64_t threads = 0;  ///< of input functions: how many threads run it once the input is started
+    static constexpr auto fields() { return fields_of<attributes>(field{"threads", &attributes::threads}); }
+  };
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
@@ -144,6 +148,7 @@ inline queue_options queue_attributes::options() const {
 
 inline std::vector<type> enqueue_op::infer(attributes const& a, std::span<type const> x) {
   a.options();
+  expects(a.threads >= 0, "enqueue: the number of threads is negative");
   expects(x.size() == a.components.size(), "enqueue: an element has as many values as the queue has components");
   for (std::size_t i = 0; i < x.size(); ++i)
     expects(accepts(a.components[i], x[i]), "enqueue: a value is not of its component's type");

@@ -1,0 +1,35 @@
+// What the operations share that decode images: bytes in a string to uint8 [height, width, channels].
+#pragma once
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "rill/dsl/expr.hpp"
+
+namespace rill::ops {
+
+struct image_decoding {
+  static constexpr std::int8_t arity = 1;
+  static constexpr bool brings_extents = true;
+  struct attributes {
+    std::int64_t channels = 0;  ///< 0: those of the image
+    static constexpr auto fields() { return std::tuple{field{"channels", &attributes::channels}}; }
+  };
+  static constexpr type infer(attributes const& a, type const& bytes) {
+    expects(accepts(type(dtype::string), bytes), "an image is decoded from a scalar string");
+    expects(a.channels == 0 || a.channels == 1 || a.channels == 3 || a.channels == 4,
+            "an image is decoded to 1, 3 or 4 channels, or with 0 to those that it has");
+    return type(dtype::uint8, {unknown, unknown, a.channels == 0 ? unknown : dim(a.channels)});
+  }
+  /// A kernel that decodes by `tensor decode(std::string_view bytes, int channels)`.
+  template <class F> static kernel decoding(kernel_request const& r, F decode_bytes) {
+    auto const channels = static_cast<int>(decode<attributes>(r.at.attributes).channels);
+    kernel k([channels, decode_bytes](kernel_call const& call) {
+      call.give(0, decode_bytes(std::string_view(*call.in<std::string>(0)), channels));
+    });
+    k.owns_outputs = true;
+    return k;
+  }
+};
+
+}  // namespace rill::ops

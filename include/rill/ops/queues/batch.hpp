@@ -1,0 +1,158 @@
+// Input functions: examples that threads make one by one come out as batches, and steps are computed ahead (white
+// paper §4.5, §4.6).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rill/ops/queues/queue.hpp"
+
+namespace rill {
+
+/// How `batch` gathers examples.
+struct batch_settings {
+  std::int64_t threads = 1;  ///< that make examples, for each source. With one in all, the batches are the same in each
+                             ///< run; with more, examples come as the threads get done with them
+  std::int64_t capacity = 0;  ///< of the queue, in examples; 0: two batches and one for each thread
+  std::string name = {};      ///< of the queue; a fresh one if none is given
+};
+
+/// How `shuffle_batch` gathers examples.
+struct shuffle_settings {
+  std::int64_t min_after_dequeue = 1000;  ///< each example is drawn from so many and one more, the oldest ones
+  std::int64_t seed = 0;
+  std::int64_t threads = 1;   ///< as in batch_settings
+  std::int64_t capacity = 0;  ///< 0: as in batch_settings, beside those to draw from
+  std::string name = {};
+};
+
+/// How many values `prefetch` keeps ready.
+struct prefetch_settings {
+  std::int64_t capacity = 2;
+  std::int64_t threads = 1;  ///< with more than one, values may overtake each other
+  std::string name = {};
+};
+
+namespace detail {
+
+/// The queue of examples like those of a source.
+template <class Source> struct example_queue;
+template <class... X> struct example_queue<std::tuple<X...>> {
+  static_assert((typed<X> && ...), "an input function takes typed values of the graph, or tuples of them");
+  using type = queue<X::static_type...>;
+};
+template <class First, class... Rest> auto queue_of_sources() {
+  using Queue = typename example_queue<First>::type;
+  static_assert((std::same_as<Queue, typename example_queue<Rest>::type> && ...),
+                "the sources of an input function make examples of different types");
+  return std::type_identity<Queue>{};
+}
+template <class... X> auto queue_for() {
+  if constexpr ((operand<X> && ...)) return queue_of_sources<std::tuple<X...>>();
+  else return queue_of_sources<X...>();
+}
+
+/// The sources of a call: its values are one, or each tuple is one.
+template <class... X> std::vector<std::vector<value>> sources_of(X const&... x) {
+  if constexpr ((operand<X> && ...)) return {{x...}};
+  else return {std::apply([](auto const&... each) { return std::vector<value>{each...}; }, x)...};
+}
+
+/// A queue that threads fill from each of the sources.
+template <class... X>
+auto filled_queue(char const* what, queue_order order, queue_settings s, std::int64_t size, std::int64_t threads,
+                  std::string name, X const&... x) {
+  expects(threads > 0, "an input function needs at least one thread");
+  auto const sources = sources_of(x...);
+  auto& g = graph_of(sources[0][0]);
+  if (s.capacity == 0)
+    s.capacity = s.min_after_dequeue + 2 * size + threads * static_cast<std::int64_t>(sources.size());
+  typename decltype(queue_for<X...>())::type q(g, order, s, name.empty() ? g.fresh_name(what) : std::move(name), false);
+  for (auto const& source : sources) q.enqueue_by(threads, source);
+  return q;
+}
+template <class... X> auto batch_queue(std::int64_t size, batch_settings const& s, X const&... x) {
+  return filled_queue("batch", queue_order::fifo, {.capacity = s.capacity}, size, s.threads, s.name, x...);
+}
+template <class... X> auto batch_queue(std::int64_t size, shuffle_settings const& s, X const&... x) {
+  return filled_queue("shuffle_batch", queue_order::windowed,
+                      {.capacity = s.capacity, .min_after_dequeue = s.min_after_dequeue, .seed = s.seed}, size,
+                      s.threads, s.name, x...);
+}
+
+/// What an input function takes.
+template <class X> struct is_source : std::bool_constant<operand<X>> {};
+template <class... X> struct is_source<std::tuple<X...>> : std::bool_constant<(operand<X> && ...)> {};
+template <class... X>
+concept sources = sizeof...(X) > 0 && (is_source<X>::value && ...);
+
+}  // namespace detail
+
+/// Batches of N examples. `start_input(session)` starts the threads that make them, each by running what `x` needs
+/// again and again; when that ends with error(out_of_range) and too few examples are left for a batch, so does the
+/// step. An error of a thread becomes an error of the step that wants its example. `x` are the values of an example, or
+/// a tuple for each source, all of the same types: `batch<32>({.threads = 2}, std::tuple{a, b}, std::tuple{c, d})`.
+template <std::int64_t N, class... X>
+  requires detail::sources<X...>
+auto batch(batch_settings const& s, X const&... x) {
+  return dequeue_many<N>(detail::batch_queue(N, s, x...));
+}
+template <std::int64_t N, class... X>
+  requires detail::sources<X...>
+auto batch(X const&... x) {
+  return batch<N>(batch_settings{}, x...);
+}
+/// The same, but those examples that are left at the end make a smaller batch: its first extent is open.
+template <std::int64_t N, class... X>
+  requires detail::sources<X...>
+auto batch_up_to(batch_settings const& s, X const&... x) {
+  return dequeue_up_to<N>(detail::batch_queue(N, s, x...));
+}
+template <std::int64_t N, class... X>
+  requires detail::sources<X...>
+auto batch_up_to(X const&... x) {
+  return batch_up_to<N>(batch_settings{}, x...);
+}
+
+/// Batches of N examples, each drawn from the oldest `min_after_dequeue` + 1: with one thread in the same order in each
+/// run, whatever the speed of the threads.
+template <std::int64_t N, class... X>
+  requires detail::sources<X...>
+auto shuffle_batch(shuffle_settings const& s, X const&... x) {
+  return dequeue_many<N>(detail::batch_queue(N, s, x...));
+}
+template <std::int64_t N, class... X>
+  requires detail::sources<X...>
+auto shuffle_batch(X const&... x) {
+  return shuffle_batch<N>(shuffle_settings{}, x...);
+}
+/// The same with a smaller batch at the end.
+template <std::int64_t N, class... X>
+  requires detail::sources<X...>
+auto shuffle_batch_up_to(shuffle_settings const& s, X const&... x) {
+  return dequeue_up_to<N>(detail::batch_queue(N, s, x...));
+}
+template <std::int64_t N, class... X>
+  requires detail::sources<X...>
+auto shuffle_batch_up_to(X const&... x) {
+  return shuffle_batch_up_to<N>(shuffle_settings{}, x...);
+}
+
+/// The same values, made ahead by a thread of their own while the step before still runs; takes and returns values or a
+/// tuple: `auto [images, labels] = prefetch(batch<32>(image, label));`.
+template <class... X>
+  requires detail::sources<X...>
+auto prefetch(prefetch_settings const& s, X const&... x) {
+  return dequeue(
+      detail::filled_queue("prefetch", queue_order::fifo, {.capacity = s.capacity}, 1, s.threads, s.name, x...));
+}
+template <class... X>
+  requires detail::sources<X...>
+auto prefetch(X const&... x) {
+  return prefetch(prefetch_settings{}, x...);
+}
+
+}  // namespace rill

@@ -1,0 +1,210 @@
+// Keyed barriers: the components of an element come by its key, each perhaps in a step of its own (white paper §4.6).
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rill/dsl/expr.hpp"
+#include "rill/ops/queues/queue_ops.hpp"
+#include "rill/ops/sync/waiting.hpp"
+#include "rill/state/container.hpp"
+
+namespace rill::ops {
+
+/// What all operations of a keyed barrier say of it, and one more number.
+struct keyed_attributes {
+  std::string barrier;  ///< its name in the container
+  std::vector<type> components;
+  std::int64_t number = 0;  ///< the component to insert, or how many elements to take
+  bool fewer = false;       ///< at the end of a closed barrier fewer will do; of a close: it cancels; of a size: which
+  static constexpr auto fields() {
+    return std::tuple{field{"barrier", &keyed_attributes::barrier}, field{"components", &keyed_attributes::components},
+                      field{"number", &keyed_attributes::number}, field{"fewer", &keyed_attributes::fewer}};
+  }
+  void check() const {
+    expects(!components.empty(), "a keyed barrier needs at least one component");
+    for (auto const& c : components) expects(c.has_rank(), "components of unknown rank can't be stacked");
+  }
+};
+struct keyed_operation {
+  using attributes = keyed_attributes;
+  static constexpr rill::effect effect = rill::effect::writes;
+  static constexpr std::int8_t arity = -2;
+  static constexpr std::size_t outputs = 0;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
+    a.check();
+    expects(x.empty(), "a keyed barrier's operation takes no inputs here");
+    return {};
+  }
+};
+
+struct keyed_insert_op : keyed_operation {
+  using library = void;
+  static constexpr std::string_view name = "keyed_insert",
+                                    doc = "puts a component of elements into a keyed barrier, by their keys";
+  static constexpr std::int8_t arity = 2;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
+    a.check();
+    expects(a.number >= 0 && a.number < static_cast<std::int64_t>(a.components.size()),
+            "keyed_insert: the barrier has no such component");
+    expects(accepts(type(dtype::string, {unknown}), x[0]), "keyed_insert: the keys are not a vector of strings");
+    expects(accepts(stacked(a.components[static_cast<std::size_t>(a.number)], unknown), x[1]),
+            "keyed_insert: the rows of the values are not of the component's type");
+    if (x[0].has_rank() && x[1].has_rank()) agree(x[0][0], x[1][0], "keyed_insert: there is not a value for each key");
+    return {};
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    return kernel([b = r.state.keyed_barrier(a.barrier, a.components), which = static_cast<std::size_t>(a.number),
+                   of = r.inputs[1]](kernel_call const& call) {
+      auto const count = of[0].extent;
+      auto const* const first = call.in<std::string>(0);
+      auto const all = detail::copied(of, call.in(1));
+      std::vector<tensor> values;
+      for (std::int64_t i = 0; i < count; ++i) values.push_back(all.rows(i, i + 1).reshaped(row_of(of).shape()));
+      b->insert(which, {first, first + count}, values);
+    });
+  }
+#endif
+};
+struct keyed_take_op : keyed_operation {
+  using library = void;
+  static constexpr bool waits = true;
+  static constexpr std::string_view name = "keyed_take",
+                                    doc = "takes so many elements whose components are all there; waits for them";
+  static constexpr bool brings_extents = true;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
+    keyed_operation::infer(a, x);
+    expects(a.number >= 0, "keyed_take: the number of elements is negative");
+    auto const count = a.fewer ? unknown : dim(a.number);
+    std::vector<type> types{type(dtype::string, {count})};
+    for (auto const& c : a.components) types.push_back(stacked(c, count));
+    return types;
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    return detail::waiting(
+        [b = r.state.keyed_barrier(a.barrier, a.components), wanted = static_cast<std::size_t>(a.number),
+         fewer = a.fewer](kernel_call const& call) {
+          auto const request = std::make_shared<keyed_request>();
+          request->wanted = wanted;
+          request->fewer = fewer;
+          request->finished = detail::going_on(
+              call, [to = call.owned, b](keyed_request& served) { hand_over(b->components(), served.elements, to); });
+          detail::may_give_up(call, b, request);
+          b->take(request);
+        },
+        true);
+  }
+
+ private:
+  static void hand_over(std::vector<type> const& components, std::vector<keyed_element>& taken, tensor* to) {
+    to[0] = tensor(dtype::string, {static_cast<std::int64_t>(taken.size())});
+    std::vector<queue_element> elements;
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      to[0].mutable_data<std::string>()[i] = std::move(taken[i].key);
+      elements.push_back({std::move(taken[i].parts)});
+    }
+    for (std::size_t i = 0; i < components.size(); ++i)
+      to[i + 1] = detail::stack_component(elements, i, components[i], false);
+  }
+#endif
+};
+struct keyed_close_op : keyed_operation {
+  using library = void;
+  static constexpr std::string_view name = "keyed_close", doc = "lets no new keys into a keyed barrier";
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    return kernel([b = r.state.keyed_barrier(a.barrier, a.components), cancel = a.fewer](kernel_call const&) {
+      b->close(cancel);
+    });
+  }
+#endif
+};
+struct keyed_size_op : keyed_operation {
+  using library = void;
+  static constexpr std::string_view name = "keyed_size",
+                                    doc = "how many elements of a keyed barrier have all their components, or have not";
+  static constexpr std::size_t outputs = 1;
+  static constexpr rill::effect effect = rill::effect::reads;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
+    keyed_operation::infer(a, x);
+    return {type(dtype::int64)};
+  }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const a = decode<attributes>(r.at.attributes);
+    return kernel([b = r.state.keyed_barrier(a.barrier, a.components), incomplete = a.fewer](kernel_call const& call) {
+      *call.out<std::int64_t>(0) = incomplete ? b->incomplete() : b->ready();
+    });
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// Elements of these components, which come one by one, by the key of their element; in the session's container. A step
+/// that takes waits until there are elements that have all their components, and holds no thread.
+template <type... Components> class keyed_barrier {
+ public:
+  static_assert(sizeof...(Components) > 0, "a keyed barrier needs at least one component");
+  keyed_barrier(graph& g, std::string name) : graph_(&g), about_{std::move(name), {Components...}} { about_.check(); }
+
+  /// Puts component `Which` of elements in: a row of `values` for each key. error(invalid_argument) if an element has
+  /// it already, and error(cancelled) for a key that is new when the barrier is closed; then none is put in.
+  template <std::size_t Which, operand K, operand X> operation insert(K keys, X values) const {
+    static_assert(Which < sizeof...(Components), "keyed_barrier: there is no such component");
+    if constexpr (typed<X>)
+      static_assert(accepts(stacked(std::get<Which>(std::tuple{Components...}), unknown), X::static_type),
+                    "keyed_barrier: the rows of the values are not of the component's type");
+    return add<ops::keyed_insert_op>(static_cast<std::int64_t>(Which), false, {keys, values});
+  }
+  /// The keys and components of N elements, stacked, those first whose first component came first. It waits for them,
+  /// and takes none if the barrier is closed and can't come to have N: error(out_of_range).
+  template <std::int64_t N> auto take_many() const {
+    static_assert(N >= 0, "take_many: the number of elements is negative");
+    return taken<dim(N)>(add<ops::keyed_take_op>(N, false, {}));
+  }
+  /// The same, but at the end of a closed barrier those that are left, if there are any.
+  template <std::int64_t N> auto take_up_to() const {
+    static_assert(N > 0, "take_up_to: the number of elements is not positive");
+    return taken<unknown>(add<ops::keyed_take_op>(N, true, {}));
+  }
+  /// Lets no new keys in. Elements that are there may get their other components, unless `cancel`.
+  operation close(bool cancel = false) const { return add<ops::keyed_close_op>(0, cancel, {}); }
+  /// Elements that have all their components when the node runs, and those that have not.
+  expr<of<std::int64_t>> ready_size() const { return {add<ops::keyed_size_op>(0, false, {})}; }
+  expr<of<std::int64_t>> incomplete_size() const { return {add<ops::keyed_size_op>(0, true, {})}; }
+
+  /// The barrier itself, in a container.
+  std::shared_ptr<keyed_barrier_state> in(container& c) const {
+    return c.keyed_barrier(about_.barrier, about_.components);
+  }
+
+ private:
+  template <class Op> value add(std::int64_t number, bool flag, std::vector<value> const& x) const {
+    auto a = about_;
+    a.number = number;
+    a.fewer = flag;
+    return record_erased<Op>(*graph_, a, x, about_.barrier + "/" + std::string(Op::name));
+  }
+  template <dim Count> static auto taken(value v) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple{expr<of<std::string, Count>>{v},
+                        expr<stacked(Components, Count)>{{v.graph, v.node, static_cast<std::uint32_t>(I + 1)}}...};
+    }(std::make_index_sequence<sizeof...(Components)>{});
+  }
+
+  graph* graph_;
+  ops::keyed_attributes about_;
+};
+
+}  // namespace rill

@@ -1,0 +1,40 @@
+// The threads of input functions (`batch`, `shuffle_batch`, `prefetch`): they live in the session.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rill/ops/queues/batch.hpp"
+#include "rill/run/queue_runner.hpp"
+
+namespace rill {
+
+namespace detail {
+
+/// The runners of a session's input functions, by the queues that they fill.
+struct input_runners {
+  std::map<std::string, queue_runner> by_queue;
+};
+
+}  // namespace detail
+
+/// Starts the threads of the input functions that the session's graph has, but for those that it has started before.
+/// The threads end with the session; their errors, and the end of their input, come with the batches. To go on from a
+/// checkpoint, restore it first.
+inline void start_input(session& s) {
+  auto& started = s.companion<detail::input_runners>().by_queue;
+  auto const& g = s.graph();
+  std::map<std::string, std::vector<operation>> fills;
+  for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i) {
+    if (g[i].op->name != ops::enqueue_op::name) continue;
+    auto const a = decode<ops::enqueue_op::attributes>(g[i].attributes);
+    if (a.threads > 0 && !started.contains(a.queue))
+      fills[a.queue].insert(fills[a.queue].end(), static_cast<std::size_t>(a.threads), operation(&s.graph(), i));
+  }
+  for (auto const& [name, enqueues] : fills) started.try_emplace(name, s, enqueues);
+}
+
+}  // namespace rill

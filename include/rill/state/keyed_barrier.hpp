@@ -1,0 +1,214 @@
+// Where the components of elements meet by their keys: each component may come in a step of its own, and who takes gets
+// elements that have all of theirs (white paper §4.6).
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rill/base/config.hpp"
+#include "rill/tensor/tensor.hpp"
+
+namespace rill {
+
+/// An element whose components are all there.
+struct keyed_element {
+  std::string key;
+  std::vector<tensor> parts;
+};
+
+/// Somebody who takes elements, from the time that he asks until he is told the end.
+struct keyed_request {
+  std::size_t wanted = 0;
+  bool fewer = false;  ///< at the end of a closed barrier fewer will do
+  std::vector<keyed_element> elements = {};
+  /// Called once, by any thread, without the barrier's lock; null for success. It must not throw.
+  std::function<void(keyed_request&, failure)> finished = {};
+};
+
+/// Elements by key, in the order in which their first components came. Who must wait leaves a request, and is told; no
+/// thread is held.
+class keyed_barrier_state {
+ public:
+  keyed_barrier_state(std::string name, std::vector<type> components)
+      : name_(std::move(name)), components_(std::move(components)) {
+    expects(!components_.empty(), "a keyed barrier needs at least one component");
+  }
+  std::string const& name() const { return name_; }
+  std::vector<type> const& components() const { return components_; }
+  using request = std::shared_ptr<keyed_request>;
+
+  /// Puts component `which` of each key in. error(invalid_argument) for one that is there already, and error(cancelled)
+  /// once the barrier is closed, for a key that is new, or for any after a close that cancels; then none is put in.
+  void insert(std::size_t which, std::vector<std::string> const& keys, std::vector<tensor> const& values);
+  /// Takes the elements whose first components came first, as many as are wanted, of those that have all of theirs. It
+  /// waits for them, and takes none if the barrier can't come to have as many: error(out_of_range).
+  void take(request const& r);
+  /// Takes no new keys; those that are there may get their other components, unless `cancel`. A closed one may be
+  /// closed again.
+  void close(bool cancel = false);
+  /// A request that still waits ends with `why`, and has lost nothing.
+  void give_up(keyed_request const& r, failure why);
+
+  /// Elements that have all their components, and those that have not.
+  std::int64_t ready() const;
+  std::int64_t incomplete() const;
+  /// Throws everything away and ends all who wait with error(aborted); the barrier is as new.
+  void reset();
+
+ private:
+  struct entry {
+    std::string key;
+    std::vector<std::optional<tensor>> parts;
+    std::size_t missing;
+  };
+  void check(std::size_t which, std::vector<std::string> const& keys) const;
+  void serve(std::vector<std::pair<request, failure>>& done);
+  static void tell(std::vector<std::pair<request, failure>> const& done) {
+    for (auto const& [r, why] : done) r->finished(*r, why);
+  }
+
+  std::string name_;
+  std::vector<type> components_;
+  mutable std::mutex mutex_;
+  std::list<entry> line_;  // by first component
+  std::map<std::string, std::list<entry>::iterator> by_key_;
+  std::size_t ready_ = 0;
+  bool closed_ = false, cancelled_ = false;
+  std::deque<request> takers_;
+};
+
+#if RILL_RUNTIME
+
+RILL_INLINE void keyed_barrier_state::check(std::size_t which, std::vector<std::string> const& keys) const {
+  if (cancelled_) throw error(code::cancelled, "the barrier '" + name_ + "' is closed");
+  std::set<std::string_view> seen;
+  for (auto const& key : keys) {
+    auto const at = by_key_.find(key);
+    if (at == by_key_.end() && closed_)
+      throw error(code::cancelled, "the barrier '" + name_ + "' is closed, and takes no new keys: '" + key + "'");
+    if ((at != by_key_.end() && at->second->parts[which]) || !seen.insert(key).second)
+      throw error(code::invalid_argument, "the barrier '" + name_ + "' has component " + std::to_string(which) +
+                                              " of key '" + key + "' already");
+  }
+}
+
+RILL_INLINE void keyed_barrier_state::insert(std::size_t which, std::vector<std::string> const& keys,
+                                             std::vector<tensor> const& values) {
+  expects(which < components_.size(), "a keyed barrier has no such component");
+  std::vector<std::pair<request, failure>> done;
+  {
+    std::lock_guard lock(mutex_);
+    check(which, keys);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      auto at = by_key_.find(keys[i]);
+      if (at == by_key_.end()) {
+        line_.push_back({keys[i], std::vector<std::optional<tensor>>(components_.size()), components_.size()});
+        at = by_key_.emplace(keys[i], std::prev(line_.end())).first;
+      }
+      at->second->parts[which] = values[i];
+      ready_ += --at->second->missing == 0;
+    }
+    serve(done);
+  }
+  tell(done);
+}
+
+RILL_INLINE void keyed_barrier_state::serve(std::vector<std::pair<request, failure>>& done) {
+  while (!takers_.empty()) {
+    auto const& r = takers_.front();
+    // What can still become ready: nothing after a close that cancels, and no more keys after one that does not.
+    bool const over = closed_ && (cancelled_ || line_.size() == ready_);
+    auto const may_come = cancelled_ ? ready_ : closed_ ? line_.size() : SIZE_MAX;
+    if (ready_ < r->wanted && !over && (r->fewer || may_come >= r->wanted)) return;
+    failure why;
+    if (ready_ < r->wanted && (!r->fewer || ready_ == 0))
+      why = failed(code::out_of_range, "the barrier '" + name_ + "' is closed and has too few elements");
+    else
+      for (auto at = line_.begin(); at != line_.end() && r->elements.size() < r->wanted;) {
+        if (at->missing != 0) {
+          ++at;
+          continue;
+        }
+        auto& made = r->elements.emplace_back(keyed_element{at->key, {}});
+        for (auto& part : at->parts) made.parts.push_back(std::move(*part));
+        by_key_.erase(at->key);
+        at = line_.erase(at);
+        --ready_;
+      }
+    done.emplace_back(r, why);
+    takers_.pop_front();
+  }
+}
+
+RILL_INLINE void keyed_barrier_state::take(request const& r) {
+  std::vector<std::pair<request, failure>> done;
+  {
+    std::lock_guard lock(mutex_);
+    takers_.push_back(r);
+    serve(done);
+  }
+  tell(done);
+}
+
+RILL_INLINE void keyed_barrier_state::close(bool cancel) {
+  std::vector<std::pair<request, failure>> done;
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    cancelled_ = cancelled_ || cancel;
+    serve(done);
+  }
+  tell(done);
+}
+
+RILL_INLINE void keyed_barrier_state::give_up(keyed_request const& wanted, failure why) {
+  std::vector<std::pair<request, failure>> done;
+  {
+    std::lock_guard lock(mutex_);
+    auto const at = std::find_if(takers_.begin(), takers_.end(), [&](auto const& r) { return r.get() == &wanted; });
+    if (at == takers_.end()) return;
+    done.emplace_back(*at, std::move(why));
+    takers_.erase(at);
+    serve(done);
+  }
+  tell(done);
+}
+
+RILL_INLINE std::int64_t keyed_barrier_state::ready() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<std::int64_t>(ready_);
+}
+RILL_INLINE std::int64_t keyed_barrier_state::incomplete() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<std::int64_t>(line_.size() - ready_);
+}
+
+RILL_INLINE void keyed_barrier_state::reset() {
+  std::vector<std::pair<request, failure>> done;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto const& r : takers_)
+      done.emplace_back(r, failed(code::aborted, "the container of barrier '" + name_ + "' was reset"));
+    takers_.clear();
+    line_.clear();
+    by_key_.clear();
+    ready_ = 0;
+    closed_ = cancelled_ = false;
+  }
+  tell(done);
+}
+
+#endif
+
+}  // namespace rill

@@ -1,0 +1,277 @@
+#include "rill/ops/array/tensor_array.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "../run.hpp"
+#include "rill/graph/codec.hpp"
+#include "rill/ops/registry.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+using test::expect_error;
+
+TEST(tensor_array, is_written_row_by_row_and_read_stacked_gathered_and_put_behind_each_other) {
+  graph g;
+  tensor_array<of<float, 2>> const none(g, 3);
+  auto const a = none.write(constant(g, 2), constant<float, 2>(g, {5, 6}))
+                     .write(constant(g, std::int64_t{0}), constant<float, 2>(g, {1, 2}));
+  auto const b = a.write(constant(g, 1), constant<float, 2>(g, {3, 4}));
+  session s(g);
+  EXPECT_TRUE(same_bits(s.run(b.stack()), matrix<float>({{1, 2}, {3, 4}, {5, 6}})));
+  EXPECT_TRUE(same_bits(s.run(b.concat()), vector<float>({1, 2, 3, 4, 5, 6})));
+  EXPECT_TRUE(same_bits(s.run(a.read(constant(g, 2))), vector<float>({5, 6})));
+  EXPECT_TRUE(same_bits(s.run(b.gather(constant<std::int32_t, 2>(g, {2, 1}))), matrix<float>({{5, 6}, {3, 4}})));
+  auto const [before, after, marks] = s.run(a.rows(), b.rows(), a.written());  // both live
+  EXPECT_TRUE(same_bits(before, matrix<float>({{1, 2}, {0, 0}, {5, 6}})));
+  EXPECT_TRUE(same_bits(after, matrix<float>({{1, 2}, {3, 4}, {5, 6}})));
+  EXPECT_TRUE(same_bits(marks, vector<bool>({true, false, true})));
+}
+
+TEST(tensor_array, is_made_of_the_rows_or_pieces_of_a_value_and_scattered_to) {
+  graph g;
+  auto const x = constant<float, 4, 2>(g, {1, 2, 3, 4, 5, 6, 7, 8});
+  auto const rows = unstack(x);
+  static_assert(std::same_as<decltype(rows), tensor_array<of<float, 2>, 4> const>);
+  auto const pieces = split<2>(x);
+  static_assert(std::same_as<decltype(pieces), tensor_array<of<float, 2, 2>, 2> const>);
+  auto const turned = tensor_array<of<float, 2>, 4>(g).scatter(constant<std::int32_t, 4>(g, {3, 2, 1, 0}), x);
+  static_assert(std::same_as<decltype(turned.concat()), expr<of<float, 8>>>);
+  session s(g);
+  EXPECT_TRUE(same_bits(s.run(rows.read(constant(g, 1))), vector<float>({3, 4})));
+  EXPECT_TRUE(same_bits(s.run(pieces.read(constant(g, 1))), matrix<float>({{5, 6}, {7, 8}})));
+  EXPECT_TRUE(same_bits(s.run(pieces.concat()), s.run(x)));
+  EXPECT_TRUE(same_bits(s.run(turned.stack()), matrix<float>({{7, 8}, {5, 6}, {3, 4}, {1, 2}})));
+}
+
+TEST(tensor_array, holds_elements_of_every_type) {
+  for (std::size_t d = 0; d < dtype_count; ++d) {
+    auto const element = static_cast<dtype>(d);
+    if (element == dtype::string) continue;
+    tensor two(element, {2, 3});
+    auto* const bytes = static_cast<std::byte*>(two.mutable_raw());
+    for (std::size_t i = 0; i < two.bytes(); ++i) bytes[i] = std::byte(element == dtype::boolean ? i % 2 : i % 120);
+    graph g;
+    auto const x = placeholder(g, type(element, {2, 3}), "x");
+    auto const made = detail::erased_outputs(
+        record_erased<ops::array_new_op>(g, {element}, {x, value(constant<bool, 3>(g, {true, true, true}))}), 2);
+    auto const node =
+        record_erased<ops::array_write_op>(g, {}, {made[0], made[1], value(constant<std::int32_t, 2>(g, {1, 0})), x});
+    auto const back = record_erased<ops::array_read_op>(
+        g, {}, {node, value{&g, node.node, 1}, value(constant<std::int32_t, 2>(g, {1, 0}))});
+    session s(g);
+    EXPECT_TRUE(same_bits(s.run({{x, two}}, back), two)) << name(element);
+  }
+}
+
+TEST(tensor_array, holds_strings) {
+  graph g;
+  tensor_array<of<std::string>> const none(g, 2);
+  auto const a = none.write(constant(g, 1), constant(g, std::string("one")))
+                     .write(constant(g, 0), constant(g, std::string("nil")));
+  session s(g);
+  EXPECT_TRUE(same_bits(s.run(a.stack()), vector<std::string>({"nil", "one"})));
+  EXPECT_EQ(s.run(a.read(constant(g, 1))).item<std::string>(), "one");
+}
+
+TEST(tensor_array, refuses_to_write_twice_to_read_what_is_not_written_and_what_lies_outside) {
+  graph g;
+  tensor_array<of<float>> const none(g, 3);
+  auto const i = placeholder<std::int32_t>(g, "i");
+  auto const a = none.write(constant(g, 1), constant(g, 5.f));
+  auto const again = a.write(i, constant(g, 6.f)).stack();
+  auto const read = a.read(i);
+  auto const twice = none.write(constant<std::int32_t, 2>(g, {2, 2}), constant<float, 2>(g, {1, 2})).rows();
+  session s(g);
+  auto const at = [&](int n) { return std::vector<feed>{{i, tensor(n)}}; };
+  expect_error(code::failed_precondition, "row 1 was written before", [&] { s.run(at(1), again); });
+  expect_error(code::failed_precondition, "row 2 was never written", [&] { s.run(at(0), again); });
+  expect_error(code::failed_precondition, "row 2 is written twice by one write", [&] { s.run(twice); });
+  expect_error(code::failed_precondition, "row 0 is read, and was never written", [&] { s.run(at(0), read); });
+  expect_error(code::out_of_range, "there are 3 rows", [&] { s.run(at(3), read); });
+  expect_error(code::out_of_range, "there are 3 rows", [&] { s.run(at(-1), again); });
+  EXPECT_EQ(float(s.run(at(1), read)), 5.f);
+  expect_error(code::invalid_argument, "not of the type of the array's rows",
+               [&] { none.write(i, value(constant<float, 2>(g, {1, 2}))); });
+  expect_error(code::invalid_argument, "not of the type of the array's rows",
+               [&] { none.write(i, value(constant(g, 1))); });
+  expect_error(code::invalid_argument, "neither int32 nor int64", [&] { none.read(value(constant(g, 1.f))); });
+  expect_error(code::invalid_argument, "negative", [&] { tensor_array<of<float>>(g, -1); });
+  expect_error(code::invalid_argument, "than its type says", [&] { tensor_array<of<float>, 2>(g, 3); });
+  expect_error(code::invalid_argument, "`like` takes them", [&] { tensor_array<of<float, unknown>>(g, 3); });
+}
+
+// 0, 1, 1, 2, 3, 5, …: each from the two before it.
+template <dim N> auto fibonacci(graph& g, tensor_array<of<double>, N> none, expr<of<double>> first, int n) {
+  auto const a = none.write(constant(g, 0), first).write(constant(g, 1), first + 1.0);
+  auto const [i, done] = while_loop(
+      [=](auto k, auto) { return k < n; },
+      [](auto k, auto all) { return std::tuple{k + 1, all.write(k, all.read(k - 1) + tanh(all.read(k - 2)))}; },
+      constant(g, 2), a);
+  return done;
+}
+
+TEST(tensor_array, is_a_variable_of_a_loop_a_state_of_a_fold_and_a_result_of_a_cond) {
+  graph g;
+  auto const x = constant<float, 3>(g, {1, 2, 3});
+  auto const up = fold([](auto state, auto row) { return state.write(cast<std::int32_t>(row) - 1, row * row); },
+                       tensor_array_like(x, constant(g, 0.f)), x);
+  static_assert(std::same_as<decltype(up), tensor_array<of<float>, 3> const>);
+  auto const p = placeholder<bool>(g, "p");
+  auto const either = cond(p, [&] { return unstack(x); }, [&] { return up; });
+  session s(g);
+  EXPECT_TRUE(same_bits(s.run(up.stack()), vector<float>({1, 4, 9})));
+  EXPECT_TRUE(same_bits(s.run({{p, tensor(true)}}, either.stack()), vector<float>({1, 2, 3})));
+  EXPECT_TRUE(same_bits(s.run({{p, tensor(false)}}, either.stack()), vector<float>({1, 4, 9})));
+  auto const [n, both] =
+      while_loop([](auto k, auto) { return k < 3; },
+                 [&](auto k, auto all) {
+                   return std::tuple{k + 1, cond(k == 1, [&] { return all; }, [&] { return all.write(k, k); })};
+                 },
+                 constant(g, 0), tensor_array<of<std::int32_t>>(g, 3));
+  EXPECT_TRUE(same_bits(s.run(both.written()), vector<bool>({true, false, true})));
+  auto const [m, twice] = while_loop([](auto k, auto) { return k < 3; },
+                                     [](auto k, auto all) { return std::tuple{k + 1, all.write(k / 2, k)}; },
+                                     constant(g, 0), tensor_array<of<std::int32_t>>(g, 3));
+  expect_error(code::failed_precondition, "in iteration 1", [&] { s.run(twice.rows()); });
+}
+
+TEST(tensor_array, that_somebody_still_looks_at_is_not_written_over) {
+  graph g;
+  auto const n = 4;
+  // The array before the last write is a loop variable, too; and what is read from the old one waits for the new one.
+  auto const [k, now, before, total] =
+      while_loop([](auto i, auto...) { return i < n; },
+                 [](auto i, auto all, auto, auto t) {
+                   auto const next = all.write(i, cast<float>(i + 1));
+                   auto const late = sum(all.rows() * next.read(i));
+                   return std::tuple{i + 1, next, all, t + late};
+                 },
+                 constant(g, 0), tensor_array<of<float>>(g, n), tensor_array<of<float>>(g, n), constant(g, 0.f));
+  for (auto const& options : {session_options{.threads = 1}, {.threads = 2, .passes = pass_options::none()}}) {
+    session s(g, options);
+    auto const [a, b, t] = s.run(now.rows(), before.rows(), total);
+    EXPECT_TRUE(same_bits(a, vector<float>({1, 2, 3, 4})));
+    EXPECT_TRUE(same_bits(b, vector<float>({1, 2, 3, 0})));
+    EXPECT_EQ(float(t), 0.f * 1 + 1 * 2 + 3 * 3 + 6 * 4);
+  }
+}
+
+TEST(tensor_array, may_be_written_twice_in_an_iteration) {
+  graph g;
+  auto const [k, all] =
+      while_loop([](auto i, auto) { return i < 3; },
+                 [](auto i, auto a) { return std::tuple{i + 1, a.write(i * 2, i).write(i * 2 + 1, -i)}; },
+                 constant(g, 0), tensor_array<of<std::int32_t>>(g, 6));
+  session s(g);
+  for (int again = 0; again < 2; ++again)
+    EXPECT_TRUE(same_bits(s.run(all.stack()), vector<std::int32_t>({0, 0, 1, -1, 2, -2})));
+}
+
+TEST(tensor_array, has_the_gradient_of_the_same_written_out) {
+  int const n = 7;
+  graph g;
+  auto const x = placeholder<double>(g, "x");
+  auto const done = fibonacci(g, tensor_array<of<double>>(g, n), x, n);
+  auto const loss = sum(square(done.stack()) * 0.5) + done.read(constant(g, 3));
+  std::vector<expr<of<double>>> v{x, x + 1.0};
+  for (std::size_t k = 2; k < static_cast<std::size_t>(n); ++k) v.push_back(v[k - 1] + tanh(v[k - 2]));
+  expr<of<double>> plain = v[3];
+  for (auto const& each : v) plain = plain + square(each) * 0.5;
+  auto const [d] = gradients(loss, x);
+  auto const [dd] = gradients(d, x);
+  auto const [e] = gradients(plain, x);
+  auto const [ee] = gradients(e, x);
+  session s(g);
+  for (double at : {0.3, -1.0}) {
+    auto const [l, p, d0, e0, d1, e1] = s.run({{x, tensor(at)}}, loss, plain, d, e, dd, ee);
+    EXPECT_NEAR(double(l), double(p), 1e-12);
+    EXPECT_NEAR(double(d0), double(e0), 1e-10);
+    EXPECT_NEAR(double(d1), double(e1), 1e-8);
+    auto const near = [&](double moved) { return double(s.run({{x, tensor(at + moved)}}, loss)); };
+    EXPECT_NEAR(double(d0), (near(1e-5) - near(-1e-5)) / 2e-5, 1e-5);
+  }
+}
+
+TEST(tensor_array, that_is_read_in_a_loop_gathers_its_gradient_row_by_row) {
+  graph g;
+  auto const x = placeholder<double, 5, 2>(g, "x");
+  auto const rows = unstack(x);
+  auto const [i, total] = while_loop([](auto k, auto) { return k < 8; },
+                                     [&](auto k, auto sum_so_far) {
+                                       auto const row = rows.read(k * k - k * k / 5 * 5);  // k² mod 5: 0 1 4 4 1 0 1 4
+                                       return std::tuple{k + 1, sum_so_far * 0.5 + sum(row * row)};
+                                     },
+                                     constant(g, 0), constant(g, 0.0));
+  auto const [d] = gradients(total, x);
+  session s(g);
+  tensor fed(dtype::float64, {5, 2});
+  for (int k = 0; k < 10; ++k) fed.mutable_data<double>()[k] = k + 1;
+  auto const got = s.run({{x, fed}}, d);
+  double weight[5] = {};
+  for (int k = 0; k < 8; ++k) weight[k * k % 5] += std::pow(0.5, 7 - k);
+  for (int r = 0; r < 5; ++r)
+    for (int c = 0; c < 2; ++c) EXPECT_NEAR(got.at<double>(r, c), 2 * weight[r] * fed.at<double>(r, c), 1e-12);
+}
+
+// So many rows of 4 KiB, written and read in a loop: what it takes, and the memory.
+struct loop_of_writes {
+  std::int64_t n;
+  graph g;
+  expr<of<float, 1024>> x = placeholder<float, 1024>(g, "x");
+  value loss, dx;
+
+  explicit loop_of_writes(std::int64_t count) : n(count) {
+    auto const a = tensor_array<of<float, 1024>>(g, n).write(constant(g, std::int64_t{0}), x);
+    auto const [i, done] = while_loop([&](auto k, auto) { return k < n; },
+                                      [](auto k, auto all) {
+                                        auto const last = all.read(k - std::int64_t{1});
+                                        return std::tuple{k + std::int64_t{1}, all.write(k, last * 0.5f)};
+                                      },
+                                      constant(g, std::int64_t{1}), a);
+    loss = sum(done.stack());
+    dx = std::get<0>(gradients(expr<of<float>>{loss}, x));
+  }
+  double seconds(value of) {
+    session s(g, {.threads = 1});
+    tensor const fed(dtype::float32, {1024});
+    s.run({{value(x), fed}}, of);
+    auto const begin = std::chrono::steady_clock::now();
+    s.run({{value(x), fed}}, of);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+};
+
+TEST(tensor_array, in_a_loop_is_written_in_place_and_so_is_its_gradient) {
+  loop_of_writes few(250), many(2000);
+  for (auto part : {&loop_of_writes::loss, &loop_of_writes::dx}) {
+    // Eight times as many rows: eight times the time, and 64 times if each write copied the array.
+    double const ratio = many.seconds(many.*part) / few.seconds(few.*part);
+    EXPECT_LT(ratio, 30) << ratio;
+  }
+}
+
+TEST(tensor_array, and_its_gradient_have_the_memory_of_a_few_copies) {
+  loop_of_writes of(500);
+  host_memory memory;
+  session s(of.g, {.threads = 1, .memory = &memory});
+  auto step = s.prepare(inputs(of.x), outputs(of.dx));
+  step(tensor(dtype::float32, {1024}));
+  EXPECT_LT(memory.usage().peak, 12u * 500 * 4096);
+}
+
+TEST(tensor_array, travels_as_bytes) {
+  graph g;
+  auto const done = fibonacci(g, tensor_array<of<double>>(g, 6), constant(g, 0.0), 6);
+  auto const all = done.stack();
+  auto const again = graph_from_bytes(to_bytes(g), all_operations());
+  session s(g), t(*again);
+  EXPECT_TRUE(same_bits(s.run(all), t.run({}, std::vector<std::string>{all.name()})[0]));
+}
+
+}  // namespace
+}  // namespace rill
