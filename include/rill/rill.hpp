@@ -7,6 +7,7 @@
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/custom_gradient.hpp"
 #include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/function.hpp"
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/fuse.hpp"
 #include "rill/ops/image/adjust.hpp"

@@ -1,7 +1,11 @@
-// Bodies of loops and branches as nested plans: the straight gear.
+// Bodies of loops, branches and functions as nested plans: the straight gear.
 #pragma once
+#include <algorithm>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,6 +54,39 @@ class planned_body final : public compiled_body {
   std::vector<std::unique_ptr<running>> idle_;
 };
 
+/// A function's plans, one for the types of its arguments. Calls in them point here rather than own what owns them.
+class planned_functions final : public compiled_functions {
+ public:
+  compiled_body* find(kernel_request const& r, function_definition const& f,
+                      std::span<type const> arguments) override {
+    std::size_t forms = 0;
+    for (auto& known : all_)
+      if (known.of == &f) {
+        if (std::equal(arguments.begin(), arguments.end(), known.arguments.begin(), known.arguments.end()))
+          return &known;
+        ++forms;
+      }
+    if (forms == most_forms)
+      throw error(code::resource_exhausted, "the function '" + f.name + "' is called with arguments of more than " +
+                                                std::to_string(most_forms) + " types in one step");
+    auto& made = all_.emplace_back();
+    made.of = &f;
+    made.arguments.assign(arguments.begin(), arguments.end());
+    made.body = compile_body(r, *f.body, arguments);
+    return &made;
+  }
+
+ private:
+  static constexpr std::size_t most_forms = 64;  // each may be compiled within the one before
+  struct form final : compiled_body {
+    function_definition const* of = nullptr;
+    std::vector<type> arguments;
+    std::shared_ptr<compiled_body> body;
+    std::unique_ptr<body_run, giving_back> start() override { return body->start(); }
+  };
+  std::deque<form> all_;
+};
+
 }  // namespace detail
 
 RILL_INLINE std::shared_ptr<compiled_body> compile_body(kernel_request const& r, subgraph const& body,
@@ -58,8 +95,9 @@ RILL_INLINE std::shared_ptr<compiled_body> compile_body(kernel_request const& r,
   bind_extents(part, {arguments.begin(), arguments.end()}, r.state);
   rewrite(part, *r.passes, r.state, nullptr);
   return std::make_shared<detail::planned_body>(
-      plan(part, r.state, r.seed, *r.memory, r.threads, gear::straight, *r.passes));
+      plan(part, r.state, r.seed, *r.memory, r.threads, gear::straight, *r.passes, r.functions));
 }
+RILL_INLINE std::shared_ptr<compiled_functions> no_functions() { return std::make_shared<detail::planned_functions>(); }
 #endif
 
 }  // namespace rill

@@ -127,6 +127,7 @@ namespace detail {
 inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> const& fed, std::uint64_t seed,
                                               session_options const& options, pass_report* report) {
   bind_extents(part, fed, *options.state);
+  if (options.passes.functions) inline_functions(part, *options.state, report);
   if (options.passes.loops) trim_loops(part, *options.state, report);
   auto late = cut_late(part);
   rewrite(part, options.passes, *options.state, report);

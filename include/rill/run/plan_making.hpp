@@ -15,12 +15,12 @@ namespace rill {
 
 #if RILL_RUNTIME
 RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory, int threads,
-                       gear wish, pass_options const& passes)
-    : allocator_(&memory) {
+                       gear wish, pass_options const& passes, compiled_functions* functions)
+    : functions_(functions ? nullptr : no_functions()), allocator_(&memory) {
   auto const sequence = order(part);
   order_ = sequence.nodes;
   make_slots(part);
-  make_instructions(part, state, seed, threads, passes);
+  make_instructions(part, state, seed, threads, passes, functions ? functions : functions_.get());
   mark_outputs(part);
   auto const forked = fork(part, sequence, wish, threads);
   place_values(part, forked.get());
@@ -57,7 +57,7 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
 }
 
 RILL_INLINE void plan::make_instructions(subgraph const& part, container& state, std::uint64_t seed, int threads,
-                                         pass_options const& passes) {
+                                         pass_options const& passes, compiled_functions* functions) {
   auto const computed = nodes_to_compute(part);
   std::vector<type> inputs;
   for (auto i : order_) {
@@ -93,7 +93,8 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, container& state,
     assume_bodies(n, state);
     instruction made;
     try {
-      made.run = n.op->cpu({n, inputs, n.outputs, variables, state, seed, threads, allocator_, &passes, compile_body});
+      made.run = n.op->cpu(
+          {n, inputs, n.outputs, variables, state, seed, threads, allocator_, &passes, compile_body, functions});
     } catch (error const& e) {
       throw error(e.code(), (e.node().empty() ? "" : "in a body, node '" + e.node() + "': ") + e.message(), n.name);
     }
@@ -145,19 +146,21 @@ RILL_INLINE void plan::assume(node const& n, container& state) {
 
 // So are those that a node's bodies read, which are compiled for them.
 RILL_INLINE void plan::assume_bodies(node const& n, container& state) {
-  for (auto const& [_, a] : n.attributes) {
-    auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&a);
-    if (!body) continue;
-    for (auto const& inner : (*body)->nodes) {
-      for (std::size_t k = 0; k < inner.inputs.size(); ++k)
-        if (auto const& from = (**body)[inner.inputs[k].node];
-            from.op->name == "variable" && !takes_reference(inner, k))
-          assume(from, state);
-      assume_bodies(inner, state);
-    }
-    for (auto e : (*body)->outputs)
-      if ((**body)[e.node].op->name == "variable") assume((**body)[e.node], state);
+  for_each_body(n, [&](subgraph const& body) { assume_part(body, state); });
+  auto const* const f = called_by(n);
+  if (!f || std::find(assumed_functions_.begin(), assumed_functions_.end(), f) != assumed_functions_.end()) return;
+  assumed_functions_.push_back(f);
+  assume_part(*f->body, state);
+}
+RILL_INLINE void plan::assume_part(subgraph const& body, container& state) {
+  for (auto const& inner : body.nodes) {
+    for (std::size_t k = 0; k < inner.inputs.size(); ++k)
+      if (auto const& from = body[inner.inputs[k].node]; from.op->name == "variable" && !takes_reference(inner, k))
+        assume(from, state);
+    assume_bodies(inner, state);
   }
+  for (auto e : body.outputs)
+    if (body[e.node].op->name == "variable") assume(body[e.node], state);
 }
 
 RILL_INLINE bool plan::holds() const {
