@@ -427,6 +427,9 @@ std::set<std::string_view> const tested_otherwise{
     "loop",                  // ops/control
     "reading_loop",          // ops/control
     "updating_loop",         // ops/control
+    "call",                  // ops/control
+    "reading_call",          // ops/control
+    "updating_call",         // ops/control
     "enqueue",               // ops/queues
     "enqueue_many",          // ops/queues
     "dequeue",               // ops/queues

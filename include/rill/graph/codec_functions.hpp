@@ -1,5 +1,6 @@
 // The functions of a graph as bytes and back. What can be found out from a body is, and is not in the bytes.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -40,12 +40,14 @@ struct function_definition {
   std::vector<std::uint32_t> waits;          ///< nodes of the graph that each call comes after
   rill::effect effect = rill::effect::none;  ///< the strongest of its nodes'
 
+  mutable bool called_open = false;          ///< whether a call of it was recorded while the body was
+
   // Of the body, and of what it calls.
   bool recursive = false;
   std::uint32_t nodes = 0;    ///< if all that it calls stood in it; at most `too_many_nodes`
   std::uint32_t nesting = 0;  ///< how deep bodies and calls lie within each other
 
-  static constexpr std::uint32_t too_many_nodes = 100000, deepest_nesting = 128;
+  static constexpr std::uint32_t too_many_nodes = 10000, deepest_nesting = 128;
 
   /// Inputs of a call: variables, arguments, captures.
   std::size_t inputs() const { return references.size() + arguments.size() + captures.size(); }

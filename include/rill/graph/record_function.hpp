@@ -36,6 +36,9 @@ namespace detail {
 /// Whether two parts compute the same, whatever their nodes are called.
 bool same_part(subgraph const& a, subgraph const& b);
 
+/// Refuses a body that returns something else than its function is declared to: error(invalid_argument).
+void check_results(function_definition const& f, subgraph const& body);
+
 /// Counts what a function calls into it. Throws error(resource_exhausted) if it is too deep.
 void survey(function_definition& f);
 
@@ -138,7 +141,7 @@ RILL_INLINE void survey(function_definition& f) {
                                               std::to_string(function_definition::deepest_nesting) + " deep");
 }
 
-inline void check_results(function_definition const& f, subgraph const& body) {
+RILL_INLINE void check_results(function_definition const& f, subgraph const& body) {
   auto const fail = [&](std::string const& why) {
     throw error(code::invalid_argument, "the function '" + f.name + "' " + why);
   };
@@ -200,12 +203,12 @@ RILL_INLINE function_definition const& record_function(graph& g, function_reques
   detail::open_function open(root.functions(), made);
   auto const record = [&] {
     return root.outside_bodies([&] {
-      return record_body(root, made.name, made.arguments,
+      return record_body(root, made.name + "/body", made.arguments,
                          [&](std::vector<value> const& arguments) { return f(made, arguments); });
     });
   };
   auto body = record();
-  for (int again = 0; detail::take_over(root, made, body) && detail::calls(body.part, made); ++again) {
+  for (int again = 0; detail::take_over(root, made, body) && made.called_open; ++again) {
     if (again == 2)
       throw error(code::invalid_argument,
                   "the function '" + made.name + "' takes something else from outside each time that it is recorded");

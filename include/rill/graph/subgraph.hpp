@@ -141,10 +141,17 @@ RILL_INLINE std::vector<type> function_definition::infer(std::span<type const> g
            given[i].text());
   auto const bound = given.first(arguments.size());
   check_call(arguments, bound);
+  bool as_recorded = body != nullptr;
+  for (std::size_t i = 0; as_recorded && i < given.size(); ++i)
+    as_recorded = (*body)[body->inputs[i]].outputs[0] == given[i];
+  std::vector<type> types;
+  if (as_recorded) {
+    for (auto e : body->outputs) types.push_back(body->type_of(e));
+    return types;
+  }
   // A recursive one is what it was declared to be, and so is one that is too large to look through.
   if (body && !recursive && nodes < too_many_nodes) return rill::infer(*body, given);
   if (!has_results) fail("is called while it is recorded: declare what it returns");
-  std::vector<type> types;
   for (std::size_t o = 0; o < results.size(); ++o)
     types.push_back(o < like.size() && like[o] >= 0 ? given[static_cast<std::size_t>(like[o])]
                                                     : type_in_call(results[o], arguments, bound));

@@ -36,7 +36,7 @@ inline std::string place_of(error const& e) {
 
 /// What handles of a body's results are outside of it: typed ones keep their type.
 template <class X> struct handle_outside {
-  static_assert(operand<X>, "the lambda of a loop or branch must return values of the graph: one, or a tuple of them");
+  static_assert(operand<X>, "the lambda of a loop, branch or function must return values of the graph: one, or a tuple of them");
   using type = value;
 };
 template <typed X> struct handle_outside<X> {
@@ -56,7 +56,7 @@ template <> struct handle_outside<erased_results> {
 };
 template <class... X> struct handle_outside<std::tuple<X...>> {
   static_assert((operand<X> && ...),
-                "the tuple that a loop's or branch's lambda returns must hold values of the graph");
+                "the tuple that a loop's, branch's or function's lambda returns must hold values of the graph");
   using type = std::tuple<typename handle_outside<X>::type...>;
 };
 

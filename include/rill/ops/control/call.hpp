@@ -163,6 +163,7 @@ value record_call(graph& g, function_definition const& f, std::vector<value> con
 RILL_INLINE value record_call(graph& g, function_definition const& f, std::vector<value> const& arguments,
                               std::int64_t key) {
   auto& root = g.outermost();
+  f.called_open = f.called_open || !f.body;
   std::vector<value> inputs;
   for (auto v : f.references) inputs.push_back({&root, v, 0});
   inputs.insert(inputs.end(), arguments.begin(), arguments.end());

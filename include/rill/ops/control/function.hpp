@@ -46,11 +46,10 @@ template <class... Result> struct types_of_handles<std::tuple<Result...>> {
   static constexpr std::array<type, sizeof...(Result)> value{types_of_handles<Result>::value[0]...};
 };
 
-/// The types of a call's results, found while this compiles: its sentences are compile errors.
+/// The types of a call's results.
 template <std::size_t R, std::size_t A>
 constexpr std::array<type, R> types_in_call(std::array<type, R> results, std::array<type, A> const& declared,
                                             std::array<type, A> const& given) {
-  check_call(declared, given);
   for (auto& t : results) t = type_in_call(t, declared, given);
   return results;
 }
@@ -81,11 +80,16 @@ template <class Result, type... Arguments> class graph_function {
     if constexpr (sizeof...(X) == sizeof...(Arguments)) {
       auto const made = [&] { return detail::record_call(*graph_, *definition_, {x...}); };
       if constexpr ((typed<X> && ...)) {
-        constexpr auto types =
-            detail::types_in_call(detail::types_of_handles<Result>::value, declared, {X::static_type...});
+        constexpr std::array<type, sizeof...(X)> given{X::static_type...};
+        constexpr bool fits = accepts_call(declared, given), agree = names_agree(declared, given);
+        static_assert(fits, "a function's argument is not of the type that it was declared with");
+        static_assert(agree, "a function's argument has another extent than one whose axis has the same name");
         if constexpr (std::same_as<Result, std::tuple<>>) return operation(made());
-        else return detail::handles_from<
-            typename decltype(detail::handles_in_call<types>(std::type_identity<Result>{}))::type>(made());
+        else if constexpr (fits && agree) {
+          constexpr auto types = detail::types_in_call(detail::types_of_handles<Result>::value, declared, given);
+          return detail::handles_from<
+              typename decltype(detail::handles_in_call<types>(std::type_identity<Result>{}))::type>(made());
+        }
       } else if constexpr (std::same_as<Result, std::tuple<>>) return operation(made());
       else return detail::handles_from<typename detail::erased_handles<Result>::type>(made());
     }
