@@ -79,14 +79,14 @@ TEST(inline_functions, leaves_those_that_call_themselves_update_or_draw_and_thos
     assign(v, a);
     return a;
   });
-  auto const draw = rill::function<"draw", of<float>>(g, [&](auto a) {
-    return cond(a < 1.f, [&] { return a; }, [&] { return uniform<float>(g) + a; });
-  });
+  auto const draw = rill::function<"draw", of<float>>(
+      g, [&](auto a) { return cond(a < 1.f, [&] { return a; }, [&] { return uniform<float>(g) + a; }); });
   auto const nested = rill::function<"nested", of<float>>(g, [&](auto a) { return draw(a); });
   auto const plain = rill::function<"plain", of<float>>(g, [&](auto a) { return -a; });
   auto const first = no_op(g);
-  for (value const& y : {value(again(as<of<float>>(x))), value(update(as<of<float>>(x))), value(draw(as<of<float>>(x))),
-                         value(nested(as<of<float>>(x))), g.after({first}, [&] { return value(plain(as<of<float>>(x))); })}) {
+  for (value const& y :
+       {value(again(as<of<float>>(x))), value(update(as<of<float>>(x))), value(draw(as<of<float>>(x))),
+        value(nested(as<of<float>>(x))), g.after({first}, [&] { return value(plain(as<of<float>>(x))); })}) {
     auto part = part_of(g, {y}, {}, {x});
     EXPECT_FALSE(inlined(part)) << y.name();
   }

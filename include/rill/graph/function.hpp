@@ -30,7 +30,7 @@ struct function_definition {
   std::string name;
   std::vector<type> arguments, results;  ///< as declared
   bool has_results = true;               ///< false: nothing was declared, and the body is not recorded yet
-  std::vector<std::int32_t> like;        ///< for each result the argument or capture whose type it has, -1: none; or empty
+  std::vector<std::int32_t> like;  ///< for each result the argument or capture whose type it has, -1: none; or empty
   depth_limit most = {};
 
   std::shared_ptr<subgraph const> body;      ///< of arguments and captures; null while it is recorded
@@ -40,7 +40,7 @@ struct function_definition {
   std::vector<std::uint32_t> waits;          ///< nodes of the graph that each call comes after
   rill::effect effect = rill::effect::none;  ///< the strongest of its nodes'
 
-  mutable bool called_open = false;          ///< whether a call of it was recorded while the body was
+  mutable bool called_open = false;  ///< whether a call of it was recorded while the body was
 
   // Of the body, and of what it calls.
   bool recursive = false;

@@ -58,8 +58,7 @@ inline function_definition const* called_by(node const& n) {
 
 /// Whether a node runs parts of its own: a loop, a branch or a call.
 inline bool has_bodies(node const& n) {
-  return called_by(n) ||
-         std::any_of(n.attributes.begin(), n.attributes.end(), [](auto const& a) {
+  return called_by(n) || std::any_of(n.attributes.begin(), n.attributes.end(), [](auto const& a) {
            return std::holds_alternative<std::shared_ptr<subgraph const>>(a.second);
          });
 }
@@ -141,7 +140,7 @@ RILL_INLINE std::vector<type> function_definition::infer(std::span<type const> g
            given[i].text());
   auto const bound = given.first(arguments.size());
   check_call(arguments, bound);
-  bool as_recorded = body != nullptr;
+  bool as_recorded = body && !recursive;
   for (std::size_t i = 0; as_recorded && i < given.size(); ++i)
     as_recorded = (*body)[body->inputs[i]].outputs[0] == given[i];
   std::vector<type> types;
@@ -150,11 +149,16 @@ RILL_INLINE std::vector<type> function_definition::infer(std::span<type const> g
     return types;
   }
   // A recursive one is what it was declared to be, and so is one that is too large to look through.
-  if (body && !recursive && nodes < too_many_nodes) return rill::infer(*body, given);
+  bool const looked_through = body && !recursive && nodes < too_many_nodes;
+  if (looked_through) types = rill::infer(*body, given);
   if (!has_results) fail("is called while it is recorded: declare what it returns");
-  for (std::size_t o = 0; o < results.size(); ++o)
-    types.push_back(o < like.size() && like[o] >= 0 ? given[static_cast<std::size_t>(like[o])]
-                                                    : type_in_call(results[o], arguments, bound));
+  for (std::size_t o = 0; o < results.size(); ++o) {
+    auto const declared = o < like.size() && like[o] >= 0 ? given[static_cast<std::size_t>(like[o])]
+                                                          : type_in_call(results[o], arguments, bound);
+    if (!looked_through) types.push_back(declared);
+    else if (!accepts(declared, types[o]))
+      fail("is declared to return a " + declared.text() + " and returns a " + types[o].text());
+  }
   return types;
 }
 #endif

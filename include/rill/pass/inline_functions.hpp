@@ -117,8 +117,8 @@ inline bool inline_calls(subgraph& part, container& state, pass_report* report) 
   rewriter r(part, "functions", report);
   auto const size = static_cast<std::uint32_t>(part.size());
   auto const calls_of = [&](function_definition const* f) {
-    return static_cast<std::size_t>(std::count_if(part.nodes.begin(), part.nodes.begin() + size,
-                                                  [&](node const& n) { return called_by(n) == f; }));
+    return static_cast<std::size_t>(
+        std::count_if(part.nodes.begin(), part.nodes.begin() + size, [&](node const& n) { return called_by(n) == f; }));
   };
   for (std::uint32_t i = 0; i < size; ++i) {
     auto const* const f = called_by(part[i]);

@@ -11,7 +11,7 @@ struct pass_options {
   bool fold_constants = true;
   bool identities = true;
   bool fuse = true;
-  bool loops = true;    ///< loops make and take only what is read
+  bool loops = true;      ///< loops make and take only what is read
   bool functions = true;  ///< functions that are small, or called once, stand where they are called
   bool verify = false;    ///< check the part before and after each pass
 

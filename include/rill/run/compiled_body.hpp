@@ -57,8 +57,7 @@ class planned_body final : public compiled_body {
 /// A function's plans, one for the types of its arguments. Calls in them point here rather than own what owns them.
 class planned_functions final : public compiled_functions {
  public:
-  compiled_body* find(kernel_request const& r, function_definition const& f,
-                      std::span<type const> arguments) override {
+  compiled_body* find(kernel_request const& r, function_definition const& f, std::span<type const> arguments) override {
     std::size_t forms = 0;
     for (auto& known : all_)
       if (known.of == &f) {
@@ -69,10 +68,21 @@ class planned_functions final : public compiled_functions {
     if (forms == most_forms)
       throw error(code::resource_exhausted, "the function '" + f.name + "' is called with arguments of more than " +
                                                 std::to_string(most_forms) + " types in one step");
+    check_results(r, f, arguments);
     auto& made = all_.emplace_back();
     made.of = &f;
     made.arguments.assign(arguments.begin(), arguments.end());
-    made.body = compile_body(r, *f.body, arguments);
+    try {
+      made.body = compile_body(r, *f.body, arguments);
+    } catch (error const& e) {
+      forget_from(made);
+      if (forms == 0) throw;
+      auto const innermost = e.message().rfind("in a body, node '");  // not the path through calls of itself
+      throw error(e.code(), innermost == std::string::npos ? e.message() : e.message().substr(innermost), e.node());
+    } catch (...) {
+      forget_from(made);
+      throw;
+    }
     return &made;
   }
 
@@ -84,6 +94,22 @@ class planned_functions final : public compiled_functions {
     std::shared_ptr<compiled_body> body;
     std::unique_ptr<body_run, giving_back> start() override { return body->start(); }
   };
+
+  // Those that were compiled for it may point to it.
+  void forget_from(form const& failed) {
+    while (&all_.back() != &failed) all_.pop_back();
+    all_.pop_back();
+  }
+
+  // Where a call's types are those of the signature, the body must keep what that says: room was made for it.
+  static void check_results(kernel_request const& r, function_definition const& f, std::span<type const> arguments) {
+    auto part = *f.body;
+    bind_extents(part, {arguments.begin(), arguments.end()}, r.state);
+    for (std::size_t o = 0; o < part.outputs.size(); ++o)
+      if (auto const& made = part.type_of(part.outputs[o]); made != r.outputs[o])
+        throw error(code::invalid_argument, "the function '" + f.name + "' returns a " + made.text() +
+                                                " where its signature says " + r.outputs[o].text());
+  }
   std::deque<form> all_;
 };
 

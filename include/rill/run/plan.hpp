@@ -28,8 +28,8 @@ std::shared_ptr<compiled_functions> no_functions();
 /// A part of a graph as flat arrays. It never changes; what a step writes is in its `activation`.
 class plan {
  public:
-  /// `part` must be bound: all extents known. Its kernels are made for at most so many threads. A body's plan shares the
-  /// compiled functions of the plan that it is part of.
+  /// `part` must be bound: all extents known. Its kernels are made for at most so many threads. A body's plan shares
+  /// the compiled functions of the plan that it is part of.
   plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory = host_allocator(),
        int threads = 1, gear wish = gear::automatic, pass_options const& passes = {},
        compiled_functions* functions = nullptr);

@@ -60,8 +60,7 @@ constexpr dim extent_in_call(dim const& declared, std::span<type const> argument
 /// The type in a call of what a signature declares as `declared`.
 constexpr type type_in_call(type declared, std::span<type const> arguments, std::span<type const> given) {
   if (declared.has_rank())
-    for (std::size_t i = 0; i < declared.rank; ++i)
-      declared[i] = detail::extent_in_call(declared[i], arguments, given);
+    for (std::size_t i = 0; i < declared.rank; ++i) declared[i] = detail::extent_in_call(declared[i], arguments, given);
   return declared;
 }
 
@@ -78,9 +77,8 @@ constexpr bool names_agree(std::span<type const> arguments, std::span<type const
     for (std::size_t k = 0; t.has_rank() && k < t.rank; ++k) {
       if (!t[k].named()) continue;
       auto const found = detail::extent_in_call(t[k], arguments, given);
-      detail::for_each_extent(t[k], arguments, given, [&](dim const& came) {
-        agreed = agreed && (came == found || came == unknown);
-      });
+      detail::for_each_extent(t[k], arguments, given,
+                              [&](dim const& came) { agreed = agreed && (came == found || came == unknown); });
     }
   return agreed;
 }

@@ -19,9 +19,8 @@ using values = std::vector<value>;
 auto const both_ways = {pass_options{.verify = true}, pass_options::none()};
 
 auto fibonacci(graph& g) {
-  return rill::function<"fib", of<int>(of<int>)>(g, [](auto self, auto n) {
-    return cond(n < 2, [&] { return n; }, [&] { return self(n - 1) + self(n - 2); });
-  });
+  return rill::function<"fib", of<int>(of<int>)>(
+      g, [](auto self, auto n) { return cond(n < 2, [&] { return n; }, [&] { return self(n - 1) + self(n - 2); }); });
 }
 // x to the n-th, n times around.
 auto power(graph& g) {
@@ -93,8 +92,7 @@ TEST(function, gives_what_it_mentions_from_outside_to_each_call) {
     neg(unused);
     return a * w;
   });
-  auto const y = cond(
-      constant(g, 0.f) < x, [&] { return f(f(x)); }, [&] { return f(w); });
+  auto const y = cond(constant(g, 0.f) < x, [&] { return f(f(x)); }, [&] { return f(w); });
   for (auto const& passes : both_ways) {
     session s(g, {.passes = passes});
     EXPECT_EQ(float(s.run({{x, tensor(3.f)}, {w, tensor(2.f)}}, y)), 12);
@@ -109,7 +107,8 @@ TEST(function, calls_itself) {
   static_assert(decltype(y)::static_type == of<int>);
   for (auto const& passes : both_ways) {
     session s(g, {.passes = passes});
-    for (auto [k, wanted] : {std::pair{0, 0}, {1, 1}, {2, 1}, {15, 610}}) EXPECT_EQ(int(s.run({{n, tensor(k)}}, y)), wanted);
+    for (auto [k, wanted] : {std::pair{0, 0}, {1, 1}, {2, 1}, {15, 610}})
+      EXPECT_EQ(int(s.run({{n, tensor(k)}}, y)), wanted);
   }
 }
 
@@ -133,13 +132,14 @@ TEST(function, returns_several_values_from_itself_and_nothing_where_it_only_upda
   graph g;
   auto const n = placeholder<int>(g, "n");
   auto const v = variable(constant(g, 0.f), "v");
-  auto const divided = rill::function<"divided", returns(of<int>, of<int>)(of<int>, of<int>)>(
-      g, [&](auto self, auto a, auto b) {
-        return cond(a < b, [&] { return std::tuple{a * 0, a}; },
-                    [&] {
-                      auto const [q, r] = self(a - b, b);
-                      return std::tuple{q + 1, r};
-                    });
+  auto const divided =
+      rill::function<"divided", returns(of<int>, of<int>)(of<int>, of<int>)>(g, [&](auto self, auto a, auto b) {
+        return cond(
+            a < b, [&] { return std::tuple{a * 0, a}; },
+            [&] {
+              auto const [q, r] = self(a - b, b);
+              return std::tuple{q + 1, r};
+            });
       });
   auto const [q, r] = divided(n, constant(g, 7));
   auto const add_up = rill::function<"add_up", returns()(of<int>)>(g, [&](auto self, auto k) {
@@ -260,9 +260,9 @@ TEST(function, stands_in_loops_and_in_other_functions) {
   auto const f = rill::function<"f", of<float>>(g, [](auto a) { return a * a + 1.f; });
   auto const twice = rill::function<"twice", of<float>>(g, [&](auto a) { return f(f(a)); });
   auto const rows = map([&](auto row) { return twice(row); }, x);
-  auto const [n, v] = while_loop([](auto i, auto) { return i < 3; },
-                                 [&](auto i, auto a) { return std::tuple{i + 1, f(a)}; }, constant(g, 0),
-                                 constant(g, 1.f));
+  auto const [n, v] =
+      while_loop([](auto i, auto) { return i < 3; }, [&](auto i, auto a) { return std::tuple{i + 1, f(a)}; },
+                 constant(g, 0), constant(g, 1.f));
   for (auto const& passes : both_ways) {
     session s(g, {.passes = passes});
     EXPECT_TRUE(same_bits(s.run({{x, vector<float>({0, 1, 2})}}, rows), vector<float>({2, 5, 26})));
@@ -273,7 +273,8 @@ TEST(function, stands_in_loops_and_in_other_functions) {
 TEST(function, an_error_says_in_which_function_and_at_which_node) {
   graph g;
   auto const x = placeholder<float>(g, "x");
-  auto const f = rill::function<"careful", of<float>>(g, [](auto a) { return check_numerics(log(a), "bad logarithm"); });
+  auto const f =
+      rill::function<"careful", of<float>>(g, [](auto a) { return check_numerics(log(a), "bad logarithm"); });
   auto const y = f(x);
   session s(g, {.passes = pass_options::none()});
   auto const text = sentence([&] { s.run({{x, tensor(-1.f)}}, y); });
@@ -285,14 +286,14 @@ TEST(function, defined_twice_is_one_and_another_of_its_name_is_refused) {
   graph g;
   auto const x = placeholder<float>(g, "x"), z = placeholder<float>(g, "z");
   auto const define = [&](float by) {
-    return rill::function<"f", of<float>>(g, [&](auto a) {
-      return cond(a < by, [&] { return exp(a) * by; }, [&] { return a + x; });
-    });
+    return rill::function<"f", of<float>>(
+        g, [&](auto a) { return cond(a < by, [&] { return exp(a) * by; }, [&] { return a + x; }); });
   };
   EXPECT_EQ(&define(2).definition(), &define(2).definition());
   EXPECT_NE(sentence([&] { define(3); }).find("the graph has another function 'f'"), std::string::npos);
-  EXPECT_NE(sentence([&] { rill::function<"f", of<float>>(g, [&](auto a) { return a + z; }); }).find("another function"),
-            std::string::npos);
+  EXPECT_NE(
+      sentence([&] { rill::function<"f", of<float>>(g, [&](auto a) { return a + z; }); }).find("another function"),
+      std::string::npos);
   auto const recursive = [&] { return fibonacci(g); };
   EXPECT_EQ(&recursive().definition(), &recursive().definition());
   EXPECT_EQ(g.functions().defined().size(), 2);
@@ -367,8 +368,9 @@ TEST(function, of_types_that_only_the_run_knows_calls_itself_by_its_name) {
   value const n = placeholder(g, of<int>, "n");
   rill::function(g, "fib", {of<int>}, {of<int>}, [&](values const& in) {
     value const k = in[0], two = constant(g, 2), one = constant(g, 1);
-    return values{cond(less(k, two), [&] { return k; },
-                       [&] { return add(call(g, "fib", sub(k, one))[0], call(g, "fib", sub(k, two))[0]); })};
+    return values{cond(
+        less(k, two), [&] { return k; },
+        [&] { return add(call(g, "fib", sub(k, one))[0], call(g, "fib", sub(k, two))[0]); })};
   });
   auto const y = call(g, "fib", n);
   ASSERT_EQ(y.size(), 1);
@@ -388,16 +390,47 @@ TEST(function, of_types_that_only_the_run_knows_calls_itself_by_its_name) {
             std::string::npos);
 }
 
+TEST(function, whose_body_does_not_keep_what_its_signature_says_is_refused_when_the_step_is_planned) {
+  graph g;
+  value const x = placeholder(g, of<float, unknown>, "x"), n = constant(g, 2), one = constant(g, 1);
+  auto const define = [&](std::string const& name, type const& argument, type const& returned, auto const& next) {
+    rill::function(g, name, {argument, of<int>}, {returned}, [&](values const& in) {
+      return values{cond(
+          less(in[1], one), [&] { return sum(in[0], extents{}); },
+          [&] { return call(g, name, next(in[0]), sub(in[1], one))[0]; })};
+    });
+    return call(g, name, x, n)[0];
+  };
+  auto const same = [](value v) { return v; };
+  value const more = constant(g, vector<float>({0}));
+  auto const longer = [&](value v) { return concat(values{v, more}, 0); };
+  value const total = define("total", of<float, unknown>, of<float>, same);
+  value const ever_longer = define("ever_longer", of<float, unknown>, of<float>, longer);
+  rill::function(g, "three", {of<float, unknown>, of<int>}, {of<float, 3>}, [&](values const& in) {
+    return values{
+        cond(less(in[1], one), [&] { return in[0]; }, [&] { return call(g, "three", in[0], sub(in[1], one))[0]; })};
+  });
+  value const three = call(g, "three", x, n)[0];
+  EXPECT_EQ(three.type(), (of<float, 3>));
+  session s(g);
+  auto const run = [&](value y) { return sentence([&] { s.run({{x, vector<float>({1, 2})}}, y); }); };
+  EXPECT_EQ(run(total), "");
+  EXPECT_NE(run(ever_longer).find("'ever_longer' is called with arguments of more than 64 types"), std::string::npos)
+      << run(ever_longer);
+  EXPECT_LT(run(ever_longer).size(), 600);
+  EXPECT_NE(run(three).find("where its signature says float32[3]"), std::string::npos) << run(three);
+  EXPECT_EQ(s.run({{x, vector<float>({1, 2, 3})}}, three).elements(), 3);
+}
+
 TEST(cond, and_while_loop_take_as_many_erased_values_as_the_run_says) {
   graph g;
   value const p = placeholder(g, of<bool>, "p"), x = placeholder(g, of<float>, "x");
   auto const all = cond(p, [&] { return values{x, neg(x)}; }, [&] { return values{neg(x), x}; });
   ASSERT_EQ(all.size(), 2);
-  auto const looped = while_loop([&](values const& in) { return less(in[0], value(constant(g, 3))); },
-                                 [&](values const& in) {
-                                   return values{add(in[0], value(constant(g, 1))), mul(in[1], x)};
-                                 },
-                                 values{constant(g, 0), x});
+  auto const looped =
+      while_loop([&](values const& in) { return less(in[0], value(constant(g, 3))); },
+                 [&](values const& in) { return values{add(in[0], value(constant(g, 1))), mul(in[1], x)}; },
+                 values{constant(g, 0), x});
   ASSERT_EQ(looped.size(), 2);
   session s(g);
   EXPECT_EQ(s.run({{p, tensor(false)}, {x, tensor(2.f)}}, all[0]).at<float>(), -2);
@@ -407,14 +440,16 @@ TEST(cond, and_while_loop_take_as_many_erased_values_as_the_run_says) {
             }).find("the branches return different numbers of values"),
             std::string::npos);
   auto const loop = [&](values const& verdict, values const& next) {
-    return sentence([&] { while_loop([&](auto const&) { return verdict; }, [&](auto const&) { return next; }, values{x}); });
+    return sentence(
+        [&] { while_loop([&](auto const&) { return verdict; }, [&](auto const&) { return next; }, values{x}); });
   };
   EXPECT_NE(loop({p}, {x, x}).find("the body must return the loop variables' own types"), std::string::npos);
   EXPECT_NE(loop({p}, {p}).find("the body must return the loop variables' own types"), std::string::npos);
   EXPECT_NE(loop({x}, {x}).find("the condition must be a scalar of bool"), std::string::npos);
   EXPECT_NE(loop({}, {x}).find("the condition must be a scalar of bool"), std::string::npos);
-  EXPECT_NE(sentence([&] { while_loop([&](auto const&) { return p; }, [](auto const& in) { return in; }, values{}); })
-                .find("no variable to begin with"),
+  EXPECT_NE(sentence([&] {
+              while_loop([&](auto const&) { return p; }, [](auto const& in) { return in; }, values{});
+            }).find("no variable to begin with"),
             std::string::npos);
 }
 
@@ -549,9 +584,10 @@ TEST(function_gradient, passes_through_loops_and_branches_around_calls) {
 TEST(function_gradient, of_extents_that_only_a_call_knows_has_those_of_the_argument) {
   graph g;
   auto const x = placeholder<double, unknown>(g, "x");
-  auto const total = rill::function<"total", of<double>(of<double, unknown>, of<int>)>(g, [](auto self, auto a, auto n) {
-    return cond(n < 1, [&] { return sum(a); }, [&] { return self(a * a, n - 1); });
-  });
+  auto const total =
+      rill::function<"total", of<double>(of<double, unknown>, of<int>)>(g, [](auto self, auto a, auto n) {
+        return cond(n < 1, [&] { return sum(a); }, [&] { return self(a * a, n - 1); });
+      });
   auto const [d] = gradients(total(x, constant(g, 2)), x);
   session s(g);
   EXPECT_TRUE(same_bits(s.run({{x, vector<double>({1, 2, 3})}}, d), vector<double>({4, 32, 108})));
@@ -585,9 +621,10 @@ TEST(function, travels_as_bytes_and_is_called_by_its_name_there) {
   graph g;
   auto const x = placeholder<double>(g, "x");
   auto const w = variable(constant(g, 3.), "w");
-  auto const f = rill::function<"f", of<double>(of<double>, of<int>)>(g, [&](auto self, auto a, auto n) {
-    return cond(n < 1, [&] { return a * x; }, [&] { return self(a * w, n - 1); });
-  }, depth_limit{50});
+  auto const f = rill::function<"f", of<double>(of<double>, of<int>)>(
+      g,
+      [&](auto self, auto a, auto n) { return cond(n < 1, [&] { return a * x; }, [&] { return self(a * w, n - 1); }); },
+      depth_limit{50});
   auto const y = f(x, constant(g, 2));
   auto const [d] = gradients(y, x);
   auto const bytes = to_bytes(g);

@@ -36,7 +36,8 @@ inline std::string place_of(error const& e) {
 
 /// What handles of a body's results are outside of it: typed ones keep their type.
 template <class X> struct handle_outside {
-  static_assert(operand<X>, "the lambda of a loop, branch or function must return values of the graph: one, or a tuple of them");
+  static_assert(operand<X>,
+                "the lambda of a loop, branch or function must return values of the graph: one, or a tuple of them");
   using type = value;
 };
 template <typed X> struct handle_outside<X> {

@@ -130,7 +130,8 @@ inline kernel calling::cpu(kernel_request const& r) {
   return kernel([=, f = a.function, key = static_cast<std::uint64_t>(a.key)](kernel_call const& call) {
     step_context step = call.step;
     if (step.calls >= f->most.calls)
-      throw error(code::resource_exhausted, "the function '" + f->name + "' is called within " + std::to_string(step.calls) +
+      throw error(code::resource_exhausted, "the function '" + f->name + "' is called within " +
+                                                std::to_string(step.calls) +
                                                 " calls: its recursion does not end, or needs a higher "
                                                 "depth_limit");
     if (step.can_end_early()) step.check();

@@ -26,17 +26,16 @@ class derivative {
   function_definition const& function() const {
     auto const name = f_.name + "/gradient" + chosen_;
     if (auto const* known = root_.functions().find(name)) return *known;
-    function_request made{.name = name, .arguments = f_.arguments, .results = {{}}, .captures = f_.captures,
-                          .most = f_.most};
+    function_request made{
+        .name = name, .arguments = f_.arguments, .results = {{}}, .captures = f_.captures, .most = f_.most};
     for (auto const& t : f_.results)
       if (is_differentiable(t.element)) made.arguments.push_back(t);
     for (auto i : x_) {
       made.results->push_back(type_of(i));
       made.like.push_back(like(i, made.arguments.size()));
     }
-    return record_function(root_, std::move(made), [&](function_definition const&, std::vector<value> const& given) {
-      return record(given);
-    });
+    return record_function(root_, std::move(made),
+                           [&](function_definition const&, std::vector<value> const& given) { return record(given); });
   }
 
  private:
@@ -100,8 +99,7 @@ RILL_INLINE std::vector<gradient> call_gradient(gradient_request const& r) {
   std::vector<value> arguments;
   for (std::size_t i = 0; i < f.arguments.size(); ++i) arguments.push_back(r.in(f.references.size() + i));
   for (std::size_t o = 0; o < f.results.size(); ++o)
-    if (is_differentiable(f.results[o].element))
-      arguments.push_back(r.dy(o) ? r.dy(o) : zeros_like(r.out(o)));
+    if (is_differentiable(f.results[o].element)) arguments.push_back(r.dy(o) ? r.dy(o) : zeros_like(r.out(o)));
   auto const node = record_call(r.graph, made.function(), arguments, a.key);  // it draws the numbers that the call drew
   std::vector<gradient> all(r.inputs());
   for (std::uint32_t k = 0; k < made.inputs().size(); ++k)

@@ -87,8 +87,8 @@ template <class Result, type... Arguments> class graph_function {
         if constexpr (std::same_as<Result, std::tuple<>>) return operation(made());
         else if constexpr (fits && agree) {
           constexpr auto types = detail::types_in_call(detail::types_of_handles<Result>::value, declared, given);
-          return detail::handles_from<
-              typename decltype(detail::handles_in_call<types>(std::type_identity<Result>{}))::type>(made());
+          return detail::handles_from<typename decltype(detail::handles_in_call<types>(
+              std::type_identity<Result>{}))::type>(made());
         }
       } else if constexpr (std::same_as<Result, std::tuple<>>) return operation(made());
       else return detail::handles_from<typename detail::erased_handles<Result>::type>(made());
@@ -116,8 +116,7 @@ template <auto Signature, std::size_t... R> auto declared_handles(std::index_seq
 }
 /// Whether what a lambda returns may stand where a signature declares these handles; erased ones are checked later.
 template <class Declared, class Returned> constexpr bool may_return() {
-  if constexpr (typed<Declared> && typed<Returned>)
-    return accepts(Declared::static_type, Returned::static_type);
+  if constexpr (typed<Declared> && typed<Returned>) return accepts(Declared::static_type, Returned::static_type);
   else return operand<Declared> && operand<Returned>;
 }
 template <class Declared, class Returned> struct returns_as_declared {
@@ -134,15 +133,16 @@ void check_name(std::string_view name);
 template <type... Arguments, class F>
 auto function_without_self(graph& g, std::string_view name, F const& f, depth_limit most) {
   using Result = typename handle_outside<std::remove_cvref_t<decltype(f(expr<Arguments>{}...))>>::type;
-  static_assert(!std::same_as<Result, erased_results>,
-                "function: a lambda that returns a vector of values belongs to a function that is declared at run time");
-  auto const& made = record_function(
-      g, {.name = std::string(name), .arguments = {Arguments...}, .most = most},
-      [&](function_definition const&, std::vector<value> const& in) {
-        std::size_t i = 0;
-        auto const handles = std::tuple{expr<Arguments>{in[i++]}...};
-        return std::apply([&](auto const&... x) { return results_of(f, x...); }, handles);
-      });
+  static_assert(
+      !std::same_as<Result, erased_results>,
+      "function: a lambda that returns a vector of values belongs to a function that is declared at run time");
+  auto const& made =
+      record_function(g, {.name = std::string(name), .arguments = {Arguments...}, .most = most},
+                      [&](function_definition const&, std::vector<value> const& in) {
+                        std::size_t i = 0;
+                        auto const handles = std::tuple{expr<Arguments>{in[i++]}...};
+                        return std::apply([&](auto const&... x) { return results_of(f, x...); }, handles);
+                      });
   return graph_function<Result, Arguments...>(g, made);
 }
 
@@ -156,19 +156,19 @@ auto function_with_self(graph& g, std::string_view name, F const& f, depth_limit
     if constexpr (knows_itself) return f(self, x...);
     else return f(x...);
   };
-  using Returned = typename handle_outside<std::remove_cvref_t<
-      decltype(run(std::declval<Function>(), expr<argument_of<Signature, A>>{}...))>>::type;
+  using Returned = typename handle_outside<
+      std::remove_cvref_t<decltype(run(std::declval<Function>(), expr<argument_of<Signature, A>>{}...))>>::type;
   static_assert(returns_as_declared<Result, Returned>::value,
                 "function: the lambda must return what the function is declared to return");
-  auto const& made = record_function(
-      g,
-      {.name = std::string(name),
-       .arguments = {argument_of<Signature, A>...},
-       .results = std::vector<type>(Signature.results.begin(), Signature.results.end()),
-       .most = most},
-      [&](function_definition const& self, std::vector<value> const& in) {
-        return results_of(run, Function(g, self), expr<argument_of<Signature, A>>{in[A]}...);
-      });
+  auto const& made =
+      record_function(g,
+                      {.name = std::string(name),
+                       .arguments = {argument_of<Signature, A>...},
+                       .results = std::vector<type>(Signature.results.begin(), Signature.results.end()),
+                       .most = most},
+                      [&](function_definition const& self, std::vector<value> const& in) {
+                        return results_of(run, Function(g, self), expr<argument_of<Signature, A>>{in[A]}...);
+                      });
   return Function(g, made);
 }
 
@@ -195,9 +195,9 @@ template <auto... Types> constexpr bool are_one_signature() {
 ///       return cond(n < 2, [&] { return n; }, [&] { return self(n - 1) + self(n - 2); });
 ///     });
 ///
-/// The lambda returns a handle, a tuple of them, or nothing; what it mentions from outside each call is given by itself,
-/// and variables are read, and updated, when a call runs. Defining the same function again gives the first one; another
-/// of the name is error(invalid_argument). A call that lies deeper than `most` within others ends the step with
+/// The lambda returns a handle, a tuple of them, or nothing; what it mentions from outside each call is given by
+/// itself, and variables are read, and updated, when a call runs. Defining the same function again gives the first one;
+/// another of the name is error(invalid_argument). A call that lies deeper than `most` within others ends the step with
 /// error(resource_exhausted).
 template <fixed_string Name, auto... Types, class F> auto function(graph& g, F const& f, depth_limit most = {}) {
   constexpr bool has_signature = detail::are_one_signature<Types...>();
@@ -227,16 +227,14 @@ RILL_INLINE void detail::check_name(std::string_view name) {
 RILL_INLINE function_definition const& function(graph& g, std::string_view name, std::vector<type> arguments,
                                                 erased_body const& body, depth_limit most) {
   detail::check_name(name);
-  return record_function(
-      g, {.name = std::string(name), .arguments = std::move(arguments), .most = most},
-      [&](function_definition const&, std::vector<value> const& given) { return body(given); });
+  return record_function(g, {.name = std::string(name), .arguments = std::move(arguments), .most = most},
+                         [&](function_definition const&, std::vector<value> const& given) { return body(given); });
 }
 RILL_INLINE function_definition const& function(graph& g, std::string_view name, std::vector<type> arguments,
                                                 std::vector<type> returned, erased_body const& body, depth_limit most) {
   detail::check_name(name);
   return record_function(
-      g,
-      {.name = std::string(name), .arguments = std::move(arguments), .results = std::move(returned), .most = most},
+      g, {.name = std::string(name), .arguments = std::move(arguments), .results = std::move(returned), .most = most},
       [&](function_definition const&, std::vector<value> const& given) { return body(given); });
 }
 #endif

@@ -80,8 +80,7 @@ erased_results while_loop(Condition const& condition, Body const& body, std::vec
   detail::loop_request r{.variables = variables};
   r.condition = record_body(g, "condition", types,
                             [&](std::vector<value> const& in) { return detail::results_of(condition, in); });
-  r.body =
-      record_body(g, "body", types, [&](std::vector<value> const& in) { return detail::results_of(body, in); });
+  r.body = record_body(g, "body", types, [&](std::vector<value> const& in) { return detail::results_of(body, in); });
   if (r.body.part.outputs.size() != variables.size() || r.condition.part.outputs.size() != 1)
     throw error(code::invalid_argument, r.condition.part.outputs.size() != 1
                                             ? "while_loop: the condition must be a scalar of bool"
