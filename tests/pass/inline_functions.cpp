@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pass/parts.hpp"
+#include "rill/pass/passes.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
@@ -57,7 +58,7 @@ TEST(inline_functions, follows_calls_within_and_gives_results_that_are_arguments
   graph g;
   value const x = placeholder(g, of<float>, "x"), y = placeholder(g, of<float>, "y");
   auto const swap = rill::function<"swap", of<float>, of<float>>(g, [](auto a, auto b) { return std::tuple{b, a}; });
-  auto const back = rill::function<"back", of<float>, of<float>>(g, [&](auto a, auto b) {
+  rill::function<"back", of<float>, of<float>>(g, [&](auto a, auto b) {
     auto const [c, d] = swap(a, b);
     return swap(c, -d);
   });
