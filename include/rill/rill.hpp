@@ -10,6 +10,7 @@
 #include "rill/ops/control/custom_gradient.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/primitives.hpp"
+#include "rill/ops/control/function.hpp"
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/fuse.hpp"
 #include "rill/ops/image/adjust.hpp"

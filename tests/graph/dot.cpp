@@ -5,7 +5,9 @@
 #include "rill/graph/prune.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/function.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/exponential.hpp"
 
 namespace rill {
 namespace {
@@ -83,6 +85,18 @@ TEST(dot, draws_a_part_with_its_results_emphasized) {
   auto const text = dot(part);
   EXPECT_TRUE(says(text, R"(\nfed"])")) << text;
   EXPECT_EQ(count(text, "peripheries=2"), 1) << text;
+}
+
+TEST(dot, draws_each_function_once_in_a_cluster_of_its_own) {
+  graph g;
+  auto const f = rill::function<"f", of<float>>(g, [](auto a) { return exp(a) + a; });
+  f(f(constant(g, 1.f)));
+  auto const text = dot(g);
+  EXPECT_EQ(count(text, "call of f"), 2) << text;
+  EXPECT_EQ(count(text, "label=\"function f\""), 1);
+  EXPECT_EQ(count(text, R"(exp\nexp)"), 1);
+  EXPECT_TRUE(says(text, "f0n0 -> f0n1 [label=\"float32[]\"]")) << text;
+  EXPECT_EQ(count(text, "{"), count(text, "}"));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "rill/graph/codec.hpp"
+#include "rill/ops/control/cond.hpp"
+#include "rill/ops/control/function.hpp"
 #include "rill/ops/fuse.hpp"
 #include "rill/ops/registry.hpp"
 
@@ -76,6 +78,14 @@ inline void fill_sample(graph& g) {
                                 {"a", ""}},
                                {x, w});
   record_erased<ops::fused_op>(g, {sample_program()}, {x});
+  value const half_of = constant(g, 0.5f);
+  rill::function(g, "halve", {of<float, "n">, of<float>}, {of<float, "n">}, [&](std::vector<value> const& in) {
+    value const one = constant(g, 1.f);
+    return std::vector<value>{cond(
+        less(in[1], one), [&] { return mul(in[0], half_of); },
+        [&] { return call(g, "halve", in[0], mul(in[1], half_of))[0]; })};
+  });
+  call(g, "halve", constant(g, vector<float>({1, 2})), half_of);
   group(g, {initializer(g), no_op(g)}, "all");
 }
 

@@ -6,6 +6,7 @@
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/function.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 
 namespace rill {
@@ -67,6 +68,28 @@ TEST(subgraph, is_refused_with_outputs_that_do_not_exist) {
   refused(p);
   p = part();
   p.targets = {7};
+  refused(p);
+}
+
+TEST(subgraph, is_refused_with_a_call_that_is_not_as_its_function) {
+  graph g;
+  auto const x = constant<float, 2>(g, {1, 2});
+  auto const n = constant(g, 1);
+  auto const f = rill::function<"f", of<float, 2>>(g, [](auto a) { return -a; });
+  value const y = f(x), other = n;
+  auto const whole = prune(g, {}, {y.endpoint(), other.endpoint()}, {});
+  EXPECT_NO_THROW(verify(whole));
+  auto const call = std::find_if(whole.nodes.begin(), whole.nodes.end(), [](node const& c) { return called_by(c); });
+  auto const at = static_cast<std::uint32_t>(call - whole.nodes.begin());
+  auto p = whole;
+  p[at].inputs.clear();
+  refused(p);
+  p = whole;
+  p[at].inputs[0] = p.outputs[1];
+  refused(p);
+  p = whole;
+  p[at].outputs.clear();
+  p.outputs.clear();
   refused(p);
 }
 

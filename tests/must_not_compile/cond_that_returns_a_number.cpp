@@ -1,4 +1,4 @@
-// expect: the lambda of a loop or branch must return values of the graph
+// expect: the lambda of a loop, branch or function must return values of the graph
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<bool>> p, rill::expr<rill::of<float>> x) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: the tuple that a loop's or branch's lambda returns must hold values of the graph
+// expect: the tuple that a loop's, branch's or function's lambda returns must hold values of the graph
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<bool>> p, rill::expr<rill::of<float>> x) {
 #ifdef VALID

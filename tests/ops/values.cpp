@@ -455,12 +455,26 @@ std::set<std::string_view> const tested_otherwise{
     "loop",                  // ops/control
     "reading_loop",          // ops/control
     "updating_loop",         // ops/control
+    "switch",                // ops/control/primitives
+    "merge",                 // ops/control/primitives
+    "enter",                 // ops/control/primitives
+    "exit",                  // ops/control/primitives
+    "next_iteration",        // ops/control/primitives
+    "loop_cond",             // ops/control/primitives
+    "iterations",            // ops/control/primitives
+    "goes_on",               // ops/control/primitives
+    "row",                   // ops/control/primitives
+    "collect",               // ops/control/primitives
+    "drawn_by_row",          // ops/control/primitives
     "add_rows",              // ops/array/gather
     "array_new",             // ops/array/tensor_array
     "array_full",            // ops/array/tensor_array
     "array_write",           // ops/array/tensor_array
     "array_read",            // ops/array/tensor_array
     "array_stack",           // ops/array/tensor_array
+    "call",                  // ops/control
+    "reading_call",          // ops/control
+    "updating_call",         // ops/control
     "enqueue",               // ops/queues
     "enqueue_many",          // ops/queues
     "dequeue",               // ops/queues

@@ -7,7 +7,7 @@ namespace {
 
 TEST(pass_options, switch_everything_off_at_once) {
   auto const o = pass_options::none();
-  EXPECT_FALSE(o.common_subexpressions || o.fold_constants || o.identities || o.fuse || o.verify);
+  EXPECT_FALSE(o.common_subexpressions || o.fold_constants || o.identities || o.fuse || o.functions || o.verify);
 }
 
 TEST(pass_report, is_a_line_for_each_rewrite) {

@@ -40,7 +40,8 @@ TEST(tagged_walk, runs_the_branch_that_is_chosen) {
 TEST(tagged_walk, runs_loops_in_loops) {
   graph g;
   auto const m = constant<float, 2, 3>(g, {1, 2, 3, 4, 5, 6});
-  auto const sums = map([](auto row) { return fold([](auto a, auto b) { return a * 2.f + b; }, sum(row) * 0.f, row); }, m);
+  auto const sums =
+      map([](auto row) { return fold([](auto a, auto b) { return a * 2.f + b; }, sum(row) * 0.f, row); }, m);
   session s(g, tagged());
   EXPECT_TRUE(same_bits(s.run(sums), vector<float>({11, 32})));
 }

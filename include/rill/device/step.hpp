@@ -107,6 +107,8 @@ class step_context {
   std::uint64_t number = 0;    ///< of the step
   std::uint64_t stream = 0;    ///< what random numbers are drawn by: the step, and within loops the iteration as well
   std::int64_t iteration = 0;  ///< of the innermost loop
+  std::int64_t calls = 0;      ///< of functions, within each other
+  std::uintptr_t stack = 0;    ///< where this thread's stack was when the outermost of them began on it; 0: none
   log_callback const* log = nullptr;
   step_holdings* holdings = nullptr;
   std::optional<cancellation> stop;

@@ -15,11 +15,12 @@
 namespace rill {
 
 struct subgraph;
+struct function_definition;
 
-/// What an attribute can be. A program and a body are shared and never change.
-using attribute =
-    std::variant<bool, std::int64_t, double, std::string, dtype, type, extents, tensor, std::shared_ptr<program const>,
-                 std::vector<std::string>, std::shared_ptr<subgraph const>, std::vector<type>>;
+/// What an attribute can be. A program and a body are shared and never change; a function is its graph's.
+using attribute = std::variant<bool, std::int64_t, double, std::string, dtype, type, extents, tensor,
+                               std::shared_ptr<program const>, std::vector<std::string>,
+                               std::shared_ptr<subgraph const>, std::vector<type>, function_definition const*>;
 
 /// The attributes of a node, in the order in which its operation names them.
 using attribute_list = std::vector<std::pair<std::string_view, attribute>>;

@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "rill/graph/codec_nodes.hpp"
+#include "rill/graph/codec_functions.hpp"
 
 namespace rill {
 
 /// What the first bytes of a graph say, and the version of the format that follows.
 inline constexpr std::string_view graph_magic = "rill:gph";
-inline constexpr std::uint32_t graph_format = 1;
+inline constexpr std::uint32_t graph_format = 2;
 
 /// The graph as bytes. Throws error(invalid_argument) if a node holds what can't be shipped.
 inline std::string to_bytes(graph const& g) {
@@ -23,6 +23,7 @@ inline std::string to_bytes(graph const& g) {
   to(graph_format, g.seed());
   auto const initials = g.initials();  // first: their nodes are among those that are counted next
   auto const nodes = static_cast<std::uint64_t>(g.size());
+  wire::save_list(to, g.functions().defined(), [&](auto const* f) { wire::save(to, *f); });
   to(nodes);
   for (std::size_t i = 0; i < nodes; ++i) wire::save(to, g[i]);
   wire::save_list(to, initials, [&](graph::initial i) { to(i.variable, i.assignment); });
@@ -42,14 +43,16 @@ inline std::unique_ptr<graph> graph_from_bytes(std::string_view bytes, operation
   if (format != graph_format)
     throw error(code::unimplemented, "the graph was written in format " + std::to_string(format) +
                                          ", and this rill reads format " + std::to_string(graph_format));
-  wire::known_operations const known(registry);
+  wire::known_operations known(registry);
   std::uint64_t seed = 0;
   from(seed);
   auto g = std::make_unique<graph>(seed);
+  wire::load_list(from, wire::least_function, [&] { wire::load_function(from, *g, known); });
   wire::load_list(from, wire::least_node, [&] {
     auto const added = g->adopt(wire::load_node(from, known));
     wire::check_outputs(from, added.origin());
   });
+  wire::check_functions(*g);
   wire::load_list(from, 2 * sizeof(std::uint32_t), [&] {
     graph::initial i{};
     from(i.variable, i.assignment);

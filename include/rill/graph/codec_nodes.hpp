@@ -33,6 +33,12 @@ class known_operations {
     if (auto const at = operations_.find(name); at != operations_.end()) return *at->second;
     throw error(code::not_found, "the operation '" + name + "' is not known here: give it to the registry");
   }
+  /// Calls may mention it from now on.
+  void add(function_definition const& f) { called_.emplace(f.name, &f); }
+  function_definition const* called(std::string const& name) const {
+    if (auto const at = called_.find(name); at != called_.end()) return at->second;
+    throw error(code::data_loss, "the function '" + name + "' is called, and is not in the graph");
+  }
   scalar_function const& function(std::string const& name) const {
     if (auto const at = functions_.find(name); at != functions_.end()) return *at->second;
     throw error(code::not_found,
@@ -44,6 +50,7 @@ class known_operations {
   mutable int depth_ = 0;
   std::unordered_map<std::string_view, op_def const*> operations_;
   std::unordered_map<std::string_view, scalar_function const*> functions_;
+  std::unordered_map<std::string, function_definition const*> called_;
 };
 
 /// Bodies lie within bodies only so deep that bytes from outside can't exhaust the stack.
@@ -110,6 +117,9 @@ inline void save(writer& to, attribute const& a) {
         } else if constexpr (std::same_as<T, std::shared_ptr<subgraph const>>) {
           expects(v != nullptr, "a graph with an empty body has no form as bytes");
           save(to, *v);
+        } else if constexpr (std::same_as<T, function_definition const*>) {
+          expects(v != nullptr, "a graph with a call of no function has no form as bytes");
+          to(v->name);
         } else if constexpr (std::same_as<T, std::vector<std::string>>) save_list(to, v, [&](auto const& s) { to(s); });
         else if constexpr (std::same_as<T, std::vector<type>>) save_list(to, v, [&](type const& t) { save(to, t); });
         else if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) to(v);
@@ -122,7 +132,11 @@ template <class T> T load_alternative(reader& from, known_operations const& know
   T v{};
   if constexpr (std::same_as<T, std::shared_ptr<program const>>) v = load_program(from, known);
   else if constexpr (std::same_as<T, std::shared_ptr<subgraph const>>) v = load_body(from, known);
-  else if constexpr (std::same_as<T, std::vector<std::string>>)
+  else if constexpr (std::same_as<T, function_definition const*>) {
+    std::string name;
+    from(name);
+    v = known.called(name);
+  } else if constexpr (std::same_as<T, std::vector<std::string>>)
     load_list(from, sizeof(std::uint64_t), [&] { from(v.emplace_back()); });
   else if constexpr (std::same_as<T, std::vector<type>>) load_list(from, 1, [&] { load(from, v.emplace_back()); });
   else if constexpr (std::is_arithmetic_v<T> || std::same_as<T, std::string>) from(v);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rill/graph/subgraph.hpp"
@@ -38,16 +39,22 @@ inline std::vector<std::string_view> scopes_of(std::string_view name) {
 /// Writes nodes into the clusters of their scopes, then the edges.
 class dot_writer {
  public:
-  explicit dot_writer(std::vector<node const*> nodes) : nodes_(std::move(nodes)), emphasis_(nodes_.size()) {}
+  explicit dot_writer(std::vector<node const*> nodes, std::string prefix = "")
+      : nodes_(std::move(nodes)), emphasis_(nodes_.size()), prefix_(std::move(prefix)) {}
 
   /// Draws a node with a double line: what is fetched from a part.
   void emphasize(std::uint32_t i) { emphasis_[i] = true; }
 
-  std::string text() {
+  std::string text(std::string const& more = "") {
     text_ = "digraph {\n  rankdir=TB\n  node [shape=box, fontname=\"sans-serif\"]\n  edge [fontname=\"sans-serif\"]\n";
+    return text_ + content() + more + "}\n";
+  }
+  /// The nodes and edges alone.
+  std::string content() {
+    auto const before = std::exchange(text_, "");
     write_nodes();
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) write_edges(i);
-    return text_ + "}\n";
+    return std::exchange(text_, before);
   }
 
  private:
@@ -66,7 +73,7 @@ class dot_writer {
     while (!open.empty()) close(open);
   }
   void enter(std::vector<std::string_view>& open, std::string_view scope) {
-    text_ += "  subgraph cluster_" + std::to_string(clusters_++) + " {\n  label=\"" + escaped(scope) + "\"\n";
+    text_ += "  subgraph cluster_" + prefix_ + std::to_string(clusters_++) + " {\n  label=\"" + escaped(scope) + "\"\n";
     open.push_back(scope);
   }
   void close(std::vector<std::string_view>& open) {
@@ -74,17 +81,19 @@ class dot_writer {
     open.pop_back();
   }
 
+  std::string id(std::uint32_t i) const { return prefix_ + "n" + std::to_string(i); }
   void write_node(std::uint32_t i) {
     auto const& n = *nodes_[i];
     auto const own = n.name.substr(n.name.rfind('/') + 1);
-    text_ += "  n" + std::to_string(i) + " [label=\"" + escaped(own) + "\\n" + escaped(n.op->name);
+    text_ += "  " + id(i) + " [label=\"" + escaped(own) + "\\n" + escaped(n.op->name);
+    if (auto const* f = called_by(n)) text_ += " of " + escaped(f->name);
     if (!n.device.empty()) text_ += "\\n" + escaped(n.device);
     text_ += emphasis_[i] ? "\", peripheries=2]\n" : "\"]\n";
   }
 
   void write_edges(std::uint32_t i) {
     auto const& n = *nodes_[i];
-    auto const edge = [&](std::uint32_t from) { return "  n" + std::to_string(from) + " -> n" + std::to_string(i); };
+    auto const edge = [&](std::uint32_t from) { return "  " + id(from) + " -> " + id(i); };
     for (auto e : n.inputs) {
       auto const& from = nodes_[e.node]->outputs[e.port];
       auto const port = nodes_[e.node]->outputs.size() > 1 ? ":" + std::to_string(e.port) + " " : "";
@@ -96,17 +105,35 @@ class dot_writer {
   std::vector<node const*> nodes_;
   std::vector<bool> emphasis_;
   std::size_t clusters_ = 0;
-  std::string text_;
+  std::string prefix_, text_;
 };
 
 }  // namespace detail
 
+namespace detail {
+
+/// A function in a cluster of its own, with the names of its nodes told from others by its number.
+inline std::string dot_of_function(function_definition const& f, std::size_t number) {
+  auto const prefix = "f" + std::to_string(number);
+  std::vector<node const*> nodes;
+  for (auto const& n : f.body->nodes) nodes.push_back(&n);
+  dot_writer writer(std::move(nodes), prefix);
+  for (auto e : f.body->outputs) writer.emphasize(e.node);
+  return "  subgraph cluster_" + prefix + " {\n  label=\"function " + escaped(f.name) + "\"\n  style=dashed\n" +
+         writer.content() + "  }\n";
+}
+
+}  // namespace detail
+
 /// The graph in Graphviz's language (`dot -Tsvg`): nodes with their operations in the clusters of their scopes, types
-/// on the edges, control edges dashed.
+/// on the edges, control edges dashed; then its functions, each in a cluster of its own.
 inline std::string dot(graph const& g) {
   std::vector<node const*> nodes;
   for (std::size_t i = 0, size = g.size(); i < size; ++i) nodes.push_back(&g[i]);
-  return detail::dot_writer(std::move(nodes)).text();
+  std::string functions;
+  std::size_t number = 0;
+  for (auto const* f : g.functions().defined()) functions += detail::dot_of_function(*f, number++);
+  return detail::dot_writer(std::move(nodes)).text(functions);
 }
 
 /// A part in Graphviz's language; what is fetched from it has a double line.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rill/base/config.hpp"
+#include "rill/graph/function.hpp"
 #include "rill/graph/node.hpp"
 
 namespace rill {
@@ -164,6 +165,19 @@ class graph {
     return at == rules_of_.end() ? -1 : at->second;
   }
 
+  /// The functions that calls in this graph mention by name.
+  function_library& functions() { return root().functions_; }
+  function_library const& functions() const { return root().functions_; }
+  /// Runs `f` as if no body of the outermost graph were open: what a function's body is recorded in, wherever that is.
+  template <class F> auto outside_bodies(F&& f) {
+    struct restore {
+      graph*& place;
+      graph* before;
+      ~restore() { place = before; }
+    } guard{root().open_, std::exchange(root().open_, nullptr)};
+    return std::forward<F>(f)();
+  }
+
   /// Variables and what sets them first, in order of recording; nodes of the outermost graph.
   struct initial {
     std::uint32_t variable, assignment;
@@ -238,6 +252,7 @@ class graph {
   std::unordered_map<std::string, std::uint32_t> taken_;
   std::vector<initial> initials_;
   std::vector<std::uint32_t> back_edges_;
+  function_library functions_;
   std::string scope_, device_, colocated_;
   std::vector<std::uint32_t> controls_;
   std::deque<rule> rules_;

@@ -21,6 +21,7 @@ struct gradient;
 struct gradient_request;
 struct subgraph;
 struct pass_options;
+struct kernel_request;
 
 /// What a call of an operation costs, from its types: read by placement, timelines and microbenchmarks alike.
 struct cost {
@@ -52,6 +53,15 @@ class compiled_body {
   virtual std::int64_t overwritten(std::size_t i) const = 0;
 };
 
+/// Functions that were compiled, and are when they are asked for.
+class compiled_functions {
+ public:
+  virtual ~compiled_functions() = default;
+  /// The function for arguments and captures of these types; one that calls itself is asked for while it is compiled.
+  virtual compiled_body* find(kernel_request const& r, function_definition const& f,
+                              std::span<type const> arguments) = 0;
+};
+
 /// What a CPU kernel is prepared from.
 struct kernel_request {
   node const& at;
@@ -65,6 +75,9 @@ struct kernel_request {
   /// Compiles a body for arguments of these types; handed in so that operations stay below plans.
   std::shared_ptr<compiled_body> (*compile)(kernel_request const&, subgraph const& body,
                                             std::span<type const> arguments) = nullptr;
+  /// The functions of a step that were compiled so far, each once for arguments of the same types; they live as long as
+  /// the step's plan.
+  compiled_functions* functions = nullptr;
 };
 
 /// How an operation meets what outlives a step.

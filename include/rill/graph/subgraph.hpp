@@ -49,10 +49,24 @@ inline bool reads_extents_alone(node const& n, std::size_t input) {
   return input < 32 && (n.op->shape_only >> input & 1u) != 0;
 }
 
-/// Whether a node runs parts of its own: a loop or a branch.
+/// The function that a node calls; null: it is no call.
+inline function_definition const* called_by(node const& n) {
+  for (auto const& [_, a] : n.attributes)
+    if (auto const* f = std::get_if<function_definition const*>(&a)) return *f;
+  return nullptr;
+}
+
+/// Whether a node runs parts of its own: a loop, a branch or a call.
 inline bool has_bodies(node const& n) {
-  return std::any_of(n.attributes.begin(), n.attributes.end(),
-                     [](auto const& a) { return std::holds_alternative<std::shared_ptr<subgraph const>>(a.second); });
+  return called_by(n) || std::any_of(n.attributes.begin(), n.attributes.end(), [](auto const& a) {
+           return std::holds_alternative<std::shared_ptr<subgraph const>>(a.second);
+         });
+}
+
+/// Calls `f` with each body of a node.
+template <class F> void for_each_body(node const& n, F const& f) {
+  for (auto const& [_, a] : n.attributes)
+    if (auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&a)) f(**body);
 }
 
 /// The types of a part's outputs for inputs of the given types.
@@ -72,6 +86,13 @@ inline void verify(subgraph const& g) {
     }
     for (auto c : n.controls)
       if (c >= i) fail(i, "a node comes before one that must run first");
+    auto const* const f = called_by(n);
+    if (f == nullptr) continue;
+    if (n.inputs.size() != f->inputs()) fail(i, "a call has other inputs than its function");
+    for (std::size_t k = 0; k < f->arguments.size(); ++k)
+      if (!accepts(f->arguments[k], g.type_of(n.inputs[f->references.size() + k])))
+        fail(i, "a call gives its function an argument of another type");
+    if (n.outputs.size() != f->results.size()) fail(i, "a call has other results than its function");
   }
   for (auto e : g.outputs)
     if (e.node >= g.size() || e.port >= g[e.node].outputs.size())
@@ -104,6 +125,41 @@ RILL_INLINE std::vector<type> infer(subgraph const& part, std::span<type const> 
   }
   for (auto e : part.outputs) out.push_back(types[e.node][e.port]);
   return out;
+}
+
+RILL_INLINE std::vector<type> function_definition::infer(std::span<type const> given) const {
+  auto const fail = [&](std::string const& why) {
+    throw error(code::invalid_argument, "the function '" + name + "' " + why);
+  };
+  if (given.size() != arguments.size() + captures.size())
+    fail("takes " + std::to_string(arguments.size()) + " values, and was given " +
+         std::to_string(given.size() - std::min(given.size(), captures.size())));
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (!accepts(arguments[i], given[i]))
+      fail("takes a " + arguments[i].text() + " as argument " + std::to_string(i) + " and was given a " +
+           given[i].text());
+  auto const bound = given.first(arguments.size());
+  check_call(arguments, bound);
+  bool as_recorded = body && !recursive;
+  for (std::size_t i = 0; as_recorded && i < given.size(); ++i)
+    as_recorded = (*body)[body->inputs[i]].outputs[0] == given[i];
+  std::vector<type> types;
+  if (as_recorded) {
+    for (auto e : body->outputs) types.push_back(body->type_of(e));
+    return types;
+  }
+  // A recursive one is what it was declared to be, and so is one that is too large to look through.
+  bool const looked_through = body && !recursive && nodes < too_many_nodes;
+  if (looked_through) types = rill::infer(*body, given);
+  if (!has_results) fail("is called while it is recorded: declare what it returns");
+  for (std::size_t o = 0; o < results.size(); ++o) {
+    auto const declared = o < like.size() && like[o] >= 0 ? given[static_cast<std::size_t>(like[o])]
+                                                          : type_in_call(results[o], arguments, bound);
+    if (!looked_through) types.push_back(declared);
+    else if (!accepts(declared, types[o]))
+      fail("is declared to return a " + declared.text() + " and returns a " + types[o].text());
+  }
+  return types;
 }
 #endif
 

@@ -21,6 +21,7 @@
 #include "rill/ops/check/check.hpp"
 #include "rill/ops/check/check_numerics.hpp"
 #include "rill/ops/check/print.hpp"
+#include "rill/ops/control/call.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/custom_gradient.hpp"
 #include "rill/ops/control/flow.hpp"
@@ -150,6 +151,9 @@ using operations = type_list<
     ops::row_op,
     ops::collect_op,
     ops::drawn_by_row_op,
+    ops::call_op,
+    ops::reading_call_op,
+    ops::updating_call_op,
     ops::enqueue_op,
     ops::enqueue_many_op,
     ops::dequeue_op,

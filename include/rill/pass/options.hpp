@@ -11,11 +11,12 @@ struct pass_options {
   bool fold_constants = true;
   bool identities = true;
   bool fuse = true;
-  bool loops = true;    ///< loops make and take only what is read
-  bool verify = false;  ///< check the part before and after each pass
+  bool loops = true;      ///< loops make and take only what is read
+  bool functions = true;  ///< functions that are small, or called once, stand where they are called
+  bool verify = false;    ///< check the part before and after each pass
 
   /// The graph is run as it was written.
-  static pass_options none() { return {false, false, false, false, false, false}; }
+  static pass_options none() { return {false, false, false, false, false, false, false}; }
 };
 
 /// What the passes did, a line for each rewrite.

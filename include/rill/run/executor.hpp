@@ -130,6 +130,7 @@ inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> c
   std::optional<late_part> late;
   if (has_primitives(part)) part = as_region(std::move(part));
   else {
+    if (options.passes.functions) inline_functions(part, *options.state, report);
     if (options.passes.loops) trim_loops(part, *options.state, report);
     late = cut_late(part);
     rewrite(part, options.passes, *options.state, report);

@@ -67,7 +67,7 @@ class tagged_plan {
   };
 
   tagged_plan(lowered from, container& state, std::uint64_t seed, allocator& memory, int threads,
-              pass_options const& passes);
+              pass_options const& passes, compiled_functions* functions);
 
   std::vector<frame> frames;           ///< the first is the outermost, each after that around it
   std::vector<std::uint32_t> outputs;  ///< kept values of the outermost frame
@@ -111,7 +111,8 @@ class framing {
   framing(tagged_plan& made, subgraph const& part)
       : made_(made), part_(part), frame_(part.size(), tagged_plan::none), inner_(frame_) {}
 
-  void run(container& state, std::uint64_t seed, allocator& memory, int threads, pass_options const& passes) {
+  void run(container& state, std::uint64_t seed, allocator& memory, int threads, pass_options const& passes,
+           compiled_functions* functions) {
     made_.frames.resize(1);
     for (std::uint32_t i = 0; i < part_.size(); ++i) place(i);
     arrive_.resize(part_.size()), leave_.resize(part_.size());
@@ -127,7 +128,7 @@ class framing {
       if (!is_free(e.node) && leave_[e.node].frame != 0)
         throw error(code::invalid_argument, "a fetched value lies inside a frame: let it exit", part_[e.node].name);
     }
-    for (std::uint32_t f = 0; f < made_.frames.size(); ++f) finish(f, state, seed, memory, threads, passes);
+    for (std::uint32_t f = 0; f < made_.frames.size(); ++f) finish(f, state, seed, memory, threads, passes, functions);
   }
 
  private:
@@ -373,7 +374,7 @@ class framing {
   }
 
   void finish(std::uint32_t f, container& state, std::uint64_t seed, allocator& memory, int threads,
-              pass_options const& passes) {
+              pass_options const& passes, compiled_functions* functions) {
     auto& frame = made_.frames[f];
     auto& mine = frame_parts_[f];
     std::stable_sort(edges_[f].begin(), edges_[f].end(),
@@ -392,7 +393,7 @@ class framing {
       if (st.what == act::merge)
         for (auto e : part_[st.node].inputs) frame.merge_reads.push_back(keep(f, e));
     }
-    frame.plan = std::make_unique<plan>(mine.part, mine.kept, state, seed, memory, threads, passes);
+    frame.plan = std::make_unique<plan>(mine.part, mine.kept, state, seed, memory, threads, passes, functions);
     auto const of_node = frame.plan->instructions_of(mine.part.size());
     for (std::uint32_t s = 0; s < frame.stations.size(); ++s)
       if (auto& st = frame.stations[s]; mine.made_by[s] != none) {
@@ -415,9 +416,9 @@ class framing {
 }  // namespace detail
 
 RILL_INLINE tagged_plan::tagged_plan(lowered from_part, container& state, std::uint64_t seed, allocator& of,
-                                     int threads, pass_options const& passes)
+                                     int threads, pass_options const& passes, compiled_functions* functions)
     : source(std::move(from_part)), memory(&of) {
-  detail::framing(*this, source.part).run(state, seed, of, threads, passes);
+  detail::framing(*this, source.part).run(state, seed, of, threads, passes, functions);
 }
 
 }  // namespace rill

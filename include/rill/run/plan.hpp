@@ -24,18 +24,22 @@ std::shared_ptr<compiled_body> compile_body(kernel_request const& r, subgraph co
 
 /// The kernel of a loop, a branch or a part of primitives in the tagged gear.
 kernel tagged_kernel(kernel_request const& r);
+/// No functions yet.
+std::shared_ptr<compiled_functions> no_functions();
 
 /// A part of a graph as flat arrays. It never changes; what a step writes is in its `activation`.
 class plan {
  public:
-  /// `part` must be bound: all extents known. Its kernels are made for at most so many threads.
+  /// `part` must be bound: all extents known. Its kernels are made for at most so many threads. A body's plan shares
+  /// the compiled functions of the plan that it is part of.
   plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory = host_allocator(),
-       int threads = 1, gear wish = gear::automatic, pass_options const& passes = {});
+       int threads = 1, gear wish = gear::automatic, pass_options const& passes = {},
+       compiled_functions* functions = nullptr);
 
   /// For one iteration of a frame in the tagged gear, whose walk orders it: values share no memory, and those that are
   /// kept can be read when they are made.
   plan(subgraph const& iteration, std::vector<endpoint> const& kept, container& state, std::uint64_t seed,
-       allocator& memory, int threads, pass_options const& passes);
+       allocator& memory, int threads, pass_options const& passes, compiled_functions* functions);
 
   struct memory_report {
     std::size_t arena = 0;  ///< bytes of the arena of one activation
@@ -108,10 +112,11 @@ class plan {
   void make_slots(subgraph const&);
   std::vector<bool> nodes_to_compute(subgraph const&) const;
   void make_instructions(subgraph const&, std::vector<bool> const& computed, container&, std::uint64_t seed,
-                         int threads, gear wish, pass_options const&);
+                         int threads, gear wish, pass_options const&, compiled_functions*);
   std::unique_ptr<forking> fork(subgraph const&, step_order const&, gear wish, int threads);
   void assume(node const&, container&);
   void assume_bodies(node const&, container&);
+  void assume_part(subgraph const&, container&);
   void mark_outputs(subgraph const&);
   void take_over(subgraph const&, forking*);
   void place_values(subgraph const&, forking const*);
@@ -119,6 +124,8 @@ class plan {
   void lay_pointers(subgraph const&);
   std::uint32_t slot_of(endpoint e) const { return slots_of_[e.node][e.port]; }
 
+  std::shared_ptr<compiled_functions> functions_;  // null: those of the plan around it
+  std::vector<function_definition const*> assumed_functions_;
   std::vector<instruction> instructions_;
   std::vector<std::string> names_;  // of each instruction's node
   std::vector<std::string_view> operations_;

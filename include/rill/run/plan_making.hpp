@@ -16,12 +16,13 @@ namespace rill {
 
 #if RILL_RUNTIME
 RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory, int threads,
-                       gear wish, pass_options const& passes)
-    : allocator_(&memory) {
+                       gear wish, pass_options const& passes, compiled_functions* functions)
+    : functions_(functions ? nullptr : no_functions()), allocator_(&memory) {
   auto const sequence = order(part);
   order_ = sequence.nodes;
   make_slots(part);
-  make_instructions(part, nodes_to_compute(part), state, seed, threads, wish, passes);
+  make_instructions(part, nodes_to_compute(part), state, seed, threads, wish, passes,
+                    functions ? functions : functions_.get());
   mark_outputs(part);
   auto const forked = fork(part, sequence, wish, threads);
   take_over(part, forked.get());
@@ -31,7 +32,8 @@ RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t see
 }
 
 RILL_INLINE plan::plan(subgraph const& iteration, std::vector<endpoint> const& kept, container& state,
-                       std::uint64_t seed, allocator& memory, int threads, pass_options const& passes)
+                       std::uint64_t seed, allocator& memory, int threads, pass_options const& passes,
+                       compiled_functions* functions)
     : frame_(true), allocator_(&memory) {
   for (std::uint32_t i = 0; i < iteration.size(); ++i) order_.push_back(i);
   make_slots(iteration);
@@ -43,7 +45,7 @@ RILL_INLINE plan::plan(subgraph const& iteration, std::vector<endpoint> const& k
       if (!takes_reference(n, k)) computed[n.inputs[k].node] = true;
   }
   for (auto e : kept) computed[e.node] = true;
-  make_instructions(iteration, computed, state, seed, threads, gear::automatic, passes);
+  make_instructions(iteration, computed, state, seed, threads, gear::automatic, passes, functions);
   mark_outputs(iteration);
   place_apart();
   for (auto e : kept) kept_.push_back(slot_of(e));
@@ -92,7 +94,8 @@ inline bool runs_with_tags(node const& n, gear wish) {
 }  // namespace detail
 
 RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool> const& computed, container& state,
-                                         std::uint64_t seed, int threads, gear wish, pass_options const& passes) {
+                                         std::uint64_t seed, int threads, gear wish, pass_options const& passes,
+                                         compiled_functions* functions) {
   std::vector<type> inputs;
   for (auto i : order_) {
     auto const& n = part[i];
@@ -128,8 +131,8 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
     assume_bodies(n, state);
     instruction made;
     try {
-      kernel_request const request{n,    inputs,  n.outputs,  variables, state,
-                                   seed, threads, allocator_, &passes,   compile_body};
+      kernel_request const request{n,       inputs,     n.outputs, variables,    state,    seed,
+                                   threads, allocator_, &passes,   compile_body, functions};
       made.run = with_tags ? tagged_kernel(request) : n.op->cpu(request);
       tagged_ = tagged_ || with_tags;
     } catch (error const& e) {
@@ -185,19 +188,21 @@ RILL_INLINE void plan::assume(node const& n, container& state) {
 
 // So are those that a node's bodies read, which are compiled for them.
 RILL_INLINE void plan::assume_bodies(node const& n, container& state) {
-  for (auto const& [_, a] : n.attributes) {
-    auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&a);
-    if (!body) continue;
-    for (auto const& inner : (*body)->nodes) {
-      for (std::size_t k = 0; k < inner.inputs.size(); ++k)
-        if (auto const& from = (**body)[inner.inputs[k].node];
-            from.op->name == "variable" && !takes_reference(inner, k))
-          assume(from, state);
-      assume_bodies(inner, state);
-    }
-    for (auto e : (*body)->outputs)
-      if ((**body)[e.node].op->name == "variable") assume((**body)[e.node], state);
+  for_each_body(n, [&](subgraph const& body) { assume_part(body, state); });
+  auto const* const f = called_by(n);
+  if (!f || std::find(assumed_functions_.begin(), assumed_functions_.end(), f) != assumed_functions_.end()) return;
+  assumed_functions_.push_back(f);
+  assume_part(*f->body, state);
+}
+RILL_INLINE void plan::assume_part(subgraph const& body, container& state) {
+  for (auto const& inner : body.nodes) {
+    for (std::size_t k = 0; k < inner.inputs.size(); ++k)
+      if (auto const& from = body[inner.inputs[k].node]; from.op->name == "variable" && !takes_reference(inner, k))
+        assume(from, state);
+    assume_bodies(inner, state);
   }
+  for (auto e : body.outputs)
+    if (body[e.node].op->name == "variable") assume(body[e.node], state);
 }
 
 RILL_INLINE bool plan::holds() const {

@@ -672,7 +672,8 @@ RILL_INLINE kernel tagged_kernel(kernel_request const& r) {
   while (references < r.inputs.size() && takes_reference(r.at, references)) ++references;
   auto part = is_region(r.at) ? lowered{*std::get<std::shared_ptr<subgraph const>>(r.at.attributes[0].second)}
                               : lower(r.at, r.inputs, r.state, *r.passes);
-  auto p = std::make_shared<tagged_plan const>(std::move(part), r.state, r.seed, *r.memory, r.threads, *r.passes);
+  auto p = std::make_shared<tagged_plan const>(std::move(part), r.state, r.seed, *r.memory, r.threads, *r.passes,
+                                               r.functions);
   bool const open =
       std::any_of(p->output_types.begin(), p->output_types.end(), [](auto const& t) { return !t.is_known(); });
   kernel k([walks = std::make_shared<detail::tagged_walks>(std::move(p), references)](kernel_call const& call) {

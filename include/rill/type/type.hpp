@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,6 +14,8 @@
 #include "rill/type/shape.hpp"
 
 namespace rill {
+
+template <std::size_t Results, std::size_t Arguments> struct signature;
 
 /// The rank of a type of which only the run will know the rank.
 inline constexpr std::uint8_t unknown_rank = 255;
@@ -67,6 +70,9 @@ struct type {
     return t;
   }
   std::string text() const;
+  /// The signature of a function that returns this: `of<float>(of<float, "n">)`; rill/type/signature.hpp.
+  template <std::same_as<type>... Arguments>
+  constexpr signature<1, sizeof...(Arguments)> operator()(Arguments const&... arguments) const;
   friend constexpr bool operator==(type const&, type const&) = default;
 };
 

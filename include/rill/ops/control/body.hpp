@@ -11,6 +11,22 @@
 #include "rill/dsl/expr.hpp"
 #include "rill/graph/body.hpp"
 
+namespace rill {
+
+/// What was recorded with results whose number and types only the run knows: bodies and functions of erased handles.
+struct erased_results {
+  operation made;  ///< to run it for its updates, or to come after it
+  std::vector<value> values;
+
+  std::size_t size() const { return values.size(); }
+  value operator[](std::size_t i) const { return values.at(i); }
+  auto begin() const { return values.begin(); }
+  auto end() const { return values.end(); }
+  operator operation() const { return made; }
+};
+
+}  // namespace rill
+
 namespace rill::detail {
 
 /// An error's node and sentence, as they follow on where its body stands.
@@ -49,7 +65,8 @@ template <handle X, class Next> X handle_from(Next&& next) {
 
 /// What handles of a body's results are outside of it: typed ones keep their type.
 template <class X> struct handle_outside {
-  static_assert(handle<X>, "the lambda of a loop or branch must return values of the graph: one, or a tuple of them");
+  static_assert(handle<X>,
+                "the lambda of a loop, branch or function must return values of the graph: one, or a tuple of them");
   using type = value;
 };
 template <typed X> struct handle_outside<X> {
@@ -64,14 +81,21 @@ template <> struct handle_outside<void> {
 template <> struct handle_outside<operation> {
   using type = std::tuple<>;
 };
+template <> struct handle_outside<std::vector<value>> {
+  using type = erased_results;
+};
+template <> struct handle_outside<erased_results> {
+  using type = erased_results;
+};
 template <class... X> struct handle_outside<std::tuple<X...>> {
-  static_assert((handle<X> && ...), "the tuple that a loop's or branch's lambda returns must hold values of the graph");
+  static_assert((handle<X> && ...),
+                "the tuple that a loop's, branch's or function's lambda returns must hold values of the graph");
   using type = std::tuple<typename handle_outside<X>::type...>;
 };
 
-/// A lambda's results as a list: a handle, a tuple of handles, or nothing where it only updates.
-template <class F, class... X> std::vector<value> results_of(F const& f, X... x) {
-  using R = decltype(f(x...));
+/// A lambda's results as a list: a handle, a tuple or vector of handles, or nothing where it only updates.
+template <class F, class... X> std::vector<value> results_of(F const& f, X const&... x) {
+  using R = std::remove_cvref_t<decltype(f(x...))>;
   if constexpr (std::is_void_v<R>) {
     f(x...);
     return {};
@@ -79,6 +103,8 @@ template <class F, class... X> std::vector<value> results_of(F const& f, X... x)
     f(x...);
     return {};
   } else if constexpr (handle<R>) return values_of(f(x...));
+  else if constexpr (std::same_as<R, std::vector<value>>) return f(x...);
+  else if constexpr (std::same_as<R, erased_results>) return f(x...).values;
   else return std::apply([](auto const&... each) { return values_of(each...); }, f(x...));
 }
 
@@ -86,6 +112,8 @@ template <class F, class... X> std::vector<value> results_of(F const& f, X... x)
 template <class Handles> auto handles_from(value node, std::uint32_t at = 0) {
   auto const next = [&] { return value{node.graph, node.node, at++}; };
   if constexpr (handle<Handles>) return handle_from<Handles>(next);
+  else if constexpr (std::same_as<Handles, erased_results>)
+    return erased_results{node, erased_outputs(node, node.origin().outputs.size())};
   else
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return Handles{handle_from<std::tuple_element_t<I, Handles>>(next)...};

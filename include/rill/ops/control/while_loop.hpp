@@ -97,6 +97,26 @@ auto while_loop(Condition const& condition, Body const& body, X... x) {
   }(std::make_index_sequence<sizeof...(X) - 1>{}, std::tuple{x...});
 }
 
+/// The same with variables whose number and types only the run knows: the lambdas take and return vectors of erased
+/// handles, the condition's one handle.
+template <class Condition, class Body>
+erased_results while_loop(Condition const& condition, Body const& body, std::vector<value> const& variables) {
+  if (variables.empty()) throw error(code::invalid_argument, "while_loop: there is no variable to begin with");
+  auto& g = detail::graph_of(variables[0]);
+  std::vector<type> types;
+  for (auto const& v : variables) types.push_back(v.type());
+  detail::loop_request r{.variables = variables};
+  r.condition = record_body(g, "condition", types,
+                            [&](std::vector<value> const& in) { return detail::results_of(condition, in); });
+  r.body = record_body(g, "body", types, [&](std::vector<value> const& in) { return detail::results_of(body, in); });
+  if (r.body.part.outputs.size() != variables.size() || r.condition.part.outputs.size() != 1)
+    throw error(code::invalid_argument, r.condition.part.outputs.size() != 1
+                                            ? "while_loop: the condition must be a scalar of bool"
+                                            : "while_loop: the body must return the loop variables' own types");
+  auto const node = detail::record_loop(std::move(r));
+  return {node, detail::erased_outputs(node, variables.size())};
+}
+
 /// f(row) for each row of x: the results, stacked.
 template <class F, operand X> auto map(F const& f, X x, parallel_iterations most = parallel_iterations()) {
   using Row = decltype(detail::row_inside<X>(x));

@@ -1,0 +1,100 @@
+// The functions of a graph as bytes and back. What can be found out from a body is, and is not in the bytes.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rill/graph/codec_nodes.hpp"
+#include "rill/graph/record_function.hpp"
+
+namespace rill::wire {
+
+inline void save(writer& to, function_definition const& f) {
+  to(f.name, f.most.calls);
+  save_list(to, f.arguments, [&](type const& t) { save(to, t); });
+  save_list(to, f.results, [&](type const& t) { save(to, t); });
+  save_list(to, f.like, [&](std::int32_t i) { to(i); });
+  save_list(to, f.captures, [&](endpoint e) { to(e.node, e.port); });
+  save_list(to, f.references, [&](std::uint32_t v) { to(v); });
+  to(f.updates);
+  save_list(to, f.waits, [&](std::uint32_t n) { to(n); });
+  save(to, *f.body);
+}
+
+inline constexpr std::size_t least_function = 12 * sizeof(std::uint64_t);
+
+/// What calls nest at most in a graph from outside: each level takes memory.
+inline constexpr std::int64_t deepest_calls = 1000000;
+
+// The signature and what the body takes, before the body: calls of the function itself are inferred by it.
+inline function_definition load_signature(reader& from) {
+  function_definition f;
+  from(f.name, f.most.calls);
+  if (f.name.empty() || f.name.find(':') != std::string::npos) fail("a function's name is none");
+  if (f.most.calls < 0 || f.most.calls > deepest_calls) fail("a function's depth limit is out of range");
+  load_list(from, 2, [&] { load(from, f.arguments.emplace_back()); });
+  load_list(from, 2, [&] { load(from, f.results.emplace_back()); });
+  load_list(from, sizeof(std::int32_t), [&] { from(f.like.emplace_back()); });
+  load_list(from, 2 * sizeof(std::uint32_t), [&] {
+    auto& e = f.captures.emplace_back();
+    from(e.node, e.port);
+  });
+  load_list(from, sizeof(std::uint32_t), [&] { from(f.references.emplace_back()); });
+  from(f.updates);
+  load_list(from, sizeof(std::uint32_t), [&] { from(f.waits.emplace_back()); });
+  if (f.updates < 0 || static_cast<std::uint64_t>(f.updates) > f.references.size())
+    fail("a function updates more variables than it has");
+  if (!f.like.empty() && f.like.size() != f.results.size()) fail("a function has other results than it tells of");
+  auto const inputs = f.arguments.size() + f.captures.size();
+  for (auto i : f.like)
+    if (i < -1 || i >= static_cast<std::int64_t>(inputs)) fail("a function's result is like no input");
+  return f;
+}
+
+// The arguments are of the types of the signature, and the variables are those that the function says it has.
+inline void check_body(function_definition const& f, subgraph const& body) {
+  if (body.inputs.size() != f.arguments.size() + f.captures.size()) fail("a function's body has other inputs");
+  for (std::size_t i = 0; i < f.arguments.size(); ++i)
+    if (body[body.inputs[i]].outputs[0] != f.arguments[i]) fail("a function's body has inputs of other types");
+  std::size_t variables = 0;
+  for (auto const& n : body.nodes) variables += n.op->name == "variable";
+  if (variables != f.references.size()) fail("a function's body has other variables");
+  detail::check_results(f, body);
+}
+
+inline void load_function(reader& from, graph& g, known_operations& known) {
+  auto& f = g.functions().add(load_signature(from));
+  if (g.functions().rename(f.name, &f) != nullptr) fail("two functions have one name");
+  known.add(f);
+  auto body = load_body(from, known);
+  check_body(f, *body);
+  for (auto const& n : body->nodes) f.effect = std::max(f.effect, n.op->effect);
+  f.body = std::move(body);
+  detail::survey(f);
+  g.functions().define(f);
+}
+
+/// Once the nodes are there: whether they have what the functions take.
+inline void check_functions(graph const& g) {
+  auto const check = [&](bool ok) {
+    if (!ok) fail("a function takes from its graph what is not there");
+  };
+  for (auto const* f : g.functions().defined()) {
+    for (std::size_t i = 0; i < f->captures.size(); ++i) {
+      auto const e = f->captures[i];
+      check(e.node < g.size() && e.port < g[e.node].outputs.size());
+      check(accepts((*f->body)[f->body->inputs[f->arguments.size() + i]].outputs[0], g[e.node].outputs[e.port]));
+    }
+    for (auto n : f->waits) check(n < g.size());
+    for (auto v : f->references) {
+      check(v < g.size() && g[v].op->name == "variable");
+      check(std::any_of(f->body->nodes.begin(), f->body->nodes.end(),
+                        [&](node const& n) { return n.op->name == "variable" && n.name == g[v].name; }));
+    }
+  }
+}
+
+}  // namespace rill::wire

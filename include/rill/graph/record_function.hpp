@@ -1,0 +1,229 @@
+// How functions are recorded: a body of the outermost graph, in which calls of the function itself may stand.
+#pragma once
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rill/graph/body.hpp"
+
+namespace rill {
+
+/// What a function is to be.
+struct function_request {
+  std::string name;
+  std::vector<type> arguments = {};
+  std::optional<std::vector<type>> results = {};  ///< empty: what the body returns; it then can't call itself
+  std::vector<std::int32_t> like = {};
+  std::vector<endpoint> captures = {};  ///< that it has, whether the body reads them or not
+  depth_limit most = {};
+};
+
+/// Records a function's body: from the function, which may be called already, and the arguments to the results.
+using function_recorder =
+    std::function<std::vector<value>(function_definition const& self, std::vector<value> const& arguments)>;
+
+/// Defines a function of the graph, by which calls name it. One that calls itself and takes something from outside is
+/// recorded twice, for its calls hand on what it takes. A second function of one name must be the same, and is the
+/// first one then: error(invalid_argument).
+function_definition const& record_function(graph& g, function_request r, function_recorder const& f);
+
+namespace detail {
+
+/// Whether two parts compute the same, whatever their nodes are called.
+bool same_part(subgraph const& a, subgraph const& b);
+
+/// Refuses a body that returns something else than its function is declared to: error(invalid_argument).
+void check_results(function_definition const& f, subgraph const& body);
+
+/// Counts what a function calls into it. Throws error(resource_exhausted) if it is too deep.
+void survey(function_definition& f);
+
+#if RILL_RUNTIME
+
+/// A name that means a function while it is recorded, and what it meant before if that fails.
+class open_function {
+ public:
+  open_function(function_library& library, function_definition& f)
+      : library_(library), f_(f), before_(library.rename(f.name, &f)) {}
+  ~open_function() {
+    if (!kept_) library_.rename(f_.name, before_);
+  }
+  open_function(open_function const&) = delete;
+  open_function& operator=(open_function const&) = delete;
+
+  function_definition const& keep() {
+    if (before_ == nullptr) {
+      library_.define(f_);
+      kept_ = true;
+      return f_;
+    }
+    if (!same_as_before())
+      throw error(code::invalid_argument,
+                  "the graph has another function '" + f_.name + "': give this one a name of its own");
+    return *before_;
+  }
+
+ private:
+  bool same_as_before() const {
+    auto const& b = *before_;
+    return b.body && b.arguments == f_.arguments && b.results == f_.results && b.captures == f_.captures &&
+           b.references == f_.references && b.most.calls == f_.most.calls && same_part(*b.body, *f_.body);
+  }
+  function_library& library_;
+  function_definition& f_;
+  function_definition const* before_;
+  bool kept_ = false;
+};
+
+/// Makes what a body takes from outside what its function takes; whether that is more than it was.
+inline bool take_over(graph& root, function_definition& f, recorded_body& body) {
+  auto const before = std::tuple{f.captures, f.references, f.updates, f.effect};
+  for (auto const& c : body.captures)
+    if (std::find(f.captures.begin(), f.captures.end(), c.endpoint()) == f.captures.end())
+      f.captures.push_back(c.endpoint());
+  std::vector<value> all;
+  for (auto e : f.captures) all.push_back({&root, e.node, e.port});
+  body.align(f.arguments.size(), all);
+  f.references.clear();
+  for (bool updated : {true, false}) {
+    for (std::size_t i = 0; i < body.references.size(); ++i)
+      if (body.updated[i] == updated) f.references.push_back(body.references[i].node);
+    std::sort(f.references.begin() + (updated ? 0 : f.updates), f.references.end());
+    if (updated) f.updates = static_cast<std::int64_t>(f.references.size());
+  }
+  f.effect = body.effect;
+  return before != std::tuple{f.captures, f.references, f.updates, f.effect};
+}
+
+template <class F> void for_each_call(subgraph const& part, F const& f) {
+  for (auto const& n : part.nodes) {
+    if (auto const* called = called_by(n)) f(*called);
+    for_each_body(n, [&](subgraph const& body) { for_each_call(body, f); });
+  }
+}
+inline bool calls(subgraph const& part, function_definition const& f) {
+  bool found = false;
+  for_each_call(part, [&](function_definition const& called) { found = found || &called == &f; });
+  return found;
+}
+
+// Nodes, and how deep bodies and calls lie within each other.
+inline std::pair<std::uint64_t, std::uint32_t> extent_of(subgraph const& part) {
+  std::uint64_t nodes = part.size();
+  std::uint32_t nesting = 0;
+  for (auto const& n : part.nodes) {
+    if (auto const* called = called_by(n)) nodes += called->nodes, nesting = std::max(nesting, called->nesting);
+    for_each_body(n, [&](subgraph const& body) {
+      auto const inner = extent_of(body);
+      nodes += inner.first;
+      nesting = std::max(nesting, inner.second);
+    });
+  }
+  return {std::min<std::uint64_t>(nodes, function_definition::too_many_nodes), nesting + 1};
+}
+
+RILL_INLINE void survey(function_definition& f) {
+  f.recursive = calls(*f.body, f);
+  for_each_call(*f.body, [&](function_definition const& called) {
+    if (&called != &f && !called.body)
+      throw error(code::failed_precondition, "the function '" + f.name + "' calls '" + called.name +
+                                                 "', which is being recorded: only that one may call itself");
+  });
+  auto const [nodes, nesting] = extent_of(*f.body);
+  f.nodes = static_cast<std::uint32_t>(nodes);
+  f.nesting = nesting;
+  if (f.nesting > function_definition::deepest_nesting)
+    throw error(code::resource_exhausted, "the function '" + f.name + "' nests bodies and calls more than " +
+                                              std::to_string(function_definition::deepest_nesting) + " deep");
+}
+
+RILL_INLINE void check_results(function_definition const& f, subgraph const& body) {
+  auto const fail = [&](std::string const& why) {
+    throw error(code::invalid_argument, "the function '" + f.name + "' " + why);
+  };
+  if (f.has_results && body.outputs.size() != f.results.size())
+    fail("is declared to return " + std::to_string(f.results.size()) + " values and returns " +
+         std::to_string(body.outputs.size()));
+  for (std::size_t o = 0; o < body.outputs.size(); ++o) {
+    auto const& made = body.type_of(body.outputs[o]);
+    if (made.element == dtype::string) fail("returns strings, which functions can't");
+    if (f.has_results && !accepts(f.results[o], made))
+      fail("is declared to return a " + f.results[o].text() + " and returns a " + made.text());
+  }
+}
+
+// Functions are the same where their names are: in one graph a name has a second meaning only while that is recorded.
+inline bool same_attribute(attribute const& a, attribute const& b) {
+  if (a.index() != b.index()) return false;
+  if (auto const* f = std::get_if<function_definition const*>(&a))
+    return (*f)->name == std::get<function_definition const*>(b)->name;
+  if (auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&a))
+    return same_part(**body, *std::get<std::shared_ptr<subgraph const>>(b));
+  return same(a, b);
+}
+
+RILL_INLINE bool same_part(subgraph const& a, subgraph const& b) {
+  if (a.size() != b.size() || a.inputs != b.inputs || a.outputs != b.outputs || a.targets != b.targets) return false;
+  for (std::uint32_t i = 0; i < a.size(); ++i) {
+    node const &x = a[i], &y = b[i];
+    if (x.op != y.op || x.inputs != y.inputs || x.controls != y.controls || x.outputs != y.outputs ||
+        x.attributes.size() != y.attributes.size() || x.rule != y.rule || x.device != y.device)
+      return false;
+    if (x.op->name == "variable" && x.name != y.name) return false;
+    for (std::size_t k = 0; k < x.attributes.size(); ++k)
+      if (x.attributes[k].first != "key" &&  // of random numbers: those of calls differ anyway
+          !same_attribute(x.attributes[k].second, y.attributes[k].second))
+        return false;
+  }
+  return true;
+}
+
+#endif
+
+}  // namespace detail
+
+#if RILL_RUNTIME
+RILL_INLINE function_definition const& record_function(graph& g, function_request r, function_recorder const& f) {
+  auto& root = g.outermost();
+  function_definition wish;
+  wish.name = std::move(r.name);
+  wish.arguments = std::move(r.arguments);
+  wish.has_results = r.results.has_value();
+  if (r.results) wish.results = std::move(*r.results);
+  wish.like = std::move(r.like);
+  wish.captures = std::move(r.captures);
+  wish.most = r.most;
+  if (wish.name.empty() || wish.name.find(':') != std::string::npos)
+    throw error(code::invalid_argument, "a function's name has at least one character, and no ':'", wish.name);
+  auto& made = root.functions().add(std::move(wish));
+  detail::open_function open(root.functions(), made);
+  auto const record = [&] {
+    return root.outside_bodies([&] {
+      return record_body(root, made.name + "/body", made.arguments,
+                         [&](std::vector<value> const& arguments) { return f(made, arguments); });
+    });
+  };
+  auto body = record();
+  for (int again = 0; detail::take_over(root, made, body) && made.called_open; ++again) {
+    if (again == 2)
+      throw error(code::invalid_argument,
+                  "the function '" + made.name + "' takes something else from outside each time that it is recorded");
+    body = record();
+  }
+  for (auto const& o : body.waits)
+    if (std::find(made.waits.begin(), made.waits.end(), o.node) == made.waits.end()) made.waits.push_back(o.node);
+  detail::check_results(made, body.part);
+  if (!made.has_results)
+    for (auto e : body.part.outputs) made.results.push_back(body.part.type_of(e));
+  made.has_results = true;
+  made.body = std::make_shared<subgraph const>(std::move(body.part));
+  detail::survey(made);
+  return open.keep();
+}
+#endif
+
+}  // namespace rill

@@ -1,0 +1,208 @@
+// A call of a function: its body as a nested plan, which all calls with arguments of the same types share.
+#pragma once
+#include <cstdint>
+
+#include "rill/graph/record_function.hpp"
+#include "rill/ops/control/body.hpp"
+
+#if RILL_DEFINITIONS
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "rill/base/philox.hpp"
+#include "rill/device/step.hpp"
+#endif
+
+namespace rill::detail {
+std::vector<gradient> call_gradient(gradient_request const& r);
+}
+
+namespace rill::ops {
+
+/// What the operations that call share. Their inputs are the variables of the function, its arguments, and what it took
+/// from outside.
+struct calling {
+  static constexpr std::int8_t arity = -2;
+  static constexpr std::uint32_t by_reference = counted_references;
+  struct attributes {
+    function_definition const* function = nullptr;
+    std::int64_t references = 0, updates = 0;
+    std::int64_t key = 0;  ///< tells the random numbers of this call from those of others
+    static constexpr auto fields() {
+      return std::tuple{field{"function", &attributes::function}, field{"references", &attributes::references},
+                        field{"updates", &attributes::updates}, field{"key", &attributes::key}};
+    }
+  };
+  static std::vector<type> infer(attributes const& a, std::span<type const> inputs, effect own);
+  template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::call_gradient(r); }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r);
+#endif
+};
+
+struct call_op : calling {
+  using library = void;
+  static constexpr std::string_view name = "call", doc = "a function of the graph";
+  static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
+    return calling::infer(a, inputs, rill::effect::none);
+  }
+};
+struct reading_call_op : calling {
+  using library = void;
+  static constexpr std::string_view name = "reading_call", doc = "a function that reads variables or draws numbers";
+  static constexpr rill::effect effect = rill::effect::reads;
+  static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
+    return calling::infer(a, inputs, effect);
+  }
+};
+struct updating_call_op : calling {
+  using library = void;
+  static constexpr std::string_view name = "updating_call", doc = "a function that updates variables";
+  static constexpr rill::effect effect = rill::effect::writes;
+  static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
+    return calling::infer(a, inputs, effect);
+  }
+};
+
+inline std::vector<type> calling::infer(attributes const& a, std::span<type const> inputs, rill::effect own) {
+  expects(a.function != nullptr, "call: the function is missing");
+  auto const& f = *a.function;
+  expects(a.references == static_cast<std::int64_t>(f.references.size()) && a.updates == f.updates &&
+              f.references.size() <= inputs.size(),
+          "call: its variables are not those of its function");
+  expects(!f.body || own >= f.effect, "call: the function does more than the call says");
+  return f.infer(inputs.subspan(f.references.size()));
+}
+
+#if RILL_DEFINITIONS
+namespace calls {
+
+/// Stack that calls within calls may use before they go on with a thread's fresh one: a small part of what any thread
+/// has, as nobody knows how much of it was in use before the first call.
+inline constexpr std::uintptr_t most_stack = 256 * 1024;
+
+/// Runs `f()` on a thread of its own, which is waited for.
+template <class F> void on_fresh_stack(F const& f) {
+  failure failed;
+  std::optional<std::thread> other;
+  try {
+    other.emplace([&] {
+      try {
+        f();
+      } catch (...) {
+        failed = caught_failure();
+      }
+    });
+  } catch (std::system_error const&) {
+    throw error(code::resource_exhausted, "there is no thread for the stack of calls that lie so deep");
+  }
+  other->join();
+  if (failed) throw error(*failed);
+}
+
+/// Runs `f(step)` where there is stack for it.
+template <class F> void with_stack(step_context& step, F const& f) {
+  auto const here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (step.stack == 0) step.stack = here;
+  if ((here < step.stack ? step.stack - here : here - step.stack) < most_stack) return f(step);
+  on_fresh_stack([&] {
+    step.stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    f(step);
+  });
+}
+
+/// An error of a function's body. Of calls within each other the innermost says where it was.
+inline error located(function_definition const& f, std::int64_t depth, error const& e) {
+  auto const here = "in the function '" + f.name + "'";
+  if (auto const at = e.message().find(here); at != std::string::npos) return {e.code(), e.message().substr(at)};
+  return {e.code(), here + (depth > 1 ? ", " + std::to_string(depth) + " calls deep" : "") + detail::place_of(e)};
+}
+
+}  // namespace calls
+
+inline kernel calling::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  auto const own = static_cast<std::size_t>(a.references);
+  expects(r.functions != nullptr, "call: a function runs in a plan alone");
+  auto* const body = r.functions->find(r, *a.function, r.inputs.subspan(own));
+  bool const draws = r.at.op->effect != effect::none;
+  return kernel([=, f = a.function, key = static_cast<std::uint64_t>(a.key)](kernel_call const& call) {
+    step_context step = call.step;
+    if (step.calls >= f->most.calls)
+      throw error(code::resource_exhausted, "the function '" + f->name + "' is called within " +
+                                                std::to_string(step.calls) +
+                                                " calls: its recursion does not end, or needs a higher "
+                                                "depth_limit");
+    if (step.can_end_early()) step.check();
+    ++step.calls;
+    if (draws) step.stream = random_stream::key_of(step.stream, key);
+    try {
+      calls::with_stack(step, [&](step_context& with) {
+        auto const run = body->start();
+        for (std::size_t i = own; i < call.inputs; ++i) run->argument(i - own, call.in(i));
+        for (std::size_t i = 0; i < call.outputs; ++i) run->result(i, call.out(i));
+        run->run(call.threads, with);
+      });
+    } catch (error const& e) {
+      throw calls::located(*f, step.calls, e);
+    }
+  });
+}
+#endif
+
+}  // namespace rill::ops
+
+namespace rill {
+
+namespace detail {
+
+/// Records a call in what is open of a graph; `key` is that of its random numbers, -1: one of its own.
+value record_call(graph& g, function_definition const& f, std::vector<value> const& arguments, std::int64_t key = -1);
+
+#if RILL_RUNTIME
+RILL_INLINE value record_call(graph& g, function_definition const& f, std::vector<value> const& arguments,
+                              std::int64_t key) {
+  auto& root = g.outermost();
+  f.called_open = f.called_open || !f.body;
+  std::vector<value> inputs;
+  for (auto v : f.references) inputs.push_back({&root, v, 0});
+  inputs.insert(inputs.end(), arguments.begin(), arguments.end());
+  for (auto e : f.captures) inputs.push_back({&root, e.node, e.port});
+  std::vector<operation> waits;
+  for (auto n : f.waits) waits.emplace_back(&root, n);
+  auto const& op = f.effect == effect::none    ? definition<ops::call_op>()
+                   : f.effect == effect::reads ? definition<ops::reading_call_op>()
+                                               : definition<ops::updating_call_op>();
+  ops::calling::attributes const a{&f, static_cast<std::int64_t>(f.references.size()), f.updates,
+                                   key >= 0 ? key : static_cast<std::int64_t>(g.recorded())};
+  return root.after(waits, [&] { return root.add(op, encode(a), inputs, f.name); });
+}
+#endif
+
+}  // namespace detail
+
+/// The types of a function's arguments and results, as it was declared; error(not_found) if the graph has none of the
+/// name.
+function_definition const& find_function(graph const& g, std::string_view name);
+
+/// Calls a function of the graph by its name, of a graph that was loaded for instance.
+erased_results call(graph& g, std::string_view name, std::vector<value> const& arguments);
+template <operand... X> erased_results call(graph& g, std::string_view name, X... arguments) {
+  return call(g, name, std::vector<value>{arguments...});
+}
+
+#if RILL_RUNTIME
+RILL_INLINE function_definition const& find_function(graph const& g, std::string_view name) {
+  if (auto const* f = g.functions().find(name)) return *f;
+  throw error(code::not_found, "the graph has no function '" + std::string(name) + "'");
+}
+RILL_INLINE erased_results call(graph& g, std::string_view name, std::vector<value> const& arguments) {
+  auto const made = detail::record_call(g, find_function(g, name), arguments);
+  return detail::handles_from<erased_results>(made);
+}
+#endif
+
+}  // namespace rill
+
+#include "rill/ops/control/call_gradient.hpp"

@@ -1,0 +1,149 @@
+// Bodies of functions take the place of their calls, where that costs no more than the call: what is in them is then
+// rewritten with what is around them, and a derivative finds what the forward call has computed.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rill/pass/bind.hpp"
+#include "rill/pass/rewriter.hpp"
+
+namespace rill {
+
+/// Puts bodies of functions in the place of their calls in a bound part, and in those bodies.
+bool inline_functions(subgraph& part, container& state, pass_report* report);
+
+#if RILL_RUNTIME
+namespace detail {
+
+/// A call of a part, and how many calls of the same function the part has.
+struct call_site {
+  subgraph const& part;
+  node const& call;
+  function_definition const& function;
+  std::size_t calls;
+};
+
+struct inlining_rule {
+  std::string_view name;
+  bool (*holds)(call_site const&);
+};
+
+/// Why a body takes the place of a call: one is enough.
+inline constexpr inlining_rule inlining_rules[] = {
+    {"small", [](call_site const& s) { return s.function.nodes <= 32; }},
+    {"called once", [](call_site const& s) { return s.calls == 1; }},
+    {"extents that its run settles",
+     [](call_site const& s) {
+       return std::any_of(s.call.outputs.begin(), s.call.outputs.end(), [](type const& t) { return !t.is_known(); });
+     }},
+};
+
+/// Whether a part draws random numbers, which are each call's own.
+inline bool draws(subgraph const& part) {
+  return std::any_of(part.nodes.begin(), part.nodes.end(), [](node const& n) {
+    if (n.op->effect == effect::none) return false;
+    if (auto const* f = called_by(n)) return f->recursive || draws(*f->body);
+    bool found = false;
+    for_each_body(n, [&](subgraph const& body) { found = found || draws(body); });
+    auto const numbered = [](auto const& a) { return a.first == "key"; };
+    return found || (!has_bodies(n) && std::any_of(n.attributes.begin(), n.attributes.end(), numbered));
+  });
+}
+
+/// Whether a part updates one of a call's variables: then the body must read it when the call runs.
+inline bool updates_what_it_reads(subgraph const& part, node const& call) {
+  for (auto const& n : part.nodes)
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      for (std::size_t i = 0; i < call.inputs.size() && takes_reference(call, i); ++i)
+        if (n.inputs[k] == call.inputs[i] && updates_reference(n, k)) return true;
+  return false;
+}
+
+inline bool can_inline(call_site const& s) {
+  auto const& f = s.function;
+  return f.body && !f.recursive && f.effect != effect::writes && s.call.controls.empty() && !s.call.outputs.empty() &&
+         f.body->targets.empty() && !updates_what_it_reads(s.part, s.call) && !draws(*f.body);
+}
+
+/// One call while its body takes its place.
+class inliner {
+ public:
+  inliner(rewriter& r, std::uint32_t at, function_definition const& f, container& state)
+      : r_(r), at_(at), body_(*f.body), place_(body_.size()) {
+    auto const& call = r.part()[at];
+    std::vector<type> given;
+    for (auto i = f.references.size(); i < call.inputs.size(); ++i) given.push_back(r.part().type_of(call.inputs[i]));
+    bind_extents(body_, given, state);
+  }
+
+  void run(std::string_view rule) {
+    auto const call = r_.part()[at_];
+    auto const own = call.inputs.size() - body_.inputs.size();
+    for (std::size_t i = 0; i < body_.inputs.size(); ++i) place_[body_.inputs[i]] = call.inputs[own + i];
+    for (std::uint32_t i = 0; i < body_.size(); ++i) place(i, call, own);
+    for (std::uint32_t o = 0; o < body_.outputs.size(); ++o) r_.replace({at_, o}, now(body_.outputs[o]), rule);
+  }
+
+ private:
+  endpoint now(endpoint e) const {
+    auto const& at = place_[e.node];
+    return body_[e.node].op == &fed_op ? at : endpoint{at.node, e.port};
+  }
+  void place(std::uint32_t i, node const& call, std::size_t own) {
+    auto n = body_[i];
+    if (n.op == &fed_op) return;
+    if (n.op->name == "variable") {
+      for (std::size_t k = 0; k < own; ++k)
+        if (r_.part()[call.inputs[k].node].name == n.name) place_[i] = call.inputs[k];
+      return;
+    }
+    for (auto& e : n.inputs) e = now(e);
+    std::erase_if(n.controls, [&](auto c) { return body_[c].op == &fed_op || body_[c].op->name == "variable"; });
+    for (auto& c : n.controls) c = place_[c].node;
+    n.name = call.name + "/" + n.name.substr(n.name.rfind('/') + 1);
+    if (n.device.empty()) n.device = call.device;
+    place_[i] = {r_.add(std::move(n), r_.part().origin[at_]), 0};
+  }
+
+  rewriter& r_;
+  std::uint32_t at_;
+  subgraph body_;
+  std::vector<endpoint> place_;  // of each node of the body in the part
+};
+
+inline bool inline_calls(subgraph& part, container& state, pass_report* report) {
+  rewriter r(part, "functions", report);
+  auto const size = static_cast<std::uint32_t>(part.size());
+  auto const calls_of = [&](function_definition const* f) {
+    return static_cast<std::size_t>(
+        std::count_if(part.nodes.begin(), part.nodes.begin() + size, [&](node const& n) { return called_by(n) == f; }));
+  };
+  for (std::uint32_t i = 0; i < size; ++i) {
+    auto const* const f = called_by(part[i]);
+    if (f == nullptr) continue;
+    call_site const site{part, part[i], *f, calls_of(f)};
+    if (!can_inline(site)) continue;
+    for (auto const& rule : inlining_rules) {
+      if (!rule.holds(site)) continue;
+      try {
+        inliner(r, i, *f, state).run(rule.name);
+      } catch (error const&) {  // which the call's own plan will say better
+      }
+      break;
+    }
+  }
+  return r.finish();
+}
+
+}  // namespace detail
+
+RILL_INLINE bool inline_functions(subgraph& part, container& state, pass_report* report) {
+  bool changed = false;
+  while (detail::inline_calls(part, state, report)) changed = true;
+  return changed;
+}
+#endif
+
+}  // namespace rill

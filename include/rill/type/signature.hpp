@@ -1,0 +1,94 @@
+// What a function takes and returns: types of arguments and results, and what a call makes of the axes they name.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "rill/type/type.hpp"
+
+namespace rill {
+
+/// The types of a function's results and arguments; a structural value: `function<"fib", of<int>(of<int>)>`.
+template <std::size_t Results, std::size_t Arguments> struct signature {
+  std::array<type, Results> results;
+  std::array<type, Arguments> arguments;
+};
+
+/// The types of several results: `returns(of<int>, of<float>)(of<int>)` is a signature, and `returns()` of none begins
+/// that of a function which only updates.
+template <std::size_t Results> struct result_types {
+  std::array<type, Results> types;
+  template <std::same_as<type>... Arguments>
+  constexpr signature<Results, sizeof...(Arguments)> operator()(Arguments const&... arguments) const {
+    return {types, {arguments...}};
+  }
+};
+template <std::same_as<type>... Types> constexpr result_types<sizeof...(Types)> returns(Types const&... types) {
+  return {{types...}};
+}
+
+/// The signature of a function that returns one value of this type: `of<float>(of<float, "n">, of<int>)`.
+template <std::same_as<type>... Arguments>
+constexpr signature<1, sizeof...(Arguments)> type::operator()(Arguments const&... arguments) const {
+  return {{*this}, {arguments...}};
+}
+
+namespace detail {
+
+/// Calls `f` with each extent that was given for an axis which the arguments name so; one of unknown rank has none.
+template <class F>
+constexpr void for_each_extent(dim const& name, std::span<type const> arguments, std::span<type const> given, F f) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    for (std::size_t k = 0; arguments[i].has_rank() && k < arguments[i].rank; ++k)
+      if (arguments[i][k] == name) f(given[i].has_rank() ? given[i][k] : unknown);
+}
+
+/// An extent of a signature in a call: a name that the arguments have is what was given for it.
+constexpr dim extent_in_call(dim const& declared, std::span<type const> arguments, std::span<type const> given) {
+  if (!declared.named()) return declared;
+  dim found = declared;
+  bool first = true;
+  for_each_extent(declared, arguments, given, [&](dim const& came) {
+    if (first || found == unknown) found = came;
+    first = false;
+  });
+  return found;
+}
+
+}  // namespace detail
+
+/// The type in a call of what a signature declares as `declared`.
+constexpr type type_in_call(type declared, std::span<type const> arguments, std::span<type const> given) {
+  if (declared.has_rank())
+    for (std::size_t i = 0; i < declared.rank; ++i) declared[i] = detail::extent_in_call(declared[i], arguments, given);
+  return declared;
+}
+
+/// Whether what is given has the types of the arguments; there are as many.
+constexpr bool accepts_call(std::span<type const> arguments, std::span<type const> given) {
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (!accepts(arguments[i], given[i])) return false;
+  return true;
+}
+/// Whether axes of one name were given one extent.
+constexpr bool names_agree(std::span<type const> arguments, std::span<type const> given) {
+  bool agreed = true;
+  for (auto const& t : arguments)
+    for (std::size_t k = 0; t.has_rank() && k < t.rank; ++k) {
+      if (!t[k].named()) continue;
+      auto const found = detail::extent_in_call(t[k], arguments, given);
+      detail::for_each_extent(t[k], arguments, given,
+                              [&](dim const& came) { agreed = agreed && (came == found || came == unknown); });
+    }
+  return agreed;
+}
+
+/// Refuses what is given for arguments of these types: error(invalid_argument).
+constexpr void check_call(std::span<type const> arguments, std::span<type const> given) {
+  expects(arguments.size() == given.size(), "a function takes as many values as it was declared with");
+  expects(accepts_call(arguments, given), "a function's argument is not of the type that it was declared with");
+  expects(names_agree(arguments, given),
+          "a function's argument has another extent than one whose axis has the same name");
+}
+
+}  // namespace rill

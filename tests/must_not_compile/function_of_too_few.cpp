@@ -1,0 +1,11 @@
+// expect: a function takes as many values as it was declared with
+#include <rill/rill.hpp>
+void f(rill::graph& g, rill::expr<rill::of<float>> x) {
+  auto const product =
+      rill::function<"product", rill::of<float>, rill::of<float>>(g, [](auto a, auto b) { return a * b; });
+#ifdef VALID
+  product(x, x);
+#else
+  product(x);
+#endif
+}

@@ -1,0 +1,12 @@
+// expect: a function's argument has another extent than one whose axis has the same name
+#include <rill/rill.hpp>
+void f(rill::graph& g, rill::expr<rill::of<float, 2>> x, rill::expr<rill::of<float, 3>> y) {
+  auto const product =
+      rill::function<"product", rill::of<float, "n">, rill::of<float, "n">>(g, [](auto a, auto b) { return a * b; });
+#ifdef VALID
+  product(x, x);
+  (void)y;
+#else
+  product(x, y);
+#endif
+}

@@ -1,0 +1,151 @@
+#include "rill/pass/inline_functions.hpp"
+
+#include <gtest/gtest.h>
+
+#include "pass/parts.hpp"
+#include "rill/pass/passes.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+bool inlined(subgraph& part, pass_report* report = nullptr) {
+  container state;
+  bool const changed = inline_functions(part, state, report);
+  verify(part);
+  return changed;
+}
+
+// A function of so many nodes and its argument.
+auto long_function(graph& g, int nodes) {
+  return rill::function<"long", of<float>>(g, [&](auto a) {
+    for (int i = 0; i < nodes; ++i) a = exp(a * 0.f) * a;
+    return a;
+  });
+}
+
+TEST(inline_functions, puts_small_ones_where_they_are_called_and_says_so) {
+  graph g;
+  value const x = placeholder(g, of<float, 3>, "x");
+  auto const f = rill::function<"f", of<float, 3>>(g, [](auto a) { return exp(a) * a; });
+  value const y = f(f(x));
+  auto part = part_of(g, {y}, {}, {x});
+  EXPECT_EQ(count(part, "call"), 2);
+  pass_report report;
+  EXPECT_TRUE(inlined(part, &report));
+  EXPECT_EQ(report.text(), "functions: small: f\nfunctions: small: f_1\n");
+  EXPECT_EQ(count(part, "call"), 0);
+  EXPECT_EQ(count(part, "exp"), 2);
+  EXPECT_EQ(part.type_of(part.outputs[0]), (of<float, 3>));
+  EXPECT_EQ(part[part.outputs[0].node].name, "f_1/mul");
+  EXPECT_FALSE(inlined(part));
+}
+
+TEST(inline_functions, puts_long_ones_where_they_are_called_once) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x");
+  auto const f = long_function(g, 20);
+  value const once = f(x), twice = f(once);
+  auto one = part_of(g, {once}, {}, {x}), two = part_of(g, {twice}, {}, {x});
+  pass_report report;
+  EXPECT_TRUE(inlined(one, &report));
+  EXPECT_EQ(report.text(), "functions: called once: long\n");
+  EXPECT_FALSE(inlined(two));
+  EXPECT_EQ(count(two, "call"), 2);
+}
+
+TEST(inline_functions, follows_calls_within_and_gives_results_that_are_arguments) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x"), y = placeholder(g, of<float>, "y");
+  auto const swap = rill::function<"swap", of<float>, of<float>>(g, [](auto a, auto b) { return std::tuple{b, a}; });
+  rill::function<"back", of<float>, of<float>>(g, [&](auto a, auto b) {
+    auto const [c, d] = swap(a, b);
+    return swap(c, -d);
+  });
+  auto const results = call(g, "back", x, y);
+  auto part = part_of(g, {results[0], results[1]}, {}, {x, y});
+  EXPECT_TRUE(inlined(part));
+  EXPECT_EQ(part.size(), 3);
+  EXPECT_EQ(part[part.outputs[0].node].op->name, "neg");
+  EXPECT_EQ(part.outputs[1], (endpoint{part.inputs[1], 0}));
+}
+
+TEST(inline_functions, leaves_those_that_call_themselves_update_or_draw_and_those_that_wait) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x");
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const again = rill::function<"again", of<float>(of<float>)>(
+      g, [](auto self, auto a) { return cond(a < 1.f, [&] { return a; }, [&] { return self(a - 1.f); }); });
+  auto const update = rill::function<"update", of<float>>(g, [&](auto a) {
+    assign(v, a);
+    return a;
+  });
+  auto const draw = rill::function<"draw", of<float>>(
+      g, [&](auto a) { return cond(a < 1.f, [&] { return a; }, [&] { return uniform<float>(g) + a; }); });
+  auto const nested = rill::function<"nested", of<float>>(g, [&](auto a) { return draw(a); });
+  auto const plain = rill::function<"plain", of<float>>(g, [&](auto a) { return -a; });
+  auto const first = no_op(g);
+  for (value const& y :
+       {value(again(as<of<float>>(x))), value(update(as<of<float>>(x))), value(draw(as<of<float>>(x))),
+        value(nested(as<of<float>>(x))), g.after({first}, [&] { return value(plain(as<of<float>>(x))); })}) {
+    auto part = part_of(g, {y}, {}, {x});
+    EXPECT_FALSE(inlined(part)) << y.name();
+  }
+}
+
+TEST(inline_functions, reads_a_variable_with_what_is_around_unless_that_updates_it) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const f = rill::function<"f">(g, [&] { return v * 2.f; });
+  value const y = f();
+  auto const update = assign(v, constant(g, 3.f));
+  auto alone = part_of(g, {y, v}), with = part_of(g, {y}, {update});
+  EXPECT_TRUE(inlined(alone));
+  EXPECT_EQ(count(alone, "variable"), 1);
+  EXPECT_EQ(count(alone, "reading_call"), 0);
+  EXPECT_FALSE(inlined(with));
+}
+
+TEST(inline_functions, lets_a_derivative_use_what_the_call_has_computed) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const f = rill::function<"f", of<float>>(g, [](auto a) { return exp(a); });
+  auto const y = f(x);
+  auto const [d] = gradients(y, x);
+  auto part = part_of(g, {y, d}, {}, {x});
+  container state;
+  rewrite(part, {.fuse = false}, state, nullptr);
+  EXPECT_EQ(count(part, "exp"), 1);
+}
+
+TEST(inline_functions, settles_what_is_known_only_when_a_loop_in_a_function_has_run) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const f = rill::function<"f", of<float>>(g, [&](auto a) {
+    value const halves = while_loop([](auto b) { return b > 1.f; }, [](auto b) { return b * 0.5f; }, a);
+    return std::tuple{value{halves.graph, halves.node, 1}, as<of<float>>(halves)};
+  });
+  auto const [steps, rest] = f(x);
+  session s(g);
+  EXPECT_EQ(s.run({{x, tensor(8.f)}}, steps).template at<std::int64_t>(), 3);
+}
+
+TEST(inline_functions, changes_no_bits_and_can_be_switched_off) {
+  graph g;
+  auto const x = placeholder<float, 2, 3>(g, "x");
+  auto const w = variable(constant<float, 3, 3>(g, {1, 2, 3, 4, 5, 6, 7, 8, 9}), "w");
+  auto const layer = rill::function<"layer", of<float, 2, 3>>(g, [&](auto a) { return tanh(matmul(a, w) * 0.1f); });
+  auto const y = sum(layer(layer(layer(x))));
+  auto const [dx, dw] = gradients(y, x, w);
+  session with(g), without(g, {.passes = {.functions = false}});
+  with.run(initializer(g)), without.run(initializer(g));
+  auto const fed = matrix<float>({{0.1f, 0.2f, 0.3f}, {0.4f, 0.5f, 0.6f}});
+  auto const [a, b, c] = with.run({{x, fed}}, y, dx, dw);
+  auto const [p, q, r] = without.run({{x, fed}}, y, dx, dw);
+  EXPECT_TRUE(same_bits(a, p) && same_bits(b, q) && same_bits(c, r));
+  EXPECT_NE(with.explain({{x, fed}}, dw).find("functions: small: layer"), std::string::npos);
+  EXPECT_EQ(without.explain({{x, fed}}, dw).find("functions: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rill
