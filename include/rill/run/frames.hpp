@@ -87,7 +87,6 @@ namespace detail {
 
 // Room for a token that comes from elsewhere: the walk writes it.
 inline void no_inference(attribute_list const&, std::span<type const>, std::vector<type>&) {}
-inline cost no_work(attribute_list const&, std::span<type const>, std::span<type const>) { return {}; }
 inline kernel room_kernel(kernel_request const&) {
   return kernel([](kernel_call const&) {});
 }
@@ -96,14 +95,18 @@ inline kernel open_room_kernel(kernel_request const&) {
   k.owns_outputs = true;
   return k;
 }
-inline constexpr op_def room_op{
-    .name = "room", .doc = "room for a token", .arity = 0, .infer = no_inference, .work = no_work, .cpu = room_kernel};
+inline constexpr op_def room_op{.name = "room",
+                                .doc = "room for a token",
+                                .arity = 0,
+                                .infer = no_inference,
+                                .work = unknown_work,
+                                .cpu = room_kernel};
 inline constexpr op_def open_room_op{.name = "open_room",
                                      .doc = "room for rows of which nobody knows how many",
                                      .arity = 0,
                                      .brings_extents = true,
                                      .infer = no_inference,
-                                     .work = no_work,
+                                     .work = unknown_work,
                                      .cpu = open_room_kernel};
 
 class framing {

@@ -31,9 +31,16 @@ struct lowered {
 /// outputs are the node's.
 lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
 
+namespace detail {
+inline cost unknown_work(attribute_list const&, std::span<type const>, std::span<type const>) { return {}; }
+}  // namespace detail
+
 /// The operation of a node that runs a part with primitives.
-inline constexpr op_def region_op{
-    .name = "region", .doc = "a part with primitives", .arity = -2, .effect = effect::writes};
+inline constexpr op_def region_op{.name = "region",
+                                  .doc = "a part with primitives",
+                                  .arity = -2,
+                                  .effect = effect::writes,
+                                  .work = detail::unknown_work};
 inline bool is_region(node const& n) { return n.op == &region_op; }
 /// Whether a part has primitives in it.
 bool has_primitives(subgraph const& part);

@@ -1,0 +1,169 @@
+#include "rill/ops/control/primitives.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/sentence.hpp"
+#include "ops/run.hpp"
+#include "rill/graph/codec.hpp"
+#include "rill/ops/registry.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+using test::expect_error;
+
+// x doubled until it is not less than `most`, by hand.
+struct doubling {
+  explicit doubling(graph& g, std::int64_t parallel = 10)
+      : x(placeholder<float>(g, "x")), most(placeholder<float>(g, "most")) {
+    auto const limit = tagged::enter(most, {.frame = "while", .constant = true, .parallel_iterations = parallel});
+    auto const first = tagged::enter(x, {.frame = "while", .parallel_iterations = parallel});
+    auto const [v, which] = tagged::merge(first);
+    auto const go_on = tagged::loop_cond(v < limit);
+    auto const [done, again] = tagged::switch_(v, go_on);
+    inside = again + again;
+    tagged::next_iteration(inside, v);
+    y = tagged::exit(done);
+  }
+  expr<of<float>> x, most, inside = x, y = x;
+};
+
+TEST(primitives, a_loop_by_hand_runs_as_often_as_its_condition_says) {
+  for (std::int64_t parallel : {1, 2, 10})
+    for (int threads : {1, 2}) {
+      graph g;
+      doubling const loop(g, parallel);
+      session s(g, {.threads = threads});
+      for (auto [first, most, wanted] : {std::tuple{1.f, 100.f, 128.f}, {5.f, 5.f, 5.f}, {3.f, 3.5f, 6.f}})
+        EXPECT_EQ(float(s.run({{loop.x, tensor(first)}, {loop.most, tensor(most)}}, loop.y)), wanted);
+    }
+}
+
+TEST(primitives, a_branch_by_hand_runs_the_chosen_side_alone) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const [no, yes] = tagged::switch_(x, x > 0.f);
+  auto const root = sqrt(check_numerics(log(yes), "yes"));
+  auto const twice = no * 2.f;
+  auto const [y, which] = tagged::merge(twice, root);
+  session s(g);
+  auto const [a, w] = s.run({{x, tensor(1.f)}}, y, which);
+  EXPECT_EQ(float(a), 0);
+  EXPECT_EQ(std::int32_t(w), 1);
+  auto const [b, v] = s.run({{x, tensor(-3.f)}}, y, which);
+  EXPECT_EQ(float(b), -6);
+  EXPECT_EQ(std::int32_t(v), 0);
+}
+
+TEST(primitives, a_dead_value_can_not_be_fetched_but_what_merges_it_can) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const [no, yes] = tagged::switch_(x, x > 0.f);
+  auto const twice = yes + yes, far = twice * twice;
+  session s(g);
+  EXPECT_EQ(float(s.run({{x, tensor(2.f)}}, far)), 16);
+  for (value v : {value(yes), value(twice), value(far)})
+    expect_error(code::failed_precondition, "its value is dead", [&] { s.run({{x, tensor(-2.f)}}, v); });
+  EXPECT_EQ(float(s.run({{x, tensor(-2.f)}}, no)), -2) << "the session goes on";
+}
+
+TEST(primitives, a_whole_loop_can_be_dead) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const x = placeholder<std::int32_t>(g, "x");
+  auto const [no, yes] = tagged::switch_(x, p);
+  auto const [i, which] = tagged::merge(tagged::enter(yes, {.frame = "loop"}));
+  auto const [done, again] = tagged::switch_(i, tagged::loop_cond(i < 10));
+  tagged::next_iteration(again + 3, i);
+  auto const [y, side] = tagged::merge(no, tagged::exit(done));
+  session s(g);
+  EXPECT_EQ(std::int32_t(s.run({{p, tensor(true)}, {x, tensor(0)}}, y)), 12);
+  EXPECT_EQ(std::int32_t(s.run({{p, tensor(false)}, {x, tensor(7)}}, y)), 7);
+}
+
+TEST(primitives, frames_nest) {
+  graph g;
+  // for i in 0…4: for j in 0…i: total += 1
+  auto const zero = placeholder<std::int32_t>(g, "zero");
+  auto const [i, wi] = tagged::merge(tagged::enter(zero, {.frame = "outer"}));
+  auto const [total, wt] = tagged::merge(tagged::enter(zero, {.frame = "outer"}));
+  auto const more = tagged::loop_cond(i < 5);
+  auto const [i_done, i_again] = tagged::switch_(i, more);
+  auto const [t_done, t_again] = tagged::switch_(total, more);
+  auto const limit = tagged::enter(i_again, {.frame = "inner", .constant = true});
+  auto const [j, wj] = tagged::merge(tagged::enter(i_again * 0, {.frame = "inner"}));
+  auto const [sum, ws] = tagged::merge(tagged::enter(t_again, {.frame = "inner"}));
+  auto const inner_more = tagged::loop_cond(j < limit);
+  auto const [j_done, j_again] = tagged::switch_(j, inner_more);
+  auto const [s_done, s_again] = tagged::switch_(sum, inner_more);
+  tagged::next_iteration(j_again + 1, j);
+  tagged::next_iteration(s_again + 1, sum);
+  tagged::next_iteration(i_again + 1, i);
+  tagged::next_iteration(tagged::exit(s_done), total);
+  auto const y = tagged::exit(t_done);
+  for (int threads : {1, 3}) {
+    session s(g, {.threads = threads});
+    EXPECT_EQ(std::int32_t(s.run({{zero, tensor(0)}}, y)), 10);
+  }
+}
+
+TEST(primitives, travel_as_bytes) {
+  graph g;
+  doubling const loop(g);
+  auto const again = graph_from_bytes(to_bytes(g), all_operations());
+  session s(*again);
+  EXPECT_EQ(s.run({{"x", tensor(1.f)}, {"most", tensor(9.f)}}, {loop.y.name()})[0].item<float>(), 16);
+}
+
+TEST(primitives, have_no_gradient) {
+  graph g;
+  doubling const loop(g);
+  expect_error(code::unimplemented, "have no gradient", [&] { gradients(loop.y, loop.x); });
+}
+
+TEST(primitives, refuse_what_does_not_fit) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x"), n = placeholder(g, of<float, 2>, "n");
+  auto const refused = [](std::string_view words, auto f) { expect_error(code::invalid_argument, words, f); };
+  refused("the predicate must be a scalar of bool", [&] { tagged::switch_(x, x); });
+  refused("its inputs must be of one type", [&] { tagged::merge(x, n); });
+  refused("must have a name", [&] { tagged::enter(x, {}); });
+  refused("between 1 and 4096", [&] { tagged::enter(x, {.frame = "f", .parallel_iterations = 0}); });
+  refused("must be that of a merge", [&] { tagged::next_iteration(x, x); });
+  refused("must be a scalar of bool", [&] { tagged::loop_cond(x); });
+}
+
+TEST(primitives, edges_that_cross_frames_are_refused_when_planned) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x");
+  auto const inside = tagged::enter(x, {.frame = "f"});
+  auto const also = tagged::enter(x, {.frame = "other"});
+  auto const other = g.after({operation(inside)}, [&] { return neg(x); });
+  session s(g);
+  auto const refused = [&](std::string_view words, value v) {
+    expect_error(code::invalid_argument, words, [&] { s.run({{x, tensor(1.f)}}, v); });
+  };
+  refused("lie in different frames", add(inside, x));
+  refused("lie in different frames", add(inside, also));
+  refused("a control edge crosses", other);
+  refused("lies inside a frame", inside);
+  refused("it leaves a frame, and is in none", tagged::exit(x));
+  refused("is never dead", tagged::merge(x, value(constant(g, 1.f)))[0]);
+}
+
+TEST(primitives, an_error_names_the_frame_and_the_iteration) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const [v, which] = tagged::merge(tagged::enter(x, {.frame = "countdown"}));
+  auto const [done, again] = tagged::switch_(v, tagged::loop_cond(v > -10.f));
+  tagged::next_iteration(check_numerics(log(again), "log") * 0.f + again - 1.f, v);
+  auto const y = tagged::exit(done);
+  session s(g);
+  auto const text = sentence([&] { s.run({{x, tensor(2.5f)}}, y); });
+  EXPECT_NE(text.find("in iteration 3 of frame 'countdown'"), std::string::npos) << text;
+  EXPECT_NE(text.find("node 'check_numerics'"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace rill
