@@ -202,8 +202,10 @@ TEST(tagged_walk, a_step_that_waits_in_a_loop_ends_by_a_deadline_a_cancellation_
     });
     EXPECT_NE(sentence([&] { s.run(total, stop); }).find("cancelled"), std::string::npos);
     other.join();
-    auto const text = sentence([&] { s.run({{x, tensor(-1.f)}}, total, bad); });
-    EXPECT_NE(text.find("check_numerics"), std::string::npos) << text;
+    if (threads > 1) {
+      auto const text = sentence([&] { s.run({{x, tensor(-1.f)}}, total, bad); });
+      EXPECT_NE(text.find("check_numerics"), std::string::npos) << text;
+    }
     // No ghost waits: the three elements that come now go to who asks now.
     for (float e : {1.f, 2.f}) s.run({{x, tensor(e)}}, q.enqueue(x));
     std::thread late([&] { s.run({{x, tensor(4.f)}}, q.enqueue(x)); });

@@ -35,9 +35,9 @@ TEST(tensor_array, is_written_row_by_row_and_read_stacked_gathered_and_put_behin
 TEST(tensor_array, is_made_of_the_rows_or_pieces_of_a_value_and_scattered_to) {
   graph g;
   auto const x = constant<float, 4, 2>(g, {1, 2, 3, 4, 5, 6, 7, 8});
-  auto const rows = unstack(x);
+  auto const rows = tensor_array_from(x);
   static_assert(std::same_as<decltype(rows), tensor_array<of<float, 2>, 4> const>);
-  auto const pieces = split<2>(x);
+  auto const pieces = tensor_array_from<2>(x);
   static_assert(std::same_as<decltype(pieces), tensor_array<of<float, 2, 2>, 2> const>);
   auto const turned = tensor_array<of<float, 2>, 4>(g).scatter(constant<std::int32_t, 4>(g, {3, 2, 1, 0}), x);
   static_assert(std::same_as<decltype(turned.concat()), expr<of<float, 8>>>);
@@ -122,7 +122,7 @@ TEST(tensor_array, is_a_variable_of_a_loop_a_state_of_a_fold_and_a_result_of_a_c
                        tensor_array_like(x, constant(g, 0.f)), x);
   static_assert(std::same_as<decltype(up), tensor_array<of<float>, 3> const>);
   auto const p = placeholder<bool>(g, "p");
-  auto const either = cond(p, [&] { return unstack(x); }, [&] { return up; });
+  auto const either = cond(p, [&] { return tensor_array_from(x); }, [&] { return up; });
   session s(g);
   EXPECT_TRUE(same_bits(s.run(up.stack()), vector<float>({1, 4, 9})));
   EXPECT_TRUE(same_bits(s.run({{p, tensor(true)}}, either.stack()), vector<float>({1, 2, 3})));
@@ -200,7 +200,7 @@ TEST(tensor_array, has_the_gradient_of_the_same_written_out) {
 TEST(tensor_array, that_is_read_in_a_loop_gathers_its_gradient_row_by_row) {
   graph g;
   auto const x = placeholder<double, 5, 2>(g, "x");
-  auto const rows = unstack(x);
+  auto const rows = tensor_array_from(x);
   auto const [i, total] = while_loop([](auto k, auto) { return k < 8; },
                                      [&](auto k, auto sum_so_far) {
                                        auto const row = rows.read(k * k - k * k / 5 * 5);  // k² mod 5: 0 1 4 4 1 0 1 4

@@ -300,13 +300,13 @@ template <typed X, typed R> auto tensor_array_like(X x, R row) {
   return tensor_array<R::static_type, X::static_type[0]>::like(x, row);
 }
 /// An array of the rows of x, all written.
-template <typed X> auto unstack(X x) {
+template <typed X> auto tensor_array_from(X x) {
   static_assert(X::static_type.rank > 0, "tensor_array: a scalar has no rows");
   return tensor_array<row_of(X::static_type), X::static_type[0]>(
       typename tensor_array<row_of(X::static_type), X::static_type[0]>::parts{x, record<ops::array_full_op>(x)});
 }
 /// An array of pieces of x of `Length` rows each, all written; as many as x has rows must divide by it.
-template <std::int64_t Length, typed X> auto split(X x) {
+template <std::int64_t Length, typed X> auto tensor_array_from(X x) {
   constexpr auto t = X::static_type;
   static_assert(t.rank > 0, "tensor_array: a scalar can't be split");
   static_assert(Length > 0 && (!t[0].known() || t[0].extent % Length == 0),
@@ -314,7 +314,8 @@ template <std::int64_t Length, typed X> auto split(X x) {
   constexpr auto piece = stacked(row_of(t), Length);
   extents shape{-1};
   for (std::size_t i = 0; i < piece.rank; ++i) shape.push_back(piece[i].extent);
-  return unstack(expr<stacked(piece, t[0].known() ? dim(t[0].extent / Length) : unknown)>{reshape(value(x), shape)});
+  return tensor_array_from(
+      expr<stacked(piece, t[0].known() ? dim(t[0].extent / Length) : unknown)>{reshape(value(x), shape)});
 }
 
 }  // namespace rill
