@@ -24,7 +24,8 @@ inline int threads() {
 struct model {
   rill::graph graph;
   rill::session session;
-  explicit model(rill::pass_options passes = {}) : session(graph, {.threads = threads(), .passes = passes}) {}
+  explicit model(rill::pass_options passes = {}, rill::gear gear = rill::gear::automatic)
+      : session(graph, {.threads = threads(), .passes = passes, .gear = gear}) {}
 };
 
 /// The graph is run as it was written: nothing merged, folded or fused.

@@ -46,8 +46,8 @@ inline step add_chain() {
 inline constexpr int loop_iterations = 10000;
 
 /// Counts to ten thousand in the graph: what an iteration costs whose body is next to nothing.
-inline step while_loop() {
-  auto m = std::make_shared<model>();
+inline step while_loop(rill::gear gear) {
+  auto m = std::make_shared<model>(rill::pass_options{}, gear);
   auto const n = rill::while_loop([](auto i) { return i < loop_iterations; }, [](auto i) { return i + 1; },
                                   rill::placeholder_with_default(rill::constant(m->graph, 0)));
   auto call = m->session.prepare(rill::inputs(), rill::outputs(n));

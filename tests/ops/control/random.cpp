@@ -395,6 +395,8 @@ TEST(random_programs, give_what_the_same_programs_in_cpp_give) {
   std::vector<way> const ways = {
       {"as it is by default", {.threads = 1}, false},
       {"without passes", {.threads = 2, .passes = pass_options::none(), .gear = gear::straight}, false},
+      {"with tags", {.threads = 1, .gear = gear::tagged}, false},
+      {"with tags on four threads", {.threads = 4, .passes = pass_options::none(), .gear = gear::tagged}, false},
       {"forked", {.threads = 2, .passes = {.verify = true}, .gear = gear::forked}, false},
       {"from bytes", {.threads = 1}, true}};
   std::map<what, int> used;
