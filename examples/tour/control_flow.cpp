@@ -11,9 +11,9 @@ int main() {
   auto matrix = rill::constant<float, 3, 2>(g, {1, 2, 3, 4, 5, 6});
 
   auto y = rill::cond(x > 0.f, [&] { return rill::log(x); }, [&] { return x * 0.f; });
-  auto [n, v] =
-      rill::while_loop([](auto i, auto) { return i < 10; },
-                       [&](auto i, auto m) { return std::tuple{i + 1, rill::matmul(m, w)}; }, rill::constant(g, 0), v0);
+  auto [n, v] = rill::while_loop([](auto i, auto) { return i < 10; },
+                                 [&](auto i, auto m) { return std::tuple{i + 1, rill::matmul(m, w)}; },
+                                 rill::constant(g, 0), v0, rill::parallel_iterations(10));
   auto rows = rill::map([](auto row) { return rill::sum(row); }, matrix);
   auto sums =
       rill::scan([](auto so_far, auto row) { return so_far + row; }, rill::constant<float, 2>(g, {0, 0}), matrix);
