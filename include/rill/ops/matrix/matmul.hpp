@@ -100,8 +100,10 @@ struct matmul_op {
     for (std::size_t i = 0; i + 2 < x.rank; ++i) y.push_back(x[i]);
     return y;
   }
-  // Whether a batch of matrices met one matrix, so that all their rows can be taken as those of one.
+  // Whether a batch of matrices met one matrix, so that all their rows can be taken as those of one. Not in 16 bits,
+  // where the rounding of each matrix's product would tell whether the rank was known.
   static bool is_flat(value a, value b) {
+    if (a.type().element == dtype::float16 || a.type().element == dtype::bfloat16) return false;
     return a.type().has_rank() && a.type().rank > 2 && b.type().has_rank() && b.type().rank == 2;
   }
   // A product's gradient, which has the extents of the product's batch, with those of operand `i`.
@@ -145,7 +147,7 @@ struct matmul_op {
       c.m *= batch.count;
       batch.count = 1;
     }
-    if (batch.count == 0) return kernel([](kernel_call const&) {});
+    if (batch.count == 0 || c.m == 0 || c.n == 0) return kernel([](kernel_call const&) {});
     return batch.count == 1 ? of_one(r, c) : of_many(r, c, batch);
   }
 
