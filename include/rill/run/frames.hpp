@@ -380,16 +380,14 @@ class framing {
               pass_options const& passes, compiled_functions* functions) {
     auto& frame = made_.frames[f];
     auto& mine = frame_parts_[f];
-    std::stable_sort(edges_[f].begin(), edges_[f].end(),
-                     [](auto const& a, auto const& b) { return a.first < b.first; });
-    std::size_t next = 0;
+    std::vector<std::vector<tagged_plan::edge>> leading(frame.stations.size());
+    for (auto const& [from, e] : edges_[f]) leading[from].push_back(e);
     frame.merge_first.resize(frame.stations.size());
     for (std::uint32_t s = 0; s < frame.stations.size(); ++s) {
       auto& st = frame.stations[s];
-      st.first = static_cast<std::uint32_t>(next);
-      for (; next < edges_[f].size() && edges_[f][next].first == s; ++next)
-        frame.edges.push_back(edges_[f][next].second);
-      st.end = static_cast<std::uint32_t>(next);
+      st.first = static_cast<std::uint32_t>(frame.edges.size());
+      frame.edges.insert(frame.edges.end(), leading[s].begin(), leading[s].end());
+      st.end = static_cast<std::uint32_t>(frame.edges.size());
       frame.counts.push_back(st.waiting_for);
       if (st.waiting_for == 0 && !st.arrival) frame.sources.push_back(s);
       frame.merge_first[s] = static_cast<std::uint32_t>(frame.merge_reads.size());

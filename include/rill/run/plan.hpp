@@ -64,7 +64,7 @@ class plan {
     for (std::uint32_t at = 0; at < instructions_.size(); ++at) all[instructions_[at].node] = at;
     return all;
   }
-  bool waits(std::uint32_t instruction) const { return instructions_[instruction].run.waits; }
+  bool waits(std::uint32_t at) const { return instructions_[at].run.waits; }
 
   friend class activation;
   friend class forked_walk;

@@ -397,14 +397,14 @@ RILL_INLINE void plan::place_apart() {
       memory_.arena += detail::aligned_bytes(blocks_.back());
       return static_cast<std::uint32_t>(blocks_.size() - 1);
     };
-    for (auto slot : slots_of_[made.node]) {
-      auto& s = slots_[slot];
+    for (auto number : slots_of_[made.node]) {
+      auto& s = slots_[number];
       if (s.where != place::arena) continue;
       bool const apart = s.of.element == dtype::string;
       s.where = apart ? place::held : place::arena;
       s.index = apart ? static_cast<std::uint32_t>(held_slots_.size())
                       : block(static_cast<std::size_t>(elements(s.of.shape())) * size_of(s.of.element));
-      if (apart) held_slots_.push_back(slot);
+      if (apart) held_slots_.push_back(number);
     }
     scratch_.push_back(made.run.scratch() != 0 ? block(made.run.scratch()) : none);
   }
