@@ -617,6 +617,12 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     std::unique_lock lock(mutex_, std::defer_lock);
     acquire(lock);
     if (run != run_ || ended_) return;
+    for (auto const& p : pending_)  // the first that waits says where
+      if (p->state == pending::waiting) {
+        auto const& n = plan_->source.part[frame_of(*p->at.at).stations[p->at.station].node];
+        why = placed(error(why->code(), why->message(), n.name), p->at);
+        break;
+      }
     fail(std::move(why));
     ask(lock);
     conclude(lock);

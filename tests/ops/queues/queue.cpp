@@ -310,7 +310,7 @@ TEST(queue, refuses_what_makes_no_sense) {
   expect_error(code::invalid_argument, "not of its component's type", [&] { q.enqueue_many(value(constant(g, 1.f))); });
 }
 
-TEST(queue, in_a_loop_waits_with_the_thread_that_runs_it) {
+TEST(queue, in_a_loop_waits_and_says_where_it_did_when_time_is_up) {
   graph g;
   auto const q = fifo_queue<of<float>>(g);
   auto const [n, total] =
