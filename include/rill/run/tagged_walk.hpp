@@ -110,7 +110,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     tagged_walk& walk;
     token at;
     std::chrono::steady_clock::time_point begin;
-    enum { called, waiting, resumed, done } state = called;
+    enum { called, asleep, resumed, done } state = called;
     failure cause;
   };
 
@@ -539,7 +539,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     auto failed = attempt(t, wait);
     acquire(lock);
     if (!failed && wait && wait->state == pending::called) {
-      wait->state = pending::waiting;
+      wait->state = pending::asleep;
       ++waiting_;
       if (failure_) {
         auto const give_up = wait->give_up();
@@ -602,7 +602,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     failure_ = std::move(why);
     ready_.clear(), slow_.clear();
     for (auto& p : pending_)
-      if (p->state == pending::waiting && p->give_up()) to_ask_.push_back(p->give_up());
+      if (p->state == pending::asleep && p->give_up()) to_ask_.push_back(p->give_up());
   }
   // Those that wait are asked to give up, without the lock.
   void ask(std::unique_lock<std::mutex>& lock) {
@@ -618,7 +618,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     acquire(lock);
     if (run != run_ || ended_) return;
     for (auto const& p : pending_)  // the first that waits says where
-      if (p->state == pending::waiting) {
+      if (p->state == pending::asleep) {
         auto const& n = plan_->source.part[frame_of(*p->at.at).stations[p->at.station].node];
         why = placed(error(why->code(), why->message(), n.name), p->at);
         break;
