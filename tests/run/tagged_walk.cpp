@@ -231,6 +231,29 @@ TEST(tagged_walk, keeps_memory_for_iterations_that_run_at_once_alone) {
   EXPECT_EQ(peak(20), peak(2000));
 }
 
+TEST(tagged_walk, a_step_without_memory_for_an_iteration_fails_and_the_session_goes_on) {
+  struct scarce final : allocator {
+    void* acquire(std::size_t bytes) noexcept override {
+      return static_cast<std::size_t>(usage().current) + bytes > most
+                 ? nullptr
+                 : ::operator new(bytes, std::align_val_t{buffer_alignment}, std::nothrow);
+    }
+    void release(void* p, std::size_t) noexcept override { ::operator delete(p, std::align_val_t{buffer_alignment}); }
+    std::size_t most = std::size_t{1} << 30;
+  } memory;
+  graph g;
+  auto const x = placeholder<float, 1024>(g, "x");
+  auto const [i, y] = while_loop([](auto k, auto) { return k < 6; },
+                                 [](auto k, auto v) { return std::tuple{k + 1, tanh(v) + v}; }, constant(g, 0), x);
+  auto const fed = tensor::copy<float>(std::vector<float>(1024), {1024});
+  session s(g, {.threads = 1, .memory = &memory, .gear = gear::tagged});
+  auto step = s.prepare(inputs(x), outputs(y));
+  memory.most = static_cast<std::size_t>(memory.usage().current) + 20'000;
+  EXPECT_NE(sentence([&] { step(fed); }).find("no memory"), std::string::npos);
+  memory.most = std::size_t{1} << 30;
+  EXPECT_TRUE(same_bits(step(fed), fed));
+}
+
 TEST(tagged_walk, threads_may_run_it_at_the_same_time) {
   graph g;
   auto const x = placeholder<float, 8>(g, "x");

@@ -333,6 +333,8 @@ class framing {
       arrive_[i] = leave_[i] = station(0, i, act::pass, none);
       return;
     }
+    if (made_.source.within.empty() && is(i, ops::row_op::name) && !part_.type_of(n.inputs[0]).is_known())
+      throw error(code::unimplemented, "row: how many rows x has is not known before the step runs", n.name);
     node copy = n;
     for (auto& e : copy.inputs) e = local(f, e);
     auto const made = append(f, std::move(copy));

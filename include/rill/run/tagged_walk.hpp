@@ -47,7 +47,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       failure_ = nullptr;
       auto const run = ++run_;
       later_->on_give_up([self, run](failure why) { self->give_up(run, std::move(why)); });
-      begin();
+      guarded([&] { begin(); });
     }
     work();
   }
@@ -372,7 +372,9 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   }
   void exit(iteration& i, std::uint32_t s, station const& st) {
     auto& f = *i.frame;
-    f.left[place_of_leaving(i, s)] = 1;
+    if (std::exchange(f.left[place_of_leaving(i, s)], std::uint8_t{1}) != 0)
+      throw error(code::failed_precondition, "exit: tokens of two iterations leave the frame: let a switch choose one",
+                  plan_->source.part[st.node].name);
     auto& there = *f.outer;
     auto const& to = plan_->frames[st.frame].stations[st.partner];
     if (st.bytes != 0) std::memcpy(there.memory.output(to.instruction), read(i, st.read), st.bytes);
@@ -391,6 +393,10 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     auto& f = *i.frame;
     auto const row = st.backwards ? *static_cast<std::int64_t const*>(read(i, st.number)) - 1 - i.index : i.index;
     auto const& to = plan_->frames[st.frame].stations[st.partner];
+    auto const& collected = plan_->source.part[st.node].outputs[0];
+    if (row < 0 || (collected[0].known() && row >= collected[0].extent))
+      throw error(code::out_of_range, "collect: there is no row " + std::to_string(row),
+                  plan_->source.part[st.node].name);
     std::byte* all;
     if (f.outer->memory.brings(to.instruction)) {
       auto& rows = f.made[place_of_leaving(i, s)];
@@ -499,7 +505,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       if (!ready_.empty()) {
         auto const t = ready_.back();
         ready_.pop_back();
-        fire(t);
+        guarded([&] { fire(t); });
       } else call_out(lock);
     }
     ask(lock);
@@ -572,8 +578,18 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     --running_;
     if (failed) fail(std::move(failed));
     if (failure_) return;
-    pass_on(*t.at, t.station, true);
-    if (--t.at->outstanding == 0) settle(t.at);
+    guarded([&] {
+      pass_on(*t.at, t.station, true);
+      if (--t.at->outstanding == 0) settle(t.at);
+    });
+  }
+  // Tokens need memory: where there is none the step fails, and this can be used again.
+  template <class F> void guarded(F const& f) {
+    try {
+      f();
+    } catch (...) {
+      fail(caught_failure());
+    }
   }
   void resume(pending& p, failure why) {
     auto const self = shared_from_this();

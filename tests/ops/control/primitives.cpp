@@ -152,6 +152,48 @@ TEST(primitives, edges_that_cross_frames_are_refused_when_planned) {
   refused("is never dead", tagged::merge(x, value(constant(g, 1.f)))[0]);
 }
 
+TEST(primitives, two_tokens_that_leave_by_one_exit_are_refused) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const [v, which] = tagged::merge(tagged::enter(x, {.frame = "f"}));
+  auto const [done, again] = tagged::switch_(v, tagged::loop_cond(v < 4.f));
+  tagged::next_iteration(again + 1.f, v);
+  auto const each = tagged::exit(v);
+  session s(g);
+  expect_error(code::failed_precondition, "tokens of two iterations", [&] { s.run({{x, tensor(1.f)}}, each); });
+  EXPECT_EQ(float(s.run({{x, tensor(5.f)}}, each)), 5) << "the session goes on";
+}
+
+TEST(primitives, rows_that_are_not_there_are_neither_read_nor_written) {
+  graph g;
+  auto const x = placeholder<float, 3>(g, "x");
+  value const rows = record_erased<ops::enter_op>(g, {"f", true, 10}, {x});
+  auto const turns = [&](std::int64_t count, std::int64_t most) {
+    auto const n = tagged::enter(placeholder_with_default(constant(g, count)), {.frame = "f", .constant = true});
+    auto const [v, which] = tagged::merge(tagged::enter(constant(g, false), {.frame = "f"}));
+    auto const go_on = tagged::loop_cond(
+        g.after({operation(v)}, [&] { return as<of<bool>>(record_erased<ops::goes_on_op>(g, {most}, {n})); }));
+    auto const [done, again] = tagged::switch_(v, go_on);
+    tagged::next_iteration(again, v);
+    auto const guard = operation(identity(again));
+    return std::pair{value(n), guard};
+  };
+  session s(g);
+  auto const reading = [&](bool backwards) {
+    auto const [n, guard] = turns(5, -1);
+    value const row = g.after({guard}, [&] { return record_erased<ops::row_op>(g, {backwards}, {rows, n}); });
+    return record_erased<ops::collect_op>(g, {5, false}, {row});
+  };
+  for (bool backwards : {false, true}) {
+    auto const y = reading(backwards);
+    expect_error(code::out_of_range, "there is no row", [&] { s.run({{x, vector<float>({1, 2, 3})}}, y); });
+  }
+  auto const [n, guard] = turns(5, -1);
+  value const one = g.after({guard}, [&] { return record_erased<ops::goes_on_op>(g, {-1}, {n}); });
+  auto const y = record_erased<ops::collect_op>(g, {2, false}, {one});
+  expect_error(code::out_of_range, "there is no row 2", [&] { s.run(y); });
+}
+
 TEST(primitives, an_error_names_the_frame_and_the_iteration) {
   graph g;
   auto const x = placeholder<float>(g, "x");

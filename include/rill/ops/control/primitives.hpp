@@ -226,9 +226,12 @@ inline kernel goes_on_op::cpu(kernel_request const& r) {
 inline kernel row_op::cpu(kernel_request const& r) {
   bool const backwards = decode<attributes>(r.at.attributes).backwards;
   auto const bytes = static_cast<std::size_t>(elements(r.outputs[0].shape())) * size_of(r.outputs[0].element);
+  auto const rows = r.inputs[0][0];
   return kernel([=](kernel_call const& call) {
-    auto const i = call.step.iteration;
-    auto const row = backwards ? *call.in<std::int64_t>(1) - 1 - i : i;
+    auto const i = call.step.iteration, count = *call.in<std::int64_t>(1);
+    auto const row = backwards ? count - 1 - i : i;
+    if (row < 0 || row >= count || (rows.known() && row >= rows.extent))
+      throw error(code::out_of_range, "row: there is no row " + std::to_string(row));
     if (bytes != 0) std::memcpy(call.out(0), call.in<std::byte>(0) + static_cast<std::size_t>(row) * bytes, bytes);
   });
 }
