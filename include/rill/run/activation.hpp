@@ -19,7 +19,8 @@ namespace rill {
 
 namespace detail {
 class tagged_walk;
-}
+class tokens;
+}  // namespace detail
 
 /// The memory of one run of a plan: pointers, arena, outputs. One thread at a time uses it.
 class activation {
@@ -137,6 +138,7 @@ class activation {
 
   // For walks with tags: where a kept value lies, and where output o of an instruction.
   friend class detail::tagged_walk;
+  friend class detail::tokens;
   void* kept(std::uint32_t k) const { return pointers_[plan_->kept_first_ + k]; }
   tensor const& kept_tensor(std::uint32_t k) const { return owned_[plan_->slots_[plan_->kept_[k]].index]; }
   void* output(std::uint32_t at, std::size_t o = 0) const {

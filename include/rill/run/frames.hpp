@@ -1,84 +1,15 @@
-// A part of primitives as flat arrays: for each frame the plan of one iteration, and who hands a token to whom.
+// Makes the plan of the tagged gear from a part of primitives (EuroSys'18 §4.3).
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "rill/run/basic_blocks.hpp"
 #include "rill/run/lower.hpp"
-#include "rill/run/plan.hpp"
-
-namespace rill {
-
-/// What the tagged gear runs. It never changes.
-class tagged_plan {
- public:
-  static constexpr std::uint32_t none = UINT32_MAX;
-
-  /// What happens to a token at a node.
-  enum class act : std::uint8_t {
-    pass,      ///< it goes on as it came
-    call,      ///< a kernel runs; others wait that long
-    call_out,  ///< a kernel runs that may take long: others go on meanwhile
-    choose,    ///< switch
-    merge,
-    enter,    ///< to a frame; `partner` is where it arrives
-    exit,     ///< from a frame; `partner` is where it arrives, as it is for the next two
-    collect,  ///< to a row outside of the frame
-    count,    ///< to the number of tokens outside of the frame
-    next,     ///< to `partner`, a merge, in the next iteration
-  };
-  /// A node in its frame. Nodes that lead from one frame to another have one in each.
-  struct station {
-    act what = act::pass;
-    bool arrival = false;   ///< it gets its tokens from another frame
-    bool constant = false;  ///< of enter: in all iterations
-    bool waits = false;
-    bool backwards = false;            ///< of collect
-    std::uint32_t instruction = none;  ///< in the frame's plan: the kernel, or what holds room for a token
-    std::uint32_t read = none;         ///< the kept value that a token is copied from, or that a switch asks
-    std::uint32_t frame = none;        ///< of the partner
-    std::uint32_t partner = none;
-    std::uint32_t number = none;       ///< among the frame's constants or collects; of arrivals: among its fed values
-    std::size_t bytes = 0;             ///< of the value that is copied
-    std::uint32_t waiting_for = 0;     ///< tokens
-    std::uint32_t first = 0, end = 0;  ///< its edges
-    std::uint32_t node = 0;            ///< of the part
-  };
-  struct edge {
-    std::uint32_t to;
-    std::uint8_t port;    ///< of a switch: 0 or 1; 2: of either
-    bool data;            ///< not a control edge
-    std::uint32_t input;  ///< of a merge: which
-  };
-  struct frame {
-    std::string name;
-    std::uint32_t outer = none;
-    std::int64_t parallel = 10;
-    std::unique_ptr<rill::plan> plan;  ///< of one iteration
-    std::vector<station> stations;
-    std::vector<edge> edges;
-    std::vector<std::uint32_t> counts;       ///< of the stations: waiting_for
-    std::vector<std::uint32_t> merge_reads;  ///< kept values that merges copy: of station s from merge_first[s] on
-    std::vector<std::uint32_t> merge_first;
-    std::uint32_t enters = 0, constants = 0;  ///< how many lead to it, and how many of those to all iterations
-    std::vector<std::uint32_t> leaving;       ///< stations that exit, collect or count
-    std::vector<std::uint32_t> sources;       ///< stations that wait for nothing
-  };
-
-  tagged_plan(lowered from, container& state, std::uint64_t seed, allocator& memory, int threads,
-              pass_options const& passes, compiled_functions* functions);
-
-  std::vector<frame> frames;           ///< the first is the outermost, each after that around it
-  std::vector<std::uint32_t> outputs;  ///< kept values of the outermost frame
-  std::vector<std::uint32_t> from;     ///< their stations there; none: a constant
-  std::vector<std::uint8_t> ports;     ///< and ports
-  std::vector<type> output_types;
-  lowered source;  ///< names and places of nodes, for errors
-  allocator* memory;
-};
-
-}  // namespace rill
+#include "rill/run/tagged_plan.hpp"
 
 #if RILL_RUNTIME
 namespace rill {
@@ -112,26 +43,26 @@ inline constexpr op_def open_room_op{.name = "open_room",
 class framing {
  public:
   framing(tagged_plan& made, subgraph const& part)
-      : made_(made), part_(part), frame_(part.size(), tagged_plan::none), inner_(frame_) {}
+      : made_(made), part_(part), frame_(part.size(), tagged_plan::none), inner_(frame_), demanded_(part.size()) {}
 
   void run(container& state, std::uint64_t seed, allocator& memory, int threads, pass_options const& passes,
            compiled_functions* functions) {
     made_.frames.resize(1);
     for (std::uint32_t i = 0; i < part_.size(); ++i) place(i);
     arrive_.resize(part_.size()), leave_.resize(part_.size());
-    frame_parts_.resize(made_.frames.size());
-    edges_.resize(made_.frames.size());
+    drafts_.resize(made_.frames.size());
+    for (std::uint32_t f = 1; f < made_.frames.size(); ++f) made_.frames[f].gated = !made_.source.within.empty();
     for (std::uint32_t i = 0; i < part_.size(); ++i) add(i);
     for (std::uint32_t i = 0; i < part_.size(); ++i) connect(i);
-    for (auto e : part_.outputs) {
-      made_.output_types.push_back(part_.type_of(e));
-      made_.outputs.push_back(keep(0, e));
-      made_.from.push_back(is_free(e.node) ? tagged_plan::none : leave_[e.node].station);
-      made_.ports.push_back(static_cast<std::uint8_t>(is(e.node, ops::switch_op::name) ? e.port : 2));
-      if (!is_free(e.node) && leave_[e.node].frame != 0)
-        throw error(code::invalid_argument, "a fetched value lies inside a frame: let it exit", part_[e.node].name);
+    for (auto& d : drafts_) d.blocks.place(d.stations, d.edges);
+    for (auto e : part_.outputs) add_output(e);
+    for (std::uint32_t f = 0; f < drafts_.size(); ++f) {
+      auto& d = drafts_[f];
+      made_.frames[f].plan = std::make_unique<plan>(d.part, d.kept, state, seed, memory, threads, passes, functions);
+      d.instructions = made_.frames[f].plan->instructions_of(d.part.size());
     }
-    for (std::uint32_t f = 0; f < made_.frames.size(); ++f) finish(f, state, seed, memory, threads, passes, functions);
+    for (std::uint32_t f = 0; f < drafts_.size(); ++f) settle(f);
+    for (std::uint32_t f = 0; f < drafts_.size(); ++f) finish(f);
   }
 
  private:
@@ -140,12 +71,17 @@ class framing {
   struct where {
     std::uint32_t frame = none, station = none;
   };
-  // One iteration of a frame, while it is made.
-  struct frame_part {
-    subgraph part;
-    std::vector<std::uint32_t> local;  // of the whole part's nodes
+  // A frame, while it is made.
+  struct draft {
+    subgraph part;                     // of one iteration
+    std::vector<std::uint32_t> local;  // its nodes, by the whole part's
     std::vector<endpoint> kept;
-    std::vector<std::uint32_t> made_by;  // of each station: its node here, or none
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> kept_at;
+    std::vector<station> stations;
+    std::vector<station_edge> edges;
+    std::vector<std::pair<std::uint32_t, tagged_plan::merging>> merges;  // and their stations
+    block_forming blocks;
+    std::vector<std::uint32_t> instructions;  // of its nodes
   };
 
   bool is(std::uint32_t i, std::string_view name) const { return part_[i].op->name == name; }
@@ -199,18 +135,17 @@ class framing {
     return static_cast<std::uint32_t>(made_.frames.size() - 1);
   }
 
-  where station(std::uint32_t f, std::uint32_t i, act what, std::uint32_t local) {
-    auto& all = made_.frames[f].stations;
+  where station_at(std::uint32_t f, std::uint32_t i, std::uint32_t local = none) {
+    auto& all = drafts_[f].stations;
     all.emplace_back();
-    all.back().what = what;
-    all.back().node = i;
-    frame_parts_[f].made_by.push_back(local);
+    all.back().does.node = i;
+    all.back().local = local;
     return {f, static_cast<std::uint32_t>(all.size() - 1)};
   }
-  tagged_plan::station& at(where w) { return made_.frames[w.frame].stations[w.station]; }
+  station& at(where w) { return drafts_[w.frame].stations[w.station]; }
 
   std::uint32_t append(std::uint32_t f, node n) {
-    auto& part = frame_parts_[f].part;
+    auto& part = drafts_[f].part;
     n.controls.clear();
     part.nodes.push_back(std::move(n));
     part.origin.push_back(0);
@@ -230,11 +165,11 @@ class framing {
     n.name = like.name;
     n.outputs = {like.outputs[0]};
     auto const made = append(f, std::move(n));
-    frame_parts_[f].part.inputs.push_back(made);
+    drafts_[f].part.inputs.push_back(made);
     return made;
   }
   std::vector<std::uint32_t>& locals(std::uint32_t f) {
-    auto& l = frame_parts_[f].local;
+    auto& l = drafts_[f].local;
     if (l.empty()) l.assign(part_.size(), none);
     return l;
   }
@@ -246,174 +181,218 @@ class framing {
     return {at, e.port};
   }
   std::uint32_t keep(std::uint32_t f, endpoint e) {
-    frame_parts_[f].kept.push_back(local(f, e));
-    return static_cast<std::uint32_t>(frame_parts_[f].kept.size() - 1);
+    auto& d = drafts_[f];
+    auto const at = local(f, e);
+    auto const [found, added] = d.kept_at.emplace(std::pair(at.node, at.port), d.kept.size());
+    if (added) d.kept.push_back(at);
+    return found->second;
   }
-  std::size_t bytes_of(endpoint e) const {
-    auto const& t = part_.type_of(e);
-    return t.is_known() && t.element != dtype::string
-               ? static_cast<std::size_t>(elements(t.shape())) * size_of(t.element)
-               : 0;
+  tagged_plan::move moved(std::uint32_t f, endpoint e) {
+    tagged_plan::move m;
+    m.read = keep(f, e);
+    m.strings = part_.type_of(e).element == dtype::string;
+    m.bytes = bytes_of(part_.type_of(e));
+    return m;
+  }
+  static std::size_t bytes_of(type const& t) {
+    return t.is_known() ? static_cast<std::size_t>(elements(t.shape())) * size_of(t.element) : 0;
   }
 
   void add(std::uint32_t i) {
-    auto const& n = part_[i];
     if (is_free(i)) return;
+    if (is(i, ops::enter_op::name)) return add_enter(i);
+    if (leaves(i)) return add_leaving(i);
+    if (is(i, ops::merge_op::name)) return add_merge(i);
+    if (is(i, ops::next_iteration_op::name)) return add_next(i);
+    auto const& n = part_[i];
     auto const f = frame_[i];
-    if (is(i, ops::enter_op::name)) {
-      auto const outer = made_.frames[f].outer;
-      arrive_[i] = station(outer, i, act::enter, none);
-      leave_[i] = station(f, i, act::pass, none);
-      bool const constant = decode<ops::enter_op::attributes>(n.attributes).constant;
-      auto& from = at(arrive_[i]);
-      from.read = keep(outer, n.inputs[0]);
-      from.frame = f, from.partner = leave_[i].station, from.constant = constant;
-      auto& to = at(leave_[i]);
-      to.arrival = true;
-      to.constant = constant;
-      to.instruction = static_cast<std::uint32_t>(frame_parts_[f].part.inputs.size());
-      auto& frame = made_.frames[f];
-      ++frame.enters;
-      if (constant) from.number = to.number = frame.constants++;
-      locals(f)[i] = fed(f, n);
-      return;
-    }
-    if (leaves(i)) {
-      auto const inner = inner_[i];
-      arrive_[i] = station(inner, i,
-                           is(i, ops::exit_op::name)      ? act::exit
-                           : is(i, ops::collect_op::name) ? act::collect
-                                                          : act::count,
-                           none);
-      auto const made = room(f, n);
-      locals(f)[i] = made;
-      leave_[i] = station(f, i, act::pass, made);
-      at(leave_[i]).arrival = true;
-      auto& from = at(arrive_[i]);
-      from.frame = f, from.partner = leave_[i].station;
-      from.read = keep(inner, n.inputs[0]);
-      from.bytes = bytes_of(n.inputs[0]);
-      if (from.what == act::collect) {
-        from.backwards = decode<ops::collect_op::attributes>(n.attributes).backwards;
-        if (from.backwards) from.number = keep(inner, n.inputs[1]);
-      }
-      made_.frames[inner].leaving.push_back(arrive_[i].station);
-      return;
-    }
-    if (is(i, ops::merge_op::name)) {
-      if (!n.outputs[0].is_known())
-        throw error(code::unimplemented,
-                    "the extents of its output, " + n.outputs[0].text() + ", are not known before the step runs",
-                    n.name);
-      auto const made = room(f, n);
-      locals(f)[i] = made;
-      arrive_[i] = leave_[i] = station(f, i, act::merge, made);
-      at(arrive_[i]).bytes = bytes_of({i, 0});
-      if (!n.controls.empty()) leave_[i] = station(f, i, act::pass, none);
-      return;
-    }
-    if (is(i, ops::next_iteration_op::name)) {
-      arrive_[i] = leave_[i] = station(f, i, act::next, none);
-      auto& s = at(arrive_[i]);
-      s.read = keep(f, n.inputs[0]);
-      s.partner = arrive_[n.inputs[1].node].station;
-      s.bytes = bytes_of(n.inputs[0]);
-      if (frame_[n.inputs[1].node] != f)
-        throw error(code::invalid_argument, "next_iteration: the merge is in another frame", n.name);
-      return;
-    }
-    if (is(i, ops::switch_op::name) || is(i, ops::loop_cond_op::name)) {
-      bool const chooses = is(i, ops::switch_op::name);
-      arrive_[i] = leave_[i] = station(f, i, chooses ? act::choose : act::pass, none);
-      if (chooses) at(arrive_[i]).read = keep(f, n.inputs[1]);
-      return;
-    }
-    if (n.op == &fed_op) {
-      locals(0)[i] = fed(0, n);
-      arrive_[i] = leave_[i] = station(0, i, act::pass, none);
-      return;
-    }
+    arrive_[i] = leave_[i] = station_at(f, i);
+    auto& s = at(arrive_[i]);
+    if (n.op == &fed_op) locals(0)[i] = fed(0, n);
+    else if (is(i, ops::switch_op::name)) s.asked = keep(f, n.inputs[1]);
+    else if (!is(i, ops::loop_cond_op::name)) return add_kernel(i);
+    s.nothing = true;
+  }
+  void add_kernel(std::uint32_t i) {
+    auto const& n = part_[i];
     if (made_.source.within.empty() && is(i, ops::row_op::name) && !part_.type_of(n.inputs[0]).is_known())
       throw error(code::unimplemented, "row: how many rows x has is not known before the step runs", n.name);
     node copy = n;
-    for (auto& e : copy.inputs) e = local(f, e);
-    auto const made = append(f, std::move(copy));
-    locals(f)[i] = made;
-    arrive_[i] = leave_[i] = station(f, i, n.op->passes_through ? act::pass : kind_of(n), made);
+    for (auto& e : copy.inputs) e = local(frame_[i], e);
+    auto& s = at(arrive_[i]);
+    s.local = locals(frame_[i])[i] = append(frame_[i], std::move(copy));
+    s.nothing = n.op->passes_through;
+    if (!s.nothing) judge(s, n);
+  }
+  void add_enter(std::uint32_t i) {
+    auto const& n = part_[i];
+    auto const inner = frame_[i], outer = made_.frames[inner].outer;
+    auto const argument = static_cast<std::uint32_t>(drafts_[inner].part.inputs.size());
+    arrive_[i] = station_at(outer, i);
+    leave_[i] = station_at(inner, i, locals(inner)[i] = fed(inner, n));
+    at(leave_[i]).nothing = at(leave_[i]).heads = at(leave_[i]).arrives = true;
+    auto& enters = at(arrive_[i]).does;
+    enters.what = act::enter;
+    enters.constant = decode<ops::enter_op::attributes>(n.attributes).constant;
+    enters.value.read = keep(outer, n.inputs[0]);
+    enters.value.instruction = argument;
+    enters.frame = inner;
+    auto& frame = made_.frames[inner];
+    ++frame.enters;
+    if (!enters.constant) return;
+    enters.number = static_cast<std::uint32_t>(frame.constants.size());
+    frame.constants.push_back({argument});
+  }
+  void add_leaving(std::uint32_t i) {
+    auto const& n = part_[i];
+    auto const outer = frame_[i], inner = inner_[i];
+    arrive_[i] = station_at(inner, i);
+    leave_[i] = station_at(outer, i, locals(outer)[i] = room(outer, n));
+    at(leave_[i]).nothing = at(leave_[i]).heads = at(leave_[i]).arrives = true;
+    auto& leaves = at(arrive_[i]).does;
+    leaves.what = is(i, ops::exit_op::name) ? act::exit : is(i, ops::collect_op::name) ? act::collect : act::count;
+    leaves.value = moved(inner, n.inputs[0]);
+    leaves.frame = outer;
+    if (leaves.what != act::collect) return;
+    leaves.backwards = decode<ops::collect_op::attributes>(n.attributes).backwards;
+    if (leaves.backwards) leaves.number = keep(inner, n.inputs[1]);
+  }
+  void add_merge(std::uint32_t i) {
+    auto const& n = part_[i];
+    auto const f = frame_[i];
+    if (!n.outputs[0].is_known())
+      throw error(code::unimplemented,
+                  "the extents of its output, " + n.outputs[0].text() + ", are not known before the step runs", n.name);
+    arrive_[i] = leave_[i] = station_at(f, i, locals(f)[i] = room(f, n));
+    auto& s = at(arrive_[i]);
+    s.nothing = s.heads = s.merges = true;
+    tagged_plan::merging m;
+    m.value.strings = n.outputs[0].element == dtype::string;
+    m.value.bytes = bytes_of(n.outputs[0]);
+    for (auto e : n.inputs) m.reads.push_back(keep(f, e));
+    drafts_[f].merges.emplace_back(arrive_[i].station, std::move(m));
+    if (n.controls.empty()) return;
+    leave_[i] = station_at(f, i);
+    at(leave_[i]).nothing = true;
+  }
+  void add_next(std::uint32_t i) {
+    auto const& n = part_[i];
+    auto const f = frame_[i], merge = n.inputs[1].node;
+    if (frame_[merge] != f)
+      throw error(code::invalid_argument, "next_iteration: the merge is in another frame", n.name);
+    arrive_[i] = leave_[i] = station_at(f, i);
+    auto& s = at(arrive_[i]).does;
+    s.what = act::next;
+    s.value = moved(f, n.inputs[0]);
+    s.frame = f;
   }
 
   // Others wait for a kernel if that is shorter than to let go of the lock for it, and nothing of a user's can be
   // called.
-  act kind_of(node const& n) const {
+  void judge(station& s, node const& n) const {
     constexpr double shorter = 1'500;
     std::vector<type> inputs;
     for (auto e : n.inputs) inputs.push_back(part_.type_of(e));
     bool const quiet = n.op->effect == effect::none || ops::is_primitive(n) || n.op->name == "variable";
-    return quiet && !has_bodies(n) && estimate(n.op->work(n.attributes, inputs, n.outputs)) < shorter ? act::call
-                                                                                                      : act::call_out;
+    s.nanoseconds = estimate(n.op->work(n.attributes, inputs, n.outputs));
+    s.slow = s.heads = !quiet || has_bodies(n) || n.op->waits || s.nanoseconds >= shorter;
   }
 
   void connect(std::uint32_t i) {
     auto const& n = part_[i];
     if (is_free(i)) return;
     auto const to = arrive_[i];
-    auto const lead = [&](std::uint32_t from, where at_, std::uint8_t port, bool data, std::uint32_t input) {
-      edges_[at_.frame].push_back({leave_[from].station, {at_.station, port, data, input}});
-      ++at(at_).waiting_for;
+    auto const waiting = is(i, ops::merge_op::name) ? leave_[i] : to;
+    struct source {
+      std::uint32_t node, port, input;
+      where to;
     };
+    std::vector<source> from;
     for (std::uint32_t k = 0; k < n.inputs.size(); ++k) {
       auto const e = n.inputs[k];
       if (is_free(e.node) && is(i, ops::merge_op::name))
         throw error(code::invalid_argument,
                     "merge: an input is a constant, which is never dead: let it pass through a switch", n.name);
       if (is_free(e.node) || is_back_edge(n, k)) continue;
-      lead(e.node, to, static_cast<std::uint8_t>(is(e.node, ops::switch_op::name) ? e.port : 2), true, k);
+      from.push_back({e.node, is(e.node, ops::switch_op::name) ? e.port : tagged_plan::either, k, to});
     }
-    auto const waiting = is(i, ops::merge_op::name) && !n.controls.empty() ? leave_[i] : to;
     for (auto c : n.controls)
-      if (!is_free(c)) lead(c, waiting, 2, false, 0);
-    if (waiting.station != to.station) {
-      edges_[to.frame].push_back({to.station, {waiting.station, 2, true, 0}});
-      ++at(waiting).waiting_for;
+      if (!is_free(c)) from.push_back({c, tagged_plan::either, 0, waiting});
+    auto& edges = drafts_[to.frame].edges;
+    // What a gate waited for need not be waited for again.
+    auto const gated = [&](source const& s) { return made_.frames[to.frame].gated && is_constant_of_frame(s.node); };
+    bool const all = std::all_of(from.begin(), from.end(), gated);
+    for (auto const& s : from) {
+      if (gated(s) && !all && !is(i, ops::merge_op::name)) continue;
+      demanded_[s.node] = demanded_[s.node] || gated(s);
+      edges.push_back({leave_[s.node].station, s.to.station, static_cast<std::uint8_t>(s.port), s.input});
     }
+    if (waiting.station != to.station) edges.push_back({to.station, waiting.station, tagged_plan::either, 0});
+  }
+  bool is_constant_of_frame(std::uint32_t i) const {
+    return is(i, ops::enter_op::name) && decode<ops::enter_op::attributes>(part_[i].attributes).constant;
   }
 
-  void finish(std::uint32_t f, container& state, std::uint64_t seed, allocator& memory, int threads,
-              pass_options const& passes, compiled_functions* functions) {
-    auto& frame = made_.frames[f];
-    auto& mine = frame_parts_[f];
-    std::vector<std::vector<tagged_plan::edge>> leading(frame.stations.size());
-    for (auto const& [from, e] : edges_[f]) leading[from].push_back(e);
-    frame.merge_first.resize(frame.stations.size());
-    for (std::uint32_t s = 0; s < frame.stations.size(); ++s) {
-      auto& st = frame.stations[s];
-      st.first = static_cast<std::uint32_t>(frame.edges.size());
-      frame.edges.insert(frame.edges.end(), leading[s].begin(), leading[s].end());
-      st.end = static_cast<std::uint32_t>(frame.edges.size());
-      frame.counts.push_back(st.waiting_for);
-      if (st.waiting_for == 0 && !st.arrival) frame.sources.push_back(s);
-      frame.merge_first[s] = static_cast<std::uint32_t>(frame.merge_reads.size());
-      if (st.what == act::merge)
-        for (auto e : part_[st.node].inputs) frame.merge_reads.push_back(keep(f, e));
+  void add_output(endpoint e) {
+    tagged_plan::output o;
+    o.of = part_.type_of(e);
+    if (!is_free(e.node)) {
+      auto const from = leave_[e.node];
+      if (from.frame != 0)
+        throw error(code::invalid_argument, "a fetched value lies inside a frame: let it exit", part_[e.node].name);
+      o.block = drafts_[0].blocks.block_of(from.station);
+      o.way = block_forming::way(at(from), static_cast<std::uint8_t>(e.port));
     }
-    frame.plan = std::make_unique<plan>(mine.part, mine.kept, state, seed, memory, threads, passes, functions);
-    auto const of_node = frame.plan->instructions_of(mine.part.size());
-    for (std::uint32_t s = 0; s < frame.stations.size(); ++s)
-      if (auto& st = frame.stations[s]; mine.made_by[s] != none) {
-        st.instruction = of_node[mine.made_by[s]];
-        bool const calls = st.what == act::call || st.what == act::call_out;
-        if (calls && st.instruction == none) st.what = act::pass;  // a variable that is taken by reference alone
-        st.waits = calls && st.instruction != none && frame.plan->waits(st.instruction);
+    o.kept = keep(0, e);
+    made_.outputs.push_back(std::move(o));
+  }
+
+  // Where tokens go, now that there are blocks and instructions.
+  void settle(std::uint32_t f) {
+    std::uint32_t leaving = 0;
+    for (auto& s : drafts_[f].stations) {
+      if (s.nothing) continue;
+      auto& does = s.does;
+      if (does.what == act::call) {
+        does.value.instruction = drafts_[f].instructions[s.local];
+        s.nothing = does.value.instruction == none;  // a variable that is taken by reference alone
+        continue;
       }
+      auto const to = does.what == act::next ? arrive_[part_[does.node].inputs[1].node] : leave_[does.node];
+      does.block = drafts_[to.frame].blocks.block_of(to.station);
+      if (does.what == act::enter) continue;
+      does.value.instruction = drafts_[to.frame].instructions[at(to).local];
+      if (does.what != act::next) does.place = leaving++;
+    }
+    made_.frames[f].leaving.resize(leaving);
+  }
+  void finish(std::uint32_t f) {
+    auto& frame = made_.frames[f];
+    auto& d = drafts_[f];
+    d.blocks.lay(d.stations, frame);
+    for (std::uint32_t o = 0; o < frame.operations.size(); ++o)
+      if (auto const place = frame.operations[o].place; place != none) frame.leaving[place] = o;
+    for (auto& [s, m] : d.merges) {
+      m.value.instruction = d.instructions[d.stations[s].local];
+      frame.blocks[d.blocks.block_of(s)].merge = static_cast<std::uint32_t>(frame.merges.size());
+      frame.merges.push_back(std::move(m));
+    }
+    for (auto& b : frame.blocks) {
+      b.slow = b.slow && b.first != b.last;
+      b.waits = b.slow && frame.plan->waits(frame.operations[b.first].value.instruction);
+    }
+    for (std::uint32_t i = 0; i < part_.size(); ++i)
+      if (frame_[i] == f && is_constant_of_frame(i) && (!frame.gated || demanded_[i]))
+        frame.constants[at(arrive_[i]).does.number].block = d.blocks.block_of(leave_[i].station);
   }
 
   tagged_plan& made_;
   subgraph const& part_;
   std::vector<std::uint32_t> frame_;  // in which a node's outputs are
   std::vector<std::uint32_t> inner_;  // which it leaves
+  std::vector<bool> demanded_;        // for whose constant somebody waits although there is a gate
   std::vector<where> arrive_, leave_;
-  std::vector<frame_part> frame_parts_;
-  std::vector<std::vector<std::pair<std::uint32_t, tagged_plan::edge>>> edges_;
+  std::vector<draft> drafts_;
 };
 
 }  // namespace detail
