@@ -71,14 +71,6 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
     __builtin_memcpy(to, values, count);
   }
 
-  /// Whether every lane is true.
-  [[gnu::always_inline]] bool all() const {
-    long long words[Bytes / sizeof(long long)], every = -1;
-    __builtin_memcpy(words, &raw, Bytes);
-    for (auto w : words) every &= w;
-    return every == -1;
-  }
-
   [[gnu::always_inline]] friend mask operator&(mask a, mask b) { return mask(a.raw & b.raw); }
   [[gnu::always_inline]] friend mask operator|(mask a, mask b) { return mask(a.raw | b.raw); }
   [[gnu::always_inline]] friend mask operator^(mask a, mask b) { return mask(a.raw ^ b.raw); }
