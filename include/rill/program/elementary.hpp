@@ -182,10 +182,12 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   auto const a = abs(x);
   auto const z = a * a;
   auto const small = a + a * z * detail::polynomial(z, detail::elementary<T>::tanh_terms);
+  auto const near = a < T(0.625);
+  if (near.all()) return detail::with_sign(small, x);
   detail::exponential const power(a + a);
   auto const large = 1 - 2 / (power.scale_to_normal(1 + power.rest) + 1);
   // From 22 on tanh rounds to 1 in either type, and e^44 is far from overflow.
-  return detail::with_sign(select(a > 22, 1, select(a < T(0.625), small, large)), x);
+  return detail::with_sign(select(near, small, select(a > 22, 1, large)), x);
 }
 
 /// 1 / (1 + e^-x) within 1.8 units in the last place, by way of e = e^-|x|, which cannot overflow: 1 / (1 + e) or e /
