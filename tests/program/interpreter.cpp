@@ -86,9 +86,9 @@ TEST(interpreter, does_nothing_with_no_elements) {
 
 TEST(interpreter, gives_the_same_bits_on_any_number_of_threads) {
   pool many(4);
-  auto const x = counting({70, 1000}), y = counting({1000});
+  auto const x = counting({300, 1000}), y = counting({1000});
   auto const p = binary(function<ops::div_op>());
-  EXPECT_TRUE(same_bits(run(p, {x, y}, {70, 1000})[0], run(p, {x, y}, {70, 1000}, many.parallel())[0]));
+  EXPECT_TRUE(same_bits(run(p, {x, y}, {300, 1000})[0], run(p, {x, y}, {300, 1000}, many.parallel())[0]));
 }
 
 TEST(interpreter, writes_several_outputs_some_of_them_inputs_immediates_or_twins) {

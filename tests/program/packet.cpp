@@ -155,6 +155,18 @@ TYPED_TEST(packets, masks_know_logic) {
     }
 }
 
+TYPED_TEST(packets, masks_are_all_true_only_where_every_lane_is) {
+  using truth = mask<TypeParam>;
+  EXPECT_TRUE(truth(true).all());
+  EXPECT_FALSE(truth(false).all());
+  for (std::size_t i = 0; i < truth::lanes; ++i) {
+    bool flags[truth::lanes];
+    std::fill_n(flags, truth::lanes, true);
+    flags[i] = false;
+    EXPECT_FALSE(truth::load(flags).all());
+  }
+}
+
 TYPED_TEST(packets, mix_with_plain_numbers_of_any_type) {
   packet<TypeParam> const x(3);
   EXPECT_EQ((1.f + x)[0], TypeParam(4));

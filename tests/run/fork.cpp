@@ -254,6 +254,15 @@ TEST(fork, happens_by_itself_only_where_it_outweighs_a_hand_over) {
   EXPECT_EQ(two.explain({{x, fed}}, add(products[0], products[1])).find("in the forked gear"), std::string::npos);
 }
 
+TEST(fork, does_not_count_the_reading_of_variables_which_copies_nothing) {
+  graph g;
+  std::vector<value> read;
+  for (int i = 0; i < 8; ++i) read.push_back(variable(constant(g, filled(65536, 1)), "v"));
+  session s(g, with(2, gear::automatic));
+  s.run(initializer(g));
+  EXPECT_EQ(s.explain({}, value(add_n(read))).find("in the forked gear"), std::string::npos);
+}
+
 TEST(fork, an_update_waits_for_those_who_look_so_that_nothing_is_copied) {
   graph g;
   auto const v = variable(constant(g, filled(100000, 1)), "v");

@@ -152,10 +152,10 @@ template <class T, std::size_t Bytes> struct binary_parts {
 /// e^x within 1.1 units in the last place, subnormal results included.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> exp(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
-  x = select(x < known::exp_least, known::exp_least, x);
-  x = select(x > known::exp_most, known::exp_most, x);
   detail::exponential const power(x);
-  return power.scale(1 + power.rest);
+  // What lies outside is computed too, and replaced: to bring x into the range first would make everybody wait for it.
+  auto const result = select(x > known::exp_most, std::numeric_limits<T>::infinity(), power.scale(1 + power.rest));
+  return select(x < known::exp_least, 0, result);
 }
 
 /// The natural logarithm within 0.9 units in the last place: -infinity for zeros, NaN for negative numbers.
@@ -184,11 +184,10 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   auto const small = a + a * z * detail::polynomial(z, detail::elementary<T>::tanh_terms);
   auto const near = a < T(0.625);
   if (near.all()) return detail::with_sign(small, x);
-  // From 22 on tanh rounds to 1 in either type, and e^44 is far from overflow.
-  auto const twice = select(a > 22, 44, a + a);
-  detail::exponential const power(twice);
+  detail::exponential const power(a + a);
   auto const large = 1 - 2 / (power.scale_to_normal(1 + power.rest) + 1);
-  return detail::with_sign(select(near, small, large), x);
+  // From 22 on tanh rounds to 1 in either type, and e^44 is far from overflow.
+  return detail::with_sign(select(near, small, select(a > 22, 1, large)), x);
 }
 
 /// 1 / (1 + e^-x) within 1.8 units in the last place, by way of e = e^-|x|, which cannot overflow: 1 / (1 + e) or e /

@@ -73,6 +73,16 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
 
   /// Whether every lane is true.
   [[gnu::always_inline]] bool all() const {
+    // Where the processor gathers the bytes' signs they are one number, and otherwise words to be joined one by one.
+#if defined(__AVX512BW__)
+    if constexpr (Bytes == 64) return __builtin_ia32_cvtb2mask512(signs()) == static_cast<std::uint64_t>(-1);
+#endif
+#if defined(__AVX2__)
+    if constexpr (Bytes == 32) return __builtin_ia32_pmovmskb256(signs()) == -1;
+#endif
+#if defined(__SSE2__)
+    if constexpr (Bytes == 16) return __builtin_ia32_pmovmskb128(signs()) == 0xffff;
+#endif
     long long words[Bytes / sizeof(long long)], every = -1;
     __builtin_memcpy(words, &raw, Bytes);
     for (auto w : words) every &= w;
@@ -95,6 +105,11 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
  private:
   typedef std::int8_t flags __attribute__((vector_size(lanes)));
   typedef std::int8_t all_bytes __attribute__((vector_size(Bytes)));
+
+  [[gnu::always_inline]] auto signs() const {
+    typedef char bytes __attribute__((vector_size(Bytes)));
+    return reinterpret_cast<bytes>(raw);
+  }
 
   // All bytes of a lane are equal, so that shuffles of bytes convert; of __builtin_convertvector g++ 12 makes a chain
   // of scalar moves.

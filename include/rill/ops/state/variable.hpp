@@ -19,6 +19,8 @@ struct variable_op {
     static constexpr auto fields() { return std::tuple{field{"type", &attributes::of}}; }
   };
   static constexpr type infer(attributes const& a, std::span<type const>) { return a.of; }
+  /// None: it hands out the tensor that is there.
+  static cost work(attributes const&, std::span<type const>, std::span<type const>) { return {}; }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     kernel k([v = r.state.variable(r.at.name, decode<attributes>(r.at.attributes).of)](kernel_call const& call) {
@@ -39,6 +41,7 @@ struct read_op {
   static constexpr std::uint32_t by_reference = 1;
   static constexpr rill::effect effect = rill::effect::reads;
   static constexpr type infer(no_attributes, type const& v) { return v; }
+  static cost work(no_attributes, std::span<type const>, std::span<type const>) { return {}; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) { return {V(r.dy())}; }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
@@ -57,6 +60,7 @@ struct is_initialized_op {
   static constexpr std::uint32_t by_reference = 1;
   static constexpr rill::effect effect = rill::effect::reads;
   static constexpr type infer(no_attributes, type const&) { return {dtype::boolean}; }
+  static cost work(no_attributes, std::span<type const>, std::span<type const>) { return {}; }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     expects(r.variables[0] != nullptr, "is_initialized takes a variable, not a value");
