@@ -45,6 +45,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       watched_ = call.step.watch != nullptr;  // whom nobody calls under a lock
       ended_ = false;
       failure_ = nullptr;
+      met_nowhere_ = false;
       auto const run = ++run_;
       later_->on_give_up([self, run](failure why) { self->give_up(run, std::move(why)); });
       guarded([&] { begin(); });
@@ -512,10 +513,12 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     conclude(lock);
   }
   bool ends() {
+    auto const t = ready_.empty() ? slow_.front() : ready_.back();
     try {
       call_->step.check();
     } catch (error const& e) {
-      fail(std::make_shared<error const>(e));
+      auto const& n = plan_->source.part[frame_of(*t.at).stations[t.station].node];
+      fail(placed(error(e.code(), e.message(), n.name), t));
       return true;
     }
     return false;
@@ -549,8 +552,9 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       ++waiting_;
       if (failure_) {
         auto const give_up = wait->give_up();
+        auto const why = failure_;
         lock.unlock();
-        if (give_up) give_up(std::make_shared<error const>(step_cancelled()));
+        if (give_up) give_up(why);
         acquire(lock);
       }
       return;
@@ -612,20 +616,23 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     later->offer([self] { self->work(); });
   }
 
-  using asks = std::vector<std::function<void(failure)>>;
+  using asks = std::vector<std::function<void()>>;
+  // The first failure is the step's. One that comes from outside is met where something waits: the first says where.
   void fail(failure why) {
-    if (failure_) return;
-    failure_ = std::move(why);
+    if (failure_ && !(met_nowhere_ && why->code() == failure_->code())) return;
+    met_nowhere_ = false;
+    if (std::exchange(failure_, std::move(why))) return;
     ready_.clear(), slow_.clear();
     for (auto& p : pending_)
-      if (p->state == pending::asleep && p->give_up()) to_ask_.push_back(p->give_up());
+      if (p->state == pending::asleep && p->give_up())
+        to_ask_.push_back([give_up = p->give_up(), why = failure_] { give_up(why); });
   }
   // Those that wait are asked to give up, without the lock.
   void ask(std::unique_lock<std::mutex>& lock) {
     auto const all = std::exchange(to_ask_, {});
     if (all.empty()) return;
     lock.unlock();
-    for (auto const& each : all) each(std::make_shared<error const>(step_cancelled()));
+    for (auto const& each : all) each();
     acquire(lock);
   }
   void give_up(std::uint64_t run, failure why) {
@@ -633,13 +640,10 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     std::unique_lock lock(mutex_, std::defer_lock);
     acquire(lock);
     if (run != run_ || ended_) return;
-    for (auto const& p : pending_)  // the first that waits says where
-      if (p->state == pending::asleep) {
-        auto const& n = plan_->source.part[frame_of(*p->at.at).stations[p->at.station].node];
-        why = placed(error(why->code(), why->message(), n.name), p->at);
-        break;
-      }
-    fail(std::move(why));
+    if (!failure_) {
+      fail(std::move(why));
+      met_nowhere_ = true;
+    }
     ask(lock);
     conclude(lock);
   }
@@ -652,6 +656,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   std::optional<kernel_call> call_;
   continuation* later_ = nullptr;
   bool may_end_ = false, watched_ = false, ended_ = true, root_done_ = false;
+  bool met_nowhere_ = false;  // the failure came from outside
   std::uint64_t run_ = 0;
   failure failure_;
   std::vector<token> ready_;
