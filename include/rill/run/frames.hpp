@@ -260,6 +260,9 @@ class framing {
     auto const& n = part_[i];
     if (is_free(i)) return;
     auto const f = frame_[i];
+    if ((is(i, ops::merge_op::name) || is(i, ops::exit_op::name)) && !n.outputs[0].is_known())
+      throw error(code::unimplemented,
+                  "the extents of its output, " + n.outputs[0].text() + ", are not known before the step runs", n.name);
     if (is(i, ops::enter_op::name)) {
       auto const outer = made_.frames[f].outer;
       arrive_[i] = station(outer, i, act::enter, none);
@@ -301,10 +304,6 @@ class framing {
       return;
     }
     if (is(i, ops::merge_op::name)) {
-      if (!n.outputs[0].is_known())
-        throw error(code::unimplemented,
-                    "the extents of its output, " + n.outputs[0].text() + ", are not known before the step runs",
-                    n.name);
       auto const made = room(f, n);
       locals(f)[i] = made;
       arrive_[i] = leave_[i] = station(f, i, act::merge, made);

@@ -484,7 +484,8 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
         bool const after = p.body == lowered::body::condition && i->index > 0;  // it was asked after that iteration
         text = "in iteration " + std::to_string(i->index - after) + text;
         if (i->frame->outer) i = i->frame->outer;
-      } else text = (p.body == lowered::body::then ? "in the branch for true" : "in the branch for false") + text;
+      } else text = p.text + text;
+      if (p.body == lowered::body::function && i->frame->outer) i = i->frame->outer;
       if (p.outer != lowered::none) text = ", node '" + p.name + "': " + text;
     }
     return std::make_shared<error const>(e.code(), std::move(text));

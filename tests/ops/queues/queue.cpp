@@ -134,11 +134,19 @@ TEST(queue, a_step_that_fails_elsewhere_gives_up_its_waits) {
   graph g;
   auto const q = fifo_queue<of<float>>(g);
   auto const bad = check_numerics(constant(g, 1.f) / placeholder_with_default(constant(g, 0.f)), "division");
-  session s(g, {.threads = 2});
+  auto const holds = check(placeholder_with_default(constant(g, false)), "it must hold");
   auto const a = dequeue(q), b = dequeue(q);
-  expect_error(code::invalid_argument, "division", [&] { s.run(a, b, bad); });
-  s.run(q.enqueue(constant(g, 1.f)));
-  EXPECT_EQ(std::int64_t(s.run(q.size())), 1);
+  for (auto [gear, threads] :
+       {std::pair{gear::straight, 1}, {gear::automatic, 1}, {gear::automatic, 2}, {gear::forked, 1}}) {
+    SCOPED_TRACE(std::to_string(static_cast<int>(gear)) + " on " + std::to_string(threads));
+    session s(g, {.threads = threads, .gear = gear});
+    timeout const soon{20s};  // what waits does so for good
+    expect_error(code::invalid_argument, "division", [&] { s.run(a, b, bad, soon); });
+    expect_error(code::failed_precondition, "it must hold", [&] { s.run(a, holds, soon); });
+    expect_error(code::failed_precondition, "it must hold", [&] { s.run(a, b, holds, soon); });
+    s.run(q.enqueue(constant(g, 1.f)));
+    EXPECT_EQ(std::int64_t(s.run(q.size())), 1);
+  }
 }
 
 TEST(queue, a_shuffled_one_keeps_some_back_and_has_the_same_order_for_the_same_seed) {
