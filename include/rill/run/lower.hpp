@@ -28,8 +28,8 @@ struct lowered {
   std::vector<place> places = {};
 };
 
-/// Lowers a bound loop, branch or call and all within it. The inputs of the part are the node's, without its variables; its
-/// outputs are the node's.
+/// Lowers a bound loop, branch or call and all within it. The inputs of the part are the node's, without its variables;
+/// its outputs are the node's.
 lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
 
 namespace detail {
@@ -250,9 +250,7 @@ class lowering {
     auto const waits = safe ? to.controls : joined(to.controls, to.pivot);
     return {add<ops::enter_op>({e}, waits, to.place, {to.frame, constant, to.parallel}), 0};
   }
-  std::uint32_t enter_token(entrance const& to) {
-    return enter(to, {constant(tensor(false)), 0}, false, false).node;
-  }
+  std::uint32_t enter_token(entrance const& to) { return enter(to, {constant(tensor(false)), 0}, false, false).node; }
   std::string frame_of(node const& n) { return n.name + " " + std::to_string(frames_++); }
 
   // A frame of one iteration, in which random numbers are the call's own.
@@ -269,7 +267,8 @@ class lowering {
     auto const here = place(s, n, lowered::body::function, ops::calls::place_in(f, depth));
     entrance const to{frame_of(n), here, 1, std::move(controls), s.pivot};
     auto const pivot = enter_token(to);
-    auto const stream = add<ops::drawn_by_row_op>({}, {pivot}, here, {decode<ops::calling::attributes>(n.attributes).key});
+    auto const stream =
+        add<ops::drawn_by_row_op>({}, {pivot}, here, {decode<ops::calling::attributes>(n.attributes).key});
     auto const used = inputs_used(body);
     std::vector<endpoint> arguments;
     std::vector<bool> safe;
@@ -281,7 +280,8 @@ class lowering {
     auto const made = splice(body, arguments, safe, {pivot, none, stream, here});
     results r;
     for (std::size_t o = 0; o < made.values.size(); ++o) {
-      auto const v = made.guarded[o] ? made.values[o] : endpoint{add<ops::identity_op>({made.values[o]}, {pivot}, here), 0};
+      auto const v =
+          made.guarded[o] ? made.values[o] : endpoint{add<ops::identity_op>({made.values[o]}, {pivot}, here), 0};
       r.values.push_back({add<ops::exit_op>({v}, {}, here), 0});
       r.done.push_back(r.values.back().node);
     }
@@ -362,9 +362,9 @@ class lowering {
       top = turn = add<ops::merge_op>({{enter_token(to), 0}}, {}, here);
     }
     for (std::size_t i = 0; i < variables; ++i) {
-      merges[i] = kept[i]
-                      ? invariant(first + i)
-                      : endpoint{add<ops::merge_op>({enter(to, in[first + i], guarded[first + i], false)}, {}, here), 0};
+      merges[i] =
+          kept[i] ? invariant(first + i)
+                  : endpoint{add<ops::merge_op>({enter(to, in[first + i], guarded[first + i], false)}, {}, here), 0};
       if (!kept[i] && top == none) top = merges[i].node;
     }
     endpoint number{none, 0};

@@ -27,7 +27,11 @@ namespace detail {
 class orderer {
  public:
   explicit orderer(subgraph const& part)
-      : part_(part), after_(part.size()), key_(part.size()), late_(part.size()), far_(static_cast<std::uint32_t>(2 * part.size())) {
+      : part_(part),
+        after_(part.size()),
+        key_(part.size()),
+        late_(part.size()),
+        far_(static_cast<std::uint32_t>(2 * part.size())) {
     bool waited = false;
     for (std::uint32_t i = 0; i < part.size(); ++i) {
       set_key(i, waited);

@@ -296,12 +296,10 @@ TEST(function, whose_kernel_waits_holds_no_thread) {
     all.insert(all.end(), {one, other});
   }
   auto const total = add_n(all);
-  auto const [n, looped] = while_loop([](auto i, auto) { return i < 10; },
-                                      [&](auto i, auto t) {
-                                        return std::tuple{i + 1, cond(i < 5, [&] { return t + take(x); },
-                                                                      [&] { return t; })};
-                                      },
-                                      constant(g, 0), constant(g, 0.f));
+  auto const [n, looped] = while_loop(
+      [](auto i, auto) { return i < 10; },
+      [&](auto i, auto t) { return std::tuple{i + 1, cond(i < 5, [&] { return t + take(x); }, [&] { return t; })}; },
+      constant(g, 0), constant(g, 0.f));
   auto const put = q.enqueue_many(constant(g, tensor::copy<float>(std::vector<float>(105, 2), {105})));
   for (int threads : {1, 2}) {
     session s(g, {.threads = threads});
@@ -367,11 +365,13 @@ TEST(function, whose_kernel_waits_says_and_draws_and_updates_the_same_in_every_g
   for (auto const& each : all)
     for (std::size_t i = 0; i < each.size(); ++i) EXPECT_TRUE(same_bits(each[i], all[0][i])) << i;
   for (auto const& each : said) EXPECT_EQ(each, said[0]);
-  EXPECT_NE(said[0].find("in iteration 2, node 'body_1/noisy': in the function 'noisy', node 'noisy/body/queue/dequeue'"),
-            std::string::npos)
+  EXPECT_NE(
+      said[0].find("in iteration 2, node 'body_1/noisy': in the function 'noisy', node 'noisy/body/queue/dequeue'"),
+      std::string::npos)
       << said[0];
-  EXPECT_NE(said[0].find("in the function 'outer', node 'noisy': in the function 'noisy', 2 calls deep, node"),
-            std::string::npos)
+  EXPECT_NE(
+      said[0].find("in the function 'outer', node 'outer/body/noisy': in the function 'noisy', 2 calls deep, node"),
+      std::string::npos)
       << said[0];
 }
 

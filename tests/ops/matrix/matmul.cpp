@@ -191,9 +191,9 @@ TEST(matmul_like, adds_up_the_products_along_the_axes_that_are_lacking) {
 
 TEST(matmul_like, rounds_16_bit_floats_once) {
   auto const column = [](std::vector<double> const& v) { return test::from_doubles(dtype::bfloat16, {4, 1, 1}, v); };
-  auto const y = test::run(
-      [](auto const& in) { return record_erased<ops::matmul_like_op>(*in[0].graph, {true, false}, in); },
-      {column({256, 1, 1, -256}), column({1, 1, 1, 1}), tensor(dtype::bfloat16, {1, 1})});
+  auto const y =
+      test::run([](auto const& in) { return record_erased<ops::matmul_like_op>(*in[0].graph, {true, false}, in); },
+                {column({256, 1, 1, -256}), column({1, 1, 1, 1}), tensor(dtype::bfloat16, {1, 1})});
   EXPECT_EQ(test::to_doubles(y), std::vector<double>{2});  // 256 + 1 is no bfloat16
 }
 

@@ -326,8 +326,12 @@ TEST(queue, in_a_loop_waits_and_says_where_it_did_when_time_is_up_or_the_step_is
                  constant(g, 0), constant(g, 0.f));
   auto const put = q.enqueue(constant(g, 2.f));
   value const beside = dequeue(q);
-  for (auto [gear, threads] : {std::pair{gear::straight, 1}, {gear::automatic, 1}, {gear::automatic, 2},
-                               {gear::forked, 2}, {gear::tagged, 1}, {gear::tagged, 2}}) {
+  for (auto [gear, threads] : {std::pair{gear::straight, 1},
+                               {gear::automatic, 1},
+                               {gear::automatic, 2},
+                               {gear::forked, 2},
+                               {gear::tagged, 1},
+                               {gear::tagged, 2}}) {
     SCOPED_TRACE(std::to_string(static_cast<int>(gear)) + " on " + std::to_string(threads));
     session s(g, {.threads = threads, .gear = gear});
     std::thread other([&] {

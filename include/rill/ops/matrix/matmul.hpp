@@ -104,9 +104,7 @@ struct matmul_op {
   }
 #endif
 #if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    return product(r, decode<transposed>(r.at.attributes), r.outputs[0]);
-  }
+  static kernel cpu(kernel_request const& r) { return product(r, decode<transposed>(r.at.attributes), r.outputs[0]); }
 
  private:
   using run_function = void (*)(matmul_call const&, parallel const&);

@@ -124,8 +124,7 @@ template <class T, class Sum> struct rows_of_matrices {
     detail::for_each_matrix(each, k0, depth, [&](index number, index k, index done, index part) {
       auto const& m = first.matrix;
       T const* const from = m.at(row0, k) + all.a_at(number);
-      for (index i = 0; i < rows; ++i)
-        detail::copy_line(scratch + i * stride + done, from + i * m.row, m.column, part);
+      for (index i = 0; i < rows; ++i) detail::copy_line(scratch + i * stride + done, from + i * m.row, m.column, part);
     });
     return {scratch, stride, 1};
   }
