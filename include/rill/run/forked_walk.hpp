@@ -205,11 +205,8 @@ class forked_walk : pool_job {
       if (--waits_[next] == 0) push(next), ++fresh;
     return fresh;
   }
-  // The first failure is the step's. A deadline or a cancellation comes from outside: the first that met it says where.
   void fail(failure why, asks& give_up) {
-    if (failure_ && !(met_nowhere_ && why->code() == failure_->code())) return;
-    met_nowhere_ = false;
-    if (std::exchange(failure_, std::move(why))) return;
+    if (!detail::take_failure(failure_, met_nowhere_, std::move(why))) return;
     for (auto& p : pending_)
       if (p.state == pending::waiting && p.give_up())
         give_up.push_back([give_up = p.give_up(), why = failure_] { give_up(why); });

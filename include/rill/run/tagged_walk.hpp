@@ -618,11 +618,8 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   }
 
   using asks = std::vector<std::function<void()>>;
-  // The first failure is the step's. One that comes from outside is met where something waits: the first says where.
   void fail(failure why) {
-    if (failure_ && !(met_nowhere_ && why->code() == failure_->code())) return;
-    met_nowhere_ = false;
-    if (std::exchange(failure_, std::move(why))) return;
+    if (!take_failure(failure_, met_nowhere_, std::move(why))) return;
     ready_.clear(), slow_.clear();
     for (auto& p : pending_)
       if (p->state == pending::asleep && p->give_up())

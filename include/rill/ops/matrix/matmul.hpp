@@ -158,8 +158,8 @@ struct matmul_op {
     c.a_column = t.a ? extent(a, 1).extent : 1;
     c.b_row = t.b ? 1 : extent(b, 1).extent;
     c.b_column = t.b ? extent(b, 1).extent : 1;
-    product_batch batch(a, b, infer(t, a, b), y);
-    if (batch.kept.count == 0 || c.m == 0 || c.n == 0) return kernel([](kernel_call const&) {});
+    if (rill::elements(y.shape()) == 0) return kernel([](kernel_call const&) {});
+    product_batch batch(a, b, c.k == 0 ? y : infer(t, a, b), y);  // a sum of nothing is one, however many
     if (!t.a && batch.shares_b()) {  // the rows of all matrices are those of one
       c.m *= batch.kept.count;
       batch.kept = {};
