@@ -160,7 +160,7 @@ struct matmul_op {
     c.b_column = t.b ? extent(b, 1).extent : 1;
     if (rill::elements(y.shape()) == 0) return kernel([](kernel_call const&) {});
     product_batch batch(a, b, c.k == 0 ? y : infer(t, a, b), y);  // a sum of nothing is one, however many
-    if (!t.a && batch.shares_b()) {  // the rows of all matrices are those of one
+    if (!t.a && batch.shares_b()) {                               // the rows of all matrices are those of one
       c.m *= batch.kept.count;
       batch.kept = {};
     }
