@@ -133,9 +133,9 @@ TEST(queue, a_step_that_is_cancelled_or_late_leaves_nobody_waiting_and_loses_not
 TEST(queue, a_step_that_fails_elsewhere_gives_up_its_waits) {
   graph g;
   auto const q = fifo_queue<of<float>>(g);
+  auto const a = dequeue(q), b = dequeue(q);
   auto const bad = check_numerics(constant(g, 1.f) / placeholder_with_default(constant(g, 0.f)), "division");
   auto const holds = check(placeholder_with_default(constant(g, false)), "it must hold");
-  auto const a = dequeue(q), b = dequeue(q);
   for (auto [gear, threads] :
        {std::pair{gear::straight, 1}, {gear::automatic, 1}, {gear::automatic, 2}, {gear::forked, 1}}) {
     SCOPED_TRACE(std::to_string(static_cast<int>(gear)) + " on " + std::to_string(threads));
