@@ -244,6 +244,18 @@ inline std::vector<example> network_examples() {
                          return both;
                        },
                    .record = [](in x) { return matmul(x[0], x[1]); }});
+  for (bool a : {false, true})
+    for (bool b : {false, true})
+      for (auto const& like : {d({2, 3}), d({2, 1, 2, 3})})
+        all.push_back(
+            {.operation = "matmul_like",
+             .inputs =
+                 [=](auto n) {
+                   return std::vector{a ? d({2, n, 4, 2}) : d({2, n, 2, 4}), b ? d({2, n, 3, 4}) : d({2, n, 4, 3}),
+                                      like};
+                 },
+             .record =
+                 [=](in x) { return record_erased<ops::matmul_like_op>(*x[0].graph, {a, b}, {x[0], x[1], x[2]}); }});
   for (bool last : {false, true}) {
     auto const inputs = [=](auto n) { return std::vector{last ? d({2, n}) : d({n, 2, 5})}; };
     all.push_back({.operation = "softmax", .inputs = inputs, .record = [](in x) { return softmax(x[0]); }});

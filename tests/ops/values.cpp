@@ -247,6 +247,8 @@ std::map<std::string, recorder> const& recorders() {
             [=](call const& c) { return matmul(c.x[0], c.x[1], transposed{left, right}); };
     for (auto const* words : {"matmul of batches", "matmul of batches by one", "matmul of batches that broadcast"})
       r[words] = [](call const& c) { return matmul(c.x[0], c.x[1], transposed{false, true}); };
+    for (auto const* words : {"matmul_like", "matmul_like of rows", "matmul_like of columns"})
+      r[words] = [](call const& c) { return record_erased<ops::matmul_like_op>(c.g, {true, false}, c.x); };
     r["softmax_cross_entropy"] =
         r["softmax_cross_entropy_dense"] = [](call const& c) { return softmax_cross_entropy(c.x[0], c.x[1]); };
     for (auto const& [words, how] : {std::pair<std::string, convolution>{"", {}},

@@ -8,6 +8,7 @@
 #include "rill/ops/array/scatter.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/queues/queue.hpp"
 #include "rill/ops/state/assign.hpp"
 
 namespace rill {
@@ -53,6 +54,33 @@ TEST(order, puts_a_read_after_an_update_where_a_control_edge_says_so) {
   value const now = g.after({update}, [&] { return read(v); });
   auto const names = ordered(g, {now});
   EXPECT_LT(place(names, "assign"), place(names, "read"));
+}
+
+TEST(order, puts_what_waits_behind_all_that_does_not_depend_on_it) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {}, "q");
+  auto const v = variable(g, of<float>, "v");
+  value const x = constant(g, tensor(1.f), "x");
+  auto const first = g.scope("first", [&] { return q.dequeue(); });
+  value const doubled = g.scope("then", [&] { return neg(first); });
+  auto const second = g.scope("second", [&] { return q.dequeue(); });
+  value const apart = neg(x);
+  auto const names = ordered(g, {doubled, second, apart, value(v)});
+  EXPECT_EQ(names, (std::vector<std::string>{"v", "x", "neg", "first/q/dequeue", "then/neg", "second/q/dequeue"}));
+}
+
+TEST(order, keeps_updates_behind_the_waits_that_they_were_recorded_after_and_those_who_use_the_snapshot) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {}, "q");
+  auto const v = variable(g, of<float>, "v"), w = variable(g, of<float>, "w");
+  auto const before = assign_add(v, constant(g, 1.f)), of_snapshot = assign_add(w, constant(g, 1.f));
+  value const got = q.dequeue();
+  value const product = mul(got, w);
+  auto const after = assign_add(variable(g, of<float>, "u"), constant(g, 1.f));
+  auto const names = ordered(g, {before, of_snapshot, product, after});
+  EXPECT_LT(place(names, "assign_add"), place(names, "q/dequeue"));
+  EXPECT_LT(place(names, "mul"), place(names, "assign_add_1"));
+  EXPECT_LT(place(names, "q/dequeue"), place(names, "assign_add_2"));
 }
 
 TEST(order, refuses_two_updates_that_nothing_orders) {

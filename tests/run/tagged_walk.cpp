@@ -202,15 +202,24 @@ TEST(tagged_walk, a_step_that_waits_in_a_loop_ends_by_a_deadline_a_cancellation_
     });
     EXPECT_NE(sentence([&] { s.run(total, stop); }).find("cancelled"), std::string::npos);
     other.join();
-    if (threads > 1) {
-      auto const text = sentence([&] { s.run({{x, tensor(-1.f)}}, total, bad); });
-      EXPECT_NE(text.find("check_numerics"), std::string::npos) << text;
-    }
+    auto const text = sentence([&] { s.run({{x, tensor(-1.f)}}, total, bad, timeout{std::chrono::seconds(20)}); });
+    EXPECT_NE(text.find("check_numerics"), std::string::npos) << text;
     // No ghost waits: the three elements that come now go to who asks now.
     for (float e : {1.f, 2.f}) s.run({{x, tensor(e)}}, q.enqueue(x));
     std::thread late([&] { s.run({{x, tensor(4.f)}}, q.enqueue(x)); });
     EXPECT_EQ(float(s.run(total)), 7);
     late.join();
+  }
+}
+
+TEST(tagged_walk, a_deadline_says_in_which_iteration_it_ended_the_step) {
+  graph g;
+  auto const endless = while_loop([](auto i) { return i >= 0; }, [](auto i) { return (i + 1) * 0; }, constant(g, 0));
+  for (auto gear : {gear::straight, gear::tagged}) {
+    session s(g, {.threads = 1, .gear = gear});
+    auto const text = sentence([&] { s.run(endless, timeout{std::chrono::milliseconds(20)}); });
+    EXPECT_NE(text.find("past its deadline"), std::string::npos) << text;
+    EXPECT_NE(text.find("in iteration "), std::string::npos) << text;
   }
 }
 

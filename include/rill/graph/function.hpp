@@ -44,10 +44,14 @@ struct function_definition {
 
   // Of the body, and of what it calls.
   bool recursive = false;
+  bool may_wait = false;      ///< a kernel
   std::uint32_t nodes = 0;    ///< if all that it calls stood in it; at most `too_many_nodes`
   std::uint32_t nesting = 0;  ///< how deep bodies and calls lie within each other
 
   static constexpr std::uint32_t too_many_nodes = 10000, deepest_nesting = 128;
+
+  /// Whether the body can be looked through, or stand, where a call is.
+  bool looked_through() const { return body && !recursive && nodes < too_many_nodes; }
 
   /// Inputs of a call: variables, arguments, captures.
   std::size_t inputs() const { return references.size() + arguments.size() + captures.size(); }

@@ -128,6 +128,7 @@ inline std::pair<std::uint64_t, std::uint32_t> extent_of(subgraph const& part) {
 
 RILL_INLINE void survey(function_definition& f) {
   f.recursive = calls(*f.body, f);
+  f.may_wait = std::any_of(f.body->nodes.begin(), f.body->nodes.end(), [](node const& n) { return may_wait(n); });
   for_each_call(*f.body, [&](function_definition const& called) {
     if (&called != &f && !called.body)
       throw error(code::failed_precondition, "the function '" + f.name + "' calls '" + called.name +

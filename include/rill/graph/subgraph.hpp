@@ -69,6 +69,16 @@ template <class F> void for_each_body(node const& n, F const& f) {
     if (auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&a)) f(**body);
 }
 
+/// Whether a kernel of a node may wait: its own, or one in its bodies or in what it calls.
+inline bool may_wait(node const& n) {
+  bool found = n.op->waits;
+  if (auto const* f = called_by(n)) found = found || f->may_wait;
+  for_each_body(n, [&](subgraph const& body) {
+    found = found || std::any_of(body.nodes.begin(), body.nodes.end(), [](node const& each) { return may_wait(each); });
+  });
+  return found;
+}
+
 /// The types of a part's outputs for inputs of the given types.
 std::vector<type> infer(subgraph const& part, std::span<type const> inputs);
 
@@ -149,13 +159,12 @@ RILL_INLINE std::vector<type> function_definition::infer(std::span<type const> g
     return types;
   }
   // A recursive one is what it was declared to be, and so is one that is too large to look through.
-  bool const looked_through = body && !recursive && nodes < too_many_nodes;
-  if (looked_through) types = rill::infer(*body, given);
+  if (looked_through()) types = rill::infer(*body, given);
   if (!has_results) fail("is called while it is recorded: declare what it returns");
   for (std::size_t o = 0; o < results.size(); ++o) {
     auto const declared = o < like.size() && like[o] >= 0 ? given[static_cast<std::size_t>(like[o])]
                                                           : type_in_call(results[o], arguments, bound);
-    if (!looked_through) types.push_back(declared);
+    if (!looked_through()) types.push_back(declared);
     else if (!accepts(declared, types[o]))
       fail("is declared to return a " + declared.text() + " and returns a " + types[o].text());
   }

@@ -173,6 +173,7 @@ using operations = type_list<
     ops::keyed_close_op,
     ops::keyed_size_op,
     ops::matmul_op,
+    ops::matmul_like_op,
     ops::softmax_op,
     ops::log_softmax_op,
     ops::softmax_cross_entropy_op,

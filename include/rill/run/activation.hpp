@@ -8,6 +8,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rill/base/pool.hpp"
@@ -18,8 +19,18 @@
 namespace rill {
 
 namespace detail {
+
 class tagged_walk;
 class tokens;
+
+/// Makes `why` a step's failure if there is none; whether that was so. One that comes from outside, a deadline or a
+/// cancellation, is met nowhere yet: the first that fails by it then says where.
+inline bool take_failure(failure& first, bool& met_nowhere, failure why) {
+  if (first && !(met_nowhere && why->message().ends_with(first->message()))) return false;
+  met_nowhere = false;
+  return !std::exchange(first, std::move(why));
+}
+
 }  // namespace detail
 
 /// The memory of one run of a plan: pointers, arena, outputs. One thread at a time uses it.

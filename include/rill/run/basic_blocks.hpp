@@ -50,6 +50,7 @@ class block_forming {
       auto& b = made.blocks.emplace_back();
       b.first = position(made.operations);
       b.first_edge = position(made.edges);
+      b.node = stations[m.stations[0]].does.node;
       b.slow = stations[m.stations[0]].slow;
       for (auto s : m.stations) {
         auto const& does = stations[s].does;

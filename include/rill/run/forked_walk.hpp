@@ -8,6 +8,7 @@
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "rill/base/pool.hpp"
@@ -88,7 +89,7 @@ class forked_walk : pool_job {
     enum { called, waiting, resumed } state = called;
     failure cause;
   };
-  using asks = std::vector<std::function<void(failure)>>;
+  using asks = std::vector<std::function<void()>>;
 
   bool over() const { return running_ == 0 && (failure_ || finished_ == waits_.size()); }
   bool has_work() const {
@@ -185,7 +186,9 @@ class forked_walk : pool_job {
     asks give_up;
     crew_.tell([&] {
       std::lock_guard lock(mutex_);
+      if (failure_) return;
       fail(std::make_shared<error const>(std::move(why)), give_up);
+      met_nowhere_ = true;
     });
     ask(give_up);
   }
@@ -203,18 +206,19 @@ class forked_walk : pool_job {
     return fresh;
   }
   void fail(failure why, asks& give_up) {
-    if (failure_) return;
-    failure_ = std::move(why);
+    if (!detail::take_failure(failure_, met_nowhere_, std::move(why))) return;
     for (auto& p : pending_)
-      if (p.state == pending::waiting && p.give_up()) give_up.push_back(p.give_up());
+      if (p.state == pending::waiting && p.give_up())
+        give_up.push_back([give_up = p.give_up(), why = failure_] { give_up(why); });
   }
   static void ask(asks const& all) {
-    for (auto const& each : all) each(std::make_shared<error const>(step_cancelled()));
+    for (auto const& each : all) each();
   }
   void ask_one(pending& p, std::unique_lock<std::mutex>& lock) {
-    auto const each = p.give_up();
+    auto const give_up = p.give_up();
+    auto const why = failure_;
     lock.unlock();
-    if (each) each(std::make_shared<error const>(step_cancelled()));
+    if (give_up) give_up(why);
     lock.lock();
   }
   void push(std::uint32_t at) {
@@ -235,6 +239,7 @@ class forked_walk : pool_job {
   std::deque<std::function<void()>> offers_;
   std::size_t finished_ = 0, running_ = 0;
   failure failure_;
+  bool met_nowhere_ = false;  // it came from outside
 };
 
 inline void activation::fork(pool& crew, step_context& step) { forked_walk(*this, crew, step).run(); }

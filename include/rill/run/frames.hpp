@@ -251,18 +251,22 @@ class framing {
     at(leave_[i]).nothing = at(leave_[i]).heads = at(leave_[i]).arrives = true;
     auto& leaves = at(arrive_[i]).does;
     leaves.what = is(i, ops::exit_op::name) ? act::exit : is(i, ops::collect_op::name) ? act::collect : act::count;
+    if (leaves.what == act::exit) require_known(n);
     leaves.value = moved(inner, n.inputs[0]);
     leaves.frame = outer;
     if (leaves.what != act::collect) return;
     leaves.backwards = decode<ops::collect_op::attributes>(n.attributes).backwards;
     if (leaves.backwards) leaves.number = keep(inner, n.inputs[1]);
   }
-  void add_merge(std::uint32_t i) {
-    auto const& n = part_[i];
-    auto const f = frame_[i];
+  static void require_known(node const& n) {
     if (!n.outputs[0].is_known())
       throw error(code::unimplemented,
                   "the extents of its output, " + n.outputs[0].text() + ", are not known before the step runs", n.name);
+  }
+  void add_merge(std::uint32_t i) {
+    auto const& n = part_[i];
+    auto const f = frame_[i];
+    require_known(n);
     arrive_[i] = leave_[i] = station_at(f, i, locals(f)[i] = room(f, n));
     auto& s = at(arrive_[i]);
     s.nothing = s.heads = s.merges = true;

@@ -1,4 +1,4 @@
-// Lowers a loop or a branch to the primitives (EuroSys'18 §4.2): one flat part, for the tagged gear.
+// Lowers a loop, a branch or a call that waits to the primitives (EuroSys'18 §4.2): one flat part, for the tagged gear.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,19 +16,20 @@ namespace rill {
 /// A part of primitives, and where each of its nodes stood before, which is what errors say.
 struct lowered {
   static constexpr std::uint32_t none = UINT32_MAX;
-  enum class body : std::uint8_t { condition, iteration, then, otherwise };
+  enum class body : std::uint8_t { condition, iteration, branch, function };
   struct place {
-    std::uint32_t outer;  ///< the place of the loop or branch; none: it is the outermost
+    std::uint32_t outer;  ///< the place of the loop, branch or call; none: it is the outermost
     std::string name;     ///< its own
     rill::lowered::body body;
+    std::string text;  ///< of a branch or a function: which
   };
   subgraph part;
   std::vector<std::uint32_t> within = {};  ///< of each node: its place, or none
   std::vector<place> places = {};
 };
 
-/// Lowers a bound loop or branch and all within it. The inputs of the part are the node's, without its variables; its
-/// outputs are the node's.
+/// Lowers a bound loop, branch or call and all within it. The inputs of the part are the node's, without its variables;
+/// its outputs are the node's.
 lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
 
 namespace detail {
@@ -47,13 +48,11 @@ bool has_primitives(subgraph const& part);
 /// A bound part with primitives as one such node.
 subgraph as_region(subgraph part);
 
-/// Whether a kernel waits in a body of a node, or in a body of those.
-bool waits_inside(node const& n);
-
 }  // namespace rill
 
 #if RILL_RUNTIME
 #include "rill/ops/array/constant.hpp"
+#include "rill/ops/control/call.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/loop.hpp"
@@ -69,6 +68,13 @@ namespace detail {
 inline bool is_branch(node const& n) {
   return n.op->name == ops::cond_op::name || n.op->name == ops::reading_cond_op::name ||
          n.op->name == ops::updating_cond_op::name;
+}
+
+/// Whether a node has a form in primitives. Calls have one where a kernel waits in their function, which would hold a
+/// thread else: that of one which calls itself does.
+inline bool is_lowered(node const& n) {
+  auto const* const f = called_by(n);
+  return ops::is_loop(n) || is_branch(n) || (f && f->may_wait && f->looked_through());
 }
 
 class lowering {
@@ -201,7 +207,7 @@ class lowering {
       if (n.op->effect != effect::none)
         for (auto c : {s.pivot, s.turn, s.stream}) controls = joined(std::move(controls), c);
       results r;
-      if (ops::is_loop(n) || is_branch(n)) r = structure(n, in, in_guarded, std::move(controls), s);
+      if (is_lowered(n)) r = structure(n, in, in_guarded, std::move(controls), s);
       else {
         bool const free = n.op->name == ops::constant_op::name;
         if (!free && !anchored && n.op->effect == effect::none) controls = joined(std::move(controls), s.pivot);
@@ -226,7 +232,62 @@ class lowering {
 
   results structure(node const& n, std::vector<endpoint> const& in, std::vector<bool> const& guarded, nodes controls,
                     scope s) {
+    if (called_by(n)) return call(n, in, guarded, std::move(controls), s);
     return is_branch(n) ? branch(n, in, guarded, std::move(controls), s) : loop(n, in, guarded, std::move(controls), s);
+  }
+
+  /// How values enter a frame.
+  struct entrance {
+    std::string frame;
+    std::uint32_t place;
+    std::int64_t parallel;
+    nodes controls;
+    std::uint32_t pivot;
+  };
+  // What from outside enters, once for all iterations or as a variable's first value.
+  endpoint enter(entrance const& to, endpoint e, bool safe, bool constant) {
+    if (constant && is_constant(e)) return e;
+    auto const waits = safe ? to.controls : joined(to.controls, to.pivot);
+    return {add<ops::enter_op>({e}, waits, to.place, {to.frame, constant, to.parallel}), 0};
+  }
+  std::uint32_t enter_token(entrance const& to) { return enter(to, {constant(tensor(false)), 0}, false, false).node; }
+  std::string frame_of(node const& n) { return n.name + " " + std::to_string(frames_++); }
+
+  // A frame of one iteration, in which random numbers are the call's own.
+  results call(node const& n, std::vector<endpoint> const& in, std::vector<bool> const& guarded, nodes controls,
+               scope s) {
+    auto const& f = *called_by(n);
+    auto const first = f.references.size();
+    std::vector<type> types;
+    for (auto k = first; k < in.size(); ++k) types.push_back(out_.part.type_of(in[k]));
+    auto const body = bound(*f.body, types);
+    std::int64_t depth = 1;
+    for (auto at = s.place; at != none; at = out_.places[at].outer)
+      depth += out_.places[at].body == lowered::body::function;
+    auto const here = place(s, n, lowered::body::function, ops::calls::place_in(f, depth));
+    entrance const to{frame_of(n), here, 1, std::move(controls), s.pivot};
+    auto const pivot = enter_token(to);
+    auto const stream =
+        add<ops::drawn_by_row_op>({}, {pivot}, here, {decode<ops::calling::attributes>(n.attributes).key});
+    auto const used = inputs_used(body);
+    std::vector<endpoint> arguments;
+    std::vector<bool> safe;
+    for (std::size_t k = 0; k < types.size(); ++k) {
+      auto const from = in[first + k];
+      safe.push_back(used[k] && !is_constant(from));
+      arguments.push_back(safe[k] ? enter(to, from, guarded[first + k], true) : from);
+    }
+    auto const made = splice(body, arguments, safe, {pivot, none, stream, here});
+    results r;
+    for (std::size_t o = 0; o < made.values.size(); ++o) {
+      auto const v =
+          made.guarded[o] ? made.values[o] : endpoint{add<ops::identity_op>({made.values[o]}, {pivot}, here), 0};
+      r.values.push_back({add<ops::exit_op>({v}, {}, here), 0});
+      r.done.push_back(r.values.back().node);
+    }
+    auto const done = add<ops::identity_op>({{pivot, 0}}, made.effects, here);
+    r.done.push_back(add<ops::exit_op>({{done, 0}}, {}, here));
+    return r;
   }
 
   // Everything from outside comes through a switch, and what the bodies return goes through a merge.
@@ -240,7 +301,7 @@ class lowering {
     std::vector<type> types;
     for (auto k = own + 1; k < in.size(); ++k) types.push_back(out_.part.type_of(in[k]));
     std::vector<std::uint32_t> switches(types.size(), none);
-    auto const side = [&](subgraph const& body, lowered::body which, std::uint32_t port) {
+    auto const side = [&](subgraph const& body, std::uint32_t port) {
       auto const part = bound(body, types);
       auto const used = inputs_used(part);
       std::vector<endpoint> arguments;
@@ -252,7 +313,7 @@ class lowering {
         arguments.push_back(safe[k] ? endpoint{switches[k], port} : from);
       }
       scope inner = s;
-      inner.place = place(s, n, which);
+      inner.place = place(s, n, lowered::body::branch, port ? "in the branch for true" : "in the branch for false");
       inner.pivot = add<ops::identity_op>({{chosen, port}}, {}, inner.place);
       auto made = splice(part, arguments, safe, inner);
       for (std::size_t o = 0; o < made.values.size(); ++o)
@@ -261,7 +322,7 @@ class lowering {
         made.effects = {add<ops::identity_op>({{inner.pivot, 0}}, made.effects, inner.place)};
       return made;
     };
-    auto const no = side(*a.otherwise, lowered::body::otherwise, 0), yes = side(*a.then, lowered::body::then, 1);
+    auto const no = side(*a.otherwise, 0), yes = side(*a.then, 1);
     results r;
     for (std::size_t o = 0; o < yes.values.size(); ++o) {
       r.values.push_back({add<ops::merge_op>({no.values[o], yes.values[o]}, {}, s.place), 0});
@@ -272,8 +333,8 @@ class lowering {
     return r;
   }
 
-  std::uint32_t place(scope const& s, node const& n, lowered::body body) {
-    out_.places.push_back({s.place, n.name, body});
+  std::uint32_t place(scope const& s, node const& n, lowered::body body, std::string text = {}) {
+    out_.places.push_back({s.place, n.name, body, std::move(text)});
     return static_cast<std::uint32_t>(out_.places.size() - 1);
   }
 
@@ -288,15 +349,8 @@ class lowering {
     for (std::size_t i = 0; i < variables; ++i) given[i] = n.outputs[i];
     auto const body = bound(*a.body, given);
     auto const here = place(s, n, lowered::body::iteration);
-    std::string const frame = n.name + " " + std::to_string(frames_++);
-
-    // What from outside enters, once for all iterations or as a variable's first value.
-    auto const enter = [&](endpoint e, bool safe, bool constant) {
-      if (constant && is_constant(e)) return e;
-      auto const waits = safe ? controls : joined(controls, s.pivot);
-      return endpoint{add<ops::enter_op>({e}, waits, here, {frame, constant, a.parallel}), 0};
-    };
-    auto const invariant = [&](std::size_t k) { return enter(in[k], guarded[k], true); };
+    entrance const to{frame_of(n), here, a.parallel, std::move(controls), s.pivot};
+    auto const invariant = [&](std::size_t k) { return enter(to, in[k], guarded[k], true); };
     bool const draws = n.op->effect != effect::none;
     std::vector<bool> kept(variables);
     for (std::size_t i = 0; i < variables; ++i) kept[i] = body.outputs[i] == endpoint{body.inputs[i], 0};
@@ -305,13 +359,12 @@ class lowering {
     std::vector<endpoint> merges(variables);
     std::uint32_t top = none, turn = none;
     if (ordered) {
-      auto const token = enter({constant(tensor(false)), 0}, false, false);
-      top = turn = add<ops::merge_op>({token}, {}, here);
+      top = turn = add<ops::merge_op>({{enter_token(to), 0}}, {}, here);
     }
     for (std::size_t i = 0; i < variables; ++i) {
-      merges[i] = kept[i]
-                      ? invariant(first + i)
-                      : endpoint{add<ops::merge_op>({enter(in[first + i], guarded[first + i], false)}, {}, here), 0};
+      merges[i] =
+          kept[i] ? invariant(first + i)
+                  : endpoint{add<ops::merge_op>({enter(to, in[first + i], guarded[first + i], false)}, {}, here), 0};
       if (!kept[i] && top == none) top = merges[i].node;
     }
     endpoint number{none, 0};
@@ -429,14 +482,6 @@ RILL_INLINE subgraph as_region(subgraph part) {
   whole.origin.push_back(0);
   whole.targets.push_back(at);
   return whole;
-}
-
-RILL_INLINE bool waits_inside(node const& n) {
-  for (auto const& [_, a] : n.attributes)
-    if (auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&a))
-      for (auto const& inner : (*body)->nodes)
-        if (inner.op->waits || waits_inside(inner)) return true;
-  return false;
 }
 
 }  // namespace rill

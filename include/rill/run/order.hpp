@@ -26,9 +26,15 @@ namespace detail {
 
 class orderer {
  public:
-  explicit orderer(subgraph const& part) : part_(part), after_(part.size()), key_(part.size()) {
+  explicit orderer(subgraph const& part)
+      : part_(part),
+        after_(part.size()),
+        key_(part.size()),
+        late_(part.size()),
+        far_(static_cast<std::uint32_t>(2 * part.size())) {
+    bool waited = false;
     for (std::uint32_t i = 0; i < part.size(); ++i) {
-      key_[i] = 2 * i;
+      set_key(i, waited);
       for (std::size_t k = 0; k < part[i].inputs.size(); ++k) {
         auto const from = part[i].inputs[k].node;
         if (takes_reference(part[i], k)) (updates_reference(part[i], k) ? updates(from) : readers(from)).push_back(i);
@@ -64,6 +70,21 @@ class orderer {
   }
 
  private:
+  // A node that waits comes when nothing else can: what does not depend on it has run, or has failed, before. Updates
+  // stay behind the waits that they were recorded after, for a wait may end the step.
+  void set_key(std::uint32_t i, bool& waited) {
+    auto const& n = part_[i];
+    bool const waits = may_wait(n);
+    bool updates = false;
+    late_[i] = waits || std::any_of(n.controls.begin(), n.controls.end(), [&](auto c) { return late_[c]; });
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      late_[i] = late_[i] || late_[n.inputs[k].node];
+      updates = updates || updates_reference(n, k);
+    }
+    key_[i] = 2 * i + (waits || (waited && updates) ? far_ : 0);
+    waited = waited || waits;
+  }
+
   struct uses {
     std::uint32_t variable;
     std::vector<std::uint32_t> readers, updates;
@@ -110,7 +131,8 @@ class orderer {
         if (!below[a][r]) after_[r].push_back(update);
       // Not before those that use the snapshot, where that is possible: then the update need not copy.
       for (auto consumer : std::vector(after_[u.variable]))
-        if (consumer != update && !below[a][consumer]) key_[update] = std::max(key_[update], 2 * consumer + 1);
+        if (consumer != update && !below[a][consumer])
+          key_[update] = std::max(key_[update], 2 * consumer + 1 + (late_[consumer] ? far_ : 0));
     }
   }
 
@@ -136,6 +158,8 @@ class orderer {
   subgraph const& part_;
   std::vector<std::vector<std::uint32_t>> after_;
   std::vector<std::uint32_t> key_;
+  std::vector<bool> late_;  // depends on a node that waits
+  std::uint32_t far_;       // beyond the keys of all others
   std::vector<uses> variables_;
   std::vector<std::uint32_t> place_;  // of each node among the variables, counted from 1
 };

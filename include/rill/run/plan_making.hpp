@@ -87,8 +87,7 @@ namespace detail {
 /// Whether a node must, or is to, run with tags.
 inline bool runs_with_tags(node const& n, gear wish) {
   if (is_region(n)) return true;
-  if (wish == gear::straight || !(ops::is_loop(n) || is_branch(n))) return false;
-  return wish == gear::tagged || waits_inside(n);
+  return wish != gear::straight && is_lowered(n) && (wish == gear::tagged || may_wait(n));
 }
 
 }  // namespace detail

@@ -57,6 +57,7 @@ class tagged_plan {
   struct block {
     std::uint32_t first = 0, last = 0;            ///< operations
     std::uint32_t first_edge = 0, last_edge = 0;  ///< and who gets a token after them
+    std::uint32_t node = 0;                       ///< its first, of the part
     std::uint32_t merge = none;                   ///< among the frame's merges
     bool slow = false;                            ///< its first kernel may take long: others go on meanwhile
     bool waits = false;                           ///< or waits

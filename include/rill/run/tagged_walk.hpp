@@ -40,6 +40,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       watched_ = call.step.watch != nullptr;  // whom nobody calls under a lock
       ended_ = false;
       failure_ = nullptr;
+      met_nowhere_ = false;
       auto const run = ++run_;
       later_->on_give_up([self, run](failure why) { self->give_up(run, std::move(why)); });
       guarded([&] { tokens_.begin(*call_, references_, watched_); });
@@ -154,31 +155,32 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
         t.at->memory.name_failure(o.value.instruction);
       }
     } catch (error const& e) {
-      return placed(e, *t.at, o);
+      return placed(e, *t.at, o.node);
     } catch (...) {
       return caught_failure();
     }
     return nullptr;
   }
   // The sentence that the straight gear would say.
-  failure placed(error const& e, iteration const& where, operation const& o) const {
+  failure placed(error const& e, iteration const& where, std::uint32_t node) const {
     auto const& from = plan_->source;
     auto const* i = &where;
-    auto at = from.within.empty() ? lowered::none : from.within[o.node];
+    auto at = from.within.empty() ? lowered::none : from.within[node];
     if (at == lowered::none) {
       if (!i->frame->outer) return std::make_shared<error const>(e);
       return std::make_shared<error const>(
           e.code(), "in iteration " + std::to_string(i->index) + " of frame '" + i->layout->name + "': " + e.message(),
           e.node());
     }
-    auto text = ops::is_primitive(from.part[o.node]) ? ": " + e.message() : place_of(e);
+    auto text = ops::is_primitive(from.part[node]) ? ": " + e.message() : place_of(e);
     for (; at != lowered::none; at = from.places[at].outer) {
       auto const& p = from.places[at];
       if (p.body == lowered::body::iteration || p.body == lowered::body::condition) {
         bool const after = p.body == lowered::body::condition && i->index > 0;  // it was asked after that iteration
         text = "in iteration " + std::to_string(i->index - after) + text;
         if (i->frame->outer) i = i->frame->outer;
-      } else text = (p.body == lowered::body::then ? "in the branch for true" : "in the branch for false") + text;
+      } else text = p.text + text;
+      if (p.body == lowered::body::function && i->frame->outer) i = i->frame->outer;
       if (p.outer != lowered::none) text = ", node '" + p.name + "': " + text;
     }
     return std::make_shared<error const>(e.code(), std::move(text));
@@ -207,10 +209,12 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   }
   bool more() const { return tokens_.ready() || tokens_.slow() != 0; }
   bool ends() {
+    auto const t = tokens_.next();
     try {
       call_->step.check();
     } catch (error const& e) {
-      fail(std::make_shared<error const>(e));
+      auto const node = t.at->layout->blocks[t.block].node;
+      fail(placed(error(e.code(), e.message(), plan_->source.part[node].name), *t.at, node));
       return true;
     }
     return false;
@@ -235,8 +239,9 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       ++waiting_;
       if (!failure_) return;
       auto const give_up = p.give_up();
+      auto const why = failure_;
       lock.unlock();
-      if (give_up) give_up(std::make_shared<error const>(step_cancelled()));
+      if (give_up) give_up(why);
       return acquire(lock);
     }
     if (!failed) failed = brought(p);
@@ -292,20 +297,20 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     later->offer([self] { self->work(); });
   }
 
-  using asks = std::vector<std::function<void(failure)>>;
+  using asks = std::vector<std::function<void()>>;
   void fail(failure why) {
-    if (failure_) return;
-    failure_ = std::move(why);
+    if (!take_failure(failure_, met_nowhere_, std::move(why))) return;
     tokens_.drop_all();
     for (auto& p : pending_)
-      if (p->state == pending::asleep && p->give_up()) to_ask_.push_back(p->give_up());
+      if (p->state == pending::asleep && p->give_up())
+        to_ask_.push_back([give_up = p->give_up(), why = failure_] { give_up(why); });
   }
   // Those that wait are asked to give up, without the lock.
   void ask(guard& lock) {
     auto const all = std::exchange(to_ask_, {});
     if (all.empty()) return;
     lock.unlock();
-    for (auto const& each : all) each(std::make_shared<error const>(step_cancelled()));
+    for (auto const& each : all) each();
     acquire(lock);
   }
   void give_up(std::uint64_t run, failure why) {
@@ -313,13 +318,10 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     std::unique_lock lock(mutex_, std::defer_lock);
     acquire(lock);
     if (run != run_ || ended_) return;
-    for (auto const& p : pending_)  // the first that waits says where
-      if (p->state == pending::asleep) {
-        auto const& o = head(p->at);
-        why = placed(error(why->code(), why->message(), plan_->source.part[o.node].name), *p->at.at, o);
-        break;
-      }
-    fail(std::move(why));
+    if (!failure_) {
+      fail(std::move(why));
+      met_nowhere_ = true;
+    }
     ask(lock);
     conclude(lock);
   }
@@ -332,6 +334,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   std::optional<kernel_call> call_;
   continuation* later_ = nullptr;
   bool may_end_ = false, watched_ = false, ended_ = true;
+  bool met_nowhere_ = false;  // the failure came from outside
   std::uint64_t run_ = 0;
   failure failure_;
   std::size_t running_ = 0, waiting_ = 0, offered_ = 0;

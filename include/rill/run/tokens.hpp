@@ -73,6 +73,7 @@ class tokens {
   /// Tokens to work on: those of blocks that are short, and the others, oldest first.
   bool ready() const { return !ready_.empty(); }
   std::size_t slow() const { return slow_.size(); }
+  token next() const { return ready() ? ready_.back() : slow_.front(); }
   token pop() {
     auto const t = ready_.back();
     ready_.pop_back();

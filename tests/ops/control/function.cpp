@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
 #include <thread>
 
@@ -14,6 +15,7 @@ namespace rill {
 namespace {
 
 using values = std::vector<value>;
+using namespace std::chrono_literals;
 
 // All passes, and none: then calls run as calls.
 auto const both_ways = {pass_options{.verify = true}, pass_options::none()};
@@ -280,6 +282,116 @@ TEST(function, an_error_says_in_which_function_and_at_which_node) {
   auto const text = sentence([&] { s.run({{x, tensor(-1.f)}}, y); });
   EXPECT_NE(text.find("in the function 'careful', node 'careful/body/check_numerics': "), std::string::npos) << text;
   EXPECT_EQ(float(s.run({{x, tensor(1.f)}}, y)), 0);
+}
+
+TEST(function, whose_kernel_waits_holds_no_thread) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 1000});
+  auto const take = rill::function<"take", of<float>>(g, [&](auto a) { return a * dequeue(q); });
+  auto const both = rill::function<"both", of<float>>(g, [&](auto a) { return std::tuple{take(a), a + take(a)}; });
+  auto const x = placeholder<float>(g, "x");
+  std::vector<value> all;
+  for (int i = 0; i < 50; ++i) {
+    auto const [one, other] = both(x);
+    all.insert(all.end(), {one, other});
+  }
+  auto const total = add_n(all);
+  auto const [n, looped] = while_loop(
+      [](auto i, auto) { return i < 10; },
+      [&](auto i, auto t) { return std::tuple{i + 1, cond(i < 5, [&] { return t + take(x); }, [&] { return t; })}; },
+      constant(g, 0), constant(g, 0.f));
+  auto const put = q.enqueue_many(constant(g, tensor::copy<float>(std::vector<float>(105, 2), {105})));
+  for (int threads : {1, 2}) {
+    session s(g, {.threads = threads});
+    timeout const soon{60s};
+    auto const [sum, in_loop] = s.run({{x, tensor(3.f)}}, total, looped, put, soon);
+    EXPECT_EQ(sum.item<float>(), 100 * 6 + 50 * 3);
+    EXPECT_EQ(float(in_loop), 5 * 6);
+    EXPECT_EQ(std::int64_t(s.run(q.size())), 0);
+  }
+}
+
+TEST(function, lets_a_hundred_steps_wait_on_a_pool_of_one_thread) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 1000});
+  auto const take = rill::function<"take", of<float>>(g, [&](auto a) { return a * dequeue(q); });
+  auto const x = placeholder<float>(g, "x");
+  auto const y = take(x);
+  session s(g, {.pool = std::make_shared<pool>(1)});
+  std::vector<std::thread> steps;
+  std::atomic<float> total = 0;
+  for (int i = 0; i < 100; ++i) steps.emplace_back([&] { total += float(s.run({{x, tensor(2.f)}}, y)); });
+  while (q.in(s.state())->waiting() != 100) std::this_thread::yield();
+  auto const put = q.enqueue(x);
+  for (int i = 0; i < 100; ++i) s.run({{x, tensor(1.f)}}, put);
+  for (auto& t : steps) t.join();
+  EXPECT_EQ(total, 200);
+}
+
+TEST(function, whose_kernel_waits_says_and_draws_and_updates_the_same_in_every_gear) {
+  graph g(3);
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 100});
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const noisy = rill::function<"noisy", of<float>>(g, [&](auto a) {
+    auto const taken = dequeue(q);
+    assign(v, v * 2.f + taken);
+    return std::tuple{a, taken + uniform<float>(g), constant(g, 5.f)};
+  });
+  auto const outer = rill::function<"outer", of<float>>(g, [&](auto a) { return std::get<1>(noisy(a)); });
+  auto const x = placeholder<float, 3>(g, "x");
+  auto const rows = map([&](auto row) { return std::get<1>(noisy(row)) + uniform<float>(g); }, x);
+  auto const alone = noisy(constant(g, 7.f));
+  auto const [n, sum] = while_loop([](auto i, auto) { return i < 3; },
+                                   [&](auto i, auto t) { return std::tuple{i + 1, t + std::get<1>(noisy(t))}; },
+                                   constant(g, 0), constant(g, 0.f));
+  auto const put = q.enqueue_many(placeholder_with_default(constant<float, 6>(g, {1, 2, 3, 4, 5, 6})));
+  auto const deep = outer(constant(g, 1.f));
+  std::vector<std::vector<tensor>> all;
+  std::vector<std::string> said;
+  for (auto [gear, threads] :
+       {std::pair{gear::straight, 1}, {gear::automatic, 1}, {gear::automatic, 2}, {gear::tagged, 2}}) {
+    session s(g, {.threads = threads, .gear = gear});
+    s.run(initializer(g));
+    s.run(put);
+    auto& mine = all.emplace_back();
+    mine.push_back(s.run({{x, vector<float>({1, 2, 3})}}, rows));
+    mine.push_back(s.run(v));
+    auto const [same, drawn, five] = s.run(std::get<0>(alone), std::get<1>(alone), std::get<2>(alone));
+    mine.insert(mine.end(), {same, drawn, five, s.run(v)});
+    s.run(q.close());
+    said.push_back(sentence([&] { s.run(sum); }));
+    said.back() += "; " + sentence([&] { s.run(deep); });
+  }
+  for (auto const& each : all)
+    for (std::size_t i = 0; i < each.size(); ++i) EXPECT_TRUE(same_bits(each[i], all[0][i])) << i;
+  for (auto const& each : said) EXPECT_EQ(each, said[0]);
+  EXPECT_NE(
+      said[0].find("in iteration 2, node 'body_1/noisy': in the function 'noisy', node 'noisy/body/queue/dequeue'"),
+      std::string::npos)
+      << said[0];
+  EXPECT_NE(
+      said[0].find("in the function 'outer', node 'outer/body/noisy': in the function 'noisy', 2 calls deep, node"),
+      std::string::npos)
+      << said[0];
+}
+
+TEST(function, that_calls_itself_and_waits_holds_the_thread_that_runs_it) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  auto const sum_of = rill::function<"sum_of", of<float>(of<int>)>(g, [&](auto self, auto n) {
+    return cond(n < 1, [&] { return constant(g, 0.f); }, [&] { return dequeue(q) + self(n - 1); });
+  });
+  auto const y = sum_of(constant(g, 5));
+  auto const put = q.enqueue(constant(g, 2.f));
+  session s(g, {.threads = 1});
+  std::thread other([&] {
+    for (int i = 0; i < 5; ++i) s.run(put);
+  });
+  EXPECT_EQ(float(s.run(y)), 10);
+  other.join();
+  auto const text = sentence([&] { s.run(y, timeout{20ms}); });
+  EXPECT_NE(text.find("in the function 'sum_of'"), std::string::npos) << text;
+  EXPECT_NE(text.find("past its deadline"), std::string::npos) << text;
 }
 
 TEST(function, defined_twice_is_one_and_another_of_its_name_is_refused) {

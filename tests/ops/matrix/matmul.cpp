@@ -138,6 +138,82 @@ TEST(matmul, of_batches_has_gradients_that_are_summed_where_an_operand_was_broad
   }
 }
 
+TEST(matmul, of_batches_has_the_same_gradients_in_the_same_memory_whatever_was_known) {
+  for (auto const& [a, b] : {std::pair{shape{64, 8, 16}, shape{16, 100}}, {shape{16, 8, 16}, shape{4, 1, 16, 30}}})
+    for (auto element : {dtype::float32, dtype::bfloat16}) {
+      std::vector<tensor> results;
+      std::vector<std::size_t> peaks;
+      for (bool known : {true, false}) {
+        graph g;
+        auto const declared = [&](shape const& s) {
+          return placeholder(g, known ? type(element, s) : type::of_unknown_rank(element));
+        };
+        auto const x = declared(a), w = declared(b);
+        auto const d = gradients(sum(square(matmul(x, w)), extents{}), {x, w});
+        host_memory memory;
+        session s{g, {.threads = 1, .memory = &memory}};
+        auto const [dx, dw] = s.run({{x, test::scattered(element, a)}, {w, test::scattered(element, b)}}, d[0], d[1]);
+        results.insert(results.end(), {dx.clone(), dw.clone()});
+        peaks.push_back(static_cast<std::size_t>(memory.usage().peak));
+      }
+      EXPECT_TRUE(same_bits(results[0], results[2])) << name(element);
+      EXPECT_TRUE(same_bits(results[1], results[3])) << name(element);
+      EXPECT_EQ(peaks[0], peaks[1]) << name(element);
+    }
+}
+
+// Blocks of the sum lie within a matrix, across two, and across many.
+TEST(matmul_like, adds_up_the_products_along_the_axes_that_are_lacking) {
+  struct extents_of {
+    std::int64_t rows, depth, columns;
+  };
+  for (auto [m, k, n] : {extents_of{3, 5, 4}, {40, 1, 70}, {5, 301, 40}, {20, 288, 9}})
+    for (auto const& like : {shape{m, n}, shape{2, 1, m, n}, shape{3, m, n}})
+      for (bool ta : {false, true})
+        for (bool tb : {false, true}) {
+          auto const a = test::scattered(dtype::float64, ta ? shape{2, 3, k, m} : shape{2, 3, m, k}),
+                     b = test::scattered(dtype::float64, tb ? shape{2, 3, n, k} : shape{2, 3, k, n}, 5);
+          tensor const small(dtype::float64, like);
+          auto const summed = [&](int threads) {
+            return test::run(
+                [&](auto const& in) { return record_erased<ops::matmul_like_op>(*in[0].graph, {ta, tb}, in); },
+                {a, b, small}, threads);
+          };
+          auto const found = summed(1);
+          auto const wanted = test::run(
+              [&](auto const& in) { return sum_like(matmul(in[0], in[1], transposed{ta, tb}), in[2]); }, {a, b, small});
+          ASSERT_EQ(found.shape(), like);
+          for (std::int64_t i = 0; i < found.elements(); ++i)
+            ASSERT_NEAR(found.data<double>()[i], wanted.data<double>()[i], 1e-11);
+          EXPECT_TRUE(same_bits(found, summed(2)));
+        }
+}
+
+TEST(matmul_like, rounds_16_bit_floats_once) {
+  auto const column = [](std::vector<double> const& v) { return test::from_doubles(dtype::bfloat16, {4, 1, 1}, v); };
+  auto const y =
+      test::run([](auto const& in) { return record_erased<ops::matmul_like_op>(*in[0].graph, {true, false}, in); },
+                {column({256, 1, 1, -256}), column({1, 1, 1, 1}), tensor(dtype::bfloat16, {1, 1})});
+  EXPECT_EQ(test::to_doubles(y), std::vector<double>{2});  // 256 + 1 is no bfloat16
+}
+
+TEST(matmul_like, refuses_extents_that_the_sum_does_not_have) {
+  graph g;
+  auto const refuses = [&](type const& a, type const& b, type const& like, char const* words) {
+    test::expect_error(code::invalid_argument, words, [&] {
+      record_erased<ops::matmul_like_op>(g, {}, {placeholder(g, a), placeholder(g, b), placeholder(g, like)});
+    });
+  };
+  auto const cannot = "can't be summed to the third value's extents";
+  refuses(of<float, 5, 2, 3>, of<float, 5, 3, 4>, of<float, 2, 3>, cannot);
+  refuses(of<float, 5, 2, 3>, of<float, 5, 3, 4>, of<float, 1, 4>, cannot);
+  refuses(of<float, 5, 2, 3>, of<float, 5, 3, 4>, of<float, 3, 2, 4>, cannot);
+  refuses(of<float, 5, 2, 3>, of<float, 5, 3, 4>, of<float, 1, 5, 2, 4>, cannot);
+  refuses(of<float, 5, 2, 3>, of<float, 3, 4>, of<float, 2, 4>, cannot);
+  refuses(of<float, 5, 2, 3>, of<float, 5, 3, 4>, of<float, 4>, "not a matrix");
+  refuses(of<float, 5, 2, 3>, of<float, 5, 2, 4>, of<float, 2, 4>, "the columns of the first");
+}
+
 TEST(matmul, of_batches_gives_the_same_bits_for_any_number_of_threads) {
   struct operands {
     shape a, b;

@@ -133,12 +133,20 @@ TEST(queue, a_step_that_is_cancelled_or_late_leaves_nobody_waiting_and_loses_not
 TEST(queue, a_step_that_fails_elsewhere_gives_up_its_waits) {
   graph g;
   auto const q = fifo_queue<of<float>>(g);
-  auto const bad = check_numerics(constant(g, 1.f) / placeholder_with_default(constant(g, 0.f)), "division");
-  session s(g, {.threads = 2});
   auto const a = dequeue(q), b = dequeue(q);
-  expect_error(code::invalid_argument, "division", [&] { s.run(a, b, bad); });
-  s.run(q.enqueue(constant(g, 1.f)));
-  EXPECT_EQ(std::int64_t(s.run(q.size())), 1);
+  auto const bad = check_numerics(constant(g, 1.f) / placeholder_with_default(constant(g, 0.f)), "division");
+  auto const holds = check(placeholder_with_default(constant(g, false)), "it must hold");
+  for (auto [gear, threads] :
+       {std::pair{gear::straight, 1}, {gear::automatic, 1}, {gear::automatic, 2}, {gear::forked, 1}}) {
+    SCOPED_TRACE(std::to_string(static_cast<int>(gear)) + " on " + std::to_string(threads));
+    session s(g, {.threads = threads, .gear = gear});
+    timeout const soon{20s};  // what waits does so for good
+    expect_error(code::invalid_argument, "division", [&] { s.run(a, b, bad, soon); });
+    expect_error(code::failed_precondition, "it must hold", [&] { s.run(a, holds, soon); });
+    expect_error(code::failed_precondition, "it must hold", [&] { s.run(a, b, holds, soon); });
+    s.run(q.enqueue(constant(g, 1.f)));
+    EXPECT_EQ(std::int64_t(s.run(q.size())), 1);
+  }
 }
 
 TEST(queue, a_shuffled_one_keeps_some_back_and_has_the_same_order_for_the_same_seed) {
@@ -310,21 +318,47 @@ TEST(queue, refuses_what_makes_no_sense) {
   expect_error(code::invalid_argument, "not of its component's type", [&] { q.enqueue_many(value(constant(g, 1.f))); });
 }
 
-TEST(queue, in_a_loop_waits_until_time_is_up) {
+TEST(queue, in_a_loop_waits_and_says_where_it_did_when_time_is_up_or_the_step_is_cancelled) {
   graph g;
   auto const q = fifo_queue<of<float>>(g);
   auto const [n, total] =
       while_loop([](auto i, auto) { return i < 10; }, [&](auto i, auto t) { return std::tuple{i + 1, t + dequeue(q)}; },
                  constant(g, 0), constant(g, 0.f));
   auto const put = q.enqueue(constant(g, 2.f));
-  session s(g);
-  std::thread other([&] {
-    for (int i = 0; i < 10; ++i) s.run(put);
-  });
-  EXPECT_EQ(float(s.run(total)), 20.f);
-  other.join();
-  auto const text = sentence([&] { s.run(total, timeout{2ms}); });
-  EXPECT_NE(text.find("deadline"), std::string::npos) << text;
+  value const beside = dequeue(q);
+  for (auto [gear, threads] : {std::pair{gear::straight, 1},
+                               {gear::automatic, 1},
+                               {gear::automatic, 2},
+                               {gear::forked, 2},
+                               {gear::tagged, 1},
+                               {gear::tagged, 2}}) {
+    SCOPED_TRACE(std::to_string(static_cast<int>(gear)) + " on " + std::to_string(threads));
+    session s(g, {.threads = threads, .gear = gear});
+    std::thread other([&] {
+      for (int i = 0; i < 10; ++i) s.run(put);
+    });
+    EXPECT_EQ(float(s.run(total)), 20.f);
+    other.join();
+    auto const cancelled = [&](auto const&... what) {
+      cancellation stop;
+      std::thread stops([&] {
+        while (q.in(s.state())->waiting() != sizeof...(what)) std::this_thread::yield();
+        stop.cancel();
+      });
+      auto text = sentence([&] { s.run(what..., stop); });
+      stops.join();
+      return text;
+    };
+    for (auto const& text : {sentence([&] { s.run(total, timeout{200ms}); }), cancelled(total)}) {
+      EXPECT_NE(text.find("in iteration 0, node 'body/queue/dequeue': "), std::string::npos) << text;
+      EXPECT_NE(text.find(text.starts_with("cancelled: ") ? "the step was cancelled" : "past its deadline"),
+                std::string::npos)
+          << text;
+    }
+    if (gear == gear::straight) continue;  // where the first wait keeps the second from beginning
+    for (auto const& text : {sentence([&] { s.run(total, beside, timeout{200ms}); }), cancelled(total, beside)})
+      EXPECT_NE(text.find("queue/dequeue"), std::string::npos) << text;
+  }
 }
 
 TEST(queue, travels_as_bytes) {

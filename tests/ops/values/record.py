@@ -481,7 +481,19 @@ def texts():
     record("decode_csv", "string", [(lines_of, "string")], (np.array([[1, -2.5], [3, 4]]), "float64"))
 
 
-for part in (arithmetic, elementary, casts, reductions, arrays, networks, images, texts):
+def sums_of_products():
+    for d in NUMBERS:
+        for case, axes in (("", (0, 1)), (" of rows", (1,)), (" of columns", (0,))):
+            a, b = draw((3, 2, 4, 7), d), draw((3, 2, 4, 5), d)
+            turned = a.swapaxes(-1, -2)
+            y = turned.astype(object) @ b.astype(object) if d in INTEGERS else wide(turned) @ wide(b)
+            y = y.sum(axes, keepdims=case != "")
+            y = wrapped(y, d) if d in INTEGERS else y
+            record("matmul_like" + case, d, [(a, d), (b, d), (np.zeros(y.shape, d if d != "bfloat16" else "f4"), d)],
+                   (y, d) if d in INTEGERS else y)
+
+
+for part in (arithmetic, elementary, casts, reductions, arrays, networks, images, texts, sums_of_products):
     part()
 np.savez_compressed(pathlib.Path(__file__).with_name("values.npz"), tensors=np.array("\n".join(lines).encode()),
                     bytes=np.frombuffer(bytes(blob), np.uint8))

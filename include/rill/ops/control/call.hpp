@@ -75,6 +75,15 @@ inline std::vector<type> calling::infer(attributes const& a, std::span<type cons
   return f.infer(inputs.subspan(f.references.size()));
 }
 
+namespace calls {
+
+/// Where an error was; of calls within each other the innermost says how deep it is.
+inline std::string place_in(function_definition const& f, std::int64_t depth) {
+  return "in the function '" + f.name + "'" + (depth > 1 ? ", " + std::to_string(depth) + " calls deep" : "");
+}
+
+}  // namespace calls
+
 #if RILL_DEFINITIONS
 namespace calls {
 
@@ -112,11 +121,11 @@ template <class F> void with_stack(step_context& step, F const& f) {
   });
 }
 
-/// An error of a function's body. Of calls within each other the innermost says where it was.
+/// An error of a function's body.
 inline error located(function_definition const& f, std::int64_t depth, error const& e) {
-  auto const here = "in the function '" + f.name + "'";
-  if (auto const at = e.message().find(here); at != std::string::npos) return {e.code(), e.message().substr(at)};
-  return {e.code(), here + (depth > 1 ? ", " + std::to_string(depth) + " calls deep" : "") + detail::place_of(e)};
+  auto const at = e.message().find(place_in(f, 1));
+  if (at != std::string::npos) return {e.code(), e.message().substr(at)};
+  return {e.code(), place_in(f, depth) + detail::place_of(e)};
 }
 
 }  // namespace calls
@@ -136,7 +145,7 @@ inline kernel calling::cpu(kernel_request const& r) {
                                                 "depth_limit");
     if (step.can_end_early()) step.check();
     ++step.calls;
-    if (draws) step.stream = random_stream::key_of(step.stream, key);
+    if (draws) step.stream = random_stream::key_of(random_stream::key_of(step.stream, key), 0);  // as a loop's row 0
     try {
       calls::with_stack(step, [&](step_context& with) {
         auto const run = body->start();

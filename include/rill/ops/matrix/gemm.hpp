@@ -191,21 +191,22 @@ void gemm_of(gemm_plan<Sum> const& plan, Rows const& a, Columns const& b, Result
   detail::product<Sum, Rows, Columns, Result>{plan, a, b, c, detail::aligned<Sum>(scratch)}.run(threads);
 }
 
-/// C[m, n] = A[m, k] B[k, n]: rows of C are contiguous, `c_row` elements apart; A and B may lie anyhow. Integers wrap;
-/// 16-bit floats are summed as floats and rounded once. `scratch` holds gemm_scratch_bytes<T>(m, n, k,
-/// threads.threads). C overlaps neither A nor B.
+/// C[m, n] = A[m, k] B[k, n], summed over pairs of matrices if there are `others` than the first: rows of C are
+/// contiguous, `c_row` elements apart; A and B may lie anyhow. Integers wrap; 16-bit floats are summed as floats and
+/// rounded once. `scratch` holds gemm_scratch_bytes<T>(m, n, k * others.count, threads.threads). C overlaps neither A
+/// nor B.
 template <class T>
 void gemm(index m, index n, index k, matrix_view<T> a, matrix_view<T> b, T* c, index c_row, void* scratch,
-          parallel const& threads) noexcept {
+          parallel const& threads, batch_axes const& others = {}) noexcept {
   using sum = sum_type<T>;
   using element = std::conditional_t<std::is_integral_v<T>, sum, T>;
-  auto const plan = gemm_plan<sum>(m, n, k, threads.threads);
+  auto const plan = gemm_plan<sum>(m, n, k * others.count, threads.threads);
   auto const unsigned_view = [](matrix_view<T> view) {
     return matrix_view<element>{reinterpret_cast<element const*>(view.data), view.row, view.column};
   };
   bool const copy_a = n > 2 * tile_shape<sum>::columns, copy_b = m > 2 * tile_shape<sum>::rows;
-  gemm_of(plan, rows_of_matrix<element, sum>{unsigned_view(a), copy_a},
-          columns_of_matrix<element, sum>{unsigned_view(b), copy_b},
+  gemm_of(plan, rows_of_matrices<element, sum>{{unsigned_view(a), copy_a}, k, others},
+          columns_of_matrices<element, sum>{{unsigned_view(b), copy_b}, k, others},
           matrix_result<element, sum>{reinterpret_cast<element*>(c), c_row}, scratch, threads);
 }
 

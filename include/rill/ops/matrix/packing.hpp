@@ -1,5 +1,6 @@
 // How blocks of A and B come before the innermost loop: as they lie, or copied so that it reads whole vectors.
 #pragma once
+#include "rill/ops/matrix/batch_axes.hpp"
 #include "rill/ops/matrix/copy.hpp"
 #include "rill/ops/matrix/microkernel.hpp"
 
@@ -75,8 +76,7 @@ template <class T, class Sum> struct columns_of_matrix {
     copy_panel(scratch + last * depth, part, last, columns - last, depth);
     return {scratch, width * depth, width, scratch + last * depth, width};
   }
-
- private:
+  /// Copies a panel, or what it has of columns, and zeros beyond them.
   static void copy_panel(Sum* to, matrix_view<T> part, index column0, index columns, index depth) {
     if (columns < width) {
       __builtin_memset(static_cast<void*>(to), 0, static_cast<std::size_t>(depth * width) * sizeof(Sum));
@@ -88,6 +88,7 @@ template <class T, class Sum> struct columns_of_matrix {
     }
   }
 
+ private:
   // All panels at once, so that B is read line by line.
   static void copy_whole_panels(Sum* to, matrix_view<T> part, index columns, index depth) {
     for (index k = 0; k < depth; ++k) {
@@ -95,6 +96,57 @@ template <class T, class Sum> struct columns_of_matrix {
         detail::copy_line(to + j * depth + k * width, part.at(k, j), 1, width);
       }
     }
+  }
+};
+
+namespace detail {
+
+// Calls `f(number, k, done, depth)` for each part of `depth` of the matrices that lie side by side, `each` wide.
+template <class F> void for_each_matrix(index each, index k0, index depth, F const& f) {
+  for (index number = k0 / each, k = k0 % each, done = 0; done < depth; ++number, k = 0) {
+    index const part = each - k < depth - done ? each - k : depth - done;
+    f(number, k, done, part);
+    done += part;
+  }
+}
+
+}  // namespace detail
+
+/// A from matrices of `T` side by side, `each` columns of every one: a block within one as from that matrix alone.
+template <class T, class Sum> struct rows_of_matrices {
+  rows_of_matrix<T, Sum> first;
+  index each;
+  batch_axes const& all;
+
+  row_block<Sum> operator()(Sum* scratch, index row0, index rows, index k0, index depth) const {
+    if (k0 + depth <= each) return first(scratch, row0, rows, k0, depth);
+    index const stride = detail::packed_row<Sum>(depth);
+    detail::for_each_matrix(each, k0, depth, [&](index number, index k, index done, index part) {
+      auto const& m = first.matrix;
+      T const* const from = m.at(row0, k) + all.a_at(number);
+      for (index i = 0; i < rows; ++i) detail::copy_line(scratch + i * stride + done, from + i * m.row, m.column, part);
+    });
+    return {scratch, stride, 1};
+  }
+};
+
+/// B from matrices of `T` one below the other, `each` rows of every one.
+template <class T, class Sum> struct columns_of_matrices {
+  static constexpr index width = tile_shape<Sum>::columns;
+  columns_of_matrix<T, Sum> first;
+  index each;
+  batch_axes const& all;
+
+  column_block<Sum> operator()(Sum* scratch, index column0, index columns, index k0, index depth) const {
+    if (k0 + depth <= each) return first(scratch, column0, columns, k0, depth);
+    detail::for_each_matrix(each, k0, depth, [&](index number, index k, index done, index part) {
+      auto const& m = first.matrix;
+      matrix_view<T> const from{m.at(k, column0) + all.b_at(number), m.row, m.column};
+      for (index j = 0; j < columns; j += width)
+        first.copy_panel(scratch + j * depth + done * width, from, j, columns - j < width ? columns - j : width, part);
+    });
+    index const last = (columns - 1) / width * width;
+    return {scratch, width * depth, width, scratch + last * depth, width};
   }
 };
 
