@@ -52,15 +52,25 @@ void bind_extents(subgraph& part, std::vector<type> const& fed, container& state
 #if RILL_RUNTIME
 namespace detail {
 
+inline type const& declared_type(node const& variable) { return std::get<type>(variable.attributes[0].second); }
+
+// Where a variable is read, its axes' names are those of its present value's extents.
+inline void bind_read(node const& variable, axis_binding& axes, container& state) {
+  auto const& declared = declared_type(variable);
+  if (declared.is_known()) return;
+  auto const v = state.variable(variable.name, declared);
+  if (!variable.outputs[0].is_known()) v->inspect([](tensor const&) {});  // refuses one without a value
+  if (v->initialized()) axes.bind(declared, v->read().type(), variable.name);
+}
+
 // An update may change a variable's extents, so it meets the declared ones; all others meet those of the present value.
-inline type const& bound_input(subgraph const& part, node const& n, std::size_t k, container& state) {
+inline type const& bound_input(subgraph const& part, node const& n, std::size_t k, axis_binding& axes,
+                               container& state) {
   auto const& from = part[n.inputs[k].node];
   auto const& bound = part.type_of(n.inputs[k]);
   if (from.op->name != "variable") return bound;
-  auto const& declared = std::get<type>(from.attributes[0].second);
-  if (takes_reference(n, k)) return updates_reference(n, k) ? declared : bound;
-  if (!bound.is_known())
-    state.variable(from.name, declared)->inspect([](tensor const&) {});  // refuses one without a value
+  if (takes_reference(n, k)) return updates_reference(n, k) ? declared_type(from) : bound;
+  bind_read(from, axes, state);
   return bound;
 }
 
@@ -80,7 +90,7 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
     if (n.op == &fed_op) continue;
     if (n.op->name == "placeholder") throw error(code::invalid_argument, "this placeholder must be fed", n.name);
     inputs.clear();
-    for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(detail::bound_input(part, n, k, state));
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(detail::bound_input(part, n, k, axes, state));
     try {
       n.op->infer(n.attributes, inputs, n.outputs);
     } catch (error const& e) {
@@ -95,6 +105,8 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
     if (n.op->name == "variable" && !n.outputs[0].is_known())
       if (auto const v = state.variable(n.name, n.outputs[0]); v->initialized()) n.outputs[0] = v->read().type();
   }
+  for (auto e : part.outputs)
+    if (part[e.node].op->name == "variable") detail::bind_read(part[e.node], axes, state);
 }
 #endif
 
