@@ -24,7 +24,8 @@ struct accumulator_attributes {
   }
   void check() const {
     expects(is_differentiable(of.element), "an accumulator's elements have no derivatives");
-    expects(!sparse || (of.has_rank() && of.rank > 0), "a sparse accumulator is of tensors with rows");
+    expects(!sparse || (of.has_rank() && of.rank > 0 && row_of(of).is_known()),
+            "a sparse accumulator is of tensors with rows of known extents");
   }
 };
 
