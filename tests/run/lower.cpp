@@ -2,38 +2,26 @@
 
 #include <gtest/gtest.h>
 
-#include "rill/graph/prune.hpp"
+#include "pass/parts.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
 namespace {
 
-// A bound part of a graph, and the loop or branch in it.
-struct bound_part {
-  container state;
-  subgraph part;
-
-  bound_part(graph& g, std::vector<value> const& fed, value fetched, std::vector<type> const& types) {
-    std::vector<endpoint> feeds;
-    for (auto const& v : fed) feeds.push_back(v.endpoint());
-    part = prune(g, feeds, {fetched.endpoint()}, {});
-    bind_extents(part, types, state);
-  }
-  node const& structure() const {
-    return *std::find_if(part.nodes.begin(), part.nodes.end(), [](node const& n) { return has_bodies(n); });
-  }
-  lowered lower() {
-    std::vector<type> inputs;
-    for (auto e : structure().inputs) inputs.push_back(part.type_of(e));
-    return rill::lower(structure(), inputs, state, {});
-  }
-};
-
-template <class Op> std::int64_t count(lowered const& l) {
-  return std::count_if(l.part.nodes.begin(), l.part.nodes.end(), [](node const& n) { return n.op->name == Op::name; });
+// The loop or branch of a part.
+node const& structure(subgraph const& part) {
+  return *std::find_if(part.nodes.begin(), part.nodes.end(), [](node const& n) { return has_bodies(n); });
 }
+lowered lower(subgraph const& part) {
+  std::vector<type> inputs;
+  for (auto e : structure(part).inputs) inputs.push_back(part.type_of(e));
+  container state;
+  return lower(structure(part), inputs, state, {});
+}
+
+template <class Op> std::size_t count(lowered const& l) { return count(l.part, Op::name); }
 // How many values enter for all iterations.
-std::int64_t invariants(lowered const& l) {
+std::ptrdiff_t invariants(lowered const& l) {
   return std::count_if(l.part.nodes.begin(), l.part.nodes.end(), [](node const& n) {
     return n.op->name == ops::enter_op::name && decode<ops::enter_op::attributes>(n.attributes).constant;
   });
@@ -45,20 +33,20 @@ TEST(lower, makes_a_frame_of_a_loop) {
   auto const [i, y] =
       while_loop([](auto k, auto) { return k < 10; }, [&](auto k, auto v) { return std::tuple{k + 1, v * w}; },
                  constant(g, 0), x, parallel_iterations(7));
-  bound_part b(g, {x, w}, y, {of<float>, of<float>});
-  EXPECT_FALSE(has_primitives(b.part));
-  auto const l = b.lower();
+  auto const part = part_of(g, {y}, {}, {x, w});
+  EXPECT_FALSE(has_primitives(part));
+  auto const l = lower(part);
   EXPECT_TRUE(has_primitives(l.part));
-  EXPECT_EQ(l.part.inputs.size(), b.structure().inputs.size());
-  EXPECT_EQ(l.part.outputs.size(), b.structure().outputs.size());
-  EXPECT_EQ(count<ops::enter_op>(l), 3) << "two variables and w";
+  EXPECT_EQ(l.part.inputs.size(), structure(part).inputs.size());
+  EXPECT_EQ(l.part.outputs.size(), structure(part).outputs.size());
+  EXPECT_EQ(count<ops::enter_op>(l), 3u) << "two variables and w";
   EXPECT_EQ(invariants(l), 1);
-  EXPECT_EQ(count<ops::merge_op>(l), 2);
-  EXPECT_EQ(count<ops::switch_op>(l), 3) << "of two variables, and of what has no input that may be dead";
-  EXPECT_EQ(count<ops::next_iteration_op>(l), 2);
-  EXPECT_EQ(count<ops::exit_op>(l), 2);
-  EXPECT_EQ(count<ops::loop_cond_op>(l), 1);
-  EXPECT_EQ(count<ops::iterations_op>(l), 1);
+  EXPECT_EQ(count<ops::merge_op>(l), 2u);
+  EXPECT_EQ(count<ops::switch_op>(l), 3u) << "of two variables, and of what has no input that may be dead";
+  EXPECT_EQ(count<ops::next_iteration_op>(l), 2u);
+  EXPECT_EQ(count<ops::exit_op>(l), 2u);
+  EXPECT_EQ(count<ops::loop_cond_op>(l), 1u);
+  EXPECT_EQ(count<ops::iterations_op>(l), 1u);
   for (auto const& n : l.part.nodes)
     if (n.op->name == ops::enter_op::name) {
       EXPECT_EQ(decode<ops::enter_op::attributes>(n.attributes).parallel_iterations, 7);
@@ -70,9 +58,9 @@ TEST(lower, hands_on_no_variable_that_the_body_returns_as_it_came) {
   auto const x = placeholder<float>(g, "x");
   auto const [i, same] = while_loop([](auto k, auto) { return k < 10; },
                                     [&](auto k, auto v) { return std::tuple{k + 1, v}; }, constant(g, 0), x);
-  auto const l = bound_part(g, {x}, same, {of<float>}).lower();
-  EXPECT_EQ(count<ops::merge_op>(l), 1);
-  EXPECT_EQ(count<ops::next_iteration_op>(l), 1);
+  auto const l = lower(part_of(g, {same}, {}, {x}));
+  EXPECT_EQ(count<ops::merge_op>(l), 1u);
+  EXPECT_EQ(count<ops::next_iteration_op>(l), 1u);
   EXPECT_EQ(l.part.outputs[1], (endpoint{l.part.inputs[1], 0})) << "it is what went in";
 }
 
@@ -80,10 +68,10 @@ TEST(lower, sends_each_value_from_outside_through_one_switch_and_each_result_thr
   graph g;
   auto const x = placeholder<float>(g, "x"), y = placeholder<float>(g, "y");
   auto const z = cond(x < y, [&] { return x * y; }, [&] { return x; });
-  auto const l = bound_part(g, {x, y}, z, {of<float>, of<float>}).lower();
-  EXPECT_EQ(count<ops::switch_op>(l), 3) << "the predicate, x and y";
-  EXPECT_EQ(count<ops::merge_op>(l), 1);
-  EXPECT_EQ(count<ops::enter_op>(l), 0);
+  auto const l = lower(part_of(g, {z}, {}, {x, y}));
+  EXPECT_EQ(count<ops::switch_op>(l), 3u) << "the predicate, x and y";
+  EXPECT_EQ(count<ops::merge_op>(l), 1u);
+  EXPECT_EQ(count<ops::enter_op>(l), 0u);
   ASSERT_EQ(l.places.size(), 2u);
   EXPECT_EQ(l.places[0].body, lowered::body::otherwise);
   EXPECT_EQ(l.places[1].body, lowered::body::then);
@@ -94,12 +82,12 @@ TEST(lower, remembers_where_each_node_stood) {
   auto const x = placeholder<float>(g, "x");
   auto const body = [&](auto v) { return cond(v < 5.f, [&] { return exp(v); }, [&] { return v * 2.f; }); };
   auto const y = while_loop([](auto v) { return v < 10.f; }, body, x);
-  bound_part b(g, {x}, y, {of<float>});
-  auto const l = b.lower();
+  auto const part = part_of(g, {y}, {}, {x});
+  auto const l = lower(part);
   ASSERT_EQ(l.within.size(), l.part.size());
   ASSERT_EQ(l.places.size(), 4u);
   EXPECT_EQ(l.places[0].outer, lowered::none);
-  EXPECT_EQ(l.places[0].name, b.structure().name);
+  EXPECT_EQ(l.places[0].name, structure(part).name);
   EXPECT_EQ(l.places[0].body, lowered::body::iteration);
   EXPECT_EQ(l.places[1].body, lowered::body::condition);
   for (std::size_t i : {2u, 3u}) EXPECT_EQ(l.places[i].outer, 0u) << "the branch stands in the loop";
@@ -119,21 +107,21 @@ TEST(lower, passes_a_token_from_iteration_to_iteration_where_there_are_effects) 
                               return k + 1;
                             },
                             constant(g, 0));
-  bound_part b(g, {}, n, {});
-  auto const l = b.lower();
-  EXPECT_EQ(l.part.inputs.size(), b.structure().inputs.size() - 1) << "the variable is taken by reference";
-  EXPECT_EQ(count<ops::next_iteration_op>(l), 2) << "the loop variable, and the token";
-  EXPECT_EQ(count<ops::drawn_by_row_op>(l), 1);
+  auto const part = part_of(g, {n});
+  auto const l = lower(part);
+  EXPECT_EQ(l.part.inputs.size(), structure(part).inputs.size() - 1) << "the variable is taken by reference";
+  EXPECT_EQ(count<ops::next_iteration_op>(l), 2u) << "the loop variable, and the token";
+  EXPECT_EQ(count<ops::drawn_by_row_op>(l), 1u);
 }
 
 TEST(lower, takes_rows_and_collects_them) {
   graph g;
-  auto const x = placeholder<float, "n", 2>(g, "x");
+  auto const x = placeholder<float, 5, 2>(g, "x");
   auto const y = map([](auto row) { return row * 2.f; }, x);
-  auto const l = bound_part(g, {x}, y, {of<float, 5, 2>}).lower();
-  EXPECT_EQ(count<ops::row_op>(l), 1);
-  EXPECT_EQ(count<ops::collect_op>(l), 1);
-  EXPECT_EQ(count<ops::goes_on_op>(l), 1);
+  auto const l = lower(part_of(g, {y}, {}, {x}));
+  EXPECT_EQ(count<ops::row_op>(l), 1u);
+  EXPECT_EQ(count<ops::collect_op>(l), 1u);
+  EXPECT_EQ(count<ops::goes_on_op>(l), 1u);
   EXPECT_EQ(l.part.type_of(l.part.outputs.back()), (of<float, 5, 2>));
 }
 
@@ -142,10 +130,7 @@ TEST(as_region, is_one_node_that_takes_what_the_part_was_fed) {
   auto const x = placeholder<float>(g, "x");
   auto const [no, yes] = tagged::switch_(x, x < 0.f);
   auto const [y, which] = tagged::merge(-no, yes);
-  auto part = prune(g, {value(x).endpoint()}, {value(y).endpoint(), value(which).endpoint()}, {});
-  container state;
-  bind_extents(part, {of<float>}, state);
-  auto const whole = as_region(part);
+  auto const whole = as_region(part_of(g, {y, which}, {}, {x}));
   ASSERT_EQ(whole.size(), 2u);
   EXPECT_TRUE(is_region(whole[1]));
   EXPECT_EQ(whole.inputs, std::vector<std::uint32_t>{0});
