@@ -140,7 +140,7 @@ constexpr type without_axis(type const& t, std::size_t axis) {
 
 /// The type of a tensor's rows; the rank must be known, and not 0.
 constexpr type row_of(type const& t) {
-  expects(t.has_rank(), "the rows of a value of unknown rank can't be taken one by one: give it a rank with as<…>");
+  expects(t.has_rank(), "the rows of a value of unknown rank can't be taken one by one: reshape gives it a rank");
   expects(t.rank > 0, "a scalar has no rows");
   return without_axis(t, 0);
 }

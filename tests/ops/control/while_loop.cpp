@@ -315,7 +315,7 @@ TEST(map, asks_for_the_rank_of_what_it_goes_over) {
   auto const same = [](value row) { return row; };
   EXPECT_NE(sentence([&] { map(same, open); }).find("of unknown rank can't be taken one by one"), std::string::npos);
   EXPECT_NE(sentence([&] { map(same, placeholder(g, of<float>)); }).find("a scalar has no rows"), std::string::npos);
-  EXPECT_EQ(map(same, value(as<of<float, unknown, 2>>(open))).type(), (of<float, unknown, 2>));
+  EXPECT_EQ(map(same, reshape(open, {-1, 2})).type(), (of<float, unknown, 2>));
 }
 
 TEST(scan, keeps_every_state_and_fold_the_last) {
