@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "pass/parts.hpp"
+#include "rill/graph/prune.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/array/reshape.hpp"
@@ -12,6 +12,7 @@
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/pass/bind.hpp"
 #include "rill/run/activation.hpp"
 
 namespace rill {
@@ -32,7 +33,15 @@ struct planned {
 
   plan make(std::vector<value> const& fed, std::vector<value> const& fetched,
             std::vector<operation> const& targets = {}) {
-    return plan(part_of(g, fetched, targets, fed), state, 0, memory);
+    std::vector<endpoint> feeds, fetches;
+    std::vector<type> types;
+    std::vector<std::uint32_t> nodes;
+    for (auto const& v : fed) feeds.push_back(v.endpoint()), types.push_back(v.type());
+    for (auto const& v : fetched) fetches.push_back(v.endpoint());
+    for (auto const& t : targets) nodes.push_back(t.node);
+    auto part = prune(g, feeds, fetches, nodes);
+    bind_extents(part, types, state);
+    return plan(part, state, 0, memory);
   }
 };
 
