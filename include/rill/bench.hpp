@@ -5,6 +5,9 @@
 // times the operation as a prepared step runs it, and reports GFLOP/s and GB/s by the operation's own `work`, how much
 // of this machine's limit that is, and the instructions of a call where the processor's counters can be read.
 #pragma once
+#if !__has_include(<benchmark/benchmark.h>)
+#error "rill: benchmarks need Google Benchmark; on Debian and Ubuntu: apt-get install libbenchmark-dev"
+#endif
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

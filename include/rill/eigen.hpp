@@ -1,5 +1,8 @@
 // Tensors as Eigen matrices and Eigen matrices as tensors.
 #pragma once
+#if !__has_include(<Eigen/Core>)
+#error "rill: maps for Eigen need Eigen 3; on Debian and Ubuntu: apt-get install libeigen3-dev"
+#endif
 #include <Eigen/Core>
 #include <type_traits>
 

@@ -3,9 +3,7 @@
 first argument) reads and writes again, Python reads. Leaves with 77, which CTest counts as skipped, where the packages
 are missing."""
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import zlib
@@ -18,20 +16,14 @@ except ImportError as missing:
     print("skipped:", missing)
     sys.exit(77)
 
+from oracle import run
+
 COPY = "safetensors.copies_a_file_for_the_python_package_that_compares_it"
 WRITE = "safetensors.writes_a_file_of_its_own_for_the_python_package_that_reads_it"
 
 
-def run(test, **files):
-    environment = dict(os.environ, **{name: str(path) for name, path in files.items()})
-    done = subprocess.run([sys.argv[1], "--gtest_filter=" + test, "--gtest_brief=1"], env=environment,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0 or "1 test from" not in done.stdout:
-        sys.exit(done.stdout)
-
-
 def copy(source, target):
-    run(COPY, RILL_SAFETENSORS_FROM=source, RILL_SAFETENSORS_TO=target)
+    assert run(COPY, RILL_SAFETENSORS_FROM=source, RILL_SAFETENSORS_TO=target), "there is no such test"
 
 
 def parts(path):
@@ -85,7 +77,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert (name, entry["dtype"], entry["shape"], bytes(entry["data"])) == ("b", "BF16", [2], b"\x80\x3f\x00\xc0")
 
     # What rill writes of its own accord: a tensor of every type, filled with bytes of 1.
-    run(WRITE, RILL_SAFETENSORS_TO=ours)
+    assert run(WRITE, RILL_SAFETENSORS_TO=ours), "there is no such test"
     entries = {name: entry for name, entry in safetensors.deserialize(ours.read_bytes())}
     types = {name[5:]: entry for name, entry in entries.items() if name.startswith("type/")}
     assert set(types) == set("BOOL I8 I16 I32 I64 U8 U16 U32 U64 F16 BF16 F32 F64 C64".split()), set(types)

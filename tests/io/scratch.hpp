@@ -1,4 +1,4 @@
-// What the tests of files share: a directory of their own, and the code of a refusal.
+// What the tests of files share: a directory of their own, and damage.
 #pragma once
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "rill/base/error.hpp"
+#include "base/sentence.hpp"
 
 namespace rill {
 
@@ -31,17 +31,6 @@ class scratch {
  private:
   std::filesystem::path path_;
 };
-
-/// The code of the error that `f` throws.
-template <class F> code refusal(F f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return e.code();
-  }
-  ADD_FAILURE() << "nothing was refused";
-  return code::internal;
-}
 
 /// Calls `read` on every beginning of `bytes` and on `bytes` with each bit turned: success or rill::error, no other
 /// end. Returns how many were refused.

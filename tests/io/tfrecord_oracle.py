@@ -4,7 +4,6 @@ path is the first argument) reads and writes again, TensorFlow reads. Leaves wit
 import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
@@ -15,18 +14,10 @@ except ImportError as missing:
     print("skipped:", missing)
     sys.exit(77)
 
+from oracle import run
+
 COPY = "tfrecord.copies_a_file_for_tensorflow_which_compares_it"
 COPY_EXAMPLES = "example.copies_those_of_a_file_for_tensorflow_which_compares_them"
-
-
-def run(test, **files):
-    """Whether the test program has the test, which must then pass."""
-    environment = dict(os.environ, **{name: str(path) for name, path in files.items()})
-    done = subprocess.run([sys.argv[1], "--gtest_filter=" + test, "--gtest_brief=1"], env=environment,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        sys.exit(done.stdout)
-    return "1 test from" in done.stdout
 
 
 def copy(source, target):

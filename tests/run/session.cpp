@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/sentence.hpp"
 #include "rill/base/pool.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
@@ -17,20 +18,6 @@
 
 namespace rill {
 namespace {
-
-struct thrown {
-  rill::code code = rill::code::internal;
-  std::string message, node;
-};
-thrown refusal(auto&& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    return {e.code(), e.message(), e.node()};
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
 
 enum class failure { none, error, exception, number, memory };
 
@@ -136,18 +123,18 @@ TEST(session, says_what_was_wrong_with_a_feed) {
   no_op(g, "nothing");
   value const foreign = constant(other, 1.f);
   session s(g);
-  auto const with = [&](feed f) { return refusal([&] { s.run({f}, y); }); };
-  EXPECT_EQ(with({value(x), matrix<float>({{1, 2, 3}})}).node, "x");
-  EXPECT_EQ(with({value(x), matrix<double>({{1, 2}})}).code, code::invalid_argument);
-  EXPECT_EQ(with({value(x), tensor(1.f)}).code, code::invalid_argument);
-  EXPECT_EQ(with({value(x), tensor()}).message, "it was fed an empty tensor handle");
-  EXPECT_EQ(with({"y", tensor(1.f)}).code, code::not_found);
-  EXPECT_EQ(with({"x:1", tensor(1.f)}).code, code::not_found);
-  EXPECT_EQ(with({foreign, tensor(1.f)}).message, "a fed value belongs to another graph");
-  EXPECT_EQ(with({"nothing", tensor(1.f)}).code, code::invalid_argument);
+  auto const with = [&](feed f) { return error_of([&] { s.run({f}, y); }); };
+  EXPECT_EQ(with({value(x), matrix<float>({{1, 2, 3}})}).node(), "x");
+  EXPECT_EQ(with({value(x), matrix<double>({{1, 2}})}).code(), code::invalid_argument);
+  EXPECT_EQ(with({value(x), tensor(1.f)}).code(), code::invalid_argument);
+  EXPECT_EQ(with({value(x), tensor()}).message(), "it was fed an empty tensor handle");
+  EXPECT_EQ(with({"y", tensor(1.f)}).code(), code::not_found);
+  EXPECT_EQ(with({"x:1", tensor(1.f)}).code(), code::not_found);
+  EXPECT_EQ(with({foreign, tensor(1.f)}).message(), "a fed value belongs to another graph");
+  EXPECT_EQ(with({"nothing", tensor(1.f)}).code(), code::invalid_argument);
   auto const fine = matrix<float>({{1, 2}});
-  EXPECT_EQ(refusal([&] { s.run({{value(x), fine}, {"x", fine}}, y); }).message, "it was fed twice");
-  EXPECT_EQ(refusal([&] { s.run(y); }).node, "x");
+  EXPECT_EQ(error_of([&] { s.run({{value(x), fine}, {"x", fine}}, y); }).message(), "it was fed twice");
+  EXPECT_EQ(error_of([&] { s.run(y); }).node(), "x");
   EXPECT_EQ(s.run({{value(x), fine}}, y).at<float>(0, 1), -2);
 }
 
@@ -157,13 +144,13 @@ TEST(session, says_what_was_wrong_with_a_fetch) {
   no_op(g, "nothing");
   value const foreign = constant(other, 1.f);
   session s(g);
-  EXPECT_EQ(refusal([&] { s.run("d"); }).code, code::not_found);
-  EXPECT_EQ(refusal([&] { s.run("c:1"); }).code, code::not_found);
-  EXPECT_EQ(refusal([&] { s.run(foreign); }).message, "a fetched value belongs to another graph");
-  EXPECT_EQ(refusal([&] { s.run(operation(foreign)); }).code, code::invalid_argument);
-  EXPECT_EQ(refusal([&] { s.run(value()); }).message, "a fetched value is an empty handle");
-  EXPECT_EQ(refusal([&] { s.run(operation()); }).code, code::invalid_argument);
-  EXPECT_EQ(refusal([&] { s.run("nothing"); }).code, code::invalid_argument);
+  EXPECT_EQ(error_of([&] { s.run("d"); }).code(), code::not_found);
+  EXPECT_EQ(error_of([&] { s.run("c:1"); }).code(), code::not_found);
+  EXPECT_EQ(error_of([&] { s.run(foreign); }).message(), "a fetched value belongs to another graph");
+  EXPECT_EQ(error_of([&] { s.run(operation(foreign)); }).code(), code::invalid_argument);
+  EXPECT_EQ(error_of([&] { s.run(value()); }).message(), "a fetched value is an empty handle");
+  EXPECT_EQ(error_of([&] { s.run(operation()); }).code(), code::invalid_argument);
+  EXPECT_EQ(error_of([&] { s.run("nothing"); }).code(), code::invalid_argument);
   EXPECT_EQ(s.run("c").item<float>(), 1);
 }
 
@@ -172,9 +159,9 @@ TEST(session, names_the_axis_that_two_feeds_disagree_about) {
   auto const x = placeholder<float, "n">(g, "x"), y = placeholder<float, "n">(g, "y");
   auto const z = x + y;
   session s(g);
-  auto const e = refusal([&] { s.run({{x, vector<float>({1, 2})}, {y, vector<float>({1, 2, 3})}}, z); });
-  EXPECT_EQ(e.code, code::invalid_argument);
-  EXPECT_NE(e.message.find("'n' is 2 elsewhere in this step and 3 here"), std::string::npos) << e.message;
+  auto const e = error_of([&] { s.run({{x, vector<float>({1, 2})}, {y, vector<float>({1, 2, 3})}}, z); });
+  EXPECT_EQ(e.code(), code::invalid_argument);
+  EXPECT_NE(e.message().find("'n' is 2 elsewhere in this step and 3 here"), std::string::npos) << e.message();
 }
 
 TEST(session, runs_with_zero_rows) {
@@ -195,10 +182,10 @@ TEST(session, says_which_variable_has_no_value) {
   graph g;
   auto const v = variable(constant(g, 1.f), "v");
   session s(g);
-  auto const e = refusal([&] { s.run(v); });
-  EXPECT_EQ(e.code, code::failed_precondition);
-  EXPECT_EQ(e.node, "v");
-  EXPECT_EQ(refusal([&] { s.run(assign_add(v, constant(g, 1.f))); }).code, code::failed_precondition);
+  auto const e = error_of([&] { s.run(v); });
+  EXPECT_EQ(e.code(), code::failed_precondition);
+  EXPECT_EQ(e.node(), "v");
+  EXPECT_EQ(error_of([&] { s.run(assign_add(v, constant(g, 1.f))); }).code(), code::failed_precondition);
   s.run(initializer(g));
   EXPECT_EQ(s.run(v).item<float>(), 1);
 }
@@ -234,7 +221,7 @@ TEST(session, refuses_two_updates_of_a_variable_without_an_order) {
   auto const a = assign_add(v, constant(g, 1.f)), b = assign_sub(v, constant(g, 1.f));
   session s(g);
   s.run(initializer(g));
-  EXPECT_EQ(refusal([&] { s.run(a, b); }).code, code::failed_precondition);
+  EXPECT_EQ(error_of([&] { s.run(a, b); }).code(), code::failed_precondition);
   EXPECT_EQ(s.run(a).item<float>(), 2);
 }
 
@@ -280,9 +267,9 @@ TEST(session, names_the_node_whatever_its_kernel_throws_and_runs_on) {
                                             {failure::memory, code::resource_exhausted}};
   for (auto const& [how, expected] : cases) {
     fragile_op::how = how;
-    auto const e = refusal([&] { s.run(update); });
-    EXPECT_EQ(e.code, expected);
-    EXPECT_EQ(e.node, "fragile");
+    auto const e = error_of([&] { s.run(update); });
+    EXPECT_EQ(e.code(), expected);
+    EXPECT_EQ(e.node(), "fragile");
     EXPECT_EQ(s.run(v).item<float>(), 1);
   }
   fragile_op::how = failure::none;
@@ -309,17 +296,17 @@ TEST(session, ends_a_step_that_is_cancelled_or_too_late) {
   graph g;
   operation const forever = record_erased<waiting_op>(g, {}, {}, "forever");
   session s(g);
-  auto const late = refusal([&] { s.run(forever, timeout{std::chrono::milliseconds(20)}); });
-  EXPECT_EQ(late.code, code::deadline_exceeded);
-  EXPECT_EQ(late.node, "forever");
+  auto const late = error_of([&] { s.run(forever, timeout{std::chrono::milliseconds(20)}); });
+  EXPECT_EQ(late.code(), code::deadline_exceeded);
+  EXPECT_EQ(late.node(), "forever");
   cancellation const stop;
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     stop.cancel();
   });
-  EXPECT_EQ(refusal([&] { s.run(forever, stop); }).code, code::cancelled);
+  EXPECT_EQ(error_of([&] { s.run(forever, stop); }).code(), code::cancelled);
   other.join();
-  EXPECT_EQ(refusal([&] { s.run(forever, stop); }).code, code::cancelled);
+  EXPECT_EQ(error_of([&] { s.run(forever, stop); }).code(), code::cancelled);
 }
 
 // ---- growth, threads, memory

@@ -5,26 +5,18 @@
 #include <thread>
 #include <vector>
 
+#include "base/sentence.hpp"
+
 namespace rill {
 namespace {
-
-code thrown(auto&& f) {
-  try {
-    f();
-  } catch (error const& e) {
-    EXPECT_EQ(e.node(), "v");
-    return e.code();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return code::internal;
-}
 
 TEST(variable_state, has_no_value_before_it_is_assigned_one) {
   variable_state v("v", of<float, 2>);
   EXPECT_FALSE(v.initialized());
-  EXPECT_EQ(thrown([&] { v.read(); }), code::failed_precondition);
-  EXPECT_EQ(thrown([&] { v.update([](tensor&) {}); }), code::failed_precondition);
-  EXPECT_EQ(thrown([&] { v.inspect([](tensor const&) {}); }), code::failed_precondition);
+  EXPECT_EQ(refusal([&] { v.read(); }), code::failed_precondition);
+  EXPECT_EQ(error_of([&] { v.read(); }).node(), "v");
+  EXPECT_EQ(refusal([&] { v.update([](tensor&) {}); }), code::failed_precondition);
+  EXPECT_EQ(refusal([&] { v.inspect([](tensor const&) {}); }), code::failed_precondition);
   v.assign(vector<float>({1, 2}));
   EXPECT_TRUE(v.initialized());
   v.reset();
@@ -34,8 +26,8 @@ TEST(variable_state, has_no_value_before_it_is_assigned_one) {
 TEST(variable_state, takes_values_of_its_type_only) {
   variable_state v("v", of<float, "n", 2>);
   v.assign(matrix<float>({{1, 2}}));
-  EXPECT_EQ(thrown([&] { v.assign(matrix<double>({{1, 2}})); }), code::invalid_argument);
-  EXPECT_EQ(thrown([&] { v.assign(matrix<float>({{1, 2, 3}})); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { v.assign(matrix<double>({{1, 2}})); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { v.assign(matrix<float>({{1, 2, 3}})); }), code::invalid_argument);
   EXPECT_TRUE(same_bits(v.read(), matrix<float>({{1, 2}})));
 }
 

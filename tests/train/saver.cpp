@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
-#include <chrono>
 #include <fstream>
 #include <random>
 #include <set>
@@ -215,41 +215,73 @@ TEST(saver, waits_for_another_thread_that_saves_to_the_same_directory) {
   expect_whole(place / "run", 3 * saved_by_each);
 }
 
+// A child that saves again and again, and dies within a write: its files may not grow beyond `bytes`, if that is not 0.
+// It says so when it has saved once.
+struct saving_child {
+  pid_t id = 0;
+  int saved_once = -1;
+
+  saving_child(model& m, saver& saves, rlim_t bytes) {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    id = ::fork();
+    if (id == 0) {
+      try {
+        m.run(), saves.save(*m.s);
+        if (::write(ends[1], "1", 1) != 1) ::_exit(2);
+        rlimit const most{bytes, bytes}, no_core{0, 0};
+        ::setrlimit(RLIMIT_CORE, &no_core);
+        if (bytes != 0) ::setrlimit(RLIMIT_FSIZE, &most);
+        for (;;) m.run(), saves.save(*m.s);
+      } catch (...) {
+        ::_exit(1);
+      }
+    }
+    ::close(ends[1]);
+    saved_once = ends[0];
+  }
+  saving_child(saving_child const&) = delete;
+  ~saving_child() { ::close(saved_once); }
+
+  bool has_saved() const {
+    char one;
+    return ::read(saved_once, &one, 1) == 1;
+  }
+  // Whether a signal ended it, and none of its own.
+  bool was_killed() const {
+    int status = 0;
+    return ::waitpid(id, &status, 0) == id && WIFSIGNALED(status);
+  }
+};
+
+// Half of the children die wherever they are when some time has passed, the others within a write of a file, at a byte
+// that the round says: whatever the machine does besides, writes are cut short.
 TEST(saver, killed_at_any_moment_leaves_a_whole_checkpoint) {
   scratch place;
   model a(1000), b(1000);
   saver saves(a.g, place / "run", {.keep = 1, .shard_bytes = 70000}), restores(b.g, place / "run");
   a.run();
-  auto const start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 5; ++i) saves.save(*a.s);
-  std::chrono::duration<double, std::micro> const five = std::chrono::steady_clock::now() - start;
-  auto const longest = static_cast<unsigned>(std::min(five.count() / 5 * 2.5, 100'000.0));  // a child saves once or so
   std::minstd_rand random(1);
-  double last = 1;
+  double last = 0;
   int cut = 0;  // how often a write was cut short
   for (int i = 0; i < 200; ++i) {
-    auto const child = ::fork();
-    if (child == 0) {
-      try {
-        for (;;) a.run(), saves.save(*a.s);
-      } catch (...) {
-        ::_exit(1);
-      }
+    bool const within_write = i % 2 == 1;
+    saving_child const child(a, saves, within_write ? 1 + random() % 32000 : 0);
+    ASSERT_TRUE(child.has_saved()) << "round " << i;
+    if (!within_write) {
+      ::usleep(static_cast<useconds_t>(random() % 20000));
+      ::kill(child.id, SIGKILL);
     }
-    ::usleep(static_cast<useconds_t>(random() % longest));
-    ::kill(child, SIGKILL);
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "saving failed in round " << i;
+    ASSERT_TRUE(child.was_killed()) << "saving failed in round " << i;
     ASSERT_TRUE(restores.restore(*b.s));
-    ASSERT_GE(b.number(), last) << "round " << i;
+    ASSERT_GT(b.number(), last) << "round " << i;
     last = b.number();
     saves.restore(*a.s);
-    for (auto const& file : std::filesystem::directory_iterator(place / "run"))
-      cut += file.path().extension() == ".tmp";
+    if (within_write)
+      for (auto const& file : std::filesystem::directory_iterator(place / "run"))
+        cut += file.path().extension() == ".tmp";
   }
-  EXPECT_GT(last, 40) << "hardly anything was saved";
-  EXPECT_GT(cut, 0) << "no kill hit a write";
+  EXPECT_GE(cut, 100) << "a write was to be cut short in every second round";
   saves.save(*a.s);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place / "run"), {}), 3) << "what was left is not swept";
 }

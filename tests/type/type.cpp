@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sentence.hpp"
+
 namespace rill {
 namespace {
 
@@ -74,6 +76,22 @@ TEST(axes, count_from_the_end_when_negative) {
   EXPECT_THROW(checked_axis(-3, 2, "no"), error);
   EXPECT_THROW(checked_axis(0, 0, "no"), error);
   EXPECT_THROW(checked_axis(std::numeric_limits<std::int64_t>::min(), 2, "no"), error);
+}
+
+TEST(rows, are_what_is_left_without_the_first_axis) {
+  static_assert(row_of(of<float, "n", 2, 3>) == of<float, 2, 3>);
+  static_assert(row_of(of<float, 2>) == of<float>);
+  static_assert(without_axis(of<float, "n", 2, 3>, 1) == of<float, "n", 3>);
+  static_assert(stacked(of<float, 2>, "n") == of<float, "n", 2>);
+  EXPECT_EQ(sentence([] { row_of(of<float>); }), "invalid_argument: a scalar has no rows");
+  EXPECT_EQ(sentence([] { row_of(type::of_unknown_rank(dtype::float32)); }),
+            "invalid_argument: the rows of a value of unknown rank can't be taken one by one: reshape gives it a rank");
+}
+
+TEST(type, knows_the_bytes_of_a_tensor_of_known_extents) {
+  static_assert(of<double, 2, 3>.bytes() == 48);
+  static_assert(of<double, 0, 3>.bytes() == 0);
+  EXPECT_THROW((of<double, "n">.bytes()), error);
 }
 
 }  // namespace

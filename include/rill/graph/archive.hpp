@@ -1,5 +1,8 @@
 // Cereal's archives for bytes that come from outside: no size is believed before as many bytes have been seen.
 #pragma once
+#if !__has_include(<cereal/cereal.hpp>)
+#error "rill: graphs as bytes need Cereal; on Debian and Ubuntu: apt-get install libcereal-dev"
+#endif
 #include <cereal/cereal.hpp>
 #include <cereal/types/string.hpp>
 #include <cstddef>

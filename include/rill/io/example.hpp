@@ -1,6 +1,9 @@
 // tf.train.Example, the message that most TFRecord files hold: lists of bytes, floats or integers by name. Needs
 // protozero.
 #pragma once
+#if !__has_include(<protozero/pbf_reader.hpp>)
+#error "rill: tf.train.Example needs protozero; on Debian and Ubuntu: apt-get install libprotozero-dev"
+#endif
 #include <cstddef>
 #include <cstdint>
 #include <map>

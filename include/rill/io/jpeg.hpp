@@ -1,5 +1,8 @@
 // JPEG images to tensors. Needs libjpeg, of libjpeg-turbo or another.
 #pragma once
+#if !__has_include(<jpeglib.h>)
+#error "rill: JPEG images need libjpeg or libjpeg-turbo; on Debian and Ubuntu: apt-get install libjpeg-dev"
+#endif
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>  // which jpeglib.h needs before it

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "rill/io/json.hpp"
 #include "rill/io/named_tensor.hpp"
 #include "rill/io/text_lines.hpp"
 #include "rill/tensor/tensor.hpp"

@@ -1,5 +1,8 @@
 // PNG images to tensors and back. Needs libpng.
 #pragma once
+#if !__has_include(<png.h>)
+#error "rill: PNG images need libpng; on Debian and Ubuntu: apt-get install libpng-dev"
+#endif
 #include <png.h>
 
 #include <algorithm>

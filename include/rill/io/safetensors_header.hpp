@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 
 #include "rill/base/error.hpp"
 #include "rill/io/crc32.hpp"
+#include "rill/io/json.hpp"
 #include "rill/type/dtype.hpp"
 #include "rill/type/shape.hpp"
 

@@ -52,16 +52,34 @@ void bind_extents(subgraph& part, std::vector<type> const& fed, container& state
 #if RILL_RUNTIME
 namespace detail {
 
+inline type const& declared_type(node const& variable) { return std::get<type>(variable.attributes[0].second); }
+
 // An update may change a variable's extents, so it meets the declared ones; all others meet those of the present value.
-inline type const& bound_input(subgraph const& part, node const& n, std::size_t k, container& state) {
+inline type const& bound_input(subgraph const& part, node const& n, std::size_t k) {
   auto const& from = part[n.inputs[k].node];
-  auto const& bound = part.type_of(n.inputs[k]);
-  if (from.op->name != "variable") return bound;
-  auto const& declared = std::get<type>(from.attributes[0].second);
-  if (takes_reference(n, k)) return updates_reference(n, k) ? declared : bound;
-  if (!bound.is_known())
-    state.variable(from.name, declared)->inspect([](tensor const&) {});  // refuses one without a value
-  return bound;
+  return from.op->name == "variable" && updates_reference(n, k) ? declared_type(from) : part.type_of(n.inputs[k]);
+}
+
+// Which nodes' values the part needs; who takes a variable by reference does not need it.
+inline std::vector<bool> nodes_read(subgraph const& part) {
+  std::vector<bool> read(part.size());
+  for (auto const& n : part.nodes)
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (!takes_reference(n, k)) read[n.inputs[k].node] = true;
+  for (auto e : part.outputs) read[e.node] = true;
+  return read;
+}
+
+// A variable that is declared with open extents has those of its value, and where it is read, so have its axes' names.
+inline void bind_variable(node& n, bool read, axis_binding& axes, container& state) {
+  auto const& declared = declared_type(n);
+  if (declared.is_known()) return;
+  auto const v = state.variable(n.name, declared);
+  if (read && !n.outputs[0].is_known()) v->inspect([](tensor const&) {});  // refuses one without a value
+  if (!v->initialized()) return;
+  auto const present = v->read().type();
+  if (read) axes.bind(declared, present, n.name);
+  if (!n.outputs[0].is_known()) n.outputs[0] = present;
 }
 
 }  // namespace detail
@@ -75,12 +93,13 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
     axes.bind(n.outputs[0], fed[i], n.name);
     n.outputs[0] = fed[i];
   }
+  auto const read = detail::nodes_read(part);
   std::vector<type> inputs;
   for (auto& n : part.nodes) {
     if (n.op == &fed_op) continue;
     if (n.op->name == "placeholder") throw error(code::invalid_argument, "this placeholder must be fed", n.name);
     inputs.clear();
-    for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(detail::bound_input(part, n, k, state));
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(detail::bound_input(part, n, k));
     try {
       n.op->infer(n.attributes, inputs, n.outputs);
     } catch (error const& e) {
@@ -92,8 +111,8 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
       if (auto const* named = std::get_if<type>(&a); named && n.outputs.size() == 1 && n.outputs[0].rank == named->rank)
         axes.bind(*named, n.outputs[0], n.name);
     for (auto& t : n.outputs) t = axes.resolved(t);
-    if (n.op->name == "variable" && !n.outputs[0].is_known())
-      if (auto const v = state.variable(n.name, n.outputs[0]); v->initialized()) n.outputs[0] = v->read().type();
+    if (n.op->name == "variable")
+      detail::bind_variable(n, read[static_cast<std::size_t>(&n - part.nodes.data())], axes, state);
   }
 }
 #endif

@@ -239,8 +239,8 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
     bool const twice = before != fetches_.end() && from.where == place::output;
     bool const direct = !twice && from.where == place::output;
     if (!direct)
-      copies_.push_back({number, twice ? static_cast<std::uint32_t>(before - fetches_.begin()) : none,
-                         static_cast<std::size_t>(elements(from.of.shape())) * size_of(from.of.element)});
+      copies_.push_back(
+          {number, twice ? static_cast<std::uint32_t>(before - fetches_.begin()) : none, from.of.bytes()});
     fetches_.push_back({s, part.type_of(e).shape(), direct});
   }
   for (auto s : owned_slots_)
@@ -330,9 +330,7 @@ RILL_INLINE void plan::place_values(subgraph const& part, forking const* forked)
   auto const ended_before = [&](std::vector<std::uint32_t> const& list, std::uint32_t at) {
     return std::all_of(list.begin(), list.end(), [&](auto user) { return forked->before(user, at); });
   };
-  auto const bytes = [&](slot const& s) {
-    return static_cast<std::size_t>(elements(s.of.shape())) * size_of(s.of.element);
-  };
+  auto const bytes = [&](slot const& s) { return s.of.bytes(); };
   for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
     auto const& made = instructions_[at];
     auto const& n = part[made.node];
@@ -401,8 +399,7 @@ RILL_INLINE void plan::place_apart() {
       if (s.where != place::arena) continue;
       bool const apart = s.of.element == dtype::string;
       s.where = apart ? place::held : place::arena;
-      s.index = apart ? static_cast<std::uint32_t>(held_slots_.size())
-                      : block(static_cast<std::size_t>(elements(s.of.shape())) * size_of(s.of.element));
+      s.index = apart ? static_cast<std::uint32_t>(held_slots_.size()) : block(s.of.bytes());
       if (apart) held_slots_.push_back(number);
     }
     scratch_.push_back(made.run.scratch() != 0 ? block(made.run.scratch()) : none);

@@ -90,7 +90,8 @@ template <class Sum> class accumulator_state {
     if (at == waiting_.end()) return;
     auto const r = *at;
     waiting_.erase(at);
-    lock.unlock();
+    serve(lock);  // those behind may want fewer
+    if (lock) lock.unlock();
     r->finished(*r, std::move(why));
   }
   /// Gradients that have come since the last average.
@@ -118,6 +119,7 @@ template <class Sum> class accumulator_state {
   }
 
  private:
+  // Hands the average to the first who waits, if there are enough, without the lock.
   void serve(std::unique_lock<std::mutex>& lock) {
     if (waiting_.empty() || count_ < waiting_.front()->wanted) return;
     auto const r = waiting_.front();

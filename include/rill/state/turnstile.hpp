@@ -8,7 +8,6 @@
 #include <mutex>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "rill/base/error.hpp"
 
@@ -19,11 +18,42 @@ struct turn_request {
   std::function<void(failure)> finished;  ///< called once, without the lock; must not throw
 };
 
-/// A lock between steps; those who ask get it in their order.
-class mutex_state {
+/// Those who wait at one, in their order.
+class turnstile_state {
  public:
-  explicit mutex_state(std::string name) : name_(std::move(name)) {}
   std::string const& name() const { return name_; }
+  /// A request that still waits ends with `why`, and has not passed.
+  void give_up(turn_request const& wanted, failure why) {
+    std::shared_ptr<turn_request> gone;
+    {
+      std::lock_guard lock(mutex_);
+      auto const at = std::find_if(waiting_.begin(), waiting_.end(), [&](auto const& r) { return r.get() == &wanted; });
+      if (at == waiting_.end()) return;
+      gone = *at;
+      waiting_.erase(at);
+    }
+    gone->finished(std::move(why));
+  }
+  std::size_t waiting() const {
+    std::lock_guard lock(mutex_);
+    return waiting_.size();
+  }
+
+ protected:
+  explicit turnstile_state(std::string name) : name_(std::move(name)) {}
+  ~turnstile_state() = default;
+
+  mutable std::mutex mutex_;
+  std::deque<std::shared_ptr<turn_request>> waiting_;
+
+ private:
+  std::string name_;
+};
+
+/// A lock between steps; those who ask get it in their order.
+class mutex_state : public turnstile_state {
+ public:
+  explicit mutex_state(std::string name) : turnstile_state(std::move(name)) {}
 
   void acquire(std::shared_ptr<turn_request> const& r) {
     {
@@ -43,41 +73,21 @@ class mutex_state {
     }
     if (next) next->finished(nullptr);
   }
-  /// A request that still waits ends with `why`.
-  void give_up(turn_request const& wanted, failure why) {
-    std::shared_ptr<turn_request> gone;
-    {
-      std::lock_guard lock(mutex_);
-      auto const at = std::find_if(waiting_.begin(), waiting_.end(), [&](auto const& r) { return r.get() == &wanted; });
-      if (at == waiting_.end()) return;
-      gone = *at;
-      waiting_.erase(at);
-    }
-    gone->finished(std::move(why));
-  }
-  std::size_t waiting() const {
-    std::lock_guard lock(mutex_);
-    return waiting_.size();
-  }
 
  private:
-  std::string name_;
-  mutable std::mutex mutex_;
   bool held_ = false;
-  std::deque<std::shared_ptr<turn_request>> waiting_;
 };
 
 /// Lets those who arrive go on when there are so many of them, again and again.
-class barrier_state {
+class barrier_state : public turnstile_state {
  public:
-  barrier_state(std::string name, std::int64_t parties) : name_(std::move(name)), parties_(parties) {
+  barrier_state(std::string name, std::int64_t parties) : turnstile_state(std::move(name)), parties_(parties) {
     expects(parties > 0, "a barrier is for one party or more");
   }
-  std::string const& name() const { return name_; }
   std::int64_t parties() const { return parties_; }
 
   void arrive(std::shared_ptr<turn_request> const& r) {
-    std::vector<std::shared_ptr<turn_request>> all;
+    std::deque<std::shared_ptr<turn_request>> all;
     {
       std::lock_guard lock(mutex_);
       waiting_.push_back(r);
@@ -86,28 +96,9 @@ class barrier_state {
     }
     for (auto const& each : all) each->finished(nullptr);
   }
-  /// A request that still waits ends with `why`, and has not arrived.
-  void give_up(turn_request const& wanted, failure why) {
-    std::shared_ptr<turn_request> gone;
-    {
-      std::lock_guard lock(mutex_);
-      auto const at = std::find_if(waiting_.begin(), waiting_.end(), [&](auto const& r) { return r.get() == &wanted; });
-      if (at == waiting_.end()) return;
-      gone = *at;
-      waiting_.erase(at);
-    }
-    gone->finished(std::move(why));
-  }
-  std::size_t waiting() const {
-    std::lock_guard lock(mutex_);
-    return waiting_.size();
-  }
 
  private:
-  std::string name_;
   std::int64_t parties_;
-  mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<turn_request>> waiting_;
 };
 
 }  // namespace rill

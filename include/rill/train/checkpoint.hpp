@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "rill/io/crc32.hpp"
 #include "rill/io/file.hpp"
+#include "rill/io/json.hpp"
 #include "rill/train/batches.hpp"
 
 namespace rill {

@@ -9,6 +9,7 @@
 
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/fill.hpp"
+#include "rill/ops/array/positions.hpp"
 #include "rill/ops/array/slice.hpp"
 #include "rill/ops/control/custom_gradient.hpp"
 #include "rill/ops/control/while_loop.hpp"
@@ -261,11 +262,8 @@ RILL_INLINE value first_state(value x, std::int64_t units) {
 }
 
 RILL_INLINE value within(value x, value lengths) {
-  auto& g = graph_of(x);
-  auto const steps = sum(cast(less(x, x), dtype::int32), extents{1, 2});  // a zero for each step
-  auto const number = scan([](value s, value row) { return value(add(add(s, row), like(row, 1))); },
-                           value(constant(g, tensor(std::int32_t{-1}))), value(steps));
-  return less(reshape(cast(number, lengths.type().element), {-1, 1, 1}), reshape(lengths, {-1, 1}));
+  auto const number = cast(positions(x, 0), lengths.type().element);
+  return less(reshape(number, {-1, 1, 1}), reshape(lengths, {-1, 1}));
 }
 
 }  // namespace detail

@@ -167,7 +167,7 @@ class saver {
     };
     for (auto const& v : variables_) {
       auto const& t = v.type();
-      auto const size = t.is_known() ? static_cast<std::uint64_t>(elements(t.shape())) * size_of(t.element) : 0;
+      auto const size = t.is_known() ? std::uint64_t{t.bytes()} : 0;
       if (!values.empty() && bytes + size > options_.shard_bytes) flush();
       values.push_back(v), names.push_back(v.origin().name), bytes += size;
     }

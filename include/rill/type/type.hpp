@@ -64,6 +64,8 @@ struct type {
     for (std::size_t i = 0; i < rank; ++i) s.push_back(dims[i].extent);
     return s;
   }
+  /// What the elements of a tensor take, in bytes; all extents must be known.
+  constexpr std::size_t bytes() const { return static_cast<std::size_t>(elements(shape())) * size_of(element); }
   constexpr type with(dtype e) const {
     type t = *this;
     t.element = e;
@@ -128,12 +130,19 @@ constexpr bool accepts(type const& want, type const& have) {
   return true;
 }
 
+/// The type without an axis; the rank must be known.
+constexpr type without_axis(type const& t, std::size_t axis) {
+  type y{t.element};
+  for (std::size_t i = 0; i < t.rank; ++i)
+    if (i != axis) y.push_back(t[i]);
+  return y;
+}
+
 /// The type of a tensor's rows; the rank must be known, and not 0.
 constexpr type row_of(type const& t) {
-  expects(t.has_rank() && t.rank > 0, "a scalar has no rows");
-  type row{t.element};
-  for (std::size_t i = 1; i < t.rank; ++i) row.push_back(t[i]);
-  return row;
+  expects(t.has_rank(), "the rows of a value of unknown rank can't be taken one by one: reshape gives it a rank");
+  expects(t.rank > 0, "a scalar has no rows");
+  return without_axis(t, 0);
 }
 /// The type of a tensor that has so many rows.
 constexpr type stacked(type const& row, dim const& count) {

@@ -20,6 +20,24 @@ TEST(cond, computes_the_branch_that_the_predicate_names) {
   EXPECT_EQ(float(s.run({{x, tensor(-2.f)}}, y)), 0);
 }
 
+TEST(cond, sees_what_is_fed_for_values_from_outside_and_reads_variables_by_itself) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const p = placeholder<bool>(g, "p");
+  auto const outside = identity(v), doubled = v * 2.f;
+  auto const y = cond(
+      p, [&] { return std::tuple{v + 0.f, outside + 0.f, doubled + 0.f}; },
+      [&] { return std::tuple{v + 0.f, v + 0.f, v + 0.f}; });
+  auto const [own, seen, twice] = y;
+  session s(g);
+  s.run(initializer(g));
+  auto const [a, b, c] = s.run({{p, tensor(true)}, {v, tensor(10.f)}}, own, seen, twice);
+  EXPECT_EQ(float(a), 1) << "a read inside is of the variable";
+  EXPECT_EQ(float(b), 10);
+  EXPECT_EQ(float(c), 20);
+  EXPECT_EQ(float(s.run({{p, tensor(true)}, {outside, tensor(5.f)}}, seen)), 5);
+}
+
 TEST(cond, returns_several_values_or_values_from_outside) {
   graph g;
   auto const p = placeholder<bool>(g, "p");

@@ -51,12 +51,11 @@ struct concat_op {
   static kernel cpu(kernel_request const& r) {
     auto const y = r.outputs[0].shape();
     auto const axis = checked_axis(decode<attributes>(r.at.attributes).axis, y.rank(), "concat: the axis lies outside");
+    auto const boxes = boxes_along(y, axis, r.inputs);
     std::vector<box_copy> pieces;
-    auto begin = slice_op::zeros(y.rank());
-    for (auto const& t : r.inputs) {
-      auto const x = t.shape();
-      pieces.emplace_back(t.element, x, box{y, begin}, box{x, slice_op::zeros(x.rank())});
-      begin[axis] += x[axis];
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      auto const x = r.inputs[i].shape();
+      pieces.emplace_back(r.inputs[i].element, x, boxes[i], box{x, zeros(x.rank())});
     }
     return kernel([pieces](kernel_call const& call) {
       for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i](call.out(0), call.in(i), call.threads);
@@ -108,9 +107,8 @@ struct concat_piece_op {
     auto const a = decode<attributes>(r.at.attributes);
     auto const y = r.outputs[0].shape();
     auto const axis = checked_axis(a.axis, y.rank(), "concat_piece: the axis lies outside");
-    auto begin = slice_op::zeros(y.rank());
-    for (std::size_t i = 0; i < static_cast<std::size_t>(a.which); ++i) begin[axis] += r.inputs[i + 1][axis].extent;
-    box_copy const copy(r.inputs[0].element, y, {y, slice_op::zeros(y.rank())}, {r.inputs[0].shape(), begin});
+    auto const boxes = boxes_along(r.inputs[0].shape(), axis, r.inputs.subspan(1));
+    box_copy const copy(r.inputs[0].element, y, {y, zeros(y.rank())}, boxes[static_cast<std::size_t>(a.which)]);
     return kernel([copy](kernel_call const& call) { copy(call.out(0), call.in(0), call.threads); });
   }
 #endif

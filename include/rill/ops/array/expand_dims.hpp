@@ -43,10 +43,7 @@ struct squeeze_op {
     if (!x.has_rank()) return x;
     auto const axis = checked_axis(a.axis, x.rank, "squeeze: the axis lies outside of the operand's rank");
     expects(may_equal(x[axis], dim(1)), "squeeze: the axis has another extent than 1");
-    type y{x.element};
-    for (std::size_t i = 0; i < x.rank; ++i)
-      if (i != axis) y.push_back(x[i]);
-    return y;
+    return without_axis(x, axis);
   }
   static cost work(attributes const&, std::span<type const>, std::span<type const>) { return {}; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

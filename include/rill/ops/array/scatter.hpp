@@ -79,24 +79,36 @@ struct scatter_like_op {
  public:
 #endif
 #if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const table = r.outputs[0];
-    index_reader const read(r.inputs[0], table[0].extent);
-    auto const run = kernels_of<scatter_like_op>(table.element).add[static_cast<std::size_t>(table.element)];
-    auto const n = static_cast<std::size_t>(rill::elements(table.shape())),
-               rows = static_cast<std::size_t>(table[0].extent);
-    return kernel(
-        [=](kernel_call const& call) {
-          auto* const which = static_cast<std::int64_t*>(call.scratch());
-          read(call.in(0), which);
-          if (n == 0) return;
-          std::memset(call.out(0), 0, n * size_of(table.element));
-          run(call.out(0), rows, n / rows, call.in(1), which, read.count(), false, call.threads);
-        },
-        read.count() * sizeof(std::int64_t));
-  }
+  static kernel cpu(kernel_request const& r);
 #endif
 };
+
+#if RILL_DEFINITIONS
+/// A kernel that adds rows, input `which` + 1, to those rows of a table that the indices, input `which`, name, or
+/// subtracts them. `with_table(call, add)` calls add(the table's elements, subtract); indices are checked before.
+template <class F> kernel scattering(kernel_request const& r, type const& table, std::size_t which, F with_table) {
+  index_reader const read(r.inputs[which], table[0].extent);
+  auto const run = kernels_of<scatter_like_op>(table.element).add[static_cast<std::size_t>(table.element)];
+  auto const rows = static_cast<std::size_t>(table[0].extent),
+             width = static_cast<std::size_t>(elements(row_of(table).shape()));
+  return kernel(
+      [=](kernel_call const& call) {
+        auto* const checked = static_cast<std::int64_t*>(call.scratch());
+        read(call.in(which), checked);
+        with_table(call, [&](void* to, bool subtract) {
+          run(to, rows, width, call.in(which + 1), checked, read.count(), subtract, call.threads);
+        });
+      },
+      read.count() * sizeof(std::int64_t));
+}
+
+inline kernel scatter_like_op::cpu(kernel_request const& r) {
+  return scattering(r, r.outputs[0], 0, [bytes = r.outputs[0].bytes()](kernel_call const& call, auto add) {
+    if (bytes != 0) std::memset(call.out(0), 0, bytes);
+    add(call.out(0), false);
+  });
+}
+#endif
 
 /// A table with rows added to some of its own. Written in place where nobody else reads the table: what sums of sparse
 /// gradients are made by.
@@ -126,20 +138,10 @@ struct add_rows_op {
   }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    auto const table = r.outputs[0];
-    index_reader const read(r.inputs[1], table[0].extent);
-    auto const run = kernels_of<scatter_like_op>(table.element).add[static_cast<std::size_t>(table.element)];
-    auto const n = static_cast<std::size_t>(rill::elements(table.shape())),
-               rows = static_cast<std::size_t>(table[0].extent);
-    return kernel(
-        [=](kernel_call const& call) {
-          auto* const which = static_cast<std::int64_t*>(call.scratch());
-          read(call.in(1), which);
-          if (n == 0) return;
-          if (call.in(0) != call.out(0)) std::memcpy(call.out(0), call.in(0), n * size_of(table.element));
-          run(call.out(0), rows, n / rows, call.in(2), which, read.count(), false, call.threads);
-        },
-        read.count() * sizeof(std::int64_t));
+    return scattering(r, r.outputs[0], 1, [bytes = r.outputs[0].bytes()](kernel_call const& call, auto add) {
+      if (bytes != 0 && call.in(0) != call.out(0)) std::memcpy(call.out(0), call.in(0), bytes);
+      add(call.out(0), false);
+    });
   }
 #endif
 };

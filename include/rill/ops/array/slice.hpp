@@ -37,6 +37,26 @@ struct boxed {
   }
 };
 
+#if RILL_DEFINITIONS
+/// No offset along any axis.
+inline extents zeros(std::size_t rank) {
+  extents e;
+  e.count = static_cast<std::uint8_t>(rank);
+  return e;
+}
+
+/// Where parts lie in a whole that they make one behind the other along an axis.
+inline std::vector<box> boxes_along(shape const& whole, std::size_t axis, std::span<type const> parts) {
+  std::vector<box> all;
+  auto begin = zeros(whole.rank());
+  for (auto const& part : parts) {
+    all.push_back({whole, begin});
+    begin[axis] += part[axis].extent;
+  }
+  return all;
+}
+#endif
+
 struct slice_op {
   using library = void;
   static constexpr std::string_view name = "slice",
@@ -56,11 +76,6 @@ struct slice_op {
     auto const y = r.outputs[0].shape();
     box_copy const copy(r.inputs[0].element, y, {y, shape(zeros(y.rank()))}, {r.inputs[0].shape(), a.begin});
     return kernel([copy](kernel_call const& call) { copy(call.out(0), call.in(0), call.threads); });
-  }
-  static extents zeros(std::size_t rank) {
-    extents e;
-    e.count = static_cast<std::uint8_t>(rank);
-    return e;
   }
 #endif
 };
@@ -91,7 +106,7 @@ struct pad_like_op {
     auto const a = decode<boxed>(r.at.attributes);
     auto const x = r.inputs[0].shape(), y = r.outputs[0].shape();
     auto const element = r.inputs[0].element;
-    box_copy const copy(element, x, {y, a.begin}, {x, slice_op::zeros(x.rank())});
+    box_copy const copy(element, x, {y, a.begin}, {x, zeros(x.rank())});
     return kernel([=, n = static_cast<std::size_t>(elements(y))](kernel_call const& call) {
       clear_elements(element, call.out(0), n);
       copy(call.out(0), call.in(0), call.threads);

@@ -55,12 +55,11 @@ struct split_op {
   static kernel cpu(kernel_request const& r) {
     auto const x = r.inputs[0].shape();
     auto const axis = checked_axis(decode<attributes>(r.at.attributes).axis, x.rank(), "split: the axis lies outside");
+    auto const boxes = boxes_along(x, axis, r.outputs);
     std::vector<box_copy> pieces;
-    auto begin = slice_op::zeros(x.rank());
-    for (auto const& t : r.outputs) {
-      auto const y = t.shape();
-      pieces.emplace_back(t.element, y, box{y, slice_op::zeros(y.rank())}, box{x, begin});
-      begin[axis] += y[axis];
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      auto const y = r.outputs[i].shape();
+      pieces.emplace_back(r.outputs[i].element, y, box{y, zeros(y.rank())}, boxes[i]);
     }
     return kernel([pieces](kernel_call const& call) {
       for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i](call.out(i), call.in(0), call.threads);

@@ -34,6 +34,11 @@ inline std::string place_of(error const& e) {
   return (e.node().empty() ? ": " : ", node '" + std::string(e.node()) + "': ") + std::string(e.message());
 }
 
+/// That of three operations which has the effect of what it runs.
+template <class Pure, class Reading, class Updating> op_def const& definition_for(effect e) {
+  return e == effect::none ? definition<Pure>() : e == effect::reads ? definition<Reading>() : definition<Updating>();
+}
+
 /// A handle that is made of several: it names them, `parts`, a tuple of operands or of such handles, gives them,
 /// `as_parts()`, and is made of them again. tensor_array is one.
 template <class X>

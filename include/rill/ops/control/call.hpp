@@ -180,9 +180,7 @@ RILL_INLINE value record_call(graph& g, function_definition const& f, std::vecto
   for (auto e : f.captures) inputs.push_back({&root, e.node, e.port});
   std::vector<operation> waits;
   for (auto n : f.waits) waits.emplace_back(&root, n);
-  auto const& op = f.effect == effect::none    ? definition<ops::call_op>()
-                   : f.effect == effect::reads ? definition<ops::reading_call_op>()
-                                               : definition<ops::updating_call_op>();
+  auto const& op = definition_for<ops::call_op, ops::reading_call_op, ops::updating_call_op>(f.effect);
   ops::calling::attributes const a{&f, static_cast<std::int64_t>(f.references.size()), f.updates,
                                    key >= 0 ? key : static_cast<std::int64_t>(g.recorded())};
   return root.after(waits, [&] { return root.add(op, encode(a), inputs, f.name); });

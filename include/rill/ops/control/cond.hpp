@@ -58,8 +58,7 @@ inline void branch::attributes::check(std::size_t inputs) const {
 inline std::vector<type> branch::infer(attributes const& a, std::span<type const> inputs) {
   a.check(inputs.size());
   auto const own = static_cast<std::size_t>(a.references);
-  expects(inputs[own].element == dtype::boolean && (inputs[own].rank == 0 || !inputs[own].has_rank()),
-          "cond: the predicate must be a scalar of bool");
+  expects(accepts(of<bool>, inputs[own]), "cond: the predicate must be a scalar of bool");
   auto types = rill::infer(*a.then, inputs.subspan(own + 1));
   auto const others = rill::infer(*a.otherwise, inputs.subspan(own + 1));
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -105,9 +104,7 @@ RILL_INLINE value record_branch(value predicate, recorded_body then, recorded_bo
   auto inputs = all.references;
   inputs.push_back(predicate);
   inputs.insert(inputs.end(), all.captures.begin(), all.captures.end());
-  auto const& op = all.effect == effect::none    ? definition<ops::cond_op>()
-                   : all.effect == effect::reads ? definition<ops::reading_cond_op>()
-                                                 : definition<ops::updating_cond_op>();
+  auto const& op = definition_for<ops::cond_op, ops::reading_cond_op, ops::updating_cond_op>(all.effect);
   ops::branch::attributes a;
   a.then = std::make_shared<subgraph const>(std::move(then.part));
   a.otherwise = std::make_shared<subgraph const>(std::move(otherwise.part));

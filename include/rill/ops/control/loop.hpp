@@ -120,8 +120,7 @@ inline std::vector<type> looping::infer(attributes const& a, std::span<type cons
   a.check(inputs.size());
   if (a.given_count) {
     auto const& count = inputs[static_cast<std::size_t>(a.references)];
-    expects(count.element == dtype::int64 && (count.rank == 0 || !count.has_rank()),
-            "loop: the number of iterations must be a scalar of int64");
+    expects(accepts(of<std::int64_t>, count), "loop: the number of iterations must be a scalar of int64");
   }
   auto const variables = static_cast<std::size_t>(a.variables);
   auto [given, count] = arguments(a, inputs);
@@ -139,8 +138,7 @@ inline std::vector<type> looping::infer(attributes const& a, std::span<type cons
   }
   if (!a.counted()) {
     auto const verdict = rill::infer(*a.condition, without_rows(a, given))[0];
-    expects(verdict.element == dtype::boolean && (verdict.rank == 0 || !verdict.has_rank()),
-            "loop: the condition must be a scalar of bool");
+    expects(accepts(of<bool>, verdict), "loop: the condition must be a scalar of bool");
   }
   std::vector<type> types(given.begin(), given.begin() + a.variables);
   types.push_back(dtype::int64);
@@ -178,9 +176,7 @@ RILL_INLINE value record_loop(loop_request r) {
   auto inputs = all.references;
   if (r.count) inputs.push_back(r.count);
   for (auto const& list : {r.variables, r.rows, all.captures}) inputs.insert(inputs.end(), list.begin(), list.end());
-  auto const& op = all.effect == effect::none    ? definition<ops::loop_op>()
-                   : all.effect == effect::reads ? definition<ops::reading_loop_op>()
-                                                 : definition<ops::updating_loop_op>();
+  auto const& op = definition_for<ops::loop_op, ops::reading_loop_op, ops::updating_loop_op>(all.effect);
   ops::looping::attributes a;
   a.variables = static_cast<std::int64_t>(r.variables.size());
   a.rows = static_cast<std::int64_t>(r.rows.size());

@@ -31,13 +31,12 @@ class loop_kernel {
     for (std::size_t i = 0; i < variables; ++i) {
       given[i] = r.outputs[i];
       auto const from = a.body->outputs[i];
-      auto const bytes = bytes_of(given[i]);
+      auto const bytes = given[i].bytes();
       variables_.push_back({bytes, room_, from.node == a.body->inputs[i]});
       if (!variables_.back().kept) room_ += (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
     }
-    for (std::size_t i = variables; i < variables + rows_; ++i) row_bytes_.push_back(bytes_of(given[i]));
-    for (std::size_t i = variables + 1; i < r.outputs.size(); ++i)
-      made_bytes_.push_back(bytes_of(row_of(r.outputs[i])));
+    for (std::size_t i = variables; i < variables + rows_; ++i) row_bytes_.push_back(given[i].bytes());
+    for (std::size_t i = variables + 1; i < r.outputs.size(); ++i) made_bytes_.push_back(row_of(r.outputs[i]).bytes());
     open_ = std::any_of(outputs_.begin(), outputs_.end(), [](type const& t) { return !t.is_known(); });
     if (open_) room_for_ = std::make_shared<std::atomic<std::int64_t>>(0);
     body_ = r.compile(r, *a.body, given);
@@ -79,9 +78,6 @@ class loop_kernel {
     bool kept;              // the body returns it as it came
     bool in_place = false;  // the body writes rows of it, where nobody reads the others any more
   };
-  static std::size_t bytes_of(type const& t) {
-    return static_cast<std::size_t>(elements(t.shape())) * size_of(t.element);
-  }
 
   // Nothing in the condition depends on when it is computed.
   static bool joinable(subgraph const& body, subgraph const& condition) {

@@ -29,8 +29,7 @@ struct switch_op : flow_primitive {
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 2;
   static constexpr std::array<type, 2> infer(no_attributes, type const& x, type const& predicate) {
-    expects(predicate.element == dtype::boolean && (predicate.rank == 0 || !predicate.has_rank()),
-            "switch: the predicate must be a scalar of bool");
+    expects(accepts(of<bool>, predicate), "switch: the predicate must be a scalar of bool");
     return {x, x};
   }
 };
@@ -103,7 +102,7 @@ struct loop_cond_op : flow_primitive {
   static constexpr std::string_view name = "loop_cond", doc = "marks the predicate of a loop";
   static constexpr std::int8_t arity = 1;
   static constexpr type infer(no_attributes, type const& x) {
-    expects(x.element == dtype::boolean && (x.rank == 0 || !x.has_rank()), "loop_cond: it must be a scalar of bool");
+    expects(accepts(of<bool>, x), "loop_cond: it must be a scalar of bool");
     return x;
   }
 };
@@ -127,8 +126,7 @@ struct goes_on_op : flow_primitive {
     static constexpr auto fields() { return std::tuple{field{"most", &attributes::most}}; }
   };
   static type infer(attributes const&, type const& count) {
-    expects(count.element == dtype::int64 && (count.rank == 0 || !count.has_rank()),
-            "goes_on: the count must be a scalar of int64");
+    expects(accepts(of<std::int64_t>, count), "goes_on: the count must be a scalar of int64");
     return dtype::boolean;
   }
 #if RILL_DEFINITIONS
@@ -225,7 +223,7 @@ inline kernel goes_on_op::cpu(kernel_request const& r) {
 
 inline kernel row_op::cpu(kernel_request const& r) {
   bool const backwards = decode<attributes>(r.at.attributes).backwards;
-  auto const bytes = static_cast<std::size_t>(elements(r.outputs[0].shape())) * size_of(r.outputs[0].element);
+  auto const bytes = r.outputs[0].bytes();
   auto const rows = r.inputs[0][0];
   return kernel([=](kernel_call const& call) {
     auto const i = call.step.iteration, count = *call.in<std::int64_t>(1);

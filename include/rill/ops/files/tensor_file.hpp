@@ -31,7 +31,7 @@ struct save_op {
         [names = a.names, types = std::vector<type>(r.inputs.begin() + 1, r.inputs.end())](kernel_call const& call) {
           std::vector<named_tensor> all;
           for (std::size_t i = 0; i < names.size(); ++i) {
-            auto const bytes = static_cast<std::size_t>(rill::elements(types[i].shape())) * size_of(types[i].element);
+            auto const bytes = types[i].bytes();
             auto share = buffer::adopt(const_cast<void*>(call.in(i + 1)), bytes, nullptr);
             all.push_back({names[i], tensor(types[i].element, types[i].shape(), std::move(share))});
           }

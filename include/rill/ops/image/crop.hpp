@@ -125,7 +125,7 @@ struct crop_gradient_op {
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     part_copy const copy(r.outputs[0], r.inputs[2], r.inputs[1]);
-    auto const size = static_cast<std::size_t>(rill::elements(r.outputs[0].shape())) * size_of(r.outputs[0].element);
+    auto const size = r.outputs[0].bytes();
     return kernel([copy, size](kernel_call const& call) {
       if (size != 0) std::memset(call.out(0), 0, size);
       copy(call.in(1), call.threads, [&](std::size_t image, std::size_t part, std::size_t bytes) {

@@ -87,8 +87,24 @@ struct resizing_rules {
       }
     return all;
   }
-  /// The kernel between an image of type `small` extents x and the result's, by an operation's table.
-  template <class Op> static kernel make(type const& x, type const& y, interpolation method, type const& result_of) {
+#endif
+};
+
+/// What the two share that compute. Op's `run<T>` does it for elements of type T.
+template <class Op> struct resizing_by_weights : resizing_rules {
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 8;
+  using kernels = resize_table;
+#if RILL_KERNELS
+  template <dtypes Set> static constexpr resize_table make_kernels() {
+    resize_table t;
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) { t.run[d] = Op::template run<T>; });
+    return t;
+  }
+#endif
+#if RILL_DEFINITIONS
+  /// The kernel between images of type x and resized ones of type y, one of which it computes.
+  static kernel make(type const& x, type const& y, interpolation method, type const& result_of) {
     image_extents const from(x), to(y);
     auto rows = places(from.height, to.height, method), columns = places(from.width, to.width, method);
     auto from_rows = reaches(rows, from.height), from_columns = reaches(columns, from.width);
@@ -142,17 +158,14 @@ struct resize_nearest_op : resizing_rules {
 #endif
 };
 
-struct resize_bilinear_op : resizing_rules {
+struct resize_bilinear_op : resizing_by_weights<resize_bilinear_op> {
   using library = void;
   static constexpr std::string_view name = "resize_bilinear",
                                     doc =
                                         "images in another height and width, each pixel mixed of the four around "
                                         "its centre";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = floats;
-  static constexpr double flops = 8;
   using attributes = new_size;
-  using kernels = resize_table;
   static constexpr type infer(new_size const& a, type const& x) {
     expects(elements.contains(x.element), "resize_bilinear: the pixels are not floats; cast them");
     return result(a.height, a.width, x);
@@ -162,24 +175,19 @@ struct resize_bilinear_op : resizing_rules {
     return {resize_gradient(V(r.in(0)), r.dy(), {a.height, a.width, interpolation::bilinear})};
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr resize_table make_kernels() {
-    resize_table t;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
-      t.run[d] = [](rill::kernels::resizing const& how, void const* x, void* y, parallel const& threads) {
-        rill::kernels::resize_linear(how, static_cast<T const*>(x), static_cast<T*>(y), threads);
-      };
-    });
-    return t;
+  template <class T>
+  static void run(rill::kernels::resizing const& how, void const* x, void* y, parallel const& threads) {
+    rill::kernels::resize_linear(how, static_cast<T const*>(x), static_cast<T*>(y), threads);
   }
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    return make<resize_bilinear_op>(r.inputs[0], r.outputs[0], interpolation::bilinear, r.outputs[0]);
+    return make(r.inputs[0], r.outputs[0], interpolation::bilinear, r.outputs[0]);
   }
 #endif
 };
 
-struct resize_gradient_op : resizing_rules {
+struct resize_gradient_op : resizing_by_weights<resize_gradient_op> {
   using library = void;
   static constexpr std::string_view name = "resize_gradient",
                                     doc =
@@ -187,10 +195,7 @@ struct resize_gradient_op : resizing_rules {
                                         "result";
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 0b01;
-  static constexpr dtypes elements = floats;
-  static constexpr double flops = 8;
   using attributes = resized_by;
-  using kernels = resize_table;
   static constexpr type infer(resized_by const& a, type const& x, type const& dy) {
     expects(elements.contains(dy.element), "resize_gradient: the derivative is not of floats");
     expects(a.method == interpolation::nearest || a.method == interpolation::bilinear,
@@ -208,20 +213,15 @@ struct resize_gradient_op : resizing_rules {
     return all;
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr resize_table make_kernels() {
-    resize_table t;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
-      t.run[d] = [](rill::kernels::resizing const& how, void const* dy, void* dx, parallel const& threads) {
-        rill::kernels::resize_gradient(how, static_cast<T const*>(dy), static_cast<T*>(dx), threads);
-      };
-    });
-    return t;
+  template <class T>
+  static void run(rill::kernels::resizing const& how, void const* dy, void* dx, parallel const& threads) {
+    rill::kernels::resize_gradient(how, static_cast<T const*>(dy), static_cast<T*>(dx), threads);
   }
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto const method = decode<resized_by>(r.at.attributes).method;
-    return make<resize_gradient_op>(r.outputs[0], r.inputs[1], method, r.outputs[0]);
+    return make(r.outputs[0], r.inputs[1], method, r.outputs[0]);
   }
 #endif
 };

@@ -91,36 +91,35 @@ struct sqrt_op : elementwise<sqrt_op, 1> {
   }
 };
 
-struct maximum_op : elementwise<maximum_op, 2> {
-  using library = void;
-  static constexpr std::string_view
-      name = "maximum",
-      cuda = "maximum($0, $1)",
-      doc = "the larger of x and y, broadcast; NaN if either is; the gradient of equals goes to x";
+/// What maximum and minimum share: the gradient goes to the operand that is taken, to x where they are equal.
+template <class Op> struct extreme : elementwise<Op, 2> {
   static constexpr dtypes elements = reals;
   static constexpr bool commutes = true;
-  template <class S> static S apply(S x, S y) { return maximum(x, y); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    V x = r.in(0), y = r.in(1), dz = r.dy(), second = less(x, y);
+    V dz = r.dy(), second = Op::takes_second(V(r.in(0)), V(r.in(1)));
     return binary_gradients(
         r, [&] { return select(second, zero(dz), dz); }, [&] { return select(second, dz, zero(dz)); });
   }
 };
 
-struct minimum_op : elementwise<minimum_op, 2> {
+struct maximum_op : extreme<maximum_op> {
+  using library = void;
+  static constexpr std::string_view
+      name = "maximum",
+      cuda = "maximum($0, $1)",
+      doc = "the larger of x and y, broadcast; NaN if either is; the gradient of equals goes to x";
+  template <class S> static S apply(S x, S y) { return maximum(x, y); }
+  template <class V> static V takes_second(V x, V y) { return less(x, y); }
+};
+
+struct minimum_op : extreme<minimum_op> {
   using library = void;
   static constexpr std::string_view
       name = "minimum",
       cuda = "minimum($0, $1)",
       doc = "the smaller of x and y, broadcast; NaN if either is; the gradient of equals goes to x";
-  static constexpr dtypes elements = reals;
-  static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return minimum(x, y); }
-  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    V x = r.in(0), y = r.in(1), dz = r.dy(), second = less(y, x);
-    return binary_gradients(
-        r, [&] { return select(second, zero(dz), dz); }, [&] { return select(second, dz, zero(dz)); });
-  }
+  template <class V> static V takes_second(V x, V y) { return less(y, x); }
 };
 
 struct conj_op : elementwise<conj_op, 1> {

@@ -40,8 +40,9 @@ struct convolution_table {
 };
 
 /// What the three operations share: which of x [n, height, width, channels], filter [height, width, channels,
-/// out_channels] and y is computed from the others.
-struct convolving {
+/// out_channels] and y is computed from the others. Op's `run<T>` does it for elements of type T, in the scratch that
+/// `scratch<T>` says.
+template <class Op> struct convolving {
   static constexpr dtypes elements = floats;
   using attributes = convolution;
   using kernels = convolution_table;
@@ -91,10 +92,17 @@ struct convolving {
             c.filter_width, c.out_channels, c.out_height, c.out_width,  c.stride_y,
             c.stride_x,     c.top,          c.left,       c.dilation_y, c.dilation_x};
   }
+  template <dtypes Set> static constexpr convolution_table make_kernels() {
+    convolution_table t;
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
+      t.run[d] = Op::template run<T>;
+      t.scratch[d] = Op::template scratch<T>;
+    });
+    return t;
+  }
 #endif
 #if RILL_DEFINITIONS
   /// The kernel of one of the three; `place` says which pointers are x, filter and y, and `result` what is computed.
-  template <class Op>
   static kernel make(kernel_request const& r, type const& x, type const& filter, type const& y,
                      void (*place)(convolution_call&, kernel_call const&)) {
     auto const a = decode<convolution>(r.at.attributes);
@@ -118,7 +126,7 @@ struct convolving {
                        nullptr,
                        nullptr,
                        nullptr};
-    auto const bytes = static_cast<std::size_t>(rill::elements(r.outputs[0].shape())) * size_of(x.element);
+    auto const bytes = r.outputs[0].bytes();
     if (rill::elements(x.shape()) == 0 || rill::elements(filter.shape()) == 0 || rill::elements(y.shape()) == 0)
       return kernel([bytes](kernel_call const& call) {
         if (bytes != 0) std::memset(call.out(0), 0, bytes);
@@ -140,7 +148,7 @@ struct convolving {
 #endif
 };
 
-struct conv2d_op : convolving {
+struct conv2d_op : convolving<conv2d_op> {
   using library = void;
   static constexpr std::string_view name = "conv2d",
                                     doc =
@@ -156,23 +164,17 @@ struct conv2d_op : convolving {
     return all;
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr convolution_table make_kernels() {
-    convolution_table t;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
-      t.run[d] = [](convolution_call const& c, parallel const& threads) {
-        rill::kernels::convolve(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.filter),
-                                static_cast<T*>(c.y), c.scratch, threads);
-      };
-      t.scratch[d] = [](convolution_call const& c, int n) {
-        return rill::kernels::convolve_scratch_bytes<T>(shape_of(c), n);
-      };
-    });
-    return t;
+  template <class T> static void run(convolution_call const& c, parallel const& threads) {
+    rill::kernels::convolve(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.filter),
+                            static_cast<T*>(c.y), c.scratch, threads);
+  }
+  template <class T> static std::size_t scratch(convolution_call const& c, int threads) {
+    return rill::kernels::convolve_scratch_bytes<T>(shape_of(c), threads);
   }
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    return make<conv2d_op>(r, r.inputs[0], r.inputs[1], r.outputs[0], [](convolution_call& c, kernel_call const& call) {
+    return make(r, r.inputs[0], r.inputs[1], r.outputs[0], [](convolution_call& c, kernel_call const& call) {
       c.x = call.pointers[0];
       c.filter = call.pointers[1];
       c.y = call.pointers[2];
@@ -181,7 +183,7 @@ struct conv2d_op : convolving {
 #endif
 };
 
-struct conv2d_input_gradient_op : convolving {
+struct conv2d_input_gradient_op : convolving<conv2d_input_gradient_op> {
   using library = void;
   static constexpr std::string_view name = "conv2d_input_gradient",
                                     doc =
@@ -202,33 +204,26 @@ struct conv2d_input_gradient_op : convolving {
     return all;
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr convolution_table make_kernels() {
-    convolution_table t;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
-      t.run[d] = [](convolution_call const& c, parallel const& threads) {
-        rill::kernels::convolve_input_gradient(shape_of(c), static_cast<T const*>(c.filter), static_cast<T const*>(c.y),
-                                               static_cast<T*>(c.x), c.scratch, threads);
-      };
-      t.scratch[d] = [](convolution_call const& c, int n) {
-        return rill::kernels::convolve_input_gradient_scratch_bytes<T>(shape_of(c), n);
-      };
-    });
-    return t;
+  template <class T> static void run(convolution_call const& c, parallel const& threads) {
+    rill::kernels::convolve_input_gradient(shape_of(c), static_cast<T const*>(c.filter), static_cast<T const*>(c.y),
+                                           static_cast<T*>(c.x), c.scratch, threads);
+  }
+  template <class T> static std::size_t scratch(convolution_call const& c, int threads) {
+    return rill::kernels::convolve_input_gradient_scratch_bytes<T>(shape_of(c), threads);
   }
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    return make<conv2d_input_gradient_op>(r, r.outputs[0], r.inputs[1], r.inputs[2],
-                                          [](convolution_call& c, kernel_call const& call) {
-                                            c.filter = call.pointers[1];
-                                            c.y = call.pointers[2];
-                                            c.x = call.pointers[3];
-                                          });
+    return make(r, r.outputs[0], r.inputs[1], r.inputs[2], [](convolution_call& c, kernel_call const& call) {
+      c.filter = call.pointers[1];
+      c.y = call.pointers[2];
+      c.x = call.pointers[3];
+    });
   }
 #endif
 };
 
-struct conv2d_filter_gradient_op : convolving {
+struct conv2d_filter_gradient_op : convolving<conv2d_filter_gradient_op> {
   using library = void;
   static constexpr std::string_view name = "conv2d_filter_gradient",
                                     doc =
@@ -249,28 +244,21 @@ struct conv2d_filter_gradient_op : convolving {
     return all;
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr convolution_table make_kernels() {
-    convolution_table t;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
-      t.run[d] = [](convolution_call const& c, parallel const& threads) {
-        rill::kernels::convolve_filter_gradient(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.y),
-                                                static_cast<T*>(c.filter), c.scratch, threads);
-      };
-      t.scratch[d] = [](convolution_call const& c, int n) {
-        return rill::kernels::convolve_filter_gradient_scratch_bytes<T>(shape_of(c), n);
-      };
-    });
-    return t;
+  template <class T> static void run(convolution_call const& c, parallel const& threads) {
+    rill::kernels::convolve_filter_gradient(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.y),
+                                            static_cast<T*>(c.filter), c.scratch, threads);
+  }
+  template <class T> static std::size_t scratch(convolution_call const& c, int threads) {
+    return rill::kernels::convolve_filter_gradient_scratch_bytes<T>(shape_of(c), threads);
   }
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    return make<conv2d_filter_gradient_op>(r, r.inputs[0], r.outputs[0], r.inputs[2],
-                                           [](convolution_call& c, kernel_call const& call) {
-                                             c.x = call.pointers[0];
-                                             c.y = call.pointers[2];
-                                             c.filter = call.pointers[3];
-                                           });
+    return make(r, r.inputs[0], r.outputs[0], r.inputs[2], [](convolution_call& c, kernel_call const& call) {
+      c.x = call.pointers[0];
+      c.y = call.pointers[2];
+      c.filter = call.pointers[3];
+    });
   }
 #endif
 };

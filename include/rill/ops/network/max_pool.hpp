@@ -37,8 +37,8 @@ struct pooling_table {
   std::array<void (*)(pooling_call const&, parallel const&), dtype_count> run{};
 };
 
-/// What the three operations share.
-struct windowing {
+/// What the three operations share. Op's `run<T>` computes one for elements of type T.
+template <class Op> struct windowing {
   using attributes = pooling;
   using kernels = pooling_table;
 
@@ -68,9 +68,14 @@ struct windowing {
     return {c.batch,      c.height,    c.width,    c.channels, c.window_height, c.window_width,
             c.out_height, c.out_width, c.stride_y, c.stride_x, c.top,           c.left};
   }
+  template <dtypes Set> static constexpr pooling_table make_kernels() {
+    pooling_table t;
+    for_each_type<Op::elements & Set>([&]<class T>(std::size_t d) { t.run[d] = Op::template run<T>; });
+    return t;
+  }
 #endif
 #if RILL_DEFINITIONS
-  template <class Op> static kernel make(kernel_request const& r, type const& x, type const& y) {
+  static kernel make(kernel_request const& r, type const& x, type const& y) {
     auto const a = decode<pooling>(r.at.attributes);
     auto const vertical = along(a, 0), horizontal = along(a, 1);
     pooling_call c{x[0].extent,
@@ -101,7 +106,7 @@ struct windowing {
 #endif
 };
 
-struct max_pool_op : windowing {
+struct max_pool_op : windowing<max_pool_op> {
   using library = void;
   static constexpr std::string_view name = "max_pool",
                                     doc =
@@ -117,22 +122,16 @@ struct max_pool_op : windowing {
     return {max_pool_gradient(V(r.in(0)), r.dy(), decode<pooling>(r.origin().attributes))};
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr pooling_table make_kernels() {
-    pooling_table t;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
-      t.run[d] = [](pooling_call const& c, parallel const& threads) {
-        rill::kernels::max_pool(shape_of(c), static_cast<T const*>(c.x), static_cast<T*>(c.result), threads);
-      };
-    });
-    return t;
+  template <class T> static void run(pooling_call const& c, parallel const& threads) {
+    rill::kernels::max_pool(shape_of(c), static_cast<T const*>(c.x), static_cast<T*>(c.result), threads);
   }
 #endif
 #if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return make<max_pool_op>(r, r.inputs[0], r.outputs[0]); }
+  static kernel cpu(kernel_request const& r) { return make(r, r.inputs[0], r.outputs[0]); }
 #endif
 };
 
-struct max_pool_gradient_op : windowing {
+struct max_pool_gradient_op : windowing<max_pool_gradient_op> {
   using library = void;
   static constexpr std::string_view name = "max_pool_gradient",
                                     doc =
@@ -152,23 +151,17 @@ struct max_pool_gradient_op : windowing {
     return all;
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr pooling_table make_kernels() {
-    pooling_table t;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
-      t.run[d] = [](pooling_call const& c, parallel const& threads) {
-        rill::kernels::max_pool_gradient(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.other),
-                                         static_cast<T*>(c.result), threads);
-      };
-    });
-    return t;
+  template <class T> static void run(pooling_call const& c, parallel const& threads) {
+    rill::kernels::max_pool_gradient(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.other),
+                                     static_cast<T*>(c.result), threads);
   }
 #endif
 #if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return make<max_pool_gradient_op>(r, r.inputs[0], r.inputs[1]); }
+  static kernel cpu(kernel_request const& r) { return make(r, r.inputs[0], r.inputs[1]); }
 #endif
 };
 
-struct max_pool_pick_op : windowing {
+struct max_pool_pick_op : windowing<max_pool_pick_op> {
   using library = void;
   static constexpr std::string_view name = "max_pool_pick",
                                     doc =
@@ -188,7 +181,7 @@ struct max_pool_pick_op : windowing {
   }
 #if RILL_KERNELS
   // Which pixel is the largest is decided as the gradient decides it: the first NaN, or the first of equals.
-  template <class T> static void pick(pooling_call const& c, parallel const& threads) {
+  template <class T> static void run(pooling_call const& c, parallel const& threads) {
     auto const* const x = static_cast<T const*>(c.x);
     auto const* const from = static_cast<T const*>(c.other);
     auto const image = shape_of(c);
@@ -209,14 +202,9 @@ struct max_pool_pick_op : windowing {
       }
     });
   }
-  template <dtypes Set> static constexpr pooling_table make_kernels() {
-    pooling_table t;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) { t.run[d] = pick<T>; });
-    return t;
-  }
 #endif
 #if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return make<max_pool_pick_op>(r, r.inputs[0], r.outputs[0]); }
+  static kernel cpu(kernel_request const& r) { return make(r, r.inputs[0], r.outputs[0]); }
 #endif
 };
 

@@ -10,7 +10,7 @@
 
 namespace rill::ops {
 
-/// What both share.
+/// What both share. Op's `run<T>` computes it for elements of type T.
 template <class Op> struct over_last_axis {
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = floats;
@@ -24,9 +24,15 @@ template <class Op> struct over_last_axis {
     expects(!x.has_rank() || x.rank > 0, "softmax: a scalar has no axis to go over");
     return x;
   }
+#if RILL_KERNELS
+  template <dtypes Set> static constexpr kernels make_kernels() {
+    kernels k;
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) { k.run[d] = Op::template run<T>; });
+    return k;
+  }
+#endif
 #if RILL_DEFINITIONS
- protected:
-  static kernel make_kernel(kernel_request const& r) {
+  static kernel cpu(kernel_request const& r) {
     auto const element = r.inputs[0].element;
     auto const run = kernels_of<Op>(element).run[static_cast<std::size_t>(element)];
     auto const x = r.inputs[0].shape();
@@ -45,15 +51,11 @@ struct softmax_op : over_last_axis<softmax_op> {
     return {y * (dy - sum(dy * y, extents{-1}, true))};
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr kernels make_kernels() {
-    kernels k;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::softmax<T>; });
-    return k;
-  }
+  template <class T> static constexpr auto run = rill::kernels::softmax<T>;
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    auto k = make_kernel(r);
+    auto k = over_last_axis::cpu(r);
     k.may_share = {{0, 0}};
     return k;
   }
@@ -68,14 +70,7 @@ struct log_softmax_op : over_last_axis<log_softmax_op> {
     return {dy - exp(y) * sum(dy, extents{-1}, true)};
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr kernels make_kernels() {
-    kernels k;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::log_softmax<T>; });
-    return k;
-  }
-#endif
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return make_kernel(r); }
+  template <class T> static constexpr auto run = rill::kernels::log_softmax<T>;
 #endif
 };
 

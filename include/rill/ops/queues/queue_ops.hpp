@@ -35,18 +35,41 @@ struct queue_attributes {
   queue_options options() const;
 };
 
+// Their inputs are none, but for what is enqueued.
+inline void expect_no_inputs(std::span<type const> x) {
+  expects(x.empty(), "a queue's operation takes no inputs here");
+}
+
 /// What operations on a queue share: none has a gradient, and each happens as often as it runs.
 struct queue_operation {
   using attributes = queue_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
 };
 
-struct enqueue_op : queue_operation {
-  using library = void;
-  static constexpr std::string_view name = "enqueue", doc = "puts an element into a queue; waits while it is full";
+struct enqueuing : queue_operation {
   static constexpr std::int8_t arity = -1;
   static constexpr bool waits = true;
   static constexpr std::size_t outputs = 0;
+};
+struct dequeuing : queue_operation {
+  static constexpr std::int8_t arity = -2;
+  static constexpr bool waits = true;
+  static constexpr bool brings_extents = true;
+};
+/// Its answer is a scalar.
+template <dtype Answer> struct queue_question : queue_operation {
+  static constexpr std::int8_t arity = -2;
+  static constexpr rill::effect effect = rill::effect::reads;
+  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
+    expect_no_inputs(x);
+    a.options();
+    return {type(Answer)};
+  }
+};
+
+struct enqueue_op : enqueuing {
+  using library = void;
+  static constexpr std::string_view name = "enqueue", doc = "puts an element into a queue; waits while it is full";
   struct attributes : queue_attributes {
     std::int64_t threads = 0;  ///< of input functions: how many threads run it once the input is started
     static constexpr auto fields() { return fields_of<attributes>(field{"threads", &attributes::threads}); }
@@ -56,36 +79,27 @@ struct enqueue_op : queue_operation {
   static kernel cpu(kernel_request const& r);
 #endif
 };
-struct enqueue_many_op : queue_operation {
+struct enqueue_many_op : enqueuing {
   using library = void;
   static constexpr std::string_view name = "enqueue_many",
                                     doc = "puts each row into a queue, as an element; waits while it is full";
-  static constexpr std::int8_t arity = -1;
-  static constexpr bool waits = true;
-  static constexpr std::size_t outputs = 0;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
 #endif
 };
-struct dequeue_op : queue_operation {
+struct dequeue_op : dequeuing {
   using library = void;
   static constexpr std::string_view name = "dequeue", doc = "takes an element out of a queue; waits for one";
-  static constexpr std::int8_t arity = -2;
-  static constexpr bool waits = true;
-  static constexpr bool brings_extents = true;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
 #endif
 };
-struct dequeue_many_op : queue_operation {
+struct dequeue_many_op : dequeuing {
   using library = void;
   static constexpr std::string_view name = "dequeue_many",
                                     doc = "takes so many elements out of a queue, stacked; waits for them";
-  static constexpr std::int8_t arity = -2;
-  static constexpr bool waits = true;
-  static constexpr bool brings_extents = true;
   struct attributes : queue_attributes {
     std::int64_t count = 0;
     bool fewer = false;  ///< at the end of a closed queue fewer will do
@@ -114,31 +128,20 @@ struct queue_close_op : queue_operation {
   static kernel cpu(kernel_request const& r);
 #endif
 };
-struct queue_size_op : queue_operation {
+struct queue_size_op : queue_question<dtype::int64> {
   using library = void;
   static constexpr std::string_view name = "queue_size", doc = "how many elements are in a queue";
-  static constexpr std::int8_t arity = -2;
-  static constexpr rill::effect effect = rill::effect::reads;
-  static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
 #endif
 };
-struct queue_is_closed_op : queue_operation {
+struct queue_is_closed_op : queue_question<dtype::boolean> {
   using library = void;
   static constexpr std::string_view name = "queue_is_closed", doc = "whether a queue is closed";
-  static constexpr std::int8_t arity = -2;
-  static constexpr rill::effect effect = rill::effect::reads;
-  static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
 #endif
 };
-
-// Their inputs are none, but for what is enqueued.
-inline void expect_no_inputs(std::span<type const> x) {
-  expects(x.empty(), "a queue's operation takes no inputs here");
-}
 
 inline queue_options queue_attributes::options() const {
   queue_options o{order, capacity, min_after_dequeue, seed, padded, components};
@@ -184,16 +187,6 @@ inline std::vector<type> queue_close_op::infer(attributes const& a, std::span<ty
   expect_no_inputs(x);
   a.options();
   return {};
-}
-inline std::vector<type> queue_size_op::infer(attributes const& a, std::span<type const> x) {
-  expect_no_inputs(x);
-  a.options();
-  return {type(dtype::int64)};
-}
-inline std::vector<type> queue_is_closed_op::infer(attributes const& a, std::span<type const> x) {
-  expect_no_inputs(x);
-  a.options();
-  return {type(dtype::boolean)};
 }
 
 }  // namespace rill::ops

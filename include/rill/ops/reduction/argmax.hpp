@@ -28,15 +28,14 @@ struct argmax_op {
   struct kernels {
     std::array<run_function, dtype_count> narrow{}, wide{};
   };
+  static constexpr std::size_t axis_of(attributes const& a, std::size_t rank) {
+    return checked_axis(a.axis, rank, "argmax: the axis lies outside of the operand's rank");
+  }
   static constexpr type infer(attributes const& a, type const& x) {
     expects(elements.contains(x.element), "argmax: only real numbers have a largest; cast the operand");
     expects(indices.contains(a.index), "argmax: an index is an int32 or an int64");
     if (!x.has_rank()) return type::of_unknown_rank(a.index);
-    auto const axis = checked_axis(a.axis, x.rank, "argmax: the axis lies outside of the operand's rank");
-    type y{a.index};
-    for (std::size_t i = 0; i < x.rank; ++i)
-      if (i != axis) y.push_back(x[i]);
-    return y;
+    return without_axis(x, axis_of(a, x.rank)).with(a.index);
   }
   static cost work(attributes const&, std::span<type const> in, std::span<type const> out) {
     return reduction_work(in, out);
@@ -59,7 +58,7 @@ struct argmax_op {
   static kernel cpu(kernel_request const& r) {
     auto const a = decode<attributes>(r.at.attributes);
     auto const x = r.inputs[0].shape();
-    auto const axis = checked_axis(a.axis, x.rank(), "argmax: the axis lies outside of the operand's rank");
+    auto const axis = axis_of(a, x.rank());
     refuse_nothing(x, reduced_axes(extents{axis}, x.rank()), "argmax: there is no largest among no elements");
     expects(a.index == dtype::int64 || x[axis] <= INT32_MAX, "argmax: an int32 can't count this axis; ask for int64");
     reduction_pass p{1, x[axis], 1};

@@ -119,11 +119,6 @@ inline kernel make_reduction(reduction_table const& table, type const& x, std::a
       within + between);
 }
 
-/// The kernel of an operation with a `reduction` for its attributes.
-template <class Op> kernel make_reduction(kernel_request const& r) {
-  auto const& x = r.inputs[0];
-  return make_reduction(kernels_of<Op>(x.element), x, reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank));
-}
 #endif
 
 #if RILL_KERNELS
@@ -144,6 +139,29 @@ inline cost reduction_work(std::span<type const> inputs, std::span<type const> o
   if (inputs[0].is_known()) c.flops = static_cast<double>(elements(inputs[0].shape()));
   return c;
 }
+
+/// What sum, mean and max share. Op's `reduce<T>()` is the kernel for elements of type T.
+template <class Op> struct reducing {
+  static constexpr std::int8_t arity = 1;
+  using attributes = reduction;
+  using kernels = reduction_table;
+  static cost work(reduction const&, std::span<type const> in, std::span<type const> out) {
+    return reduction_work(in, out);
+  }
+#if RILL_KERNELS
+  template <dtypes Set> static constexpr reduction_table make_kernels() {
+    reduction_table t;
+    for_each_type<Op::elements & Set>([&]<class T>(std::size_t d) { t.of[d] = Op::template reduce<T>(); });
+    return t;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const& x = r.inputs[0];
+    return make_reduction(kernels_of<Op>(x.element), x, reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank));
+  }
+#endif
+};
 
 }  // namespace ops
 }  // namespace rill

@@ -19,22 +19,16 @@ inline void refuse_nothing(shape const& x, std::array<bool, max_rank> const& gon
 }
 #endif
 
-struct max_op {
+struct max_op : reducing<max_op> {
   using library = void;
   static constexpr std::string_view name = "max",
                                     doc =
                                         "the largest element over some axes, or all; NaN if any is, true if any is; "
                                         "the gradient is shared equally by equal largest elements";
-  static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = reals | dtype::boolean;
-  using attributes = reduction;
-  using kernels = reduction_table;
   static constexpr type infer(reduction const& a, type const& x) {
     expects(elements.contains(x.element), "max: only real numbers and bools have a largest; cast the operand");
     return reduced(a, x);
-  }
-  static cost work(reduction const&, std::span<type const> in, std::span<type const> out) {
-    return reduction_work(in, out);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<reduction>(r.origin().attributes);
@@ -45,19 +39,16 @@ struct max_op {
     return {select(largest, broadcast_like(dy / count, x, axes), zero(dy))};
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr reduction_table make_kernels() {
-    reduction_table t;
-    for_each_type<elements & Set>(
-        [&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_max<T>>(); });
-    return t;
+  template <class T> static constexpr reduction_kernel reduce() {
+    return reduction_of<T, rill::kernels::reduce_max<T>>();
   }
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto const& x = r.inputs[0];
-    auto const gone = reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank);
-    refuse_nothing(x.shape(), gone, "max: there is no largest among no elements");
-    return make_reduction(kernels_of<max_op>(x.element), x, gone);
+    refuse_nothing(x.shape(), reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank),
+                   "max: there is no largest among no elements");
+    return reducing::cpu(r);
   }
 #endif
 };

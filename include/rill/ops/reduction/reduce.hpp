@@ -4,65 +4,41 @@
 
 namespace rill::ops {
 
-struct sum_op {
+struct sum_op : reducing<sum_op> {
   using library = void;
   static constexpr std::string_view name = "sum", doc = "the sum over some axes, or all; 0 of nothing; integers wrap";
-  static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = numbers;
-  using attributes = reduction;
-  using kernels = reduction_table;
   static constexpr type infer(reduction const& a, type const& x) {
     expects(elements.contains(x.element), "sum: only numbers have a sum; cast the operand");
     return reduced(a, x);
-  }
-  static cost work(reduction const&, std::span<type const> in, std::span<type const> out) {
-    return reduction_work(in, out);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<reduction>(r.origin().attributes);
     return {broadcast_like(V(r.dy()), r.in(0), a.keep ? extents{} : a.axes)};
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr reduction_table make_kernels() {
-    reduction_table t;
-    for_each_type<elements & Set>(
-        [&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_sum<T>>(); });
-    return t;
+  template <class T> static constexpr reduction_kernel reduce() {
+    return reduction_of<T, rill::kernels::reduce_sum<T>>();
   }
-#endif
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return make_reduction<sum_op>(r); }
 #endif
 };
 
-struct mean_op {
+struct mean_op : reducing<mean_op> {
   using library = void;
   static constexpr std::string_view name = "mean", doc = "the mean over some axes, or all; NaN of nothing";
-  static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = floats | complexes;
-  using attributes = reduction;
-  using kernels = reduction_table;
   static constexpr type infer(reduction const& a, type const& x) {
     expects(elements.contains(x.element), "mean: the mean of integers is not an integer; cast the operand");
     return reduced(a, x);
-  }
-  static cost work(reduction const&, std::span<type const> in, std::span<type const> out) {
-    return reduction_work(in, out);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<reduction>(r.origin().attributes);
     return {share_like(V(r.dy()), r.in(0), a.keep ? extents{} : a.axes)};
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr reduction_table make_kernels() {
-    reduction_table t;
-    for_each_type<elements & Set>(
-        [&]<class T>(std::size_t d) { t.of[d] = reduction_of<T, rill::kernels::reduce_mean<T>>(); });
-    return t;
+  template <class T> static constexpr reduction_kernel reduce() {
+    return reduction_of<T, rill::kernels::reduce_mean<T>>();
   }
-#endif
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return make_reduction<mean_op>(r); }
 #endif
 };
 

@@ -12,21 +12,12 @@ inline kernel scatter_into(kernel_request const& r, bool subtract) {
   type const& table = r.inputs[0];
   // The variable's extents may have been open when the node was recorded.
   expects(accepts(gathered(table, r.inputs[1]), r.inputs[2]), "a scattered update has not one row for each index");
-  index_reader const read(r.inputs[1], table[0].extent);
-  auto const run = kernels_of<scatter_like_op>(table.element).add[static_cast<std::size_t>(table.element)];
-  return kernel(
-      [=, v = r.variables[0], extents = table.shape()](kernel_call const& call) {
-        auto* const which = static_cast<std::int64_t*>(call.scratch());
-        read(call.in(1), which);
-        v->update([&](tensor& t) {
-          expects(t.shape() == extents, "an update was planned for a variable of other extents");
-          if (t.elements() == 0) return;
-          auto const rows = static_cast<std::size_t>(extents[0]);
-          run(t.mutable_raw(), rows, static_cast<std::size_t>(t.elements()) / rows, call.in(2), which, read.count(),
-              subtract, call.threads);
-        });
-      },
-      read.count() * sizeof(std::int64_t));
+  return scattering(r, table, 1, [v = r.variables[0], extents = table.shape(), subtract](kernel_call const&, auto add) {
+    v->update([&](tensor& t) {
+      expects(t.shape() == extents, "an update was planned for a variable of other extents");
+      add(t.mutable_raw(), subtract);
+    });
+  });
 }
 #endif
 

@@ -24,7 +24,8 @@ struct accumulator_attributes {
   }
   void check() const {
     expects(is_differentiable(of.element), "an accumulator's elements have no derivatives");
-    expects(!sparse || (of.has_rank() && of.rank > 0), "a sparse accumulator is of tensors with rows");
+    expects(!sparse || (of.has_rank() && of.rank > 0 && row_of(of).is_known()),
+            "a sparse accumulator is of tensors with rows of known extents");
   }
 };
 
@@ -34,7 +35,7 @@ struct accumulating {
   static constexpr rill::effect effect = rill::effect::writes;
 };
 inline void expect_step(type const& t) {
-  expects(t.element == dtype::int64 && (!t.has_rank() || t.rank == 0), "an accumulator's step is a scalar of int64");
+  expects(accepts(of<std::int64_t>, t), "an accumulator's step is a scalar of int64");
 }
 
 struct accumulator_apply_op : accumulating {
@@ -52,8 +53,7 @@ struct accumulator_apply_op : accumulating {
       expects(accepts(a.of, x[0]), "accumulator_apply: the gradient is not of the accumulator's type");
       return {};
     }
-    expects(x[0].element == dtype::int64 && (!x[0].has_rank() || x[0].rank == 1),
-            "accumulator_apply: the indices are not a vector of int64");
+    expects(accepts(of<std::int64_t, unknown>, x[0]), "accumulator_apply: the indices are not a vector of int64");
     if (!x[1].has_rank()) return {};
     expects(x[1].rank > 0 && x[1].element == a.of.element && accepts(row_of(a.of), row_of(x[1])),
             "accumulator_apply: the rows are not of the accumulator's type");

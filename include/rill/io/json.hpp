@@ -1,0 +1,6 @@
+// nlohmann-json, which safetensors, checkpoints and JSON lines need.
+#pragma once
+#if !__has_include(<nlohmann/json.hpp>)
+#error "rill: this header needs nlohmann-json; on Debian and Ubuntu: apt-get install nlohmann-json3-dev"
+#endif
+#include <nlohmann/json.hpp>
