@@ -187,16 +187,7 @@ class framing {
     if (added) d.kept.push_back(at);
     return found->second;
   }
-  tagged_plan::move moved(std::uint32_t f, endpoint e) {
-    tagged_plan::move m;
-    m.read = keep(f, e);
-    m.strings = part_.type_of(e).element == dtype::string;
-    m.bytes = bytes_of(part_.type_of(e));
-    return m;
-  }
-  static std::size_t bytes_of(type const& t) {
-    return t.is_known() ? static_cast<std::size_t>(elements(t.shape())) * size_of(t.element) : 0;
-  }
+  tagged_plan::move moved(std::uint32_t f, endpoint e) { return tagged_plan::move::of(part_.type_of(e), keep(f, e)); }
 
   void add(std::uint32_t i) {
     if (is_free(i)) return;
@@ -271,8 +262,7 @@ class framing {
     auto& s = at(arrive_[i]);
     s.nothing = s.heads = s.merges = true;
     tagged_plan::merging m;
-    m.value.strings = n.outputs[0].element == dtype::string;
-    m.value.bytes = bytes_of(n.outputs[0]);
+    m.value = tagged_plan::move::of(n.outputs[0]);
     for (auto e : n.inputs) m.reads.push_back(keep(f, e));
     drafts_[f].merges.emplace_back(arrive_[i].station, std::move(m));
     if (n.controls.empty()) return;

@@ -27,6 +27,10 @@ class tagged_plan {
     std::uint32_t instruction = none;  ///< which has room for it; of what enters: the argument in its place
     std::size_t bytes = 0;
     bool strings = false;
+
+    static move of(type const& t, std::uint32_t read = none) {
+      return {read, none, t.is_known() ? t.bytes() : 0, t.element == dtype::string};
+    }
   };
   enum class act : std::uint8_t {
     call,     ///< a kernel

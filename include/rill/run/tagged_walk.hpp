@@ -110,10 +110,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
         to = made.mutable_raw();
         call_->give(k, std::move(made));
       } else to = call_->out(k);
-      tagged_plan::move value{o.kept};
-      value.strings = o.of.element == dtype::string;
-      value.bytes = static_cast<std::size_t>(elements(o.of.shape())) * size_of(o.of.element);
-      copy_elements(to, tokens_.read(o.kept), value);
+      copy_elements(to, tokens_.read(o.kept), tagged_plan::move::of(o.of));
     }
   }
   void reset() {
