@@ -69,6 +69,11 @@ template <class F> void for_each_body(node const& n, F const& f) {
     if (auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&a)) f(**body);
 }
 
+/// Whether all extents are known.
+inline bool all_known(std::span<type const> types) {
+  return std::all_of(types.begin(), types.end(), [](type const& t) { return t.is_known(); });
+}
+
 /// The types of a part's outputs for inputs of the given types.
 std::vector<type> infer(subgraph const& part, std::span<type const> inputs);
 

@@ -15,6 +15,7 @@ namespace rill::ops {
 struct branch {
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t by_reference = counted_references;
+  static constexpr bool brings_extents = true;
   struct attributes {
     std::shared_ptr<subgraph const> then, otherwise;
     std::int64_t references = 0, updates = 0;
@@ -76,17 +77,17 @@ inline kernel branch::cpu(kernel_request const& r) {
   auto const arguments = r.inputs.subspan(own + 1);
   std::shared_ptr<compiled_body> const then = r.compile(r, *a.then, arguments),
                                        otherwise = r.compile(r, *a.otherwise, arguments);
-  return kernel([=](kernel_call const& call) {
+  detail::body_call const run(r, own + 1);
+  kernel k([=](kernel_call const& call) {
     bool const verdict = *call.in<bool>(own);
-    auto const run = (verdict ? then : otherwise)->start();
-    for (std::size_t i = own + 1; i < call.inputs; ++i) run->argument(i - own - 1, call.in(i));
-    for (std::size_t i = 0; i < call.outputs; ++i) run->result(i, call.out(i));
     try {
-      run->run(call.threads, call.step);
+      run(verdict ? *then : *otherwise, call, call.step);
     } catch (error const& e) {
       throw error(e.code(), std::string("in the branch for ") + (verdict ? "true" : "false") + detail::place_of(e));
     }
   });
+  k.owns_outputs = run.open();
+  return k;
 }
 #endif
 
