@@ -56,6 +56,8 @@ class activation {
   /// The same for bodies whose results bring their extents.
   void run(std::span<tensor const> fed, parallel const& threads, step_context& step) {
     prepare(fed);
+    for (std::size_t i = 0; i < outputs_.size(); ++i)  // they may have been pointed elsewhere by `result`
+      point(plan_->slots_[plan_->output_slots_[i]], outputs_[i].mutable_raw());
     releasing([&] { walk(threads, step); });
   }
 
