@@ -158,10 +158,9 @@ TEST(mixture_of_experts, stands_in_loops_and_is_differentiated_there) {
     by.push_back(g.find(std::string(name) + "/hidden/weights"));
   }
   auto const layer = [&](value v) { return add(v, mix_experts(v, matmul(v, gate), experts, 2).result); };
-  auto const looped = std::get<1>(
-      while_loop([&](value i, value) { return less(i, like(i, 3)); },
-                 [&](value i, value v) { return std::tuple{add(i, like(i, 1)), layer(v)}; }, value(constant(g, 0)),
-                 value(x)));
+  auto const looped = std::get<1>(while_loop([&](value i, value) { return less(i, like(i, 3)); },
+                                             [&](value i, value v) { return std::tuple{add(i, like(i, 1)), layer(v)}; },
+                                             value(constant(g, 0)), value(x)));
   auto const unrolled = layer(layer(layer(x)));
   auto const mapped = map(layer, value(stack(std::vector<value>{x, unrolled}, 0)));
   auto const apart = stack(std::vector<value>{layer(x), layer(unrolled)}, 0);

@@ -1,5 +1,5 @@
-// Bodies of loops, branches and functions as nested plans: the straight gear. One whose extents are not all known before
-// it runs is planned, as a step is, when they come up.
+// Bodies of loops, branches and functions as nested plans: the straight gear. One whose extents are not all known
+// before it runs is planned, as a step is, when they come up.
 #pragma once
 #include <algorithm>
 #include <deque>

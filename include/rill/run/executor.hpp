@@ -194,8 +194,7 @@ RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r) 
   auto k = parts::key(r);
   {
     std::lock_guard lock(parts_->mutex);
-    if (auto const at = parts_->plans.find(k); at != parts_->plans.end() && at->second->holds())
-      return at->second;
+    if (auto const at = parts_->plans.find(k); at != parts_->plans.end() && at->second->holds()) return at->second;
   }
   auto made = detail::compile(*graph_, r, options_, nullptr);
   std::lock_guard lock(parts_->mutex);

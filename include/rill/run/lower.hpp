@@ -431,8 +431,7 @@ RILL_INLINE bool can_lower(node const& n, std::span<type const> inputs, containe
   auto const a = decode<ops::looping::attributes>(n.attributes);
   auto const given = ops::looping::given(a, inputs, n.outputs);
   return !ops::looping::opens(a, n.outputs) && detail::can_lower_body(*a.body, given, state, passes) &&
-         (a.counted() ||
-          detail::can_lower_body(*a.condition, ops::looping::without_rows(a, given), state, passes));
+         (a.counted() || detail::can_lower_body(*a.condition, ops::looping::without_rows(a, given), state, passes));
 }
 
 RILL_INLINE lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes) {

@@ -300,10 +300,9 @@ TEST(loop_gradient, computes_again_what_has_other_extents_in_each_iteration) {
 TEST(loop_gradient, that_would_keep_a_variable_whose_extents_change_is_refused_when_it_is_recorded) {
   graph g;
   auto const x = placeholder<float, 3>(g, "x");
-  auto const [n, y] =
-      while_loop([](auto i, auto) { return i < 4; },
-                 [&](auto i, auto v) { return std::tuple{i + 1, concat<0>(v * v, x)}; }, constant(g, 0),
-                 as<of<float, unknown>>(x));
+  auto const [n, y] = while_loop([](auto i, auto) { return i < 4; },
+                                 [&](auto i, auto v) { return std::tuple{i + 1, concat<0>(v * v, x)}; }, constant(g, 0),
+                                 as<of<float, unknown>>(x));
   expect_error(code::unimplemented, "would have to keep a variable whose extents change from iteration to iteration",
                [&] { gradients(sum(y), x); });
   session s(g);

@@ -238,7 +238,8 @@ TEST(while_loop, with_an_extent_that_grows_must_say_so) {
     while_loop([&](value k, value) { return less(k, constant(g, tensor(2))); },
                [&](value k, value v) { return std::tuple{add(k, constant(g, tensor(1))), concat({v, v}, 0)}; }, i, x);
   });
-  EXPECT_NE(text.find("variable 1 was declared as a float32[1] and it returns a float32[2]"), std::string::npos) << text;
+  EXPECT_NE(text.find("variable 1 was declared as a float32[1] and it returns a float32[2]"), std::string::npos)
+      << text;
 }
 
 // All ways to run an open loop: with passes and without, in each gear.
@@ -254,10 +255,10 @@ TEST(while_loop, whose_variable_is_declared_open_may_make_it_longer_in_each_iter
   graph g;
   auto const n = placeholder<std::int32_t>(g, "n");
   auto const rows = placeholder<float, unknown, 2>(g, "rows");
-  auto const [count, all, same] = while_loop(
-      [&](auto i, auto, auto) { return i < n; },
-      [&](auto i, auto x, auto k) { return std::tuple{i + 1, concat<0>(x, rows * k), k}; }, constant(g, 0),
-      as<of<float, unknown, 2>>(constant<float, 1, 2>(g, {7, 8})), constant(g, 2.f));
+  auto const [count, all, same] =
+      while_loop([&](auto i, auto, auto) { return i < n; },
+                 [&](auto i, auto x, auto k) { return std::tuple{i + 1, concat<0>(x, rows * k), k}; }, constant(g, 0),
+                 as<of<float, unknown, 2>>(constant<float, 1, 2>(g, {7, 8})), constant(g, 2.f));
   auto const total = sum(all);
   in_each_gear(g, [&](session& s) {
     for (int times : {3, 0, 1, 5, 3}) {
@@ -277,9 +278,9 @@ TEST(while_loop, whose_variable_is_declared_open_may_keep_less_of_it_in_each_ite
   graph g;
   auto const x = placeholder<float, unknown>(g, "x");
   // What is above the mean, until that is nothing more.
-  auto const [n, last] = while_loop(
-      [](auto i, auto v) { return logical_and(i < 100, sum(v * 0.f + 1.f) > 1.5f); },
-      [](auto i, auto v) { return std::tuple{i + 1, gather(v, where(v >= mean(v)))}; }, constant(g, 0), x);
+  auto const [n, last] =
+      while_loop([](auto i, auto v) { return logical_and(i < 100, sum(v * 0.f + 1.f) > 1.5f); },
+                 [](auto i, auto v) { return std::tuple{i + 1, gather(v, where(v >= mean(v)))}; }, constant(g, 0), x);
   in_each_gear(g, [&](session& s) {
     auto const [count, left] = s.run({{x, vector<float>({1, 9, 2, 8, 3, 7, 4, 6, 5})}}, n, last);
     EXPECT_EQ(std::int32_t(count), 4);  // 9, 5, 3, 2 and 1 of them
@@ -290,10 +291,10 @@ TEST(while_loop, whose_variable_is_declared_open_may_keep_less_of_it_in_each_ite
 TEST(while_loop, whose_open_variable_becomes_another_than_declared_says_which_and_when) {
   graph g;
   auto const x = placeholder<float, 4>(g, "x");
-  auto const [n, last] = while_loop(
-      [](auto i, auto) { return i < 9; },
-      [](auto i, auto v) { return std::tuple{i + 1, as<of<float, 4>>(gather(v - 1.f, where(v > 1.f)))}; },
-      constant(g, 0), x);
+  auto const [n, last] =
+      while_loop([](auto i, auto) { return i < 9; },
+                 [](auto i, auto v) { return std::tuple{i + 1, as<of<float, 4>>(gather(v - 1.f, where(v > 1.f)))}; },
+                 constant(g, 0), x);
   in_each_gear(g, [&](session& s) {
     auto const text = sentence([&] { s.run({{x, vector<float>({3, 4, 5, 6})}}, last); });
     EXPECT_NE(text.find("node 'loop': in iteration 2: loop: variable 1 was declared as a float32[4] and became a "
@@ -306,15 +307,18 @@ TEST(while_loop, whose_open_variable_becomes_another_than_declared_says_which_an
 TEST(while_loop, an_error_in_an_open_one_names_the_iteration_and_the_node) {
   graph g;
   auto const x = placeholder<float, unknown>(g, "x");
-  auto const [n, last] = while_loop(
-      [](auto i, auto) { return i < 9; },
-      [&](auto i, auto v) { return std::tuple{i + 1, concat<0>(v, check_numerics(log(x - cast<float>(i)), "too low"))}; },
-      constant(g, 0), x);
+  auto const [n, last] =
+      while_loop([](auto i, auto) { return i < 9; },
+                 [&](auto i, auto v) {
+                   return std::tuple{i + 1, concat<0>(v, check_numerics(log(x - cast<float>(i)), "too low"))};
+                 },
+                 constant(g, 0), x);
   session s(g);
   auto const text = sentence([&] { s.run({{x, vector<float>({3})}}, last); });
   EXPECT_NE(text.find("node 'loop': in iteration 3, node 'body/check_numerics'"), std::string::npos) << text;
-  EXPECT_NE(sentence([&] { s.run({{x, vector<float>({100})}}, last, timeout(std::chrono::seconds(0))); })
-                .find("ran past its deadline"),
+  EXPECT_NE(sentence([&] {
+              s.run({{x, vector<float>({100})}}, last, timeout(std::chrono::seconds(0)));
+            }).find("ran past its deadline"),
             std::string::npos);
   EXPECT_EQ(s.run({{x, vector<float>({100})}}, last).elements(), 10);
 }
@@ -323,15 +327,14 @@ TEST(while_loop, whose_extents_stay_may_settle_others_within) {
   graph g;
   auto const x = placeholder<float, 6>(g, "x");
   // Each number above 4 becomes half of it, the others stay.
-  auto const [n, last] = while_loop(
-      [](auto i, auto) { return i < 4; },
-      [](auto i, auto v) {
-        auto const high = where(v > 4.f), low = where(v <= 4.f);
-        auto const both = concat<0>(gather(v, high) * 0.5f, gather(v, low));
-        auto const at = concat<0>(high, low);
-        return std::tuple{i + 1, as<of<float, 6>>(scatter_like(at, both, v))};
-      },
-      constant(g, 0), x);
+  auto const [n, last] = while_loop([](auto i, auto) { return i < 4; },
+                                    [](auto i, auto v) {
+                                      auto const high = where(v > 4.f), low = where(v <= 4.f);
+                                      auto const both = concat<0>(gather(v, high) * 0.5f, gather(v, low));
+                                      auto const at = concat<0>(high, low);
+                                      return std::tuple{i + 1, as<of<float, 6>>(scatter_like(at, both, v))};
+                                    },
+                                    constant(g, 0), x);
   auto const y = last + x;
   in_each_gear(g, [&](session& s) {
     EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, 5, 64, 9, 3, 100})}}, y),
@@ -347,16 +350,17 @@ TEST(while_loop, that_is_open_stands_in_loops_and_branches) {
         return cond(
             most < 4,
             [&] {
-              auto const [n, grown] = while_loop(
-                  [&](auto i, auto) { return i < most; }, [](auto i, auto v) { return std::tuple{i + 1, concat<0>(v, v)}; },
-                  constant(g, 0), as<of<float, unknown>>(constant<float, 1>(g, {1})));
+              auto const [n, grown] = while_loop([&](auto i, auto) { return i < most; },
+                                                 [](auto i, auto v) { return std::tuple{i + 1, concat<0>(v, v)}; },
+                                                 constant(g, 0), as<of<float, unknown>>(constant<float, 1>(g, {1})));
               return sum(grown);
             },
             [&] { return constant(g, -1.f); });
       },
       counts);
   in_each_gear(g, [&](session& s) {
-    EXPECT_TRUE(same_bits(s.run({{counts, vector<std::int32_t>({3, 0, 7, 1, 2})}}, y), vector<float>({8, 1, -1, 2, 4})));
+    EXPECT_TRUE(
+        same_bits(s.run({{counts, vector<std::int32_t>({3, 0, 7, 1, 2})}}, y), vector<float>({8, 1, -1, 2, 4})));
   });
 }
 
@@ -380,9 +384,9 @@ TEST(while_loop, that_is_open_gives_its_memory_back) {
     graph g;
     auto const n = placeholder<std::int32_t>(g, "n");
     auto const row = placeholder<float, 1, 500>(g, "row");
-    auto const [i, all] = while_loop(
-        [&](auto k, auto) { return k < n; }, [&](auto k, auto v) { return std::tuple{k + 1, concat<0>(tanh(v) * v, row)}; },
-        constant(g, 0), as<of<float, unknown, 500>>(row));
+    auto const [i, all] = while_loop([&](auto k, auto) { return k < n; },
+                                     [&](auto k, auto v) { return std::tuple{k + 1, concat<0>(tanh(v) * v, row)}; },
+                                     constant(g, 0), as<of<float, unknown, 500>>(row));
     auto const total = sum(all);
     session s(g, {.threads = 1, .memory = &memory});
     tensor const fed(dtype::float32, {1, 500});
@@ -399,9 +403,10 @@ TEST(while_loop, that_is_open_gives_its_memory_back) {
 TEST(while_loop, that_is_open_is_run_by_several_threads_at_once) {
   graph g;
   auto const n = placeholder<std::int32_t>(g, "n");
-  auto const [i, all] = while_loop(
-      [&](auto k, auto) { return k < n; }, [](auto k, auto v) { return std::tuple{k + 1, concat<0>(v, reshape<1>(cast<float>(k)))}; },
-      constant(g, 0), as<of<float, unknown>>(constant<float, 1>(g, {0})));
+  auto const [i, all] =
+      while_loop([&](auto k, auto) { return k < n; },
+                 [](auto k, auto v) { return std::tuple{k + 1, concat<0>(v, reshape<1>(cast<float>(k)))}; },
+                 constant(g, 0), as<of<float, unknown>>(constant<float, 1>(g, {0})));
   auto const total = sum(all);
   session s(g, {.threads = 2});
   std::vector<std::thread> threads;
@@ -433,8 +438,7 @@ TEST(map, makes_rows_whose_extents_the_body_settles_if_they_are_alike) {
 TEST(map, takes_as_many_rows_as_a_body_around_it_settles) {
   graph g;
   auto const x = placeholder<float, 3, 4>(g, "x");
-  auto const y = map(
-      [](auto row) { return sum(map([](auto v) { return v * v; }, gather(row, where(row > 0.f)))); }, x);
+  auto const y = map([](auto row) { return sum(map([](auto v) { return v * v; }, gather(row, where(row > 0.f)))); }, x);
   in_each_gear(g, [&](session& s) {
     EXPECT_TRUE(same_bits(s.run({{x, matrix<float>({{1, -1, 2, -2}, {-3, -3, -4, -4}, {1, 2, 3, 4}})}}, y),
                           vector<float>({5, 0, 30})));

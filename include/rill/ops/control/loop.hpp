@@ -156,10 +156,10 @@ inline std::vector<type> looping::infer(attributes const& a, std::span<type cons
           detail::common_type(given[i], made[i], "loop: the body must return the loop variables' own types");
       auto const& declared = (*a.body)[a.body->inputs[i]].outputs[0];
       if (!accepts(declared, made[i]))
-        throw error(code::invalid_argument,
-                    "loop: the body must return the loop variables' own types: variable " + std::to_string(i) +
-                        " was declared as a " + declared.text() + " and it returns a " + made[i].text() +
-                        "; an extent that may change is declared to be open, by as");
+        throw error(code::invalid_argument, "loop: the body must return the loop variables' own types: variable " +
+                                                std::to_string(i) + " was declared as a " + declared.text() +
+                                                " and it returns a " + made[i].text() +
+                                                "; an extent that may change is declared to be open, by as");
       if (both != given[i]) given[i] = both, settled = false;
     }
   }

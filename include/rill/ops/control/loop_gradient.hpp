@@ -153,7 +153,8 @@ class backwards_loop {
 
   // A name is one extent in all iterations.
   static bool has_one_extent_each(type const& t) {
-    return t.has_rank() && std::all_of(t.dims.begin(), t.dims.begin() + t.rank, [](dim const& d) { return d != unknown; });
+    return t.has_rank() &&
+           std::all_of(t.dims.begin(), t.dims.begin() + t.rank, [](dim const& d) { return d != unknown; });
   }
   // Which nodes of the body have extents that change from iteration to iteration, where their types leave them open.
   std::vector<bool> changing() const {
@@ -190,7 +191,8 @@ class backwards_loop {
         if (body_[at->second.node].op == &fed_op && changes[at->second.node])
           throw error(code::unimplemented,
                       "the derivative of a loop would have to keep a variable whose extents change from iteration to "
-                      "iteration, a " + body_.type_of(at->second).text(),
+                      "iteration, a " +
+                          body_.type_of(at->second).text(),
                       r_.origin().name);
         if (!std::exchange(taken[e], true)) saved_.push_back({{&here, e.node, e.port}, at->second});
         continue;
