@@ -48,7 +48,8 @@ std::optional<late_part> cut_late(subgraph& part);
 std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
                                        pass_report* report);
 
-/// What is compiled for the extents that came up lately: so many of them. The memory of the others rests with the last.
+/// What is compiled for the extents that came up lately: so many of them. The one that was asked for last
+/// alone keeps memory for its next run.
 template <class Compiled> class compiled_lately {
  public:
   explicit compiled_lately(std::size_t most) : most_(most) {}

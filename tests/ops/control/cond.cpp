@@ -328,6 +328,21 @@ TEST(cond, may_settle_extents_within_and_differentiates_through_them) {
   }
 }
 
+TEST(cond, a_branch_that_is_not_for_the_extents_that_came_is_an_error_where_it_runs_alone) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const x = placeholder<float, unknown>(g, "x");
+  auto const y = cond(p, [&] { return sum(x + constant<float, 3>(g, {1, 1, 1})); }, [&] { return sum(x); });
+  for (auto wish : {gear::straight, gear::automatic, gear::tagged}) {
+    session s(g, {.threads = 1, .gear = wish});
+    EXPECT_EQ(float(s.run({{p, tensor(true)}, {x, vector<float>({1, 2, 3})}}, y)), 9);
+    EXPECT_EQ(float(s.run({{p, tensor(false)}, {x, vector<float>({1, 2})}}, y)), 3);
+    auto const text = sentence([&] { s.run({{p, tensor(true)}, {x, vector<float>({1, 2})}}, y); });
+    EXPECT_NE(text.find("in the branch for true, node 'then/add'"), std::string::npos) << text;
+    EXPECT_NE(text.find("do not broadcast"), std::string::npos) << text;
+  }
+}
+
 TEST(cond, an_error_in_what_waits_for_extents_says_in_which_branch_and_at_which_node) {
   graph g;
   auto const x = placeholder<float, 2>(g, "x");

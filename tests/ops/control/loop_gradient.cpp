@@ -276,7 +276,8 @@ TEST(loop_gradient, travels_as_bytes) {
 
 TEST(loop_gradient, computes_again_what_has_other_extents_in_each_iteration) {
   graph g;
-  auto const x = placeholder<double, unknown>(g, "x"), w = placeholder<double>(g, "w");
+  auto const x = placeholder<double, unknown>(g, "x");
+  auto const w = placeholder<double>(g, "w");
   auto const [n, y] = while_loop(
       [](auto i, auto) { return i < 4; },
       [&](auto i, auto v) {

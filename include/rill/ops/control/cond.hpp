@@ -1,5 +1,7 @@
 // cond: one of two bodies, as a predicate says (white paper §4.4).
 #pragma once
+#include <optional>
+
 #include "rill/ops/control/body.hpp"
 #include "rill/ops/control/replay.hpp"
 #include "rill/ops/math/comparison.hpp"
@@ -26,6 +28,8 @@ struct branch {
     void check(std::size_t inputs) const;
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
+  /// Why a body can't run for arguments of these types, if it can't: that is an error when it is to.
+  static std::optional<error> misfit(subgraph const& body, std::span<type const> arguments);
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::branch_gradient(r); }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
@@ -61,8 +65,13 @@ inline std::vector<type> branch::infer(attributes const& a, std::span<type const
   auto const own = static_cast<std::size_t>(a.references);
   expects(inputs[own].element == dtype::boolean && (inputs[own].rank == 0 || !inputs[own].has_rank()),
           "cond: the predicate must be a scalar of bool");
-  auto types = rill::infer(*a.then, inputs.subspan(own + 1));
-  auto const others = rill::infer(*a.otherwise, inputs.subspan(own + 1));
+  // Of extents that the step settled, one branch may be what is made for them, and the other not.
+  auto const arguments = inputs.subspan(own + 1);
+  bool const settled = all_known(arguments);
+  if (settled && misfit(*a.then, arguments)) return rill::infer(*a.otherwise, arguments);
+  auto types = rill::infer(*a.then, arguments);
+  if (settled && misfit(*a.otherwise, arguments)) return types;
+  auto const others = rill::infer(*a.otherwise, arguments);
   for (std::size_t i = 0; i < types.size(); ++i) {
     types[i] = detail::common_type(types[i], others[i], "cond: the branches must return values of the same types");
     expects(types[i].element != dtype::string, "cond: a branch can't return strings");
@@ -70,18 +79,37 @@ inline std::vector<type> branch::infer(attributes const& a, std::span<type const
   return types;
 }
 
+inline std::optional<error> branch::misfit(subgraph const& body, std::span<type const> arguments) {
+  try {
+    rill::infer(body, arguments);
+    return std::nullopt;
+  } catch (error const& e) {
+    return e;
+  }
+}
+
 #if RILL_DEFINITIONS
 inline kernel branch::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   auto const own = static_cast<std::size_t>(a.references);
   auto const arguments = r.inputs.subspan(own + 1);
-  std::shared_ptr<compiled_body> const then = r.compile(r, *a.then, arguments),
-                                       otherwise = r.compile(r, *a.otherwise, arguments);
+  struct side {
+    std::optional<error> misfit;
+    std::shared_ptr<compiled_body> body;
+  };
+  auto const compiled = [&](subgraph const& body) {
+    side s{misfit(body, arguments), nullptr};
+    if (!s.misfit) s.body = r.compile(r, body, arguments);
+    return s;
+  };
+  side const then = compiled(*a.then), otherwise = compiled(*a.otherwise);
   detail::body_call const run(r, own + 1);
   kernel k([=](kernel_call const& call) {
     bool const verdict = *call.in<bool>(own);
+    auto const& taken = verdict ? then : otherwise;
     try {
-      run(verdict ? *then : *otherwise, call, call.step);
+      if (taken.misfit) throw error(*taken.misfit);
+      run(*taken.body, call, call.step);
     } catch (error const& e) {
       throw error(e.code(), std::string("in the branch for ") + (verdict ? "true" : "false") + detail::place_of(e));
     }
