@@ -210,10 +210,10 @@ RILL_INLINE std::optional<late_part> cut_late(subgraph& part) {
 RILL_INLINE std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
                                                    pass_report* report) {
   std::optional<late_part> late;
+  if (options.functions) inline_functions(part, state, report);
   bool const known =
       std::all_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return all_known(n.outputs); });
   if (!known) {
-    if (options.functions) inline_functions(part, state, report);
     if (options.loops) trim_loops(part, state, report);
     late = cut_late(part);
   }
