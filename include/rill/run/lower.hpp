@@ -403,7 +403,7 @@ class lowering {
 
 inline bool can_lower_body(subgraph body, std::vector<type> const& arguments, container& state,
                            pass_options const& passes) {
-  if (ops::branch::misfit(body, arguments)) return false;
+  if (ops::branch::side(body, arguments).misfit) return false;
   bind_extents(body, arguments, state);
   if (passes.functions) inline_functions(body, state, nullptr);
   return std::all_of(body.nodes.begin(), body.nodes.end(), [&](node const& n) {

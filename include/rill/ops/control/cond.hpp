@@ -28,8 +28,12 @@ struct branch {
     void check(std::size_t inputs) const;
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
-  /// Why a body can't run for arguments of these types, if it can't: that is an error when it is to.
-  static std::optional<error> misfit(subgraph const& body, std::span<type const> arguments);
+  /// The types of a body's results; or why it can't run for arguments of these types, which is an error when it is to.
+  struct side {
+    std::vector<type> results = {};
+    std::optional<error> misfit = {};
+    side(subgraph const& body, std::span<type const> arguments);
+  };
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::branch_gradient(r); }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
@@ -67,11 +71,12 @@ inline std::vector<type> branch::infer(attributes const& a, std::span<type const
           "cond: the predicate must be a scalar of bool");
   // Of extents that the step settled, one branch may be what is made for them, and the other not.
   auto const arguments = inputs.subspan(own + 1);
-  bool const settled = all_known(arguments);
-  if (settled && misfit(*a.then, arguments)) return rill::infer(*a.otherwise, arguments);
-  auto types = rill::infer(*a.then, arguments);
-  if (settled && misfit(*a.otherwise, arguments)) return types;
-  auto const others = rill::infer(*a.otherwise, arguments);
+  side const then(*a.then, arguments), otherwise(*a.otherwise, arguments);
+  bool const one_may_do = all_known(arguments) && !(then.misfit && otherwise.misfit);
+  for (auto const* s : {&then, &otherwise})
+    if (s->misfit && !one_may_do) throw error(*s->misfit);
+  auto types = (then.misfit ? otherwise : then).results;
+  auto const& others = (otherwise.misfit ? then : otherwise).results;
   for (std::size_t i = 0; i < types.size(); ++i) {
     types[i] = detail::common_type(types[i], others[i], "cond: the branches must return values of the same types");
     expects(types[i].element != dtype::string, "cond: a branch can't return strings");
@@ -79,12 +84,11 @@ inline std::vector<type> branch::infer(attributes const& a, std::span<type const
   return types;
 }
 
-inline std::optional<error> branch::misfit(subgraph const& body, std::span<type const> arguments) {
+inline branch::side::side(subgraph const& body, std::span<type const> arguments) {
   try {
-    rill::infer(body, arguments);
-    return std::nullopt;
+    results = rill::infer(body, arguments);
   } catch (error const& e) {
-    return e;
+    misfit = e;
   }
 }
 
@@ -93,16 +97,15 @@ inline kernel branch::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   auto const own = static_cast<std::size_t>(a.references);
   auto const arguments = r.inputs.subspan(own + 1);
-  struct side {
+  struct compiled_side {
     std::optional<error> misfit;
     std::shared_ptr<compiled_body> body;
   };
   auto const compiled = [&](subgraph const& body) {
-    side s{misfit(body, arguments), nullptr};
-    if (!s.misfit) s.body = r.compile(r, body, arguments);
-    return s;
+    auto misfit = side(body, arguments).misfit;
+    return compiled_side{misfit, misfit ? nullptr : r.compile(r, body, arguments)};
   };
-  side const then = compiled(*a.then), otherwise = compiled(*a.otherwise);
+  compiled_side const then = compiled(*a.then), otherwise = compiled(*a.otherwise);
   detail::body_call const run(r, own + 1);
   kernel k([=](kernel_call const& call) {
     bool const verdict = *call.in<bool>(own);
