@@ -61,6 +61,7 @@ struct looping {
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::loop_gradient(r); }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
+  static kernel open_cpu(kernel_request const& r, attributes const& a);
 #endif
 };
 
@@ -228,3 +229,4 @@ RILL_INLINE value record_loop(loop_request r) {
 
 #include "rill/ops/control/loop_gradient.hpp"
 #include "rill/ops/control/loop_kernel.hpp"
+#include "rill/ops/control/open_loop.hpp"

@@ -1,6 +1,6 @@
 // How often a loop goes around, what its iterations are numbered and drawn by, and where its errors were.
 #pragma once
-#include "rill/ops/control/loop.hpp"
+#include "rill/ops/control/body.hpp"
 
 #if RILL_DEFINITIONS
 #include "rill/base/philox.hpp"
@@ -8,17 +8,16 @@
 
 namespace rill::ops {
 
-/// The iterations of a loop that one thread runs, whatever they do.
+/// The iterations of a loop that one thread runs, whatever they do; `Attributes` are the loop's.
 class loop_course {
  public:
-  loop_course(kernel_request const& r, looping::attributes const& a)
+  template <class Attributes>
+  loop_course(kernel_request const& r, Attributes const& a, dim const& count)
       : given_count_(a.given_count ? static_cast<std::size_t>(a.references) : SIZE_MAX),
         backwards_(a.backwards),
         draws_(r.at.op->effect != effect::none),
-        key_(static_cast<std::uint64_t>(a.key)) {
-    auto const count = looping::arguments(a, r.inputs).second;
-    if (count.known()) count_ = count.extent;
-  }
+        key_(static_cast<std::uint64_t>(a.key)),
+        count_(count.known() ? count.extent : -1) {}
 
   /// What the random numbers of an iteration are drawn by: a loop that runs the other way draws the same.
   void enter(kernel_call const& call, step_context& step, std::int64_t iteration, std::int64_t row) const {
@@ -44,14 +43,15 @@ class loop_course {
     return count;
   }
 
-  /// Calls `turn(i)` for iterations 0, 1, … while `go_on`, which it sets; returns how many there were.
+  /// Calls `turn(i)` for iterations 0, 1, … while it says, and before the first `go_on`, that there is another; returns
+  /// how many there were.
   template <class Turn>
-  std::int64_t while_true(kernel_call const& call, step_context& step, bool const& go_on, Turn const& turn) const {
+  std::int64_t while_true(kernel_call const& call, step_context& step, bool go_on, Turn const& turn) const {
     std::int64_t i = 0;
     for (; go_on; ++i) {
       enter(call, step, i, i);
       if (step.can_end_early()) step.check();
-      turn(i);
+      go_on = turn(i);
     }
     return i;
   }
@@ -79,7 +79,7 @@ class loop_course {
   std::size_t given_count_;  // the input that says it; SIZE_MAX: none
   bool backwards_, draws_;
   std::uint64_t key_;
-  std::int64_t count_ = -1;  // -1: not known before it runs
+  std::int64_t count_;  // -1: not known before it runs
 };
 
 }  // namespace rill::ops

@@ -1,7 +1,7 @@
 // A loop in the straight gear: its bodies are nested plans.
 #pragma once
+#include "rill/ops/control/loop.hpp"
 #include "rill/ops/control/loop_course.hpp"
-#include "rill/ops/control/open_loop.hpp"
 
 #if RILL_DEFINITIONS
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace rill::ops {
 class loop_kernel {
  public:
   loop_kernel(kernel_request const& r, looping::attributes const& a)
-      : course_(r, a),
+      : course_(r, a, looping::arguments(a, r.inputs).second),
         first_variable_(a.first_variable()),
         rows_(static_cast<std::size_t>(a.rows)),
         outputs_(r.outputs.begin(), r.outputs.end()),
@@ -166,9 +166,9 @@ class loop_kernel {
       if (open_ && i >= w.room) make_room(w, std::max<std::int64_t>(i + 1, 8));
       rows(*run, w, i);
       run->run(w.call.threads, w.step);
-      if (step_) return;
+      if (step_) return go_on;
       course_.enter_condition(w.call, w.step, i);
-      go_on = holds(w);
+      return holds(w);
     });
   }
 
@@ -220,7 +220,7 @@ inline subgraph loop_kernel::joined(subgraph part, subgraph const& condition, st
 
 inline kernel looping::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
-  if (looping::opens(a, r.outputs)) return open_loop_kernel::make(r, a);
+  if (opens(a, r.outputs)) return open_cpu(r, a);
   loop_kernel made(r, a);
   auto const scratch = made.scratch();
   bool const open = made.open();

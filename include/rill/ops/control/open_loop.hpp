@@ -1,6 +1,7 @@
 // A loop whose variables, or rows that it makes, have extents that only its iterations settle: they go from one to the
 // next as tensors, and the bodies are compiled for those that come up.
 #pragma once
+#include "rill/ops/control/loop.hpp"
 #include "rill/ops/control/loop_course.hpp"
 
 #if RILL_DEFINITIONS
@@ -9,27 +10,8 @@ namespace rill::ops {
 /// The kernel of such a loop. It brings its outputs itself.
 class open_loop_kernel {
  public:
-  static kernel make(kernel_request const& r, looping::attributes const& a) {
-    kernel k(open_loop_kernel(r, a));
-    k.owns_outputs = true;
-    return k;
-  }
-
-  void operator()(kernel_call const& call) const {
-    step_context step = call.step;
-    walk w{call, step};
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      w.inputs.push_back(tensor::borrow(inputs_[i], call.in(first_ + i)));
-    w.now.assign(w.inputs.begin(), w.inputs.begin() + static_cast<std::ptrdiff_t>(kept_.size()));
-    w.made.resize(made_.size());
-    std::int64_t done = 0;
-    course_.locating(step, [&] { done = condition_ ? while_true(w) : count_up(w); });
-    hand_over(w, done);
-  }
-
- private:
   open_loop_kernel(kernel_request const& r, looping::attributes const& a)
-      : course_(r, a),
+      : course_(r, a, looping::arguments(a, r.inputs).second),
         first_(a.first_variable()),
         rows_(static_cast<std::size_t>(a.rows)),
         inputs_(r.inputs.begin() + static_cast<std::ptrdiff_t>(first_), r.inputs.end()),
@@ -45,6 +27,19 @@ class open_loop_kernel {
     if (!a.counted()) condition_ = r.compile(r, *a.condition, looping::without_rows(a, given));
   }
 
+  void operator()(kernel_call const& call) const {
+    step_context step = call.step;
+    walk w{call, step};
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      w.inputs.push_back(tensor::borrow(inputs_[i], call.in(first_ + i)));
+    w.now.assign(w.inputs.begin(), w.inputs.begin() + static_cast<std::ptrdiff_t>(kept_.size()));
+    w.made.resize(made_.size());
+    std::int64_t done = 0;
+    course_.locating(step, [&] { done = condition_ ? while_true(w) : count_up(w); });
+    hand_over(w, done);
+  }
+
+ private:
   // What the body returns as it came stays where it is.
   subgraph without_kept(subgraph body) const {
     for (auto i = kept_.size(); i-- > 0;)
@@ -71,11 +66,10 @@ class open_loop_kernel {
 
   std::int64_t while_true(walk& w) const {
     course_.enter(w.call, w.step, 0, 0);
-    bool go_on = holds(w);
-    return course_.while_true(w.call, w.step, go_on, [&](std::int64_t i) {
+    return course_.while_true(w.call, w.step, holds(w), [&](std::int64_t i) {
       turn(w, i);
       course_.enter_condition(w.call, w.step, i);
-      go_on = holds(w);
+      return holds(w);
     });
   }
   std::int64_t count_up(walk& w) const {
@@ -139,6 +133,12 @@ class open_loop_kernel {
   allocator* memory_;
   std::shared_ptr<compiled_body> body_, condition_;
 };
+
+inline kernel looping::open_cpu(kernel_request const& r, attributes const& a) {
+  kernel k(open_loop_kernel(r, a));
+  k.owns_outputs = true;
+  return k;
+}
 
 }  // namespace rill::ops
 #endif
