@@ -48,7 +48,8 @@ struct giving_back {
 class compiled_body {
  public:
   virtual ~compiled_body() = default;
-  /// Where all extents of its arguments and results are known.
+  /// Whether extents in it, or of its arguments and results, are settled when it runs: then it can only be `run`.
+  virtual bool open() const = 0;
   virtual std::unique_ptr<body_run, giving_back> start() = 0;
   /// Runs once. Open extents of its arguments are those of the tensors, and results bring theirs, in memory of their
   /// own.

@@ -46,6 +46,7 @@ class planned_body final : public compiled_body {
  public:
   explicit planned_body(rill::plan p) : plan_(std::move(p)) {}
 
+  bool open() const override { return false; }
   std::unique_ptr<body_run, giving_back> start() override {
     return std::unique_ptr<body_run, giving_back>(idle().release());
   }
@@ -97,47 +98,20 @@ class planned_body final : public compiled_body {
   std::vector<std::unique_ptr<running>> idle_;
 };
 
-/// A body that is run with tensors, for arguments of these types, whoever runs it.
-class body_of_tensors : public compiled_body {
+/// A body of which extents are settled when it runs.
+class open_body : public compiled_body {
  public:
-  explicit body_of_tensors(std::span<type const> arguments) : arguments_(arguments.begin(), arguments.end()) {}
-  std::unique_ptr<body_run, giving_back> start() override {
-    return std::unique_ptr<body_run, giving_back>(new running(*this));
+  bool open() const final { return true; }
+  std::unique_ptr<body_run, giving_back> start() final {
+    throw error(code::internal, "a body whose extents are open was started");
   }
-  std::vector<type> const& arguments() const { return arguments_; }
-
- private:
-  class running final : public body_run {
-   public:
-    explicit running(body_of_tensors& of) : of_(of), given_(of.arguments_.size()) {}
-    void argument(std::size_t i, void const* elements) override {
-      given_[i] = tensor::borrow(of_.arguments_[i], elements);
-    }
-    void result(std::size_t i, void* elements) override {
-      places_.resize(std::max(places_.size(), i + 1));
-      places_[i] = elements;
-    }
-    void run(parallel const& threads, step_context& step) override {
-      auto const made = of_.run(given_, threads, step);
-      for (std::size_t i = 0; i < places_.size(); ++i)
-        if (places_[i]) tensor::borrow(made[i].type(), places_[i]).assign(made[i]);
-    }
-    void give_back() noexcept override { delete this; }
-
-   private:
-    body_of_tensors& of_;
-    std::vector<tensor> given_;
-    std::vector<void*> places_;
-  };
-
-  std::vector<type> arguments_;
 };
 
 /// A body that is compiled for the extents of its arguments when it is run.
-class body_by_extents final : public body_of_tensors {
+class body_by_extents final : public open_body {
  public:
-  body_by_extents(body_setting s, subgraph part, std::span<type const> arguments)
-      : body_of_tensors(arguments), setting_(std::move(s)), part_(std::move(part)), compiled_(setting_.most) {}
+  body_by_extents(body_setting s, subgraph part)
+      : setting_(std::move(s)), part_(std::move(part)), compiled_(setting_.most) {}
 
   std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
     auto const made = compiled_.find(given, [&](std::vector<type> const& types) { return compile(types); });
@@ -165,14 +139,10 @@ class body_by_extents final : public body_of_tensors {
 };
 
 /// A body of which some waits for extents that the rest settles.
-class body_in_parts final : public body_of_tensors {
+class body_in_parts final : public open_body {
  public:
-  body_in_parts(body_setting const& s, std::shared_ptr<compiled_body> early, late_part late,
-                std::span<type const> arguments)
-      : body_of_tensors(arguments),
-        early_(std::move(early)),
-        cut_(std::move(late)),
-        late_(s, std::exchange(cut_.part, {}), {}) {}
+  body_in_parts(body_setting const& s, std::shared_ptr<compiled_body> early, late_part late)
+      : early_(std::move(early)), cut_(std::move(late)), late_(s, std::exchange(cut_.part, {})) {}
 
   std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
     auto const first = early_->run(given, threads, step);
@@ -191,30 +161,29 @@ class body_in_parts final : public body_of_tensors {
 };
 
 /// A function for arguments of these types, as calls of it see it.
-class function_form final : public body_of_tensors {
+class function_form final : public compiled_body {
  public:
   function_form(function_definition const& f, std::span<type const> arguments, std::span<type const> results)
-      : body_of_tensors(arguments), of_(&f), results_(results.begin(), results.end()) {}
+      : of_(&f), arguments_(arguments.begin(), arguments.end()), results_(results.begin(), results.end()) {}
   bool is_of(function_definition const& f) const { return of_ == &f; }
   bool is(function_definition const& f, std::span<type const> types) const {
-    return is_of(f) && std::equal(types.begin(), types.end(), arguments().begin(), arguments().end());
+    return is_of(f) && std::equal(types.begin(), types.end(), arguments_.begin(), arguments_.end());
   }
 
   void compile(body_setting const& s) {
     auto part = *of_->body;
-    bind_extents(part, arguments(), *s.state);
+    bind_extents(part, arguments_, *s.state);
     std::vector<type> made;
     for (auto e : part.outputs) made.push_back(part.type_of(e));
     check(made);
     settled_ = all_known(made);
-    body_ = compile_part(s, *of_->body, arguments());
+    body_ = compile_part(s, *of_->body, arguments_);
   }
   /// It is compiled when it is run.
   void look_up(body_by_extents& body) { body_ = {std::shared_ptr<void>(), &body}; }
 
-  std::unique_ptr<body_run, giving_back> start() override {
-    return settled_ ? body_->start() : body_of_tensors::start();
-  }
+  bool open() const override { return !settled_ || body_->open(); }
+  std::unique_ptr<body_run, giving_back> start() override { return body_->start(); }
   std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
     auto made = body_->run(given, threads, step);
     std::vector<type> types;
@@ -233,7 +202,7 @@ class function_form final : public body_of_tensors {
   }
 
   function_definition const* of_;
-  std::vector<type> results_;
+  std::vector<type> arguments_, results_;
   bool settled_ = false;  // what it returns is what the signature says, whatever it is given
   std::shared_ptr<compiled_body> body_;
 };
@@ -273,7 +242,7 @@ class planned_functions final : public compiled_functions {
     if (!body) {
       body_setting s(r);
       s.functions = this;
-      body = std::make_unique<body_by_extents>(std::move(s), *f.body, std::span<type const>());
+      body = std::make_unique<body_by_extents>(std::move(s), *f.body);
     }
     return *body;
   }
@@ -313,13 +282,13 @@ inline std::shared_ptr<compiled_functions> planned_functions::at_run() {
 
 RILL_INLINE std::shared_ptr<compiled_body> compile_part(body_setting const& s, subgraph part,
                                                         std::span<type const> arguments) {
-  if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(part), arguments);
+  if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(part));
   bind_extents(part, {arguments.begin(), arguments.end()}, *s.state);
   auto late = rewrite_early(part, s.passes, *s.state, nullptr);
   auto early = std::make_shared<planned_body>(
       plan(part, *s.state, s.seed, *s.memory, s.threads, gear::straight, s.passes, s.functions));
   if (!late) return early;
-  return std::make_shared<body_in_parts>(s, std::move(early), std::move(*late), arguments);
+  return std::make_shared<body_in_parts>(s, std::move(early), std::move(*late));
 }
 
 }  // namespace detail

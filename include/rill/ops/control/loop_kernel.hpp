@@ -34,14 +34,19 @@ class loop_kernel {
     open_ = std::any_of(outputs_.begin(), outputs_.end(), [](type const& t) { return !t.is_known(); });
     if (open_) room_for_ = std::make_shared<std::atomic<std::int64_t>>(0);
     body_ = r.compile(r, *a.body, given);
+    if (body_->open()) return;
     if (!a.counted()) {
       auto const tested = looping::without_rows(a, given);
       condition_ = r.compile(r, *a.condition, tested);
+      if (condition_->open()) return;
       if (joinable(*a.body, *a.condition)) step_ = r.compile(r, joined(*a.body, *a.condition, variables), given);
     }
     for (std::size_t i = 0; i < variables; ++i)
       variables_[i].in_place = (step_ ? step_ : body_)->overwritten(i) == static_cast<std::int64_t>(i);
   }
+
+  /// Whether a body is open: then this is no kernel for it.
+  bool settles_extents() const { return body_->open() || (condition_ && condition_->open()); }
 
   /// Bytes of scratch that a call needs.
   std::size_t scratch() const { return 2 * room_; }
@@ -222,6 +227,7 @@ inline kernel looping::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   if (opens(a, r.outputs)) return open_cpu(r, a);
   loop_kernel made(r, a);
+  if (made.settles_extents()) return open_cpu(r, a);
   auto const scratch = made.scratch();
   bool const open = made.open();
   kernel k(std::move(made), scratch);

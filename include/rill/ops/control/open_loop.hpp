@@ -1,5 +1,5 @@
-// A loop whose variables, or rows that it makes, have extents that only its iterations settle: they go from one to the
-// next as tensors, and the bodies are compiled for those that come up.
+// A loop in which extents are open until its iterations settle them, those of its variables perhaps: these go from one
+// to the next as tensors, and what depends on them is compiled for the extents that come up.
 #pragma once
 #include "rill/ops/control/loop.hpp"
 #include "rill/ops/control/loop_course.hpp"
