@@ -30,8 +30,11 @@ class open_loop_kernel {
   void operator()(kernel_call const& call) const {
     step_context step = call.step;
     walk w{call, step};
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      w.inputs.push_back(tensor::borrow(inputs_[i], call.in(first_ + i)));
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      auto t = inputs_[i];
+      if (!t.is_known()) t[0] = dim(course_.count(call));  // rows of another loop, as many as this has iterations
+      w.inputs.push_back(tensor::borrow(t, call.in(first_ + i)));
+    }
     w.now.assign(w.inputs.begin(), w.inputs.begin() + static_cast<std::ptrdiff_t>(kept_.size()));
     w.made.resize(made_.size());
     std::int64_t done = 0;
