@@ -7,11 +7,16 @@
 #include "base/sentence.hpp"
 #include "rill/graph/body.hpp"
 #include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/array/stack.hpp"
+#include "rill/ops/array/where.hpp"
 #include "rill/ops/check/check_numerics.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/exponential.hpp"
+#include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
 
 namespace rill {
@@ -138,6 +143,53 @@ TEST(compiled_body, holds_no_snapshot_of_a_variable_when_a_run_was_given_back) {
   state->update([](tensor& now) { now.mutable_data<float>()[0] = 5; });
   EXPECT_EQ(state->read().raw(), place);  // nothing was copied
   EXPECT_EQ(run(*made, 1), 5);
+}
+
+TEST(compiled_body, whose_arguments_are_open_is_compiled_for_those_that_come) {
+  compiling t;
+  auto const b = record_body(t.g, "body", {type(dtype::float32, {unknown})},
+                             [](auto const& in) { return std::vector<value>{add(in[0], in[0]), in[0]}; });
+  auto const made = t.make(b, {type(dtype::float32, {unknown})});
+  step_context step;
+  for (std::int64_t n : {0, 1, 3, 1}) {
+    std::vector<float> x(static_cast<std::size_t>(n), 2);
+    std::vector<tensor> const given{tensor::borrow(std::span<float>(x), shape{n})};
+    auto const results = made->run(given, {}, step);
+    ASSERT_EQ(results[0].shape(), shape{n});
+    for (float v : results[0].span<float>()) EXPECT_EQ(v, 4);
+    EXPECT_TRUE(same_bits(results[1], given[0]));
+    EXPECT_NE(results[1].raw(), given[0].raw()) << "what it was given is not its own";
+  }
+}
+
+TEST(compiled_body, of_which_some_waits_for_extents_is_run_with_tensors) {
+  compiling t;
+  auto const b = record_body(t.g, "body", {of<float>}, [](auto const& in) {
+    auto const both = stack(std::vector<value>{in[0], neg(in[0])}, 0);
+    return std::vector<value>{sum(gather(both, where(less(both, zero(both)))), extents{})};
+  });
+  auto const made = t.make(b, {of<float>});
+  EXPECT_TRUE(made->open());
+  EXPECT_THROW(made->start(), error);
+  step_context step;
+  for (auto const& [x, y] : {std::pair{3.f, -3.f}, {0.f, 0.f}, {-5.f, -5.f}})
+    EXPECT_EQ(made->run(std::vector<tensor>{tensor(x)}, {}, step)[0].item<float>(), y);
+}
+
+TEST(compiled_body, holds_the_memory_of_the_extents_that_came_last_alone) {
+  compiling t;
+  t.passes = pass_options::none();
+  auto const b = record_body(t.g, "body", {type(dtype::float32, {unknown})},
+                             [](auto const& in) { return std::vector<value>{exp(neg(in[0]))}; });
+  auto const made = t.make(b, {type(dtype::float32, {unknown})});
+  step_context step;
+  for (std::int64_t n = 1000; n < 1100; ++n) {
+    std::vector<tensor> const given{tensor(dtype::float32, {n})};
+    made->run(given, {}, step);
+  }
+  EXPECT_LT(t.memory.usage().current, 20000);
+  made->trim();
+  EXPECT_EQ(t.memory.usage().current, 0);
 }
 
 TEST(compiled_body, is_run_by_several_threads_at_once) {

@@ -98,5 +98,40 @@ TEST(late, keeps_the_results_in_their_order_and_says_where_each_comes_from) {
   verify(cut->part);
 }
 
+// Something that was compiled, and whether it still fits.
+struct form {
+  bool fits = true;
+  int trimmed = 0;
+  bool holds() const { return fits; }
+  void trim() { ++trimmed; }
+};
+
+TEST(compiled_lately, keeps_so_many_forms_that_still_fit_and_trims_all_but_the_last) {
+  compiled_lately<form> all(2);
+  int compiled = 0;
+  auto const find = [&](std::int64_t n) {
+    return all.find(std::vector<tensor>{tensor(dtype::float32, {n})}, [&](std::vector<type> const& types) {
+      EXPECT_EQ(types[0].shape(), shape{n});
+      ++compiled;
+      return std::make_shared<form>();
+    });
+  };
+  auto const one = find(1);
+  EXPECT_EQ(find(1), one);
+  EXPECT_EQ(one->trimmed, 0);
+  auto const two = find(2);
+  EXPECT_EQ(one->trimmed, 1);
+  EXPECT_EQ(find(1), one);
+  EXPECT_EQ(two->trimmed, 1);
+  EXPECT_EQ(compiled, 2);
+  find(3);  // in the place of 2, which was not asked for as long
+  EXPECT_EQ(find(1), one);
+  EXPECT_EQ(compiled, 3);
+  EXPECT_NE(find(2), two);
+  one->fits = false;
+  EXPECT_NE(find(1), one);
+  EXPECT_EQ(compiled, 5);
+}
+
 }  // namespace
 }  // namespace rill

@@ -139,7 +139,7 @@ TEST(as_region, is_one_node_that_takes_what_the_part_was_fed) {
   EXPECT_NO_THROW(verify(whole));
 }
 
-TEST(waits_inside, looks_into_bodies_of_bodies) {
+TEST(may_wait, looks_into_bodies_of_bodies) {
   graph g;
   auto const p = placeholder<bool>(g, "p");
   auto const q = fifo_queue<of<std::int32_t>>(g, {.capacity = 1}, "q");
@@ -147,8 +147,8 @@ TEST(waits_inside, looks_into_bodies_of_bodies) {
   auto const waiting = while_loop(
       [](auto k) { return k < 3; },
       [&](auto k) { return cond(p, [&] { return k + q.dequeue(); }, [&] { return k + 1; }); }, constant(g, 0));
-  EXPECT_FALSE(waits_inside(quiet.origin()));
-  EXPECT_TRUE(waits_inside(waiting.origin()));
+  EXPECT_FALSE(may_wait(quiet.origin()));
+  EXPECT_TRUE(may_wait(waiting.origin()));
 }
 
 }  // namespace

@@ -147,6 +147,39 @@ TEST(mixture_of_experts, gives_the_same_bits_for_any_number_of_threads) {
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], four[i]));
 }
 
+TEST(mixture_of_experts, stands_in_loops_and_is_differentiated_there) {
+  graph g{3};
+  auto const x = placeholder<double, "rows", 4>(g, "x");
+  auto const gate = variable(g, of<double, 4, 3>, "gate", glorot());
+  std::vector<expert> experts;
+  std::vector<value> by{x, gate};
+  for (auto const* name : {"a", "b", "c"}) {
+    experts.push_back(feed_forward<of<double, 4>, 5, 4>(g, name));
+    by.push_back(g.find(std::string(name) + "/hidden/weights"));
+  }
+  auto const layer = [&](value v) { return add(v, mix_experts(v, matmul(v, gate), experts, 2).result); };
+  auto const looped = std::get<1>(while_loop([&](value i, value) { return less(i, like(i, 3)); },
+                                             [&](value i, value v) { return std::tuple{add(i, like(i, 1)), layer(v)}; },
+                                             value(constant(g, 0)), value(x)));
+  auto const unrolled = layer(layer(layer(x)));
+  auto const mapped = map(layer, value(stack(std::vector<value>{x, unrolled}, 0)));
+  auto const apart = stack(std::vector<value>{layer(x), layer(unrolled)}, 0);
+  auto const loss = [](value v) { return sum(square(v), extents{}); };
+  auto const d = gradients(add(loss(looped), loss(mapped)), by), e = gradients(add(loss(unrolled), loss(apart)), by);
+  session s(g, {.threads = 1});
+  s.run(initializer(g));
+  for (std::int64_t rows : {7, 1, 0, 7}) {
+    std::vector<feed> const feeds{{x, scattered(dtype::float64, {rows, 4}, static_cast<unsigned>(rows))}};
+    auto const [a, b, p, q] = s.run(feeds, looped, unrolled, mapped, apart);
+    expect_near(a, b);
+    expect_near(p, q);
+    for (std::size_t i = 0; i < by.size(); ++i) {
+      auto const [mine, theirs] = s.run(feeds, d[i], e[i]);
+      expect_near(mine, theirs);
+    }
+  }
+}
+
 TEST(mixture_of_experts, refuses_what_does_not_fit) {
   model m;
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };

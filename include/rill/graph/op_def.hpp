@@ -48,9 +48,19 @@ struct giving_back {
 class compiled_body {
  public:
   virtual ~compiled_body() = default;
+  /// Whether extents in it, or of its arguments and results, are settled when it runs: then it can only be `run`.
+  virtual bool open() const = 0;
   virtual std::unique_ptr<body_run, giving_back> start() = 0;
+  /// Runs once. Open extents of its arguments are those of the tensors, and results bring theirs, in memory of their
+  /// own.
+  virtual std::vector<tensor> run(std::span<tensor const> arguments, rill::parallel const& threads,
+                                  step_context& step) = 0;
   /// The argument in whose place result i may be computed; -1: none.
-  virtual std::int64_t overwritten(std::size_t i) const = 0;
+  virtual std::int64_t overwritten(std::size_t) const { return -1; }
+  /// Whether variables of open extents still have those that it was compiled for.
+  virtual bool holds() const { return true; }
+  /// Gives the memory of runs that are over back.
+  virtual void trim() {}
 };
 
 /// Functions that were compiled, and are when they are asked for.
@@ -60,6 +70,9 @@ class compiled_functions {
   /// The function for arguments and captures of these types; one that calls itself is asked for while it is compiled.
   virtual compiled_body* find(kernel_request const& r, function_definition const& f,
                               std::span<type const> arguments) = 0;
+  /// The functions for a part that is compiled while a step runs, and may be forgotten before the step's plan is: they
+  /// are looked for when they are called.
+  virtual std::shared_ptr<compiled_functions> at_run() = 0;
 };
 
 /// What a CPU kernel is prepared from.
@@ -72,7 +85,8 @@ struct kernel_request {
   int threads = 1;                       ///< the most that a call will be given: scratch depends on it
   allocator* memory = nullptr;           ///< of the step
   pass_options const* passes = nullptr;  ///< that bodies are rewritten by
-  /// Compiles a body for arguments of these types; handed in so that operations stay below plans.
+  /// Compiles a body for arguments of these types, of which extents may be open; handed in so that operations stay
+  /// below plans.
   std::shared_ptr<compiled_body> (*compile)(kernel_request const&, subgraph const& body,
                                             std::span<type const> arguments) = nullptr;
   /// The functions of a step that were compiled so far, each once for arguments of the same types; they live as long as

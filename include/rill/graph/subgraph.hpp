@@ -79,6 +79,11 @@ inline bool may_wait(node const& n) {
   return found;
 }
 
+/// Whether all extents are known.
+inline bool all_known(std::span<type const> types) {
+  return std::all_of(types.begin(), types.end(), [](type const& t) { return t.is_known(); });
+}
+
 /// The types of a part's outputs for inputs of the given types.
 std::vector<type> infer(subgraph const& part, std::span<type const> inputs);
 

@@ -81,8 +81,7 @@ class loop_trimmer {
   bool bind(container& state) {
     std::vector<type> inputs;
     for (auto e : node().inputs) inputs.push_back(r_.part().type_of(e));
-    auto given = ops::looping::arguments(a_, inputs).first;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(a_.variables); ++i) given[i] = node().outputs[i];
+    auto const given = ops::looping::given(a_, inputs, node().outputs);
     if (!std::all_of(given.begin(), given.end(), [](type const& t) { return t.is_known(); })) return false;
     try {
       bind_extents(body_, given, state);

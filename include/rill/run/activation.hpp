@@ -59,16 +59,18 @@ class activation {
   /// Without a crew the calling thread does all. An error carries the node's name, and the activation can be used
   /// again.
   void run(std::span<tensor const> fed, pool* crew, step_context& step) {
-    for (std::size_t i = 0; i < fed.size(); ++i)
-      point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(fed[i].raw()));
-    for (std::size_t i = 0; i < outputs_.size(); ++i) prepare_output(i);
-    try {
+    prepare(fed);
+    releasing([&] {
       if (crew && plan_->forks()) fork(*crew, step);
       else walk(crew ? crew->parallel() : parallel{}, step);
-    } catch (...) {
-      release();
-      throw;
-    }
+    });
+  }
+  /// The same for bodies whose results bring their extents.
+  void run(std::span<tensor const> fed, parallel const& threads, step_context& step) {
+    prepare(fed);
+    for (std::size_t i = 0; i < outputs_.size(); ++i)  // they may have been pointed elsewhere by `result`
+      point(plan_->slots_[plan_->output_slots_[i]], outputs_[i].mutable_raw());
+    releasing([&] { walk(threads, step); });
   }
 
   /// What was fetched, in order; `fed` as it was given to `run`.
@@ -89,7 +91,7 @@ class activation {
   }
   std::size_t results() const { return plan_->fetches_.size(); }
 
-  /// For bodies, in the place of `run`: where argument i lies, and where result i goes.
+  /// For other bodies, in the place of `run`: where argument i lies, and where result i goes.
   void argument(std::size_t i, void const* elements) {
     point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(elements));
     if (arguments_.empty()) arguments_.resize(plan_->fed_slots_.size());
@@ -103,12 +105,7 @@ class activation {
   }
   /// Walks over a body, then copies the results that are not computed where they are wanted.
   void run_body(parallel const& threads, step_context& step) {
-    try {
-      walk(threads, step);
-    } catch (...) {
-      release();
-      throw;
-    }
+    releasing([&] { walk(threads, step); });
     for (auto const& c : plan_->copies_) {
       auto const& s = plan_->slots_[plan_->fetches_[c.fetch].slot];
       void const* const from = c.same != plan::none            ? results_[c.same]
@@ -137,6 +134,20 @@ class activation {
       throw error(code::aborted, "its value is a " + brought.type().text() + " where the step was made for a " +
                                      s.of.text() + ": a variable's extents changed while it ran");
     point(s, brought.mutable_raw());
+  }
+
+  void prepare(std::span<tensor const> fed) {
+    for (std::size_t i = 0; i < fed.size(); ++i)
+      point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(fed[i].raw()));
+    for (std::size_t i = 0; i < outputs_.size(); ++i) prepare_output(i);
+  }
+  template <class F> void releasing(F const& f) {
+    try {
+      f();
+    } catch (...) {
+      release();
+      throw;
+    }
   }
 
   // Last step's output is written again if the caller has let go of it.

@@ -1,7 +1,9 @@
-// Bodies of loops, branches and functions as nested plans: the straight gear.
+// Bodies of loops, branches and functions as nested plans: the straight gear. One whose extents are not all known
+// before it runs is planned, as a step is, when they come up.
 #pragma once
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -10,28 +12,54 @@
 #include <vector>
 
 #include "rill/pass/bind.hpp"
-#include "rill/pass/passes.hpp"
 #include "rill/run/activation.hpp"
+#include "rill/run/late.hpp"
 
 namespace rill {
 
 #if RILL_RUNTIME
 namespace detail {
 
+/// What a body is compiled in; it stays when what asked for the body is gone.
+struct body_setting {
+  explicit body_setting(kernel_request const& r)
+      : state(&r.state),
+        seed(r.seed),
+        threads(r.threads),
+        memory(r.memory),
+        passes(*r.passes),
+        functions(r.functions) {}
+
+  container* state;
+  std::uint64_t seed;
+  int threads;
+  allocator* memory;
+  pass_options passes;
+  compiled_functions* functions;
+  std::size_t most = 256;  // forms of a body that are kept; fewer of those within them
+};
+
+std::shared_ptr<compiled_body> compile_part(body_setting const& s, subgraph part, std::span<type const> arguments);
+
 /// A body's plan, and the activations that don't run now.
 class planned_body final : public compiled_body {
  public:
   explicit planned_body(rill::plan p) : plan_(std::move(p)) {}
 
+  bool open() const override { return false; }
   std::unique_ptr<body_run, giving_back> start() override {
-    std::lock_guard lock(mutex_);
-    if (idle_.empty()) return std::unique_ptr<body_run, giving_back>(new running(*this));
-    auto* const last = idle_.back().release();
-    idle_.pop_back();
-    return std::unique_ptr<body_run, giving_back>(last);
+    return std::unique_ptr<body_run, giving_back>(idle().release());
   }
-
+  std::vector<tensor> run(std::span<tensor const> arguments, parallel const& threads, step_context& step) override {
+    std::unique_ptr<running, giving_back> const one(idle().release());
+    return one->run(arguments, threads, step);
+  }
   std::int64_t overwritten(std::size_t i) const override { return plan_.overwritten(i); }
+  bool holds() const override { return plan_.holds(); }
+  void trim() override {
+    std::lock_guard lock(mutex_);
+    idle_.clear();
+  }
 
  private:
   class running final : public body_run {
@@ -40,6 +68,12 @@ class planned_body final : public compiled_body {
     void argument(std::size_t i, void const* elements) override { activation_.argument(i, elements); }
     void result(std::size_t i, void* elements) override { activation_.result(i, elements); }
     void run(parallel const& threads, step_context& step) override { activation_.run_body(threads, step); }
+    std::vector<tensor> run(std::span<tensor const> arguments, parallel const& threads, step_context& step) {
+      activation_.run(arguments, threads, step);
+      std::vector<tensor> made(activation_.results());
+      for (std::size_t i = 0; i < made.size(); ++i) made[i] = activation_.result(i, arguments);
+      return made;
+    }
     void give_back() noexcept override {
       activation_.release();
       std::lock_guard lock(of_.mutex_);
@@ -51,9 +85,126 @@ class planned_body final : public compiled_body {
     activation activation_;
   };
 
+  std::unique_ptr<running> idle() {
+    std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<running>(*this);
+    auto last = std::move(idle_.back());
+    idle_.pop_back();
+    return last;
+  }
+
   rill::plan plan_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<running>> idle_;
+};
+
+/// A body of which extents are settled when it runs.
+class open_body : public compiled_body {
+ public:
+  bool open() const final { return true; }
+  std::unique_ptr<body_run, giving_back> start() final {
+    throw error(code::internal, "a body whose extents are open was started");
+  }
+};
+
+/// A body that is compiled for the extents of its arguments when it is run.
+class body_by_extents final : public open_body {
+ public:
+  body_by_extents(body_setting s, subgraph part)
+      : setting_(std::move(s)), part_(std::move(part)), compiled_(setting_.most) {}
+
+  std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
+    auto const made = compiled_.find(given, [&](std::vector<type> const& types) { return compile(types); });
+    return made->run(given, threads, step);
+  }
+  void trim() override { compiled_.trim(); }
+
+ private:
+  struct with_functions {
+    std::shared_ptr<compiled_functions> functions;
+    std::shared_ptr<compiled_body> body;
+  };
+  std::shared_ptr<compiled_body> compile(std::vector<type> const& types) const {
+    auto setting = setting_;
+    auto made = std::make_shared<with_functions>(setting.functions ? setting.functions->at_run() : nullptr);
+    setting.functions = made->functions.get();
+    setting.most = std::max<std::size_t>(setting.most / 16, 4);
+    made->body = compile_part(setting, part_, types);
+    return {made, made->body.get()};
+  }
+
+  body_setting setting_;
+  subgraph part_;
+  compiled_lately<compiled_body> compiled_;
+};
+
+/// A body of which some waits for extents that the rest settles.
+class body_in_parts final : public open_body {
+ public:
+  body_in_parts(body_setting const& s, std::shared_ptr<compiled_body> early, late_part late)
+      : early_(std::move(early)), cut_(std::move(late)), late_(s, std::exchange(cut_.part, {})) {}
+
+  std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
+    auto const first = early_->run(given, threads, step);
+    auto const then = late_.run(cut_.given(given, first), threads, step);
+    std::vector<tensor> made;
+    for (std::size_t i = 0; i < cut_.results.size(); ++i) made.push_back(cut_.result(i, first, then));
+    return made;
+  }
+  bool holds() const override { return early_->holds(); }
+  void trim() override { early_->trim(), late_.trim(); }
+
+ private:
+  std::shared_ptr<compiled_body> early_;
+  late_part cut_;
+  body_by_extents late_;
+};
+
+/// A function for arguments of these types, as calls of it see it.
+class function_form final : public compiled_body {
+ public:
+  function_form(function_definition const& f, std::span<type const> arguments, std::span<type const> results)
+      : of_(&f), arguments_(arguments.begin(), arguments.end()), results_(results.begin(), results.end()) {}
+  bool is_of(function_definition const& f) const { return of_ == &f; }
+  bool is(function_definition const& f, std::span<type const> types) const {
+    return is_of(f) && std::equal(types.begin(), types.end(), arguments_.begin(), arguments_.end());
+  }
+
+  void compile(body_setting const& s) {
+    auto part = *of_->body;
+    bind_extents(part, arguments_, *s.state);
+    std::vector<type> made;
+    for (auto e : part.outputs) made.push_back(part.type_of(e));
+    check(made);
+    settled_ = all_known(made);
+    body_ = compile_part(s, *of_->body, arguments_);
+  }
+  /// It is compiled when it is run.
+  void look_up(body_by_extents& body) { body_ = {std::shared_ptr<void>(), &body}; }
+
+  bool open() const override { return !settled_ || body_->open(); }
+  std::unique_ptr<body_run, giving_back> start() override { return body_->start(); }
+  std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
+    auto made = body_->run(given, threads, step);
+    std::vector<type> types;
+    for (auto const& t : made) types.push_back(t.type());
+    check(types);
+    return made;
+  }
+
+ private:
+  // Where a call's types are those of the signature, the body must keep what that says: room was made for it.
+  void check(std::vector<type> const& made) const {
+    for (std::size_t o = 0; o < made.size(); ++o)
+      if (!accepts(results_[o], made[o]))
+        throw error(code::invalid_argument, "the function '" + of_->name + "' returns a " + made[o].text() +
+                                                " where its signature says " + results_[o].text());
+  }
+
+  function_definition const* of_;
+  std::vector<type> arguments_, results_;
+  bool settled_ = false;  // what it returns is what the signature says, whatever it is given
+  std::shared_ptr<compiled_body> body_;
 };
 
 /// A function's plans, one for the types of its arguments. Calls in them point here rather than own what owns them.
@@ -61,21 +212,16 @@ class planned_functions final : public compiled_functions {
  public:
   compiled_body* find(kernel_request const& r, function_definition const& f, std::span<type const> arguments) override {
     std::size_t forms = 0;
-    for (auto& known : all_)
-      if (known.of == &f) {
-        if (std::equal(arguments.begin(), arguments.end(), known.arguments.begin(), known.arguments.end()))
-          return &known;
-        ++forms;
-      }
+    for (auto& known : all_) {
+      if (known.is(f, arguments)) return &known;
+      forms += known.is_of(f);
+    }
     if (forms == most_forms)
       throw error(code::resource_exhausted, "the function '" + f.name + "' is called with arguments of more than " +
                                                 std::to_string(most_forms) + " types in one step");
-    check_results(r, f, arguments);
-    auto& made = all_.emplace_back();
-    made.of = &f;
-    made.arguments.assign(arguments.begin(), arguments.end());
+    auto& made = all_.emplace_back(f, arguments, r.outputs);
     try {
-      made.body = compile_body(r, *f.body, arguments);
+      made.compile(body_setting(r));
     } catch (error const& e) {
       forget_from(made);
       if (forms == 0) throw;
@@ -87,44 +233,69 @@ class planned_functions final : public compiled_functions {
     }
     return &made;
   }
+  std::shared_ptr<compiled_functions> at_run() override;
+
+  /// A function as parts call it that are compiled at run time.
+  body_by_extents& by_extents(function_definition const& f, kernel_request const& r) {
+    std::lock_guard lock(mutex_);
+    auto& body = by_extents_[&f];
+    if (!body) {
+      body_setting s(r);
+      s.functions = this;
+      body = std::make_unique<body_by_extents>(std::move(s), *f.body);
+    }
+    return *body;
+  }
 
  private:
   static constexpr std::size_t most_forms = 64;  // each may be compiled within the one before
-  struct form final : compiled_body {
-    function_definition const* of = nullptr;
-    std::vector<type> arguments;
-    std::shared_ptr<compiled_body> body;
-    std::unique_ptr<body_run, giving_back> start() override { return body->start(); }
-    std::int64_t overwritten(std::size_t) const override { return -1; }
-  };
 
   // Those that were compiled for it may point to it.
-  void forget_from(form const& failed) {
+  void forget_from(function_form const& failed) {
     while (&all_.back() != &failed) all_.pop_back();
     all_.pop_back();
   }
-
-  // Where a call's types are those of the signature, the body must keep what that says: room was made for it.
-  static void check_results(kernel_request const& r, function_definition const& f, std::span<type const> arguments) {
-    auto part = *f.body;
-    bind_extents(part, {arguments.begin(), arguments.end()}, r.state);
-    for (std::size_t o = 0; o < part.outputs.size(); ++o)
-      if (auto const& made = part.type_of(part.outputs[o]); made != r.outputs[o])
-        throw error(code::invalid_argument, "the function '" + f.name + "' returns a " + made.text() +
-                                                " where its signature says " + r.outputs[o].text());
-  }
-  std::deque<form> all_;
+  std::deque<function_form> all_;
+  std::mutex mutex_;
+  std::map<function_definition const*, std::unique_ptr<body_by_extents>> by_extents_;
 };
+
+/// The calls of one part that is compiled at run time.
+class functions_at_run final : public compiled_functions {
+ public:
+  explicit functions_at_run(planned_functions& all) : all_(all) {}
+  compiled_body* find(kernel_request const& r, function_definition const& f, std::span<type const> arguments) override {
+    auto& made = calls_.emplace_back(f, arguments, r.outputs);
+    made.look_up(all_.by_extents(f, r));
+    return &made;
+  }
+  std::shared_ptr<compiled_functions> at_run() override { return all_.at_run(); }
+
+ private:
+  planned_functions& all_;
+  std::deque<function_form> calls_;
+};
+
+inline std::shared_ptr<compiled_functions> planned_functions::at_run() {
+  return std::make_shared<functions_at_run>(*this);
+}
+
+RILL_INLINE std::shared_ptr<compiled_body> compile_part(body_setting const& s, subgraph part,
+                                                        std::span<type const> arguments) {
+  if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(part));
+  bind_extents(part, {arguments.begin(), arguments.end()}, *s.state);
+  auto late = rewrite_early(part, s.passes, *s.state, nullptr);
+  auto early = std::make_shared<planned_body>(
+      plan(part, *s.state, s.seed, *s.memory, s.threads, gear::straight, s.passes, s.functions));
+  if (!late) return early;
+  return std::make_shared<body_in_parts>(s, std::move(early), std::move(*late));
+}
 
 }  // namespace detail
 
 RILL_INLINE std::shared_ptr<compiled_body> compile_body(kernel_request const& r, subgraph const& body,
                                                         std::span<type const> arguments) {
-  auto part = body;
-  bind_extents(part, {arguments.begin(), arguments.end()}, r.state);
-  rewrite(part, *r.passes, r.state, nullptr);
-  return std::make_shared<detail::planned_body>(
-      plan(part, r.state, r.seed, *r.memory, r.threads, gear::straight, *r.passes, r.functions));
+  return detail::compile_part(detail::body_setting(r), body, arguments);
 }
 RILL_INLINE std::shared_ptr<compiled_functions> no_functions() { return std::make_shared<detail::planned_functions>(); }
 #endif

@@ -16,14 +16,17 @@ namespace rill {
 /// next.
 class compiled_step {
  public:
-  explicit compiled_step(rill::plan p, std::optional<late_part> late = {}) : plan_(std::move(p)) {
-    if (late) late_ = std::make_unique<late_steps<compiled_step>>(std::move(*late));
-  }
+  explicit compiled_step(rill::plan p, std::optional<late_part> late = {})
+      : plan_(std::move(p)), late_part_(std::move(late)), late_(64) {}
 
   /// All of the step, or what of it could be planned at first.
   rill::plan const& plan() const { return plan_; }
   /// What is planned when that has run; null: nothing.
-  late_steps<compiled_step>* late() const { return late_.get(); }
+  late_part const* late() const { return late_part_ ? &*late_part_ : nullptr; }
+  /// And for which extents it was.
+  compiled_lately<compiled_step>& late_steps() { return late_; }
+  /// Whether variables of open extents still have those that it was compiled for.
+  bool holds() const { return plan_.holds(); }
 
   /// Runs once and hands the activation to `take`, which reads the results.
   template <class Take> void run(std::span<tensor const> fed, pool* crew, step_context& step, Take&& take) {
@@ -34,8 +37,11 @@ class compiled_step {
 
   /// Gives the memory of activations that don't run now back.
   void trim() {
-    std::lock_guard lock(mutex_);
-    idle_.clear();
+    {
+      std::lock_guard lock(mutex_);
+      idle_.clear();
+    }
+    late_.trim();
   }
 
  private:
@@ -55,7 +61,8 @@ class compiled_step {
   };
 
   rill::plan plan_;
-  std::unique_ptr<late_steps<compiled_step>> late_;
+  std::optional<late_part> late_part_;
+  compiled_lately<compiled_step> late_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<activation>> idle_;
 };

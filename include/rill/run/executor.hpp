@@ -129,12 +129,7 @@ inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> c
   bind_extents(part, fed, *options.state);
   std::optional<late_part> late;
   if (has_primitives(part)) part = as_region(std::move(part));
-  else {
-    if (options.passes.functions) inline_functions(part, *options.state, report);
-    if (options.passes.loops) trim_loops(part, *options.state, report);
-    late = cut_late(part);
-    rewrite(part, options.passes, *options.state, report);
-  }
+  else late = rewrite_early(part, options.passes, *options.state, report);
   return std::make_shared<compiled_step>(
       plan(part, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
            options.gear, options.passes),
@@ -199,8 +194,7 @@ RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r) 
   auto k = parts::key(r);
   {
     std::lock_guard lock(parts_->mutex);
-    if (auto const at = parts_->plans.find(k); at != parts_->plans.end() && at->second->plan().holds())
-      return at->second;
+    if (auto const at = parts_->plans.find(k); at != parts_->plans.end() && at->second->holds()) return at->second;
   }
   auto made = detail::compile(*graph_, r, options_, nullptr);
   std::lock_guard lock(parts_->mutex);
@@ -216,7 +210,7 @@ RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor cons
     for (std::size_t k = 0; k < fed[i].rank(); ++k)
       if (planned[i][k].extent != fed[i].shape()[k]) return false;
   }
-  return step.plan().holds();
+  return step.holds();
 }
 
 RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
@@ -240,17 +234,13 @@ RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor c
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = a.result(i, fed);
   });
   if (!late) return;
-  auto const& part = late->part();
-  std::vector<tensor> with, made(part.part.outputs.size());
-  for (auto const& in : part.inputs) with.push_back(in.from == late_part::origin::feed ? fed[in.index] : own[in.index]);
-  auto const next = late->find(with, [&](subgraph const& p, std::vector<type> const& types) {
-    return detail::compile(p, types, graph_->seed(), options_, nullptr);
+  std::vector<tensor> made(late->part.outputs.size());
+  auto const with = late->given(fed, own);
+  auto const next = compiled.late_steps().find(with, [&](std::vector<type> const& types) {
+    return detail::compile(late->part, types, graph_->seed(), options_, nullptr);
   });
   run_parts(*next, with, step, made);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    auto const& from = part.results[i];
-    results[i] = from.from == late_part::origin::early ? own[from.index] : made[from.index];
-  }
+  for (std::size_t i = 0; i < results.size(); ++i) results[i] = late->result(i, own, made);
 }
 
 RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context& step) {

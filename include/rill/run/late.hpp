@@ -1,4 +1,4 @@
-// What of a step waits until extents are known that the step itself settles: it is cut off, and planned when the rest
+// What of a step or body waits until extents are known that it settles itself: it is cut off, and planned when the rest
 // has run.
 #pragma once
 #include <cstdint>
@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "rill/pass/rewriter.hpp"
+#include "rill/pass/passes.hpp"
 #include "rill/run/open_rows.hpp"
 #include "rill/run/order.hpp"
 
 namespace rill {
 
-/// The part of a step that is planned late.
+/// The part of a step, or body, that is planned late.
 struct late_part {
-  /// Where a tensor comes from: what was fed to the step, or a result of one of its two parts.
+  /// Where a tensor comes from: what was fed to the whole, or a result of one of its two parts.
   enum class origin : std::uint8_t { feed, early, late };
   struct source {
     origin from;
@@ -27,40 +27,74 @@ struct late_part {
   };
   subgraph part;
   std::vector<source> inputs;   ///< of the part
-  std::vector<source> results;  ///< of the whole step
+  std::vector<source> results;  ///< of the whole
+
+  /// What the part is given, of what was fed to the whole and what the early part made.
+  std::vector<tensor> given(std::span<tensor const> fed, std::span<tensor const> early) const {
+    std::vector<tensor> all;
+    for (auto const& in : inputs) all.push_back(in.from == origin::feed ? fed[in.index] : early[in.index]);
+    return all;
+  }
+  /// Result i of the whole.
+  tensor const& result(std::size_t i, std::span<tensor const> early, std::span<tensor const> late) const {
+    return (results[i].from == origin::early ? early : late)[results[i].index];
+  }
 };
 
 /// Cuts off what can't be planned yet; nothing if all can be. What stays hands out what the late part reads.
 std::optional<late_part> cut_late(subgraph& part);
 
-/// The late part of one step, compiled for the extents that came up lately.
-template <class Step> class late_steps {
- public:
-  explicit late_steps(late_part p) : part_(std::move(p)) {}
-  late_part const& part() const { return part_; }
+/// Rewrites a bound part; what can't be planned yet is cut off before.
+std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
+                                       pass_report* report);
 
-  /// The compiled part for these inputs; `compile` makes it from the part and their types if need be.
-  template <class Compile> std::shared_ptr<Step> find(std::span<tensor const> inputs, Compile&& compile) {
+/// What is compiled for the extents that came up lately: so many of them. The one that was asked for last
+/// alone keeps memory for its next run.
+template <class Compiled> class compiled_lately {
+ public:
+  explicit compiled_lately(std::size_t most) : most_(most) {}
+
+  /// What is compiled for these inputs; `compile` makes it of their types if need be.
+  template <class Compile> std::shared_ptr<Compiled> find(std::span<tensor const> inputs, Compile&& compile) {
     std::vector<type> types;
     for (auto const& t : inputs) types.push_back(t.type());
-    {
-      std::lock_guard lock(mutex_);
-      for (auto const& [known, step] : compiled_)
-        if (known == types && step->plan().holds()) return step;
-    }
-    std::shared_ptr<Step> made = compile(part_.part, types);
+    if (auto known = find(types)) return known;
+    std::shared_ptr<Compiled> made = compile(types);
     std::lock_guard lock(mutex_);
-    std::erase_if(compiled_, [&](auto const& c) { return c.first == types; });
-    compiled_.emplace_front(std::move(types), made);
-    if (compiled_.size() > most) compiled_.pop_back();
+    std::erase_if(all_, [&](auto const& c) { return c.first == types; });
+    make_room();
+    all_.emplace_front(std::move(types), made);
     return made;
   }
 
+  /// Gives the memory of runs that are over back.
+  void trim() {
+    std::lock_guard lock(mutex_);
+    if (!all_.empty()) all_.front().second->trim();  // the others have none
+  }
+
  private:
-  static constexpr std::size_t most = 64;
-  late_part part_;
+  std::shared_ptr<Compiled> find(std::vector<type> const& types) {
+    std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (all_[i].first != types || !all_[i].second->holds()) continue;
+      if (i != 0) {
+        all_.front().second->trim();
+        std::rotate(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(i),
+                    all_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      }
+      return all_.front().second;
+    }
+    return nullptr;
+  }
+  void make_room() {
+    if (!all_.empty()) all_.front().second->trim();
+    while (all_.size() >= most_) all_.pop_back();
+  }
+
+  std::size_t most_;
   std::mutex mutex_;
-  std::deque<std::pair<std::vector<type>, std::shared_ptr<Step>>> compiled_;
+  std::deque<std::pair<std::vector<type>, std::shared_ptr<Compiled>>> all_;  // the last that was asked for first
 };
 
 #if RILL_RUNTIME
@@ -171,6 +205,20 @@ RILL_INLINE std::optional<late_part> cut_late(subgraph& part) {
   auto late = detail::late_nodes(part);
   if (late.empty()) return std::nullopt;
   return detail::cutter(part, std::move(late)).run();
+}
+
+RILL_INLINE std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
+                                                   pass_report* report) {
+  std::optional<late_part> late;
+  if (options.functions) inline_functions(part, state, report);
+  bool const known =
+      std::all_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return all_known(n.outputs); });
+  if (!known) {
+    if (options.loops) trim_loops(part, state, report);
+    late = cut_late(part);
+  }
+  rewrite(part, options, state, report);
+  return late;
 }
 #endif
 

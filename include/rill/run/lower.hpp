@@ -32,6 +32,9 @@ struct lowered {
 /// its outputs are the node's.
 lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
 
+/// Whether a loop or branch has a lowered form: what is in it must have extents that don't wait for what runs there.
+bool can_lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
+
 namespace detail {
 inline cost unknown_work(attribute_list const&, std::span<type const>, std::span<type const>) { return {}; }
 }  // namespace detail
@@ -345,8 +348,8 @@ class lowering {
     auto const first = a.first_variable();
     std::vector<type> types(in.size());
     for (auto k = static_cast<std::size_t>(a.references); k < in.size(); ++k) types[k] = out_.part.type_of(in[k]);
-    auto [given, count] = ops::looping::arguments(a, types);
-    for (std::size_t i = 0; i < variables; ++i) given[i] = n.outputs[i];
+    auto const count = ops::looping::arguments(a, types).second;
+    auto const given = ops::looping::given(a, types, n.outputs);
     auto const body = bound(*a.body, given);
     auto const here = place(s, n, lowered::body::iteration);
     entrance const to{frame_of(n), here, a.parallel, std::move(controls), s.pivot};
@@ -451,7 +454,39 @@ class lowering {
   std::uint32_t frames_ = 0;
 };
 
+inline bool can_lower_body(subgraph body, std::vector<type> const& arguments, container& state,
+                           pass_options const& passes) {
+  if (ops::branch::side(body, arguments).misfit) return false;
+  bind_extents(body, arguments, state);
+  if (passes.functions) inline_functions(body, state, nullptr);
+  return std::all_of(body.nodes.begin(), body.nodes.end(), [&](node const& n) {
+    std::vector<type> inputs;
+    for (auto e : n.inputs) inputs.push_back(body.type_of(e));
+    if (is_lowered(n)) return can_lower(n, inputs, state, passes);
+    return !n.op->brings_extents || all_known(n.outputs);
+  });
+}
+
 }  // namespace detail
+
+RILL_INLINE bool can_lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes) {
+  if (auto const* const f = called_by(n)) {
+    auto const own = inputs.subspan(f->references.size());
+    return all_known(n.outputs) && detail::can_lower_body(*f->body, {own.begin(), own.end()}, state, passes);
+  }
+  if (!ops::is_loop(n)) {
+    auto const a = decode<ops::branch::attributes>(n.attributes);
+    if (!all_known(n.outputs)) return false;
+    auto const own = inputs.subspan(static_cast<std::size_t>(a.references) + 1);
+    std::vector<type> const arguments(own.begin(), own.end());
+    return detail::can_lower_body(*a.then, arguments, state, passes) &&
+           detail::can_lower_body(*a.otherwise, arguments, state, passes);
+  }
+  auto const a = decode<ops::looping::attributes>(n.attributes);
+  auto const given = ops::looping::given(a, inputs, n.outputs);
+  return !ops::looping::opens(a, n.outputs) && detail::can_lower_body(*a.body, given, state, passes) &&
+         (a.counted() || detail::can_lower_body(*a.condition, ops::looping::without_rows(a, given), state, passes));
+}
 
 RILL_INLINE lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes) {
   return detail::lowering(state, passes).run(n, inputs);

@@ -1,13 +1,12 @@
 // Values whose extents are known only when their node has run. Loops of as many iterations take rows of other loops as
-// they come; all else waits until then to be planned.
+// they come, if only their number is open; all else waits until then to be planned.
 #pragma once
 #include "rill/graph/subgraph.hpp"
 #include "rill/ops/control/loop.hpp"
 
 namespace rill::detail {
 
-/// Whether an output has extents that are settled when its node runs: rows of a loop of which only the number is open,
-/// and what other operations bring that say so.
+/// Whether an output has extents that are settled when its node runs.
 bool is_settled_late(subgraph const& part, endpoint e);
 
 /// Whether a node takes such a value as its input k.
@@ -25,11 +24,7 @@ inline endpoint source_of_count(subgraph const& part, endpoint count) {
 }
 
 RILL_INLINE bool is_settled_late(subgraph const& part, endpoint e) {
-  auto const& maker = part[e.node];
-  auto const& t = part.type_of(e);
-  if (t.is_known()) return false;
-  if (!ops::is_loop(maker)) return maker.op->brings_extents;
-  return e.port > decode<ops::looping::attributes>(maker.attributes).count_port() && row_of(t).is_known();
+  return !part.type_of(e).is_known() && part[e.node].op->brings_extents;
 }
 
 RILL_INLINE bool takes_open_rows(subgraph const& part, node const& n, std::size_t k) {
@@ -39,6 +34,7 @@ RILL_INLINE bool takes_open_rows(subgraph const& part, node const& n, std::size_
   auto const maker = n.inputs[k].node;
   if (!ops::is_loop(part[maker])) return false;
   auto const made = decode<ops::looping::attributes>(part[maker].attributes);
+  if (n.inputs[k].port < made.row_port(0) || ops::looping::opens(made, part[maker].outputs)) return false;
   return source_of_count(part, n.inputs[static_cast<std::size_t>(a.references)]) ==
          source_of_count(part, {maker, made.count_port()});
 }

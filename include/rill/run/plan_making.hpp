@@ -85,9 +85,11 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
 namespace detail {
 
 /// Whether a node must, or is to, run with tags.
-inline bool runs_with_tags(node const& n, gear wish) {
+inline bool runs_with_tags(node const& n, gear wish, std::span<type const> inputs, container& state,
+                           pass_options const& passes) {
   if (is_region(n)) return true;
-  return wish != gear::straight && is_lowered(n) && (wish == gear::tagged || may_wait(n));
+  if (wish == gear::straight || !is_lowered(n)) return false;
+  return (wish == gear::tagged || may_wait(n)) && can_lower(n, inputs, state, passes);
 }
 
 }  // namespace detail
@@ -112,8 +114,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       memory_.held += constants_.back().bytes();
       continue;
     }
-    bool const with_tags = detail::runs_with_tags(n, wish);
-    if (n.op->cpu == nullptr && !with_tags)
+    if (n.op->cpu == nullptr && !is_region(n))
       throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no kernel for this device",
                   n.name);
     inputs.clear();
@@ -132,6 +133,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
     try {
       kernel_request const request{n,       inputs,     n.outputs, variables,    state,    seed,
                                    threads, allocator_, &passes,   compile_body, functions};
+      bool const with_tags = detail::runs_with_tags(n, wish, inputs, state, passes);
       made.run = with_tags ? tagged_kernel(request) : n.op->cpu(request);
       tagged_ = tagged_ || with_tags;
     } catch (error const& e) {

@@ -49,6 +49,11 @@ class tensor {
         dtype_of<std::remove_const_t<T>>, extents,
         buffer::adopt(const_cast<std::remove_const_t<T>*>(values.data()), values.size_bytes(), nullptr, true));
   }
+  /// The same of a type, all of whose extents are known.
+  static tensor borrow(rill::type const& t, void const* elements) {
+    auto const bytes = static_cast<std::size_t>(rill::elements(t.shape())) * size_of(t.element);
+    return tensor(t.element, t.shape(), buffer::adopt(const_cast<void*>(elements), bytes, nullptr, true));
+  }
   /// A vector's elements, taken over and not copied.
   template <rill::element T>
     requires(!std::same_as<T, bool>)

@@ -37,8 +37,7 @@ using expert = std::function<value(value rows)>;
 /// Rows of x [rows, in], each computed by the `top` experts for which `logits` [rows, experts] are largest: the sum of
 /// what they give, each times its weight. With one expert the weight is its share of softmax(logits) (W. Fedus et al.,
 /// Switch Transformers, 2021), with more it is that of softmax over the chosen ones alone (Shazeer §2.1). An expert
-/// computes the rows that chose it and no others; one that nobody chose does not run. How many rows that are the step
-/// settles, so that a mixture can't stand within a loop.
+/// computes the rows that chose it and no others; one that nobody chose does not run.
 mixture mix_experts(value x, value logits, std::vector<expert> const& experts, std::int64_t top = 1);
 
 /// A network of two layers for rows of that type: relu(x W + b) V + c. It may be called more than once.

@@ -300,6 +300,79 @@ TEST(cond, whose_body_reads_and_updates_a_variable_has_no_gradient_and_says_so) 
             std::string::npos);
 }
 
+TEST(cond, whose_branches_return_other_extents_brings_those_of_the_one_that_runs) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const x = placeholder<float, unknown>(g, "x");
+  auto const [y, sign] = cond(
+      p, [&] { return std::tuple{concat<0>(x, x), constant(g, 1)}; }, [&] { return std::tuple{x, constant(g, -1)}; });
+  auto const total = sum(y * y);
+  auto const [dx] = gradients(total, x);
+  for (auto wish : {gear::straight, gear::automatic, gear::tagged})
+    for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
+      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      for (bool verdict : {true, false, true}) {
+        auto const [v, k, t, d] = s.run({{p, tensor(verdict)}, {x, vector<float>({1, 2})}}, y, sign, total, dx);
+        EXPECT_TRUE(same_bits(v, verdict ? vector<float>({1, 2, 1, 2}) : vector<float>({1, 2})));
+        EXPECT_EQ(std::int32_t(k), verdict ? 1 : -1);
+        EXPECT_EQ(float(t), verdict ? 10 : 5);
+        EXPECT_TRUE(same_bits(d, verdict ? vector<float>({4, 8}) : vector<float>({2, 4})));
+      }
+    }
+}
+
+TEST(cond, may_settle_extents_within_and_differentiates_through_them) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const x = placeholder<float, 4>(g, "x");
+  auto const some = [&] { return gather(x, where(x > 0.f)); };
+  auto const y = cond(p, [&] { return sum(some() * some() * some()); }, [&] { return sum(x); });
+  auto const kept = cond(p, some, [&] { return gather(x, where(x < 0.f)); });
+  auto const z = y + sum(exp(kept) * 0.f) + sum(kept * 2.f);
+  auto const [dx] = gradients(z, x);
+  for (auto wish : {gear::straight, gear::automatic, gear::tagged}) {
+    session s(g, {.threads = 1, .gear = wish});
+    auto const run = [&](bool verdict) {
+      return s.run({{p, tensor(verdict)}, {x, vector<float>({1, -1, 2, -2})}}, kept, y, dx);
+    };
+    auto const [some_kept, cubes, d] = run(true);
+    EXPECT_TRUE(same_bits(some_kept, vector<float>({1, 2})));
+    EXPECT_EQ(float(cubes), 9);
+    EXPECT_TRUE(same_bits(d, vector<float>({5, 0, 14, 0})));
+    auto const [others, total, e] = run(false);
+    EXPECT_TRUE(same_bits(others, vector<float>({-1, -2})));
+    EXPECT_EQ(float(total), 0);
+    EXPECT_TRUE(same_bits(e, vector<float>({1, 3, 1, 3})));
+  }
+}
+
+TEST(cond, a_branch_that_is_not_for_the_extents_that_came_is_an_error_where_it_runs_alone) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const x = placeholder<float, unknown>(g, "x");
+  auto const y = cond(p, [&] { return sum(x + constant<float, 3>(g, {1, 1, 1})); }, [&] { return sum(x); });
+  for (auto wish : {gear::straight, gear::automatic, gear::tagged}) {
+    session s(g, {.threads = 1, .gear = wish});
+    EXPECT_EQ(float(s.run({{p, tensor(true)}, {x, vector<float>({1, 2, 3})}}, y)), 9);
+    EXPECT_EQ(float(s.run({{p, tensor(false)}, {x, vector<float>({1, 2})}}, y)), 3);
+    auto const text = sentence([&] { s.run({{p, tensor(true)}, {x, vector<float>({1, 2})}}, y); });
+    EXPECT_NE(text.find("in the branch for true, node 'then/add'"), std::string::npos) << text;
+    EXPECT_NE(text.find("do not broadcast"), std::string::npos) << text;
+  }
+}
+
+TEST(cond, an_error_in_what_waits_for_extents_says_in_which_branch_and_at_which_node) {
+  graph g;
+  auto const x = placeholder<float, 2>(g, "x");
+  auto const y = cond(
+      constant(g, true), [&] { return sum(check_numerics(log(gather(x, where(x < 1.f))), "no logarithm")); },
+      [&] { return sum(x); });
+  session s(g);
+  EXPECT_EQ(float(s.run({{x, vector<float>({1, 2})}}, y)), 0);
+  auto const text = sentence([&] { s.run({{x, vector<float>({-1, 2})}}, y); });
+  EXPECT_NE(text.find("in the branch for true, node 'then/check_numerics': no logarithm"), std::string::npos) << text;
+}
+
 TEST(case_, runs_the_branch_that_is_numbered_and_the_last_for_others) {
   graph g;
   auto const i = placeholder<std::int32_t>(g, "i");

@@ -534,6 +534,62 @@ TEST(function, whose_body_does_not_keep_what_its_signature_says_is_refused_when_
   EXPECT_EQ(s.run({{x, vector<float>({1, 2, 3})}}, three).elements(), 3);
 }
 
+// Those below the mean, then the others, each sorted: numbers that are alike are.
+auto quicksort(graph& g) {
+  return rill::function<"sorted", of<float, unknown>(of<float, unknown>)>(g, [&](auto self, auto x) {
+    auto const middle = mean(x);
+    return cond(
+        sum(square(x - middle)) < 0.25f, [&] { return x; },
+        [&] { return concat<0>(self(gather(x, where(x < middle))), self(gather(x, where(x >= middle)))); });
+  });
+}
+
+TEST(function, calls_itself_with_extents_that_its_body_settles) {
+  graph g;
+  auto const x = placeholder<float, unknown>(g, "x");
+  auto const y = quicksort(g)(x);
+  for (auto const& passes : both_ways) {
+    session s(g, {.threads = 2, .passes = passes});
+    for (std::int64_t n : {0, 1, 2, 40, 7, 40}) {
+      tensor fed(dtype::float32, {n});
+      for (std::int64_t i = 0; i < n; ++i) fed.mutable_data<float>()[i] = static_cast<float>(i * 29 % 97 % 31);
+      auto wanted = fed.clone();
+      std::sort(wanted.mutable_data<float>(), wanted.mutable_data<float>() + n);
+      EXPECT_TRUE(same_bits(s.run({{x, fed}}, y), wanted)) << n;
+    }
+  }
+}
+
+TEST(function, that_calls_itself_with_settled_extents_runs_on_many_threads_at_once) {
+  graph g;
+  auto const x = placeholder<float, unknown>(g, "x");
+  auto const y = quicksort(g)(x);
+  session s(g, {.threads = 1});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      for (int k = 0; k < 3; ++k)
+        EXPECT_TRUE(same_bits(s.run({{x, vector<float>({5, static_cast<float>(t), 9, 3})}}, y),
+                              t < 3 ? vector<float>({static_cast<float>(t), 3, 5, 9}) : vector<float>({})));
+    });
+  for (auto& t : threads) t.join();
+}
+
+TEST(function, whose_body_settles_extents_that_its_signature_does_not_allow_is_refused_when_it_runs) {
+  graph g;
+  auto const x = placeholder<float, 4>(g, "x");
+  auto const first = rill::function<"high", of<float, 2>(of<float, 4>, of<int>)>(g, [](auto self, auto v, auto n) {
+    return cond(n < 1, [&] { return as<of<float, 2>>(gather(v, where(v > 0.f))); }, [&] { return self(v, n - 1); });
+  });
+  auto const y = first(x, constant(g, 2));
+  session s(g);
+  EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, -1, 2, -2})}}, y), vector<float>({1, 2})));
+  auto const text = sentence([&] { s.run({{x, vector<float>({1, 1, 2, -2})}}, y); });
+  EXPECT_NE(text.find("the function 'high' returns a float32[3] where its signature says float32[2]"),
+            std::string::npos)
+      << text;
+}
+
 TEST(cond, and_while_loop_take_as_many_erased_values_as_the_run_says) {
   graph g;
   value const p = placeholder(g, of<bool>, "p"), x = placeholder(g, of<float>, "x");
@@ -703,6 +759,24 @@ TEST(function_gradient, of_extents_that_only_a_call_knows_has_those_of_the_argum
   auto const [d] = gradients(total(x, constant(g, 2)), x);
   session s(g);
   EXPECT_TRUE(same_bits(s.run({{x, vector<double>({1, 2, 3})}}, d), vector<double>({4, 32, 108})));
+}
+
+TEST(function_gradient, of_a_body_that_settles_extents_is_that_of_what_it_computes) {
+  graph g;
+  auto const x = placeholder<double, 4>(g, "x");
+  auto const high = rill::function<"high", of<double, 4>>(g, [](auto v) {
+    auto const some = gather(v, where(v > 0.));
+    return sum(some * some * some);
+  });
+  auto const y = high(x) + high(x * 2.);
+  auto const [d] = gradients(y, x);
+  auto const [dd] = gradients(sum(d), x);
+  for (auto const& passes : both_ways) {
+    session s(g, {.passes = passes});
+    auto const [first, second] = s.run({{x, vector<double>({1, -1, 2, -2})}}, d, dd);
+    EXPECT_TRUE(same_bits(first, vector<double>({27, 0, 108, 0})));
+    EXPECT_TRUE(same_bits(second, vector<double>({54, 0, 108, 0})));
+  }
 }
 
 TEST(function_gradient, is_refused_where_there_is_none) {

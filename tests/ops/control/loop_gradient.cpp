@@ -274,6 +274,54 @@ TEST(loop_gradient, travels_as_bytes) {
   EXPECT_EQ(s.run({{again->find("x"), tensor(3.f)}}, again->find(value(dx).name())).at<float>(), 8 * 2187.f);
 }
 
+TEST(loop_gradient, computes_again_what_has_other_extents_in_each_iteration) {
+  graph g;
+  auto const x = placeholder<double, unknown>(g, "x");
+  auto const w = placeholder<double>(g, "w");
+  auto const [n, y] = while_loop(
+      [](auto i, auto) { return i < 4; },
+      [&](auto i, auto v) {
+        auto const at = where(v > 0.);
+        auto const some = gather(v, at);
+        return std::tuple{i + 1, as<of<double, unknown>>(v * 0.5 + scatter_like(at, some * some * w, v) - 0.125)};
+      },
+      constant(g, 0), x);
+  auto const total = sum(y * y);
+  auto const [dx, dw] = gradients(total, x, w);
+  auto const [ddw] = gradients(dw, w);
+  for (auto wish : {gear::straight, gear::automatic, gear::tagged}) {
+    session s(g, {.threads = 2, .gear = wish});
+    std::vector<feed> const feeds{{x, vector<double>({0.75, -1, 0.375, 0.1875})}, {w, tensor(0.5)}};
+    expect_differences(s, total, dx, feeds, 0);
+    expect_differences(s, total, dw, feeds, 1);
+    expect_differences(s, dw, ddw, feeds, 1);
+  }
+}
+
+TEST(loop_gradient, that_would_keep_a_variable_whose_extents_change_is_refused_when_it_is_recorded) {
+  graph g;
+  auto const x = placeholder<float, 3>(g, "x");
+  auto const [n, y] = while_loop([](auto i, auto) { return i < 4; },
+                                 [&](auto i, auto v) { return std::tuple{i + 1, concat<0>(v * v, x)}; }, constant(g, 0),
+                                 as<of<float, unknown>>(x));
+  expect_error(code::unimplemented, "would have to keep a variable whose extents change from iteration to iteration",
+               [&] { gradients(sum(y), x); });
+  session s(g);
+  EXPECT_EQ(s.run({{x, vector<float>({1, 2, 3})}}, y).elements(), 15);
+}
+
+TEST(loop_gradient, that_would_keep_extents_of_which_only_the_run_knows_that_they_change_is_refused_then) {
+  graph g;
+  auto const x = placeholder<float, unknown>(g, "x");
+  auto const [n, y] =
+      while_loop([](auto i, auto) { return i < 4; },
+                 [&](auto i, auto v) { return std::tuple{i + 1, concat<0>(v * v, x)}; }, constant(g, 0), x);
+  auto const [dx] = gradients(sum(y), x);
+  session s(g);
+  expect_error(code::unimplemented, "for a derivative perhaps", [&] { s.run({{x, vector<float>({1, 2, 3})}}, dx); });
+  EXPECT_EQ(s.run({{x, vector<float>({1, 2, 3})}}, y).elements(), 15);
+}
+
 TEST(loop_gradient, of_a_body_that_reads_and_updates_a_variable_is_refused) {
   graph g;
   auto const w = variable(constant(g, 0.5f), "w");

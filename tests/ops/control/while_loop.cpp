@@ -231,15 +231,228 @@ TEST(while_loop, refuses_bodies_and_conditions_that_do_not_fit) {
   EXPECT_EQ(loop(less_than_two, [](value k, value v) { return std::tuple{k, v}; }), "");
 }
 
-TEST(while_loop, with_an_extent_that_grows_is_refused_when_it_is_planned) {
+TEST(while_loop, with_an_extent_that_grows_must_say_so) {
   graph g;
   value const i = constant(g, tensor(0)), x = constant(g, tensor(vector<float>({1})));
-  auto const grown =
-      while_loop([&](value k, value) { return less(k, constant(g, tensor(2))); },
-                 [&](value k, value v) { return std::tuple{add(k, constant(g, tensor(1))), concat({v, v}, 0)}; }, i, x);
-  EXPECT_EQ(std::get<1>(grown).type(), type(dtype::float32, {unknown}));
+  auto const text = sentence([&] {
+    while_loop([&](value k, value) { return less(k, constant(g, tensor(2))); },
+               [&](value k, value v) { return std::tuple{add(k, constant(g, tensor(1))), concat({v, v}, 0)}; }, i, x);
+  });
+  EXPECT_NE(text.find("variable 1 was declared as a float32[1] and it returns a float32[2]"), std::string::npos)
+      << text;
+}
+
+// All ways to run an open loop: with passes and without, in each gear.
+template <class F> void in_each_gear(graph& g, F const& f) {
+  for (auto wish : {gear::straight, gear::automatic, gear::tagged})
+    for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
+      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      f(s);
+    }
+}
+
+TEST(while_loop, whose_variable_is_declared_open_may_make_it_longer_in_each_iteration) {
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const rows = placeholder<float, unknown, 2>(g, "rows");
+  auto const [count, all, same] =
+      while_loop([&](auto i, auto, auto) { return i < n; },
+                 [&](auto i, auto x, auto k) { return std::tuple{i + 1, concat<0>(x, rows * k), k}; }, constant(g, 0),
+                 as<of<float, unknown, 2>>(constant<float, 1, 2>(g, {7, 8})), constant(g, 2.f));
+  auto const total = sum(all);
+  in_each_gear(g, [&](session& s) {
+    for (int times : {3, 0, 1, 5, 3}) {
+      auto const [i, x, k, t] =
+          s.run({{n, tensor(times)}, {rows, matrix<float>({{1, 2}, {3, 4}})}}, count, all, same, total);
+      EXPECT_EQ(std::int32_t(i), times);
+      EXPECT_EQ(float(k), 2);
+      ASSERT_EQ(x.shape(), (shape{2 * times + 1, 2}));
+      EXPECT_EQ(float(t), static_cast<float>(15 + 20 * times));
+      for (std::int64_t r = 0; r < 2 * times + 1; ++r)
+        EXPECT_EQ(x.template at<float>(r, 1), r == 0 ? 8.f : r % 2 == 1 ? 4.f : 8.f);
+    }
+  });
+}
+
+TEST(while_loop, whose_variable_is_declared_open_may_keep_less_of_it_in_each_iteration) {
+  graph g;
+  auto const x = placeholder<float, unknown>(g, "x");
+  // What is above the mean, until that is nothing more.
+  auto const [n, last] =
+      while_loop([](auto i, auto v) { return logical_and(i < 100, sum(v * 0.f + 1.f) > 1.5f); },
+                 [](auto i, auto v) { return std::tuple{i + 1, gather(v, where(v >= mean(v)))}; }, constant(g, 0), x);
+  in_each_gear(g, [&](session& s) {
+    auto const [count, left] = s.run({{x, vector<float>({1, 9, 2, 8, 3, 7, 4, 6, 5})}}, n, last);
+    EXPECT_EQ(std::int32_t(count), 4);  // 9, 5, 3, 2 and 1 of them
+    EXPECT_EQ(left.elements(), 1);
+  });
+}
+
+TEST(while_loop, whose_open_variable_becomes_another_than_declared_says_which_and_when) {
+  graph g;
+  auto const x = placeholder<float, 4>(g, "x");
+  auto const [n, last] =
+      while_loop([](auto i, auto) { return i < 9; },
+                 [](auto i, auto v) { return std::tuple{i + 1, as<of<float, 4>>(gather(v - 1.f, where(v > 1.f)))}; },
+                 constant(g, 0), x);
+  in_each_gear(g, [&](session& s) {
+    auto const text = sentence([&] { s.run({{x, vector<float>({3, 4, 5, 6})}}, last); });
+    EXPECT_NE(text.find("node 'loop': in iteration 2: loop: variable 1 was declared as a float32[4] and became a "
+                        "float32[3]"),
+              std::string::npos)
+        << text;
+  });
+}
+
+TEST(while_loop, an_error_in_an_open_one_names_the_iteration_and_the_node) {
+  graph g;
+  auto const x = placeholder<float, unknown>(g, "x");
+  auto const [n, last] =
+      while_loop([](auto i, auto) { return i < 9; },
+                 [&](auto i, auto v) {
+                   return std::tuple{i + 1, concat<0>(v, check_numerics(log(x - cast<float>(i)), "too low"))};
+                 },
+                 constant(g, 0), x);
   session s(g);
-  EXPECT_NE(sentence([&] { s.run(std::get<1>(grown)); }).find("not known before the step runs"), std::string::npos);
+  auto const text = sentence([&] { s.run({{x, vector<float>({3})}}, last); });
+  EXPECT_NE(text.find("node 'loop': in iteration 3, node 'body/check_numerics'"), std::string::npos) << text;
+  EXPECT_NE(sentence([&] {
+              s.run({{x, vector<float>({100})}}, last, timeout(std::chrono::seconds(0)));
+            }).find("ran past its deadline"),
+            std::string::npos);
+  EXPECT_EQ(s.run({{x, vector<float>({100})}}, last).elements(), 10);
+}
+
+TEST(while_loop, whose_extents_stay_may_settle_others_within) {
+  graph g;
+  auto const x = placeholder<float, 6>(g, "x");
+  // Each number above 4 becomes half of it, the others stay.
+  auto const [n, last] = while_loop([](auto i, auto) { return i < 4; },
+                                    [](auto i, auto v) {
+                                      auto const high = where(v > 4.f), low = where(v <= 4.f);
+                                      auto const both = concat<0>(gather(v, high) * 0.5f, gather(v, low));
+                                      auto const at = concat<0>(high, low);
+                                      return std::tuple{i + 1, as<of<float, 6>>(scatter_like(at, both, v))};
+                                    },
+                                    constant(g, 0), x);
+  auto const y = last + x;
+  in_each_gear(g, [&](session& s) {
+    EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, 5, 64, 9, 3, 100})}}, y),
+                          vector<float>({2, 7.5f, 68, 11.25f, 6, 106.25f})));
+  });
+}
+
+TEST(while_loop, that_is_open_stands_in_loops_and_branches) {
+  graph g;
+  auto const counts = placeholder<std::int32_t, unknown>(g, "counts");
+  auto const y = map(
+      [&](auto most) {
+        return cond(
+            most < 4,
+            [&] {
+              auto const [n, grown] = while_loop([&](auto i, auto) { return i < most; },
+                                                 [](auto i, auto v) { return std::tuple{i + 1, concat<0>(v, v)}; },
+                                                 constant(g, 0), as<of<float, unknown>>(constant<float, 1>(g, {1})));
+              return sum(grown);
+            },
+            [&] { return constant(g, -1.f); });
+      },
+      counts);
+  in_each_gear(g, [&](session& s) {
+    EXPECT_TRUE(
+        same_bits(s.run({{counts, vector<std::int32_t>({3, 0, 7, 1, 2})}}, y), vector<float>({8, 1, -1, 2, 4})));
+  });
+}
+
+TEST(while_loop, that_is_open_may_wait_for_a_queue) {
+  graph g;
+  session s(g);
+  auto const q = fifo_queue<of<float>>(g, {}, "q");
+  auto const x = placeholder<float>(g, "x");
+  auto const put = q.enqueue(x);
+  for (int i = 1; i <= 7; ++i) s.run({{x, tensor(static_cast<float>(i))}}, put);
+  s.run(q.close());
+  auto const [n, all] = while_loop([](auto i, auto) { return i < 3; },
+                                   [&](auto i, auto v) { return std::tuple{i + 1, concat<0>(v, dequeue_up_to<3>(q))}; },
+                                   constant(g, 0), as<of<float, unknown>>(constant<float, 1>(g, {0})));
+  EXPECT_TRUE(same_bits(s.run(all), vector<float>({0, 1, 2, 3, 4, 5, 6, 7})));
+}
+
+TEST(while_loop, that_is_open_gives_its_memory_back) {
+  host_memory memory;
+  {
+    graph g;
+    auto const n = placeholder<std::int32_t>(g, "n");
+    auto const row = placeholder<float, 1, 500>(g, "row");
+    auto const [i, all] = while_loop([&](auto k, auto) { return k < n; },
+                                     [&](auto k, auto v) { return std::tuple{k + 1, concat<0>(tanh(v) * v, row)}; },
+                                     constant(g, 0), as<of<float, unknown, 500>>(row));
+    auto const total = sum(all);
+    session s(g, {.threads = 1, .memory = &memory});
+    tensor const fed(dtype::float32, {1, 500});
+    std::memset(const_cast<void*>(fed.raw()), 0, fed.bytes());
+    s.run({{n, tensor(60)}, {row, fed}}, total);
+    // Some values as large as the last one, and not those of all iterations.
+    EXPECT_LT(memory.usage().peak, 8 * 60 * fed.bytes());
+    s.trim();
+    EXPECT_LT(memory.usage().current, 4 * 60 * fed.bytes());
+  }
+  EXPECT_EQ(memory.usage().current, 0);
+}
+
+TEST(while_loop, that_is_open_is_run_by_several_threads_at_once) {
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const [i, all] =
+      while_loop([&](auto k, auto) { return k < n; },
+                 [](auto k, auto v) { return std::tuple{k + 1, concat<0>(v, reshape<1>(cast<float>(k)))}; },
+                 constant(g, 0), as<of<float, unknown>>(constant<float, 1>(g, {0})));
+  auto const total = sum(all);
+  session s(g, {.threads = 2});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int k = 0; k < 10; ++k) {
+        int const times = t + k;
+        EXPECT_EQ(float(s.run({{n, tensor(times)}}, total)), static_cast<float>(times * (times - 1) / 2));
+      }
+    });
+  for (auto& t : threads) t.join();
+}
+
+TEST(map, makes_rows_whose_extents_the_body_settles_if_they_are_alike) {
+  graph g;
+  auto const x = placeholder<float, unknown, 4>(g, "x");
+  auto const y = map([](auto row) { return gather(row, where(row > 0.f)); }, x);
+  in_each_gear(g, [&](session& s) {
+    auto const run = [&](tensor const& t) { return s.run({{x, t}}, y); };
+    EXPECT_TRUE(same_bits(run(matrix<float>({{1, -1, 2, -2}, {-3, 3, -4, 4}})), matrix<float>({{1, 2}, {3, 4}})));
+    EXPECT_TRUE(same_bits(run(matrix<float>({{1, 2, 3, 4}})), matrix<float>({{1, 2, 3, 4}})));
+    EXPECT_EQ(run(tensor(dtype::float32, {0, 4})).shape(), (shape{0, 0}));
+    auto const text = sentence([&] { run(matrix<float>({{1, 2, 3, 4}, {1, 2, 3, -4}})); });
+    EXPECT_NE(text.find("in iteration 1: loop: the rows that its body makes"), std::string::npos) << text;
+    EXPECT_NE(text.find("a float32[4] and a float32[3]"), std::string::npos) << text;
+  });
+}
+
+TEST(map, takes_as_many_rows_as_a_body_around_it_settles) {
+  graph g;
+  auto const x = placeholder<float, 3, 4>(g, "x");
+  auto const y = map([](auto row) { return sum(map([](auto v) { return v * v; }, gather(row, where(row > 0.f)))); }, x);
+  in_each_gear(g, [&](session& s) {
+    EXPECT_TRUE(same_bits(s.run({{x, matrix<float>({{1, -1, 2, -2}, {-3, -3, -4, -4}, {1, 2, 3, 4}})}}, y),
+                          vector<float>({5, 0, 30})));
+  });
+}
+
+TEST(fold_right, keeps_an_open_state_and_takes_the_last_row_first) {
+  graph g;
+  auto const x = placeholder<float, unknown, 1>(g, "x");
+  auto const y = fold_right([](auto v, auto row) { return concat<0>(v, row); },
+                            as<of<float, unknown>>(constant<float, 1>(g, {0})), x);
+  in_each_gear(g, [&](session& s) {
+    EXPECT_TRUE(same_bits(s.run({{x, matrix<float>({{1}, {2}, {3}})}}, y), vector<float>({0, 3, 2, 1})));
+  });
 }
 
 TEST(while_loop, names_the_node_of_the_innermost_body_that_could_not_be_planned) {
@@ -248,13 +461,13 @@ TEST(while_loop, names_the_node_of_the_innermost_body_that_could_not_be_planned)
               rows = constant(g, tensor(vector<float>({1, 2})));
   auto const y = map(
       [&](value row) {
-        return sum(
-            while_loop([&](value v) { return less(sum(v), row); }, [](value v) { return concat({v, v}, 0); }, x));
+        return sum(while_loop([&](value v) { return less(sum(v), row); },
+                              [](value v) { return tagged::switch_(v, less(sum(v), sum(v)))[1]; }, x));
       },
       rows);
   session s(g);
   auto const text = sentence([&] { s.run({{x, vector<float>({1})}}, y); });
-  EXPECT_NE(text.find("node 'loop': in a body, node 'body/loop': the extents of its output"), std::string::npos)
+  EXPECT_NE(text.find("node 'loop': in a body, node 'body/loop': in a body, node 'body/body/switch"), std::string::npos)
       << text;
 }
 

@@ -39,8 +39,7 @@ struct where_op {
 namespace rill {
 
 /// The indices at which a list of truth values is true, in their order, as int64: `gather(x, where(chosen))` is the
-/// chosen rows. How many there are the step settles; what depends on that is planned when they are known, which a
-/// loop's body can't.
+/// chosen rows. How many there are the step settles; what depends on that is planned when they are known.
 template <operand C> auto where(C condition) { return record<ops::where_op>(condition); }
 
 }  // namespace rill

@@ -1,5 +1,6 @@
 // What operations with bodies share: how lambdas are recorded, what they may return, and how a body is run.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -133,6 +134,42 @@ struct united_bodies {
   std::vector<operation> waits;
 };
 united_bodies unite(std::vector<std::pair<recorded_body*, std::size_t>> const& bodies);
+
+#if RILL_DEFINITIONS
+/// Runs bodies for a node whose inputs, from `first` on, are their arguments, and whose outputs are their results.
+class body_call {
+ public:
+  body_call(kernel_request const& r, std::size_t first)
+      : first_(first),
+        open_(!all_known(r.outputs)),
+        arguments_(r.inputs.begin() + static_cast<std::ptrdiff_t>(first), r.inputs.end()) {}
+  /// Whether the extents of a result are settled when a body has run: then the kernel brings its outputs itself.
+  bool open() const { return open_; }
+
+  void operator()(compiled_body& body, kernel_call const& call, step_context& step) const {
+    if (open_ || body.open()) return with_tensors(body, call, step);
+    auto const run = body.start();
+    for (std::size_t i = first_; i < call.inputs; ++i) run->argument(i - first_, call.in(i));
+    for (std::size_t o = 0; o < call.outputs; ++o) run->result(o, call.out(o));
+    run->run(call.threads, step);
+  }
+
+ private:
+  void with_tensors(compiled_body& body, kernel_call const& call, step_context& step) const {
+    std::vector<tensor> given;
+    for (std::size_t i = 0; i < arguments_.size(); ++i)
+      given.push_back(tensor::borrow(arguments_[i], call.in(first_ + i)));
+    auto made = body.run(given, call.threads, step);
+    for (std::size_t o = 0; o < made.size(); ++o)
+      if (open_) call.give(o, std::move(made[o]));
+      else tensor::borrow(made[o].type(), call.out(o)).assign(made[o]);
+  }
+
+  std::size_t first_;
+  bool open_;
+  std::vector<type> arguments_;
+};
+#endif
 
 /// A type that both are; extents that differ are unknown. `why` if there is none.
 type common_type(type const& a, type const& b, char const* why);

@@ -25,6 +25,7 @@ namespace rill::ops {
 struct calling {
   static constexpr std::int8_t arity = -2;
   static constexpr std::uint32_t by_reference = counted_references;
+  static constexpr bool brings_extents = true;
   struct attributes {
     function_definition const* function = nullptr;
     std::int64_t references = 0, updates = 0;
@@ -136,7 +137,8 @@ inline kernel calling::cpu(kernel_request const& r) {
   expects(r.functions != nullptr, "call: a function runs in a plan alone");
   auto* const body = r.functions->find(r, *a.function, r.inputs.subspan(own));
   bool const draws = r.at.op->effect != effect::none;
-  return kernel([=, f = a.function, key = static_cast<std::uint64_t>(a.key)](kernel_call const& call) {
+  detail::body_call const run(r, own);
+  kernel k([=, f = a.function, key = static_cast<std::uint64_t>(a.key)](kernel_call const& call) {
     step_context step = call.step;
     if (step.calls >= f->most.calls)
       throw error(code::resource_exhausted, "the function '" + f->name + "' is called within " +
@@ -147,16 +149,13 @@ inline kernel calling::cpu(kernel_request const& r) {
     ++step.calls;
     if (draws) step.stream = random_stream::key_of(random_stream::key_of(step.stream, key), 0);  // as a loop's row 0
     try {
-      calls::with_stack(step, [&](step_context& with) {
-        auto const run = body->start();
-        for (std::size_t i = own; i < call.inputs; ++i) run->argument(i - own, call.in(i));
-        for (std::size_t i = 0; i < call.outputs; ++i) run->result(i, call.out(i));
-        run->run(call.threads, with);
-      });
+      calls::with_stack(step, [&](step_context& with) { run(*body, call, with); });
     } catch (error const& e) {
       throw calls::located(*f, step.calls, e);
     }
   });
+  k.owns_outputs = run.open();
+  return k;
 }
 #endif
 

@@ -1,5 +1,7 @@
 // cond: one of two bodies, as a predicate says (white paper §4.4).
 #pragma once
+#include <optional>
+
 #include "rill/ops/control/body.hpp"
 #include "rill/ops/control/replay.hpp"
 #include "rill/ops/math/comparison.hpp"
@@ -15,6 +17,7 @@ namespace rill::ops {
 struct branch {
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t by_reference = counted_references;
+  static constexpr bool brings_extents = true;
   struct attributes {
     std::shared_ptr<subgraph const> then, otherwise;
     std::int64_t references = 0, updates = 0;
@@ -25,6 +28,12 @@ struct branch {
     void check(std::size_t inputs) const;
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
+  /// The types of a body's results; or why it can't run for arguments of these types, which is an error when it is to.
+  struct side {
+    std::vector<type> results = {};
+    std::optional<error> misfit = {};
+    side(subgraph const& body, std::span<type const> arguments);
+  };
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::branch_gradient(r); }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
@@ -59,8 +68,14 @@ inline std::vector<type> branch::infer(attributes const& a, std::span<type const
   a.check(inputs.size());
   auto const own = static_cast<std::size_t>(a.references);
   expects(accepts(of<bool>, inputs[own]), "cond: the predicate must be a scalar of bool");
-  auto types = rill::infer(*a.then, inputs.subspan(own + 1));
-  auto const others = rill::infer(*a.otherwise, inputs.subspan(own + 1));
+  // Of extents that the step settled, one branch may be what is made for them, and the other not.
+  auto const arguments = inputs.subspan(own + 1);
+  side const then(*a.then, arguments), otherwise(*a.otherwise, arguments);
+  bool const one_may_do = all_known(arguments) && !(then.misfit && otherwise.misfit);
+  for (auto const* s : {&then, &otherwise})
+    if (s->misfit && !one_may_do) throw error(*s->misfit);
+  auto types = (then.misfit ? otherwise : then).results;
+  auto const& others = (otherwise.misfit ? then : otherwise).results;
   for (std::size_t i = 0; i < types.size(); ++i) {
     types[i] = detail::common_type(types[i], others[i], "cond: the branches must return values of the same types");
     expects(types[i].element != dtype::string, "cond: a branch can't return strings");
@@ -68,24 +83,41 @@ inline std::vector<type> branch::infer(attributes const& a, std::span<type const
   return types;
 }
 
+inline branch::side::side(subgraph const& body, std::span<type const> arguments) {
+  try {
+    results = rill::infer(body, arguments);
+  } catch (error const& e) {
+    misfit = e;
+  }
+}
+
 #if RILL_DEFINITIONS
 inline kernel branch::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   auto const own = static_cast<std::size_t>(a.references);
   auto const arguments = r.inputs.subspan(own + 1);
-  std::shared_ptr<compiled_body> const then = r.compile(r, *a.then, arguments),
-                                       otherwise = r.compile(r, *a.otherwise, arguments);
-  return kernel([=](kernel_call const& call) {
+  struct compiled_side {
+    std::optional<error> misfit;
+    std::shared_ptr<compiled_body> body;
+  };
+  auto const compiled = [&](subgraph const& body) {
+    auto misfit = side(body, arguments).misfit;
+    return compiled_side{misfit, misfit ? nullptr : r.compile(r, body, arguments)};
+  };
+  compiled_side const then = compiled(*a.then), otherwise = compiled(*a.otherwise);
+  detail::body_call const run(r, own + 1);
+  kernel k([=](kernel_call const& call) {
     bool const verdict = *call.in<bool>(own);
-    auto const run = (verdict ? then : otherwise)->start();
-    for (std::size_t i = own + 1; i < call.inputs; ++i) run->argument(i - own - 1, call.in(i));
-    for (std::size_t i = 0; i < call.outputs; ++i) run->result(i, call.out(i));
+    auto const& taken = verdict ? then : otherwise;
     try {
-      run->run(call.threads, call.step);
+      if (taken.misfit) throw error(*taken.misfit);
+      run(*taken.body, call, call.step);
     } catch (error const& e) {
       throw error(e.code(), std::string("in the branch for ") + (verdict ? "true" : "false") + detail::place_of(e));
     }
   });
+  k.owns_outputs = run.open();
+  return k;
 }
 #endif
 

@@ -15,6 +15,7 @@ namespace rill::ops {
 struct looping {
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t by_reference = counted_references;
+  static constexpr bool brings_extents = true;
   struct attributes {
     std::shared_ptr<subgraph const> body;  ///< from variables, rows and captures to variables and rows
     std::shared_ptr<subgraph const>
@@ -50,12 +51,17 @@ struct looping {
   /// The types of the body's arguments, and how many rows there are: those of the loop's inputs, but for variables that
   /// have others later on.
   static std::pair<std::vector<type>, dim> arguments(attributes const& a, std::span<type const> inputs);
+  /// Those that they have in every iteration of a loop whose outputs have these types.
+  static std::vector<type> given(attributes const& a, std::span<type const> inputs, std::span<type const> outputs);
+  /// Whether of outputs of these types more is open than how many rows they have.
+  static bool opens(attributes const& a, std::span<type const> outputs);
   /// Those of the condition's arguments.
   static std::vector<type> without_rows(attributes const& a, std::vector<type> arguments);
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::loop_gradient(r); }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
+  static kernel open_cpu(kernel_request const& r, attributes const& a);
 #endif
 };
 
@@ -110,6 +116,21 @@ inline std::pair<std::vector<type>, dim> looping::arguments(attributes const& a,
   return {std::move(given), count};
 }
 
+inline std::vector<type> looping::given(attributes const& a, std::span<type const> inputs,
+                                        std::span<type const> outputs) {
+  auto types = arguments(a, inputs).first;
+  std::copy_n(outputs.begin(), a.variables, types.begin());
+  return types;
+}
+
+inline bool looping::opens(attributes const& a, std::span<type const> outputs) {
+  for (std::uint32_t o = 0; o < outputs.size(); ++o) {
+    auto const& t = outputs[o];
+    if (!t.is_known() && (o < a.row_port(0) || !t.has_rank() || !row_of(t).is_known())) return true;
+  }
+  return false;
+}
+
 inline std::vector<type> looping::without_rows(attributes const& a, std::vector<type> arguments) {
   auto const first = arguments.begin() + static_cast<std::ptrdiff_t>(a.variables);
   arguments.erase(first, first + static_cast<std::ptrdiff_t>(a.rows));
@@ -133,6 +154,12 @@ inline std::vector<type> looping::infer(attributes const& a, std::span<type cons
       expects(given[i].element != dtype::string, "loop: a loop variable can't be a string");
       auto const both =
           detail::common_type(given[i], made[i], "loop: the body must return the loop variables' own types");
+      auto const& declared = (*a.body)[a.body->inputs[i]].outputs[0];
+      if (!accepts(declared, made[i]))
+        throw error(code::invalid_argument, "loop: the body must return the loop variables' own types: variable " +
+                                                std::to_string(i) + " was declared as a " + declared.text() +
+                                                " and it returns a " + made[i].text() +
+                                                "; an extent that may change is declared to be open, by as");
       if (both != given[i]) given[i] = both, settled = false;
     }
   }
@@ -198,3 +225,4 @@ RILL_INLINE value record_loop(loop_request r) {
 
 #include "rill/ops/control/loop_gradient.hpp"
 #include "rill/ops/control/loop_kernel.hpp"
+#include "rill/ops/control/open_loop.hpp"

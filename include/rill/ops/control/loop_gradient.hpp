@@ -21,6 +21,18 @@ std::vector<bool> dependent(subgraph const& body, std::vector<bool> const& input
   return found;
 }
 
+/// Whether extents of what a node makes are settled when it runs, whatever it is given.
+inline bool brings_open_extents(node const& n) {
+  if (all_known(n.outputs)) return false;
+  auto const inside = [](subgraph const& body) {
+    return std::any_of(body.nodes.begin(), body.nodes.end(), brings_open_extents);
+  };
+  if (auto const* f = called_by(n)) return f->recursive || !f->body || inside(*f->body);
+  bool found = n.op->brings_extents && !has_bodies(n);
+  for_each_body(n, [&](subgraph const& body) { found = found || inside(body); });
+  return found;
+}
+
 /// The backwards loop of one loop, while it is made.
 class backwards_loop {
  public:
@@ -139,18 +151,35 @@ class backwards_loop {
   bool is_variable(std::size_t input) const { return input >= a_.first_variable() && input < a_.first_row(); }
   bool is_row(std::size_t input) const { return input >= a_.first_row() && input < a_.first_capture(); }
 
+  // A name is one extent in all iterations.
+  static bool has_one_extent_each(type const& t) {
+    return t.has_rank() &&
+           std::all_of(t.dims.begin(), t.dims.begin() + t.rank, [](dim const& d) { return d != unknown; });
+  }
+  // Which nodes of the body have extents that change from iteration to iteration, where their types leave them open.
+  std::vector<bool> changing() const {
+    std::vector<bool> inputs(body_.inputs.size());
+    for (std::size_t i = 0; i < variables(); ++i)
+      inputs[i] = r_.in(variable(i)).type().is_known() && !r_.out(i).type().is_known();
+    return dependent(body_, inputs, brings_open_extents);
+  }
+
   // Finds the values of the forward body that its derivatives read. What is the same in each iteration is computed
-  // again, and so is a loop within: it hands out rows of its own.
+  // again, and so are values of which rows would not be alike, and a loop within: it hands out rows of its own.
   void save(graph& here, replay const& again, std::vector<value> const& results) {
     std::vector<bool> inputs(body_.inputs.size());
     std::fill_n(inputs.begin(), variables() + static_cast<std::size_t>(a_.rows), true);
     auto const varying = dependent(
         body_, inputs, [](node const& n) { return n.op->effect != effect::none && n.op->name != "variable"; });
+    auto const changes = changing();
     std::map<endpoint, endpoint> forward;  // of values here
     for (std::uint32_t i = 0; i < body_.size(); ++i)
-      for (std::uint32_t port = 0; port < again.of(i).size() && port < body_[i].outputs.size(); ++port)
-        if (varying[i] && body_[i].outputs[port].element != dtype::string)
+      for (std::uint32_t port = 0; port < again.of(i).size() && port < body_[i].outputs.size(); ++port) {
+        auto const& t = body_[i].outputs[port];
+        bool const alike = has_one_extent_each(t) || !changes[i] || body_[i].op == &fed_op;
+        if (varying[i] && alike && t.element != dtype::string)
           forward.try_emplace(again.of(i)[port].endpoint(), endpoint{i, port});
+      }
     std::vector<bool> seen(here.size());
     std::vector<endpoint> todo;
     for (auto const& v : results) todo.push_back(v.endpoint());
@@ -159,6 +188,12 @@ class backwards_loop {
       auto const e = todo.back();
       todo.pop_back();
       if (auto const at = forward.find(e); at != forward.end()) {
+        if (body_[at->second.node].op == &fed_op && changes[at->second.node])
+          throw error(code::unimplemented,
+                      "the derivative of a loop would have to keep a variable whose extents change from iteration to "
+                      "iteration, a " +
+                          body_.type_of(at->second).text(),
+                      r_.origin().name);
         if (!std::exchange(taken[e], true)) saved_.push_back({{&here, e.node, e.port}, at->second});
         continue;
       }

@@ -1,14 +1,12 @@
 // A loop in the straight gear: its bodies are nested plans.
 #pragma once
 #include "rill/ops/control/loop.hpp"
+#include "rill/ops/control/loop_course.hpp"
 
 #if RILL_DEFINITIONS
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-
-#include "rill/base/philox.hpp"
-#include "rill/device/step.hpp"
 
 namespace rill::ops {
 
@@ -17,19 +15,14 @@ namespace rill::ops {
 class loop_kernel {
  public:
   loop_kernel(kernel_request const& r, looping::attributes const& a)
-      : first_variable_(a.first_variable()),
+      : course_(r, a, looping::arguments(a, r.inputs).second),
+        first_variable_(a.first_variable()),
         rows_(static_cast<std::size_t>(a.rows)),
-        given_count_(a.given_count),
-        backwards_(a.backwards),
-        draws_(r.at.op->effect != effect::none),
-        key_(static_cast<std::uint64_t>(a.key)),
         outputs_(r.outputs.begin(), r.outputs.end()),
         memory_(r.memory) {
     auto const variables = static_cast<std::size_t>(a.variables);
-    auto [given, count] = looping::arguments(a, r.inputs);
-    count_ = count.known() ? count.extent : -1;
+    auto const given = looping::given(a, r.inputs, r.outputs);
     for (std::size_t i = 0; i < variables; ++i) {
-      given[i] = r.outputs[i];
       auto const from = a.body->outputs[i];
       auto const bytes = given[i].bytes();
       variables_.push_back({bytes, room_, from.node == a.body->inputs[i]});
@@ -40,14 +33,19 @@ class loop_kernel {
     open_ = std::any_of(outputs_.begin(), outputs_.end(), [](type const& t) { return !t.is_known(); });
     if (open_) room_for_ = std::make_shared<std::atomic<std::int64_t>>(0);
     body_ = r.compile(r, *a.body, given);
+    if (body_->open()) return;
     if (!a.counted()) {
       auto const tested = looping::without_rows(a, given);
       condition_ = r.compile(r, *a.condition, tested);
+      if (condition_->open()) return;
       if (joinable(*a.body, *a.condition)) step_ = r.compile(r, joined(*a.body, *a.condition, variables), given);
     }
     for (std::size_t i = 0; i < variables; ++i)
       variables_[i].in_place = (step_ ? step_ : body_)->overwritten(i) == static_cast<std::int64_t>(i);
   }
+
+  /// Whether a body is open: then this is no kernel for it.
+  bool settles_extents() const { return body_->open() || (condition_ && condition_->open()); }
 
   /// Bytes of scratch that a call needs.
   std::size_t scratch() const { return 2 * room_; }
@@ -64,11 +62,7 @@ class loop_kernel {
     if (!open_)
       for (std::size_t k = 0; k < w.made.size(); ++k) w.made[k] = call.out<std::byte>(variables_.size() + 1 + k);
     std::int64_t done = 0;
-    try {
-      done = condition_ ? while_true(w) : count_up(w);
-    } catch (error const& e) {
-      throw error(e.code(), "in iteration " + std::to_string(step.iteration) + detail::place_of(e));
-    }
+    course_.locating(step, [&] { done = condition_ ? while_true(w) : count_up(w); });
     hand_over(w, done);
   }
 
@@ -96,14 +90,6 @@ class loop_kernel {
     std::vector<tensor> stacks = {};  // of open loops
     std::int64_t room = 0;            // of those, in rows
   };
-
-  // What the random numbers of an iteration are drawn by: a loop that runs the other way draws the same.
-  void enter(walk& w, std::int64_t iteration, std::int64_t row) const {
-    w.step.iteration = iteration;
-    if (draws_)
-      w.step.stream =
-          random_stream::key_of(random_stream::key_of(w.call.step.stream, key_), static_cast<std::uint64_t>(row));
-  }
 
   void captures(body_run& run, walk const& w, std::size_t at) const {
     for (auto i = first_variable_ + variables_.size() + rows_; i < w.call.inputs; ++i) run.argument(at++, w.call.in(i));
@@ -171,50 +157,38 @@ class loop_kernel {
   }
 
   std::int64_t while_true(walk& w) const {
-    enter(w, 0, 0);
+    course_.enter(w.call, w.step, 0, 0);
     bool go_on = holds(w);
     auto const run = (step_ ? step_ : body_)->start();
     captures(*run, w, variables_.size());
     if (step_) run->result(variables_.size() + made_bytes_.size(), &go_on);
-    std::int64_t i = 0;
-    for (; go_on; ++i) {
-      enter(w, i, i);
-      if (w.step.can_end_early()) w.step.check();
+    return course_.while_true(w.call, w.step, go_on, [&](std::int64_t i) {
       turn(*run, w, i % 2 != 0);
       if (open_ && i >= w.room) make_room(w, std::max<std::int64_t>(i + 1, 8));
       rows(*run, w, i);
       run->run(w.call.threads, w.step);
-      if (step_) continue;
-      enter(w, i + 1, i + 1);  // the first condition has had the numbers of iteration 0
-      w.step.iteration = i;    // as an error says where the condition is one with the body
-      go_on = holds(w);
-    }
-    return i;
+      if (step_) return go_on;
+      course_.enter_condition(w.call, w.step, i);
+      return holds(w);
+    });
   }
 
   std::int64_t count_up(walk& w) const {
     auto const run = body_->start();
     captures(*run, w, variables_.size() + rows_);
-    auto const count = given_count_ ? *w.call.in<std::int64_t>(first_variable_ - 1) : count_;
-    if (count < 0 || (count_ >= 0 && count > count_))
-      throw error(code::invalid_argument,
-                  "loop: the given count, " + std::to_string(count) + ", is negative or more than there are rows");
+    auto const count = course_.count(w.call);
     if (open_) make_room(w, count);
-    for (std::int64_t i = 0; i < count; ++i) {
-      auto const row = backwards_ ? count - 1 - i : i;
-      enter(w, i, row);
-      if (w.step.can_end_early()) w.step.check();
+    course_.count_up(w.call, w.step, count, [&](std::int64_t i, std::int64_t row) {
       turn(*run, w, i % 2 != 0);
       rows(*run, w, row);
       run->run(w.call.threads, w.step);
-    }
+    });
     return count;
   }
 
+  loop_course course_;
   std::size_t first_variable_, rows_, room_ = 0;
-  bool given_count_, backwards_, draws_, open_ = false;
-  std::uint64_t key_;
-  std::int64_t count_ = -1;  // -1: not known before it runs
+  bool open_ = false;
   std::vector<type> outputs_;
   allocator* memory_;
   std::shared_ptr<std::atomic<std::int64_t>> room_for_;  // of open loops: how many rows the last run made
@@ -246,7 +220,10 @@ inline subgraph loop_kernel::joined(subgraph part, subgraph const& condition, st
 }
 
 inline kernel looping::cpu(kernel_request const& r) {
-  loop_kernel made(r, decode<attributes>(r.at.attributes));
+  auto const a = decode<attributes>(r.at.attributes);
+  if (opens(a, r.outputs)) return open_cpu(r, a);
+  loop_kernel made(r, a);
+  if (made.settles_extents()) return open_cpu(r, a);
   auto const scratch = made.scratch();
   bool const open = made.open();
   kernel k(std::move(made), scratch);

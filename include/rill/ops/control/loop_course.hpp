@@ -1,0 +1,86 @@
+// How often a loop goes around, what its iterations are numbered and drawn by, and where its errors were.
+#pragma once
+#include "rill/ops/control/body.hpp"
+
+#if RILL_DEFINITIONS
+#include "rill/base/philox.hpp"
+#include "rill/device/step.hpp"
+
+namespace rill::ops {
+
+/// The iterations of a loop that one thread runs, whatever they do; `Attributes` are the loop's.
+class loop_course {
+ public:
+  template <class Attributes>
+  loop_course(kernel_request const& r, Attributes const& a, dim const& count)
+      : given_count_(a.given_count ? static_cast<std::size_t>(a.references) : SIZE_MAX),
+        backwards_(a.backwards),
+        draws_(r.at.op->effect != effect::none),
+        key_(static_cast<std::uint64_t>(a.key)),
+        count_(count.known() ? count.extent : -1) {}
+
+  /// What the random numbers of an iteration are drawn by: a loop that runs the other way draws the same.
+  void enter(kernel_call const& call, step_context& step, std::int64_t iteration, std::int64_t row) const {
+    step.iteration = iteration;
+    if (draws_)
+      step.stream =
+          random_stream::key_of(random_stream::key_of(call.step.stream, key_), static_cast<std::uint64_t>(row));
+  }
+  /// The same for a condition that is asked after iteration i; the first has had the numbers of iteration 0.
+  void enter_condition(kernel_call const& call, step_context& step, std::int64_t i) const {
+    enter(call, step, i + 1, i + 1);
+    step.iteration = i;  // as an error says where the condition is one with the body
+  }
+
+  /// Whether the last row comes first.
+  bool backwards() const { return backwards_; }
+  /// The number of iterations of a loop without a condition.
+  std::int64_t count(kernel_call const& call) const {
+    auto const count = given_count_ != SIZE_MAX ? *call.in<std::int64_t>(given_count_) : count_;
+    if (count < 0 || (count_ >= 0 && count > count_))
+      throw error(code::invalid_argument,
+                  "loop: the given count, " + std::to_string(count) + ", is negative or more than there are rows");
+    return count;
+  }
+
+  /// Calls `turn(i)` for iterations 0, 1, … while it says, and before the first `go_on`, that there is another; returns
+  /// how many there were.
+  template <class Turn>
+  std::int64_t while_true(kernel_call const& call, step_context& step, bool go_on, Turn const& turn) const {
+    std::int64_t i = 0;
+    for (; go_on; ++i) {
+      enter(call, step, i, i);
+      if (step.can_end_early()) step.check();
+      go_on = turn(i);
+    }
+    return i;
+  }
+  /// Calls `turn(i, row)` for so many iterations.
+  template <class Turn>
+  void count_up(kernel_call const& call, step_context& step, std::int64_t count, Turn const& turn) const {
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto const row = backwards_ ? count - 1 - i : i;
+      enter(call, step, i, row);
+      if (step.can_end_early()) step.check();
+      turn(i, row);
+    }
+  }
+
+  /// Errors of `f()` say in which iteration they were.
+  template <class F> static void locating(step_context const& step, F const& f) {
+    try {
+      f();
+    } catch (error const& e) {
+      throw error(e.code(), "in iteration " + std::to_string(step.iteration) + detail::place_of(e));
+    }
+  }
+
+ private:
+  std::size_t given_count_;  // the input that says it; SIZE_MAX: none
+  bool backwards_, draws_;
+  std::uint64_t key_;
+  std::int64_t count_;  // -1: not known before it runs
+};
+
+}  // namespace rill::ops
+#endif

@@ -1,0 +1,147 @@
+// A loop in which extents are open until its iterations settle them, those of its variables perhaps: these go from one
+// to the next as tensors, and what depends on them is compiled for the extents that come up.
+#pragma once
+#include "rill/ops/control/loop.hpp"
+#include "rill/ops/control/loop_course.hpp"
+
+#if RILL_DEFINITIONS
+namespace rill::ops {
+
+/// The kernel of such a loop. It brings its outputs itself.
+class open_loop_kernel {
+ public:
+  open_loop_kernel(kernel_request const& r, looping::attributes const& a)
+      : course_(r, a, looping::arguments(a, r.inputs).second),
+        first_(a.first_variable()),
+        rows_(static_cast<std::size_t>(a.rows)),
+        inputs_(r.inputs.begin() + static_cast<std::ptrdiff_t>(first_), r.inputs.end()),
+        memory_(r.memory) {
+    auto const given = looping::given(a, r.inputs, r.outputs);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a.variables); ++i) {
+      auto const input = a.body->inputs[i];
+      kept_.push_back(a.body->outputs[i] == endpoint{input, 0});
+      declared_.push_back((*a.body)[input].outputs[0]);
+    }
+    for (auto o = a.row_port(0); o < r.outputs.size(); ++o) made_.push_back(r.outputs[o]);
+    body_ = r.compile(r, without_kept(*a.body), given);
+    if (!a.counted()) condition_ = r.compile(r, *a.condition, looping::without_rows(a, given));
+  }
+
+  void operator()(kernel_call const& call) const {
+    step_context step = call.step;
+    walk w{call, step};
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      auto t = inputs_[i];
+      if (!t.is_known()) t[0] = dim(course_.count(call));  // rows of another loop, as many as this has iterations
+      w.inputs.push_back(tensor::borrow(t, call.in(first_ + i)));
+    }
+    w.now.assign(w.inputs.begin(), w.inputs.begin() + static_cast<std::ptrdiff_t>(kept_.size()));
+    w.made.resize(made_.size());
+    std::int64_t done = 0;
+    course_.locating(step, [&] { done = condition_ ? while_true(w) : count_up(w); });
+    hand_over(w, done);
+  }
+
+ private:
+  // What the body returns as it came stays where it is.
+  subgraph without_kept(subgraph body) const {
+    for (auto i = kept_.size(); i-- > 0;)
+      if (kept_[i]) body.outputs.erase(body.outputs.begin() + static_cast<std::ptrdiff_t>(i));
+    return body;
+  }
+
+  // One run of the loop: what it was given, its variables, and the rows that it made so far.
+  struct walk {
+    kernel_call const& call;
+    step_context& step;
+    std::vector<tensor> inputs = {}, now = {};
+    std::vector<std::vector<tensor>> made = {};
+  };
+
+  bool holds(walk& w) const {
+    auto given = w.now;
+    append_captures(given, w);
+    return condition_->run(given, w.call.threads, w.step)[0].item<bool>();
+  }
+  void append_captures(std::vector<tensor>& to, walk const& w) const {
+    to.insert(to.end(), w.inputs.begin() + static_cast<std::ptrdiff_t>(kept_.size() + rows_), w.inputs.end());
+  }
+
+  std::int64_t while_true(walk& w) const {
+    course_.enter(w.call, w.step, 0, 0);
+    return course_.while_true(w.call, w.step, holds(w), [&](std::int64_t i) {
+      turn(w, i);
+      course_.enter_condition(w.call, w.step, i);
+      return holds(w);
+    });
+  }
+  std::int64_t count_up(walk& w) const {
+    auto const count = course_.count(w.call);
+    course_.count_up(w.call, w.step, count, [&](std::int64_t, std::int64_t row) { turn(w, row); });
+    return count;
+  }
+
+  void turn(walk& w, std::int64_t row) const {
+    auto given = w.now;
+    for (std::size_t k = kept_.size(); k < kept_.size() + rows_; ++k) {
+      auto const& from = inputs_[k];
+      given.push_back(w.inputs[k].rows(row, row + 1).reshaped(row_of(from).shape()));
+    }
+    append_captures(given, w);
+    auto made = body_->run(given, w.call.threads, w.step);
+    auto next = made.begin();
+    for (std::size_t i = 0; i < kept_.size(); ++i)
+      if (!kept_[i]) w.now[i] = fitting(i, std::move(*next++));
+    for (auto& list : w.made) keep_row(list, std::move(*next++));
+  }
+  tensor fitting(std::size_t i, tensor t) const {
+    if (!accepts(declared_[i], t.type()))
+      throw error(code::invalid_argument, "loop: variable " + std::to_string(i) + " was declared as a " +
+                                              declared_[i].text() + " and became a " + t.type().text());
+    return t;
+  }
+  static void keep_row(std::vector<tensor>& list, tensor row) {
+    if (!list.empty() && list[0].shape() != row.shape())
+      throw error(code::unimplemented,
+                  "loop: the rows that its body makes, for a derivative perhaps, have one type, and here come a " +
+                      list[0].type().text() + " and a " + row.type().text());
+    list.push_back(std::move(row));
+  }
+
+  void hand_over(walk& w, std::int64_t done) const {
+    for (std::size_t i = 0; i < w.now.size(); ++i)
+      w.call.give(i, kept_[i] || done == 0 ? w.now[i].clone(*memory_) : std::move(w.now[i]));
+    w.call.give(w.now.size(), tensor(done));
+    for (std::size_t k = 0; k < made_.size(); ++k) w.call.give(w.now.size() + 1 + k, stack(w.made[k], made_[k], done));
+  }
+  // An extent of rows that nobody made is 0 if it is open.
+  tensor stack(std::vector<tensor>& list, type const& as, std::int64_t done) const {
+    auto row = !list.empty() ? list[0].type() : as.has_rank() ? row_of(as) : type(as.element);
+    for (std::size_t k = 0; k < row.rank; ++k)
+      if (!row[k].known()) row[k] = dim(0);
+    tensor all(row.element, stacked(row, done).shape(), *memory_);
+    if (course_.backwards()) std::reverse(list.begin(), list.end());
+    for (std::int64_t r = 0; r < done; ++r) {
+      auto const at = static_cast<std::size_t>(r);
+      all.rows(r, r + 1).reshaped(row.shape()).assign(list[at]);
+      list[at] = tensor();
+    }
+    return all;
+  }
+
+  loop_course course_;
+  std::size_t first_, rows_;
+  std::vector<type> inputs_, declared_, made_;  // from the first variable on, of the variables, of the rows
+  std::vector<bool> kept_;                      // variables that the body returns as they came
+  allocator* memory_;
+  std::shared_ptr<compiled_body> body_, condition_;
+};
+
+inline kernel looping::open_cpu(kernel_request const& r, attributes const& a) {
+  kernel k(open_loop_kernel(r, a));
+  k.owns_outputs = true;
+  return k;
+}
+
+}  // namespace rill::ops
+#endif
