@@ -39,6 +39,7 @@ class bound_program {
   static constexpr std::size_t chunk_elements = 16384;
   // Elements times lines that one thread has done, in some 25 microseconds, by the time that another is awake.
   static constexpr std::size_t alone = 1 << 18;
+  static constexpr std::size_t few = 32;  // registers
 
   enum class way : std::uint8_t { direct, scalar, strided };
   struct operand {
@@ -57,6 +58,7 @@ class bound_program {
   void collapse(std::vector<shape> const& inputs, shape const& output);
   void assign_slots(program const& p);
   void run_range(void* const* pointers, std::size_t first, std::size_t last) const;
+  void run_one(void* const* pointers) const;
   void load(operand const&, std::byte const* from, std::byte* to, std::size_t first, std::size_t n) const;
   static void fill(std::byte* to, std::byte const* value, std::size_t size, std::size_t n);
 
@@ -273,7 +275,27 @@ inline void bound_program::run_range(void* const* pointers, std::size_t first, s
   }
 }
 
+// Of one element nothing is copied, for every way through memory begins at it.
+inline void bound_program::run_one(void* const* pointers) const {
+  constexpr std::size_t widest = 16;
+  alignas(64) std::byte scratch[few * widest];
+  void* at[few];
+  std::copy_n(pointers, inputs_, at);
+  for (std::size_t i = 0; i < immediates_.size(); ++i)
+    at[inputs_ + i] = const_cast<std::byte*>(immediates_[i].bytes.data());
+  for (auto r = first_result_; r < registers_; ++r)
+    at[r] = place_[r] >= 0 ? scratch + static_cast<std::size_t>(place_[r]) * widest
+                           : pointers[inputs_ + static_cast<std::size_t>(-1 - place_[r])];
+  for (auto const& s : steps_) {
+    void const* in[max_operands];
+    for (std::size_t k = 0; k < s.arity; ++k) in[k] = at[s.operands[k]];
+    s.run(at[s.result], in, 1);
+  }
+  for (auto o : copied_) std::memmove(pointers[inputs_ + o], at[output_registers_[o]], sizes_[output_registers_[o]]);
+}
+
 inline void bound_program::operator()(void* const* pointers, parallel const& threads) const {
+  if (elements_ == 1 && registers_ <= few) return run_one(pointers);
   if (elements_ * std::max<std::size_t>(steps_.size(), 1) <= alone) return run_range(pointers, 0, elements_);
   threads((elements_ + chunk_elements - 1) / chunk_elements, [&](std::size_t chunk) {
     run_range(pointers, chunk * chunk_elements, std::min(elements_, (chunk + 1) * chunk_elements));

@@ -38,7 +38,7 @@ struct scalar_function {
 /// A number that a program carries in itself.
 struct immediate {
   dtype element = dtype::float32;
-  std::array<std::byte, 16> bytes{};
+  alignas(16) std::array<std::byte, 16> bytes{};  // kernels may read it in its place
   template <rill::element T> static immediate of(T const& v) {
     static_assert(sizeof(T) <= 16);
     immediate i{dtype_of<T>, {}};
