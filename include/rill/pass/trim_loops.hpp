@@ -60,14 +60,19 @@ class loop_trimmer {
     std::vector<std::uint32_t> port(node().outputs.size());
     std::vector<type> types;
     std::vector<endpoint> made;
+    std::int64_t unsaved = 0;
     for (std::uint32_t o = 0; o < port.size(); ++o) {
       port[o] = static_cast<std::uint32_t>(types.size());
-      if (o >= first && how_read(r_.part(), {at_, o}) == reading::nothing) continue;
+      if (o >= first && how_read(r_.part(), {at_, o}) == reading::nothing) {
+        unsaved += a_.is_saved(o - first);
+        continue;
+      }
       types.push_back(node().outputs[o]);
       if (o != a_.count_port()) made.push_back(body_.outputs[o < first ? o : o - 1]);
     }
     if (types.size() == port.size()) return;
     changed_ = true;
+    a_.saved -= unsaved;
     node().outputs = std::move(types);
     body_.outputs = std::move(made);
     auto const renumber = [&](endpoint& e) {

@@ -33,7 +33,7 @@ inline constexpr op_def room_op{.name = "room",
                                 .work = unknown_work,
                                 .cpu = room_kernel};
 inline constexpr op_def open_room_op{.name = "open_room",
-                                     .doc = "room for rows of which nobody knows how many",
+                                     .doc = "room for rows of which nobody knows how many, or in another memory",
                                      .arity = 0,
                                      .brings_extents = true,
                                      .infer = no_inference,
@@ -153,7 +153,9 @@ class framing {
   }
   std::uint32_t room(std::uint32_t f, node const& like) {
     node n;
-    bool const open = !like.outputs[0].is_known();
+    bool const elsewhere = &made_.memory->saved() != made_.memory && like.op->name == ops::collect_op::name &&
+                           decode<ops::collect_op::attributes>(like.attributes).saved;
+    bool const open = elsewhere || !like.outputs[0].is_known();
     n.op = open ? &open_room_op : &room_op;
     n.name = like.name;
     n.outputs = like.outputs;
@@ -246,7 +248,9 @@ class framing {
     leaves.value = moved(inner, n.inputs[0]);
     leaves.frame = outer;
     if (leaves.what != act::collect) return;
-    leaves.backwards = decode<ops::collect_op::attributes>(n.attributes).backwards;
+    auto const a = decode<ops::collect_op::attributes>(n.attributes);
+    leaves.backwards = a.backwards;
+    leaves.saved = a.saved;
     if (leaves.backwards) leaves.number = keep(inner, n.inputs[1]);
   }
   static void require_known(node const& n) {

@@ -438,7 +438,9 @@ class lowering {
       std::vector<endpoint> from{made.values[i]};
       if (a.backwards) from.push_back(number);
       r.values.push_back(
-          {add<ops::collect_op>(from, {pivot}, here, {count.known() ? count.extent : -1, a.backwards}), 0});
+          {add<ops::collect_op>(from, {pivot}, here,
+                                {count.known() ? count.extent : -1, a.backwards, a.is_saved(i - variables)}),
+           0});
       r.done.push_back(r.values.back().node);
     }
     return r;

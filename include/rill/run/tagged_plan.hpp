@@ -44,6 +44,7 @@ class tagged_plan {
     act what = act::call;
     bool constant = false;       ///< of enter: in all iterations
     bool backwards = false;      ///< of collect
+    bool saved = false;          ///< of collect: for a derivative
     move value = {};             ///< of call: its instruction
     std::uint32_t frame = none;  ///< to which a token goes, and
     std::uint32_t block = none;  ///< the block there

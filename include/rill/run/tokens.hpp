@@ -380,7 +380,7 @@ class tokens {
     auto const before = r.room;
     r.room = std::max({wanted, before + before / 2, before == 0 ? room_for_[does.node] : 0});
     auto const& of = plan_.source.part[does.node].outputs[0];
-    tensor wider(of.element, stacked(row_of(of), r.room).shape(), *plan_.memory);
+    tensor wider(of.element, stacked(row_of(of), r.room).shape(), does.saved ? plan_.memory->saved() : *plan_.memory);
     auto all = does.value;
     all.bytes *= static_cast<std::size_t>(before);
     if (r.all) copy_elements(wider.mutable_raw(), r.all.raw(), all);

@@ -45,6 +45,9 @@ class allocator {
   }
   memory_usage usage() const { return {current_.load(), peak_.load(), count_.load(), total_.load()}; }
   void reset_peak() { peak_.store(current_.load()); }
+  /// Where a loop keeps what its derivative will read and nobody else does (EuroSys'18 §5.3): this memory, or another
+  /// that is larger, as the host's is where this is an accelerator's. It must outlive all tensors too.
+  virtual allocator& saved() noexcept { return *this; }
 
  protected:
   constexpr allocator() = default;

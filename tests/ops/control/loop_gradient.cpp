@@ -249,6 +249,47 @@ TEST(loop_gradient, keeps_what_the_derivative_reads_and_nothing_more) {
   for (int times : {100, 1000}) EXPECT_EQ(peak(times) - ten, (times - 10) * 1024) << times;  // tanh's value, once
 }
 
+TEST(loop_gradient, keeps_what_the_derivative_reads_in_the_memory_that_is_there_for_it) {
+  struct small final : allocator {
+    void* acquire(std::size_t bytes) noexcept override { return host.allocate(bytes); }
+    void release(void* p, std::size_t bytes) noexcept override { host.deallocate(p, bytes); }
+    allocator& saved() noexcept override { return large; }
+    host_memory host, large;
+  };
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const x = placeholder<float, 256>(g, "x");
+  auto const counted = fold([](auto v, auto row) { return tanh(v * row + 1.f); }, x, uniform<float, 50, 256>(g, 0, 1));
+  auto const [i, conditional] =
+      while_loop([&](auto k, auto) { return k < n; },
+                 [](auto k, auto v) { return std::tuple{k + 1, tanh(v * 0.5f + 1.f)}; }, constant(g, 0), x);
+  auto const weights = uniform<float, 7, 256>(g, 0, 1);
+  auto const nested = map([&](auto row) { return fold([&](auto v, auto w) { return tanh(v * w + x); }, row, weights); },
+                          uniform<float, 3, 256>(g, 0, 1));
+  tensor const fed = tensor::copy<float>(std::vector<float>(256, 0.25f), {256});
+  auto const expect_kept = [&](auto const& y, std::int64_t bytes) {
+    auto const [dx] = gradients(sum(y), x);
+    auto const with = [&](allocator& memory, gear how, int threads) {
+      session s(g, {.threads = threads, .memory = &memory, .gear = how});
+      return s.run({{n, tensor(50)}, {x, fed}}, dx);
+    };
+    host_memory plain;
+    auto const expected = with(plain, gear::straight, 1);
+    for (auto how : {gear::straight, gear::forked, gear::tagged})
+      for (int threads : {1, 2}) {
+        small memory;
+        EXPECT_TRUE(same_bits(with(memory, how, threads), expected)) << static_cast<int>(how);
+        EXPECT_GE(memory.large.usage().peak, bytes) << static_cast<int>(how);
+        EXPECT_LE(memory.large.usage().peak, 4 * bytes) << "rows grow, or several iterations run at once";
+        EXPECT_EQ(memory.large.usage().current, 0) << "it is given back with the step";
+        if (how == gear::straight) EXPECT_LT(memory.usage().peak, plain.usage().peak);
+      }
+  };
+  expect_kept(counted, 50 * 1024);
+  expect_kept(conditional, 50 * 1024);
+  expect_kept(nested, 7 * 1024);  // of one fold at a time, which is computed again
+}
+
 TEST(loop_gradient, rows_that_only_a_derivative_reads_are_not_made_without_it) {
   graph g;
   auto const x = placeholder<float, 5, 3>(g, "x");

@@ -182,7 +182,7 @@ TEST(primitives, rows_that_are_not_there_are_neither_read_nor_written) {
   auto const reading = [&](bool backwards) {
     auto const [n, guard] = turns(5, -1);
     value const row = g.after({guard}, [&] { return record_erased<ops::row_op>(g, {backwards}, {rows, n}); });
-    return record_erased<ops::collect_op>(g, {5, false}, {row});
+    return record_erased<ops::collect_op>(g, {5}, {row});
   };
   for (bool backwards : {false, true}) {
     auto const y = reading(backwards);
@@ -190,7 +190,7 @@ TEST(primitives, rows_that_are_not_there_are_neither_read_nor_written) {
   }
   auto const [n, guard] = turns(5, -1);
   value const one = g.after({guard}, [&] { return record_erased<ops::goes_on_op>(g, {-1}, {n}); });
-  auto const y = record_erased<ops::collect_op>(g, {2, false}, {one});
+  auto const y = record_erased<ops::collect_op>(g, {2}, {one});
   expect_error(code::out_of_range, "there is no row 2", [&] { s.run(y); });
 }
 

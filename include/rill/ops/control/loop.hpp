@@ -25,6 +25,7 @@ struct looping {
     bool backwards = false;      ///< the last row first
     std::int64_t key = 0;        ///< tells the random numbers of this loop from those of others
     std::int64_t parallel = 10;  ///< how many iterations run at once, at the most, in the tagged gear
+    std::int64_t saved = 0;      ///< of the rows that it makes, so many of the last are there for a derivative
     static constexpr auto fields() {
       return std::tuple{field{"body", &attributes::body},
                         field{"condition", &attributes::condition},
@@ -35,7 +36,8 @@ struct looping {
                         field{"given_count", &attributes::given_count},
                         field{"backwards", &attributes::backwards},
                         field{"key", &attributes::key},
-                        field{"parallel", &attributes::parallel}};
+                        field{"parallel", &attributes::parallel},
+                        field{"saved", &attributes::saved}};
     }
     bool counted() const { return condition->outputs.empty(); }
     // Where its inputs begin; the given count comes before the first variable.
@@ -46,6 +48,7 @@ struct looping {
     std::uint32_t count_port() const { return static_cast<std::uint32_t>(variables); }
     std::uint32_t row_port(std::size_t i) const { return count_port() + 1 + static_cast<std::uint32_t>(i); }
     std::size_t made_rows() const { return body->outputs.size() - static_cast<std::size_t>(variables); }
+    bool is_saved(std::size_t row) const { return row + static_cast<std::size_t>(saved) >= made_rows(); }
     void check(std::size_t inputs) const;
   };
   /// The types of the body's arguments, and how many rows there are: those of the loop's inputs, but for variables that
@@ -96,6 +99,7 @@ inline void looping::attributes::check(std::size_t inputs) const {
           "loop: the body takes another number of values");
   expects(body->outputs.size() >= static_cast<std::size_t>(variables),
           "loop: the body must return as many values as there are loop variables");
+  expects(saved >= 0 && saved <= static_cast<std::int64_t>(made_rows()), "loop: it saves more rows than it makes");
   if (counted()) {
     expects(given_count || rows > 0, "loop: nothing ends it: it has neither a condition nor a count nor rows");
     return;

@@ -207,6 +207,7 @@ class backwards_loop {
   // The rows that have these values: of the forward loop's inputs, or made by it, from now on if need be.
   std::vector<value> hand_out(std::vector<std::pair<value, endpoint>> const& saved) {
     auto body = body_;
+    auto grown = a_;
     std::vector<value> rows;
     for (auto const& [inside, e] : saved) {
       auto const input =
@@ -216,12 +217,11 @@ class backwards_loop {
         continue;
       }
       auto at = std::find(body.outputs.begin() + a_.variables, body.outputs.end(), e);
-      if (at == body.outputs.end()) at = body.outputs.insert(at, e);
+      if (at == body.outputs.end()) at = body.outputs.insert(at, e), ++grown.saved;
       auto const row = static_cast<std::size_t>(at - body.outputs.begin() - a_.variables);
       rows.push_back({&r_.graph, r_.at, a_.row_port(row)});
     }
     if (body.outputs.size() > body_.outputs.size()) {
-      auto grown = a_;
       grown.body = std::make_shared<subgraph const>(std::move(body));
       r_.graph.grow(r_.at, encode(grown));
     }

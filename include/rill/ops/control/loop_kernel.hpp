@@ -31,6 +31,9 @@ class loop_kernel {
     for (std::size_t i = variables; i < variables + rows_; ++i) row_bytes_.push_back(given[i].bytes());
     for (std::size_t i = variables + 1; i < r.outputs.size(); ++i) made_bytes_.push_back(row_of(r.outputs[i]).bytes());
     open_ = std::any_of(outputs_.begin(), outputs_.end(), [](type const& t) { return !t.is_known(); });
+    for (std::size_t k = 0; k < made_bytes_.size(); ++k)
+      made_in_.push_back(a.is_saved(k) ? &memory_->saved() : memory_);
+    brings_ = open_ || std::any_of(made_in_.begin(), made_in_.end(), [&](auto const* m) { return m != memory_; });
     if (open_) room_for_ = std::make_shared<std::atomic<std::int64_t>>(0);
     body_ = r.compile(r, *a.body, given);
     if (body_->open()) return;
@@ -50,8 +53,9 @@ class loop_kernel {
   /// Bytes of scratch that a call needs.
   std::size_t scratch() const { return 2 * room_; }
 
-  /// Whether the number of rows that it makes is known only when it has run: then it brings its outputs itself.
-  bool open() const { return open_; }
+  /// Whether it brings its outputs itself: the number of rows that it makes is known only when it has run, or they
+  /// lie in another memory.
+  bool brings() const { return brings_; }
 
   void operator()(kernel_call const& call) const {
     step_context step = call.step;
@@ -59,8 +63,9 @@ class loop_kernel {
     w.now.resize(variables_.size());
     for (std::size_t i = 0; i < w.now.size(); ++i) w.now[i] = call.in(first_variable_ + i);
     w.made.resize(made_bytes_.size());
-    if (!open_)
+    if (!brings_)
       for (std::size_t k = 0; k < w.made.size(); ++k) w.made[k] = call.out<std::byte>(variables_.size() + 1 + k);
+    else if (!open_ && !w.made.empty()) make_room(w, course_.count(call));
     std::int64_t done = 0;
     course_.locating(step, [&] { done = condition_ ? while_true(w) : count_up(w); });
     hand_over(w, done);
@@ -87,7 +92,7 @@ class loop_kernel {
     step_context& step;
     std::vector<void const*> now = {};
     std::vector<std::byte*> made = {};
-    std::vector<tensor> stacks = {};  // of open loops
+    std::vector<tensor> stacks = {};  // of those that bring them
     std::int64_t room = 0;            // of those, in rows
   };
 
@@ -118,11 +123,11 @@ class loop_kernel {
   // At least as many rows as are wanted, as many as the last run needed, and half as many again as there were.
   void make_room(walk& w, std::int64_t wanted) const {
     auto const before = w.room;
-    w.room = std::max({wanted, before + before / 2, room_for_->load(std::memory_order_relaxed)});
+    w.room = open_ ? std::max({wanted, before + before / 2, room_for_->load(std::memory_order_relaxed)}) : wanted;
     w.stacks.resize(made_bytes_.size());
     for (std::size_t k = 0; k < w.stacks.size(); ++k) {
       auto const& of = outputs_[variables_.size() + 1 + k];
-      tensor wider(of.element, stacked(row_of(of), w.room).shape(), *memory_);
+      tensor wider(of.element, stacked(row_of(of), w.room).shape(), *made_in_[k]);
       if (auto const bytes = static_cast<std::size_t>(before) * made_bytes_[k]; bytes != 0)
         std::memcpy(wider.mutable_raw(), w.made[k], bytes);
       w.stacks[k] = std::move(wider);
@@ -131,7 +136,7 @@ class loop_kernel {
   }
   void hand_over(walk& w, std::int64_t done) const {
     auto const place = [&](std::size_t o) -> void* {
-      if (!open_) return w.call.out(o);
+      if (!brings_) return w.call.out(o);
       w.call.owned[o] = tensor(outputs_[o].element, outputs_[o].shape(), *memory_);
       return w.call.owned[o].mutable_raw();
     };
@@ -140,10 +145,10 @@ class loop_kernel {
       if (variables_[i].bytes != 0) std::memcpy(to, w.now[i], variables_[i].bytes);
     }
     *static_cast<std::int64_t*>(place(w.now.size())) = done;
-    if (!open_) return;
+    if (!brings_) return;
     if (w.stacks.empty()) make_room(w, 0);
     for (std::size_t k = 0; k < w.stacks.size(); ++k) w.call.give(w.now.size() + 1 + k, w.stacks[k].rows(0, done));
-    room_for_->store(done, std::memory_order_relaxed);
+    if (open_) room_for_->store(done, std::memory_order_relaxed);
   }
 
   bool holds(walk& w) const {
@@ -188,9 +193,10 @@ class loop_kernel {
 
   loop_course course_;
   std::size_t first_variable_, rows_, room_ = 0;
-  bool open_ = false;
+  bool open_ = false, brings_ = false;
   std::vector<type> outputs_;
   allocator* memory_;
+  std::vector<allocator*> made_in_;                      // the memory of each kind of rows
   std::shared_ptr<std::atomic<std::int64_t>> room_for_;  // of open loops: how many rows the last run made
   std::vector<variable> variables_;
   std::vector<std::size_t> row_bytes_, made_bytes_;
@@ -225,9 +231,9 @@ inline kernel looping::cpu(kernel_request const& r) {
   loop_kernel made(r, a);
   if (made.settles_extents()) return open_cpu(r, a);
   auto const scratch = made.scratch();
-  bool const open = made.open();
+  bool const brings = made.brings();
   kernel k(std::move(made), scratch);
-  k.owns_outputs = open;
+  k.owns_outputs = brings;
   return k;
 }
 

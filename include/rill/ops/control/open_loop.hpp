@@ -22,7 +22,10 @@ class open_loop_kernel {
       kept_.push_back(a.body->outputs[i] == endpoint{input, 0});
       declared_.push_back((*a.body)[input].outputs[0]);
     }
-    for (auto o = a.row_port(0); o < r.outputs.size(); ++o) made_.push_back(r.outputs[o]);
+    for (auto o = a.row_port(0); o < r.outputs.size(); ++o) {
+      made_.push_back(r.outputs[o]);
+      made_in_.push_back(a.is_saved(o - a.row_port(0)) ? &memory_->saved() : memory_);
+    }
     body_ = r.compile(r, without_kept(*a.body), given);
     if (!a.counted()) condition_ = r.compile(r, *a.condition, looping::without_rows(a, given));
   }
@@ -112,14 +115,15 @@ class open_loop_kernel {
     for (std::size_t i = 0; i < w.now.size(); ++i)
       w.call.give(i, kept_[i] || done == 0 ? w.now[i].clone(*memory_) : std::move(w.now[i]));
     w.call.give(w.now.size(), tensor(done));
-    for (std::size_t k = 0; k < made_.size(); ++k) w.call.give(w.now.size() + 1 + k, stack(w.made[k], made_[k], done));
+    for (std::size_t k = 0; k < made_.size(); ++k)
+      w.call.give(w.now.size() + 1 + k, stack(w.made[k], made_[k], *made_in_[k], done));
   }
   // An extent of rows that nobody made is 0 if it is open.
-  tensor stack(std::vector<tensor>& list, type const& as, std::int64_t done) const {
+  tensor stack(std::vector<tensor>& list, type const& as, allocator& in, std::int64_t done) const {
     auto row = !list.empty() ? list[0].type() : as.has_rank() ? row_of(as) : type(as.element);
     for (std::size_t k = 0; k < row.rank; ++k)
       if (!row[k].known()) row[k] = dim(0);
-    tensor all(row.element, stacked(row, done).shape(), *memory_);
+    tensor all(row.element, stacked(row, done).shape(), in);
     if (course_.backwards()) std::reverse(list.begin(), list.end());
     for (std::int64_t r = 0; r < done; ++r) {
       auto const at = static_cast<std::size_t>(r);
@@ -134,6 +138,7 @@ class open_loop_kernel {
   std::vector<type> inputs_, declared_, made_;  // from the first variable on, of the variables, of the rows
   std::vector<bool> kept_;                      // variables that the body returns as they came
   allocator* memory_;
+  std::vector<allocator*> made_in_;  // the memory of each kind of rows
   std::shared_ptr<compiled_body> body_, condition_;
 };
 

@@ -160,8 +160,10 @@ struct collect_op : flow_primitive {
   struct attributes {
     std::int64_t rows = -1;  ///< how many there will be; -1: not known
     bool backwards = false;  ///< the last row first; then a second input is the count
+    bool saved = false;      ///< they are there for a derivative
     static constexpr auto fields() {
-      return std::tuple{field{"rows", &attributes::rows}, field{"backwards", &attributes::backwards}};
+      return std::tuple{field{"rows", &attributes::rows}, field{"backwards", &attributes::backwards},
+                        field{"saved", &attributes::saved}};
     }
   };
   static std::array<type, 1> infer(attributes const& a, std::span<type const> x) {
