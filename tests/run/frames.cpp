@@ -5,6 +5,7 @@
 #include "../pass/parts.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/array/transpose.hpp"
+#include "rill/ops/control/primitives.hpp"
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/comparison.hpp"

@@ -73,8 +73,8 @@ TEST(lower, sends_each_value_from_outside_through_one_switch_and_each_result_thr
   EXPECT_EQ(count<ops::merge_op>(l), 1u);
   EXPECT_EQ(count<ops::enter_op>(l), 0u);
   ASSERT_EQ(l.places.size(), 2u);
-  EXPECT_EQ(l.places[0].body, lowered::body::otherwise);
-  EXPECT_EQ(l.places[1].body, lowered::body::then);
+  EXPECT_EQ(l.places[0].text, "in the branch for false");
+  EXPECT_EQ(l.places[1].text, "in the branch for true");
 }
 
 TEST(lower, remembers_where_each_node_stood) {
@@ -95,7 +95,7 @@ TEST(lower, remembers_where_each_node_stood) {
       std::find_if(l.part.nodes.begin(), l.part.nodes.end(), [](node const& n) { return n.op->name == "exp"; });
   ASSERT_NE(at, l.part.nodes.end());
   EXPECT_EQ(l.within[static_cast<std::size_t>(at - l.part.nodes.begin())], 3u);
-  EXPECT_EQ(l.places[3].body, lowered::body::then);
+  EXPECT_EQ(l.places[3].text, "in the branch for true");
 }
 
 TEST(lower, passes_a_token_from_iteration_to_iteration_where_there_are_effects) {
