@@ -99,6 +99,31 @@ TEST(tagged_walk, updates_happen_in_the_order_of_iterations) {
   for (std::size_t i = 2; i < all.size(); ++i) EXPECT_TRUE(same_bits(all[i], all[i % 2])) << i;
 }
 
+TEST(tagged_walk, a_body_comes_after_the_effects_of_the_condition) {
+  graph g;
+  auto const v = variable(constant(g, 1.), "v");
+  auto const q = fifo_queue<of<double>>(g, {.capacity = 10});
+  auto const put = q.enqueue_many(constant<double, 4>(g, {1, 2, 3, 4}));
+  auto const seen = [&](auto taken) {
+    return while_loop(
+        [&](auto i, auto) {
+          assign_add(v, taken());
+          return i < 3;
+        },
+        [&](auto i, auto s) { return std::tuple{i + 1, s * 10. + v}; }, constant(g, 0), constant(g, 0.));
+  };
+  auto const counted = std::get<1>(seen([&] { return constant(g, 1.); }));
+  auto const waited = std::get<1>(seen([&] { return q.dequeue(); }));
+  in_both_gears(g, [&](session& s) {
+    s.run(initializer(g));
+    EXPECT_EQ(double(s.run(counted)), 234);
+    EXPECT_EQ(double(s.run(v)), 5) << "and after the last iteration";
+    s.run(put);
+    EXPECT_EQ(double(s.run(waited)), 691);  // 6, 8 and 11
+    EXPECT_EQ(double(s.run(v)), 15);
+  });
+}
+
 TEST(tagged_walk, differentiates_as_the_straight_gear_does) {
   graph g;
   auto const x = placeholder<double, 4>(g, "x"), w = placeholder<double, 4>(g, "w");
