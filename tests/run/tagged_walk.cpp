@@ -288,6 +288,26 @@ TEST(tagged_walk, a_step_without_memory_for_an_iteration_fails_and_the_session_g
   EXPECT_TRUE(same_bits(step(fed), fed));
 }
 
+TEST(tagged_walk, calls_in_a_function_that_waits_lie_as_deep_as_in_the_straight_gear) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 100});
+  auto const n = placeholder<int>(g, "n");
+  auto const count = function<"count", of<float>(of<int>)>(
+      g,
+      [&](auto self, auto k) { return cond(k < 1, [&] { return constant(g, 0.f); }, [&] { return self(k - 1) + 1.f; }); },
+      depth_limit{3});
+  auto const taken = function<"taken", of<float>>(g, [&](auto a) { return q.dequeue() + count(n) + a; });
+  auto const y = map([&](auto row) { return taken(row); }, constant<float, 2>(g, {1, 2}));
+  auto const put = q.enqueue_many(constant<float, 2>(g, {10, 20}));
+  in_both_gears(g, [&](session& s) {
+    s.run(put);
+    EXPECT_TRUE(same_bits(s.run({{n, tensor(1)}}, y), vector<float>({12, 23})));
+    auto const text = sentence([&] { s.run({{n, tensor(2)}}, y); });
+    EXPECT_NE(text.find("in the function 'count', 3 calls deep"), std::string::npos) << text;
+    EXPECT_NE(text.find("'count' is called within 3 calls"), std::string::npos) << text;
+  });
+}
+
 TEST(tagged_walk, threads_may_run_it_at_the_same_time) {
   graph g;
   auto const x = placeholder<float, 8>(g, "x");

@@ -196,6 +196,7 @@ class tokens {
     made->index = of.next++;
     made->step.stream = of.outer ? of.outer->step.stream : step_->stream;
     made->step.iteration = of.outer ? made->index : step_->iteration;
+    made->step.calls = of.outer ? of.outer->step.calls + f.calls : step_->calls;
     made->outstanding = 0;
     made->left.assign(f.counts.begin(), f.counts.end());
     of.live.push_back(made);
