@@ -23,7 +23,7 @@ class open_loop_kernel {
       declared_.push_back((*a.body)[input].outputs[0]);
     }
     for (auto o = a.row_port(0); o < r.outputs.size(); ++o) made_.push_back(r.outputs[o]);
-    body_ = r.compile(r, without_kept(*a.body), given);
+    if (!looping::never_runs(a, r.inputs)) body_ = r.compile(r, without_kept(*a.body), given);
     if (!a.counted()) condition_ = r.compile(r, *a.condition, looping::without_rows(a, given));
   }
 
