@@ -42,6 +42,19 @@ TEST(tagged_walk, runs_a_loop_of_two_variables) {
   });
 }
 
+TEST(tagged_walk, takes_rows_of_strings) {
+  graph g;
+  auto const names = placeholder<std::string, "n">(g, "names");
+  auto const wanted = placeholder<std::string>(g, "wanted");
+  auto const found = map([&](auto name) { return cast<float>(name == wanted); }, names);
+  std::string const late(40, 'z');  // too long to lie in the string itself
+  in_both_gears(g, [&](session& s) {
+    auto const in = vector<std::string>({"a", late, "", late, "b"});
+    EXPECT_TRUE(same_bits(s.run({{names, in}, {wanted, tensor(late)}}, found), vector<float>({0, 1, 0, 1, 0})));
+    EXPECT_EQ(s.run({{names, tensor(dtype::string, {0})}, {wanted, tensor(late)}}, found).elements(), 0);
+  });
+}
+
 TEST(tagged_walk, runs_the_branch_that_is_chosen) {
   graph g;
   auto const x = placeholder<float>(g, "x");
@@ -294,7 +307,9 @@ TEST(tagged_walk, calls_in_a_function_that_waits_lie_as_deep_as_in_the_straight_
   auto const n = placeholder<int>(g, "n");
   auto const count = function<"count", of<float>(of<int>)>(
       g,
-      [&](auto self, auto k) { return cond(k < 1, [&] { return constant(g, 0.f); }, [&] { return self(k - 1) + 1.f; }); },
+      [&](auto self, auto k) {
+        return cond(k < 1, [&] { return constant(g, 0.f); }, [&] { return self(k - 1) + 1.f; });
+      },
       depth_limit{3});
   auto const taken = function<"taken", of<float>>(g, [&](auto a) { return q.dequeue() + count(n) + a; });
   auto const y = map([&](auto row) { return taken(row); }, constant<float, 2>(g, {1, 2}));

@@ -115,8 +115,7 @@ class framing {
   void place(std::uint32_t i) {
     if (is_free(i)) return;
     auto const inside = frame_of_inputs(i);
-    if (is(i, ops::enter_op::name))
-      frame_[i] = find_frame(inside, i);
+    if (is(i, ops::enter_op::name)) frame_[i] = find_frame(inside, i);
     else if (leaves(i)) {
       if (inside == 0) throw error(code::invalid_argument, "it leaves a frame, and is in none", part_[i].name);
       frame_[i] = made_.frames[inside].outer;

@@ -340,11 +340,10 @@ TEST(loop_gradient, of_an_open_loop_without_iterations_is_what_comes) {
   auto const x = placeholder<double, unknown>(g, "x");
   auto const w = placeholder<double>(g, "w");
   auto const n = placeholder<int>(g, "n");
-  auto const [i, y] = while_loop([&](auto k, auto) { return k < n; },
-                                 [&](auto k, auto v) {
-                                   return std::tuple{k + 1, as<of<double, unknown>>(concat<0>(v * w, v))};
-                                 },
-                                 constant(g, 0), x);
+  auto const [i, y] =
+      while_loop([&](auto k, auto) { return k < n; },
+                 [&](auto k, auto v) { return std::tuple{k + 1, as<of<double, unknown>>(concat<0>(v * w, v))}; },
+                 constant(g, 0), x);
   auto const [dx, dw] = gradients(sum(y * y), x, w);
   for (auto wish : {gear::straight, gear::automatic, gear::tagged})
     for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
