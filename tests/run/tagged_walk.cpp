@@ -42,6 +42,19 @@ TEST(tagged_walk, runs_a_loop_of_two_variables) {
   });
 }
 
+TEST(tagged_walk, takes_rows_of_strings) {
+  graph g;
+  auto const names = placeholder<std::string, "n">(g, "names");
+  auto const wanted = placeholder<std::string>(g, "wanted");
+  auto const found = map([&](auto name) { return cast<float>(name == wanted); }, names);
+  std::string const late(40, 'z');  // too long to lie in the string itself
+  in_both_gears(g, [&](session& s) {
+    auto const in = vector<std::string>({"a", late, "", late, "b"});
+    EXPECT_TRUE(same_bits(s.run({{names, in}, {wanted, tensor(late)}}, found), vector<float>({0, 1, 0, 1, 0})));
+    EXPECT_EQ(s.run({{names, tensor(dtype::string, {0})}, {wanted, tensor(late)}}, found).elements(), 0);
+  });
+}
+
 TEST(tagged_walk, runs_the_branch_that_is_chosen) {
   graph g;
   auto const x = placeholder<float>(g, "x");
@@ -97,6 +110,31 @@ TEST(tagged_walk, updates_happen_in_the_order_of_iterations) {
     all.push_back(s.run(v));
   }
   for (std::size_t i = 2; i < all.size(); ++i) EXPECT_TRUE(same_bits(all[i], all[i % 2])) << i;
+}
+
+TEST(tagged_walk, a_body_comes_after_the_effects_of_the_condition) {
+  graph g;
+  auto const v = variable(constant(g, 1.), "v");
+  auto const q = fifo_queue<of<double>>(g, {.capacity = 10});
+  auto const put = q.enqueue_many(constant<double, 4>(g, {1, 2, 3, 4}));
+  auto const seen = [&](auto taken) {
+    return while_loop(
+        [&](auto i, auto) {
+          assign_add(v, taken());
+          return i < 3;
+        },
+        [&](auto i, auto s) { return std::tuple{i + 1, s * 10. + v}; }, constant(g, 0), constant(g, 0.));
+  };
+  auto const counted = std::get<1>(seen([&] { return constant(g, 1.); }));
+  auto const waited = std::get<1>(seen([&] { return q.dequeue(); }));
+  in_both_gears(g, [&](session& s) {
+    s.run(initializer(g));
+    EXPECT_EQ(double(s.run(counted)), 234);
+    EXPECT_EQ(double(s.run(v)), 5) << "and after the last iteration";
+    s.run(put);
+    EXPECT_EQ(double(s.run(waited)), 691);  // 6, 8 and 11
+    EXPECT_EQ(double(s.run(v)), 15);
+  });
 }
 
 TEST(tagged_walk, differentiates_as_the_straight_gear_does) {
@@ -261,6 +299,28 @@ TEST(tagged_walk, a_step_without_memory_for_an_iteration_fails_and_the_session_g
   EXPECT_NE(sentence([&] { step(fed); }).find("no memory"), std::string::npos);
   memory.most = std::size_t{1} << 30;
   EXPECT_TRUE(same_bits(step(fed), fed));
+}
+
+TEST(tagged_walk, calls_in_a_function_that_waits_lie_as_deep_as_in_the_straight_gear) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 100});
+  auto const n = placeholder<int>(g, "n");
+  auto const count = function<"count", of<float>(of<int>)>(
+      g,
+      [&](auto self, auto k) {
+        return cond(k < 1, [&] { return constant(g, 0.f); }, [&] { return self(k - 1) + 1.f; });
+      },
+      depth_limit{3});
+  auto const taken = function<"taken", of<float>>(g, [&](auto a) { return q.dequeue() + count(n) + a; });
+  auto const y = map([&](auto row) { return taken(row); }, constant<float, 2>(g, {1, 2}));
+  auto const put = q.enqueue_many(constant<float, 2>(g, {10, 20}));
+  in_both_gears(g, [&](session& s) {
+    s.run(put);
+    EXPECT_TRUE(same_bits(s.run({{n, tensor(1)}}, y), vector<float>({12, 23})));
+    auto const text = sentence([&] { s.run({{n, tensor(2)}}, y); });
+    EXPECT_NE(text.find("in the function 'count', 3 calls deep"), std::string::npos) << text;
+    EXPECT_NE(text.find("'count' is called within 3 calls"), std::string::npos) << text;
+  });
 }
 
 TEST(tagged_walk, threads_may_run_it_at_the_same_time) {

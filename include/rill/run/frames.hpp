@@ -115,8 +115,7 @@ class framing {
   void place(std::uint32_t i) {
     if (is_free(i)) return;
     auto const inside = frame_of_inputs(i);
-    if (is(i, ops::enter_op::name))
-      frame_[i] = find_frame(inside, decode<ops::enter_op::attributes>(part_[i].attributes));
+    if (is(i, ops::enter_op::name)) frame_[i] = find_frame(inside, i);
     else if (leaves(i)) {
       if (inside == 0) throw error(code::invalid_argument, "it leaves a frame, and is in none", part_[i].name);
       frame_[i] = made_.frames[inside].outer;
@@ -125,13 +124,16 @@ class framing {
     if (is(i, ops::next_iteration_op::name) && inside == 0)
       throw error(code::invalid_argument, "there is no next iteration where there is no frame", part_[i].name);
   }
-  std::uint32_t find_frame(std::uint32_t outer, ops::enter_op::attributes const& a) {
+  std::uint32_t find_frame(std::uint32_t outer, std::uint32_t i) {
+    auto const a = decode<ops::enter_op::attributes>(part_[i].attributes);
     for (std::uint32_t f = 1; f < made_.frames.size(); ++f)
       if (made_.frames[f].outer == outer && made_.frames[f].name == a.frame) return f;
     auto& made = made_.frames.emplace_back();
     made.name = a.frame;
     made.outer = outer;
     made.parallel = a.parallel_iterations;
+    auto const& from = made_.source;
+    made.calls = !from.within.empty() && from.places[from.within[i]].body == lowered::body::function;
     return static_cast<std::uint32_t>(made_.frames.size() - 1);
   }
 

@@ -390,7 +390,8 @@ class lowering {
       auto const condition = bound(*a.condition, ops::looping::without_rows(a, given));
       auto const made = splice(condition, arguments, safe, {top, turn, stream, place(s, n, lowered::body::condition)});
       verdict = made.values[0];
-      if (!made.guarded[0]) verdict = {add<ops::identity_op>({verdict}, {top}, here), 0};
+      if (!made.guarded[0] || !made.effects.empty())  // the body comes after the condition's effects
+        verdict = {add<ops::identity_op>({verdict}, joined(made.effects, top), here), 0};
     }
     verdict = {add<ops::loop_cond_op>({verdict}, {}, here), 0};
 

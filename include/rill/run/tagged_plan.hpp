@@ -94,6 +94,7 @@ class tagged_plan {
     /// Its first iteration begins when all constants have come, which blocks then need not wait for. All that enters a
     /// loop is dead, or nothing is; where somebody wrote the primitives by hand it may not be so.
     bool gated = false;
+    bool calls = false;  ///< it is a function's body
   };
   struct output {
     std::uint32_t kept = none;   ///< of the outermost frame

@@ -130,7 +130,7 @@ class tokens {
     std::int64_t next = 0;            // index of the next iteration
     std::uint32_t arrived = 0;        // tokens that entered
     std::uint32_t constants_due = 0;  // of those, to all iterations: still to come
-    bool dead = false;                // one of them was
+    bool is_dead = false;             // one of them was
     struct arrival {
       enum : std::uint8_t { not_yet, alive, dead } came = not_yet;
       void* at = nullptr;
@@ -174,7 +174,7 @@ class tokens {
     made->next = 0;
     made->arrived = 0;
     made->constants_due = static_cast<std::uint32_t>(f.constants.size());
-    made->dead = false;
+    made->is_dead = false;
     made->constants.assign(f.constants.size(), {});
     made->held.clear();
     made->deferred.clear();
@@ -196,6 +196,7 @@ class tokens {
     made->index = of.next++;
     made->step.stream = of.outer ? of.outer->step.stream : step_->stream;
     made->step.iteration = of.outer ? made->index : step_->iteration;
+    made->step.calls = of.outer ? of.outer->step.calls + f.calls : step_->calls;
     made->outstanding = 0;
     made->left.assign(f.counts.begin(), f.counts.end());
     of.live.push_back(made);
@@ -260,14 +261,14 @@ class tokens {
         if (f.left[k] == 0) push(there, does.block, false);
         continue;
       }
-      if (!f.dead && does.what == act::count) *static_cast<std::int64_t*>(there.memory.output(at)) = f.left[k];
-      if (!f.dead && does.what == act::collect && there.memory.brings(at)) {
+      if (!f.is_dead && does.what == act::count) *static_cast<std::int64_t*>(there.memory.output(at)) = f.left[k];
+      if (!f.is_dead && does.what == act::collect && there.memory.brings(at)) {
         auto& rows = f.made[k];
         if (!rows.all) make_room(rows, does, 0);
         room_for_[does.node] = rows.end;
         there.memory.bring(at, rows.all.rows(0, rows.end));
       }
-      push(there, does.block, !f.dead);
+      push(there, does.block, !f.is_dead);
     }
   }
 
@@ -315,7 +316,7 @@ class tokens {
     auto& f = frame_within(i, does.frame);
     frame_run::arrival const a{live ? frame_run::arrival::alive : frame_run::arrival::dead,
                                live ? read(i, does.value.read) : nullptr};
-    f.dead = f.dead || !live;
+    f.is_dead = f.is_dead || !live;
     ++f.arrived;
     if (does.constant) {
       f.constants[does.number] = a;

@@ -376,5 +376,26 @@ TEST(loop_gradient, of_a_body_that_reads_and_updates_a_variable_is_refused) {
   expect_error(code::unimplemented, "reads and updates a variable", [&] { gradients(sum(y), x); });
 }
 
+TEST(loop_gradient, of_an_open_loop_without_iterations_is_what_comes) {
+  graph g;
+  auto const x = placeholder<double, unknown>(g, "x");
+  auto const w = placeholder<double>(g, "w");
+  auto const n = placeholder<int>(g, "n");
+  auto const [i, y] =
+      while_loop([&](auto k, auto) { return k < n; },
+                 [&](auto k, auto v) { return std::tuple{k + 1, as<of<double, unknown>>(concat<0>(v * w, v))}; },
+                 constant(g, 0), x);
+  auto const [dx, dw] = gradients(sum(y * y), x, w);
+  for (auto wish : {gear::straight, gear::automatic, gear::tagged})
+    for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
+      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      for (int times : {0, 1, 0}) {
+        auto const [a, b] = s.run({{x, vector<double>({1, 2})}, {w, tensor(3.)}, {n, tensor(times)}}, dx, dw);
+        EXPECT_TRUE(same_bits(a, times == 0 ? vector<double>({2, 4}) : vector<double>({20, 40})));
+        EXPECT_EQ(double(b), times == 0 ? 0 : 30);
+      }
+    }
+}
+
 }  // namespace
 }  // namespace rill

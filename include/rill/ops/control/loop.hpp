@@ -2,6 +2,7 @@
 // and rows that it takes and makes (EuroSys'18 §4).
 #pragma once
 #include "rill/ops/control/body.hpp"
+#include "rill/ops/control/cond.hpp"
 
 namespace rill::detail {
 std::vector<gradient> loop_gradient(gradient_request const& r);
@@ -58,6 +59,9 @@ struct looping {
   static std::vector<type> given(attributes const& a, std::span<type const> inputs, std::span<type const> outputs);
   /// Whether of outputs of these types more is open than how many rows they have.
   static bool opens(attributes const& a, std::span<type const> outputs);
+  /// Whether its rows are none, those of a loop that had no iteration, and its body can't run for arguments of these
+  /// types: of rows that nobody made nobody knows the extents.
+  static bool never_runs(attributes const& a, std::span<type const> inputs);
   /// Those of the condition's arguments.
   static std::vector<type> without_rows(attributes const& a, std::vector<type> arguments);
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
@@ -135,6 +139,11 @@ inline bool looping::opens(attributes const& a, std::span<type const> outputs) {
   return false;
 }
 
+inline bool looping::never_runs(attributes const& a, std::span<type const> inputs) {
+  auto const [given, count] = arguments(a, inputs);
+  return a.given_count && count == dim(0) && branch::side(*a.body, given).misfit;
+}
+
 inline std::vector<type> looping::without_rows(attributes const& a, std::vector<type> arguments) {
   auto const first = arguments.begin() + static_cast<std::ptrdiff_t>(a.variables);
   arguments.erase(first, first + static_cast<std::ptrdiff_t>(a.rows));
@@ -151,7 +160,10 @@ inline std::vector<type> looping::infer(attributes const& a, std::span<type cons
   auto [given, count] = arguments(a, inputs);
   // A variable's extent that the body changes is unknown; each time around at least one more is.
   std::vector<type> made;
-  for (bool settled = false; !settled;) {
+  bool settled = never_runs(a, inputs);
+  if (settled)
+    for (auto e : a.body->outputs) made.push_back(a.body->type_of(e));
+  while (!settled) {
     made = rill::infer(*a.body, given);
     settled = true;
     for (std::size_t i = 0; i < variables; ++i) {

@@ -26,7 +26,7 @@ class open_loop_kernel {
       made_.push_back(r.outputs[o]);
       made_in_.push_back(a.is_saved(o - a.row_port(0)) ? &memory_->saved() : memory_);
     }
-    body_ = r.compile(r, without_kept(*a.body), given);
+    if (!looping::never_runs(a, r.inputs)) body_ = r.compile(r, without_kept(*a.body), given);
     if (!a.counted()) condition_ = r.compile(r, *a.condition, looping::without_rows(a, given));
   }
 

@@ -143,7 +143,6 @@ struct row_op : flow_primitive {
     static constexpr auto fields() { return std::tuple{field{"backwards", &attributes::backwards}}; }
   };
   static type infer(attributes const&, type const& x, type const& count) {
-    expects(x.element != dtype::string, "row: x can't have rows of strings");
     expects(x.has_rank() && x.rank > 0 && count.element == dtype::int64, "row: x must have rows, and a count of int64");
     return row_of(x);
   }
@@ -206,7 +205,9 @@ inline bool is_primitive(node const& n) {
 }  // namespace rill::ops
 
 #if RILL_DEFINITIONS
+#include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "rill/base/philox.hpp"
 #include "rill/device/step.hpp"
@@ -226,13 +227,17 @@ inline kernel goes_on_op::cpu(kernel_request const& r) {
 inline kernel row_op::cpu(kernel_request const& r) {
   bool const backwards = decode<attributes>(r.at.attributes).backwards;
   auto const bytes = r.outputs[0].bytes();
+  bool const strings = r.outputs[0].element == dtype::string;
   auto const rows = r.inputs[0][0];
   return kernel([=](kernel_call const& call) {
     auto const i = call.step.iteration, count = *call.in<std::int64_t>(1);
     auto const row = backwards ? count - 1 - i : i;
     if (row < 0 || row >= count || (rows.known() && row >= rows.extent))
       throw error(code::out_of_range, "row: there is no row " + std::to_string(row));
-    if (bytes != 0) std::memcpy(call.out(0), call.in<std::byte>(0) + static_cast<std::size_t>(row) * bytes, bytes);
+    auto const* const from = call.in<std::byte>(0) + static_cast<std::size_t>(row) * bytes;
+    if (strings)
+      std::copy_n(reinterpret_cast<std::string const*>(from), bytes / sizeof(std::string), call.out<std::string>(0));
+    else if (bytes != 0) std::memcpy(call.out(0), from, bytes);
   });
 }
 
