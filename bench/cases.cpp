@@ -72,6 +72,12 @@ void weigh(std::string const& name, bench::training (*make)()) {
       static_cast<long long>(m.variables), static_cast<long long>(m.arena));
 }
 
+void weigh_loop(std::string const& name, int iterations) {
+  auto const m = bench::while_gradient_memory(iterations);
+  std::printf("{\"case\": \"%s\", \"peer\": \"rill\", \"peak\": %lld, \"least\": %lld, \"each\": %.6g}\n", name.c_str(),
+              static_cast<long long>(m.peak), static_cast<long long>(m.least), m.each);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -83,4 +89,6 @@ int main(int count, char** arguments) {
     if (wanted(c.name)) time(c);
   for (auto const& [name, make] : networks)
     if (auto const full = std::string("memory_") + name; wanted(full)) weigh(full, make);
+  for (int n : {10, 100, 1000})
+    if (auto const full = "memory_while_gradient_" + std::to_string(n); wanted(full)) weigh_loop(full, n);
 }

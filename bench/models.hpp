@@ -5,6 +5,7 @@
 #include <rill/ops/array/placeholder.hpp>
 #include <rill/ops/array/reshape.hpp>
 #include <rill/ops/array/slice.hpp>
+#include <rill/ops/control/while_loop.hpp>
 #include <rill/ops/math/relu.hpp>
 #include <rill/ops/network/conv2d.hpp>
 #include <rill/ops/network/max_pool.hpp>
@@ -168,6 +169,39 @@ inline memory memory_of(std::function<training()> const& make) {
   result.least = result.variables + static_cast<std::int64_t>(plan.least + plan.held + sizeof(float));
   for (auto const& x : t.fed) result.least += static_cast<std::int64_t>(x.bytes());
   return result;
+}
+
+/// Bytes of a step that computes a loop and its gradient, counted as above.
+struct loop_memory {
+  std::int64_t peak;
+  std::int64_t least;  ///< what is fed and fetched, and the values that the derivative reads
+  double each;         ///< how far an iteration raises the peak
+};
+
+/// The gradient of n iterations of v = tanh(v * 0.5 + 1): it reads tanh's value of each iteration.
+inline loop_memory while_gradient_memory(int n) {
+  constexpr std::int64_t width = 256;
+  auto& allocator = rill::host_allocator();
+  auto const peak = [&](int times) {
+    auto const before = allocator.usage().current;
+    auto m = std::make_shared<model>();
+    auto const count = rill::placeholder<std::int32_t>(m->graph, "count");
+    auto const x = rill::placeholder<float, width>(m->graph, "x");
+    auto const [i, y] = rill::while_loop([&](auto k, auto) { return k < count; },
+                                         [](auto k, auto v) { return std::tuple{k + 1, rill::tanh(v * 0.5f + 1.0f)}; },
+                                         rill::constant(m->graph, 0), x);
+    auto const [dx] = rill::gradients(rill::sum(y), x);
+    auto call = m->session.prepare(rill::inputs(count, x), rill::outputs(dx));
+    auto const fed = normal({width});
+    auto const once = [&] { call(rill::tensor(times), fed); };
+    for (int warm = 0; warm < 3; ++warm) once();
+    allocator.reset_peak();
+    once();
+    return allocator.usage().peak - before;
+  };
+  auto const all = peak(n);
+  constexpr auto row = width * static_cast<std::int64_t>(sizeof(float));
+  return {all, static_cast<std::int64_t>(sizeof(std::int32_t)) + (2 + n) * row, static_cast<double>(all - peak(0)) / n};
 }
 
 }  // namespace bench

@@ -41,10 +41,11 @@ class loop_trimmer {
     body_ = *a_.body;
     condition_ = *a_.condition;
     drop_rows_made();
-    if (!bind(state)) return;
-    remove_identities(body_, nullptr);
-    trim_loops(body_, state, nullptr);
-    drop_inputs();
+    if (bind(state)) {
+      remove_identities(body_, nullptr);
+      trim_loops(body_, state, nullptr);
+      drop_inputs();
+    }
     if (!changed_) return;
     a_.body = std::make_shared<subgraph const>(std::move(body_));
     a_.condition = std::make_shared<subgraph const>(std::move(condition_));
@@ -75,6 +76,9 @@ class loop_trimmer {
     a_.saved -= unsaved;
     node().outputs = std::move(types);
     body_.outputs = std::move(made);
+    rewriter body(body_, "loops", nullptr);
+    body.said("makes fewer rows", 0);
+    body.finish();
     auto const renumber = [&](endpoint& e) {
       if (e.node == at_) e.port = port[e.port];
     };
@@ -88,11 +92,13 @@ class loop_trimmer {
     for (auto e : node().inputs) inputs.push_back(r_.part().type_of(e));
     auto const given = ops::looping::given(a_, inputs, node().outputs);
     if (!std::all_of(given.begin(), given.end(), [](type const& t) { return t.is_known(); })) return false;
+    auto bound = body_;
     try {
-      bind_extents(body_, given, state);
+      bind_extents(bound, given, state);
     } catch (error const&) {
       return false;
     }
+    body_ = std::move(bound);
     return true;
   }
 

@@ -339,6 +339,25 @@ TEST(loop_gradient, computes_again_what_has_other_extents_in_each_iteration) {
   }
 }
 
+TEST(loop_gradient, of_second_order_computes_a_loop_again_that_has_other_counts_in_each_iteration) {
+  graph g;
+  auto const x = placeholder<double>(g, "x");
+  auto const [i, y] = while_loop([](auto k, auto) { return k < 4; },
+                                 [&](auto k, auto v) {
+                                   auto const [j, w] = while_loop(
+                                       [k](auto l, auto) { return l < k; },
+                                       [&](auto l, auto u) { return std::tuple{l + 1, tanh(u * x + v)}; }, k * 0, v);
+                                   return std::tuple{k + 1, w};
+                                 },
+                                 constant(g, 0), x);
+  auto const [d] = gradients(y, x);
+  auto const [dd] = gradients(d, x);
+  session s(g);
+  std::vector<feed> const feeds{{x, tensor(0.4)}};
+  expect_differences(s, y, d, feeds, 0);
+  expect_differences(s, d, dd, feeds, 0);
+}
+
 TEST(loop_gradient, that_would_keep_a_variable_whose_extents_change_is_refused_when_it_is_recorded) {
   graph g;
   auto const x = placeholder<float, 3>(g, "x");

@@ -1,9 +1,12 @@
 // Random programs of branches and loops, against the same programs as plain C++.
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <map>
+#include <numeric>
 #include <random>
 
+#include "ops/tensors.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
 #include "rill/rill.hpp"
@@ -15,6 +18,7 @@ enum class kind { scalar, row };
 enum class what {
   number,
   mean,
+  tanh_of_product,
   largest,
   negative,
   maximum_of,
@@ -46,9 +50,12 @@ constexpr int most_iterations = 3;
 
 // ---- making one up
 
+// `updates`: of the variable; `products`: what has derivatives of any order that don't vanish.
+enum class style { updates, products };
+
 class author {
  public:
-  author(unsigned seed, std::size_t columns) : random_(seed), columns_(columns) {}
+  author(unsigned seed, std::size_t columns, style s) : random_(seed), columns_(columns), style_(s) {}
 
   block write(std::vector<kind> const& outside, std::vector<kind> const& results) {
     known_ = outside;
@@ -96,6 +103,7 @@ class author {
   }
 
   step write_step(int depth, bool state, bool& updated) {
+    if (style_ == style::products && below(2) == 0) return write_arithmetic(what::tanh_of_product);
     switch (below(depth < 3 && budget_ > 0 ? 12 : 6)) {
       case 0:
         return made({what::number, {}, {}, static_cast<float>(below(9)) / 2 - 2}, {kind::scalar});
@@ -110,7 +118,7 @@ class author {
         if (state) return made({what::read, {}, {}}, {kind::scalar});
         break;
       case 5:
-        if (state) return write_update(updated);
+        if (state && style_ == style::updates) return write_update(updated);
         break;
       case 6:
       case 7:
@@ -123,14 +131,17 @@ class author {
       case 11:
         return write_nested(what::fold, depth, state, updated);
     }
+    return write_arithmetic(what::mean);
+  }
+  step write_arithmetic(what does) {
     auto const k = any_kind();
-    return made({what::mean, picks({k, below(2) == 0 ? k : kind::scalar}), {}}, {k});
+    return made({does, picks({k, below(2) == 0 ? k : kind::scalar}), {}}, {k});
   }
 
   // After an update in its block only those may use the variable that update it too: only they have an order.
   step write_nested(what does, int depth, bool state, bool& updated) {
     --budget_;
-    bool const updates = state && below(3) == 0;
+    bool const updates = state && style_ == style::updates && below(3) == 0;
     bool const uses = updates || (state && !updated);
     auto const body = [&](std::vector<kind> const& arguments, std::vector<kind> const& results, bool must) {
       return write_block(arguments, results, depth + 1, uses, must);
@@ -190,22 +201,22 @@ class author {
 
   std::mt19937 random_;
   std::size_t columns_;
+  style style_;
   std::vector<kind> known_;
   int budget_ = 12;
 };
 
 // ---- in plain C++
 
-using numbers = std::vector<float>;
-
-class machine {
+template <class T> class machine {
  public:
-  machine(std::vector<numbers> outside, float first) : state(first), known_(std::move(outside)) {}
+  using numbers = std::vector<T>;
+  machine(std::vector<numbers> outside, T first) : state(first), known_(std::move(outside)) {}
 
   std::vector<numbers> run(block const& b, std::vector<numbers> const& arguments = {}) {
     auto const size = known_.size();
     known_.insert(known_.end(), arguments.begin(), arguments.end());
-    float const found = state;
+    T const found = state;
     for (auto const& s : b.steps)
       for (auto& made : run(s, found)) known_.push_back(std::move(made));
     std::vector<numbers> results;
@@ -213,9 +224,12 @@ class machine {
     known_.resize(size);
     return results;
   }
-  float state;
+  T state;
+  std::vector<bool> decisions;  // all that were taken on the way: where they are others, derivatives may be too
 
  private:
+  bool decide(bool verdict) { return decisions.push_back(verdict), verdict; }
+  T largest(T a, T b) { return decide(a < b) ? b : a; }
   template <class F> numbers each(step const& s, F f) const {
     numbers y = known_[s.in[0]];
     auto const& x = known_[s.in[1]];
@@ -223,34 +237,38 @@ class machine {
     return y;
   }
 
-  std::vector<numbers> run(step const& s, float found) {
+  std::vector<numbers> run(step const& s, T found) {
     auto const in = [&](std::size_t i) { return known_[s.in[i]]; };
     switch (s.does) {
       case what::number:
-        return {{s.number}};
+        return {{static_cast<T>(s.number)}};
       case what::mean:
-        return {each(s, [](float a, float b) { return (a + b) * 0.5f; })};
+        return {each(s, [](T a, T b) { return (a + b) * T(0.5); })};
+      case what::tanh_of_product:
+        return {each(s, [](T a, T b) { return std::tanh(a * b); })};
       case what::maximum_of:
-        return {each(s, [](float a, float b) { return std::max(a, b); })};
-      case what::largest:
-        return {{*std::max_element(known_[s.in[0]].begin(), known_[s.in[0]].end())}};
+        return {each(s, [&](T a, T b) { return largest(a, b); })};
+      case what::largest: {
+        auto const row = in(0);
+        return {{std::accumulate(row.begin() + 1, row.end(), row[0], [&](T a, T b) { return largest(a, b); })}};
+      }
       case what::negative:
         return {{-in(0)[0]}};
       case what::read:
         return {{found}};
       case what::assign:
-        state = (found + in(0)[0]) * 0.5f;
+        state = (found + in(0)[0]) * T(0.5);
         return {};
       case what::assign_add:
         state += in(0)[0];
         return {};
       case what::branch:
-        return run(s.bodies[in(0)[0] < in(1)[0] ? 0 : 1]);
+        return run(s.bodies[decide(in(0)[0] < in(1)[0]) ? 0 : 1]);
       case what::loop: {
-        float const limit = std::min(static_cast<float>(most_iterations), in(0)[0]);
+        T const limit = std::min(static_cast<T>(most_iterations), in(0)[0]);
         std::vector<numbers> now{{0}};
         for (std::size_t i = 1; i < s.in.size(); ++i) now.push_back(in(i));
-        while (now[0][0] < limit) {
+        while (decide(now[0][0] < limit)) {
           auto next = run(s.bodies[0], now);
           next.insert(next.begin(), {now[0][0] + 1});
           now = next;
@@ -259,18 +277,18 @@ class machine {
       }
       case what::map: {
         numbers made;
-        for (float x : in(0)) made.push_back(run(s.bodies[0], {{x}})[0][0]);
+        for (T x : in(0)) made.push_back(run(s.bodies[0], {{x}})[0][0]);
         return {made};
       }
       case what::scan: {
         numbers made, now = in(0);
-        for (float x : in(1)) now = run(s.bodies[0], {now, {x}})[0], made.push_back(now[0]);
+        for (T x : in(1)) now = run(s.bodies[0], {now, {x}})[0], made.push_back(now[0]);
         return {made};
       }
       case what::fold: {
         auto now = in(0), rows = in(1);
         if (s.backwards) std::reverse(rows.begin(), rows.end());
-        for (float x : rows) now = run(s.bodies[0], {now, {x}})[0];
+        for (T x : rows) now = run(s.bodies[0], {now, {x}})[0];
         return {now};
       }
     }
@@ -296,7 +314,7 @@ template <class F> std::vector<value> with_count(std::size_t n, F f) {
   return f(std::integral_constant<std::size_t, 3>());
 }
 
-class recorder {
+template <class T> class recorder {
  public:
   recorder(graph& g, variable_value state, std::vector<value> outside)
       : g_(g), state_(state), known_(std::move(outside)) {}
@@ -313,16 +331,18 @@ class recorder {
   }
 
  private:
-  value number(float x) { return constant(g_, tensor(x)); }
-  value mean(value a, value b) { return mul(add(a, b), number(0.5f)); }
+  value number(T x) { return constant(g_, tensor(x)); }
+  value mean(value a, value b) { return mul(add(a, b), number(T(0.5))); }
 
   std::vector<value> record(step const& s) {
     auto const in = [&](std::size_t i) { return known_[s.in[i]]; };
     switch (s.does) {
       case what::number:
-        return {number(s.number)};
+        return {number(static_cast<T>(s.number))};
       case what::mean:
         return {mean(in(0), in(1))};
+      case what::tanh_of_product:
+        return {tanh(mul(in(0), in(1)))};
       case what::maximum_of:
         return {maximum(in(0), in(1))};
       case what::largest:
@@ -362,7 +382,7 @@ class recorder {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return list_of(while_loop(
           [&](value counter, auto...) {
-            return less(counter, neg(maximum(neg(limit), number(-static_cast<float>(most_iterations)))));
+            return less(counter, neg(maximum(neg(limit), number(-static_cast<T>(most_iterations)))));
           },
           [&](value counter, auto... now) {
             auto const next = record(s.bodies[0], {counter, now...});
@@ -379,56 +399,63 @@ class recorder {
 
 // ---- one against the other
 
-tensor tensor_of_row(numbers const& x) {
-  tensor t(dtype::float32, {static_cast<std::int64_t>(x.size())});
-  std::copy(x.begin(), x.end(), t.mutable_data<float>());
-  return t;
-}
-
 struct way {
-  char const* name;
+  std::string name;
   session_options options;
-  bool as_bytes;
+  bool as_bytes = false;
+};
+
+// A program with its graph. Outside of its blocks are x, a number that is a constant, and a row.
+template <class T> struct sample {
+  std::size_t columns;
+  author by;
+  block program;
+  graph g;
+  value x = placeholder(g, of<T>, "x"), p = placeholder(g, of<bool>, "p"), row = placeholder(g, type_of_row(), "row");
+  variable_value state = variable(g, of<T>, "state");
+  value known = constant(g, tensor(T(1.5)));
+  std::vector<value> results;
+
+  sample(unsigned seed, style s)
+      : columns(seed % 8 == 7 ? 0 : seed % 3 + 1),
+        by(seed, columns, s),
+        program(by.write({kind::scalar, kind::scalar, kind::row}, {kind::scalar, kind::row, kind::scalar})) {
+    recorder<T> r(g, state, {x, known, row});
+    results =
+        list_of(cond(p, [&] { return tuple_of<3>(r.record(program)); }, [&] { return std::tuple{x, row, known}; }));
+  }
+  type type_of_row() const { return type(dtype_of<T>, {static_cast<std::int64_t>(columns)}); }
 };
 
 TEST(random_programs, give_what_the_same_programs_in_cpp_give) {
   std::vector<way> const ways = {
-      {"as it is by default", {.threads = 1}, false},
-      {"without passes", {.threads = 2, .passes = pass_options::none(), .gear = gear::straight}, false},
-      {"with tags", {.threads = 1, .gear = gear::tagged}, false},
-      {"with tags on four threads", {.threads = 4, .passes = pass_options::none(), .gear = gear::tagged}, false},
-      {"forked", {.threads = 2, .passes = {.verify = true}, .gear = gear::forked}, false},
+      {"as it is by default", {.threads = 1}},
+      {"without passes", {.threads = 2, .passes = pass_options::none(), .gear = gear::straight}},
+      {"with tags", {.threads = 1, .gear = gear::tagged}},
+      {"with tags on four threads", {.threads = 4, .passes = pass_options::none(), .gear = gear::tagged}},
+      {"forked", {.threads = 2, .passes = {.verify = true}, .gear = gear::forked}},
       {"from bytes", {.threads = 1}, true}};
+  using numbers = std::vector<float>;
   std::map<what, int> used;
   for (unsigned seed = 0; seed < 200; ++seed) {
-    auto const columns = seed % 8 == 7 ? 0 : seed % 3 + 1;
-    author a(seed, columns);
-    auto const program = a.write({kind::scalar, kind::scalar, kind::row}, {kind::scalar, kind::row, kind::scalar});
-    for (auto [each, times] : a.used) used[each] += times;
-
-    graph g;
-    value const x = placeholder(g, of<float>, "x"), p = placeholder(g, of<bool>, "p");
-    value const row = placeholder(g, type(dtype::float32, {static_cast<std::int64_t>(columns)}), "row");
-    auto const state = variable(g, of<float>, "state");
-    value const known = constant(g, tensor(1.5f));
-    recorder r(g, state, {x, known, row});
-    auto const results =
-        list_of(cond(p, [&] { return tuple_of<3>(r.record(program)); }, [&] { return std::tuple{x, row, known}; }));
+    sample<float> drawn(seed, style::updates);
+    for (auto [each, times] : drawn.by.used) used[each] += times;
     std::vector<std::string> names;
-    for (auto const& v : results) names.push_back(v.name());
-    auto const again = graph_from_bytes(to_bytes(g), all_operations());
+    for (auto const& v : drawn.results) names.push_back(v.name());
+    auto const again = graph_from_bytes(to_bytes(drawn.g), all_operations());
 
     for (auto const& w : ways) {
-      session s(w.as_bytes ? *again : g, w.options);
+      session s(w.as_bytes ? *again : drawn.g, w.options);
       auto const kept = s.state().variable("state", of<float>);
       kept->assign(tensor(0.25f));
       float found = 0.25f;
       for (float fed : {-1.f, 2.5f}) {
-        numbers fed_row(columns, fed / 2);
-        for (std::size_t i = 0; i < columns; ++i) fed_row[i] += static_cast<float>(i);
-        machine m({{fed}, {1.5f}, fed_row}, found);
-        auto const wanted = m.run(program);
-        auto const got = s.run({{"x", tensor(fed)}, {"row", tensor_of_row(fed_row)}, {"p", tensor(true)}}, names);
+        numbers fed_row(drawn.columns, fed / 2);
+        for (std::size_t i = 0; i < fed_row.size(); ++i) fed_row[i] += static_cast<float>(i);
+        machine<float> m({{fed}, {1.5f}, fed_row}, found);
+        auto const wanted = m.run(drawn.program);
+        auto const row = test::tensor_from<float>(drawn.row.type().shape(), {fed_row.begin(), fed_row.end()});
+        auto const got = s.run({{"x", tensor(fed)}, {"row", row}, {"p", tensor(true)}}, names);
         for (std::size_t i = 0; i < got.size(); ++i)
           ASSERT_EQ(numbers(got[i].span<float>().begin(), got[i].span<float>().end()), wanted[i])
               << "result " << i << " of program " << seed << ", " << w.name << ", fed " << fed;
@@ -439,6 +466,122 @@ TEST(random_programs, give_what_the_same_programs_in_cpp_give) {
   }
   EXPECT_EQ(used.size(), 13);
   for (auto [each, times] : used) EXPECT_GT(times, 30) << static_cast<int>(each);
+}
+
+// ---- derivatives
+
+// What the loss of a program is a function of: x, the constant, the variable, and the elements of the row.
+using point = std::vector<double>;
+
+point moved(point p, std::vector<double> const& direction, double by) {
+  for (std::size_t i = 0; i < p.size(); ++i) p[i] += by * direction[i];
+  return p;
+}
+
+struct course {
+  double loss = 0;
+  std::vector<bool> decisions;
+};
+course in_cpp(block const& program, point const& p) {
+  machine<double> m({{p[0]}, {p[1]}, {p.begin() + 3, p.end()}}, p[2]);
+  course c;
+  for (auto const& result : m.run(program)) c.loss = std::accumulate(result.begin(), result.end(), c.loss);
+  c.decisions = m.decisions;
+  return c;
+}
+
+value sum_of_all(std::vector<value> const& all) {
+  std::vector<value> sums;
+  for (auto const& v : all) sums.push_back(sum(v, extents{}));
+  return add_n(sums);
+}
+
+// A program's loss, its gradient, and the gradient of the gradient's sum: the Hessian times a vector of ones.
+struct derived {
+  sample<double> drawn;
+  value loss;
+  std::vector<value> first, second;
+
+  explicit derived(unsigned seed) : drawn(seed, style::products), loss(sum_of_all(drawn.results)) {
+    std::vector<value> const inputs{drawn.x, drawn.known, drawn.state, drawn.row};
+    first = gradients(loss, inputs, true);
+    second = gradients(sum_of_all(first), inputs, true);
+  }
+
+  // The elements of all that is fetched, one after another.
+  std::vector<double> run(session& s, point const& p, std::vector<value> const& fetched) const {
+    s.state().variable("state", of<double>)->assign(tensor(p[2]));
+    auto const row = test::tensor_from<double>(drawn.row.type().shape(), {p.begin() + 3, p.end()});
+    std::vector<feed> feeds{{drawn.x, tensor(p[0])}, {drawn.row, row}, {drawn.p, tensor(true)}};
+    if (p[1] != 1.5) feeds.emplace_back(drawn.known, tensor(p[1]));  // else passes may fold it
+    std::vector<std::string> names;
+    for (auto const& v : fetched) names.push_back(v.name());
+    std::vector<double> all;
+    for (auto const& t : s.run(std::span<feed const>(feeds), names)) {
+      auto const elements = test::to_doubles(t);
+      all.insert(all.end(), elements.begin(), elements.end());
+    }
+    return all;
+  }
+};
+
+TEST(random_programs, have_the_derivatives_that_differences_of_the_same_programs_in_cpp_have) {
+  constexpr double step = 1e-5;
+  auto const expect_near = [](double derivative, double difference) {
+    EXPECT_NEAR(derivative, difference, 1e-6 * (1 + std::abs(difference)));
+  };
+  int compared = 0, across = 0, slopes = 0, curves = 0;  // the last two: other than zero
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    derived d(seed);
+    auto const size = 3 + d.drawn.columns;
+    std::vector<value> all{d.loss};
+    all.insert(all.end(), d.first.begin(), d.first.end());
+    all.insert(all.end(), d.second.begin(), d.second.end());
+    std::deque<session> sessions;
+    for (auto const gear : {gear::straight, gear::tagged})
+      for (int threads : {1, 2, 4}) {
+        auto const passes = threads == 2 ? pass_options::none() : pass_options{.verify = true};
+        sessions.emplace_back(d.drawn.g, session_options{.threads = threads, .passes = passes, .gear = gear});
+      }
+    auto& one = sessions.front();
+    for (double fed : {-0.7, 1.9}) {
+      SCOPED_TRACE("program " + std::to_string(seed) + ", fed " + std::to_string(fed));
+      point at{fed, 1.5, 0.25};
+      for (std::size_t i = 0; i < d.drawn.columns; ++i) at.push_back(fed / 3 + static_cast<double>(i) * 0.8);
+      auto const here = in_cpp(d.drawn.program, at);
+      auto const got = d.run(one, at, all);
+      ASSERT_EQ(got.size(), 1 + 2 * size);
+      expect_near(got[0], here.loss);
+      for (auto& s : sessions) EXPECT_EQ(d.run(s, at, all), got) << "session " << &s - &one;
+
+      // Where a difference crosses a decision it says nothing of the derivative.
+      auto const same_course = [&](std::vector<double> const& way) {
+        bool const same = in_cpp(d.drawn.program, moved(at, way, step)).decisions == here.decisions &&
+                          in_cpp(d.drawn.program, moved(at, way, -step)).decisions == here.decisions;
+        ++(same ? compared : across);
+        return same;
+      };
+      for (std::size_t i = 0; i < size; ++i) {
+        std::vector<double> way(size);
+        way[i] = 1;
+        if (!same_course(way)) continue;
+        auto const loss = [&](double by) { return in_cpp(d.drawn.program, moved(at, way, by)).loss; };
+        expect_near(got[1 + i], (loss(step) - loss(-step)) / (2 * step));
+        slopes += got[1 + i] != 0;
+      }
+      std::vector<double> const ones(size, 1);
+      if (!same_course(ones)) continue;
+      auto const above = d.run(one, moved(at, ones, step), d.first),
+                 below = d.run(one, moved(at, ones, -step), d.first);
+      for (std::size_t i = 0; i < size; ++i) {
+        expect_near(got[1 + size + i], (above[i] - below[i]) / (2 * step));
+        curves += got[1 + size + i] != 0;
+      }
+    }
+  }
+  EXPECT_LT(across, compared / 20);
+  EXPECT_GT(slopes, 400);
+  EXPECT_GT(curves, 150);
 }
 
 }  // namespace

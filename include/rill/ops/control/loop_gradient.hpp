@@ -28,6 +28,10 @@ inline bool brings_open_extents(node const& n) {
     return std::any_of(body.nodes.begin(), body.nodes.end(), brings_open_extents);
   };
   if (auto const* f = called_by(n)) return f->recursive || !f->body || inside(*f->body);
+  if (ops::is_loop(n)) {  // it has made as many rows as it had iterations
+    auto const a = decode<ops::looping::attributes>(n.attributes);
+    if (a.made_rows() > 0 && (a.given_count || !a.counted())) return true;
+  }
   bool found = n.op->brings_extents && !has_bodies(n);
   for_each_body(n, [&](subgraph const& body) { found = found || inside(body); });
   return found;
