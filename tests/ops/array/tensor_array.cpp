@@ -8,7 +8,9 @@
 #include "../run.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
+#include "rill/pass/passes.hpp"
 #include "rill/rill.hpp"
+#include "rill/run/plan.hpp"
 
 namespace rill {
 namespace {
