@@ -282,7 +282,9 @@ TEST(loop_gradient, keeps_what_the_derivative_reads_in_the_memory_that_is_there_
         EXPECT_GE(memory.large.usage().peak, bytes) << static_cast<int>(how);
         EXPECT_LE(memory.large.usage().peak, 4 * bytes) << "rows grow, or several iterations run at once";
         EXPECT_EQ(memory.large.usage().current, 0) << "it is given back with the step";
-        if (how == gear::straight) EXPECT_LT(memory.usage().peak, plain.usage().peak);
+        if (how == gear::straight) {
+          EXPECT_LT(memory.usage().peak, plain.usage().peak);
+        }
       }
   };
   expect_kept(counted, 50 * 1024);
