@@ -257,4 +257,3 @@ class activation {
 }  // namespace rill
 
 #include "rill/run/forked_walk.hpp"
-#include "rill/run/tagged_walk.hpp"

@@ -14,6 +14,7 @@
 #include "rill/pass/bind.hpp"
 #include "rill/run/activation.hpp"
 #include "rill/run/late.hpp"
+#include "rill/run/tagged_walk.hpp"
 
 namespace rill {
 

@@ -113,5 +113,3 @@ class tagged_plan {
 };
 
 }  // namespace rill
-
-#include "rill/run/frames.hpp"

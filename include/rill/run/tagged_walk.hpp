@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rill/run/activation.hpp"
+#include "rill/run/frames.hpp"
 #include "rill/run/tagged_plan.hpp"
 #include "rill/run/tokens.hpp"
 
