@@ -34,10 +34,7 @@ struct inlining_rule {
 inline constexpr inlining_rule inlining_rules[] = {
     {"small", [](call_site const& s) { return s.function.nodes <= 32; }},
     {"called once", [](call_site const& s) { return s.calls == 1; }},
-    {"extents that its run settles",
-     [](call_site const& s) {
-       return std::any_of(s.call.outputs.begin(), s.call.outputs.end(), [](type const& t) { return !t.is_known(); });
-     }},
+    {"extents that its run settles", [](call_site const& s) { return !all_known(s.call.outputs); }},
 };
 
 /// Whether a part draws random numbers, which are each call's own.

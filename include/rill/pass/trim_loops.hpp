@@ -91,7 +91,7 @@ class loop_trimmer {
     std::vector<type> inputs;
     for (auto e : node().inputs) inputs.push_back(r_.part().type_of(e));
     auto const given = ops::looping::given(a_, inputs, node().outputs);
-    if (!std::all_of(given.begin(), given.end(), [](type const& t) { return t.is_known(); })) return false;
+    if (!all_known(given)) return false;
     auto bound = body_;
     try {
       bind_extents(bound, given, state);

@@ -211,13 +211,15 @@ RILL_INLINE std::optional<late_part> rewrite_early(subgraph& part, pass_options 
                                                    pass_report* report) {
   std::optional<late_part> late;
   if (options.functions) inline_functions(part, state, report);
+  auto rest = options;
+  rest.functions = false;  // that was all
   bool const known =
       std::all_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return all_known(n.outputs); });
   if (!known) {
     if (options.loops) trim_loops(part, state, report);
     late = cut_late(part);
   }
-  rewrite(part, options, state, report);
+  rewrite(part, rest, state, report);
   return late;
 }
 #endif

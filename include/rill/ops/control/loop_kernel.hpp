@@ -30,7 +30,7 @@ class loop_kernel {
     }
     for (std::size_t i = variables; i < variables + rows_; ++i) row_bytes_.push_back(given[i].bytes());
     for (std::size_t i = variables + 1; i < r.outputs.size(); ++i) made_bytes_.push_back(row_of(r.outputs[i]).bytes());
-    open_ = std::any_of(outputs_.begin(), outputs_.end(), [](type const& t) { return !t.is_known(); });
+    open_ = !all_known(outputs_);
     for (std::size_t k = 0; k < made_bytes_.size(); ++k)
       made_in_.push_back(a.is_saved(k) ? &memory_->saved() : memory_);
     brings_ = open_ || std::any_of(made_in_.begin(), made_in_.end(), [&](auto const* m) { return m != memory_; });
