@@ -54,6 +54,17 @@ def comparison(lines):
     return peers, rows, alone
 
 
+def memory_table(lines, keys, titles, sentence):
+    """Of the first round's lines that have these keys: peak and least, then those."""
+    memory = [line for line in lines if keys[0] in line and line["round"] == 1]
+    if not memory: return
+    print(f"\n{sentence}\n\n| case | peak | least | peak / least | " + " | ".join(titles) + " |")
+    print("|---|" + "---:|" * (3 + len(titles)))
+    for m in memory:
+        print(f"| {m['case']} | {m['peak']:,} | {m['least']:,} | {m['peak'] / m['least']:.3g} | "
+              + " | ".join(f"{m[key]:,.12g}" for key in keys) + " |")
+
+
 def main(path, loads):
     loads = sorted(float(load) for load in open(loads))
     lines = [json.loads(line) for line in open(path)]
@@ -78,20 +89,12 @@ def main(path, loads):
     if alone:
         print("\nCases without a peer:\n\n| case | unit | rill |\n|---|---|---:|")
         for case, unit, ns in alone: print(f"| {case} | {unit} | {number(ns)} ns |")
-    memory = [line for line in lines if "variables" in line and line["round"] == 1]
-    if memory:
-        print("\nMemory of a training step, in bytes: the peak that the allocator counted, and the least that must be alive at once "
-              "(variables, feeds, results, and the most that the plan's values take at one instruction).\n")
-        print("| case | peak | least | peak / least | variables | arena |\n|---|---:|---:|---:|---:|---:|")
-        for m in memory:
-            print(f"| {m['case']} | {m['peak']:,} | {m['least']:,} | {m['peak'] / m['least']:.3g} | {m['variables']:,} | {m['arena']:,} |")
-    loops = [line for line in lines if "each" in line and line["round"] == 1]
-    if loops:
-        print("\nMemory of a loop and its gradient, in bytes: the peak, the least (what is fed and fetched, and the values that the "
-              "derivative reads), and how far each iteration raises the peak.\n")
-        print("| case | peak | least | peak / least | an iteration |\n|---|---:|---:|---:|---:|")
-        for m in loops:
-            print(f"| {m['case']} | {m['peak']:,} | {m['least']:,} | {m['peak'] / m['least']:.3g} | {m['each']:,.6g} |")
+    memory_table(lines, ["variables", "arena"], ["variables", "arena"],
+                 "Memory of a training step, in bytes: the peak that the allocator counted, and the least that must be alive at once "
+                 "(variables, feeds, results, and the most that the plan's values take at one instruction).")
+    memory_table(lines, ["each"], ["an iteration"],
+                 "Memory of a loop and its gradient, in bytes: the peak, the least (what is fed and fetched, and the values that the "
+                 "derivative reads), and how far each iteration raises the peak.")
     for line in lines:
         if "error" in line: print(f"{line['case']}: {line['error']}", file=sys.stderr)
 
