@@ -26,8 +26,11 @@ class derivative {
   function_definition const& function() const {
     auto const name = f_.name + "/gradient" + chosen_;
     if (auto const* known = root_.functions().find(name)) return *known;
-    function_request made{
-        .name = name, .arguments = f_.arguments, .results = {{}}, .captures = f_.captures, .most = f_.most};
+    function_request made{.name = name,
+                          .arguments = f_.arguments,
+                          .results = std::vector<type>{},
+                          .captures = f_.captures,
+                          .most = f_.most};
     for (auto const& t : f_.results)
       if (is_differentiable(t.element)) made.arguments.push_back(t);
     for (auto i : x_) {
