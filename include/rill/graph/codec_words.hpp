@@ -84,12 +84,20 @@ inline void save(writer& to, tensor const& t) {
   if (t.element() != dtype::string) return to.put(t.raw(), t.bytes());
   for (auto const& s : t.span<std::string>()) to(s);
 }
+/// How many elements extents that were read make.
+inline std::uint64_t elements_of(extents const& each) {
+  try {
+    return static_cast<std::uint64_t>(elements(each));
+  } catch (error const& e) {
+    throw error(code::data_loss, "a tensor's extents are none that exist: " + e.message());
+  }
+}
 inline void load(reader& from, tensor& t) {
   dtype element{};
   extents each;
   load(from, element);
   load(from, each);
-  auto const n = static_cast<std::uint64_t>(elements(each));
+  auto const n = elements_of(each);
   bool const strings = element == dtype::string;
   from.require(n, strings ? sizeof(std::uint64_t) : size_of(element));
   t = tensor(element, shape(each));
