@@ -69,10 +69,14 @@ TEST(function_library, is_read_while_others_define) {
 struct affine {
   graph g;
   value slope = placeholder(g, of<float, "n">, "slope");
-  function_definition const& f = record_function(g, {.name = "affine", .arguments = {of<float, "n">}},
-                                                 [&](function_definition const&, std::vector<value> const& in) {
-                                                   return std::vector{add(mul(in[0], slope), in[0])};
-                                                 });
+  function_definition const& f = recorded(g, slope);
+
+  static function_definition const& recorded(graph& g, value const& slope) {
+    return record_function(g, {.name = "affine", .arguments = {of<float, "n">}},
+                           [&](function_definition const&, std::vector<value> const& in) {
+                             return std::vector{add(mul(in[0], slope), in[0])};
+                           });
+  }
 };
 
 TEST(function_definition, says_what_its_body_takes_and_gives) {

@@ -60,7 +60,8 @@ TEST(graph, leaves_a_scope_by_an_exception_too) {
   graph g;
   EXPECT_THROW(g.scope("a", [&] { throw 1; }), int);
   EXPECT_THROW(g.on("/device:cpu:0", [&] { throw 1; }), int);
-  auto const& n = no_op(g, "b").origin();
+  auto const b = no_op(g, "b");
+  auto const& n = b.origin();
   EXPECT_EQ(n.name, "b");
   EXPECT_EQ(n.device, "");
 }

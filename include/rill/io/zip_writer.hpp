@@ -25,7 +25,8 @@ template <class Sink> class writer {
     expects(name.size() <= 0xffff, "the name of a zip member is longer than 65,535 bytes");
     entry const e{name, crc32(body, crc32(head)), head.size() + body.size()};
     bool const large = e.size >= limit_, far = at_ >= limit_;
-    std::vector<std::uint64_t> wide(large ? 2 : 0, e.size);
+    std::vector<std::uint64_t> wide;
+    if (large) wide = {e.size, e.size};
     auto const local = "PK\3\4" + described(e, large, wide) + name + extra(wide);
     if (far) wide.push_back(at_);
     directory_ += "PK\1\2-" + std::string(1, '\0') + described(e, large, wide) + std::string(10, '\0');

@@ -136,14 +136,13 @@ auto function_without_self(graph& g, std::string_view name, F const& f, depth_li
   static_assert(
       !std::same_as<Result, erased_results>,
       "function: a lambda that returns a vector of values belongs to a function that is declared at run time");
-  auto const& made =
-      record_function(g, {.name = std::string(name), .arguments = {Arguments...}, .most = most},
-                      [&](function_definition const&, std::vector<value> const& in) {
-                        std::size_t i = 0;
-                        auto const handles = std::tuple{expr<Arguments>{in[i++]}...};
-                        return std::apply([&](auto const&... x) { return results_of(f, x...); }, handles);
-                      });
-  return graph_function<Result, Arguments...>(g, made);
+  auto const record = [&](function_definition const&, std::vector<value> const& in) {
+    std::size_t i = 0;
+    auto const handles = std::tuple{expr<Arguments>{in[i++]}...};
+    return std::apply([&](auto const&... x) { return results_of(f, x...); }, handles);
+  };
+  return graph_function<Result, Arguments...>(
+      g, record_function(g, {.name = std::string(name), .arguments = {Arguments...}, .most = most}, record));
 }
 
 template <auto Signature, class F, std::size_t... A>
