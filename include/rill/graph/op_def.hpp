@@ -55,7 +55,7 @@ class compiled_body {
   /// own.
   virtual std::vector<tensor> run(std::span<tensor const> arguments, rill::parallel const& threads,
                                   step_context& step) = 0;
-  /// The argument in whose place result i may be computed; -1: none.
+  /// The argument in whose place result i may be computed, or which it is; -1: none.
   virtual std::int64_t overwritten(std::size_t) const { return -1; }
   /// Whether variables of open extents still have those that it was compiled for.
   virtual bool holds() const { return true; }

@@ -184,6 +184,7 @@ class function_form final : public compiled_body {
   void look_up(body_by_extents& body) { body_ = {std::shared_ptr<void>(), &body}; }
 
   bool open() const override { return !settled_ || body_->open(); }
+  std::int64_t overwritten(std::size_t i) const override { return body_ ? body_->overwritten(i) : -1; }
   std::unique_ptr<body_run, giving_back> start() override { return body_->start(); }
   std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
     auto made = body_->run(given, threads, step);

@@ -140,7 +140,12 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       throw error(e.code(), (e.node().empty() ? "" : "in a body, node '" + e.node() + "': ") + e.message(), n.name);
     }
     for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k)
-      if (n.op->overwrites >> k & 1) made.run.may_share.push_back({k, k});
+      if (n.op->overwrites >> k & 1) made.run.overwrites.push_back({k, k});
+    std::erase_if(made.run.overwrites, [&](auto const& pair) {  // it reads the same as another input, too
+      auto const same = [&](endpoint e) { return slot_of(e) == slot_of(n.inputs[pair.input]); };
+      return std::count_if(n.inputs.begin(), n.inputs.end(), same) > 1;
+    });
+    made.run.may_share.insert(made.run.may_share.end(), made.run.overwrites.begin(), made.run.overwrites.end());
     waiting_ += made.run.waits;
     made.node = i;
     made.inputs = static_cast<std::uint16_t>(n.inputs.size());
@@ -241,9 +246,9 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
     bool const twice = before != fetches_.end() && from.where == place::output;
     bool const direct = !twice && from.where == place::output;
     if (!direct)
-      copies_.push_back(
-          {number, twice ? static_cast<std::uint32_t>(before - fetches_.begin()) : none, from.of.bytes()});
-    fetches_.push_back({s, part.type_of(e).shape(), direct});
+      copies_.push_back({number, twice ? static_cast<std::uint32_t>(before - fetches_.begin()) : none, from.of.element,
+                         static_cast<std::size_t>(elements(from.of.shape()))});
+    fetches_.push_back({s, part.type_of(e).shape(), direct, from.where == place::fed ? from.index : std::int64_t{-1}});
   }
   for (auto s : owned_slots_)
     if (slots_[s].last < end) drops_.push_back({slots_[s].last, slots_[s].index});
@@ -301,9 +306,8 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
 RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
   for (auto at = static_cast<std::uint32_t>(instructions_.size()); at-- > 0;) {
     auto const& n = part[instructions_[at].node];
-    for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k) {
-      if ((n.op->overwrites >> k & 1) == 0) continue;
-      auto const out = slots_of_[instructions_[at].node][k], in = slot_of(n.inputs[k]);
+    for (auto const& pair : instructions_[at].run.overwrites) {
+      auto const out = slots_of_[instructions_[at].node][pair.output], in = slot_of(n.inputs[pair.input]);
       auto& from = slots_[in];
       if (slots_[out].where != place::output || from.last != at || from.of != slots_[out].of) continue;
       if (forked && !std::all_of(forked->users[in].begin(), forked->users[in].end(),
