@@ -56,6 +56,8 @@ class plan {
   std::int64_t overwritten(std::size_t i) const { return fetches_[i].over; }
   /// Whether variables of open extents still have those that the plan was made for.
   bool holds() const;
+  /// Gives back the memory that its bodies and functions keep for their next runs.
+  void trim();
   /// The plan as text, an instruction a line.
   std::string text() const;
 
@@ -126,7 +128,8 @@ class plan {
   void lay_pointers(subgraph const&);
   std::uint32_t slot_of(endpoint e) const { return slots_of_[e.node][e.port]; }
 
-  std::shared_ptr<compiled_functions> functions_;  // null: those of the plan around it
+  std::shared_ptr<compiled_functions> functions_;      // null: those of the plan around it
+  std::vector<std::shared_ptr<keeps_memory>> bodies_;  // that its kernels run
   std::vector<function_definition const*> assumed_functions_;
   std::vector<instruction> instructions_;
   std::vector<std::string> names_;  // of each instruction's node

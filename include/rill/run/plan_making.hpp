@@ -123,16 +123,17 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       inputs.push_back(part.type_of(n.inputs[k]));
       auto const& from = part[n.inputs[k].node];
       if (!takes_reference(n, k)) continue;
-      if (from.op->name == "variable")
+      if (from.op->name == "variable") {
         variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
-      else if (n.op->effect == effect::writes)
+        if (!means_variable(n, k)) assume(from, state);
+      } else if (n.op->effect == effect::writes)
         throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
     }
     assume_bodies(n, state);
     instruction made;
     try {
       kernel_request const request{n,       inputs,     n.outputs, variables,    state,    seed,
-                                   threads, allocator_, &passes,   compile_body, functions};
+                                   threads, allocator_, &passes,   compile_body, functions, &bodies_};
       bool const with_tags = detail::runs_with_tags(n, wish, inputs, state, passes);
       made.run = with_tags ? tagged_kernel(request) : n.op->cpu(request);
       tagged_ = tagged_ || with_tags;
@@ -203,7 +204,7 @@ RILL_INLINE void plan::assume_bodies(node const& n, container& state) {
 RILL_INLINE void plan::assume_part(subgraph const& body, container& state) {
   for (auto const& inner : body.nodes) {
     for (std::size_t k = 0; k < inner.inputs.size(); ++k)
-      if (auto const& from = body[inner.inputs[k].node]; from.op->name == "variable" && !takes_reference(inner, k))
+      if (auto const& from = body[inner.inputs[k].node]; from.op->name == "variable" && !means_variable(inner, k))
         assume(from, state);
     assume_bodies(inner, state);
   }
@@ -427,6 +428,11 @@ RILL_INLINE void plan::lay_pointers(subgraph const& part) {
   }
   kept_first_ = pointers_;
   for (auto s : kept_) slots_[s].positions.push_back(static_cast<std::uint32_t>(pointers_++));
+}
+
+RILL_INLINE void plan::trim() {
+  for (auto const& body : bodies_) body->trim();
+  if (functions_) functions_->trim();
 }
 
 RILL_INLINE std::string plan::text() const {
