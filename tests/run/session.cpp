@@ -391,8 +391,8 @@ TEST(session, gives_back_on_request_what_loops_branches_and_functions_keep) {
   auto const x = placeholder<float, 1000>(g, "x");
   auto const n = placeholder<int>(g, "n");
   auto const branch = cond(n < 3, [&] { return square(neg(x)); }, [&] { return neg(square(x)); });
-  auto const halved = rill::function<"halved", of<float, 1000>(of<int>, of<float, 1000>)>(
-      g, [](auto self, auto k, auto v) {
+  auto const halved =
+      rill::function<"halved", of<float, 1000>(of<int>, of<float, 1000>)>(g, [](auto self, auto k, auto v) {
         return cond(k < 1, [&] { return v; }, [&] { return neg(self(k - 1, v)) * 0.5f; });
       });
   auto const called = halved(n, x);
@@ -405,7 +405,8 @@ TEST(session, gives_back_on_request_what_loops_branches_and_functions_keep) {
       constant(g, 0), x);
   auto const [j, longer] = while_loop([&](auto k, auto) { return k < n; },
                                       [](auto k, auto v) {
-                                        auto const less = cond(k < 2, [&] { return square(neg(v)); }, [&] { return v; });
+                                        auto const less =
+                                            cond(k < 2, [&] { return square(neg(v)); }, [&] { return v; });
                                         return std::tuple{k + 1, concat<0>(less, neg(v))};
                                       },
                                       constant(g, 0), as<of<float, unknown>>(x));

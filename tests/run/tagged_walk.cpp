@@ -370,8 +370,9 @@ TEST(tagged_walk, lets_go_of_strings_where_a_step_ends_early) {
     session s(g, tagged_on(threads));
     for (int again = 0; again < 2; ++again) {
       s.run(put);
-      EXPECT_NE(sentence([&] { s.run({{n, tensor(4)}, {words, four}}, last, timeout{std::chrono::milliseconds(5)}); })
-                    .find("deadline"),
+      EXPECT_NE(sentence([&] {
+                  s.run({{n, tensor(4)}, {words, four}}, last, timeout{std::chrono::milliseconds(5)});
+                }).find("deadline"),
                 std::string::npos);
       s.run(put);
       auto const [a, b] = s.run({{n, tensor(3)}, {words, four}}, last, seen);

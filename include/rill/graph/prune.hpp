@@ -77,8 +77,7 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
   for (auto i : wanted) {
     node n = g[i];
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      n.inputs[k] =
-          means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
+      n.inputs[k] = means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
     }
     for (auto& c : n.controls) c = place[c];
     place[i] = static_cast<std::uint32_t>(part.nodes.size());

@@ -132,7 +132,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
     assume_bodies(n, state);
     instruction made;
     try {
-      kernel_request const request{n,       inputs,     n.outputs, variables,    state,    seed,
+      kernel_request const request{n,       inputs,     n.outputs, variables,    state,     seed,
                                    threads, allocator_, &passes,   compile_body, functions, &bodies_};
       bool const with_tags = detail::runs_with_tags(n, wish, inputs, state, passes);
       made.run = with_tags ? tagged_kernel(request) : n.op->cpu(request);

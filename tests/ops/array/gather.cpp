@@ -165,8 +165,9 @@ TEST(gather, from_a_variable_with_open_extents_follows_them_and_says_with_what_t
   auto const set = assign(table, as<of<float, "rows", 2>>(value(fresh)));
   auto const x = placeholder<float, "rows">(g, "x");
   auto const last = gather(table, placeholder<int>(g, "which"));
-  auto const inside = cond(placeholder<bool>(g, "p"), [&] { return gather(table, constant(g, 1)); },
-                           [&] { return gather(table, constant(g, 0)); });
+  auto const inside = cond(
+      placeholder<bool>(g, "p"), [&] { return gather(table, constant(g, 1)); },
+      [&] { return gather(table, constant(g, 0)); });
   session s{g};
   test::expect_error(code::failed_precondition, "no value yet", [&] { s.run({{"which", tensor(0)}}, last); });
   for (int rows : {5, 7, 2}) {

@@ -321,9 +321,7 @@ TEST(tensor_array, is_the_state_of_a_scan_and_a_result_of_a_map_with_their_gradi
   static_assert(decltype(rows)::static_type == of<double, 3, 3> && decltype(written)::static_type == of<bool, 3, 3>);
   auto const done = fold(write, tensor_array<of<double>, 3>(g), x);
   auto const [pairs, marks] = map(
-      [&](auto row) {
-        return tensor_array<of<double>, 2>(g).write(constant(g, 1), row * done.read(constant(g, 0)));
-      },
+      [&](auto row) { return tensor_array<of<double>, 2>(g).write(constant(g, 1), row * done.read(constant(g, 0))); },
       x);
   auto const weights = constant<double, 3, 3>(g, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   auto const [d] = gradients(sum(rows * weights), x);
@@ -345,13 +343,12 @@ TEST(tensor_array, of_strings_goes_through_loops_and_branches) {
   std::string const late(40, 'z');  // too long to lie in the string itself
   graph g;
   auto const words = placeholder<std::string, 3>(g, "words");
-  auto const [i, all] = while_loop([](auto k, auto) { return k < 3; },
-                                   [&](auto k, auto a) {
-                                     return std::tuple{k + 1, cond(k == 1, [&] { return a; }, [&] {
-                                                         return a.write(k, gather(words, k));
-                                                       })};
-                                   },
-                                   constant(g, 0), tensor_array<of<std::string>>(g, 3));
+  auto const [i, all] = while_loop(
+      [](auto k, auto) { return k < 3; },
+      [&](auto k, auto a) {
+        return std::tuple{k + 1, cond(k == 1, [&] { return a; }, [&] { return a.write(k, gather(words, k)); })};
+      },
+      constant(g, 0), tensor_array<of<std::string>>(g, 3));
   for (auto wish : {gear::straight, gear::tagged}) {
     session s(g, {.threads = 2, .gear = wish});
     for (int again = 0; again < 2; ++again)
@@ -364,54 +361,57 @@ TEST(tensor_array, within_nested_loops_branches_and_calls_is_written_in_place) {
   using array = tensor_array<of<float>, 20>;
   struct nested {
     char const* name;
-    std::function<array(graph&, expr<of<int>>, array)> write;
+    std::function<array(graph&, expr<of<int>>, array, expr<of<float>>)> write;
   };
   nested const all[] = {
       {"branch",
-       [](graph&, auto k, array a) {
-         return cond(k == 3, [&] { return a; }, [&] { return a.write(k, cast<float>(k)); });
+       [](graph&, auto k, array a, auto x) {
+         return cond(k == 3, [&] { return a; }, [&] { return a.write(k, x * cast<float>(k)); });
        }},
       {"branch within a branch",
-       [](graph&, auto k, array a) {
-         return cond(k < 7, [&] { return a.write(k, cast<float>(k)); },
-                     [&] {
-                       return cond(k < 9, [&] { return a; }, [&] { return a.write(k, -cast<float>(k)); });
-                     });
+       [](graph&, auto k, array a, auto x) {
+         return cond(
+             k < 7, [&] { return a.write(k, x * cast<float>(k)); },
+             [&] { return cond(k < 9, [&] { return a; }, [&] { return a.write(k, x - cast<float>(k)); }); });
        }},
       {"loop",
-       [](graph&, auto k, array a) {
+       [](graph&, auto k, array a, auto x) {
          return std::get<1>(while_loop([=](auto j, auto) { return j < k + 1; },
-                                       [](auto j, auto in) { return std::tuple{j + 1, in.write(j, cast<float>(j))}; },
-                                       k, a));
+                                       [=](auto j, auto in) { return std::tuple{j + 1, in.write(j, x * x)}; }, k, a));
        }},
       {"loop with a branch, and writes before and behind it",
-       [](graph& g, auto k, array a) {
+       [](graph& g, auto k, array a, auto x) {
          auto const in = fold(
              [&](auto state, auto row) {
-               return cond(row == 0.f, [&] { return state; }, [&] { return state.write(k + 5, row); });
+               return cond(row == 0.f, [&] { return state; }, [&] { return state.write(k + 5, row * x); });
              },
-             a.write(k, cast<float>(k)), constant<float, 3>(g, {0, 2, 0}));
-         return in.write(k + 10, cast<float>(k));
+             a.write(k, x * cast<float>(k)), constant<float, 3>(g, {0, 2, 0}));
+         return in.write(k + 10, x);
        }},
       {"call",
-       [](graph& g, auto k, array a) {
+       [](graph& g, auto k, array a, auto x) {
          auto const f = rill::function<"f", of<float, 20>, of<bool, 20>, of<int>>(
-             g, [](auto rows, auto written, auto at) { return array({rows, written}).write(at, cast<float>(at)).as_parts(); });
+             g, [=](auto rows, auto written, auto at) { return array({rows, written}).write(at, x).as_parts(); });
          auto const [rows, written] = a.as_parts();
          return array(f(rows, written, k));
        }},
   };
   for (auto const& each : all) {
     graph g;
+    auto const x = placeholder<float>(g, "x");
     auto const [i, done] =
         while_loop([](auto k, auto) { return k < 5; },
-                   [&](auto k, auto a) { return std::tuple{k + 1, each.write(g, k, a)}; }, constant(g, 0), array(g));
-    EXPECT_EQ(loops_in_place(g, {done.rows()}, {}, of<float, 20>), std::vector<bool>{true}) << each.name;
+                   [&](auto k, auto a) { return std::tuple{k + 1, each.write(g, k, a, x)}; }, constant(g, 0), array(g));
+    auto const [slope] = gradients(sum(done.rows()), x);
+    EXPECT_EQ(loops_in_place(g, {done.rows()}, {x}, of<float, 20>), (std::vector{true})) << each.name;
+    EXPECT_EQ(loops_in_place(g, {slope}, {x}, of<float, 20>), (std::vector{true, true})) << each.name;
     session straight(g), copying(g, {.gear = gear::tagged});
-    auto const [rows, written] = straight.run(done.rows(), done.written());
-    auto const [same_rows, same_written] = copying.run(done.rows(), done.written());
+    std::vector<feed> const fed{{x, tensor(2.f)}};
+    auto const [rows, written, d] = straight.run(fed, done.rows(), done.written(), slope);
+    auto const [same_rows, same_written, same_d] = copying.run(fed, done.rows(), done.written(), slope);
     EXPECT_TRUE(same_bits(rows, same_rows)) << each.name;
     EXPECT_TRUE(same_bits(written, same_written)) << each.name;
+    EXPECT_TRUE(same_bits(d, same_d)) << each.name;
   }
 }
 
@@ -436,7 +436,8 @@ TEST(tensor_array, that_somebody_still_looks_at_is_not_written_over_in_a_nested_
         return std::tuple{k + 1, twice, a, t + std::get<1>(written) + sum(a.rows())};
       },
       constant(g, 0), tensor_array<of<float>, 4>(g), tensor_array<of<float>, 4>(g), constant(g, 0.f));
-  for (auto const& options : {session_options{.threads = 1}, {.threads = 2, .passes = pass_options::none()},
+  for (auto const& options : {session_options{.threads = 1},
+                              {.threads = 2, .passes = pass_options::none()},
                               {.threads = 1, .gear = gear::tagged}}) {
     session s(g, options);
     auto const [a, b, t] = s.run(now.rows(), before.rows(), total);
@@ -448,20 +449,19 @@ TEST(tensor_array, that_somebody_still_looks_at_is_not_written_over_in_a_nested_
 
 TEST(tensor_array, read_under_two_names_by_one_branch_is_not_written_over) {
   graph g;
-  auto const [i, all, total] = while_loop(
-      [](auto k, auto...) { return k < 3; },
-      [&](auto k, auto a, auto t) {
-        auto const named = identity(a.rows());  // lies where the array does
-        auto const [next, late] = cond(
-            k < 3,
-            [&] {
-              auto const made = a.write(k, cast<float>(k + 1));
-              return std::tuple{made, sum(named * made.read(k))};
-            },
-            [&] { return std::tuple{a, sum(named)}; });
-        return std::tuple{k + 1, next, t + late};
-      },
-      constant(g, 0), tensor_array<of<float>, 3>(g), constant(g, 0.f));
+  auto const [i, all, total] = while_loop([](auto k, auto...) { return k < 3; },
+                                          [&](auto k, auto a, auto t) {
+                                            auto const named = identity(a.rows());  // lies where the array does
+                                            auto const [next, late] = cond(
+                                                k < 3,
+                                                [&] {
+                                                  auto const made = a.write(k, cast<float>(k + 1));
+                                                  return std::tuple{made, sum(named * made.read(k))};
+                                                },
+                                                [&] { return std::tuple{a, sum(named)}; });
+                                            return std::tuple{k + 1, next, t + late};
+                                          },
+                                          constant(g, 0), tensor_array<of<float>, 3>(g), constant(g, 0.f));
   for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
     session s(g, {.threads = 1, .passes = passes});
     auto const [rows, t] = s.run(all.rows(), total);

@@ -404,8 +404,7 @@ TEST(cond, returns_strings_that_it_is_given_holds_or_makes) {
   auto const i = placeholder<std::int32_t>(g, "i");
   auto const x = placeholder<std::string>(g, "x");
   auto const words = placeholder<std::string, 2>(g, "words");
-  auto const y = case_(
-      i, [&] { return x; }, [&] { return constant(g, far); }, [&] { return gather(words, i - 2); });
+  auto const y = case_(i, [&] { return x; }, [&] { return constant(g, far); }, [&] { return gather(words, i - 2); });
   auto const both = cond(i < 1, [&] { return std::tuple{x, x}; }, [&] { return std::tuple{y, x}; });
   auto const [a, b] = both;
   for (auto wish : {gear::straight, gear::automatic, gear::tagged})

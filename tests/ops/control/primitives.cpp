@@ -228,7 +228,9 @@ TEST(primitives, hand_strings_on_be_they_dead_or_not) {
   for (int threads : {1, 2}) {
     session s(g, {.threads = threads});
     auto const run = [&](std::string const& first, value fetched) {
-      return s.run({{x, tensor(first)}, {stop, tensor(late)}, {words, vector<std::string>({"", "b", late})},
+      return s.run({{x, tensor(first)},
+                    {stop, tensor(late)},
+                    {words, vector<std::string>({"", "b", late})},
                     {"zero", tensor(0)}},
                    fetched);
     };

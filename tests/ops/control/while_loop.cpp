@@ -554,12 +554,12 @@ TEST(while_loop, carries_strings_that_change_stay_and_change_places) {
   auto const n = placeholder<std::int32_t>(g, "n");
   auto const x = placeholder<std::string>(g, "x");
   auto const words = placeholder<std::string, 3>(g, "words");
-  auto const [i, last, before, kept, turned, other] = while_loop(
-      [&](auto k, auto...) { return k < n; },
-      [&](auto k, auto s, auto, auto same, auto a, auto b) {
-        return std::tuple{k + 1, gather(words, k), s, same, b, a};
-      },
-      constant(g, 0), x, x, x, words, constant<std::string, 3>(g, {"", "b", "c"}));
+  auto const [i, last, before, kept, turned, other] =
+      while_loop([&](auto k, auto...) { return k < n; },
+                 [&](auto k, auto s, auto, auto same, auto a, auto b) {
+                   return std::tuple{k + 1, gather(words, k), s, same, b, a};
+                 },
+                 constant(g, 0), x, x, x, words, constant<std::string, 3>(g, {"", "b", "c"}));
   auto const three = vector<std::string>({word('a'), "", word('c')});
   in_each_gear(g, [&](session& s) {
     std::string seen[] = {word('x'), word('x')};
@@ -613,9 +613,7 @@ TEST(map, and_the_other_loops_over_rows_take_keep_and_make_strings) {
   graph g;
   auto const words = placeholder<std::string, "n">(g, "words");
   auto const x = placeholder<std::string>(g, "x");
-  auto const same = [&](auto state, auto row) {
-    return cond(row == x, [&] { return state; }, [&] { return row; });
-  };
+  auto const same = [&](auto state, auto row) { return cond(row == x, [&] { return state; }, [&] { return row; }); };
   auto const twice = map([](auto row) { return stack(row, row); }, words);
   auto const states = scan(same, x, words);
   auto const last = fold(same, x, words), first = fold_right(same, x, words);
@@ -636,13 +634,13 @@ TEST(while_loop, whose_strings_say_what_is_computed_has_the_gradient_of_that) {
   auto const words = placeholder<std::string, 4>(g, "words");
   auto const x = placeholder<double>(g, "x");
   auto const square = constant(g, std::string("square"));
-  auto const [i, last, y] =
-      while_loop([](auto k, auto...) { return k < 4; },
-                 [&](auto k, auto s, auto v) {
-                   auto const next = cond(s == square, [&] { return v * v; }, [&] { return v * 3.; });
-                   return std::tuple{k + 1, gather(words, k), next};
-                 },
-                 constant(g, 0), square, x);
+  auto const [i, last, y] = while_loop([](auto k, auto...) { return k < 4; },
+                                       [&](auto k, auto s, auto v) {
+                                         auto const next =
+                                             cond(s == square, [&] { return v * v; }, [&] { return v * 3.; });
+                                         return std::tuple{k + 1, gather(words, k), next};
+                                       },
+                                       constant(g, 0), square, x);
   auto const [dx] = gradients(y, x);
   in_each_gear(g, [&](session& s) {
     auto const four = vector<std::string>({word('a'), "square", word('b'), "square"});

@@ -69,7 +69,8 @@ class loop_kernel {
     walk w{call, step};
     for (auto count : of_strings_)
       for (auto& places : w.strings) places.emplace_back(dtype::string, shape{count});
-    for (std::size_t i = 0; i < variables_.size(); ++i) w.now.push_back(first_place(w, i));
+    w.now.resize(variables_.size());
+    for (std::size_t i = 0; i < w.now.size(); ++i) w.now[i] = first_place(w, i);
     w.made.resize(made_bytes_.size());
     if (!brings_)
       for (std::size_t k = 0; k < w.made.size(); ++k) w.made[k] = call.out<std::byte>(variables_.size() + 1 + k);
