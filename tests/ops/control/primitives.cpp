@@ -224,7 +224,8 @@ TEST(primitives, hand_strings_on_be_they_dead_or_not) {
   auto const [w_done, w_again] = tagged::switch_(word, more);
   tagged::next_iteration(gather(all, i_again), word);
   tagged::next_iteration(i_again + 1, i);
-  auto const last = tagged::exit(w_done), times = tagged::exit(i_done);
+  auto const last = tagged::exit(w_done);
+  auto const times = tagged::exit(i_done);
   for (int threads : {1, 2}) {
     session s(g, {.threads = threads});
     auto const run = [&](std::string const& first, value fetched) {
