@@ -7,9 +7,13 @@
 
 #include "base/sentence.hpp"
 #include "rill/base/pool.hpp"
+#include "rill/grad/gradients.hpp"
+#include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/function.hpp"
+#include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/ops/reduction/reduce.hpp"
@@ -380,6 +384,49 @@ TEST(session, gives_its_memory_back_on_request_and_at_its_end) {
     s.run({{x, tensor(dtype::float32, {1000})}}, z);
   }
   EXPECT_EQ(memory.usage().count, 0);
+}
+
+TEST(session, gives_back_on_request_what_loops_branches_and_functions_keep) {
+  graph g;
+  auto const x = placeholder<float, 1000>(g, "x");
+  auto const n = placeholder<int>(g, "n");
+  auto const branch = cond(n < 3, [&] { return square(neg(x)); }, [&] { return neg(square(x)); });
+  auto const halved =
+      rill::function<"halved", of<float, 1000>(of<int>, of<float, 1000>)>(g, [](auto self, auto k, auto v) {
+        return cond(k < 1, [&] { return v; }, [&] { return neg(self(k - 1, v)) * 0.5f; });
+      });
+  auto const called = halved(n, x);
+  auto const [i, nested] = while_loop(
+      [&](auto k, auto) { return k < n; },
+      [&](auto k, auto v) {
+        auto const half = halved(k, v);
+        return std::tuple{k + 1, cond(k < 2, [&] { return square(neg(half)); }, [&] { return half + neg(v); })};
+      },
+      constant(g, 0), x);
+  auto const [j, longer] = while_loop([&](auto k, auto) { return k < n; },
+                                      [](auto k, auto v) {
+                                        auto const less =
+                                            cond(k < 2, [&] { return square(neg(v)); }, [&] { return v; });
+                                        return std::tuple{k + 1, concat<0>(less, neg(v))};
+                                      },
+                                      constant(g, 0), as<of<float, unknown>>(x));
+  auto const [slope] = gradients(sum(nested), x);  // which takes as many rows as there were iterations
+  tensor const fed = [] {
+    tensor t(dtype::float32, {1000});
+    std::fill_n(t.mutable_data<float>(), 1000, 0.5f);
+    return t;
+  }();
+  for (value y : {value(branch), value(called), value(nested), value(longer), value(slope)})
+    for (auto wish : {gear::straight, gear::automatic, gear::tagged}) {
+      host_memory memory;
+      session s(g, {.threads = 2, .memory = &memory, .passes = pass_options::none(), .gear = wish});
+      auto const run = [&] { return s.run({{n, tensor(4)}, {x, fed}}, y).clone(); };
+      auto const first = run();
+      EXPECT_GT(memory.usage().count, 0);
+      s.trim();
+      EXPECT_EQ(memory.usage().current, 0) << y.name();
+      EXPECT_TRUE(same_bits(run(), first)) << y.name();
+    }
 }
 
 TEST(session, has_as_many_threads_as_it_is_told_or_those_of_a_pool) {

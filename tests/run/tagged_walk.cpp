@@ -351,5 +351,36 @@ TEST(tagged_walk, an_observer_is_told_of_the_nodes_of_every_iteration) {
   EXPECT_EQ(watch.times, 7);
 }
 
+TEST(tagged_walk, lets_go_of_strings_where_a_step_ends_early) {
+  std::string const late(40, 'z');  // too long to lie in the string itself
+  graph g;
+  auto const q = fifo_queue<of<std::string>>(g, {.capacity = 10});
+  auto const put = q.enqueue_many(constant<std::string, 3>(g, {late, late, late}));
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const words = placeholder<std::string, 4>(g, "words");
+  auto const [i, last, seen] = while_loop([&](auto k, auto...) { return k < n; },
+                                          [&](auto k, auto s, auto) {
+                                            auto const taken = q.dequeue();
+                                            auto const other = [&] { return gather(words, k - k / 4 * 4); };
+                                            return std::tuple{k + 1, cond(taken == s, other, [&] { return taken; }), s};
+                                          },
+                                          constant(g, 0), constant(g, std::string()), constant(g, std::string()));
+  tensor const four = vector<std::string>({late, "y", late, "w"});
+  for (int threads : {1, 3}) {
+    session s(g, tagged_on(threads));
+    for (int again = 0; again < 2; ++again) {
+      s.run(put);
+      EXPECT_NE(sentence([&] {
+                  s.run({{n, tensor(100)}, {words, four}}, last, timeout{std::chrono::milliseconds(5)});
+                }).find("deadline"),
+                std::string::npos);
+      s.run(put);
+      auto const [a, b] = s.run({{n, tensor(3)}, {words, four}}, last, seen);
+      EXPECT_EQ(std::string(a), late);
+      EXPECT_EQ(std::string(b), "y");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rill

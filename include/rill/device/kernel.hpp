@@ -58,6 +58,9 @@ class kernel {
     std::uint32_t input, output;
   };
   std::vector<shared_memory> may_share;
+  /// Those of them whose output is the input but for some rows: they are to, where nobody else reads the input. The
+  /// kernel looks whether they do.
+  std::vector<shared_memory> overwrites;
 
  private:
   // One kind of deleter for all kernels: a control block for each is as long to compile as the kernel's own call.

@@ -44,10 +44,17 @@ struct giving_back {
   void operator()(body_run* r) const noexcept { r->give_back(); }
 };
 
-/// A body that is compiled for the types of its arguments. Many threads may start runs of it.
-class compiled_body {
+/// What keeps memory for its next run.
+class keeps_memory {
  public:
-  virtual ~compiled_body() = default;
+  virtual ~keeps_memory() = default;
+  /// Gives the memory of runs that are over back.
+  virtual void trim() {}
+};
+
+/// A body that is compiled for the types of its arguments. Many threads may start runs of it.
+class compiled_body : public keeps_memory {
+ public:
   /// Whether extents in it, or of its arguments and results, are settled when it runs: then it can only be `run`.
   virtual bool open() const = 0;
   virtual std::unique_ptr<body_run, giving_back> start() = 0;
@@ -55,18 +62,15 @@ class compiled_body {
   /// own.
   virtual std::vector<tensor> run(std::span<tensor const> arguments, rill::parallel const& threads,
                                   step_context& step) = 0;
-  /// The argument in whose place result i may be computed; -1: none.
+  /// The argument in whose place result i may be computed, or which it is; -1: none.
   virtual std::int64_t overwritten(std::size_t) const { return -1; }
   /// Whether variables of open extents still have those that it was compiled for.
   virtual bool holds() const { return true; }
-  /// Gives the memory of runs that are over back.
-  virtual void trim() {}
 };
 
 /// Functions that were compiled, and are when they are asked for.
-class compiled_functions {
+class compiled_functions : public keeps_memory {
  public:
-  virtual ~compiled_functions() = default;
   /// The function for arguments and captures of these types; one that calls itself is asked for while it is compiled.
   virtual compiled_body* find(kernel_request const& r, function_definition const& f,
                               std::span<type const> arguments) = 0;
@@ -92,6 +96,8 @@ struct kernel_request {
   /// The functions of a step that were compiled so far, each once for arguments of the same types; they live as long as
   /// the step's plan.
   compiled_functions* functions = nullptr;
+  /// Where the plan remembers what its kernels run.
+  std::vector<std::shared_ptr<keeps_memory>>* bodies = nullptr;
 };
 
 /// How an operation meets what outlives a step.

@@ -15,11 +15,6 @@ subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<end
 #if RILL_RUNTIME
 namespace detail {
 
-// Who means the variable itself still does when another value is fed in its place.
-inline bool means_variable(node const& n, std::size_t input) {
-  return takes_reference(n, input) && !n.op->reference_or_value;
-}
-
 inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> const& fed,
                                          std::vector<endpoint> const& fetched,
                                          std::vector<std::uint32_t> const& targets) {
@@ -82,8 +77,7 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
   for (auto i : wanted) {
     node n = g[i];
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      n.inputs[k] =
-          detail::means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
+      n.inputs[k] = means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
     }
     for (auto& c : n.controls) c = place[c];
     place[i] = static_cast<std::uint32_t>(part.nodes.size());

@@ -36,6 +36,11 @@ inline bool takes_reference(node const& n, std::size_t input) {
   return false;
 }
 
+/// Whether a node means the variable itself: then it still does when another value is fed in its place.
+inline bool means_variable(node const& n, std::size_t input) {
+  return takes_reference(n, input) && !n.op->reference_or_value;
+}
+
 /// Whether a node changes an input that it takes as a variable.
 inline bool updates_reference(node const& n, std::size_t input) {
   if (n.op->effect != effect::writes || !takes_reference(n, input)) return false;

@@ -60,12 +60,12 @@ inline type const& bound_input(subgraph const& part, node const& n, std::size_t 
   return from.op->name == "variable" && updates_reference(n, k) ? declared_type(from) : part.type_of(n.inputs[k]);
 }
 
-// Which nodes' values the part needs; who takes a variable by reference does not need it.
+// Which nodes' values the part needs; who means a variable itself does not need it.
 inline std::vector<bool> nodes_read(subgraph const& part) {
   std::vector<bool> read(part.size());
   for (auto const& n : part.nodes)
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (!takes_reference(n, k)) read[n.inputs[k].node] = true;
+      if (!means_variable(n, k)) read[n.inputs[k].node] = true;
   for (auto e : part.outputs) read[e.node] = true;
   return read;
 }

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <span>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "rill/base/pool.hpp"
+#include "rill/ops/array/box.hpp"
 #include "rill/run/lower.hpp"
 #include "rill/run/plan.hpp"
 #include "rill/run/waiting_thread.hpp"
@@ -113,7 +113,7 @@ class activation {
                                : s.where == plan::place::owned ? owned_[s.index].raw()
                                                                : plan_->constants_[s.index].raw();
       auto* const to = results_.empty() ? nullptr : results_[c.fetch];  // no result may be wanted
-      if (to && c.bytes != 0) std::memcpy(to, from, c.bytes);
+      if (to && to != from) ops::copy_elements(c.element, to, from, c.count);
     }
   }
 

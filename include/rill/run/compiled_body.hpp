@@ -58,6 +58,7 @@ class planned_body final : public compiled_body {
   std::int64_t overwritten(std::size_t i) const override { return plan_.overwritten(i); }
   bool holds() const override { return plan_.holds(); }
   void trim() override {
+    plan_.trim();
     std::lock_guard lock(mutex_);
     idle_.clear();
   }
@@ -184,7 +185,9 @@ class function_form final : public compiled_body {
   void look_up(body_by_extents& body) { body_ = {std::shared_ptr<void>(), &body}; }
 
   bool open() const override { return !settled_ || body_->open(); }
+  std::int64_t overwritten(std::size_t i) const override { return body_ ? body_->overwritten(i) : -1; }
   std::unique_ptr<body_run, giving_back> start() override { return body_->start(); }
+  void trim() override { body_->trim(); }
   std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
     auto made = body_->run(given, threads, step);
     std::vector<type> types;
@@ -235,6 +238,12 @@ class planned_functions final : public compiled_functions {
     return &made;
   }
   std::shared_ptr<compiled_functions> at_run() override;
+
+  void trim() override {
+    for (auto& form : all_) form.trim();
+    std::lock_guard lock(mutex_);
+    for (auto& [function, body] : by_extents_) body->trim();
+  }
 
   /// A function as parts call it that are compiled at run time.
   body_by_extents& by_extents(function_definition const& f, kernel_request const& r) {
@@ -296,7 +305,9 @@ RILL_INLINE std::shared_ptr<compiled_body> compile_part(body_setting const& s, s
 
 RILL_INLINE std::shared_ptr<compiled_body> compile_body(kernel_request const& r, subgraph const& body,
                                                         std::span<type const> arguments) {
-  return detail::compile_part(detail::body_setting(r), body, arguments);
+  auto made = detail::compile_part(detail::body_setting(r), body, arguments);
+  if (r.bodies) r.bodies->push_back(made);
+  return made;
 }
 RILL_INLINE std::shared_ptr<compiled_functions> no_functions() { return std::make_shared<detail::planned_functions>(); }
 #endif

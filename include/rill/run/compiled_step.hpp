@@ -41,6 +41,7 @@ class compiled_step {
       std::lock_guard lock(mutex_);
       idle_.clear();
     }
+    plan_.trim();
     late_.trim();
   }
 

@@ -51,10 +51,13 @@ class plan {
   /// Whether instructions run as soon as what they wait for has run, rather than one after the other.
   bool forks() const { return !fork_.empty(); }
   std::vector<type> const& fed() const { return fed_; }
-  /// The feed in whose place fetch i may be computed, for nobody reads it any more when that is written; -1: none.
+  /// The feed in whose place fetch i may be computed, for nobody reads it any more when that is written, or which it
+  /// is; -1: none.
   std::int64_t overwritten(std::size_t i) const { return fetches_[i].over; }
   /// Whether variables of open extents still have those that the plan was made for.
   bool holds() const;
+  /// Gives back the memory that its bodies and functions keep for their next runs.
+  void trim();
   /// The plan as text, an instruction a line.
   std::string text() const;
 
@@ -96,7 +99,8 @@ class plan {
   // A result that is not computed where a body's caller wants it: of another result, or from where its slot is.
   struct copy {
     std::uint32_t fetch, same;
-    std::size_t bytes;
+    dtype element;
+    std::size_t count;  // of elements
   };
   struct drop {
     std::uint32_t after, owned;
@@ -124,7 +128,8 @@ class plan {
   void lay_pointers(subgraph const&);
   std::uint32_t slot_of(endpoint e) const { return slots_of_[e.node][e.port]; }
 
-  std::shared_ptr<compiled_functions> functions_;  // null: those of the plan around it
+  std::shared_ptr<compiled_functions> functions_;      // null: those of the plan around it
+  std::vector<std::shared_ptr<keeps_memory>> bodies_;  // that its kernels run
   std::vector<function_definition const*> assumed_functions_;
   std::vector<instruction> instructions_;
   std::vector<std::string> names_;  // of each instruction's node

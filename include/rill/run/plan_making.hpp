@@ -123,16 +123,17 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       inputs.push_back(part.type_of(n.inputs[k]));
       auto const& from = part[n.inputs[k].node];
       if (!takes_reference(n, k)) continue;
-      if (from.op->name == "variable")
+      if (from.op->name == "variable") {
         variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
-      else if (n.op->effect == effect::writes)
+        if (!means_variable(n, k)) assume(from, state);
+      } else if (n.op->effect == effect::writes)
         throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
     }
     assume_bodies(n, state);
     instruction made;
     try {
-      kernel_request const request{n,       inputs,     n.outputs, variables,    state,    seed,
-                                   threads, allocator_, &passes,   compile_body, functions};
+      kernel_request const request{n,       inputs,     n.outputs, variables,    state,     seed,
+                                   threads, allocator_, &passes,   compile_body, functions, &bodies_};
       bool const with_tags = detail::runs_with_tags(n, wish, inputs, state, passes);
       made.run = with_tags ? tagged_kernel(request) : n.op->cpu(request);
       tagged_ = tagged_ || with_tags;
@@ -140,7 +141,12 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       throw error(e.code(), (e.node().empty() ? "" : "in a body, node '" + e.node() + "': ") + e.message(), n.name);
     }
     for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k)
-      if (n.op->overwrites >> k & 1) made.run.may_share.push_back({k, k});
+      if (n.op->overwrites >> k & 1) made.run.overwrites.push_back({k, k});
+    std::erase_if(made.run.overwrites, [&](auto const& pair) {  // it reads the same as another input, too
+      auto const same = [&](endpoint e) { return slot_of(e) == slot_of(n.inputs[pair.input]); };
+      return std::count_if(n.inputs.begin(), n.inputs.end(), same) > 1;
+    });
+    made.run.may_share.insert(made.run.may_share.end(), made.run.overwrites.begin(), made.run.overwrites.end());
     waiting_ += made.run.waits;
     made.node = i;
     made.inputs = static_cast<std::uint16_t>(n.inputs.size());
@@ -198,7 +204,7 @@ RILL_INLINE void plan::assume_bodies(node const& n, container& state) {
 RILL_INLINE void plan::assume_part(subgraph const& body, container& state) {
   for (auto const& inner : body.nodes) {
     for (std::size_t k = 0; k < inner.inputs.size(); ++k)
-      if (auto const& from = body[inner.inputs[k].node]; from.op->name == "variable" && !takes_reference(inner, k))
+      if (auto const& from = body[inner.inputs[k].node]; from.op->name == "variable" && !means_variable(inner, k))
         assume(from, state);
     assume_bodies(inner, state);
   }
@@ -241,9 +247,9 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
     bool const twice = before != fetches_.end() && from.where == place::output;
     bool const direct = !twice && from.where == place::output;
     if (!direct)
-      copies_.push_back(
-          {number, twice ? static_cast<std::uint32_t>(before - fetches_.begin()) : none, from.of.bytes()});
-    fetches_.push_back({s, part.type_of(e).shape(), direct});
+      copies_.push_back({number, twice ? static_cast<std::uint32_t>(before - fetches_.begin()) : none, from.of.element,
+                         static_cast<std::size_t>(elements(from.of.shape()))});
+    fetches_.push_back({s, part.type_of(e).shape(), direct, from.where == place::fed ? from.index : std::int64_t{-1}});
   }
   for (auto s : owned_slots_)
     if (slots_[s].last < end) drops_.push_back({slots_[s].last, slots_[s].index});
@@ -301,9 +307,8 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
 RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
   for (auto at = static_cast<std::uint32_t>(instructions_.size()); at-- > 0;) {
     auto const& n = part[instructions_[at].node];
-    for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k) {
-      if ((n.op->overwrites >> k & 1) == 0) continue;
-      auto const out = slots_of_[instructions_[at].node][k], in = slot_of(n.inputs[k]);
+    for (auto const& pair : instructions_[at].run.overwrites) {
+      auto const out = slots_of_[instructions_[at].node][pair.output], in = slot_of(n.inputs[pair.input]);
       auto& from = slots_[in];
       if (slots_[out].where != place::output || from.last != at || from.of != slots_[out].of) continue;
       if (forked && !std::all_of(forked->users[in].begin(), forked->users[in].end(),
@@ -423,6 +428,11 @@ RILL_INLINE void plan::lay_pointers(subgraph const& part) {
   }
   kept_first_ = pointers_;
   for (auto s : kept_) slots_[s].positions.push_back(static_cast<std::uint32_t>(pointers_++));
+}
+
+RILL_INLINE void plan::trim() {
+  for (auto const& body : bodies_) body->trim();
+  if (functions_) functions_->trim();
 }
 
 RILL_INLINE std::string plan::text() const {

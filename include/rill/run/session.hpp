@@ -91,7 +91,7 @@ class session {
     step_context step;
     return executor_.explain(request(step, std::span<feed const>(feeds.begin(), feeds.size()), fetches...));
   }
-  /// Gives memory back that is kept for the next step.
+  /// Gives memory back that is kept for the next step, that of loops, branches and functions as well.
   void trim() { executor_.trim(); }
   /// The R that belongs to the session and ends just before it, made when it is first asked for: threads that run its
   /// steps live so.

@@ -342,7 +342,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
 };
 
 /// The walks of one plan: each step that runs at the same time has one of its own.
-class tagged_walks {
+class tagged_walks final : public keeps_memory {
  public:
   tagged_walks(std::shared_ptr<tagged_plan const> p, std::size_t references)
       : plan_(std::move(p)), references_(references) {}
@@ -351,6 +351,11 @@ class tagged_walks {
     for (auto& w : all_)
       if (w.use_count() == 1) return w;
     return all_.emplace_back(std::make_shared<tagged_walk>(plan_, references_));
+  }
+  void trim() override {
+    for (auto const& f : plan_->frames) f.plan->trim();
+    std::lock_guard lock(mutex_);
+    std::erase_if(all_, [](auto const& w) { return w.use_count() == 1; });
   }
 
  private:
@@ -370,9 +375,9 @@ RILL_INLINE kernel tagged_kernel(kernel_request const& r) {
   auto p = std::make_shared<tagged_plan const>(std::move(part), r.state, r.seed, *r.memory, r.threads, *r.passes,
                                                r.functions);
   bool const open = std::any_of(p->outputs.begin(), p->outputs.end(), [](auto const& o) { return !o.of.is_known(); });
-  kernel k([walks = std::make_shared<detail::tagged_walks>(std::move(p), references)](kernel_call const& call) {
-    walks->find()->start(call);
-  });
+  auto const walks = std::make_shared<detail::tagged_walks>(std::move(p), references);
+  if (r.bodies) r.bodies->push_back(walks);
+  kernel k([walks](kernel_call const& call) { walks->find()->start(call); });
   k.waits = true;
   k.owns_outputs = open;
   return k;

@@ -158,5 +158,31 @@ TEST(one_hot, has_a_one_at_the_index_or_nowhere) {
                      [&] { one_hot(placeholder(g, of<float, 2>), 2); });
 }
 
+TEST(gather, from_a_variable_with_open_extents_follows_them_and_says_with_what_they_clash) {
+  graph g;
+  auto const table = variable<float, "rows", 2>(g, "table");
+  auto const fresh = placeholder<float, unknown, 2>(g, "fresh");
+  auto const set = assign(table, as<of<float, "rows", 2>>(value(fresh)));
+  auto const x = placeholder<float, "rows">(g, "x");
+  auto const last = gather(table, placeholder<int>(g, "which"));
+  auto const inside = cond(
+      placeholder<bool>(g, "p"), [&] { return gather(table, constant(g, 1)); },
+      [&] { return gather(table, constant(g, 0)); });
+  session s{g};
+  test::expect_error(code::failed_precondition, "no value yet", [&] { s.run({{"which", tensor(0)}}, last); });
+  for (int rows : {5, 7, 2}) {
+    s.run({{fresh, test::counting(dtype::float32, {rows, 2})}}, operation(set));
+    EXPECT_EQ(s.run({{"which", tensor(rows - 1)}}, last).at<float>(1), static_cast<float>(2 * rows));
+    EXPECT_EQ(s.run({{"p", tensor(true)}}, inside).at<float>(1), 4);
+    test::expect_error(code::out_of_range, "there are " + std::to_string(rows) + " rows",
+                       [&] { s.run({{"which", tensor(rows)}}, last); });
+  }
+  auto const both = [&](int rows) {
+    return s.run({{x, tensor(dtype::float32, {rows})}, {"which", tensor(1)}}, last, identity(x));
+  };
+  EXPECT_EQ(std::get<0>(both(2)).at<float>(1), 4);
+  test::expect_error(code::invalid_argument, "axis 'rows' is 3 elsewhere in this step and 2 here", [&] { both(3); });
+}
+
 }  // namespace
 }  // namespace rill

@@ -398,5 +398,30 @@ TEST(case_, runs_the_branch_that_is_numbered_and_the_last_for_others) {
   EXPECT_EQ(float(s.run(runs)), 1.f);  // once, though its derivative was computed too
 }
 
+TEST(cond, returns_strings_that_it_is_given_holds_or_makes) {
+  std::string const far(40, 'f'), near(40, 'n');  // too long to lie in the string itself
+  graph g;
+  auto const i = placeholder<std::int32_t>(g, "i");
+  auto const x = placeholder<std::string>(g, "x");
+  auto const words = placeholder<std::string, 2>(g, "words");
+  auto const y = case_(i, [&] { return x; }, [&] { return constant(g, far); }, [&] { return gather(words, i - 2); });
+  auto const both = cond(i < 1, [&] { return std::tuple{x, x}; }, [&] { return std::tuple{y, x}; });
+  auto const [a, b] = both;
+  for (auto wish : {gear::straight, gear::automatic, gear::tagged})
+    for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
+      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      for (int round = 0; round < 2; ++round) {
+        std::string const wanted[] = {"short", far, near, ""};
+        for (int k = 0; k < 4; ++k) {
+          auto const [got, first, second] = s.run(
+              {{i, tensor(k)}, {x, tensor(std::string("short"))}, {words, vector<std::string>({near, ""})}}, y, a, b);
+          EXPECT_EQ(std::string(got), wanted[k]);
+          EXPECT_EQ(std::string(first), wanted[k]);
+          EXPECT_EQ(std::string(second), "short");
+        }
+      }
+    }
+}
+
 }  // namespace
 }  // namespace rill

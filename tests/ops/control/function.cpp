@@ -893,5 +893,32 @@ TEST(function, nests_calls_only_so_deep_that_no_stack_ends) {
   }
 }
 
+TEST(function, takes_and_returns_strings) {
+  std::string const far(40, 'f'), near(40, 'n');  // too long to lie in the string itself
+  graph g;
+  auto const x = placeholder<std::string>(g, "x"), y = placeholder<std::string>(g, "y");
+  auto const n = placeholder<int>(g, "n");
+  auto const turned = rill::function<"turned", of<std::string>, of<std::string>>(
+      g, [](auto a, auto b) { return std::tuple{b, a, stack(a, b)}; });
+  auto const [first, second, all] = turned(x, y);
+  auto const taken = rill::function<"taken", of<std::string>(of<int>, of<std::string>, of<std::string>)>(
+      g, [](auto self, auto k, auto a, auto b) {
+        return cond(k < 1, [&] { return a; }, [&] { return self(k - 1, b, a); });
+      });
+  auto const deep = taken(n, x, y);
+  for (auto const& passes : both_ways)
+    for (auto wish : {gear::straight, gear::tagged}) {
+      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      for (int k = 0; k < 4; ++k) {
+        auto const [a, b, c, d] =
+            s.run({{n, tensor(k)}, {x, tensor(far)}, {y, tensor(near)}}, first, second, all, deep);
+        EXPECT_EQ(std::string(a), near);
+        EXPECT_EQ(std::string(b), far);
+        EXPECT_TRUE(same_bits(c, vector<std::string>({far, near})));
+        EXPECT_EQ(std::string(d), k % 2 == 0 ? far : near);
+      }
+    }
+}
+
 }  // namespace
 }  // namespace rill

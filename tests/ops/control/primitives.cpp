@@ -207,5 +207,44 @@ TEST(primitives, an_error_names_the_frame_and_the_iteration) {
   EXPECT_NE(text.find("node 'check_numerics'"), std::string::npos) << text;
 }
 
+TEST(primitives, hand_strings_on_be_they_dead_or_not) {
+  std::string const late(40, 'z');  // too long to lie in the string itself
+  graph g;
+  auto const x = placeholder<std::string>(g, "x"), stop = placeholder<std::string>(g, "stop");
+  auto const words = placeholder<std::string, 3>(g, "words");
+  auto const [no, yes] = tagged::switch_(x, x == stop);
+  auto const [y, which] = tagged::merge(identity(no), gather(stack(yes, stop), constant(g, 1)));
+  // Word after word until one is `stop`.
+  auto const all = tagged::enter(words, {.frame = "while", .constant = true});
+  auto const end = tagged::enter(stop, {.frame = "while", .constant = true});
+  auto const [i, from] = tagged::merge(tagged::enter(placeholder<std::int32_t>(g, "zero"), {.frame = "while"}));
+  auto const [word, came] = tagged::merge(tagged::enter(y, {.frame = "while"}));
+  auto const more = tagged::loop_cond(word != end);
+  auto const [i_done, i_again] = tagged::switch_(i, more);
+  auto const [w_done, w_again] = tagged::switch_(word, more);
+  tagged::next_iteration(gather(all, i_again), word);
+  tagged::next_iteration(i_again + 1, i);
+  auto const last = tagged::exit(w_done);
+  auto const times = tagged::exit(i_done);
+  for (int threads : {1, 2}) {
+    session s(g, {.threads = threads});
+    auto const run = [&](std::string const& first, value fetched) {
+      return s.run({{x, tensor(first)},
+                    {stop, tensor(late)},
+                    {words, vector<std::string>({"", "b", late})},
+                    {"zero", tensor(0)}},
+                   fetched);
+    };
+    for (int again = 0; again < 2; ++again) {
+      EXPECT_EQ(run("first", y).item<std::string>(), "first");
+      EXPECT_EQ(run(late, y).item<std::string>(), late);
+      EXPECT_EQ(run(late, last).item<std::string>(), late);
+      EXPECT_EQ(run("first", last).item<std::string>(), late);
+      EXPECT_EQ(run("first", times).item<std::int32_t>(), 3);
+      expect_error(code::failed_precondition, "its value is dead", [&] { run("first", yes); });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rill

@@ -14,7 +14,7 @@
 namespace rill {
 namespace {
 
-enum class kind { scalar, row };
+enum class kind { scalar, row, word };
 enum class what {
   number,
   mean,
@@ -22,6 +22,8 @@ enum class what {
   largest,
   negative,
   maximum_of,
+  word_of,
+  number_of,
   read,
   assign,
   assign_add,
@@ -68,7 +70,7 @@ class author {
   kind any_kind() { return below(3) == 0 ? kind::row : kind::scalar; }
   std::vector<kind> kinds(std::size_t n) {
     std::vector<kind> all(n);
-    for (auto& k : all) k = any_kind();
+    for (auto& k : all) k = below(4) == 0 ? kind::word : any_kind();
     return all;
   }
   std::size_t pick(kind k) {  // the latest rather than the first
@@ -104,7 +106,7 @@ class author {
 
   step write_step(int depth, bool state, bool& updated) {
     if (style_ == style::products && below(2) == 0) return write_arithmetic(what::tanh_of_product);
-    switch (below(depth < 3 && budget_ > 0 ? 12 : 6)) {
+    switch (below(depth < 3 && budget_ > 0 ? 14 : 8)) {
       case 0:
         return made({what::number, {}, {}, static_cast<float>(below(9)) / 2 - 2}, {kind::scalar});
       case 1:
@@ -121,14 +123,18 @@ class author {
         if (state && style_ == style::updates) return write_update(updated);
         break;
       case 6:
+        return made({what::word_of, {pick(kind::scalar)}, {}}, {kind::word});
       case 7:
-        return write_nested(what::branch, depth, state, updated);
+        return made({what::number_of, {pick(kind::word)}, {}}, {kind::scalar});
       case 8:
       case 9:
-        return write_nested(what::loop, depth, state, updated);
+        return write_nested(what::branch, depth, state, updated);
       case 10:
-        return write_nested(below(2) == 0 ? what::map : what::scan, depth, state, updated);
       case 11:
+        return write_nested(what::loop, depth, state, updated);
+      case 12:
+        return write_nested(below(2) == 0 ? what::map : what::scan, depth, state, updated);
+      case 13:
         return write_nested(what::fold, depth, state, updated);
     }
     return write_arithmetic(what::mean);
@@ -206,7 +212,7 @@ class author {
   int budget_ = 12;
 };
 
-// ---- in plain C++
+// ---- in plain C++, where a word is a number: 0 is the low one, 1 the high one
 
 template <class T> class machine {
  public:
@@ -254,6 +260,10 @@ template <class T> class machine {
       }
       case what::negative:
         return {{-in(0)[0]}};
+      case what::word_of:
+        return {{T(decide(in(0)[0] < 0) ? 0 : 1)}};
+      case what::number_of:
+        return {in(0)};
       case what::read:
         return {{found}};
       case what::assign:
@@ -314,6 +324,8 @@ template <class F> std::vector<value> with_count(std::size_t n, F f) {
   return f(std::integral_constant<std::size_t, 3>());
 }
 
+std::string const low_word(30, 'l'), high_word(40, 'h');  // too long to lie in the string itself
+
 template <class T> class recorder {
  public:
   recorder(graph& g, variable_value state, std::vector<value> outside)
@@ -349,6 +361,10 @@ template <class T> class recorder {
         return {max(in(0), extents{0})};
       case what::negative:
         return {neg(in(0))};
+      case what::word_of:
+        return {select(less(in(0), number(0)), value(constant(g_, low_word)), value(constant(g_, high_word)))};
+      case what::number_of:
+        return {cast<T>(equal(in(0), value(constant(g_, high_word))))};
       case what::read:
         return {rill::read(state_)};  // its value here: the variable itself would be read where it is used
       case what::assign:
@@ -405,7 +421,7 @@ struct way {
   bool as_bytes = false;
 };
 
-// A program with its graph. Outside of its blocks are x, a number that is a constant, and a row.
+// A program with its graph. Outside of its blocks are x, a number that is a constant, a row, and a word.
 template <class T> struct sample {
   std::size_t columns;
   author by;
@@ -419,8 +435,9 @@ template <class T> struct sample {
   sample(unsigned seed, style s)
       : columns(seed % 8 == 7 ? 0 : seed % 3 + 1),
         by(seed, columns, s),
-        program(by.write({kind::scalar, kind::scalar, kind::row}, {kind::scalar, kind::row, kind::scalar})) {
-    recorder<T> r(g, state, {x, known, row});
+        program(
+            by.write({kind::scalar, kind::scalar, kind::row, kind::word}, {kind::scalar, kind::row, kind::scalar})) {
+    recorder<T> r(g, state, {x, known, row, constant(g, high_word)});
     results =
         list_of(cond(p, [&] { return tuple_of<3>(r.record(program)); }, [&] { return std::tuple{x, row, known}; }));
   }
@@ -452,7 +469,7 @@ TEST(random_programs, give_what_the_same_programs_in_cpp_give) {
       for (float fed : {-1.f, 2.5f}) {
         numbers fed_row(drawn.columns, fed / 2);
         for (std::size_t i = 0; i < fed_row.size(); ++i) fed_row[i] += static_cast<float>(i);
-        machine<float> m({{fed}, {1.5f}, fed_row}, found);
+        machine<float> m({{fed}, {1.5f}, fed_row, {1}}, found);
         auto const wanted = m.run(drawn.program);
         auto const row = test::tensor_from<float>(drawn.row.type().shape(), {fed_row.begin(), fed_row.end()});
         auto const got = s.run({{"x", tensor(fed)}, {"row", row}, {"p", tensor(true)}}, names);
@@ -464,7 +481,7 @@ TEST(random_programs, give_what_the_same_programs_in_cpp_give) {
       }
     }
   }
-  EXPECT_EQ(used.size(), 13);
+  EXPECT_EQ(used.size(), 15);
   for (auto [each, times] : used) EXPECT_GT(times, 30) << static_cast<int>(each);
 }
 
@@ -483,7 +500,7 @@ struct course {
   std::vector<bool> decisions;
 };
 course in_cpp(block const& program, point const& p) {
-  machine<double> m({{p[0]}, {p[1]}, {p.begin() + 3, p.end()}}, p[2]);
+  machine<double> m({{p[0]}, {p[1]}, {p.begin() + 3, p.end()}, {1}}, p[2]);
   course c;
   for (auto const& result : m.run(program)) c.loss = std::accumulate(result.begin(), result.end(), c.loss);
   c.decisions = m.decisions;

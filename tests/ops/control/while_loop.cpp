@@ -545,5 +545,110 @@ TEST(scan, keeps_every_state_and_fold_the_last) {
   EXPECT_EQ(float(c), 4321);
 }
 
+// ---- strings
+
+std::string word(char of) { return std::string(40, of); }  // too long to lie in the string itself
+
+TEST(while_loop, carries_strings_that_change_stay_and_change_places) {
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const x = placeholder<std::string>(g, "x");
+  auto const words = placeholder<std::string, 3>(g, "words");
+  auto const [i, last, before, kept, turned, other] =
+      while_loop([&](auto k, auto...) { return k < n; },
+                 [&](auto k, auto s, auto, auto same, auto a, auto b) {
+                   return std::tuple{k + 1, gather(words, k), s, same, b, a};
+                 },
+                 constant(g, 0), x, x, x, words, constant<std::string, 3>(g, {"", "b", "c"}));
+  auto const three = vector<std::string>({word('a'), "", word('c')});
+  in_each_gear(g, [&](session& s) {
+    std::string seen[] = {word('x'), word('x')};
+    for (int times = 0; times <= 3; ++times) {
+      auto const [a, b, c, d] =
+          s.run({{n, tensor(times)}, {x, tensor(word('x'))}, {words, three}}, last, before, kept, turned);
+      if (times > 0) seen[1] = std::exchange(seen[0], three.at<std::string>(times - 1));
+      EXPECT_EQ(std::string(a), seen[0]);
+      EXPECT_EQ(std::string(b), seen[1]);
+      EXPECT_EQ(std::string(c), word('x'));
+      EXPECT_TRUE(same_bits(d, times % 2 == 0 ? three : vector<std::string>({"", "b", "c"})));
+    }
+  });
+}
+
+TEST(while_loop, whose_strings_become_more_in_each_iteration) {
+  graph g;
+  auto const x = placeholder<std::string, 1>(g, "x");
+  auto const [i, all] = while_loop([&](auto k, auto) { return k < 3; },
+                                   [&](auto k, auto s) { return std::tuple{k + 1, concat<0>(s, s)}; }, constant(g, 0),
+                                   as<of<std::string, unknown>>(x));
+  in_each_gear(g, [&](session& s) {
+    auto const got = s.run({{x, vector<std::string>({word('x')})}}, all);
+    ASSERT_EQ(got.shape(), shape{8});
+    EXPECT_EQ(got.at<std::string>(7), word('x'));
+  });
+}
+
+TEST(while_loop, that_fails_with_strings_underway_names_the_iteration_and_runs_again) {
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const words = placeholder<std::string, 3>(g, "words");
+  auto const rows = map(
+      [&](auto row) {
+        return std::get<1>(while_loop([&](auto k, auto) { return k < n; },
+                                      [&](auto k, auto) { return std::tuple{k + 1, gather(words, k)}; }, constant(g, 0),
+                                      row));
+      },
+      words);
+  auto const three = vector<std::string>({word('a'), word('b'), word('c')});
+  in_each_gear(g, [&](session& s) {
+    auto const run = [&](int times) { return s.run({{n, tensor(times)}, {words, three}}, rows); };
+    auto const text = sentence([&] { run(4); });
+    EXPECT_NE(text.find("in iteration 3, node 'body/body/gather': "), std::string::npos) << text;
+    EXPECT_TRUE(same_bits(run(2), vector<std::string>({word('b'), word('b'), word('b')})));
+    EXPECT_TRUE(same_bits(run(0), three));
+  });
+}
+
+TEST(map, and_the_other_loops_over_rows_take_keep_and_make_strings) {
+  graph g;
+  auto const words = placeholder<std::string, "n">(g, "words");
+  auto const x = placeholder<std::string>(g, "x");
+  auto const same = [&](auto state, auto row) { return cond(row == x, [&] { return state; }, [&] { return row; }); };
+  auto const twice = map([](auto row) { return stack(row, row); }, words);
+  auto const states = scan(same, x, words);
+  auto const last = fold(same, x, words), first = fold_right(same, x, words);
+  auto const five = vector<std::string>({word('a'), word('x'), "", word('x'), word('d')});
+  in_each_gear(g, [&](session& s) {
+    auto const [t, a, l, f] = s.run({{words, five}, {x, tensor(word('x'))}}, twice, states, last, first);
+    ASSERT_EQ(t.shape(), (shape{5, 2}));
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(t.template at<std::string>(i, 1), five.at<std::string>(i));
+    EXPECT_TRUE(same_bits(a, vector<std::string>({word('a'), word('a'), "", "", word('d')})));
+    EXPECT_EQ(std::string(l), word('d'));
+    EXPECT_EQ(std::string(f), word('a'));
+    EXPECT_EQ(s.run({{words, tensor(dtype::string, {0})}, {x, tensor(word('x'))}}, twice).shape(), (shape{0, 2}));
+  });
+}
+
+TEST(while_loop, whose_strings_say_what_is_computed_has_the_gradient_of_that) {
+  graph g;
+  auto const words = placeholder<std::string, 4>(g, "words");
+  auto const x = placeholder<double>(g, "x");
+  auto const square = constant(g, std::string("square"));
+  auto const [i, last, y] = while_loop([](auto k, auto...) { return k < 4; },
+                                       [&](auto k, auto s, auto v) {
+                                         auto const next =
+                                             cond(s == square, [&] { return v * v; }, [&] { return v * 3.; });
+                                         return std::tuple{k + 1, gather(words, k), next};
+                                       },
+                                       constant(g, 0), square, x);
+  auto const [dx] = gradients(y, x);
+  in_each_gear(g, [&](session& s) {
+    auto const four = vector<std::string>({word('a'), "square", word('b'), "square"});
+    auto const [got, slope] = s.run({{words, four}, {x, tensor(2.)}}, y, dx);  // ((x²)·3)²·3
+    EXPECT_EQ(double(got), 432);
+    EXPECT_EQ(double(slope), 864);
+  });
+}
+
 }  // namespace
 }  // namespace rill

@@ -1,6 +1,7 @@
 // What operations with bodies share: how lambdas are recorded, what they may return, and how a body is run.
 #pragma once
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -141,10 +142,21 @@ class body_call {
  public:
   body_call(kernel_request const& r, std::size_t first)
       : first_(first),
+        outputs_(r.outputs.size()),
         open_(!all_known(r.outputs)),
         arguments_(r.inputs.begin() + static_cast<std::ptrdiff_t>(first), r.inputs.end()) {}
   /// Whether the extents of a result are settled when a body has run: then the kernel brings its outputs itself.
   bool open() const { return open_; }
+  /// The results that each of the bodies makes in the place of one argument, or returns as it came.
+  std::vector<kernel::shared_memory> overwrites(std::initializer_list<compiled_body const*> bodies) const {
+    std::vector<kernel::shared_memory> all;
+    for (std::uint32_t o = 0; o < outputs_; ++o) {
+      auto const over = (*bodies.begin())->overwritten(o);
+      if (over >= 0 && std::all_of(bodies.begin(), bodies.end(), [&](auto* b) { return b->overwritten(o) == over; }))
+        all.push_back({static_cast<std::uint32_t>(first_ + static_cast<std::size_t>(over)), o});
+    }
+    return all;
+  }
 
   void operator()(compiled_body& body, kernel_call const& call, step_context& step) const {
     if (open_ || body.open()) return with_tensors(body, call, step);
@@ -165,7 +177,7 @@ class body_call {
       else tensor::borrow(made[o].type(), call.out(o)).assign(made[o]);
   }
 
-  std::size_t first_;
+  std::size_t first_, outputs_;
   bool open_;
   std::vector<type> arguments_;
 };

@@ -155,6 +155,7 @@ inline kernel calling::cpu(kernel_request const& r) {
     }
   });
   k.owns_outputs = run.open();
+  k.overwrites = run.overwrites({body});
   return k;
 }
 #endif

@@ -76,10 +76,8 @@ inline std::vector<type> branch::infer(attributes const& a, std::span<type const
     if (s->misfit && !one_may_do) throw error(*s->misfit);
   auto types = (then.misfit ? otherwise : then).results;
   auto const& others = (otherwise.misfit ? then : otherwise).results;
-  for (std::size_t i = 0; i < types.size(); ++i) {
+  for (std::size_t i = 0; i < types.size(); ++i)
     types[i] = detail::common_type(types[i], others[i], "cond: the branches must return values of the same types");
-    expects(types[i].element != dtype::string, "cond: a branch can't return strings");
-  }
   return types;
 }
 
@@ -117,6 +115,7 @@ inline kernel branch::cpu(kernel_request const& r) {
     }
   });
   k.owns_outputs = run.open();
+  if (then.body && otherwise.body) k.overwrites = run.overwrites({then.body.get(), otherwise.body.get()});
   return k;
 }
 #endif

@@ -167,7 +167,6 @@ inline std::vector<type> looping::infer(attributes const& a, std::span<type cons
     made = rill::infer(*a.body, given);
     settled = true;
     for (std::size_t i = 0; i < variables; ++i) {
-      expects(given[i].element != dtype::string, "loop: a loop variable can't be a string");
       auto const both =
           detail::common_type(given[i], made[i], "loop: the body must return the loop variables' own types");
       auto const& declared = (*a.body)[a.body->inputs[i]].outputs[0];
@@ -185,10 +184,7 @@ inline std::vector<type> looping::infer(attributes const& a, std::span<type cons
   }
   std::vector<type> types(given.begin(), given.begin() + a.variables);
   types.push_back(dtype::int64);
-  for (std::size_t i = variables; i < made.size(); ++i) {
-    expects(made[i].element != dtype::string, "loop: the body can't make rows of strings");
-    types.push_back(stacked(made[i], count));
-  }
+  for (std::size_t i = variables; i < made.size(); ++i) types.push_back(stacked(made[i], count));
   return types;
 }
 

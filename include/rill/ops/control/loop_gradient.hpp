@@ -181,8 +181,7 @@ class backwards_loop {
       for (std::uint32_t port = 0; port < again.of(i).size() && port < body_[i].outputs.size(); ++port) {
         auto const& t = body_[i].outputs[port];
         bool const alike = has_one_extent_each(t) || !changes[i] || body_[i].op == &fed_op;
-        if (varying[i] && alike && t.element != dtype::string)
-          forward.try_emplace(again.of(i)[port].endpoint(), endpoint{i, port});
+        if (varying[i] && alike) forward.try_emplace(again.of(i)[port].endpoint(), endpoint{i, port});
       }
     std::vector<bool> seen(here.size());
     std::vector<endpoint> todo;

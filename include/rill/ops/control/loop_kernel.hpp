@@ -6,12 +6,13 @@
 #if RILL_DEFINITIONS
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+
+#include "rill/ops/array/box.hpp"
 
 namespace rill::ops {
 
-/// Two places for each variable take turns; what the body returns as it came stays where it is, and so does an array
-/// that it writes some rows of.
+/// Two places for each variable take turns; what the body returns as it came stays where it is, and an array that it
+/// writes some rows of is where the loop's result is to be.
 class loop_kernel {
  public:
   loop_kernel(kernel_request const& r, looping::attributes const& a)
@@ -22,12 +23,6 @@ class loop_kernel {
         memory_(r.memory) {
     auto const variables = static_cast<std::size_t>(a.variables);
     auto const given = looping::given(a, r.inputs, r.outputs);
-    for (std::size_t i = 0; i < variables; ++i) {
-      auto const from = a.body->outputs[i];
-      auto const bytes = given[i].bytes();
-      variables_.push_back({bytes, room_, from.node == a.body->inputs[i]});
-      if (!variables_.back().kept) room_ += (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
-    }
     for (std::size_t i = variables; i < variables + rows_; ++i) row_bytes_.push_back(given[i].bytes());
     for (std::size_t i = variables + 1; i < r.outputs.size(); ++i) made_bytes_.push_back(row_of(r.outputs[i]).bytes());
     open_ = !all_known(outputs_);
@@ -43,8 +38,11 @@ class loop_kernel {
       if (condition_->open()) return;
       if (joinable(*a.body, *a.condition)) step_ = r.compile(r, joined(*a.body, *a.condition, variables), given);
     }
-    for (std::size_t i = 0; i < variables; ++i)
-      variables_[i].in_place = (step_ ? step_ : body_)->overwritten(i) == static_cast<std::int64_t>(i);
+    for (std::size_t i = 0; i < variables; ++i) {
+      bool const kept = a.body->outputs[i].node == a.body->inputs[i];
+      bool const in_place = !kept && (step_ ? step_ : body_)->overwritten(i) == static_cast<std::int64_t>(i);
+      add_variable({given[i].element, static_cast<std::size_t>(elements(given[i].shape())), kept, in_place});
+    }
   }
 
   /// Whether a body is open: then this is no kernel for it.
@@ -57,11 +55,22 @@ class loop_kernel {
   /// lie in another memory.
   bool brings() const { return brings_; }
 
+  /// The variables whose last values may lie where the first did.
+  std::vector<kernel::shared_memory> overwrites() const {
+    std::vector<kernel::shared_memory> all;
+    for (std::uint32_t i = 0; i < variables_.size(); ++i)
+      if (variables_[i].kept || variables_[i].in_place)
+        all.push_back({static_cast<std::uint32_t>(first_variable_) + i, i});
+    return all;
+  }
+
   void operator()(kernel_call const& call) const {
     step_context step = call.step;
     walk w{call, step};
+    for (auto count : of_strings_)
+      for (auto& places : w.strings) places.emplace_back(dtype::string, shape{count});
     w.now.resize(variables_.size());
-    for (std::size_t i = 0; i < w.now.size(); ++i) w.now[i] = call.in(first_variable_ + i);
+    for (std::size_t i = 0; i < w.now.size(); ++i) w.now[i] = first_place(w, i);
     w.made.resize(made_bytes_.size());
     if (!brings_)
       for (std::size_t k = 0; k < w.made.size(); ++k) w.made[k] = call.out<std::byte>(variables_.size() + 1 + k);
@@ -73,10 +82,20 @@ class loop_kernel {
 
  private:
   struct variable {
-    std::size_t bytes, at;
-    bool kept;              // the body returns it as it came
-    bool in_place = false;  // the body writes rows of it, where nobody reads the others any more
+    dtype element;
+    std::size_t count;   // of elements
+    bool kept;           // the body returns it as it came
+    bool in_place;       // the body writes rows of it, where nobody reads the others any more
+    std::size_t at = 0;  // in each half of the scratch; of strings: which of them
   };
+  void add_variable(variable v) {
+    bool const strings = v.element == dtype::string;
+    v.at = strings ? of_strings_.size() : room_;
+    if (!v.kept && !v.in_place && strings) of_strings_.push_back(v.count);
+    else if (!v.kept && !v.in_place)
+      room_ += (v.count * size_of(v.element) + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+    variables_.push_back(v);
+  }
 
   // Nothing in the condition depends on when it is computed.
   static bool joinable(subgraph const& body, subgraph const& condition) {
@@ -90,7 +109,8 @@ class loop_kernel {
   struct walk {
     kernel_call const& call;
     step_context& step;
-    std::vector<void const*> now = {};
+    std::vector<void*> now = {};
+    std::vector<tensor> strings[2] = {};  // the places of those that are no bytes
     std::vector<std::byte*> made = {};
     std::vector<tensor> stacks = {};  // of those that bring them
     std::int64_t room = 0;            // of those, in rows
@@ -99,18 +119,34 @@ class loop_kernel {
   void captures(body_run& run, walk const& w, std::size_t at) const {
     for (auto i = first_variable_ + variables_.size() + rows_; i < w.call.inputs; ++i) run.argument(at++, w.call.in(i));
   }
+  // Where a variable is before the first iteration.
+  void* first_place(walk const& w, std::size_t i) const {
+    auto* const given = w.call.pointers[first_variable_ + i];
+    return variables_[i].in_place ? moved(given, output(w, i), variables_[i]) : given;
+  }
+  static void* moved(void const* from, void* to, variable const& v) {
+    if (to != from) copy_elements(v.element, to, from, v.count);
+    return to;
+  }
+  // Where output o is to be.
+  void* output(walk const& w, std::size_t o) const {
+    if (!brings_) return w.call.out(o);
+    w.call.owned[o] = tensor(outputs_[o].element, outputs_[o].shape(), *memory_);
+    return w.call.owned[o].mutable_raw();
+  }
   // Points a run's variables at where they are, and its results at where they are to be.
   void turn(body_run& run, walk& w, bool odd) const {
-    auto* const room = static_cast<std::byte*>(w.call.scratch()) + (odd ? room_ : 0);
     for (std::size_t i = 0; i < variables_.size(); ++i) {
       auto const& v = variables_[i];
-      auto* const to = (v.in_place ? static_cast<std::byte*>(w.call.scratch()) : room) + v.at;
-      if (v.in_place && w.now[i] != to && v.bytes != 0) std::memcpy(to, w.now[i], v.bytes);
-      run.argument(i, v.in_place ? to : w.now[i]);
+      run.argument(i, w.now[i]);
       if (v.kept) continue;
-      run.result(i, to);
-      w.now[i] = to;
+      if (!v.in_place) w.now[i] = place(w, v, odd);
+      run.result(i, w.now[i]);
     }
+  }
+  void* place(walk& w, variable const& v, bool odd) const {
+    if (v.element == dtype::string) return w.strings[odd][v.at].mutable_raw();
+    return static_cast<std::byte*>(w.call.scratch()) + (odd ? room_ : 0) + v.at;
   }
   void rows(body_run& run, walk& w, std::int64_t at) const {
     auto const row = static_cast<std::size_t>(at);
@@ -128,23 +164,16 @@ class loop_kernel {
     for (std::size_t k = 0; k < w.stacks.size(); ++k) {
       auto const& of = outputs_[variables_.size() + 1 + k];
       tensor wider(of.element, stacked(row_of(of), w.room).shape(), *made_in_[k]);
-      if (auto const bytes = static_cast<std::size_t>(before) * made_bytes_[k]; bytes != 0)
-        std::memcpy(wider.mutable_raw(), w.made[k], bytes);
+      copy_elements(of.element, wider.mutable_raw(), w.made[k],
+                    static_cast<std::size_t>(before) * made_bytes_[k] / size_of(of.element));
       w.stacks[k] = std::move(wider);
       w.made[k] = static_cast<std::byte*>(w.stacks[k].mutable_raw());
     }
   }
   void hand_over(walk& w, std::int64_t done) const {
-    auto const place = [&](std::size_t o) -> void* {
-      if (!brings_) return w.call.out(o);
-      w.call.owned[o] = tensor(outputs_[o].element, outputs_[o].shape(), *memory_);
-      return w.call.owned[o].mutable_raw();
-    };
-    for (std::size_t i = 0; i < w.now.size(); ++i) {
-      auto* const to = place(i);
-      if (variables_[i].bytes != 0) std::memcpy(to, w.now[i], variables_[i].bytes);
-    }
-    *static_cast<std::int64_t*>(place(w.now.size())) = done;
+    for (std::size_t i = 0; i < w.now.size(); ++i)
+      if (!variables_[i].in_place) moved(w.now[i], output(w, i), variables_[i]);
+    *static_cast<std::int64_t*>(output(w, w.now.size())) = done;
     if (!brings_) return;
     if (w.stacks.empty()) make_room(w, 0);
     for (std::size_t k = 0; k < w.stacks.size(); ++k) w.call.give(w.now.size() + 1 + k, w.stacks[k].rows(0, done));
@@ -199,6 +228,7 @@ class loop_kernel {
   std::vector<allocator*> made_in_;                      // the memory of each kind of rows
   std::shared_ptr<std::atomic<std::int64_t>> room_for_;  // of open loops: how many rows the last run made
   std::vector<variable> variables_;
+  std::vector<std::size_t> of_strings_;  // those that have two places: how many each has
   std::vector<std::size_t> row_bytes_, made_bytes_;
   std::shared_ptr<compiled_body> body_, condition_, step_;
 };
@@ -231,9 +261,11 @@ inline kernel looping::cpu(kernel_request const& r) {
   loop_kernel made(r, a);
   if (made.settles_extents()) return open_cpu(r, a);
   auto const scratch = made.scratch();
+  auto overwrites = made.overwrites();
   bool const brings = made.brings();
   kernel k(std::move(made), scratch);
   k.owns_outputs = brings;
+  k.overwrites = std::move(overwrites);
   return k;
 }
 

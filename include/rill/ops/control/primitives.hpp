@@ -42,7 +42,6 @@ struct merge_op : flow_primitive {
   static constexpr std::size_t outputs = 2;
   static constexpr std::array<type, 2> infer(no_attributes, std::span<type const> x) {
     type t = x[0];
-    expects(t.element != dtype::string, "merge: strings can't be merged");
     for (auto const& other : x) {
       expects(other.element == t.element && other.rank == t.rank, "merge: its inputs must be of one type");
       if (t.has_rank())
@@ -78,10 +77,7 @@ struct exit_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "exit", doc = "x outside of its frame (the white paper's Leave)";
   static constexpr std::int8_t arity = 1;
-  static constexpr type infer(no_attributes, type const& x) {
-    expects(x.element != dtype::string, "exit: strings can't leave a frame");
-    return x;
-  }
+  static constexpr type infer(no_attributes, type const& x) { return x; }
 };
 
 struct next_iteration_op : flow_primitive {
@@ -167,7 +163,6 @@ struct collect_op : flow_primitive {
   };
   static std::array<type, 1> infer(attributes const& a, std::span<type const> x) {
     expects(x.size() == (a.backwards ? 2u : 1u), "collect: a row, and the count if the last row comes first");
-    expects(x[0].element != dtype::string, "collect: strings can't leave a frame");
     return {stacked(x[0], a.rows < 0 ? unknown : dim(a.rows))};
   }
 };
@@ -205,12 +200,11 @@ inline bool is_primitive(node const& n) {
 }  // namespace rill::ops
 
 #if RILL_DEFINITIONS
-#include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "rill/base/philox.hpp"
 #include "rill/device/step.hpp"
+#include "rill/ops/array/box.hpp"
 
 namespace rill::ops {
 
@@ -226,18 +220,16 @@ inline kernel goes_on_op::cpu(kernel_request const& r) {
 
 inline kernel row_op::cpu(kernel_request const& r) {
   bool const backwards = decode<attributes>(r.at.attributes).backwards;
+  auto const element = r.outputs[0].element;
   auto const bytes = r.outputs[0].bytes();
-  bool const strings = r.outputs[0].element == dtype::string;
   auto const rows = r.inputs[0][0];
   return kernel([=](kernel_call const& call) {
     auto const i = call.step.iteration, count = *call.in<std::int64_t>(1);
     auto const row = backwards ? count - 1 - i : i;
     if (row < 0 || row >= count || (rows.known() && row >= rows.extent))
       throw error(code::out_of_range, "row: there is no row " + std::to_string(row));
-    auto const* const from = call.in<std::byte>(0) + static_cast<std::size_t>(row) * bytes;
-    if (strings)
-      std::copy_n(reinterpret_cast<std::string const*>(from), bytes / sizeof(std::string), call.out<std::string>(0));
-    else if (bytes != 0) std::memcpy(call.out(0), from, bytes);
+    copy_elements(element, call.out(0), call.in<std::byte>(0) + static_cast<std::size_t>(row) * bytes,
+                  bytes / size_of(element));
   });
 }
 

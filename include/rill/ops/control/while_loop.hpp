@@ -32,10 +32,19 @@ template <class X> auto row_inside(value v) {
   if constexpr (typed<X>) return expr<row_of(X::static_type)>{v};
   else return v;
 }
-/// A handle of rows like X, as many as Rows has.
-template <class X, class Rows> auto stacked_handle(value v) {
-  if constexpr (typed<X> && typed<Rows>) return expr<stacked(X::static_type, Rows::static_type[0])>{v};
-  else return v;
+/// A handle of rows like X, as many as Rows has; of a handle that is made of several, a tuple of those of its parts.
+/// `next()` gives one value after the other.
+template <handle X, class Rows, class Next> auto stacked_handle(Next& next) {
+  if constexpr (typed<X> && typed<Rows>) return expr<stacked(X::static_type, Rows::static_type[0])>{next()};
+  else if constexpr (operand<X>) return next();
+  else
+    return [&]<class... Part>(std::type_identity<std::tuple<Part...>>) {
+      return std::tuple<decltype(stacked_handle<Part, Rows>(next))...>{stacked_handle<Part, Rows>(next)...};
+    }(std::type_identity<typename X::parts>{});
+}
+template <handle X, class Rows> auto stacked_handle(value node, std::uint32_t at) {
+  auto next = [&] { return value{node.graph, node.node, at++}; };
+  return stacked_handle<X, Rows>(next);
 }
 
 template <class... X> using last_of = std::tuple_element_t<sizeof...(X) - 1, std::tuple<X...>>;
@@ -117,16 +126,16 @@ erased_results while_loop(Condition const& condition, Body const& body, std::vec
   return {node, detail::erased_outputs(node, variables.size())};
 }
 
-/// f(row) for each row of x: the results, stacked.
+/// f(row) for each row of x: the results, stacked; those of a tensor_array as a tuple, all rows and which are written.
 template <class F, operand X> auto map(F const& f, X x, parallel_iterations most = parallel_iterations()) {
   using Row = decltype(detail::row_inside<X>(x));
   using Made = detail::outside<decltype(f(std::declval<Row>()))>;
-  static_assert(operand<Made>, "map: the lambda must return one value");
+  static_assert(detail::handle<Made>, "map: the lambda must return one value");
   detail::loop_request r{.rows = {x}, .counted = true, .parallel = most.count};
   r.body = record_body(detail::graph_of(x), "body", {row_of(detail::argument_type(x))},
                        [&](std::vector<value> const& in) { return detail::results_of(f, Row{in[0]}); });
   auto const node = detail::record_loop(std::move(r));
-  return detail::stacked_handle<Made, X>({node.graph, node.node, 1});
+  return detail::stacked_handle<Made, X>(node, 1);
 }
 
 namespace detail {
@@ -138,25 +147,27 @@ auto fold(F const& f, S first, X x, bool backwards, parallel_iterations most) {
   using State = outside<S>;
   static_assert(std::same_as<outside<decltype(f(std::declval<State>(), std::declval<Row>()))>, State>,
                 "scan, fold: the lambda must return the state's own type");
-  static_assert(!All || operand<S>, "scan: the state is one value; fold takes those that are made of several");
   loop_request r{
       .variables = values_of(first), .rows = {x}, .counted = true, .backwards = backwards, .parallel = most.count};
   auto types = types_of(first);
   types.push_back(row_of(argument_type(x)));
   r.body = record_body(graph_of(x), "body", types, [&](std::vector<value> const& in) {
-    auto made = results_inside<S, Row>(f, in);
-    if (All) made.push_back(made[0]);
+    auto const state = results_inside<S, Row>(f, in);
+    auto made = state;
+    if (All) made.insert(made.end(), state.begin(), state.end());
     return made;
   });
+  auto const states = static_cast<std::uint32_t>(r.variables.size());
   auto const node = record_loop(std::move(r));
-  if constexpr (All) return stacked_handle<S, X>({node.graph, node.node, 2});
+  if constexpr (All) return stacked_handle<S, X>(node, states + 1);
   else return handles_from<State>(node);
 }
 
 }  // namespace detail
 
-/// The states s₁ = f(first, row 0), s₂ = f(s₁, row 1), …, stacked.
-template <class F, operand S, operand X>
+/// The states s₁ = f(first, row 0), s₂ = f(s₁, row 1), …, stacked; those of a tensor_array as a tuple, all rows and
+/// which are written.
+template <class F, detail::handle S, operand X>
 auto scan(F const& f, S first, X x, parallel_iterations most = parallel_iterations()) {
   return detail::fold<true>(f, first, x, false, most);
 }
