@@ -149,6 +149,36 @@ TEST(fork, the_observer_is_told_of_each_node_once_and_one_at_a_time) {
   EXPECT_EQ(std::set<std::string>(who.seen.begin(), who.seen.end()).size(), 61);
 }
 
+TEST(fork, what_waits_midway_in_a_step_goes_on_from_there) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {}, "q");
+  auto const v = variable(constant(g, 3.f), "v");
+  std::vector<value> taken;
+  for (int i = 0; i < 5; ++i) taken.push_back(q.dequeue());
+  auto const before = neg(value(v));
+  auto const total = add_n(taken);
+  value const product = value(v) * total;
+  auto const puts = placeholder<float>(g, "x");
+  auto const put = q.enqueue(puts);
+  for (int ready = 0; ready <= 5; ++ready)
+    for (int threads : {1, 2}) {
+      session s(g, with(threads, gear::automatic));
+      s.run(initializer(g));
+      for (int i = 0; i < ready; ++i) s.run({{puts, tensor(1.f)}}, put);
+      std::thread other([&] {
+        while (q.in(s.state())->size() != 0) std::this_thread::yield();
+        for (int i = ready; i < 5; ++i) s.run({{puts, tensor(1.f)}}, put);
+      });
+      counting who;
+      auto const [negative, times] = s.run(before, product, observe(who));
+      other.join();
+      EXPECT_EQ(negative.template item<float>(), -3);
+      EXPECT_EQ(times.template item<float>(), 15);
+      EXPECT_EQ(who.seen.size(), std::set<std::string>(who.seen.begin(), who.seen.end()).size());
+      EXPECT_EQ(who.seen.size(), 9);
+    }
+}
+
 TEST(fork, the_observer_is_told_of_nodes_inside_bodies_one_at_a_time_too) {
   graph g;
   auto const x = placeholder<float>(g, "x");

@@ -13,12 +13,14 @@ using namespace std::chrono_literals;
 
 TEST(waiting_thread, goes_on_when_it_is_resumed_and_throws_the_failure) {
   step_context step;
-  waiting_thread at_once(step), later(step), fails(step);
-  at_once.resume(nullptr);
+  waiting_thread never(step), at_once(step), later(step), fails(step);
+  never.wait();
+  at_once.suspend().resume(nullptr);
   at_once.wait();
+  auto &first = later.suspend(), &second = fails.suspend();
   std::thread other([&] {
-    later.resume(nullptr);
-    fails.resume(failed(code::data_loss, "why"));
+    first.resume(nullptr);
+    second.resume(failed(code::data_loss, "why"));
   });
   later.wait();
   EXPECT_EQ(sentence([&] { fails.wait(); }), "data_loss: why");
@@ -31,7 +33,7 @@ TEST(waiting_thread, asks_to_give_up_when_the_step_is_late_or_cancelled) {
     if (late) step.deadline = std::chrono::steady_clock::now() + 2ms;
     else step.stop = cancellation();
     waiting_thread here(step);
-    here.on_give_up([&](failure why) { here.resume(why); });
+    here.suspend().on_give_up([&](failure why) { here.resume(why); });
     std::thread other([&] {
       if (step.stop) step.stop->cancel();
     });

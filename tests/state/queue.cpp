@@ -57,10 +57,14 @@ struct crowd {
       for (auto n = 1 + random() % 5; n > 0; --n) a.request->elements.push_back({{tensor(next++)}});
       std::vector<std::int64_t> offered;
       for (auto const& e : a.request->elements) offered.push_back(e.parts[0].item<std::int64_t>());
-      q.enqueue(a.request);
-      end(a, random);
+      auto entered = offered.size();
+      if (random() % 2 == 0 || !q.try_enqueue(a.request->elements)) {
+        q.enqueue(a.request);
+        end(a, random);
+        entered = a.request->entered;
+      }
       std::lock_guard lock(mutex);
-      in.insert(in.end(), offered.begin(), offered.begin() + static_cast<std::ptrdiff_t>(a.request->entered));
+      in.insert(in.end(), offered.begin(), offered.begin() + static_cast<std::ptrdiff_t>(entered));
     }
   }
   void consume(unsigned seed) {
@@ -69,8 +73,14 @@ struct crowd {
       asked a;
       a.request->wanted = 1 + random() % 7;
       a.request->fewer = random() % 2 == 0;
-      q.dequeue(a.request);
-      end(a, random);
+      std::vector<queue_element> now(a.request->wanted);
+      if (random() % 2 == 0 && q.try_dequeue(now)) {
+        a.request->elements = std::move(now);
+        *a.state = 1;
+      } else {
+        q.dequeue(a.request);
+        end(a, random);
+      }
       if (*a.state == 1) {
         std::lock_guard lock(mutex);
         for (auto const& e : a.request->elements) out.push_back(e.parts[0].item<std::int64_t>());
@@ -123,6 +133,33 @@ TEST(queue_state, of_a_crowd_that_closes_and_gives_up_at_random_loses_and_double
       std::sort(c.out.begin(), c.out.end());
       EXPECT_EQ(c.in, c.out) << "order " << int(order) << ", seed " << seed;
     }
+}
+
+TEST(queue_state, lets_nobody_pass_those_who_wait) {
+  queue_state q("q", {queue_order::fifo, 2, 0, 0, false, {of<std::int64_t>}});
+  std::vector<queue_element> three;
+  for (std::int64_t i = 0; i < 3; ++i) three.push_back({{tensor(i)}});
+  EXPECT_FALSE(q.try_enqueue(three)) << "it has room for two";
+  EXPECT_EQ(q.size(), 0);
+  asked puts, takes;
+  puts.request->elements = three;
+  q.enqueue(puts.request);
+  EXPECT_FALSE(q.try_enqueue({three.data(), 1}));
+  std::vector<queue_element> got(2);
+  EXPECT_TRUE(q.try_dequeue(got));
+  EXPECT_TRUE(puts.wait());
+  EXPECT_EQ(got[1].parts[0].item<std::int64_t>(), 1);
+
+  takes.request->wanted = 3;
+  q.dequeue(takes.request);
+  EXPECT_TRUE(q.try_enqueue({three.data(), 1}));
+  EXPECT_FALSE(q.try_dequeue({got.data(), 1}));
+  EXPECT_TRUE(q.try_enqueue({three.data() + 1, 1}));
+  EXPECT_TRUE(takes.wait());
+  q.close();
+  EXPECT_FALSE(q.try_enqueue({three.data() + 2, 1}));
+  EXPECT_FALSE(q.try_dequeue({got.data(), 1}));
+  EXPECT_EQ(q.waiting(), 0u);
 }
 
 TEST(queue_state, of_steps_that_are_late_or_cancelled_at_random_loses_and_doubles_nothing) {

@@ -11,7 +11,7 @@ struct asked {
   std::shared_ptr<std::vector<failure>> ends = std::make_shared<std::vector<failure>>();
 
   asked() {
-    request->finished = [all = ends](failure why) { all->push_back(std::move(why)); };
+    request->finished = [all = ends](turn_request&, failure why) { all->push_back(std::move(why)); };
   }
   bool told() const { return !ends->empty(); }
   bool passed() const { return ends->size() == 1 && !ends->front(); }
@@ -53,7 +53,7 @@ TEST(mutex_state, may_be_let_go_by_what_its_holder_is_told) {
   mutex_state m("m");
   asked last;
   auto const first = std::make_shared<turn_request>();
-  first->finished = [&](failure) { m.acquire(last.request), m.release(); };
+  first->finished = [&](turn_request&, failure) { m.acquire(last.request), m.release(); };
   m.acquire(first);
   EXPECT_TRUE(last.passed());
 }

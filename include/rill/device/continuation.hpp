@@ -7,8 +7,7 @@
 
 namespace rill {
 
-/// By which a kernel that waits tells its step that it is done: `kernel::waits` kernels are called with one, and may
-/// return before. A kernel that throws has not waited, and does not resume.
+/// By which a kernel that waits tells its step that it is done.
 class continuation {
  public:
   virtual ~continuation() = default;
@@ -24,6 +23,16 @@ class continuation {
 
  protected:
   std::function<void(failure)> give_up_;
+};
+
+/// What a kernel that may wait is called from. One that can be done at once just returns; one that can't asks for a
+/// continuation, once, and may return before it is done. A kernel that throws has not waited, and does not resume.
+class suspendable {
+ public:
+  virtual continuation& suspend() = 0;
+
+ protected:
+  ~suspendable() = default;
 };
 
 }  // namespace rill

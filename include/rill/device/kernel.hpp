@@ -12,7 +12,7 @@
 namespace rill {
 
 class step_context;
-class continuation;
+class suspendable;
 
 /// What a kernel is handed when it runs: the elements of its inputs and outputs, scratch, threads, and the step.
 struct kernel_call {
@@ -29,8 +29,8 @@ struct kernel_call {
 
   /// For kernels that bring their outputs themselves: hands over output `o`.
   void give(std::size_t o, tensor t) const { owned[o] = std::move(t); }
-  tensor* owned = nullptr;        ///< of such kernels: where the outputs go; stays there until the step ends
-  continuation* later = nullptr;  ///< of kernels that wait: whom they tell when they are done
+  tensor* owned = nullptr;      ///< of such kernels: where the outputs go; stays there until the step ends
+  suspendable* from = nullptr;  ///< of kernels that may wait: by which they do
 };
 
 /// An operation bound to types. Many threads may call it at once.
@@ -51,7 +51,7 @@ class kernel {
 
   /// The kernel brings tensors of its own as outputs (a variable's snapshot) and gives them by `kernel_call::give`.
   bool owns_outputs = false;
-  /// The kernel may return before it is done, and tells `kernel_call::later`.
+  /// The kernel may return before it is done, by `kernel_call::from`.
   bool waits = false;
   /// Pairs of an input and an output that may lie in the same memory.
   struct shared_memory {

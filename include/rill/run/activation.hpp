@@ -176,55 +176,64 @@ class activation {
   friend class forked_walk;
   void fork(pool& crew, step_context& step);
 
-  // The straight gear.
+  // The straight gear: this thread waits with those that wait.
   void walk(parallel const& threads, step_context& step) {
+    walk(threads, step, [&](std::uint32_t at) {
+      auto const begin = now(step);
+      waiting_thread here(step);
+      start(at, threads, step, &here);
+      here.wait();
+      settle(at, begin, step);
+      return true;
+    });
+  }
+  // Up to the first instruction that `call_waiting` says is not done; of those that may wait it calls each.
+  template <class Call> std::uint32_t walk(parallel const& threads, step_context& step, Call const& call_waiting) {
     bool const may_end = step.can_end_early();
     auto drop = plan_->drops_.begin();
     std::uint32_t at = 0;
     try {
       for (auto const count = plan_->instructions_.size(); at < count; ++at) {
         if (may_end) step.check();
-        call(at, threads, step);
+        if (!plan_->instructions_[at].run.waits) call(at, threads, step);
+        else if (!call_waiting(at)) return at;
         for (; drop != plan_->drops_.end() && drop->after == at; ++drop) owned_[drop->owned] = tensor();
       }
     } catch (...) {
       name_failure(at);
     }
+    return at;
   }
 
-  // Runs one instruction; if it waits, this thread waits with it.
+  // Runs one instruction that does not wait.
   void call(std::uint32_t at, parallel const& threads, step_context& step) {
     auto const begin = now(step);
-    if (plan_->instructions_[at].run.waits) {
-      waiting_thread here(step);
-      start(at, threads, step, &here);
-      here.wait();
-    } else start(at, threads, step, nullptr);
-    bring(at);
-    report(at, begin, step);
+    start(at, threads, step, nullptr);
+    settle(at, begin, step);
   }
-  void start(std::uint32_t at, parallel const& threads, step_context& step, continuation* later) {
+  void start(std::uint32_t at, parallel const& threads, step_context& step, suspendable* from) {
     auto const& i = plan_->instructions_[at];
     kernel_call call{pointers_.data() + i.pointers, i.inputs, i.outputs, threads, step};
     if (i.owned != plan::none) call.owned = owned_.data() + i.owned;
-    call.later = later;
+    call.from = from;
     i.run(call);
   }
-  // Takes over what a kernel brought.
+  // A kernel is done: takes over what it brought, and reports it.
+  using time_point = std::chrono::steady_clock::time_point;
+  void settle(std::uint32_t at, time_point begin, step_context& step) {
+    bring(at);
+    if (step.watch)
+      step.watch->node_ran(
+          {plan_->names_[at], plan_->operations_[at], step.number, begin, std::chrono::steady_clock::now()});
+  }
   void bring(std::uint32_t at) {
     auto const& i = plan_->instructions_[at];
     if (i.owned == plan::none) return;
     for (std::size_t o = 0; o < i.outputs; ++o)
       take(plan_->slots_[plan_->owned_slots_[i.owned + o]], owned_[i.owned + o]);
   }
-  using time_point = std::chrono::steady_clock::time_point;
   static time_point now(step_context const& step) {
     return step.watch ? std::chrono::steady_clock::now() : time_point();
-  }
-  void report(std::uint32_t at, time_point begin, step_context& step) const {
-    if (step.watch)
-      step.watch->node_ran(
-          {plan_->names_[at], plan_->operations_[at], step.number, begin, std::chrono::steady_clock::now()});
   }
 
   [[noreturn]] void name_failure(std::uint32_t at) const {

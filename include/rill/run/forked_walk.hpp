@@ -3,9 +3,10 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <deque>
+#include <forward_list>
 #include <functional>
 #include <limits>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -53,15 +54,11 @@ class forked_walk : pool_job {
         turns_(step),
         waits_(a.counts_.waits),
         holders_(a.counts_.holders),
-        ready_(a.counts_.ready) {
-    waits_ = plan_.fork_.waits;
-    holders_ = plan_.holders_;
-    ready_.clear();
-    for (std::uint32_t i = 0; i < waits_.size(); ++i)
-      if (waits_[i] == 0) push(i);
-  }
+        ready_(a.counts_.ready) {}
 
   void run() {
+    if (company_ == pool::company::all) begin(0, 0);
+    else if (!begin_alone()) return;
     auto const finished = [&] {
       std::lock_guard lock(mutex_);
       return over();
@@ -77,7 +74,7 @@ class forked_walk : pool_job {
   }
 
  private:
-  // A kernel that was called and may wait.
+  // A kernel that was suspended.
   struct pending final : continuation {
     pending(forked_walk& w, std::uint32_t i, activation::time_point b) : walk(w), at(i), begin(b) {}
     void resume(failure why) noexcept override { walk.resume(*this, std::move(why)); }
@@ -89,7 +86,53 @@ class forked_walk : pool_job {
     enum { called, waiting, resumed } state = called;
     failure cause;
   };
+  // The call of a kernel.
+  struct calling final : suspendable {
+    calling(forked_walk& w, std::uint32_t i) : walk(w), at(i), begin(activation::now(w.step_)) {}
+    continuation& suspend() override {
+      std::lock_guard lock(walk.mutex_);
+      if (!walk.begun_) walk.begin(at, 1);
+      return *(suspended = &walk.pending_.emplace_front(walk, at, begin));
+    }
+    // Whether it was done at once.
+    bool call() {
+      walk.activation_.start(at, walk.threads_, walk.step_, this);
+      if (suspended) return false;
+      walk.activation_.settle(at, begin, walk.step_);
+      return true;
+    }
+    forked_walk& walk;
+    std::uint32_t at;
+    activation::time_point begin;
+    pending* suspended = nullptr;
+  };
   using asks = std::vector<std::function<void()>>;
+
+  // So many have run, in their order, and one more runs or none.
+  void begin(std::uint32_t done, std::uint32_t running) {
+    waits_ = plan_.fork_.waits;
+    holders_ = plan_.holders_;
+    ready_.clear();
+    for (std::uint32_t i = 0; i < done; ++i) {
+      for (auto owned : plan_.holds_[i]) --holders_[owned];
+      for (auto next : plan_.fork_.after(i)) --waits_[next];
+    }
+    for (auto i = done + running; i < waits_.size(); ++i)
+      if (waits_[i] == 0) push(i);
+    finished_ = done;
+    running_ = running;
+    begun_ = true;
+  }
+  // Until a kernel is suspended, which is rare, the straight gear will do. Whether there is more to do then.
+  bool begin_alone() {
+    std::optional<calling> last;
+    auto const at = activation_.walk(threads_, step_, [&](auto i) { return last.emplace(*this, i).call(); });
+    if (at == plan_.instructions_.size()) return false;
+    std::unique_lock lock(mutex_);
+    asks none_waits;
+    returned(*last, nullptr, none_waits, lock);
+    return true;
+  }
 
   bool over() const { return running_ == 0 && (failure_ || finished_ == waits_.size()); }
   bool has_work() const {
@@ -112,18 +155,12 @@ class forked_walk : pool_job {
       auto const at = ready_.back();
       ready_.pop_back();
       ++running_;
-      auto* const wait =
-          plan_.instructions_[at].run.waits ? &pending_.emplace_back(*this, at, activation::now(step_)) : nullptr;
       lock.unlock();
-      auto const failed = attempt(at, wait);
+      calling mine(*this, at);
+      auto failed = attempt(mine);
       lock.lock();
-      if (!failed && wait && wait->state == pending::called) {
-        wait->state = pending::waiting;
-        if (failure_) ask_one(*wait, lock);
-        continue;
-      }
       asks give_up;
-      auto const fresh = finish(at, failed ? failed : wait ? brought(*wait) : nullptr, give_up);
+      auto const fresh = returned(mine, std::move(failed), give_up, lock);
       if (!over() && fresh <= 1 && give_up.empty()) continue;
       auto const others = over() ? std::numeric_limits<std::size_t>::max() : fresh > 0 ? fresh - 1 : 0;
       lock.unlock();
@@ -133,19 +170,29 @@ class forked_walk : pool_job {
     }
   }
 
-  failure attempt(std::uint32_t at, pending* wait) {
-    return caught(at, [&] {
+  failure attempt(calling& mine) {
+    return caught(mine.at, [&] {
       if (step_.can_end_early()) step_.check();
-      if (wait) activation_.start(at, threads_, step_, wait);
-      else activation_.call(at, threads_, step_);
+      mine.call();
     });
+  }
+  // The kernel is done, or waits. How many instructions are ready by it.
+  std::size_t returned(calling const& from, failure failed, asks& give_up, std::unique_lock<std::mutex>& lock) {
+    if (auto* const p = from.suspended; p && !failed) {
+      if (p->state == pending::called) {
+        p->state = pending::waiting;
+        if (failure_) ask_one(*p, lock);
+        return 0;
+      }
+      failed = brought(*p);
+    }
+    return finish(from.at, std::move(failed), give_up);
   }
   // What a kernel that waited has brought, or its failure.
   failure brought(pending& p) {
     return caught(p.at, [&] {
       if (p.cause) throw error(*p.cause);
-      activation_.bring(p.at);
-      activation_.report(p.at, p.begin, step_);
+      activation_.settle(p.at, p.begin, step_);
     });
   }
   template <class F> failure caught(std::uint32_t at, F const& f) const {
@@ -235,11 +282,12 @@ class forked_walk : pool_job {
   detail::taking_turns turns_;
   mutable std::mutex mutex_;
   std::vector<std::uint32_t>&waits_, &holders_, &ready_;
-  std::deque<pending> pending_;
-  std::deque<std::function<void()>> offers_;
+  std::forward_list<pending> pending_;
+  std::list<std::function<void()>> offers_;
   std::size_t finished_ = 0, running_ = 0;
   failure failure_;
   bool met_nowhere_ = false;  // it came from outside
+  bool begun_ = false;        // and counts
 };
 
 inline void activation::fork(pool& crew, step_context& step) { forked_walk(*this, crew, step).run(); }

@@ -29,14 +29,15 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   tagged_walk(std::shared_ptr<tagged_plan const> p, std::size_t references)
       : plan_(std::move(p)), references_(references), tokens_(*plan_) {}
 
-  /// Begins; `call.later` is told when it has ended, perhaps before this returns.
+  /// Begins; who calls is told when it has ended, perhaps before this returns.
   void start(kernel_call const& call) {
     auto const self = shared_from_this();
+    auto& later = call.from->suspend();
     {
       std::unique_lock lock(mutex_);
       self_ = self;
       call_.emplace(call);
-      later_ = call.later;
+      later_ = &later;
       may_end_ = call.step.can_end_early();
       watched_ = call.step.watch != nullptr;  // whom nobody calls under a lock
       ended_ = false;
@@ -74,6 +75,24 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     std::chrono::steady_clock::time_point begin;
     enum { called, asleep, resumed, done } state = called;
     failure cause;
+  };
+  // The call of a kernel that may wait.
+  struct calling final : suspendable {
+    calling(tagged_walk& w, token t) : walk(w), at(t), begin(activation::now(t.at->step)) {}
+    continuation& suspend() override {
+      guard lock(walk.mutex_, std::defer_lock);
+      walk.acquire(lock);
+      std::erase_if(walk.pending_, [](auto const& p) { return p->state == pending::done; });
+      return *(suspended = walk.pending_.emplace_back(std::make_unique<pending>(walk, at, begin)).get());
+    }
+    void call(operation const& o) {
+      at.at->memory.start(o.value.instruction, walk.call_->threads, at.at->step, this);
+      if (!suspended) at.at->memory.settle(o.value.instruction, begin, at.at->step);
+    }
+    tagged_walk& walk;
+    token at;
+    std::chrono::steady_clock::time_point begin;
+    pending* suspended = nullptr;
   };
 
   static operation const& head(token t) { return t.at->layout->operations[t.at->layout->blocks[t.block].first]; }
@@ -225,26 +244,28 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
 
   // Calls a kernel that waits, without the lock.
   void wait_for(token t, guard& lock) {
-    std::erase_if(pending_, [](auto const& p) { return p->state == pending::done; });
-    auto& p = *pending_.emplace_back(std::make_unique<pending>(*this, t, activation::now(t.at->step)));
     ++running_;
     lock.unlock();
+    calling mine(*this, t);
     auto const& o = head(t);
-    auto failed = caught(t, o, [&] { t.at->memory.start(o.value.instruction, call_->threads, t.at->step, &p); });
+    auto failed = caught(t, o, [&] { mine.call(o); });
     acquire(lock);
-    if (!failed && p.state == pending::called) {
-      p.state = pending::asleep;
-      ++waiting_;
-      if (!failure_) return;
-      auto const give_up = p.give_up();
-      auto const why = failure_;
-      lock.unlock();
-      if (give_up) give_up(why);
-      return acquire(lock);
+    if (auto* const p = mine.suspended) {
+      if (!failed && p->state == pending::called) return fall_asleep(*p, lock);
+      if (!failed) failed = brought(*p);
+      p->state = pending::done;
     }
-    if (!failed) failed = brought(p);
-    p.state = pending::done;
     finish(t, std::move(failed), lock);
+  }
+  void fall_asleep(pending& p, guard& lock) {
+    p.state = pending::asleep;
+    ++waiting_;
+    if (!failure_) return;
+    auto const give_up = p.give_up();
+    auto const why = failure_;
+    lock.unlock();
+    if (give_up) give_up(why);
+    acquire(lock);
   }
   std::size_t helpers_wanted() {
     auto const threads = static_cast<std::size_t>(call_->threads.threads);
@@ -257,8 +278,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     auto const& o = head(p.at);
     return caught(p.at, o, [&] {
       if (p.cause) throw error(*p.cause);
-      p.at.at->memory.bring(o.value.instruction);
-      p.at.at->memory.report(o.value.instruction, p.begin, p.at.at->step);
+      p.at.at->memory.settle(o.value.instruction, p.begin, p.at.at->step);
     });
   }
   void finish(token t, failure failed, guard& lock) {

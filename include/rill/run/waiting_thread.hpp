@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,10 +13,15 @@
 
 namespace rill {
 
-/// Sleeps until the kernel resumes; asks it to give up when the step is to end.
-class waiting_thread final : public continuation {
+/// Sleeps until a kernel that was suspended resumes; asks it to give up when the step is to end.
+class waiting_thread final : public suspendable, public continuation {
  public:
   explicit waiting_thread(step_context const& step) : step_(step) {}
+
+  continuation& suspend() override {
+    suspended_ = true;
+    return *this;
+  }
 
   void resume(failure why) noexcept override {
     std::lock_guard lock(mutex_);
@@ -32,22 +38,16 @@ class waiting_thread final : public continuation {
 
   /// Throws the kernel's failure.
   void wait() {
-    if (resumed()) {
-      // at once: nobody has to be told
-    } else if (step_.stop) {
-      cancellation::listener const ear(*step_.stop, [this] { end(step_cancelled()); });
-      sleep();
-    } else {
+    if (!suspended_) return;
+    {
+      std::optional<cancellation::listener> ear;
+      if (step_.stop) ear.emplace(*step_.stop, [this] { end(step_cancelled()); });
       sleep();
     }
     if (failure_) throw error(*failure_);
   }
 
  private:
-  bool resumed() {
-    std::lock_guard lock(mutex_);
-    return resumed_;
-  }
   void sleep() {
     std::unique_lock lock(mutex_);
     for (bool told = false; !resumed_;) {
@@ -71,7 +71,7 @@ class waiting_thread final : public continuation {
   step_context const& step_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool resumed_ = false;
+  bool suspended_ = false, resumed_ = false;
   failure failure_;
   std::vector<std::function<void()>> offers_;
 };

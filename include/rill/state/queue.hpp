@@ -1,58 +1,19 @@
 // A queue of tensors that steps and threads share. Whoever must wait leaves a request and is told when it is done: no
 // thread is held meanwhile (white paper §4.6).
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "rill/base/config.hpp"
-#include "rill/base/philox.hpp"
-#include "rill/tensor/tensor.hpp"
+#include "rill/state/queue_line.hpp"
 
 namespace rill {
-
-/// In which order a queue hands its elements out.
-enum class queue_order : std::uint8_t {
-  fifo,      ///< as they came
-  shuffled,  ///< at random, the same for the same seed and the same calls
-  priority,  ///< the smallest first component, a scalar of int64, first; equal ones as they came
-  windowed,  ///< at random among the oldest, min_after_dequeue + 1 of them: the order depends on the seed and on the
-             ///< order in which they came, and not on when
-};
-
-/// What a queue is made from; those who name the same queue must agree on it.
-struct queue_options {
-  queue_order order = queue_order::fifo;
-  std::int64_t capacity = 0;           ///< in elements; at least 1
-  std::int64_t min_after_dequeue = 0;  ///< of shuffled queues: so many stay to draw from, until the queue is closed
-  std::int64_t seed = 0;               ///< of shuffled queues
-  bool padded = false;                 ///< elements of different extents are filled up with zeros to be stacked
-  std::vector<type> components = {};   ///< of an element
-  friend bool operator==(queue_options const&, queue_options const&) = default;
-
-  /// error(invalid_argument) if they make no sense.
-  void check() const;
-  bool draws() const { return order == queue_order::shuffled || order == queue_order::windowed; }
-};
-
-/// An element of a queue: a tensor for each component.
-struct queue_element {
-  std::vector<tensor> parts;
-  std::uint64_t place = 0;  ///< where it belongs, should it be put back
-};
-
-/// What a checkpoint keeps of a queue.
-struct queue_contents {
-  std::vector<std::vector<tensor>> elements = {};  ///< in the order of the line, a tensor for each component
-  std::uint64_t draws = 0;                         ///< of shuffled queues: how often one was drawn
-};
 
 /// An enqueue, dequeue or close from the time that it asks until it is told the end.
 struct queue_request {
@@ -70,7 +31,12 @@ class queue_state {
   queue_state(std::string name, queue_options options);
 
   std::string const& name() const { return name_; }
-  queue_options const& options() const { return options_; }
+  queue_options const& options() const { return line_.options(); }
+
+  /// Puts all of them in, or takes as many, if that can be done at once and nobody else waits to do it; else nothing
+  /// has happened, and a request has to be left.
+  bool try_enqueue(std::span<queue_element> elements);
+  bool try_dequeue(std::span<queue_element> into);
 
   using request = std::shared_ptr<queue_request>;
   /// Puts the request's elements in, as room comes. error(cancelled) once the queue is closed.
@@ -105,40 +71,22 @@ class queue_state {
  private:
   class ended;
 
-  // Elements in the order in which they are handed out.
-  std::size_t count() const { return options_.order == queue_order::priority ? sorted_.size() : line_.size(); }
-  void put(queue_element e);
-  queue_element take();
-  void put_back(std::vector<queue_element>& taken);
-  bool may_take() const;
-
+  bool may_put(std::size_t n) const;
+  bool may_take(std::size_t n) const;
   bool serve_enqueue(ended& done);
   bool serve_dequeue(ended& done);
   void serve(ended& done);
   failure at_end() const;
 
   std::string name_;
-  queue_options options_;
   mutable std::mutex mutex_;
-  std::deque<queue_element> line_;
-  std::map<std::pair<std::int64_t, std::uint64_t>, queue_element> sorted_;  // by priority and time
-  std::uint64_t arrivals_ = 0, draws_ = 0;
+  queue_line line_;
   std::deque<request> enqueues_, dequeues_, closes_;
   bool closed_ = false, wide_ = false;
   failure reason_;
 };
 
 #if RILL_RUNTIME
-
-RILL_INLINE void queue_options::check() const {
-  expects(capacity >= 1, "a queue's capacity must be at least 1");
-  expects(!components.empty(), "a queue needs at least one component");
-  expects(order <= queue_order::windowed, "a queue's order is none that is known");
-  expects(draws() || min_after_dequeue == 0, "only a shuffled queue has a min_after_dequeue");
-  expects(min_after_dequeue >= 0 && min_after_dequeue < capacity, "min_after_dequeue must be less than the capacity");
-  expects(order != queue_order::priority || components[0] == type(dtype::int64),
-          "the first component of a priority queue must be a scalar of int64");
-}
 
 // Requests that have ended, told so when the lock is gone.
 class queue_state::ended {
@@ -156,77 +104,37 @@ class queue_state::ended {
 };
 
 RILL_INLINE queue_state::queue_state(std::string name, queue_options options)
-    : name_(std::move(name)), options_(std::move(options)) {
-  options_.check();
+    : name_(std::move(name)), line_(std::move(options)) {}
+
+RILL_INLINE bool queue_state::may_put(std::size_t n) const {
+  return wide_ || line_.size() + n <= static_cast<std::size_t>(options().capacity);
+}
+RILL_INLINE bool queue_state::may_take(std::size_t n) const {
+  auto const stay = closed_ && enqueues_.empty() ? 0 : static_cast<std::size_t>(options().min_after_dequeue);
+  return line_.size() >= stay + n;
 }
 
-RILL_INLINE void queue_state::put(queue_element e) {
-  e.place = arrivals_++;
-  if (options_.order == queue_order::priority)
-    sorted_.emplace(std::pair(e.parts[0].item<std::int64_t>(), e.place), std::move(e));
-  else line_.push_back(std::move(e));
+RILL_INLINE bool queue_state::try_enqueue(std::span<queue_element> elements) {
+  ended done(mutex_);
+  if (closed_ || !enqueues_.empty() || !may_put(elements.size())) return false;
+  for (auto& e : elements) line_.put(std::move(e));
+  serve(done);
+  return true;
 }
 
-// A shuffled queue draws a place and closes the gap with its last element, a windowed one with its first;
-// `put_back` does the same backwards.
-RILL_INLINE queue_element queue_state::take() {
-  queue_element e;
-  if (options_.order == queue_order::priority) return std::move(sorted_.extract(sorted_.begin()).mapped());
-  if (options_.order == queue_order::fifo) {
-    e = std::move(line_.front());
-    line_.pop_front();
-    return e;
-  }
-  auto const words =
-      random_stream{random_stream::key_of(static_cast<std::uint64_t>(options_.seed), 0), draws_++}.block(0);
-  bool const windowed = options_.order == queue_order::windowed;
-  auto const among =
-      windowed ? std::min(line_.size(), static_cast<std::size_t>(options_.min_after_dequeue) + 1) : line_.size();
-  auto const at = static_cast<std::size_t>((std::uint64_t{words[0]} << 32 | words[1]) % among);
-  std::swap(line_[at], windowed ? line_.front() : line_.back());
-  if (windowed) {
-    e = std::move(line_.front());
-    line_.pop_front();
-  } else {
-    e = std::move(line_.back());
-    line_.pop_back();
-  }
-  e.place = at;
-  return e;
-}
-
-RILL_INLINE void queue_state::put_back(std::vector<queue_element>& taken) {
-  for (; !taken.empty(); taken.pop_back()) {
-    auto& e = taken.back();
-    if (options_.order == queue_order::priority)
-      sorted_.emplace(std::pair(e.parts[0].item<std::int64_t>(), e.place), std::move(e));
-    else if (options_.order == queue_order::fifo) line_.push_front(std::move(e));
-    else {
-      --draws_;
-      auto const at = static_cast<std::size_t>(e.place);
-      if (options_.order == queue_order::windowed) {
-        line_.push_front(std::move(e));
-        std::swap(line_.front(), line_[at]);
-      } else {
-        line_.push_back(std::move(e));
-        std::swap(line_.back(), line_[at]);
-      }
-    }
-  }
-}
-
-RILL_INLINE bool queue_state::may_take() const {
-  auto const stay = closed_ && enqueues_.empty() ? 0 : static_cast<std::size_t>(options_.min_after_dequeue);
-  return count() > stay;
+RILL_INLINE bool queue_state::try_dequeue(std::span<queue_element> into) {
+  ended done(mutex_);
+  if (!dequeues_.empty() || !may_take(into.size())) return false;
+  for (auto& e : into) e = line_.take();
+  serve(done);
+  return true;
 }
 
 RILL_INLINE bool queue_state::serve_enqueue(ended& done) {
   if (enqueues_.empty()) return false;
   auto& r = *enqueues_.front();
   bool moved = false;
-  for (; r.entered < r.elements.size() && (wide_ || count() < static_cast<std::size_t>(options_.capacity));
-       moved = true)
-    put(std::move(r.elements[r.entered++]));
+  for (; r.entered < r.elements.size() && may_put(1); moved = true) line_.put(std::move(r.elements[r.entered++]));
   if (r.entered < r.elements.size()) return moved;
   done.add(std::move(enqueues_.front()));
   enqueues_.pop_front();
@@ -237,12 +145,12 @@ RILL_INLINE bool queue_state::serve_dequeue(ended& done) {
   if (dequeues_.empty()) return false;
   auto& r = *dequeues_.front();
   bool moved = false;
-  for (; r.elements.size() < r.wanted && may_take(); moved = true) r.elements.push_back(take());
-  bool const end = closed_ && enqueues_.empty() && count() == 0;
+  for (; r.elements.size() < r.wanted && may_take(1); moved = true) r.elements.push_back(line_.take());
+  bool const end = closed_ && enqueues_.empty() && line_.size() == 0;
   if (r.elements.size() < r.wanted && !end) return moved;
   failure why;
   if (r.elements.size() < r.wanted && (!r.fewer || r.elements.empty())) {
-    put_back(r.elements);
+    line_.put_back(r.elements);
     why = at_end();
   }
   done.add(std::move(dequeues_.front()), why);
@@ -302,7 +210,7 @@ RILL_INLINE void queue_state::give_up(queue_request const& wanted, failure why) 
   for (auto* list : {&enqueues_, &dequeues_, &closes_})
     for (auto at = list->begin(); at != list->end(); ++at) {
       if (at->get() != &wanted) continue;
-      if (list == &dequeues_) put_back((*at)->elements);
+      if (list == &dequeues_) line_.put_back((*at)->elements);
       done.add(std::move(*at), std::move(why));
       list->erase(at);
       return serve(done);
@@ -311,7 +219,7 @@ RILL_INLINE void queue_state::give_up(queue_request const& wanted, failure why) 
 
 RILL_INLINE std::int64_t queue_state::size() const {
   std::lock_guard lock(mutex_);
-  return static_cast<std::int64_t>(count());
+  return static_cast<std::int64_t>(line_.size());
 }
 
 RILL_INLINE bool queue_state::closed() const {
@@ -330,8 +238,6 @@ RILL_INLINE void queue_state::reset() {
   for (auto* list : {&enqueues_, &dequeues_, &closes_})
     for (; !list->empty(); list->pop_front()) done.add(std::move(list->front()), why);
   line_.clear();
-  sorted_.clear();
-  arrivals_ = draws_ = 0;
   closed_ = false;
   reason_ = {};
 }
@@ -339,27 +245,22 @@ RILL_INLINE void queue_state::reset() {
 // Those who wait take the same again: what is drawn depends on the count of draws and on the line alone.
 RILL_INLINE queue_contents queue_state::contents() {
   ended done(mutex_);
-  for (auto r = dequeues_.rbegin(); r != dequeues_.rend(); ++r) put_back((*r)->elements);
-  queue_contents c{{}, draws_};
-  for (auto const& e : line_) c.elements.push_back(e.parts);
-  for (auto const& [_, e] : sorted_) c.elements.push_back(e.parts);
+  for (auto r = dequeues_.rbegin(); r != dequeues_.rend(); ++r) line_.put_back((*r)->elements);
+  auto c = line_.contents();
   serve(done);
   return c;
 }
 
 RILL_INLINE void queue_state::restore(queue_contents c) {
   for (auto const& parts : c.elements) {
-    expects(parts.size() == options_.components.size(), "an element has another number of components than its queue");
+    expects(parts.size() == options().components.size(), "an element has another number of components than its queue");
     for (std::size_t i = 0; i < parts.size(); ++i)
-      if (!accepts(options_.components[i], parts[i].type()))
+      if (!accepts(options().components[i], parts[i].type()))
         throw error(code::invalid_argument, "component " + std::to_string(i) + " of the queue '" + name_ + "' is a " +
-                                                options_.components[i].text() + ", not a " + parts[i].type().text());
+                                                options().components[i].text() + ", not a " + parts[i].type().text());
   }
   ended done(mutex_);
-  line_.clear();
-  sorted_.clear();
-  for (auto& parts : c.elements) put({std::move(parts)});
-  draws_ = c.draws;
+  line_.restore(std::move(c));
   serve(done);
 }
 

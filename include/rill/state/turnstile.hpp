@@ -15,7 +15,7 @@ namespace rill {
 
 /// Somebody who waits at a mutex or a barrier.
 struct turn_request {
-  std::function<void(failure)> finished;  ///< called once, without the lock; must not throw
+  std::function<void(turn_request&, failure)> finished;  ///< called once, without the lock; must not throw
 };
 
 /// Those who wait at one, in their order.
@@ -32,7 +32,7 @@ class turnstile_state {
       gone = *at;
       waiting_.erase(at);
     }
-    gone->finished(std::move(why));
+    gone->finished(*gone, std::move(why));
   }
   std::size_t waiting() const {
     std::lock_guard lock(mutex_);
@@ -61,7 +61,7 @@ class mutex_state : public turnstile_state {
       if (held_) return waiting_.push_back(r);
       held_ = true;
     }
-    r->finished(nullptr);
+    r->finished(*r, nullptr);
   }
   /// Hands it to the next who waits.
   void release() {
@@ -71,7 +71,7 @@ class mutex_state : public turnstile_state {
       if (waiting_.empty()) held_ = false;
       else next = std::move(waiting_.front()), waiting_.pop_front();
     }
-    if (next) next->finished(nullptr);
+    if (next) next->finished(*next, nullptr);
   }
 
  private:
@@ -94,7 +94,7 @@ class barrier_state : public turnstile_state {
       if (static_cast<std::int64_t>(waiting_.size()) < parties_) return;
       all = std::exchange(waiting_, {});
     }
-    for (auto const& each : all) each->finished(nullptr);
+    for (auto const& each : all) each->finished(*each, nullptr);
   }
 
  private:

@@ -61,12 +61,20 @@ class allocator {
   std::atomic<std::int64_t> current_{0}, peak_{0}, count_{0}, total_{0};
 };
 
-/// Plain aligned memory of the host.
+/// Plain aligned memory of the host. The byte before a buffer says how far before it its memory begins: the C library
+/// keeps small blocks at hand for whoever asks without an alignment, and takes four times as long for who names one.
 class host_memory final : public allocator {
   void* acquire(std::size_t bytes) noexcept override {
-    return ::operator new(bytes, std::align_val_t{buffer_alignment}, std::nothrow);
+    auto* const memory = static_cast<std::byte*>(::operator new(bytes + buffer_alignment, std::nothrow));
+    if (memory == nullptr) return nullptr;
+    auto const before = buffer_alignment - reinterpret_cast<std::uintptr_t>(memory) % buffer_alignment;
+    memory[before - 1] = static_cast<std::byte>(before);
+    return memory + before;
   }
-  void release(void* p, std::size_t) noexcept override { ::operator delete(p, std::align_val_t{buffer_alignment}); }
+  void release(void* p, std::size_t) noexcept override {
+    auto* const buffer = static_cast<std::byte*>(p);
+    ::operator delete(buffer - static_cast<std::size_t>(buffer[-1]));
+  }
 };
 
 /// The allocator of tensors that are made without naming one. Nothing is allocated before somebody asks, and nothing

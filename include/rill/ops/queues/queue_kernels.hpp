@@ -6,16 +6,30 @@
 #if RILL_DEFINITIONS
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace rill::detail {
 
-/// Leaves a request by `submit`; when it is served, `take` has what it brought, and the step goes on.
-template <class Submit, class Take>
-void wait_at(std::shared_ptr<queue_state> const& q, std::shared_ptr<queue_request> const& r, kernel_call const& call,
-             Submit const& submit, Take take) {
-  r->finished = going_on(call, std::move(take));
-  may_give_up(call, q, r);
-  submit();
+/// Puts elements into a queue; waits while there is no room for all of them.
+inline void put_in(std::shared_ptr<queue_state> const& q, std::span<queue_element> elements, kernel_call const& call) {
+  if (q->try_enqueue(elements)) return;
+  auto const request = std::make_shared<queue_request>();
+  request->elements.assign(std::move_iterator(elements.begin()), std::move_iterator(elements.end()));
+  suspend(call, q, request, [](queue_request&) {});
+  q->enqueue(request);
+}
+
+/// Takes as many elements out of a queue as are to be filled, and hands them to `take`; waits for all of them, or at
+/// the end of a closed queue for `fewer`.
+template <class Take>
+void take_out(std::shared_ptr<queue_state> const& q, std::span<queue_element> into, bool fewer, kernel_call const& call,
+              Take take) {
+  if (q->try_dequeue(into)) return take(into);
+  auto const request = std::make_shared<queue_request>();
+  request->wanted = into.size();
+  request->fewer = fewer;
+  suspend(call, q, request, [take = std::move(take)](queue_request& served) { take(std::span(served.elements)); });
+  q->dequeue(request);
 }
 
 inline void copy_elements(dtype d, void* to, void const* from, std::size_t n) {
@@ -43,7 +57,7 @@ inline void copy_box(dtype d, std::byte* to, shape const& larger, std::byte cons
 }
 
 /// One component of many elements, stacked; error(invalid_argument) if they are of different extents and not padded.
-inline tensor stack_component(std::vector<queue_element> const& elements, std::size_t which, type const& component,
+inline tensor stack_component(std::span<queue_element const> elements, std::size_t which, type const& component,
                               bool padded) {
   shape row = elements.empty() ? shape{} : elements[0].parts[which].shape();
   if (elements.empty())
@@ -82,10 +96,10 @@ inline kernel enqueue_op::cpu(kernel_request const& r) {
   return detail::waiting(
       [q = r.state.queue(a.queue, a.options()),
        types = std::vector<type>(r.inputs.begin(), r.inputs.end())](kernel_call const& call) {
-        auto const request = std::make_shared<queue_request>();
-        auto& e = request->elements.emplace_back();
+        queue_element e;
+        e.parts.reserve(types.size());
         for (std::size_t i = 0; i < types.size(); ++i) e.parts.push_back(detail::copied(types[i], call.in(i)));
-        detail::wait_at(q, request, call, [&] { q->enqueue(request); }, [](queue_request&) {});
+        detail::put_in(q, {&e, 1}, call);
       },
       false);
 }
@@ -95,17 +109,16 @@ inline kernel enqueue_many_op::cpu(kernel_request const& r) {
   return detail::waiting(
       [q = r.state.queue(a.queue, a.options()),
        types = std::vector<type>(r.inputs.begin(), r.inputs.end())](kernel_call const& call) {
-        auto const request = std::make_shared<queue_request>();
-        request->elements.resize(static_cast<std::size_t>(types[0][0].extent));
+        std::vector<queue_element> elements(static_cast<std::size_t>(types[0][0].extent));
         for (std::size_t i = 0; i < types.size(); ++i) {
           auto const all = detail::copied(types[i], call.in(i));
           auto const row = row_of(types[i]).shape();
-          for (std::size_t k = 0; k < request->elements.size(); ++k) {
+          for (std::size_t k = 0; k < elements.size(); ++k) {
             auto const at = static_cast<std::int64_t>(k);
-            request->elements[k].parts.push_back(all.rows(at, at + 1).reshaped(row));
+            elements[k].parts.push_back(all.rows(at, at + 1).reshaped(row));
           }
         }
-        detail::wait_at(q, request, call, [&] { q->enqueue(request); }, [](queue_request&) {});
+        detail::put_in(q, elements, call);
       },
       false);
 }
@@ -114,14 +127,10 @@ inline kernel dequeue_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   return detail::waiting(
       [q = r.state.queue(a.queue, a.options())](kernel_call const& call) {
-        auto const request = std::make_shared<queue_request>();
-        request->wanted = 1;
-        detail::wait_at(
-            q, request, call, [&] { q->dequeue(request); },
-            [to = call.owned](queue_request& served) {
-              auto& parts = served.elements.front().parts;
-              std::move(parts.begin(), parts.end(), to);
-            });
+        queue_element e;
+        detail::take_out(q, {&e, 1}, false, call, [to = call.owned](std::span<queue_element> taken) {
+          std::move(taken[0].parts.begin(), taken[0].parts.end(), to);
+        });
       },
       true);
 }
@@ -131,16 +140,12 @@ inline kernel dequeue_many_op::cpu(kernel_request const& r) {
   return detail::waiting(
       [q = r.state.queue(a.queue, a.options()), count = static_cast<std::size_t>(a.count),
        fewer = a.fewer](kernel_call const& call) {
-        auto const request = std::make_shared<queue_request>();
-        request->wanted = count;
-        request->fewer = fewer;
-        detail::wait_at(
-            q, request, call, [&] { q->dequeue(request); },
-            [to = call.owned, q](queue_request& served) {
-              auto const& o = q->options();
-              for (std::size_t i = 0; i < o.components.size(); ++i)
-                to[i] = detail::stack_component(served.elements, i, o.components[i], o.padded);
-            });
+        std::vector<queue_element> elements(count);
+        detail::take_out(q, elements, fewer, call, [to = call.owned, q](std::span<queue_element> taken) {
+          auto const& o = q->options();
+          for (std::size_t i = 0; i < o.components.size(); ++i)
+            to[i] = detail::stack_component(taken, i, o.components[i], o.padded);
+        });
       },
       true);
 }
@@ -150,7 +155,8 @@ inline kernel queue_close_op::cpu(kernel_request const& r) {
   return detail::waiting(
       [q = r.state.queue(a.queue, a.options()), cancel = a.cancel](kernel_call const& call) {
         auto const request = std::make_shared<queue_request>();
-        detail::wait_at(q, request, call, [&] { q->close(request, cancel); }, [](queue_request&) {});
+        detail::suspend(call, q, request, [](queue_request&) {});
+        q->close(request, cancel);
       },
       false);
 }

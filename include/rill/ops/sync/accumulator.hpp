@@ -141,9 +141,9 @@ inline kernel accumulator_average_op::cpu(kernel_request const& r) {
         [from, wanted](kernel_call const& call) {
           auto const request = std::make_shared<typename State::request>();
           request->wanted = wanted;
-          request->finished = detail::going_on(
-              call, [to = call.owned](auto& served) { std::move(served.average.begin(), served.average.end(), to); });
-          detail::may_give_up(call, from, request);
+          detail::suspend(call, from, request, [to = call.owned](auto& served) {
+            std::move(served.average.begin(), served.average.end(), to);
+          });
           from->take(request);
         },
         true);

@@ -94,9 +94,9 @@ struct keyed_take_op : keyed_operation {
           auto const request = std::make_shared<keyed_request>();
           request->wanted = wanted;
           request->fewer = fewer;
-          request->finished = detail::going_on(
-              call, [to = call.owned, b](keyed_request& served) { hand_over(b->components(), served.elements, to); });
-          detail::may_give_up(call, b, request);
+          detail::suspend(call, b, request, [to = call.owned, b](keyed_request& served) {
+            hand_over(b->components(), served.elements, to);
+          });
           b->take(request);
         },
         true);

@@ -38,11 +38,9 @@ struct mutex_acquire_op : turnstile {
     return detail::waiting(
         [m = r.state.mutex(decode<attributes>(r.at.attributes).mutex)](kernel_call const& call) {
           auto const request = std::make_shared<turn_request>();
-          request->finished = [m, later = call.later, held = call.step.holdings](failure why) {
-            if (!why) held->add(m.get(), std::shared_ptr<void>(m.get(), [m](void*) { m->release(); }));
-            later->resume(std::move(why));
-          };
-          detail::may_give_up(call, m, request);
+          detail::suspend(call, m, request, [m, held = call.step.holdings](turn_request&) {
+            held->add(m.get(), std::shared_ptr<void>(m.get(), [m](void*) { m->release(); }));
+          });
           m->acquire(request);
         },
         false);
@@ -78,8 +76,7 @@ struct barrier_arrive_op : turnstile {
     return detail::waiting(
         [b = r.state.barrier(a.barrier, a.parties)](kernel_call const& call) {
           auto const request = std::make_shared<turn_request>();
-          request->finished = [later = call.later](failure why) { later->resume(std::move(why)); };
-          detail::may_give_up(call, b, request);
+          detail::suspend(call, b, request, [](turn_request&) {});
           b->arrive(request);
         },
         false);

@@ -8,22 +8,20 @@
 
 namespace rill::detail {
 
-/// What ends a wait: `take` puts the outputs in place unless there was a failure, and the step goes on.
-template <class Take> auto going_on(kernel_call const& call, Take take) {
-  return [later = call.later, take = std::move(take)](auto& served, failure why) {
+/// The kernel waits at a state with a request, to be left there. When it has been served, `take` puts the outputs in
+/// place, and the step goes on. If the step is to end before, the request is taken back.
+template <class State, class Request, class Take>
+void suspend(kernel_call const& call, std::shared_ptr<State> const& at, std::shared_ptr<Request> const& r, Take take) {
+  auto& later = call.from->suspend();
+  r->finished = [&later, take = std::move(take)](Request& served, failure why) {
     if (!why) try {
         take(served);
       } catch (...) {
         why = caught_failure();
       }
-    later->resume(std::move(why));
+    later.resume(std::move(why));
   };
-}
-
-/// If the step is to end before, the request is taken back.
-template <class State, class Request>
-void may_give_up(kernel_call const& call, std::shared_ptr<State> const& at, std::shared_ptr<Request> const& r) {
-  call.later->on_give_up([at, r](failure why) { at->give_up(*r, std::move(why)); });
+  later.on_give_up([at, r](failure why) { at->give_up(*r, std::move(why)); });
 }
 
 /// A kernel that waits, and perhaps brings its outputs itself.
