@@ -103,6 +103,7 @@ class loop_trimmer {
   }
 
   void drop_inputs() {
+    drop_extents();
     rewriter body(body_, "loops", nullptr), condition(condition_, "loops", nullptr);
     auto const variables = static_cast<std::size_t>(a_.variables), rows = static_cast<std::size_t>(a_.rows);
     bool const rows_count = a_.counted() && !a_.given_count;
@@ -128,6 +129,16 @@ class loop_trimmer {
     }
     body.finish();
     condition.finish();
+  }
+
+  // All rows have turned out to be alike.
+  void drop_extents() {
+    if (a_.uneven == 0) return;
+    auto const inputs = node().inputs.begin();
+    node().inputs.erase(inputs + static_cast<std::ptrdiff_t>(a_.first_extents()),
+                        inputs + static_cast<std::ptrdiff_t>(a_.first_variable()));
+    a_.uneven = 0;
+    changed_ = true;
   }
 
   // Something of the input's type, of which nobody reads the elements: it is never computed.
