@@ -475,6 +475,27 @@ TEST(loop_gradient, keeps_rows_of_other_extents_end_to_end) {
   }
 }
 
+TEST(loop_gradient, keeps_no_more_of_a_list_that_grows_than_its_extents) {
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const x = placeholder<float, 256>(g, "x");
+  auto const [i, y] = while_loop([&](auto k, auto) { return k < n; },
+                                 [&](auto k, auto v) { return std::tuple{k + 1, concat<0>(v, x)}; }, constant(g, 0),
+                                 as<of<float, unknown>>(x));
+  auto const [dx] = gradients(sum(y * y), x);
+  tensor fed(dtype::float32, {256});
+  std::fill_n(fed.mutable_data<float>(), 256, 1.f);
+  for (int times : {4, 64}) {
+    host_memory memory;
+    session s(g, {.threads = 1, .memory = &memory});
+    for (int k : {0, 1}) {
+      memory.reset_peak();
+      EXPECT_EQ(s.run({{n, tensor(times)}, {x, fed}}, dx).data<float>()[0], 2.f * float(times + 1)) << k;
+    }
+    EXPECT_LE(memory.usage().peak, (times + 8) * 10 * 1024);
+  }
+}
+
 TEST(loop_gradient, of_which_uneven_rows_turn_out_to_be_alike_is_a_loop_like_others) {
   graph g;
   auto const x = placeholder<float, unknown>(g, "x"), c = placeholder<float, unknown>(g, "c");

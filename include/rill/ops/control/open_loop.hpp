@@ -5,6 +5,7 @@
 #include "rill/ops/control/loop_course.hpp"
 
 #if RILL_DEFINITIONS
+#include <cstring>
 #include <map>
 
 namespace rill::ops {
@@ -69,22 +70,33 @@ class open_loop_kernel {
     std::map<std::size_t, std::vector<tensor>> pieces = {};  // the uneven rows of each list of them
   };
 
-  // What lies end to end in a list.
-  static std::vector<tensor> pieces_of(tensor const& list, tensor const& all, std::int64_t count) {
-    std::vector<tensor> pieces;
-    std::int64_t at = 0;
+  // What lies end to end in a list. One without elements is of rows of which nobody reads more than the extents.
+  static std::vector<tensor> pieces_of(tensor list, tensor const& all, std::int64_t count) {
+    std::vector<shape> shapes(static_cast<std::size_t>(count));
     auto const rank = all.elements() / std::max<std::int64_t>(count, 1);
-    for (std::int64_t r = 0; r < count; ++r) {
-      shape piece;
-      for (std::int64_t k = 0; k < rank; ++k) piece.push_back(all.data<std::int64_t>()[r * rank + k]);
-      auto const end = at + elements(piece);
-      if (end > list.elements()) break;
-      pieces.push_back(list.rows(at, end).reshaped(piece));
-      at = end;
+    bool fits = rank * count == all.elements();
+    std::int64_t total = 0, most = 0;
+    auto const* next = all.data<std::int64_t>();
+    for (auto& s : shapes) {
+      for (std::int64_t k = 0; k < rank; ++k) s.push_back(*next++);
+      most = std::max(most, elements(s));
+      fits = fits && total <= list.elements();  // so that sums don't overflow
+      total += fits ? elements(s) : 0;
     }
-    if (at != list.elements() || rank * count != all.elements() || static_cast<std::int64_t>(pieces.size()) != count)
+    bool const unread = list.elements() == 0;
+    if (!unread && !(fits && total == list.elements()))
       throw error(code::invalid_argument, "loop: the extents of uneven rows are not those of " + std::to_string(count) +
                                               " rows of " + std::to_string(list.elements()) + " elements together");
+    if (unread) {
+      list = tensor(list.element(), {most});
+      if (most != 0) std::memset(list.mutable_raw(), 0, list.bytes());
+    }
+    std::vector<tensor> pieces;
+    std::int64_t at = 0;
+    for (auto const& s : shapes) {
+      pieces.push_back(list.rows(at, at + elements(s)).reshaped(s));
+      at += unread ? 0 : elements(s);
+    }
     return pieces;
   }
 
