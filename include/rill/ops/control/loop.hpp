@@ -275,3 +275,4 @@ RILL_INLINE value record_loop(loop_request r) {
 #include "rill/ops/control/loop_gradient.hpp"
 #include "rill/ops/control/loop_kernel.hpp"
 #include "rill/ops/control/open_loop.hpp"
+#include "rill/ops/control/without_updates.hpp"

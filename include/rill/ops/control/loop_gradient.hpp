@@ -200,7 +200,7 @@ class backwards_loop {
   // A loop in the body makes what its copy has come to make.
   static bool follow(node& n, node const& copy) {
     auto const a = decode<ops::looping::attributes>(copy.attributes);
-    if (a.made_rows() > 0 && (a.given_count || !a.counted())) return false;
+    if (n.op->effect == effect::writes || (a.made_rows() > 0 && (a.given_count || !a.counted()))) return false;
     n.attributes = copy.attributes;
     n.outputs = copy.outputs;
     return true;
