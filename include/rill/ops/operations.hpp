@@ -5,6 +5,7 @@
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/expand_dims.hpp"
+#include "rill/ops/array/extents_of.hpp"
 #include "rill/ops/array/fill.hpp"
 #include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/one_hot.hpp"

@@ -45,6 +45,8 @@ class loop_trimmer {
       remove_identities(body_, nullptr);
       trim_loops(body_, state, nullptr);
       drop_inputs();
+    } else {
+      drop_elements();
     }
     if (!changed_) return;
     a_.body = std::make_shared<subgraph const>(std::move(body_));
@@ -103,6 +105,7 @@ class loop_trimmer {
   }
 
   void drop_inputs() {
+    drop_extents();
     rewriter body(body_, "loops", nullptr), condition(condition_, "loops", nullptr);
     auto const variables = static_cast<std::size_t>(a_.variables), rows = static_cast<std::size_t>(a_.rows);
     bool const rows_count = a_.counted() && !a_.given_count;
@@ -128,6 +131,35 @@ class loop_trimmer {
     }
     body.finish();
     condition.finish();
+  }
+
+  // All rows have turned out to be alike.
+  void drop_extents() {
+    if (a_.uneven == 0) return;
+    auto const inputs = node().inputs.begin();
+    node().inputs.erase(inputs + static_cast<std::ptrdiff_t>(a_.first_extents()),
+                        inputs + static_cast<std::ptrdiff_t>(a_.first_variable()));
+    a_.uneven = 0;
+    changed_ = true;
+  }
+
+  // Of uneven rows of which the body reads the extents alone nobody need keep more.
+  void drop_elements() {
+    for (auto i = a_.first_uneven(); i < a_.first_capture(); ++i) {
+      auto const from = node().inputs[i];
+      if (how_read(body_, {body_.inputs[i - a_.first_variable()], 0}) == reading::elements ||
+          r_.part()[from.node].op->name == ops::constant_op::name)
+        continue;
+      tensor none(r_.part().type_of(from).element, shape{0});
+      rill::node c;
+      c.op = &definition<ops::constant_op>();
+      c.name = r_.part()[from.node].name + "/unread";
+      c.outputs = {none.type()};
+      c.attributes = encode(ops::constant_op::attributes{std::move(none)});
+      auto const list = r_.add(std::move(c), r_.part().origin[from.node]);
+      node().inputs[i] = {list, 0};
+      changed_ = true;
+    }
   }
 
   // Something of the input's type, of which nobody reads the elements: it is never computed.

@@ -371,7 +371,7 @@ class lowering {
       if (!kept[i] && top == none) top = merges[i].node;
     }
     endpoint number{none, 0};
-    if (a.given_count) number = invariant(first - 1);
+    if (a.given_count) number = invariant(static_cast<std::size_t>(a.references));
     else if (a.counted()) number = {constant(tensor(count.extent)), 0};
     std::uint32_t stream = none;
     if (draws)
@@ -459,7 +459,7 @@ class lowering {
 
 inline bool can_lower_body(subgraph body, std::vector<type> const& arguments, container& state,
                            pass_options const& passes) {
-  if (ops::branch::side(body, arguments).misfit) return false;
+  if (!all_known(arguments) || ops::branch::side(body, arguments).misfit) return false;
   bind_extents(body, arguments, state);
   if (passes.functions) inline_functions(body, state, nullptr);
   return std::all_of(body.nodes.begin(), body.nodes.end(), [&](node const& n) {

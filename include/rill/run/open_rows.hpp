@@ -30,7 +30,9 @@ RILL_INLINE bool is_settled_late(subgraph const& part, endpoint e) {
 RILL_INLINE bool takes_open_rows(subgraph const& part, node const& n, std::size_t k) {
   if (!ops::is_loop(n)) return false;
   auto const a = decode<ops::looping::attributes>(n.attributes);
-  if (!a.given_count || k < a.first_row() || k >= a.first_capture()) return false;
+  bool const row = k >= a.first_row() && k < a.first_capture();
+  bool const extents = k >= a.first_extents() && k < a.first_variable();
+  if (!a.given_count || !(row || extents)) return false;
   auto const maker = n.inputs[k].node;
   if (!ops::is_loop(part[maker])) return false;
   auto const made = decode<ops::looping::attributes>(part[maker].attributes);

@@ -217,3 +217,6 @@ auto case_(I index, Branches const&... branches) {
 }
 
 }  // namespace rill
+
+// A derivative of a branch may have to record a loop again, and one of a loop a branch: whoever includes one gets both.
+#include "rill/ops/control/loop.hpp"

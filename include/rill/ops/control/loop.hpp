@@ -11,8 +11,11 @@ std::vector<gradient> loop_gradient(gradient_request const& r);
 namespace rill::ops {
 
 /// What the operations of a loop share. Inputs: variables (by reference), the number of iterations if it is given, the
-/// loop variables' first values, tensors whose rows are taken one an iteration, and what the bodies took from outside.
-/// Outputs: the loop variables' last values, the number of iterations, and the rows that were made, stacked.
+/// extents of uneven rows, the loop variables' first values, tensors whose rows are taken one an iteration, and what
+/// the bodies took from outside. Outputs: the loop variables' last values, the number of iterations, and the rows that
+/// were made, stacked. Rows that are there for a derivative may be uneven, each of extents of its own: they are laid
+/// end to end then, in a list, and what takes them is given their extents besides. Where a step knows before that they
+/// are alike, they are stacked as well.
 struct looping {
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t by_reference = counted_references;
@@ -27,6 +30,7 @@ struct looping {
     std::int64_t key = 0;        ///< tells the random numbers of this loop from those of others
     std::int64_t parallel = 10;  ///< how many iterations run at once, at the most, in the tagged gear
     std::int64_t saved = 0;      ///< of the rows that it makes, so many of the last are there for a derivative
+    std::int64_t uneven = 0;     ///< of the rows that it takes, so many of the last may be uneven
     static constexpr auto fields() {
       return std::tuple{field{"body", &attributes::body},
                         field{"condition", &attributes::condition},
@@ -38,11 +42,14 @@ struct looping {
                         field{"backwards", &attributes::backwards},
                         field{"key", &attributes::key},
                         field{"parallel", &attributes::parallel},
-                        field{"saved", &attributes::saved}};
+                        field{"saved", &attributes::saved},
+                        field{"uneven", &attributes::uneven}};
     }
     bool counted() const { return condition->outputs.empty(); }
-    // Where its inputs begin; the given count comes before the first variable.
-    std::size_t first_variable() const { return static_cast<std::size_t>(references) + given_count; }
+    // Where its inputs begin; the given count comes before the first extents.
+    std::size_t first_extents() const { return static_cast<std::size_t>(references) + given_count; }
+    std::size_t first_variable() const { return first_extents() + static_cast<std::size_t>(uneven); }
+    std::size_t first_uneven() const { return first_capture() - static_cast<std::size_t>(uneven); }
     std::size_t first_row() const { return first_variable() + static_cast<std::size_t>(variables); }
     std::size_t first_capture() const { return first_row() + static_cast<std::size_t>(rows); }
     // Where its outputs are.
@@ -57,6 +64,10 @@ struct looping {
   static std::pair<std::vector<type>, dim> arguments(attributes const& a, std::span<type const> inputs);
   /// Those that they have in every iteration of a loop whose outputs have these types.
   static std::vector<type> given(attributes const& a, std::span<type const> inputs, std::span<type const> outputs);
+  /// Whether a value of this type has the same extents in all iterations, for a name is one extent.
+  static bool is_alike(type const& t);
+  /// The type of so many rows of this type, as they come out of the loop that makes them.
+  static type made(type const& row, bool saved, dim const& count);
   /// Whether of outputs of these types more is open than how many rows they have.
   static bool opens(attributes const& a, std::span<type const> outputs);
   /// Whether its rows are none, those of a loop that had no iteration, and its body can't run for arguments of these
@@ -96,7 +107,8 @@ inline void looping::attributes::check(std::size_t inputs) const {
   expects(body && condition, "loop: a body is missing");
   expects(parallel > 0 && parallel <= 4096, "loop: between 1 and 4096 iterations may run at once");
   expects(references >= 0 && updates >= 0 && updates <= references && variables >= 0 && rows >= 0 &&
-              std::max({references, variables, rows}) <= std::int64_t{UINT16_MAX} && first_capture() <= inputs,
+              std::max({references, variables, rows}) <= std::int64_t{UINT16_MAX} && uneven >= 0 && uneven <= rows &&
+              first_capture() <= inputs,
           "loop: its inputs are miscounted");
   auto const captures = inputs - first_capture();
   expects(body->inputs.size() == static_cast<std::size_t>(variables + rows) + captures,
@@ -105,7 +117,7 @@ inline void looping::attributes::check(std::size_t inputs) const {
           "loop: the body must return as many values as there are loop variables");
   expects(saved >= 0 && saved <= static_cast<std::int64_t>(made_rows()), "loop: it saves more rows than it makes");
   if (counted()) {
-    expects(given_count || rows > 0, "loop: nothing ends it: it has neither a condition nor a count nor rows");
+    expects(given_count || rows > uneven, "loop: nothing ends it: it has neither a condition nor a count nor rows");
     return;
   }
   expects(condition->outputs.size() == 1 && condition->inputs.size() == static_cast<std::size_t>(variables) + captures,
@@ -117,6 +129,11 @@ inline std::pair<std::vector<type>, dim> looping::arguments(attributes const& a,
   std::vector<type> given(inputs.begin() + static_cast<std::ptrdiff_t>(a.first_variable()), inputs.end());
   dim count = unknown;
   for (auto i = static_cast<std::size_t>(a.variables); i < static_cast<std::size_t>(a.variables + a.rows); ++i) {
+    if (a.first_variable() + i >= a.first_uneven() && (!given[i].has_rank() || given[i].rank < 2)) {
+      given[i] = (*a.body)[a.body->inputs[i]].outputs[0].with(given[i].element);
+      expects(!given[i].is_known(), "loop: rows of one type are laid end to end, not stacked");
+      continue;
+    }
     expects(given[i].has_rank() && given[i].rank > 0, "loop: what has rows is of rank 1 or more");
     count = agree(count, given[i][0], "loop: the tensors have different numbers of rows");
     given[i] = row_of(given[i]);
@@ -129,6 +146,15 @@ inline std::vector<type> looping::given(attributes const& a, std::span<type cons
   auto types = arguments(a, inputs).first;
   std::copy_n(outputs.begin(), a.variables, types.begin());
   return types;
+}
+
+inline bool looping::is_alike(type const& t) {
+  return t.has_rank() &&
+         std::all_of(t.dims.begin(), t.dims.begin() + t.rank, [](dim const& d) { return d != unknown; });
+}
+
+inline type looping::made(type const& row, bool saved, dim const& count) {
+  return saved && !is_alike(row) ? type::of_unknown_rank(row.element) : stacked(row, count);
 }
 
 inline bool looping::opens(attributes const& a, std::span<type const> outputs) {
@@ -156,6 +182,8 @@ inline std::vector<type> looping::infer(attributes const& a, std::span<type cons
     auto const& count = inputs[static_cast<std::size_t>(a.references)];
     expects(accepts(of<std::int64_t>, count), "loop: the number of iterations must be a scalar of int64");
   }
+  for (auto i = a.first_extents(); i < a.first_variable(); ++i)
+    expects(inputs[i].element == dtype::int64, "loop: the extents of uneven rows must be int64");
   auto const variables = static_cast<std::size_t>(a.variables);
   auto [given, count] = arguments(a, inputs);
   // A variable's extent that the body changes is unknown; each time around at least one more is.
@@ -184,7 +212,8 @@ inline std::vector<type> looping::infer(attributes const& a, std::span<type cons
   }
   std::vector<type> types(given.begin(), given.begin() + a.variables);
   types.push_back(dtype::int64);
-  for (std::size_t i = variables; i < made.size(); ++i) types.push_back(stacked(made[i], count));
+  for (std::size_t i = variables; i < made.size(); ++i)
+    types.push_back(looping::made(made[i], a.is_saved(i - variables), count));
   return types;
 }
 
@@ -203,6 +232,8 @@ struct loop_request {
   bool backwards = false;
   std::int64_t key = -1;  ///< of random numbers; -1: one of its own
   std::int64_t parallel = 10;
+  std::int64_t saved = 0;           ///< of the rows that it makes, so many of the last are there for a derivative
+  std::vector<value> extents = {};  ///< of the last rows that it takes, where those may be uneven
 };
 value record_loop(loop_request r);
 
@@ -214,7 +245,8 @@ RILL_INLINE value record_loop(loop_request r) {
   auto const all = unite(bodies);
   auto inputs = all.references;
   if (r.count) inputs.push_back(r.count);
-  for (auto const& list : {r.variables, r.rows, all.captures}) inputs.insert(inputs.end(), list.begin(), list.end());
+  for (auto const& list : {r.extents, r.variables, r.rows, all.captures})
+    inputs.insert(inputs.end(), list.begin(), list.end());
   auto const& op = definition_for<ops::loop_op, ops::reading_loop_op, ops::updating_loop_op>(all.effect);
   ops::looping::attributes a;
   a.variables = static_cast<std::int64_t>(r.variables.size());
@@ -224,6 +256,8 @@ RILL_INLINE value record_loop(loop_request r) {
   a.given_count = static_cast<bool>(r.count);
   a.backwards = r.backwards;
   a.parallel = r.parallel;
+  a.saved = r.saved;
+  a.uneven = static_cast<std::int64_t>(r.extents.size());
   a.key = r.key >= 0 ? r.key : static_cast<std::int64_t>(g.recorded());
   a.body = std::make_shared<subgraph const>(std::move(r.body.part));
   a.condition = std::make_shared<subgraph const>(std::move(r.condition.part));
@@ -238,3 +272,4 @@ RILL_INLINE value record_loop(loop_request r) {
 #include "rill/ops/control/loop_gradient.hpp"
 #include "rill/ops/control/loop_kernel.hpp"
 #include "rill/ops/control/open_loop.hpp"
+#include "rill/ops/control/without_updates.hpp"

@@ -2,6 +2,7 @@
 // (architecture.md, idea 7; EuroSys'18 §5). With vₜ₊₁ = f(vₜ, rowₜ, c): v̄ₜ = v̄ₜ₊₁ ∂f/∂v, c̄ = Σₜ v̄ₜ₊₁ ∂f/∂c, and the
 // derivative of row t is v̄ₜ₊₁ ∂f/∂row, stacked.
 #pragma once
+#include "rill/ops/array/extents_of.hpp"
 #include "rill/ops/control/loop.hpp"
 #include "rill/ops/control/replay.hpp"
 
@@ -21,27 +22,11 @@ std::vector<bool> dependent(subgraph const& body, std::vector<bool> const& input
   return found;
 }
 
-/// Whether extents of what a node makes are settled when it runs, whatever it is given.
-inline bool brings_open_extents(node const& n) {
-  if (all_known(n.outputs)) return false;
-  auto const inside = [](subgraph const& body) {
-    return std::any_of(body.nodes.begin(), body.nodes.end(), brings_open_extents);
-  };
-  if (auto const* f = called_by(n)) return f->recursive || !f->body || inside(*f->body);
-  if (ops::is_loop(n)) {  // it has made as many rows as it had iterations
-    auto const a = decode<ops::looping::attributes>(n.attributes);
-    if (a.made_rows() > 0 && (a.given_count || !a.counted())) return true;
-  }
-  bool found = n.op->brings_extents && !has_bodies(n);
-  for_each_body(n, [&](subgraph const& body) { found = found || inside(body); });
-  return found;
-}
-
 /// The backwards loop of one loop, while it is made.
 class backwards_loop {
  public:
   explicit backwards_loop(gradient_request const& r)
-      : r_(r), a_(decode<ops::looping::attributes>(r.origin().attributes)), body_(*a_.body) {
+      : r_(r), a_(decode<ops::looping::attributes>(r.origin().attributes)), body_(*a_.body), grown_(body_) {
     refuse_updated_reads(body_, r.origin().name);
     find_active();
   }
@@ -51,8 +36,10 @@ class backwards_loop {
     if (a_.given_count || !a_.counted()) made.count = r_.out(a_.count_port());
     made.body = record_body(r_.graph, "gradient", {}, [&](std::vector<value>& given) { return derive(given); });
     for (auto const& [outer, like] : first_) made.variables.push_back(outer ? outer : zeros_like(like));
-    made.rows = std::move(rows_);
-    for (auto e : hand_out(saved_)) made.rows.push_back(e);
+    for (auto const& row : even_) made.rows.push_back(outside(row));
+    for (auto const& row : uneven_) made.rows.push_back(outside(row)), made.extents.push_back(extents(row));
+    made.saved = derived_uneven_;
+    hand_out();
     auto const node = record_loop(std::move(made));
     std::vector<gradient> all(r_.inputs());
     std::uint32_t port = 0;
@@ -65,6 +52,13 @@ class backwards_loop {
   }
 
  private:
+  /// Rows that the new loop takes: in its body; outside, where they are derivatives or inputs of the forward loop; and
+  /// in the forward body.
+  struct taken {
+    value inside, outside;
+    endpoint forward;
+  };
+
   std::size_t variable(std::size_t i) const { return a_.first_variable() + i; }
   std::size_t variables() const { return static_cast<std::size_t>(a_.variables); }
 
@@ -91,7 +85,7 @@ class backwards_loop {
   // rows.
   std::vector<value> derive(std::vector<value>& given) {
     auto& here = r_.graph.innermost();
-    std::vector<value> arguments, references, x, y, dy, rows;
+    std::vector<value> arguments, references, x, y, dy;
     std::vector<std::size_t> x_of;  // the input of each x
     auto const differentiate_by = [&](std::size_t input, value v, bool wanted) {
       if (wanted) x.push_back(v), x_of.push_back(input);
@@ -119,21 +113,26 @@ class backwards_loop {
     for (std::size_t i = 0; i < a_.made_rows(); ++i) {
       auto const outer = r_.dy(a_.row_port(i));
       if (!outer) continue;
-      rows_.push_back(outer);
-      rows.push_back(here.argument(row_of(outer.type()), "derivative"));
-      y.push_back(again.of(body_.outputs[variables() + i]));
-      dy.push_back(rows.back());
+      auto const e = body_.outputs[variables() + i];
+      bool const uneven = !r_.out(a_.row_port(i)).type().has_rank();
+      dy.push_back(here.argument(uneven ? body_.type_of(e) : row_of(outer.type()), "derivative"));
+      y.push_back(again.of(e));
+      (uneven ? uneven_ : even_).push_back({dy.back(), outer, e});
     }
     auto const parts = derivatives_of(r_, y, dy, x);
 
-    std::vector<value> next, made;
+    std::vector<value> next, made, made_uneven;
+    std::vector<std::size_t> derived_uneven;
     for (std::size_t k = 0, at = 0; k < x.size(); ++k)
       if (is_variable(x_of[k])) next.push_back(parts[k] ? densify(parts[k], given[at]) : zeros_like(given[at])), ++at;
     for (std::size_t k = 0; k < x.size(); ++k) {
       if (!parts[k] || is_variable(x_of[k])) continue;
       if (is_row(x_of[k])) {
-        derived_rows_.push_back(x_of[k]);
-        made.push_back(densify(parts[k], x[k]));
+        bool const uneven = x_of[k] >= a_.first_uneven();
+        (uneven ? derived_uneven : derived_rows_).push_back(x_of[k]);
+        auto const derived = densify(parts[k], x[k]);
+        if (uneven) made_uneven.push_back(reshape_like(derived, x[k]));  // where those are alike, these are
+        else made.push_back(derived);
         continue;
       }
       carried_.push_back(x_of[k]);
@@ -142,62 +141,46 @@ class backwards_loop {
       next.push_back(parts[k].sparse() ? add_rows(given.back(), parts[k].indices, parts[k].rows)
                                        : add(given.back(), parts[k].dense));
     }
-    next.insert(next.end(), made.begin(), made.end());
+    derived_uneven_ = static_cast<std::int64_t>(derived_uneven.size());
+    derived_rows_.insert(derived_rows_.end(), derived_uneven.begin(), derived_uneven.end());
+    for (auto const& list : {made, made_uneven}) next.insert(next.end(), list.begin(), list.end());
     save(here, again, next);
-    for (auto const& [inside, endpoint] : saved_) rows.push_back(inside);
-    if (rows.empty() && a_.rows > 0 && !a_.given_count) {  // they count
-      rows_.push_back(r_.in(a_.first_row()));
-      rows.push_back(here.argument(row_of(rows_.back().type()), "forward"));
+    if (even_.empty() && a_.rows > a_.uneven && !a_.given_count) {  // they count
+      auto const rows = r_.in(a_.first_row());
+      even_.push_back({here.argument(row_of(rows.type()), "forward"), rows, {}});
     }
-    given.insert(given.end(), rows.begin(), rows.end());
+    for (auto const* list : {&even_, &uneven_})
+      for (auto const& row : *list) given.push_back(row.inside);
     return next;
   }
   bool is_variable(std::size_t input) const { return input >= a_.first_variable() && input < a_.first_row(); }
   bool is_row(std::size_t input) const { return input >= a_.first_row() && input < a_.first_capture(); }
 
-  // A name is one extent in all iterations.
-  static bool has_one_extent_each(type const& t) {
-    return t.has_rank() &&
-           std::all_of(t.dims.begin(), t.dims.begin() + t.rank, [](dim const& d) { return d != unknown; });
-  }
-  // Which nodes of the body have extents that change from iteration to iteration, where their types leave them open.
-  std::vector<bool> changing() const {
-    std::vector<bool> inputs(body_.inputs.size());
-    for (std::size_t i = 0; i < variables(); ++i)
-      inputs[i] = r_.in(variable(i)).type().is_known() && !r_.out(i).type().is_known();
-    return dependent(body_, inputs, brings_open_extents);
-  }
-
   // Finds the values of the forward body that its derivatives read. What is the same in each iteration is computed
-  // again, and so are values of which rows would not be alike, and a loop within: it hands out rows of its own.
+  // again, and so is a loop that makes as many rows as it finds when it runs: to keep those would have the bodies of
+  // both loops planned for each number that comes up.
   void save(graph& here, replay const& again, std::vector<value> const& results) {
     std::vector<bool> inputs(body_.inputs.size());
     std::fill_n(inputs.begin(), variables() + static_cast<std::size_t>(a_.rows), true);
     auto const varying = dependent(
         body_, inputs, [](node const& n) { return n.op->effect != effect::none && n.op->name != "variable"; });
-    auto const changes = changing();
     std::map<endpoint, endpoint> forward;  // of values here
-    for (std::uint32_t i = 0; i < body_.size(); ++i)
-      for (std::uint32_t port = 0; port < again.of(i).size() && port < body_[i].outputs.size(); ++port) {
-        auto const& t = body_[i].outputs[port];
-        bool const alike = has_one_extent_each(t) || !changes[i] || body_[i].op == &fed_op;
-        if (varying[i] && alike) forward.try_emplace(again.of(i)[port].endpoint(), endpoint{i, port});
-      }
+    for (std::uint32_t i = 0; i < body_.size(); ++i) {
+      auto const& same = again.of(i);
+      if (!varying[i] || same.empty() || (ops::is_loop(body_[i]) && !follow(grown_[i], same[0].origin()))) continue;
+      for (std::uint32_t port = 0; port < grown_[i].outputs.size(); ++port)
+        forward.try_emplace(port < same.size() ? same[port].endpoint() : endpoint{same[0].node, port},
+                            endpoint{i, port});
+    }
     std::vector<bool> seen(here.size());
     std::vector<endpoint> todo;
     for (auto const& v : results) todo.push_back(v.endpoint());
-    std::map<endpoint, bool> taken;
+    std::map<endpoint, endpoint> saved;
     while (!todo.empty()) {
       auto const e = todo.back();
       todo.pop_back();
       if (auto const at = forward.find(e); at != forward.end()) {
-        if (body_[at->second.node].op == &fed_op && changes[at->second.node])
-          throw error(code::unimplemented,
-                      "the derivative of a loop would have to keep a variable whose extents change from iteration to "
-                      "iteration, a " +
-                          body_.type_of(at->second).text(),
-                      r_.origin().name);
-        if (!std::exchange(taken[e], true)) saved_.push_back({{&here, e.node, e.port}, at->second});
+        saved.insert(*at);
         continue;
       }
       if (seen[e.node]) continue;
@@ -205,41 +188,83 @@ class backwards_loop {
       auto const& n = here[e.node];
       todo.insert(todo.end(), n.inputs.rbegin(), n.inputs.rend());
     }
+    auto probe = grown_;
+    probe.outputs.clear();
+    for (auto const& [e, from] : saved) probe.outputs.push_back(from);
+    auto const types = infer(probe, ops::looping::given(a_, types_of_inputs(), r_.origin().outputs));
+    auto next = types.begin();
+    for (auto const& [e, from] : saved)
+      (is_uneven(from, *next++) ? uneven_ : even_).push_back({{&here, e.node, e.port}, {}, from});
+  }
+  // A loop in the body makes what its copy has come to make.
+  static bool follow(node& n, node const& copy) {
+    auto const a = decode<ops::looping::attributes>(copy.attributes);
+    if (n.op->effect == effect::writes || (a.made_rows() > 0 && (a.given_count || !a.counted()))) return false;
+    n.attributes = copy.attributes;
+    n.outputs = copy.outputs;
+    return true;
+  }
+  std::vector<type> types_of_inputs() const {
+    std::vector<type> all;
+    for (std::size_t i = 0; i < r_.inputs(); ++i) all.push_back(r_.in(i).type());
+    return all;
+  }
+  // The loop's input that is a value of its body; none of those: past the last.
+  std::size_t input_of(endpoint e) const {
+    return a_.first_variable() +
+           static_cast<std::size_t>(std::find(body_.inputs.begin(), body_.inputs.end(), e.node) - body_.inputs.begin());
+  }
+  bool is_uneven(endpoint e, type const& t) const {
+    return is_row(input_of(e)) ? input_of(e) >= a_.first_uneven() : !ops::looping::is_alike(t);
   }
 
-  // The rows that have these values: of the forward loop's inputs, or made by it, from now on if need be.
-  std::vector<value> hand_out(std::vector<std::pair<value, endpoint>> const& saved) {
-    auto body = body_;
-    auto grown = a_;
-    std::vector<value> rows;
-    for (auto const& [inside, e] : saved) {
-      auto const input =
-          static_cast<std::size_t>(std::find(body.inputs.begin(), body.inputs.end(), e.node) - body.inputs.begin());
-      if (input >= variables() && input < body.inputs.size()) {
-        rows.push_back(r_.in(a_.first_variable() + input));
-        continue;
-      }
-      auto at = std::find(body.outputs.begin() + a_.variables, body.outputs.end(), e);
-      if (at == body.outputs.end()) at = body.outputs.insert(at, e), ++grown.saved;
-      auto const row = static_cast<std::size_t>(at - body.outputs.begin() - a_.variables);
-      rows.push_back({&r_.graph, r_.at, a_.row_port(row)});
-    }
-    if (body.outputs.size() > body_.outputs.size()) {
-      grown.body = std::make_shared<subgraph const>(std::move(body));
-      r_.graph.grow(r_.at, encode(grown));
-    }
-    return rows;
+  // The rows that have a value of the forward body: of the forward loop's inputs, or made by it, from now on if need
+  // be.
+  value handed(endpoint e) {
+    if (is_row(input_of(e))) return r_.in(input_of(e));
+    auto& made = grown_.outputs;
+    auto at = std::find(made.begin() + a_.variables, made.end(), e);
+    if (at == made.end()) at = made.insert(at, e);
+    return r_.out(a_.row_port(static_cast<std::size_t>(at - made.begin() - a_.variables)));
+  }
+  value outside(taken const& row) { return row.outside ? row.outside : handed(row.forward); }
+  value extents(taken const& row) {
+    auto const input = input_of(row.forward);
+    if (is_row(input)) return r_.in(a_.first_extents() + input - a_.first_uneven());
+    return handed(extents_of(row.forward));
+  }
+  endpoint extents_of(endpoint e) {
+    auto const& op = definition<ops::extents_of_op>();
+    for (std::uint32_t i = 0; i < grown_.size(); ++i)
+      if (grown_[i].op == &op && grown_[i].inputs[0] == e) return {i, 0};
+    node n;
+    n.op = &op;
+    n.name = grown_[e.node].name + "/extents";
+    n.inputs = {e};
+    n.outputs = {ops::extents_of_op::infer({}, grown_.type_of(e))};
+    grown_.nodes.push_back(std::move(n));
+    grown_.origin.push_back(grown_.origin[e.node]);
+    return {static_cast<std::uint32_t>(grown_.size() - 1), 0};
+  }
+  void hand_out() {
+    auto const more = grown_.outputs.size() - body_.outputs.size();
+    if (more == 0) return;
+    auto a = a_;
+    a.saved += static_cast<std::int64_t>(more);
+    a.body = std::make_shared<subgraph const>(grown_);
+    r_.graph.grow(r_.at, encode(a));
   }
 
   gradient_request const& r_;
   ops::looping::attributes const a_;
   subgraph const& body_;
-  std::vector<bool> active_;                       // of the loop variables
-  std::vector<std::size_t> carried_;               // the input whose derivative each variable of the new loop is
-  std::vector<std::size_t> derived_rows_;          // the input whose derivative each of its rows is
-  std::vector<std::pair<value, value>> first_;     // of each variable: its first value, or what it is a zero like
-  std::vector<value> rows_;                        // of the new loop: outer derivatives
-  std::vector<std::pair<value, endpoint>> saved_;  // values in the new body, and in the forward one
+  std::vector<bool> active_;                    // of the loop variables
+  std::vector<std::size_t> carried_;            // the input whose derivative each variable of the new loop is
+  std::vector<std::size_t> derived_rows_;       // the input whose derivative each of its rows is
+  std::vector<std::pair<value, value>> first_;  // of each variable: its first value, or what it is a zero like
+  std::vector<taken> even_, uneven_;            // rows of the new loop
+  std::int64_t derived_uneven_ = 0;             // of derived_rows_, the last
+  subgraph grown_;                              // the forward body, with more results
 };
 
 RILL_INLINE std::vector<gradient> loop_gradient(gradient_request const& r) { return backwards_loop(r).record(); }

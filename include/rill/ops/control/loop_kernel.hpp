@@ -257,7 +257,8 @@ inline subgraph loop_kernel::joined(subgraph part, subgraph const& condition, st
 
 inline kernel looping::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
-  if (opens(a, r.outputs) || never_runs(a, r.inputs)) return open_cpu(r, a);
+  if (opens(a, r.outputs) || never_runs(a, r.inputs) || !all_known(given(a, r.inputs, r.outputs)))
+    return open_cpu(r, a);
   loop_kernel made(r, a);
   if (made.settles_extents()) return open_cpu(r, a);
   auto const scratch = made.scratch();

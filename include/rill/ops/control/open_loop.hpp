@@ -5,6 +5,9 @@
 #include "rill/ops/control/loop_course.hpp"
 
 #if RILL_DEFINITIONS
+#include <cstring>
+#include <map>
+
 namespace rill::ops {
 
 /// The kernel of such a loop. It brings its outputs itself.
@@ -17,6 +20,8 @@ class open_loop_kernel {
         inputs_(r.inputs.begin() + static_cast<std::ptrdiff_t>(first_), r.inputs.end()),
         memory_(r.memory) {
     auto const given = looping::given(a, r.inputs, r.outputs);
+    for (std::size_t j = 0, row = a.first_uneven() - first_; row < a.first_capture() - first_; ++j, ++row)
+      if (!given[row].is_known()) uneven_.push_back({row, a.first_extents() + j, r.inputs[a.first_extents() + j]});
     for (std::size_t i = 0; i < static_cast<std::size_t>(a.variables); ++i) {
       auto const input = a.body->inputs[i];
       kept_.push_back(a.body->outputs[i] == endpoint{input, 0});
@@ -24,7 +29,8 @@ class open_loop_kernel {
     }
     for (auto o = a.row_port(0); o < r.outputs.size(); ++o) {
       made_.push_back(r.outputs[o]);
-      made_in_.push_back(a.is_saved(o - a.row_port(0)) ? &memory_->saved() : memory_);
+      saved_.push_back(a.is_saved(o - a.row_port(0)));
+      made_in_.push_back(saved_.back() ? &memory_->saved() : memory_);
     }
     if (!looping::never_runs(a, r.inputs)) body_ = r.compile(r, without_kept(*a.body), given);
     if (!a.counted()) condition_ = r.compile(r, *a.condition, looping::without_rows(a, given));
@@ -33,11 +39,13 @@ class open_loop_kernel {
   void operator()(kernel_call const& call) const {
     step_context step = call.step;
     walk w{call, step};
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      auto t = inputs_[i];
+    auto const borrow = [&](type t, std::size_t input) {
       if (!t.is_known()) t[0] = dim(course_.count(call));  // rows of another loop, as many as this has iterations
-      w.inputs.push_back(tensor::borrow(t, call.in(first_ + i)));
-    }
+      return tensor::borrow(t, call.in(input));
+    };
+    for (std::size_t i = 0; i < inputs_.size(); ++i) w.inputs.push_back(borrow(inputs_[i], first_ + i));
+    for (auto const& u : uneven_)
+      w.pieces[u.row] = pieces_of(w.inputs[u.row], borrow(u.extents, u.input), course_.count(call));
     w.now.assign(w.inputs.begin(), w.inputs.begin() + static_cast<std::ptrdiff_t>(kept_.size()));
     w.made.resize(made_.size());
     std::int64_t done = 0;
@@ -59,7 +67,38 @@ class open_loop_kernel {
     step_context& step;
     std::vector<tensor> inputs = {}, now = {};
     std::vector<std::vector<tensor>> made = {};
+    std::map<std::size_t, std::vector<tensor>> pieces = {};  // the uneven rows of each list of them
   };
+
+  // What lies end to end in a list. One without elements is of rows of which nobody reads more than the extents.
+  static std::vector<tensor> pieces_of(tensor list, tensor const& all, std::int64_t count) {
+    std::vector<shape> shapes(static_cast<std::size_t>(count));
+    auto const rank = all.elements() / std::max<std::int64_t>(count, 1);
+    bool fits = rank * count == all.elements();
+    std::int64_t total = 0, most = 0;
+    auto const* next = all.data<std::int64_t>();
+    for (auto& s : shapes) {
+      for (std::int64_t k = 0; k < rank; ++k) s.push_back(*next++);
+      most = std::max(most, elements(s));
+      fits = fits && total <= list.elements();  // so that sums don't overflow
+      total += fits ? elements(s) : 0;
+    }
+    bool const unread = list.elements() == 0;
+    if (!unread && !(fits && total == list.elements()))
+      throw error(code::invalid_argument, "loop: the extents of uneven rows are not those of " + std::to_string(count) +
+                                              " rows of " + std::to_string(list.elements()) + " elements together");
+    if (unread) {
+      list = tensor(list.element(), {most});
+      if (most != 0) std::memset(list.mutable_raw(), 0, list.bytes());
+    }
+    std::vector<tensor> pieces;
+    std::int64_t at = 0;
+    for (auto const& s : shapes) {
+      pieces.push_back(list.rows(at, at + elements(s)).reshaped(s));
+      at += unread ? 0 : elements(s);
+    }
+    return pieces;
+  }
 
   bool holds(walk& w) const {
     auto given = w.now;
@@ -87,27 +126,29 @@ class open_loop_kernel {
   void turn(walk& w, std::int64_t row) const {
     auto given = w.now;
     for (std::size_t k = kept_.size(); k < kept_.size() + rows_; ++k) {
-      auto const& from = inputs_[k];
-      given.push_back(w.inputs[k].rows(row, row + 1).reshaped(row_of(from).shape()));
+      auto const uneven = w.pieces.find(k);
+      given.push_back(uneven == w.pieces.end() ? w.inputs[k].rows(row, row + 1).reshaped(row_of(inputs_[k]).shape())
+                                               : uneven->second[static_cast<std::size_t>(row)]);
     }
     append_captures(given, w);
     auto made = body_->run(given, w.call.threads, w.step);
     auto next = made.begin();
     for (std::size_t i = 0; i < kept_.size(); ++i)
       if (!kept_[i]) w.now[i] = fitting(i, std::move(*next++));
-    for (auto& list : w.made) keep_row(list, std::move(*next++));
+    for (std::size_t k = 0; k < made_.size(); ++k) keep_row(w.made[k], std::move(*next++), is_even(k));
   }
+  // Those for a derivative are uneven where their extents were not known before.
+  bool is_even(std::size_t k) const { return made_[k].has_rank() || !saved_[k]; }
   tensor fitting(std::size_t i, tensor t) const {
     if (!accepts(declared_[i], t.type()))
       throw error(code::invalid_argument, "loop: variable " + std::to_string(i) + " was declared as a " +
                                               declared_[i].text() + " and became a " + t.type().text());
     return t;
   }
-  static void keep_row(std::vector<tensor>& list, tensor row) {
-    if (!list.empty() && list[0].shape() != row.shape())
-      throw error(code::unimplemented,
-                  "loop: the rows that its body makes, for a derivative perhaps, have one type, and here come a " +
-                      list[0].type().text() + " and a " + row.type().text());
+  static void keep_row(std::vector<tensor>& list, tensor row, bool even) {
+    if (even && !list.empty() && list[0].shape() != row.shape())
+      throw error(code::invalid_argument, "loop: the rows that its body makes have one type, and here come a " +
+                                              list[0].type().text() + " and a " + row.type().text());
     list.push_back(std::move(row));
   }
 
@@ -116,7 +157,8 @@ class open_loop_kernel {
       w.call.give(i, kept_[i] || done == 0 ? w.now[i].clone(*memory_) : std::move(w.now[i]));
     w.call.give(w.now.size(), tensor(done));
     for (std::size_t k = 0; k < made_.size(); ++k)
-      w.call.give(w.now.size() + 1 + k, stack(w.made[k], made_[k], *made_in_[k], done));
+      w.call.give(w.now.size() + 1 + k, is_even(k) ? stack(w.made[k], made_[k], *made_in_[k], done)
+                                                   : lay(w.made[k], made_[k].element, *made_in_[k]));
   }
   // An extent of rows that nobody made is 0 if it is open.
   tensor stack(std::vector<tensor>& list, type const& as, allocator& in, std::int64_t done) const {
@@ -124,19 +166,45 @@ class open_loop_kernel {
     for (std::size_t k = 0; k < row.rank; ++k)
       if (!row[k].known()) row[k] = dim(0);
     tensor all(row.element, stacked(row, done).shape(), in);
-    if (course_.backwards()) std::reverse(list.begin(), list.end());
-    for (std::int64_t r = 0; r < done; ++r) {
-      auto const at = static_cast<std::size_t>(r);
-      all.rows(r, r + 1).reshaped(row.shape()).assign(list[at]);
-      list[at] = tensor();
+    for (std::int64_t r = 0; r < done; ++r)
+      move_row(list, static_cast<std::size_t>(r), all.rows(r, r + 1).reshaped(row.shape()));
+    return all;
+  }
+  // End to end.
+  tensor lay(std::vector<tensor>& list, dtype element, allocator& in) const {
+    std::int64_t total = 0, at = 0;
+    for (auto const& row : list) total += row.elements();
+    tensor all(element, {total}, in);
+    for (std::size_t r = 0; r < list.size(); ++r) {
+      auto const& row = list[place(list, r)];
+      auto const end = at + row.elements();
+      move_row(list, r, all.rows(at, end).reshaped(row.shape()));
+      at = end;
     }
     return all;
   }
+  // Row r was made in another iteration if the last row came first.
+  std::size_t place(std::vector<tensor> const& list, std::size_t r) const {
+    return course_.backwards() ? list.size() - 1 - r : r;
+  }
+  void move_row(std::vector<tensor>& list, std::size_t r, tensor to) const {
+    auto& row = list[place(list, r)];
+    to.assign(row);
+    row = tensor();
+  }
+
+  // A list of uneven rows: which argument of the body they are, and the input that has their extents.
+  struct uneven_rows {
+    std::size_t row, input;
+    type extents;
+  };
 
   loop_course course_;
   std::size_t first_, rows_;
   std::vector<type> inputs_, declared_, made_;  // from the first variable on, of the variables, of the rows
   std::vector<bool> kept_;                      // variables that the body returns as they came
+  std::vector<uneven_rows> uneven_;
+  std::vector<bool> saved_;  // which rows are there for a derivative
   allocator* memory_;
   std::vector<allocator*> made_in_;  // the memory of each kind of rows
   std::shared_ptr<compiled_body> body_, condition_;

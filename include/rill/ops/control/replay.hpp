@@ -1,5 +1,6 @@
 // Bodies in derivatives: a body's nodes are recorded again where its derivative needs their values.
 #pragma once
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,7 +12,8 @@
 
 namespace rill::detail {
 
-/// The nodes of a body, recorded again in a graph. Updates are not made again; a message is not printed again.
+/// The nodes of a body, recorded again in a graph. Updates are not made again, those in branches and loops neither; a
+/// message is not printed again.
 class replay {
  public:
   /// `arguments` stand for the body's inputs; its variables are found by name among `variables`.
@@ -23,6 +25,8 @@ class replay {
   std::vector<value> const& of(std::uint32_t node) const { return values_[node]; }
 
  private:
+  bool is_read(std::uint32_t node) const;
+
   subgraph const& body_;
   std::vector<std::vector<value>> values_;  // by node and port
 };
@@ -37,6 +41,10 @@ std::vector<value> dense_derivatives(gradient_request const& r, std::vector<valu
 
 /// Zeros of a value's type.
 inline value zeros_like(value x) { return broadcast_like(zero(x), x); }
+
+/// A branch or loop of a body, with other inputs, recorded again without its updates. error(unimplemented) where that
+/// would not be the same: a body reads what it updates, or returns what an update returns.
+value record_without_updates(graph& here, node const& n, std::vector<value> const& in);
 
 /// Refuses a body that reads a variable by value and updates it: its derivative would read the new value.
 void refuse_updated_reads(subgraph const& body, std::string const& node);
@@ -55,14 +63,14 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
         if (v.origin().name == n.name) values_[i] = {v};
       continue;
     }
-    if (n.op->effect == effect::writes) {
-      if (n.op->name == "print") values_[i] = {of(n.inputs[0])};
-      continue;
-    }
+    bool const updates = n.op->effect == effect::writes;
+    if (updates && n.op->name == "print") values_[i] = {of(n.inputs[0])};
+    if (updates && (!has_bodies(n) || called_by(n) || !is_read(i))) continue;
     std::vector<value> inputs;
     for (auto e : n.inputs) inputs.push_back(of(e));
     auto const slash = n.name.rfind('/');
     auto const record = [&] {
+      if (updates) return record_without_updates(here, n, inputs);
       return here.add(*n.op, n.attributes, inputs, slash == std::string::npos ? n.name : n.name.substr(slash + 1));
     };
     // A user's rule stays its node's; one that did not travel with the graph is missed where it is needed.
@@ -72,6 +80,13 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
     auto const made = n.rule < 0 ? record() : here.with_gradient(n.op->name, rule, record);
     for (std::uint32_t o = 0; o < n.outputs.size(); ++o) values_[i].push_back({made.graph, made.node, o});
   }
+}
+
+RILL_INLINE bool replay::is_read(std::uint32_t i) const {
+  auto const is = [&](endpoint e) { return e.node == i; };
+  return std::any_of(body_.outputs.begin(), body_.outputs.end(), is) ||
+         std::any_of(body_.nodes.begin(), body_.nodes.end(),
+                     [&](node const& n) { return std::any_of(n.inputs.begin(), n.inputs.end(), is); });
 }
 
 RILL_INLINE value replay::of(endpoint e) const {

@@ -1,0 +1,74 @@
+// Branches and loops that update variables, in derivatives: recorded again without their updates, which are made once.
+#pragma once
+#include "rill/ops/control/loop.hpp"
+#include "rill/ops/control/replay.hpp"
+
+#if RILL_RUNTIME
+namespace rill::detail {
+
+/// One such node while it is recorded again.
+class without_updates {
+ public:
+  without_updates(graph& here, node const& n, std::vector<value> const& in) : here_(here), n_(n), in_(in) {}
+
+  value record() const {
+    if (!ops::is_loop(n_)) return branch(decode<ops::branch::attributes>(n_.attributes));
+    return loop(decode<ops::looping::attributes>(n_.attributes));
+  }
+
+ private:
+  value branch(ops::branch::attributes const& a) const {
+    auto const own = static_cast<std::size_t>(a.references);
+    auto const variables = from(0, own), captures = from(own + 1, in_.size());
+    return record_branch(in_[own], body(*a.then, 0, captures, variables), body(*a.otherwise, 0, captures, variables));
+  }
+
+  value loop(ops::looping::attributes const& a) const {
+    auto const variables = from(0, static_cast<std::size_t>(a.references)),
+               captures = from(a.first_capture(), in_.size());
+    loop_request r{.variables = from(a.first_variable(), a.first_row()),
+                   .rows = from(a.first_row(), a.first_capture()),
+                   .counted = a.counted(),
+                   .backwards = a.backwards,
+                   .key = a.key,
+                   .parallel = a.parallel,
+                   .saved = a.saved,
+                   .extents = from(a.first_extents(), a.first_variable())};
+    if (a.given_count) r.count = in_[static_cast<std::size_t>(a.references)];
+    if (!r.counted) r.condition = body(*a.condition, r.variables.size(), captures, variables);
+    r.body = body(*a.body, r.variables.size() + r.rows.size(), captures, variables);
+    return record_loop(std::move(r));
+  }
+
+  std::vector<value> from(std::size_t first, std::size_t last) const {
+    return {in_.begin() + static_cast<std::ptrdiff_t>(first), in_.begin() + static_cast<std::ptrdiff_t>(last)};
+  }
+
+  // A body of so many arguments. It must not read what it updates, for it would read something else.
+  recorded_body body(subgraph const& part, std::size_t arguments, std::vector<value> const& captures,
+                     std::vector<value> const& variables) const {
+    refuse_updated_reads(part, n_.name);
+    std::vector<type> types;
+    for (std::size_t i = 0; i < arguments; ++i) types.push_back(part[part.inputs[i]].outputs[0]);
+    return record_body(here_, "again", types, [&](std::vector<value> given) {
+      auto& inner = here_.innermost();
+      std::vector<value> inside, results;
+      for (auto const& v : captures) given.push_back(inner.inside(v));
+      for (auto const& v : variables) inside.push_back(inner.inside(v));
+      replay const again(inner, part, given, inside);
+      for (auto e : part.outputs) results.push_back(again.of(e));
+      return results;
+    });
+  }
+
+  graph& here_;
+  node const& n_;
+  std::vector<value> const& in_;
+};
+
+RILL_INLINE value record_without_updates(graph& here, node const& n, std::vector<value> const& in) {
+  return without_updates(here, n, in).record();
+}
+
+}  // namespace rill::detail
+#endif
