@@ -211,6 +211,10 @@ inline std::vector<example> array_examples() {
                  .inputs = [](auto n) { return std::vector{d({2, n})}; },
                  .record = [](in x) { return positions(x[0], -1); },
                  .differentiable = false});
+  all.push_back({.operation = "extents_of",
+                 .inputs = [](auto n) { return std::vector{d({2, n})}; },
+                 .record = [](in x) { return extents_of(x[0]); },
+                 .differentiable = false});
   all.push_back({.operation = "identity",
                  .inputs = [](auto n) { return std::vector{d({n})}; },
                  .record = [](in x) { return identity(x[0]); }});

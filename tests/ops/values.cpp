@@ -469,6 +469,7 @@ std::set<std::string_view> const tested_otherwise{
     "collect",               // ops/control/primitives
     "drawn_by_row",          // ops/control/primitives
     "add_rows",              // ops/array/gather
+    "extents_of",            // ops/array/extents_of
     "array_new",             // ops/array/tensor_array
     "array_full",            // ops/array/tensor_array
     "array_write",           // ops/array/tensor_array

@@ -151,6 +151,14 @@ TEST(plan, passes_through_without_an_instruction) {
   EXPECT_EQ(run(p, {matrix<float>({{1, 2, 3}, {4, 5, 6}})}).shape(), (shape{6}));
 }
 
+TEST(plan, keeps_a_constant_of_which_somebody_else_reads_the_extents_as_something_else) {
+  graph g;
+  auto const c = constant(g, 3.f);
+  auto const y = broadcast_like(c, reshape<1>(c));
+  session s(g, {.passes = pass_options::none()});
+  EXPECT_EQ(s.run(y).at<float>(0), 3);
+}
+
 TEST(plan, works_with_strings_and_empty_tensors) {
   planned t;
   value const s = constant(t.g, vector<std::string>({"a", "b"}));

@@ -84,6 +84,7 @@ using operations = type_list<
     ops::fused_update_op,
     ops::broadcast_like_op,
     ops::sum_like_op,
+    ops::extents_of_op,
     ops::fill_op,
     ops::reshape_op,
     ops::reshape_like_op,

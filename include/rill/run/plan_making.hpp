@@ -100,11 +100,11 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
   std::vector<type> inputs;
   for (auto i : order_) {
     auto const& n = part[i];
+    if (n.op == &fed_op || n.op->passes_through) continue;
     if (!computed[i]) {
       for (auto s : slots_of_[i]) slots_[s].index = none;
       continue;
     }
-    if (n.op == &fed_op || n.op->passes_through) continue;
     if (n.op->name == "variable") assume(n, state);
     if (n.op->name == "constant") {
       auto& s = slots_[slots_of_[i][0]];

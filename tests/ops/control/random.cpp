@@ -31,7 +31,9 @@ enum class what {
   loop,
   map,
   scan,
-  fold
+  fold,
+  grow,
+  tally
 };
 
 struct step;
@@ -52,7 +54,8 @@ constexpr int most_iterations = 3;
 
 // ---- making one up
 
-// `updates`: of the variable; `products`: what has derivatives of any order that don't vanish.
+// `updates`: of the variable; `products`: what has derivatives of any order that don't vanish, lists that grow, and
+// updates of a variable that nobody reads.
 enum class style { updates, products };
 
 class author {
@@ -106,7 +109,8 @@ class author {
 
   step write_step(int depth, bool state, bool& updated) {
     if (style_ == style::products && below(2) == 0) return write_arithmetic(what::tanh_of_product);
-    switch (below(depth < 3 && budget_ > 0 ? 14 : 8)) {
+    bool const products = style_ == style::products;
+    switch (below(depth < 3 && budget_ > 0 ? (products ? 16 : 14) : 8)) {
       case 0:
         return made({what::number, {}, {}, static_cast<float>(below(9)) / 2 - 2}, {kind::scalar});
       case 1:
@@ -120,7 +124,8 @@ class author {
         if (state) return made({what::read, {}, {}}, {kind::scalar});
         break;
       case 5:
-        if (state && style_ == style::updates) return write_update(updated);
+        if (products) return made({what::tally, {pick(kind::scalar)}, {}}, {});
+        if (state) return write_update(updated);
         break;
       case 6:
         return made({what::word_of, {pick(kind::scalar)}, {}}, {kind::word});
@@ -136,6 +141,9 @@ class author {
         return write_nested(below(2) == 0 ? what::map : what::scan, depth, state, updated);
       case 13:
         return write_nested(what::fold, depth, state, updated);
+      case 14:
+      case 15:
+        return write_nested(what::grow, depth, state, updated);
     }
     return write_arithmetic(what::mean);
   }
@@ -180,6 +188,11 @@ class author {
         s.in = picks({kind::scalar, kind::row});
         s.bodies.push_back(body({kind::scalar, kind::scalar}, {kind::scalar}, updates));
         results = {kind::row};
+        break;
+      case what::grow:
+        s.in = picks({kind::scalar, kind::row});  // the limit, and what the list begins with
+        s.bodies.push_back(body({kind::scalar, kind::scalar}, {kind::scalar}, updates));
+        results = {kind::scalar};
         break;
       default:
         results = kinds(1);
@@ -230,7 +243,7 @@ template <class T> class machine {
     known_.resize(size);
     return results;
   }
-  T state;
+  T state, tally = 0;
   std::vector<bool> decisions;  // all that were taken on the way: where they are others, derivatives may be too
 
  private:
@@ -301,6 +314,19 @@ template <class T> class machine {
         for (T x : rows) now = run(s.bodies[0], {now, {x}})[0];
         return {now};
       }
+      case what::grow: {
+        auto const sum = [](numbers const& v) { return std::accumulate(v.begin(), v.end(), T(0)); };
+        auto list = in(1);
+        for (T k = 0; decide(k < std::min(static_cast<T>(most_iterations), in(0)[0])); ++k) {
+          T const next = run(s.bodies[0], {{k}, {sum(list) * T(0.5)}})[0][0];
+          for (T& each : list) each = std::tanh(each * next);
+          list.push_back(next);
+        }
+        return {{sum(list)}};
+      }
+      case what::tally:
+        tally += in(0)[0];
+        return {};
     }
     return {};
   }
@@ -328,8 +354,8 @@ std::string const low_word(30, 'l'), high_word(40, 'h');  // too long to lie in 
 
 template <class T> class recorder {
  public:
-  recorder(graph& g, variable_value state, std::vector<value> outside)
-      : g_(g), state_(state), known_(std::move(outside)) {}
+  recorder(graph& g, variable_value state, variable_value tally, std::vector<value> outside)
+      : g_(g), state_(state), tally_(tally), known_(std::move(outside)) {}
 
   std::vector<value> record(block const& b, std::vector<value> const& arguments = {}) {
     auto const size = known_.size();
@@ -389,17 +415,36 @@ template <class T> class recorder {
         auto const f = [&](value now, value x) { return record(s.bodies[0], {now, x})[0]; };
         return {s.backwards ? fold_right(f, in(0), in(1)) : fold(f, in(0), in(1))};
       }
+      case what::grow:
+        return {grow(s)};
+      case what::tally:
+        assign_add(tally_, in(0));
+        return {};
     }
     return {};
   }
 
+  auto goes_on(value limit) {
+    return [this, limit](value counter, auto...) {
+      return less(counter, neg(maximum(neg(limit), number(-static_cast<T>(most_iterations)))));
+    };
+  }
+  value grow(step const& s) {
+    auto const list = while_loop(
+        goes_on(known_[s.in[0]]),
+        [&](value counter, value now) {
+          auto const next = record(s.bodies[0], {counter, mul(sum(now, extents{}), number(T(0.5)))})[0];
+          auto const longer = concat({tanh(mul(now, next)), reshape(next, {1})}, 0);
+          return std::tuple{add(counter, number(1)), as<of<T, unknown>>(longer)};
+        },
+        number(0), as<of<T, unknown>>(known_[s.in[1]]));
+    return sum(value(std::get<1>(list)), extents{});
+  }
+
   template <std::size_t N> std::vector<value> loop(step const& s) {
-    auto const limit = known_[s.in[0]];
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return list_of(while_loop(
-          [&](value counter, auto...) {
-            return less(counter, neg(maximum(neg(limit), number(-static_cast<T>(most_iterations)))));
-          },
+          goes_on(known_[s.in[0]]),
           [&](value counter, auto... now) {
             auto const next = record(s.bodies[0], {counter, now...});
             return std::tuple{add(counter, number(1)), next[I]...};
@@ -409,7 +454,7 @@ template <class T> class recorder {
   }
 
   graph& g_;
-  variable_value state_;
+  variable_value state_, tally_;
   std::vector<value> known_;
 };
 
@@ -428,7 +473,7 @@ template <class T> struct sample {
   block program;
   graph g;
   value x = placeholder(g, of<T>, "x"), p = placeholder(g, of<bool>, "p"), row = placeholder(g, type_of_row(), "row");
-  variable_value state = variable(g, of<T>, "state");
+  variable_value state = variable(g, of<T>, "state"), tally = variable(g, of<T>, "tally");
   value known = constant(g, tensor(T(1.5)));
   std::vector<value> results;
 
@@ -437,7 +482,7 @@ template <class T> struct sample {
         by(seed, columns, s),
         program(
             by.write({kind::scalar, kind::scalar, kind::row, kind::word}, {kind::scalar, kind::row, kind::scalar})) {
-    recorder<T> r(g, state, {x, known, row, constant(g, high_word)});
+    recorder<T> r(g, state, tally, {x, known, row, constant(g, high_word)});
     results =
         list_of(cond(p, [&] { return tuple_of<3>(r.record(program)); }, [&] { return std::tuple{x, row, known}; }));
   }
@@ -496,13 +541,14 @@ point moved(point p, std::vector<double> const& direction, double by) {
 }
 
 struct course {
-  double loss = 0;
+  double loss = 0, tally = 0;
   std::vector<bool> decisions;
 };
 course in_cpp(block const& program, point const& p) {
   machine<double> m({{p[0]}, {p[1]}, {p.begin() + 3, p.end()}, {1}}, p[2]);
   course c;
   for (auto const& result : m.run(program)) c.loss = std::accumulate(result.begin(), result.end(), c.loss);
+  c.tally = m.tally;
   c.decisions = m.decisions;
   return c;
 }
@@ -528,6 +574,7 @@ struct derived {
   // The elements of all that is fetched, one after another.
   std::vector<double> run(session& s, point const& p, std::vector<value> const& fetched) const {
     s.state().variable("state", of<double>)->assign(tensor(p[2]));
+    s.state().variable("tally", of<double>)->assign(tensor(0.));
     auto const row = test::tensor_from<double>(drawn.row.type().shape(), {p.begin() + 3, p.end()});
     std::vector<feed> feeds{{drawn.x, tensor(p[0])}, {drawn.row, row}, {drawn.p, tensor(true)}};
     if (p[1] != 1.5) feeds.emplace_back(drawn.known, tensor(p[1]));  // else passes may fold it
@@ -548,8 +595,10 @@ TEST(random_programs, have_the_derivatives_that_differences_of_the_same_programs
     EXPECT_NEAR(derivative, difference, 1e-6 * (1 + std::abs(difference)));
   };
   int compared = 0, across = 0, slopes = 0, curves = 0;  // the last two: other than zero
+  std::map<what, int> used;
   for (unsigned seed = 0; seed < 100; ++seed) {
     derived d(seed);
+    for (auto [each, times] : d.drawn.by.used) used[each] += times;
     auto const size = 3 + d.drawn.columns;
     std::vector<value> all{d.loss};
     all.insert(all.end(), d.first.begin(), d.first.end());
@@ -569,7 +618,10 @@ TEST(random_programs, have_the_derivatives_that_differences_of_the_same_programs
       auto const got = d.run(one, at, all);
       ASSERT_EQ(got.size(), 1 + 2 * size);
       expect_near(got[0], here.loss);
-      for (auto& s : sessions) EXPECT_EQ(d.run(s, at, all), got) << "session " << &s - &one;
+      for (auto& s : sessions) {
+        EXPECT_EQ(d.run(s, at, all), got) << "session " << &s - &one;
+        expect_near(s.state().variable("tally", of<double>)->read().at<double>(), here.tally);
+      }
 
       // Where a difference crosses a decision it says nothing of the derivative.
       auto const same_course = [&](std::vector<double> const& way) {
@@ -599,6 +651,8 @@ TEST(random_programs, have_the_derivatives_that_differences_of_the_same_programs
   EXPECT_LT(across, compared / 20);
   EXPECT_GT(slopes, 400);
   EXPECT_GT(curves, 150);
+  EXPECT_GT(used[what::grow], 30);
+  EXPECT_GT(used[what::tally], 20);
 }
 
 }  // namespace
