@@ -50,7 +50,7 @@ class activation {
     }
     for (std::size_t i = 0; i < p.instructions_.size(); ++i)
       if (p.scratch_[i] != plan::none) {
-        auto const& made = p.instructions_[i];
+        auto const& made = p.lines_[i];
         pointers_[made.pointers + made.inputs + made.outputs] = base + p.blocks_[p.scratch_[i]].offset;
       }
   }
@@ -164,8 +164,8 @@ class activation {
   void* kept(std::uint32_t k) const { return pointers_[plan_->kept_first_ + k]; }
   tensor const& kept_tensor(std::uint32_t k) const { return owned_[plan_->slots_[plan_->kept_[k]].index]; }
   void* output(std::uint32_t at, std::size_t o = 0) const {
-    auto const& i = plan_->instructions_[at];
-    return pointers_[i.pointers + i.inputs + o];
+    auto const& line = plan_->lines_[at];
+    return pointers_[line.pointers + line.inputs + o];
   }
   bool brings(std::uint32_t at) const { return plan_->instructions_[at].owned != plan::none; }
   void bring(std::uint32_t at, tensor t) {
@@ -178,11 +178,20 @@ class activation {
 
   // The straight gear.
   void walk(parallel const& threads, step_context& step) {
-    bool const may_end = step.can_end_early();
+    bool const may_end = step.can_end_early(), plain = !may_end && !step.watch;
     auto drop = plan_->drops_.begin();
+    void* const* const pointers = pointers_.data();
+    kernel_call next{pointers, 0, 0, threads, step};
     std::uint32_t at = 0;
     try {
-      for (auto const count = plan_->instructions_.size(); at < count; ++at) {
+      for (auto const count = plan_->lines_.size(); at < count; ++at) {
+        if (auto const& line = plan_->lines_[at]; plain && line.plain.run) {
+          next.pointers = pointers + line.pointers;
+          next.inputs = line.inputs;
+          next.outputs = line.outputs;
+          line.plain.run(line.plain.state, next);
+          continue;
+        }
         if (may_end) step.check();
         call(at, threads, step);
         for (; drop != plan_->drops_.end() && drop->after == at; ++drop) owned_[drop->owned] = tensor();
@@ -205,7 +214,8 @@ class activation {
   }
   void start(std::uint32_t at, parallel const& threads, step_context& step, continuation* later) {
     auto const& i = plan_->instructions_[at];
-    kernel_call call{pointers_.data() + i.pointers, i.inputs, i.outputs, threads, step};
+    auto const& line = plan_->lines_[at];
+    kernel_call call{pointers_.data() + line.pointers, line.inputs, line.outputs, threads, step};
     if (i.owned != plan::none) call.owned = owned_.data() + i.owned;
     call.later = later;
     i.run(call);
@@ -214,7 +224,7 @@ class activation {
   void bring(std::uint32_t at) {
     auto const& i = plan_->instructions_[at];
     if (i.owned == plan::none) return;
-    for (std::size_t o = 0; o < i.outputs; ++o)
+    for (std::size_t o = 0; o < plan_->lines_[at].outputs; ++o)
       take(plan_->slots_[plan_->owned_slots_[i.owned + o]], owned_[i.owned + o]);
   }
   using time_point = std::chrono::steady_clock::time_point;
