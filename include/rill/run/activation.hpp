@@ -37,7 +37,8 @@ inline bool take_failure(failure& first, bool& met_nowhere, failure why) {
 class activation {
  public:
   explicit activation(plan const& p)
-      : plan_(&p), pointers_(p.pointers_), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
+      : plan_(&p), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
+    pointers().resize(p.pointers_);
     if (p.memory_.arena != 0) arena_ = buffer::allocate(p.memory_.arena, *p.allocator_);
     auto* base = static_cast<std::byte*>(arena_.data());
     for (auto const& s : p.slots_) {
@@ -51,7 +52,7 @@ class activation {
     for (std::size_t i = 0; i < p.instructions_.size(); ++i)
       if (p.scratch_[i] != plan::none) {
         auto const& made = p.lines_[i];
-        pointers_[made.pointers + made.inputs + made.outputs] = base + p.blocks_[p.scratch_[i]].offset;
+        pointers()[made.pointers + made.inputs + made.outputs] = base + p.blocks_[p.scratch_[i]].offset;
       }
   }
 
@@ -94,38 +95,48 @@ class activation {
   /// For other bodies, in the place of `run`: where argument i lies, and where result i goes.
   void argument(std::size_t i, void const* elements) {
     point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(elements));
-    if (arguments_.empty()) arguments_.resize(plan_->fed_slots_.size());
-    arguments_[i] = elements;
+    auto& all = faces_[face_].arguments;
+    if (all.empty()) all.resize(plan_->fed_slots_.size());
+    all[i] = elements;
   }
   void result(std::size_t i, void* elements) {
     auto const& f = plan_->fetches_[i];
-    if (results_.empty()) results_.resize(plan_->fetches_.size());
-    results_[i] = elements;
+    auto& all = faces_[face_].results;
+    if (all.empty()) all.resize(plan_->fetches_.size());
+    all[i] = elements;
     if (f.direct) point(plan_->slots_[f.slot], elements);
+  }
+  /// Goes on with another set of such places, which are at first the same as these.
+  void turn_over() {
+    if (!std::exchange(turned_, true)) faces_[!face_] = faces_[face_];
+    face_ = !face_;
   }
   /// Walks over a body, then copies the results that are not computed where they are wanted.
   void run_body(parallel const& threads, step_context& step) {
     releasing([&] { walk(threads, step); });
+    auto const& [_, arguments, results] = faces_[face_];
     for (auto const& c : plan_->copies_) {
       auto const& s = plan_->slots_[plan_->fetches_[c.fetch].slot];
-      void const* const from = c.same != plan::none            ? results_[c.same]
-                               : s.where == plan::place::fed   ? arguments_[s.index]
+      void const* const from = c.same != plan::none            ? results[c.same]
+                               : s.where == plan::place::fed   ? arguments[s.index]
                                : s.where == plan::place::owned ? owned_[s.index].raw()
                                                                : plan_->constants_[s.index].raw();
-      auto* const to = results_.empty() ? nullptr : results_[c.fetch];  // no result may be wanted
+      auto* const to = results.empty() ? nullptr : results[c.fetch];  // no result may be wanted
       if (to && c.bytes != 0) std::memcpy(to, from, c.bytes);
     }
   }
 
   /// Lets go of what the step handed out: snapshots of variables must not outlive it here.
   void release() {
+    turned_ = false;
     for (auto& t : owned_)
       if (t) t = tensor();
   }
 
  private:
+  std::vector<void*>& pointers() { return faces_[face_].pointers; }
   void point(plan::slot const& s, void* to) {
-    for (auto p : s.positions) pointers_[p] = to;
+    for (auto p : s.positions) pointers()[p] = to;
   }
 
   // What a kernel brought must be what the plan was made for.
@@ -161,11 +172,11 @@ class activation {
   // For walks with tags: where a kept value lies, and where output o of an instruction.
   friend class detail::tagged_walk;
   friend class detail::tokens;
-  void* kept(std::uint32_t k) const { return pointers_[plan_->kept_first_ + k]; }
+  void* kept(std::uint32_t k) const { return faces_[face_].pointers[plan_->kept_first_ + k]; }
   tensor const& kept_tensor(std::uint32_t k) const { return owned_[plan_->slots_[plan_->kept_[k]].index]; }
   void* output(std::uint32_t at, std::size_t o = 0) const {
     auto const& line = plan_->lines_[at];
-    return pointers_[line.pointers + line.inputs + o];
+    return faces_[face_].pointers[line.pointers + line.inputs + o];
   }
   bool brings(std::uint32_t at) const { return plan_->instructions_[at].owned != plan::none; }
   void bring(std::uint32_t at, tensor t) {
@@ -180,13 +191,13 @@ class activation {
   void walk(parallel const& threads, step_context& step) {
     bool const may_end = step.can_end_early(), plain = !may_end && !step.watch;
     auto drop = plan_->drops_.begin();
-    void* const* const pointers = pointers_.data();
-    kernel_call next{pointers, 0, 0, threads, step};
+    auto* const first = pointers().data();
+    kernel_call next{first, 0, 0, threads, step};
     std::uint32_t at = 0;
     try {
       for (auto const count = plan_->lines_.size(); at < count; ++at) {
         if (auto const& line = plan_->lines_[at]; plain && line.plain.run) {
-          next.pointers = pointers + line.pointers;
+          next.pointers = first + line.pointers;
           next.inputs = line.inputs;
           next.outputs = line.outputs;
           line.plain.run(line.plain.state, next);
@@ -215,7 +226,7 @@ class activation {
   void start(std::uint32_t at, parallel const& threads, step_context& step, continuation* later) {
     auto const& i = plan_->instructions_[at];
     auto const& line = plan_->lines_[at];
-    kernel_call call{pointers_.data() + line.pointers, line.inputs, line.outputs, threads, step};
+    kernel_call call{pointers().data() + line.pointers, line.inputs, line.outputs, threads, step};
     if (i.owned != plan::none) call.owned = owned_.data() + i.owned;
     call.later = later;
     i.run(call);
@@ -258,10 +269,15 @@ class activation {
     std::vector<std::uint32_t> waits, holders, ready;
   } counts_;  // of the forked gear, kept for the next step
   buffer arena_;
-  std::vector<void*> pointers_;
+  // Where everything lies; the arguments and results are those of bodies.
+  struct face {
+    std::vector<void*> pointers = {};
+    std::vector<void const*> arguments = {};
+    std::vector<void*> results = {};
+  };
+  face faces_[2];
+  bool face_ = false, turned_ = false;
   std::vector<tensor> owned_, outputs_, held_;
-  std::vector<void const*> arguments_;  // of bodies
-  std::vector<void*> results_;
 };
 
 }  // namespace rill

@@ -68,6 +68,7 @@ class planned_body final : public compiled_body {
     explicit running(planned_body& of) : of_(of), activation_(of.plan_) {}
     void argument(std::size_t i, void const* elements) override { activation_.argument(i, elements); }
     void result(std::size_t i, void* elements) override { activation_.result(i, elements); }
+    void turn_over() override { activation_.turn_over(); }
     void run(parallel const& threads, step_context& step) override { activation_.run_body(threads, step); }
     std::vector<tensor> run(std::span<tensor const> arguments, parallel const& threads, step_context& step) {
       activation_.run(arguments, threads, step);

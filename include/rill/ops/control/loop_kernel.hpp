@@ -60,8 +60,6 @@ class loop_kernel {
   void operator()(kernel_call const& call) const {
     step_context step = call.step;
     walk w{call, step};
-    w.now.resize(variables_.size());
-    for (std::size_t i = 0; i < w.now.size(); ++i) w.now[i] = call.in(first_variable_ + i);
     w.made.resize(made_bytes_.size());
     if (!brings_)
       for (std::size_t k = 0; k < w.made.size(); ++k) w.made[k] = call.out<std::byte>(variables_.size() + 1 + k);
@@ -90,7 +88,6 @@ class loop_kernel {
   struct walk {
     kernel_call const& call;
     step_context& step;
-    std::vector<void const*> now = {};
     std::vector<std::byte*> made = {};
     std::vector<tensor> stacks = {};  // of those that bring them
     std::int64_t room = 0;            // of those, in rows
@@ -99,17 +96,26 @@ class loop_kernel {
   void captures(body_run& run, walk const& w, std::size_t at) const {
     for (auto i = first_variable_ + variables_.size() + rows_; i < w.call.inputs; ++i) run.argument(at++, w.call.in(i));
   }
-  // Points a run's variables at where they are, and its results at where they are to be.
-  void turn(body_run& run, walk& w, bool odd) const {
-    auto* const room = static_cast<std::byte*>(w.call.scratch()) + (odd ? room_ : 0);
-    for (std::size_t i = 0; i < variables_.size(); ++i) {
-      auto const& v = variables_[i];
-      auto* const to = (v.in_place ? static_cast<std::byte*>(w.call.scratch()) : room) + v.at;
-      if (v.in_place && w.now[i] != to && v.bytes != 0) std::memcpy(to, w.now[i], v.bytes);
-      run.argument(i, v.in_place ? to : w.now[i]);
-      if (v.kept) continue;
-      run.result(i, to);
-      w.now[i] = to;
+  // Where iteration i puts a variable, and where it finds it.
+  std::byte* place(walk const& w, variable const& v, std::int64_t i) const {
+    return static_cast<std::byte*>(w.call.scratch()) + v.at + (i % 2 != 0 && !v.in_place ? room_ : 0);
+  }
+  void const* before(walk const& w, std::size_t k, std::int64_t i) const {
+    auto const& v = variables_[k];
+    return i == 0 || v.kept ? w.call.in(first_variable_ + k) : place(w, v, i - 1);
+  }
+  // Points a run's variables at where they are, and its results at where they are to be. The first iteration finds them
+  // where they came from, and the third is the first in a place that both have had.
+  void turn(body_run& run, walk const& w, std::int64_t i) const {
+    if (i > 0) run.turn_over();
+    if (i > 2) return;
+    for (std::size_t k = 0; k < variables_.size(); ++k) {
+      auto const& v = variables_[k];
+      auto* const to = place(w, v, i);
+      auto const* const from = before(w, k, i);
+      if (i == 0 && v.in_place && v.bytes != 0) std::memcpy(to, from, v.bytes);
+      run.argument(k, v.in_place ? to : from);
+      if (!v.kept) run.result(k, to);
     }
   }
   void rows(body_run& run, walk& w, std::int64_t at) const {
@@ -135,27 +141,28 @@ class loop_kernel {
     }
   }
   void hand_over(walk& w, std::int64_t done) const {
-    auto const place = [&](std::size_t o) -> void* {
+    auto const out = [&](std::size_t o) -> void* {
       if (!brings_) return w.call.out(o);
       w.call.owned[o] = tensor(outputs_[o].element, outputs_[o].shape(), *memory_);
       return w.call.owned[o].mutable_raw();
     };
-    for (std::size_t i = 0; i < w.now.size(); ++i) {
-      auto* const to = place(i);
-      if (variables_[i].bytes != 0) std::memcpy(to, w.now[i], variables_[i].bytes);
+    for (std::size_t k = 0; k < variables_.size(); ++k) {
+      auto* const to = out(k);
+      if (variables_[k].bytes != 0) std::memcpy(to, before(w, k, done), variables_[k].bytes);
     }
-    *static_cast<std::int64_t*>(place(w.now.size())) = done;
+    *static_cast<std::int64_t*>(out(variables_.size())) = done;
     if (!brings_) return;
     if (w.stacks.empty()) make_room(w, 0);
-    for (std::size_t k = 0; k < w.stacks.size(); ++k) w.call.give(w.now.size() + 1 + k, w.stacks[k].rows(0, done));
+    for (std::size_t k = 0; k < w.stacks.size(); ++k) w.call.give(variables_.size() + 1 + k, w.stacks[k].rows(0, done));
     if (open_) room_for_->store(done, std::memory_order_relaxed);
   }
 
-  bool holds(walk& w) const {
+  // The condition, after so many iterations.
+  bool holds(walk& w, std::int64_t done) const {
     bool verdict = false;
     auto const run = condition_->start();
-    for (std::size_t i = 0; i < w.now.size(); ++i) run->argument(i, w.now[i]);
-    captures(*run, w, w.now.size());
+    for (std::size_t k = 0; k < variables_.size(); ++k) run->argument(k, before(w, k, done));
+    captures(*run, w, variables_.size());
     run->result(0, &verdict);
     run->run(w.call.threads, w.step);
     return verdict;
@@ -163,18 +170,18 @@ class loop_kernel {
 
   std::int64_t while_true(walk& w) const {
     course_.enter(w.call, w.step, 0, 0);
-    bool go_on = holds(w);
+    bool go_on = holds(w, 0);
     auto const run = (step_ ? step_ : body_)->start();
     captures(*run, w, variables_.size());
     if (step_) run->result(variables_.size() + made_bytes_.size(), &go_on);
     return course_.while_true(w.call, w.step, go_on, [&](std::int64_t i) {
-      turn(*run, w, i % 2 != 0);
+      turn(*run, w, i);
       if (open_ && i >= w.room) make_room(w, std::max<std::int64_t>(i + 1, 8));
       rows(*run, w, i);
       run->run(w.call.threads, w.step);
       if (step_) return go_on;
       course_.enter_condition(w.call, w.step, i);
-      return holds(w);
+      return holds(w, i + 1);
     });
   }
 
@@ -184,7 +191,7 @@ class loop_kernel {
     auto const count = course_.count(w.call);
     if (open_) make_room(w, count);
     course_.count_up(w.call, w.step, count, [&](std::int64_t i, std::int64_t row) {
-      turn(*run, w, i % 2 != 0);
+      turn(*run, w, i);
       rows(*run, w, row);
       run->run(w.call.threads, w.step);
     });
