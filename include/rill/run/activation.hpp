@@ -14,6 +14,7 @@
 #include "rill/base/pool.hpp"
 #include "rill/run/lower.hpp"
 #include "rill/run/plan.hpp"
+#include "rill/run/turning.hpp"
 #include "rill/run/waiting_thread.hpp"
 
 namespace rill {
@@ -95,26 +96,23 @@ class activation {
   /// For other bodies, in the place of `run`: where argument i lies, and where result i goes.
   void argument(std::size_t i, void const* elements) {
     point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(elements));
-    auto& all = faces_[face_].arguments;
+    auto& all = places_->arguments;
     if (all.empty()) all.resize(plan_->fed_slots_.size());
     all[i] = elements;
   }
   void result(std::size_t i, void* elements) {
     auto const& f = plan_->fetches_[i];
-    auto& all = faces_[face_].results;
+    auto& all = places_->results;
     if (all.empty()) all.resize(plan_->fetches_.size());
     all[i] = elements;
     if (f.direct) point(plan_->slots_[f.slot], elements);
   }
   /// Goes on with another set of such places, which are at first the same as these.
-  void turn_over() {
-    if (!std::exchange(turned_, true)) faces_[!face_] = faces_[face_];
-    face_ = !face_;
-  }
+  void turn_over() { places_.turn_over(); }
   /// Walks over a body, then copies the results that are not computed where they are wanted.
   void run_body(parallel const& threads, step_context& step) {
     releasing([&] { walk(threads, step); });
-    auto const& [_, arguments, results] = faces_[face_];
+    auto const& [_, arguments, results] = *places_;
     for (auto const& c : plan_->copies_) {
       auto const& s = plan_->slots_[plan_->fetches_[c.fetch].slot];
       void const* const from = c.same != plan::none            ? results[c.same]
@@ -128,13 +126,13 @@ class activation {
 
   /// Lets go of what the step handed out: snapshots of variables must not outlive it here.
   void release() {
-    turned_ = false;
+    places_.rest();
     for (auto& t : owned_)
       if (t) t = tensor();
   }
 
  private:
-  std::vector<void*>& pointers() { return faces_[face_].pointers; }
+  std::vector<void*>& pointers() { return places_->pointers; }
   void point(plan::slot const& s, void* to) {
     for (auto p : s.positions) pointers()[p] = to;
   }
@@ -172,11 +170,11 @@ class activation {
   // For walks with tags: where a kept value lies, and where output o of an instruction.
   friend class detail::tagged_walk;
   friend class detail::tokens;
-  void* kept(std::uint32_t k) const { return faces_[face_].pointers[plan_->kept_first_ + k]; }
+  void* kept(std::uint32_t k) const { return places_->pointers[plan_->kept_first_ + k]; }
   tensor const& kept_tensor(std::uint32_t k) const { return owned_[plan_->slots_[plan_->kept_[k]].index]; }
   void* output(std::uint32_t at, std::size_t o = 0) const {
     auto const& line = plan_->lines_[at];
-    return faces_[face_].pointers[line.pointers + line.inputs + o];
+    return places_->pointers[line.pointers + line.inputs + o];
   }
   bool brings(std::uint32_t at) const { return plan_->instructions_[at].owned != plan::none; }
   void bring(std::uint32_t at, tensor t) {
@@ -270,13 +268,12 @@ class activation {
   } counts_;  // of the forked gear, kept for the next step
   buffer arena_;
   // Where everything lies; the arguments and results are those of bodies.
-  struct face {
+  struct places {
     std::vector<void*> pointers = {};
     std::vector<void const*> arguments = {};
     std::vector<void*> results = {};
   };
-  face faces_[2];
-  bool face_ = false, turned_ = false;
+  detail::turning<places> places_;
   std::vector<tensor> owned_, outputs_, held_;
 };
 

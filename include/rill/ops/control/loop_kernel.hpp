@@ -104,11 +104,13 @@ class loop_kernel {
     auto const& v = variables_[k];
     return i == 0 || v.kept ? w.call.in(first_variable_ + k) : place(w, v, i - 1);
   }
-  // Points a run's variables at where they are, and its results at where they are to be. The first iteration finds them
-  // where they came from, and the third is the first in a place that both have had.
+  // An iteration's places. The first finds the variables where they came from, and the third is the first in places that
+  // both have had.
   void turn(body_run& run, walk const& w, std::int64_t i) const {
     if (i > 0) run.turn_over();
-    if (i > 2) return;
+    if (i < 3) point(run, w, i);
+  }
+  void point(body_run& run, walk const& w, std::int64_t i) const {
     for (std::size_t k = 0; k < variables_.size(); ++k) {
       auto const& v = variables_[k];
       auto* const to = place(w, v, i);
