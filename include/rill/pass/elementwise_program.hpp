@@ -66,7 +66,7 @@ class elementwise_program {
     }
     for (std::uint32_t o = 0; o < inner.outputs.size(); ++o) alias({m, o}, registers[inner.outputs[o]]);
   }
-  std::size_t lines() const { return program_.instructions.size(); }
+  program const& so_far() const { return program_; }
 
   /// The program that returns these values.
   program finish(std::vector<endpoint> const& results) {

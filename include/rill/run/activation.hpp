@@ -37,8 +37,7 @@ inline bool take_failure(failure& first, bool& met_nowhere, failure why) {
 /// The memory of one run of a plan: pointers, arena, outputs. One thread at a time uses it.
 class activation {
  public:
-  explicit activation(plan const& p)
-      : plan_(&p), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
+  explicit activation(plan const& p) : plan_(&p), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
     pointers().resize(p.pointers_);
     if (p.memory_.arena != 0) arena_ = buffer::allocate(p.memory_.arena, *p.allocator_);
     auto* base = static_cast<std::byte*>(arena_.data());

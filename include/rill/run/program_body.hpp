@@ -16,6 +16,7 @@
 #include <string>
 
 #include "rill/device/step.hpp"
+#include "rill/program/interpreter.hpp"
 
 namespace rill::detail {
 
@@ -53,9 +54,6 @@ class program_body final : public compiled_body {
     tile_function run;
     std::uint32_t operands, result;
   };
-  struct place {
-    std::vector<std::uint32_t> positions;  // among the pointers
-  };
 
   class running final : public body_run {
    public:
@@ -88,7 +86,7 @@ class program_body final : public compiled_body {
           {of_.name_, definition<ops::fused_op>().name, step.number, begin, std::chrono::steady_clock::now()});
     }
     void point(std::size_t r, void* to) {
-      for (auto p : of_.places_[r].positions) (*pointers_)[p] = to;
+      for (auto p : of_.places_[r]) (*pointers_)[p] = to;
     }
     program_body& of_;
     std::vector<number> numbers_;  // of each register, where nobody says where it is to be
@@ -111,58 +109,61 @@ class program_body final : public compiled_body {
   std::size_t arguments_, pointers_ = 0;
   std::vector<immediate> constants_;
   std::vector<line> lines_;
-  std::vector<place> places_;         // of each register, and of each result that is copied
-  std::vector<std::size_t> written_;  // the place of each result
+  std::vector<std::vector<std::uint32_t>> places_;  // of each register and copied result, among the pointers
+  std::vector<std::size_t> written_;                // the place of each result
   std::vector<type> results_;
   allocator* memory_;
   idle_runs<running> idle_;
 };
 
 RILL_INLINE std::optional<program> program_of(subgraph const& part) {
-  constexpr std::size_t most_lines = 1024;
+  constexpr std::size_t most_registers = 4096;  // a larger program is a plan
   elementwise_program p(part);
   auto const is_one = [](type const& t) { return t.is_known() && elements(t.shape()) == 1; };
   for (auto i : part.inputs) p.add_input({i, 0});
   for (std::uint32_t i = 0; i < part.size(); ++i) {
     auto const& n = part[i];
-    if (!std::all_of(n.outputs.begin(), n.outputs.end(), is_one) || n.outputs[0].element == dtype::string) return {};
+    if (n.outputs.empty() || !std::all_of(n.outputs.begin(), n.outputs.end(), is_one) ||
+        n.outputs[0].element == dtype::string || p.so_far().registers() > most_registers)
+      return {};
     if (n.op == &fed_op) continue;
     if (n.op->passes_through) p.alias({i, 0}, p.find(n.inputs[0]));
     else if (n.op->name == "constant") p.add_constant({i, 0});
-    else if (elementwise_program::takes(part, i) && p.lines() < most_lines) p.add(i);
+    else if (elementwise_program::takes(part, i)) p.add(i);
     else return {};
   }
-  if (p.lines() == 0 || part.outputs.empty()) return {};
+  auto const& made = p.so_far();
+  if (made.instructions.empty() || part.outputs.empty() || made.registers() > most_registers) return {};
   return p.finish(part.outputs);
 }
 
 RILL_INLINE program_body::program_body(subgraph const& part, program const& p, allocator& memory)
     : arguments_(p.inputs.size()), constants_(p.immediates), places_(p.registers()), memory_(&memory) {
-  for (std::size_t i = 0; i < p.instructions.size(); ++i) {
-    auto const& each = p.instructions[i];
-    dtype types[max_operands] = {};
-    for (std::size_t k = 0; k < each.function->arity; ++k) types[k] = p.element(each.operands[k]);
-    add_line(each.function->tile(types, each.result), {each.operands.data(), each.function->arity},
-             p.first_result() + i);
+  for (std::uint32_t i = 0; i < part.size(); ++i)
+    if (elementwise_program::takes(part, i)) name_ = part[i].name;
+  for (auto e : part.outputs) results_.push_back(part.type_of(e));
+  try {
+    for (std::size_t i = 0; i < p.instructions.size(); ++i) {
+      auto const& each = p.instructions[i];
+      add_line(tile_for(p, each), {each.operands.data(), each.function->arity}, p.first_result() + i);
+    }
+  } catch (error const& e) {
+    throw error(e.code(), e.message(), name_);
   }
   for (auto r : p.outputs) {
-    bool const made_there =
-        r >= p.first_result() && std::find(written_.begin(), written_.end(), r) == written_.end();
+    bool const made_there = r >= p.first_result() && std::find(written_.begin(), written_.end(), r) == written_.end();
     written_.push_back(made_there ? r : places_.size());
     if (made_there) continue;
     places_.emplace_back();
     add_line(copy_of(size_of(p.element(r))), {&r, 1}, written_.back());
   }
-  for (auto e : part.outputs) results_.push_back(part.type_of(e));
-  for (auto const& n : part.nodes)
-    if (elementwise_program::takes(part, static_cast<std::uint32_t>(&n - part.nodes.data()))) name_ = n.name;
 }
 
 RILL_INLINE void program_body::add_line(tile_function run, std::span<std::uint16_t const> operands,
                                         std::size_t result) {
   auto const at = static_cast<std::uint32_t>(pointers_);
-  for (auto r : operands) places_[r].positions.push_back(static_cast<std::uint32_t>(pointers_++));
-  places_[result].positions.push_back(static_cast<std::uint32_t>(pointers_++));
+  for (auto r : operands) places_[r].push_back(static_cast<std::uint32_t>(pointers_++));
+  places_[result].push_back(static_cast<std::uint32_t>(pointers_++));
   lines_.push_back({run, at, static_cast<std::uint32_t>(pointers_ - 1)});
 }
 

@@ -104,8 +104,8 @@ class loop_kernel {
     auto const& v = variables_[k];
     return i == 0 || v.kept ? w.call.in(first_variable_ + k) : place(w, v, i - 1);
   }
-  // An iteration's places. The first finds the variables where they came from, and the third is the first in places that
-  // both have had.
+  // An iteration's places. The first finds the variables where they came from, and the third is the first in places
+  // that both have had.
   void turn(body_run& run, walk const& w, std::int64_t i) const {
     if (i > 0) run.turn_over();
     if (i < 3) point(run, w, i);
