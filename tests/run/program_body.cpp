@@ -61,10 +61,10 @@ TEST(program_body, gives_the_bits_of_the_plan_for_loops_of_any_number_of_iterati
   auto const limit = placeholder<std::int32_t>(g, "limit");
   auto const w = placeholder<float>(g, "w");
   auto const [i, x, y, kept, constant_after, odd] = while_loop(
-      [&](auto i, auto...) { return i < limit; },
-      [&](auto i, auto x, auto y, auto kept, auto, auto odd) {
-        auto const a = tanh(x * w) + y;
-        return std::tuple{i + 1, y, select(odd, a, exp(-a)), kept, constant(g, 5.0), ~odd};
+      [&](auto k, auto...) { return k < limit; },
+      [&](auto k, auto u, auto v, auto same, auto, auto is_odd) {
+        auto const a = tanh(u * w) + v;
+        return std::tuple{k + 1, v, select(is_odd, a, exp(-a)), same, constant(g, 5.0), ~is_odd};
       },
       constant(g, 0), constant(g, 1.f), constant(g, 2.f), constant(g, 3.f), constant(g, 4.0), constant(g, false));
   for (int n : {0, 1, 2, 3, 4, 50})
@@ -74,8 +74,8 @@ TEST(program_body, gives_the_bits_of_the_plan_for_loops_of_any_number_of_iterati
 template <class T> void count(T by) {
   graph g;
   auto const [i, x, two] =
-      while_loop([](auto i, auto, auto) { return i < 9; },
-                 [&](auto i, auto x, auto two) { return std::tuple{i + 1, x * two + x, two}; }, constant(g, 0),
+      while_loop([](auto k, auto, auto) { return k < 9; },
+                 [&](auto k, auto v, auto twice) { return std::tuple{k + 1, v * twice + v, twice}; }, constant(g, 0),
                  placeholder_with_default(constant(g, by)), placeholder_with_default(constant(g, T(2))));
   agree(g, {}, i, x, two);
 }
@@ -96,8 +96,8 @@ TEST(program_body, takes_and_makes_rows_and_is_differentiated) {
   auto const w = placeholder<float>(g, "w");
   auto const made = scan([&](auto s, auto x) { return tanh(s * w + x); }, constant(g, 0.5f), rows);
   auto const each = map([&](auto x) { return x * w + 1.f; }, rows);
-  auto const [i, x] = while_loop([](auto i, auto) { return i < 5; },
-                                 [&](auto i, auto x) { return std::tuple{i + 1, exp(x * w) - x}; }, constant(g, 0), w);
+  auto const [i, x] = while_loop([](auto k, auto) { return k < 5; },
+                                 [&](auto k, auto v) { return std::tuple{k + 1, exp(v * w) - v}; }, constant(g, 0), w);
   auto const slope = gradients(sum(made) + x, {value(w), value(rows)});
   agree(g, {{rows, vector<float>({1, -2, 3, 0.5f, 0, 7})}, {w, tensor(0.3f)}}, made, each, value(x), slope[0],
         slope[1]);

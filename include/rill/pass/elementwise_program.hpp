@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "rill/graph/subgraph.hpp"
-
-#if RILL_RUNTIME
 #include "rill/ops/fuse.hpp"
 
 namespace rill::detail {
@@ -92,4 +90,3 @@ class elementwise_program {
 };
 
 }  // namespace rill::detail
-#endif

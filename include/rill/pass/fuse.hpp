@@ -1,7 +1,10 @@
 // Chains and trees of elementwise operations become one: a program that reads its inputs and writes its results once.
 #pragma once
-#include "rill/pass/elementwise_program.hpp"
 #include "rill/pass/fold_constants.hpp"
+
+#if RILL_RUNTIME
+#include "rill/pass/elementwise_program.hpp"
+#endif
 
 namespace rill {
 

@@ -1,10 +1,10 @@
 // A body that computes with single numbers alone, as loops that count do, is no plan but one program: a line of it is a
 // call of a tile function, on pointers that are settled before it runs.
 #pragma once
-#include "rill/pass/elementwise_program.hpp"
-#include "rill/run/idle_runs.hpp"
-#include "rill/run/observer.hpp"
-#include "rill/run/turning.hpp"
+#include <optional>
+
+#include "rill/graph/subgraph.hpp"
+#include "rill/program/program.hpp"
 
 #if RILL_RUNTIME
 #include <array>
@@ -12,17 +12,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <string>
 
 #include "rill/device/step.hpp"
+#include "rill/pass/elementwise_program.hpp"
 #include "rill/program/interpreter.hpp"
+#include "rill/run/idle_runs.hpp"
+#include "rill/run/observer.hpp"
+#include "rill/run/turning.hpp"
+#endif
 
 namespace rill::detail {
 
 /// The program that a bound part is; none: it is more than elementwise operations on values of one element, or nothing.
 std::optional<program> program_of(subgraph const& part);
 
+#if RILL_RUNTIME
 /// Such a part, compiled.
 class program_body final : public compiled_body {
  public:
@@ -167,5 +172,6 @@ RILL_INLINE void program_body::add_line(tile_function run, std::span<std::uint16
   lines_.push_back({run, at, static_cast<std::uint32_t>(pointers_ - 1)});
 }
 
-}  // namespace rill::detail
 #endif
+
+}  // namespace rill::detail
