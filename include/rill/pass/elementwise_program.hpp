@@ -1,5 +1,6 @@
 // Elementwise nodes of a part as the lines of one program.
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>

@@ -7,12 +7,16 @@
 #include "rill/program/program.hpp"
 
 #if RILL_RUNTIME
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "rill/device/step.hpp"
 #include "rill/pass/elementwise_program.hpp"
