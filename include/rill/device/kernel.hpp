@@ -46,6 +46,13 @@ class kernel {
 
   explicit operator bool() const { return run_ != nullptr; }
   void operator()(kernel_call const& call) const { run_(state_.get(), call); }
+
+  /// What a call needs of a kernel, without the rest; it can be called as long as the kernel is there.
+  struct entry {
+    void (*run)(void const*, kernel_call const&) = nullptr;
+    void const* state = nullptr;
+  };
+  entry called() const { return {run_, state_.get()}; }
   /// Bytes of scratch that a call needs.
   std::size_t scratch() const { return scratch_; }
 

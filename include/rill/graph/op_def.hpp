@@ -36,6 +36,9 @@ class body_run {
   /// Where argument i lies; result i goes to `elements`, which the caller has room for.
   virtual void argument(std::size_t i, void const* elements) = 0;
   virtual void result(std::size_t i, void* elements) = 0;
+  /// Goes on with a second set of such places, or again with the first: those of the second are at first the same. So a
+  /// loop whose variables take turns between two places says once where they are.
+  virtual void turn_over() = 0;
   virtual void run(rill::parallel const& threads, step_context& step) = 0;
   /// Who started it is done with it.
   virtual void give_back() noexcept = 0;

@@ -3,7 +3,7 @@
 #include "rill/pass/fold_constants.hpp"
 
 #if RILL_RUNTIME
-#include "rill/ops/fuse.hpp"
+#include "rill/pass/elementwise_program.hpp"
 #endif
 
 namespace rill {
@@ -43,13 +43,7 @@ class fusion {
   static constexpr std::size_t most_nodes = 24, most_visited = 128;
 
   bool is_elementwise(std::uint32_t i) const {
-    auto const& n = part_[i];
-    if (!n.controls.empty() || n.op->effect != effect::none || n.outputs.empty() || !n.outputs[0].is_known())
-      return false;
-    auto const of_strings = [&](endpoint e) { return part_.type_of(e).element == dtype::string; };  // equal's may be
-    if (n.outputs[0].element == dtype::string || std::any_of(n.inputs.begin(), n.inputs.end(), of_strings))
-      return false;
-    return n.op->elementwise != nullptr || n.op == &definition<ops::fused_op>();
+    return part_[i].controls.empty() && elementwise_program::takes(part_, i);
   }
 
   void join(std::uint32_t i) {
@@ -111,78 +105,31 @@ class fusion {
   void make(std::vector<std::uint32_t>& members) {
     std::sort(members.begin(), members.end());
     auto const group = group_[members[0]];
-    program p;
+    elementwise_program p(part_);
     node made;
-    std::vector<std::pair<endpoint, std::uint16_t>> place;  // marked as in symbols: immediates from the top
     std::vector<endpoint> results;
-    auto const find = [&](endpoint e) {
-      for (auto const& [at, reg] : place)
-        if (at == e) return reg;
-      return static_cast<std::uint16_t>(UINT16_MAX);
-    };
     for (auto m : members)
       for (auto e : part_[m].inputs) {
-        if (group_[e.node] == group || find(e) != UINT16_MAX) continue;
-        if (auto const& from = part_[e.node]; is_constant(from) && part_.type_of(e).is_scalar()) {
-          p.immediates.push_back(immediate_of(std::get<tensor>(from.attributes[0].second)));
-          place.emplace_back(e, static_cast<std::uint16_t>(immediate_mark + p.immediates.size() - 1));
-        } else {
-          place.emplace_back(e, static_cast<std::uint16_t>(p.inputs.size()));
-          p.inputs.push_back(part_.type_of(e).element);
-          made.inputs.push_back(e);
-        }
+        if (group_[e.node] == group || p.find(e) != p.none) continue;
+        if (is_constant(part_[e.node]) && part_.type_of(e).is_scalar()) p.add_constant(e);
+        else p.add_input(e), made.inputs.push_back(e);
       }
     if (made.inputs.empty()) return;
-    for (auto m : members) add_lines(p, m, place, find);
     for (auto m : members) {
+      p.add(m);
       auto const leaves = fetched_[m] || std::any_of(consumers_[m].begin(), consumers_[m].end(),
                                                      [&](auto c) { return group_[c] != group; });
       if (!leaves) continue;
       for (std::uint32_t port = 0; port < part_[m].outputs.size(); ++port) {
-        p.outputs.push_back(find({m, port}));
         made.outputs.push_back(part_[m].outputs[port]);
         results.push_back({m, port});
       }
     }
-    settle(p);
     made.op = &definition<ops::fused_op>();
     made.name = part_[members.back()].name;
-    made.attributes = {{"program", std::make_shared<program const>(std::move(p))}};
+    made.attributes = {{"program", std::make_shared<program const>(p.finish(results))}};
     auto const at = rewriter_.add(std::move(made), part_.origin[members.back()]);
     for (std::uint32_t o = 0; o < results.size(); ++o) rewriter_.replace(results[o], {at, o}, "joined");
-  }
-
-  static immediate immediate_of(tensor const& t) {
-    immediate i{t.element(), {}};
-    std::memcpy(i.bytes.data(), t.raw(), size_of(t.element()));
-    return i;
-  }
-
-  // The lines of one member: its function, or the whole program of what was fused already.
-  template <class Place, class Find> void add_lines(program& p, std::uint32_t m, Place& place, Find const& find) {
-    auto const& n = part_[m];
-    auto const next = [&] { return static_cast<std::uint16_t>(p.inputs.size() + p.instructions.size() - 1); };
-    if (n.op->elementwise != nullptr) {
-      program::instruction line{n.op->elementwise, {}, n.outputs[0].element};
-      for (std::size_t k = 0; k < n.inputs.size(); ++k) line.operands[k] = find(n.inputs[k]);
-      p.instructions.push_back(line);
-      place.emplace_back(endpoint{m, 0}, next());
-      return;
-    }
-    auto const& inner = *std::get<std::shared_ptr<program const>>(n.attributes[0].second);
-    std::vector<std::uint16_t> registers;
-    for (auto e : n.inputs) registers.push_back(find(e));
-    for (auto const& i : inner.immediates) {
-      p.immediates.push_back(i);
-      registers.push_back(static_cast<std::uint16_t>(immediate_mark + p.immediates.size() - 1));
-    }
-    for (auto line : inner.instructions) {
-      for (std::size_t k = 0; k < line.function->arity; ++k) line.operands[k] = registers[line.operands[k]];
-      p.instructions.push_back(line);
-      registers.push_back(next());
-    }
-    for (std::uint32_t o = 0; o < inner.outputs.size(); ++o)
-      place.emplace_back(endpoint{m, o}, registers[inner.outputs[o]]);
   }
 
   subgraph& part_;

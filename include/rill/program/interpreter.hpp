@@ -12,6 +12,17 @@
 
 namespace rill {
 
+/// The tile function of an instruction; error(unimplemented) if there is none.
+inline tile_function tile_for(program const& p, program::instruction const& i) {
+  dtype types[max_operands] = {};
+  for (std::size_t k = 0; k < i.function->arity; ++k) types[k] = p.element(i.operands[k]);
+  auto const run = i.function->tile(types, i.result);
+  if (run == nullptr)
+    throw error(code::unimplemented,
+                std::string(i.function->name) + " has no kernel for " + std::string(name(types[0])));
+  return run;
+}
+
 /// A program bound to extents: every operand's way through memory is settled.
 class bound_program {
  public:
@@ -83,15 +94,9 @@ inline bound_program::bound_program(program const& p, std::vector<shape> const& 
   immediates_ = p.immediates;
   output_registers_ = p.outputs;
   for (std::size_t r = 0; r < registers_; ++r) sizes_.push_back(size_of(p.element(r)));
-  for (auto const& i : p.instructions) {
-    dtype types[max_operands] = {};
-    for (std::size_t k = 0; k < i.function->arity; ++k) types[k] = p.element(i.operands[k]);
-    auto const run = i.function->tile(types, i.result);
-    if (run == nullptr)
-      throw error(code::unimplemented,
-                  std::string(i.function->name) + " has no kernel for " + std::string(name(types[0])));
-    steps_.push_back({run, i.function->arity, i.operands, static_cast<std::uint16_t>(first_result_ + steps_.size())});
-  }
+  for (auto const& i : p.instructions)
+    steps_.push_back(
+        {tile_for(p, i), i.function->arity, i.operands, static_cast<std::uint16_t>(first_result_ + steps_.size())});
   collapse(inputs, output);
   assign_slots(p);
 }

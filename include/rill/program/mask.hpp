@@ -53,6 +53,7 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   }
   /// Reads the first `count` lanes, count <= lanes; the others are false.
   [[gnu::always_inline]] static mask load(bool const* from, std::size_t count) {
+    if (count == 1) return mask(native{static_cast<lane>(-static_cast<lane>(*from))});  // a scalar's way, as packets'
     if (count > lanes) __builtin_unreachable();
     bool values[lanes] = {};
     __builtin_memcpy(values, from, count);
@@ -66,6 +67,10 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   /// Writes the first `count` lanes, count <= lanes.
   [[gnu::always_inline]] void store(bool* to, std::size_t count) const {
     if (count > lanes) __builtin_unreachable();
+    if (count == 1) {
+      *to = (*this)[0];
+      return;
+    }
     bool values[lanes];
     store(values);
     __builtin_memcpy(to, values, count);

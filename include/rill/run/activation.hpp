@@ -14,6 +14,7 @@
 #include "rill/ops/array/box.hpp"
 #include "rill/run/lower.hpp"
 #include "rill/run/plan.hpp"
+#include "rill/run/turning.hpp"
 #include "rill/run/waiting_thread.hpp"
 
 namespace rill {
@@ -36,8 +37,8 @@ inline bool take_failure(failure& first, bool& met_nowhere, failure why) {
 /// The memory of one run of a plan: pointers, arena, outputs. One thread at a time uses it.
 class activation {
  public:
-  explicit activation(plan const& p)
-      : plan_(&p), pointers_(p.pointers_), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
+  explicit activation(plan const& p) : plan_(&p), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
+    pointers().resize(p.pointers_);
     if (p.memory_.arena != 0) arena_ = buffer::allocate(p.memory_.arena, *p.allocator_);
     auto* base = static_cast<std::byte*>(arena_.data());
     for (auto const& s : p.slots_) {
@@ -50,8 +51,8 @@ class activation {
     }
     for (std::size_t i = 0; i < p.instructions_.size(); ++i)
       if (p.scratch_[i] != plan::none) {
-        auto const& made = p.instructions_[i];
-        pointers_[made.pointers + made.inputs + made.outputs] = base + p.blocks_[p.scratch_[i]].offset;
+        auto const& made = p.lines_[i];
+        pointers()[made.pointers + made.inputs + made.outputs] = base + p.blocks_[p.scratch_[i]].offset;
       }
   }
 
@@ -94,38 +95,45 @@ class activation {
   /// For other bodies, in the place of `run`: where argument i lies, and where result i goes.
   void argument(std::size_t i, void const* elements) {
     point(plan_->slots_[plan_->fed_slots_[i]], const_cast<void*>(elements));
-    if (arguments_.empty()) arguments_.resize(plan_->fed_slots_.size());
-    arguments_[i] = elements;
+    auto& all = places_->arguments;
+    if (all.empty()) all.resize(plan_->fed_slots_.size());
+    all[i] = elements;
   }
   void result(std::size_t i, void* elements) {
     auto const& f = plan_->fetches_[i];
-    if (results_.empty()) results_.resize(plan_->fetches_.size());
-    results_[i] = elements;
+    auto& all = places_->results;
+    if (all.empty()) all.resize(plan_->fetches_.size());
+    all[i] = elements;
     if (f.direct) point(plan_->slots_[f.slot], elements);
   }
+  /// Goes on with another set of such places, which are at first the same as these.
+  void turn_over() { places_.turn_over(); }
   /// Walks over a body, then copies the results that are not computed where they are wanted.
   void run_body(parallel const& threads, step_context& step) {
     releasing([&] { walk(threads, step); });
+    auto const& [_, arguments, results] = *places_;
     for (auto const& c : plan_->copies_) {
       auto const& s = plan_->slots_[plan_->fetches_[c.fetch].slot];
-      void const* const from = c.same != plan::none            ? results_[c.same]
-                               : s.where == plan::place::fed   ? arguments_[s.index]
+      void const* const from = c.same != plan::none            ? results[c.same]
+                               : s.where == plan::place::fed   ? arguments[s.index]
                                : s.where == plan::place::owned ? owned_[s.index].raw()
                                                                : plan_->constants_[s.index].raw();
-      auto* const to = results_.empty() ? nullptr : results_[c.fetch];  // no result may be wanted
+      auto* const to = results.empty() ? nullptr : results[c.fetch];  // no result may be wanted
       if (to && to != from) ops::copy_elements(c.element, to, from, c.count);
     }
   }
 
   /// Lets go of what the step handed out: snapshots of variables must not outlive it here.
   void release() {
+    places_.rest();
     for (auto& t : owned_)
       if (t) t = tensor();
   }
 
  private:
+  std::vector<void*>& pointers() { return places_->pointers; }
   void point(plan::slot const& s, void* to) {
-    for (auto p : s.positions) pointers_[p] = to;
+    for (auto p : s.positions) pointers()[p] = to;
   }
 
   // What a kernel brought must be what the plan was made for.
@@ -161,11 +169,11 @@ class activation {
   // For walks with tags: where a kept value lies, and where output o of an instruction.
   friend class detail::tagged_walk;
   friend class detail::tokens;
-  void* kept(std::uint32_t k) const { return pointers_[plan_->kept_first_ + k]; }
+  void* kept(std::uint32_t k) const { return places_->pointers[plan_->kept_first_ + k]; }
   tensor const& kept_tensor(std::uint32_t k) const { return owned_[plan_->slots_[plan_->kept_[k]].index]; }
   void* output(std::uint32_t at, std::size_t o = 0) const {
-    auto const& i = plan_->instructions_[at];
-    return pointers_[i.pointers + i.inputs + o];
+    auto const& line = plan_->lines_[at];
+    return places_->pointers[line.pointers + line.inputs + o];
   }
   bool brings(std::uint32_t at) const { return plan_->instructions_[at].owned != plan::none; }
   void bring(std::uint32_t at, tensor t) {
@@ -189,11 +197,20 @@ class activation {
   }
   // Up to the first instruction that `call_waiting` says is not done; of those that may wait it calls each.
   template <class Call> std::uint32_t walk(parallel const& threads, step_context& step, Call const& call_waiting) {
-    bool const may_end = step.can_end_early();
+    bool const may_end = step.can_end_early(), plain = !may_end && !step.watch;
     auto drop = plan_->drops_.begin();
+    auto* const first = pointers().data();
+    kernel_call next{first, 0, 0, threads, step};
     std::uint32_t at = 0;
     try {
-      for (auto const count = plan_->instructions_.size(); at < count; ++at) {
+      for (auto const count = plan_->lines_.size(); at < count; ++at) {
+        if (auto const& line = plan_->lines_[at]; plain && line.plain.run) {
+          next.pointers = first + line.pointers;
+          next.inputs = line.inputs;
+          next.outputs = line.outputs;
+          line.plain.run(line.plain.state, next);
+          continue;
+        }
         if (may_end) step.check();
         if (!plan_->instructions_[at].run.waits) call(at, threads, step);
         else if (!call_waiting(at)) return at;
@@ -213,7 +230,8 @@ class activation {
   }
   void start(std::uint32_t at, parallel const& threads, step_context& step, suspendable* from) {
     auto const& i = plan_->instructions_[at];
-    kernel_call call{pointers_.data() + i.pointers, i.inputs, i.outputs, threads, step};
+    auto const& line = plan_->lines_[at];
+    kernel_call call{pointers().data() + line.pointers, line.inputs, line.outputs, threads, step};
     if (i.owned != plan::none) call.owned = owned_.data() + i.owned;
     call.from = from;
     i.run(call);
@@ -229,7 +247,7 @@ class activation {
   void bring(std::uint32_t at) {
     auto const& i = plan_->instructions_[at];
     if (i.owned == plan::none) return;
-    for (std::size_t o = 0; o < i.outputs; ++o)
+    for (std::size_t o = 0; o < plan_->lines_[at].outputs; ++o)
       take(plan_->slots_[plan_->owned_slots_[i.owned + o]], owned_[i.owned + o]);
   }
   static time_point now(step_context const& step) {
@@ -257,10 +275,14 @@ class activation {
     std::vector<std::uint32_t> waits, holders, ready;
   } counts_;  // of the forked gear, kept for the next step
   buffer arena_;
-  std::vector<void*> pointers_;
+  // Where everything lies; the arguments and results are those of bodies.
+  struct places {
+    std::vector<void*> pointers = {};
+    std::vector<void const*> arguments = {};
+    std::vector<void*> results = {};
+  };
+  detail::turning<places> places_;
   std::vector<tensor> owned_, outputs_, held_;
-  std::vector<void const*> arguments_;  // of bodies
-  std::vector<void*> results_;
 };
 
 }  // namespace rill

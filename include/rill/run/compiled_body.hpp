@@ -13,7 +13,9 @@
 
 #include "rill/pass/bind.hpp"
 #include "rill/run/activation.hpp"
+#include "rill/run/idle_runs.hpp"
 #include "rill/run/late.hpp"
+#include "rill/run/program_body.hpp"
 #include "rill/run/tagged_walk.hpp"
 
 namespace rill {
@@ -49,17 +51,16 @@ class planned_body final : public compiled_body {
 
   bool open() const override { return false; }
   std::unique_ptr<body_run, giving_back> start() override {
-    return std::unique_ptr<body_run, giving_back>(idle().release());
+    return std::unique_ptr<body_run, giving_back>(take().release());
   }
   std::vector<tensor> run(std::span<tensor const> arguments, parallel const& threads, step_context& step) override {
-    std::unique_ptr<running, giving_back> const one(idle().release());
+    std::unique_ptr<running, giving_back> const one(take().release());
     return one->run(arguments, threads, step);
   }
   std::int64_t overwritten(std::size_t i) const override { return plan_.overwritten(i); }
   bool holds() const override { return plan_.holds(); }
   void trim() override {
     plan_.trim();
-    std::lock_guard lock(mutex_);
     idle_.clear();
   }
 
@@ -69,6 +70,7 @@ class planned_body final : public compiled_body {
     explicit running(planned_body& of) : of_(of), activation_(of.plan_) {}
     void argument(std::size_t i, void const* elements) override { activation_.argument(i, elements); }
     void result(std::size_t i, void* elements) override { activation_.result(i, elements); }
+    void turn_over() override { activation_.turn_over(); }
     void run(parallel const& threads, step_context& step) override { activation_.run_body(threads, step); }
     std::vector<tensor> run(std::span<tensor const> arguments, parallel const& threads, step_context& step) {
       activation_.run(arguments, threads, step);
@@ -78,8 +80,7 @@ class planned_body final : public compiled_body {
     }
     void give_back() noexcept override {
       activation_.release();
-      std::lock_guard lock(of_.mutex_);
-      of_.idle_.emplace_back(this);
+      of_.idle_.give_back(this);
     }
 
    private:
@@ -87,17 +88,13 @@ class planned_body final : public compiled_body {
     activation activation_;
   };
 
-  std::unique_ptr<running> idle() {
-    std::lock_guard lock(mutex_);
-    if (idle_.empty()) return std::make_unique<running>(*this);
-    auto last = std::move(idle_.back());
-    idle_.pop_back();
-    return last;
+  std::unique_ptr<running> take() {
+    auto one = idle_.take();
+    return one ? std::move(one) : std::make_unique<running>(*this);
   }
 
   rill::plan plan_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<running>> idle_;
+  idle_runs<running> idle_;
 };
 
 /// A body of which extents are settled when it runs.
@@ -295,6 +292,8 @@ RILL_INLINE std::shared_ptr<compiled_body> compile_part(body_setting const& s, s
   if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(part));
   bind_extents(part, {arguments.begin(), arguments.end()}, *s.state);
   auto late = rewrite_early(part, s.passes, *s.state, nullptr);
+  if (auto const p = s.passes.fuse && !late ? program_of(part) : std::nullopt)
+    return std::make_shared<program_body>(part, *p, *s.memory);
   auto early = std::make_shared<planned_body>(
       plan(part, *s.state, s.seed, *s.memory, s.threads, gear::straight, s.passes, s.functions));
   if (!late) return early;

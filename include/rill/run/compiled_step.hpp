@@ -1,13 +1,13 @@
 // A plan and the activations that run it: what a session keeps for a run signature.
 #pragma once
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "rill/run/activation.hpp"
+#include "rill/run/idle_runs.hpp"
 #include "rill/run/late.hpp"
 
 namespace rill {
@@ -37,25 +37,19 @@ class compiled_step {
 
   /// Gives the memory of activations that don't run now back.
   void trim() {
-    {
-      std::lock_guard lock(mutex_);
-      idle_.clear();
-    }
+    idle_.clear();
     plan_.trim();
     late_.trim();
   }
 
  private:
   struct lease {
-    explicit lease(compiled_step& s) : step(s) {
-      std::lock_guard lock(s.mutex_);
-      if (!s.idle_.empty()) held = std::move(s.idle_.back()), s.idle_.pop_back();
-      else held = std::make_unique<activation>(s.plan_);
+    explicit lease(compiled_step& s) : step(s), held(s.idle_.take()) {
+      if (!held) held = std::make_unique<activation>(s.plan_);
     }
     ~lease() {
       held->release();
-      std::lock_guard lock(step.mutex_);
-      step.idle_.push_back(std::move(held));
+      step.idle_.give_back(held.release());
     }
     compiled_step& step;
     std::unique_ptr<activation> held;
@@ -64,8 +58,7 @@ class compiled_step {
   rill::plan plan_;
   std::optional<late_part> late_part_;
   compiled_lately<compiled_step> late_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<activation>> idle_;
+  detail::idle_runs<activation> idle_;
 };
 
 }  // namespace rill

@@ -85,10 +85,15 @@ class plan {
   };
   struct instruction {
     kernel run;
-    std::uint32_t pointers = 0;  // where its pointers start
-    std::uint16_t inputs = 0, outputs = 0;
     std::uint32_t owned = none;  // its first owned output
     std::uint32_t node = 0;
+  };
+  // What a walk reads of an instruction where nothing is to be done but to call its kernel; no more, for walks over
+  // small nodes are as fast as this comes from memory.
+  struct line {
+    kernel::entry plain;         // none: there is more to do
+    std::uint32_t pointers = 0;  // where its pointers start
+    std::uint16_t inputs = 0, outputs = 0;
   };
   struct fetch {
     std::uint32_t slot;
@@ -126,12 +131,14 @@ class plan {
   void place_values(subgraph const&, forking const*);
   void place_apart();
   void lay_pointers(subgraph const&);
+  void mark_plain();
   std::uint32_t slot_of(endpoint e) const { return slots_of_[e.node][e.port]; }
 
   std::shared_ptr<compiled_functions> functions_;      // null: those of the plan around it
   std::vector<std::shared_ptr<keeps_memory>> bodies_;  // that its kernels run
   std::vector<function_definition const*> assumed_functions_;
   std::vector<instruction> instructions_;
+  std::vector<line> lines_;         // of each instruction
   std::vector<std::string> names_;  // of each instruction's node
   std::vector<std::string_view> operations_;
   std::vector<slot> slots_;

@@ -28,6 +28,7 @@ RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t see
   take_over(part, forked.get());
   place_values(part, forked.get());
   lay_pointers(part);
+  mark_plain();
   slots_of_.clear();
 }
 
@@ -149,8 +150,8 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
     made.run.may_share.insert(made.run.may_share.end(), made.run.overwrites.begin(), made.run.overwrites.end());
     waiting_ += made.run.waits;
     made.node = i;
-    made.inputs = static_cast<std::uint16_t>(n.inputs.size());
-    made.outputs = static_cast<std::uint16_t>(n.outputs.size());
+    lines_.push_back(
+        {{}, 0, static_cast<std::uint16_t>(n.inputs.size()), static_cast<std::uint16_t>(n.outputs.size())});
     auto const at = static_cast<std::uint32_t>(instructions_.size());
     for (auto s : slots_of_[i]) slots_[s].first = slots_[s].last = at;
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
@@ -342,7 +343,7 @@ RILL_INLINE void plan::place_values(subgraph const& part, forking const* forked)
     auto const& made = instructions_[at];
     auto const& n = part[made.node];
     std::vector<std::uint32_t> taken;
-    for (std::uint32_t o = 0; o < made.outputs; ++o) {
+    for (std::uint32_t o = 0; o < lines_[at].outputs; ++o) {
       auto& s = slots_[slots_of_[made.node][o]];
       if (s.where != place::arena) continue;
       if (s.of.element == dtype::string) {
@@ -415,15 +416,14 @@ RILL_INLINE void plan::place_apart() {
 
 RILL_INLINE void plan::lay_pointers(subgraph const& part) {
   for (std::size_t at = 0; at < instructions_.size(); ++at) {
-    auto& made = instructions_[at];
-    made.pointers = static_cast<std::uint32_t>(pointers_);
+    lines_[at].pointers = static_cast<std::uint32_t>(pointers_);
     auto const add = [&](std::uint32_t s) { slots_[s].positions.push_back(static_cast<std::uint32_t>(pointers_++)); };
-    for (auto e : part[made.node].inputs) {
+    for (auto e : part[instructions_[at].node].inputs) {
       if (part[e.node].op->name == "variable" && slots_[slot_of(e)].where != place::owned)
         ++pointers_;  // by reference alone
       else add(slot_of(e));
     }
-    for (auto s : slots_of_[made.node]) add(s);
+    for (auto s : slots_of_[instructions_[at].node]) add(s);
     ++pointers_;  // the scratch
   }
   kept_first_ = pointers_;
@@ -433,6 +433,15 @@ RILL_INLINE void plan::lay_pointers(subgraph const& part) {
 RILL_INLINE void plan::trim() {
   for (auto const& body : bodies_) body->trim();
   if (functions_) functions_->trim();
+}
+
+RILL_INLINE void plan::mark_plain() {
+  std::vector<bool> more(instructions_.size());
+  for (auto const& d : drops_) more[d.after] = true;
+  for (std::size_t at = 0; at < instructions_.size(); ++at) {
+    auto const& made = instructions_[at];
+    if (!more[at] && !made.run.waits && made.owned == none) lines_[at].plain = made.run.called();
+  }
 }
 
 RILL_INLINE std::string plan::text() const {

@@ -69,8 +69,7 @@ class loop_kernel {
     walk w{call, step};
     for (auto count : of_strings_)
       for (auto& places : w.strings) places.emplace_back(dtype::string, shape{count});
-    w.now.resize(variables_.size());
-    for (std::size_t i = 0; i < w.now.size(); ++i) w.now[i] = first_place(w, i);
+    for (std::size_t k = 0; k < variables_.size(); ++k) w.stay.push_back(where_it_stays(w, k));
     w.made.resize(made_bytes_.size());
     if (!brings_)
       for (std::size_t k = 0; k < w.made.size(); ++k) w.made[k] = call.out<std::byte>(variables_.size() + 1 + k);
@@ -109,7 +108,7 @@ class loop_kernel {
   struct walk {
     kernel_call const& call;
     step_context& step;
-    std::vector<void*> now = {};
+    std::vector<void*> stay = {};         // where the variables are that don't move
     std::vector<tensor> strings[2] = {};  // the places of those that are no bytes
     std::vector<std::byte*> made = {};
     std::vector<tensor> stacks = {};  // of those that bring them
@@ -118,11 +117,6 @@ class loop_kernel {
 
   void captures(body_run& run, walk const& w, std::size_t at) const {
     for (auto i = first_variable_ + variables_.size() + rows_; i < w.call.inputs; ++i) run.argument(at++, w.call.in(i));
-  }
-  // Where a variable is before the first iteration.
-  void* first_place(walk const& w, std::size_t i) const {
-    auto* const given = w.call.pointers[first_variable_ + i];
-    return variables_[i].in_place ? moved(given, output(w, i), variables_[i]) : given;
   }
   static void* moved(void const* from, void* to, variable const& v) {
     if (to != from) copy_elements(v.element, to, from, v.count);
@@ -134,19 +128,32 @@ class loop_kernel {
     w.call.owned[o] = tensor(outputs_[o].element, outputs_[o].shape(), *memory_);
     return w.call.owned[o].mutable_raw();
   }
-  // Points a run's variables at where they are, and its results at where they are to be.
-  void turn(body_run& run, walk& w, bool odd) const {
-    for (std::size_t i = 0; i < variables_.size(); ++i) {
-      auto const& v = variables_[i];
-      run.argument(i, w.now[i]);
-      if (v.kept) continue;
-      if (!v.in_place) w.now[i] = place(w, v, odd);
-      run.result(i, w.now[i]);
-    }
+  void* given(walk const& w, std::size_t k) const { return w.call.pointers[first_variable_ + k]; }
+  void* where_it_stays(walk const& w, std::size_t k) const {
+    auto const& v = variables_[k];
+    if (v.in_place) return moved(given(w, k), output(w, k), v);
+    return v.kept ? given(w, k) : nullptr;
   }
-  void* place(walk& w, variable const& v, bool odd) const {
-    if (v.element == dtype::string) return w.strings[odd][v.at].mutable_raw();
+  // Where iteration i puts a variable; that before the first found it where it came from.
+  void* place(walk const& w, std::size_t k, std::int64_t i) const {
+    auto const& v = variables_[k];
+    if (v.kept || v.in_place) return w.stay[k];
+    if (i < 0) return given(w, k);
+    bool const odd = i % 2 != 0;
+    if (v.element == dtype::string) return const_cast<void*>(w.strings[odd][v.at].raw());
     return static_cast<std::byte*>(w.call.scratch()) + (odd ? room_ : 0) + v.at;
+  }
+  // An iteration's places. The first finds the variables where they came from, and the third is the first in places
+  // that both have had.
+  void turn(body_run& run, walk const& w, std::int64_t i) const {
+    if (i > 0) run.turn_over();
+    if (i < 3) point(run, w, i);
+  }
+  void point(body_run& run, walk const& w, std::int64_t i) const {
+    for (std::size_t k = 0; k < variables_.size(); ++k) {
+      run.argument(k, place(w, k, i - 1));
+      if (!variables_[k].kept) run.result(k, place(w, k, i));
+    }
   }
   void rows(body_run& run, walk& w, std::int64_t at) const {
     auto const row = static_cast<std::size_t>(at);
@@ -171,20 +178,21 @@ class loop_kernel {
     }
   }
   void hand_over(walk& w, std::int64_t done) const {
-    for (std::size_t i = 0; i < w.now.size(); ++i)
-      if (!variables_[i].in_place) moved(w.now[i], output(w, i), variables_[i]);
-    *static_cast<std::int64_t*>(output(w, w.now.size())) = done;
+    for (std::size_t k = 0; k < variables_.size(); ++k)
+      if (!variables_[k].in_place) moved(place(w, k, done - 1), output(w, k), variables_[k]);
+    *static_cast<std::int64_t*>(output(w, variables_.size())) = done;
     if (!brings_) return;
     if (w.stacks.empty()) make_room(w, 0);
-    for (std::size_t k = 0; k < w.stacks.size(); ++k) w.call.give(w.now.size() + 1 + k, w.stacks[k].rows(0, done));
+    for (std::size_t k = 0; k < w.stacks.size(); ++k) w.call.give(variables_.size() + 1 + k, w.stacks[k].rows(0, done));
     if (open_) room_for_->store(done, std::memory_order_relaxed);
   }
 
-  bool holds(walk& w) const {
+  // The condition, after so many iterations.
+  bool holds(walk& w, std::int64_t done) const {
     bool verdict = false;
     auto const run = condition_->start();
-    for (std::size_t i = 0; i < w.now.size(); ++i) run->argument(i, w.now[i]);
-    captures(*run, w, w.now.size());
+    for (std::size_t k = 0; k < variables_.size(); ++k) run->argument(k, place(w, k, done - 1));
+    captures(*run, w, variables_.size());
     run->result(0, &verdict);
     run->run(w.call.threads, w.step);
     return verdict;
@@ -192,18 +200,18 @@ class loop_kernel {
 
   std::int64_t while_true(walk& w) const {
     course_.enter(w.call, w.step, 0, 0);
-    bool go_on = holds(w);
+    bool go_on = holds(w, 0);
     auto const run = (step_ ? step_ : body_)->start();
     captures(*run, w, variables_.size());
     if (step_) run->result(variables_.size() + made_bytes_.size(), &go_on);
     return course_.while_true(w.call, w.step, go_on, [&](std::int64_t i) {
-      turn(*run, w, i % 2 != 0);
+      turn(*run, w, i);
       if (open_ && i >= w.room) make_room(w, std::max<std::int64_t>(i + 1, 8));
       rows(*run, w, i);
       run->run(w.call.threads, w.step);
       if (step_) return go_on;
       course_.enter_condition(w.call, w.step, i);
-      return holds(w);
+      return holds(w, i + 1);
     });
   }
 
@@ -213,7 +221,7 @@ class loop_kernel {
     auto const count = course_.count(w.call);
     if (open_) make_room(w, count);
     course_.count_up(w.call, w.step, count, [&](std::int64_t i, std::int64_t row) {
-      turn(*run, w, i % 2 != 0);
+      turn(*run, w, i);
       rows(*run, w, row);
       run->run(w.call.threads, w.step);
     });

@@ -1,0 +1,93 @@
+// Elementwise nodes of a part as the lines of one program.
+#pragma once
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "rill/graph/subgraph.hpp"
+#include "rill/ops/fuse.hpp"
+
+namespace rill::detail {
+
+/// A program that nodes of a part are added to, each after those that it reads.
+class elementwise_program {
+ public:
+  explicit elementwise_program(subgraph const& part) : part_(part) {}
+
+  /// Whether a node can be added: it is elementwise, its extents are known, and it has nothing to do with strings.
+  static bool takes(subgraph const& part, std::uint32_t i) {
+    auto const& n = part[i];
+    if (n.op->effect != effect::none || n.outputs.empty() || !n.outputs[0].is_known()) return false;
+    auto const of_strings = [&](endpoint e) { return part.type_of(e).element == dtype::string; };  // equal's may be
+    if (n.outputs[0].element == dtype::string || std::any_of(n.inputs.begin(), n.inputs.end(), of_strings))
+      return false;
+    return n.op->elementwise != nullptr || n.op == &definition<ops::fused_op>();
+  }
+
+  static constexpr std::uint16_t none = UINT16_MAX;
+  /// The register of a value; none: it has none yet.
+  std::uint16_t find(endpoint e) const {
+    for (auto const& [at, reg] : place_)
+      if (at == e) return reg;
+    return none;
+  }
+  /// The value is what the register holds.
+  void alias(endpoint e, std::uint16_t reg) { place_.emplace_back(e, reg); }
+
+  /// An input comes before all nodes.
+  void add_input(endpoint e) {
+    alias(e, static_cast<std::uint16_t>(program_.inputs.size()));
+    program_.inputs.push_back(part_.type_of(e).element);
+  }
+  void add_constant(endpoint e) {
+    auto const& t = std::get<tensor>(part_[e.node].attributes[0].second);
+    immediate i{t.element(), {}};
+    std::memcpy(i.bytes.data(), t.raw(), size_of(t.element()));
+    alias(e, add_immediate(i));
+  }
+  /// The lines of a node: its function, or the whole program of what was fused already.
+  void add(std::uint32_t m) {
+    auto const& n = part_[m];
+    if (n.op->elementwise != nullptr) {
+      program::instruction line{n.op->elementwise, {}, n.outputs[0].element};
+      for (std::size_t k = 0; k < n.inputs.size(); ++k) line.operands[k] = find(n.inputs[k]);
+      return alias({m, 0}, add_line(line));
+    }
+    auto const& inner = *std::get<std::shared_ptr<program const>>(n.attributes[0].second);
+    std::vector<std::uint16_t> registers;
+    for (auto e : n.inputs) registers.push_back(find(e));
+    for (auto const& i : inner.immediates) registers.push_back(add_immediate(i));
+    for (auto line : inner.instructions) {
+      for (std::size_t k = 0; k < line.function->arity; ++k) line.operands[k] = registers[line.operands[k]];
+      registers.push_back(add_line(line));
+    }
+    for (std::uint32_t o = 0; o < inner.outputs.size(); ++o) alias({m, o}, registers[inner.outputs[o]]);
+  }
+  program const& so_far() const { return program_; }
+
+  /// The program that returns these values.
+  program finish(std::vector<endpoint> const& results) {
+    for (auto e : results) program_.outputs.push_back(find(e));
+    settle(program_);
+    return std::move(program_);
+  }
+
+ private:
+  // Marked as in symbols: immediates from the top.
+  std::uint16_t add_immediate(immediate const& i) {
+    program_.immediates.push_back(i);
+    return static_cast<std::uint16_t>(immediate_mark + program_.immediates.size() - 1);
+  }
+  std::uint16_t add_line(program::instruction const& line) {
+    program_.instructions.push_back(line);
+    return static_cast<std::uint16_t>(program_.inputs.size() + program_.instructions.size() - 1);
+  }
+
+  subgraph const& part_;
+  program program_;
+  std::vector<std::pair<endpoint, std::uint16_t>> place_;
+};
+
+}  // namespace rill::detail

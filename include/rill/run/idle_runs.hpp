@@ -1,0 +1,34 @@
+// The runs of a step or a body that nobody uses now; threads may take them and give them back at the same time.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace rill::detail {
+
+template <class Run> class idle_runs {
+ public:
+  /// The one that was given back last; null: there is none.
+  std::unique_ptr<Run> take() {
+    std::lock_guard lock(mutex_);
+    if (idle_.empty()) return nullptr;
+    auto last = std::move(idle_.back());
+    idle_.pop_back();
+    return last;
+  }
+  void give_back(Run* run) {
+    std::lock_guard lock(mutex_);
+    idle_.emplace_back(run);
+  }
+  void clear() {
+    std::lock_guard lock(mutex_);
+    idle_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Run>> idle_;
+};
+
+}  // namespace rill::detail
