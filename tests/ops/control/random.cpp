@@ -388,7 +388,8 @@ template <class T> class recorder {
       case what::negative:
         return {neg(in(0))};
       case what::word_of:
-        return {select(less(in(0), number(0)), value(constant(g_, low_word)), value(constant(g_, high_word)))};
+        return {gather(value(constant<std::string, 2>(g_, {high_word, low_word})),
+                       cast<std::int32_t>(less(in(0), number(0))))};
       case what::number_of:
         return {cast<T>(equal(in(0), value(constant(g_, high_word))))};
       case what::read:
