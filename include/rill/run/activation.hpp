@@ -12,8 +12,8 @@
 
 #include "rill/base/pool.hpp"
 #include "rill/ops/array/box.hpp"
-#include "rill/run/lower.hpp"
 #include "rill/run/plan.hpp"
+#include "rill/run/region.hpp"
 #include "rill/run/turning.hpp"
 #include "rill/run/waiting_thread.hpp"
 

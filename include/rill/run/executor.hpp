@@ -24,6 +24,7 @@
 #include "rill/pass/passes.hpp"
 #include "rill/run/compiled_body.hpp"
 #include "rill/run/compiled_step.hpp"
+#include "rill/run/region.hpp"
 #endif
 
 namespace rill {

@@ -32,25 +32,6 @@ struct lowered {
 /// its outputs are the node's.
 lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
 
-/// Whether a loop or branch has a lowered form: what is in it must have extents that don't wait for what runs there.
-bool can_lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
-
-namespace detail {
-inline cost unknown_work(attribute_list const&, std::span<type const>, std::span<type const>) { return {}; }
-}  // namespace detail
-
-/// The operation of a node that runs a part with primitives.
-inline constexpr op_def region_op{.name = "region",
-                                  .doc = "a part with primitives",
-                                  .arity = -2,
-                                  .effect = effect::writes,
-                                  .work = detail::unknown_work};
-inline bool is_region(node const& n) { return n.op == &region_op; }
-/// Whether a part has primitives in it.
-bool has_primitives(subgraph const& part);
-/// A bound part with primitives as one such node.
-subgraph as_region(subgraph part);
-
 }  // namespace rill
 
 #if RILL_RUNTIME
@@ -62,23 +43,12 @@ subgraph as_region(subgraph part);
 #include "rill/ops/control/primitives.hpp"
 #include "rill/pass/bind.hpp"
 #include "rill/pass/passes.hpp"
+#include "rill/run/can_lower.hpp"
 #include "rill/run/order.hpp"
 
 namespace rill {
 
 namespace detail {
-
-inline bool is_branch(node const& n) {
-  return n.op->name == ops::cond_op::name || n.op->name == ops::reading_cond_op::name ||
-         n.op->name == ops::updating_cond_op::name;
-}
-
-/// Whether a node has a form in primitives. Calls have one where a kernel waits in their function, which would hold a
-/// thread else: that of one which calls itself does.
-inline bool is_lowered(node const& n) {
-  auto const* const f = called_by(n);
-  return ops::is_loop(n) || is_branch(n) || (f && f->may_wait && f->looked_through());
-}
 
 class lowering {
  public:
@@ -457,69 +427,10 @@ class lowering {
   std::uint32_t frames_ = 0;
 };
 
-inline bool can_lower_body(subgraph body, std::vector<type> const& arguments, container& state,
-                           pass_options const& passes) {
-  if (!all_known(arguments) || ops::branch::side(body, arguments).misfit) return false;
-  bind_extents(body, arguments, state);
-  if (passes.functions) inline_functions(body, state, nullptr);
-  return std::all_of(body.nodes.begin(), body.nodes.end(), [&](node const& n) {
-    std::vector<type> inputs;
-    for (auto e : n.inputs) inputs.push_back(body.type_of(e));
-    if (is_lowered(n)) return can_lower(n, inputs, state, passes);
-    return !n.op->brings_extents || all_known(n.outputs);
-  });
-}
-
 }  // namespace detail
-
-RILL_INLINE bool can_lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes) {
-  if (auto const* const f = called_by(n)) {
-    auto const own = inputs.subspan(f->references.size());
-    return all_known(n.outputs) && detail::can_lower_body(*f->body, {own.begin(), own.end()}, state, passes);
-  }
-  if (!ops::is_loop(n)) {
-    auto const a = decode<ops::branch::attributes>(n.attributes);
-    if (!all_known(n.outputs)) return false;
-    auto const own = inputs.subspan(static_cast<std::size_t>(a.references) + 1);
-    std::vector<type> const arguments(own.begin(), own.end());
-    return detail::can_lower_body(*a.then, arguments, state, passes) &&
-           detail::can_lower_body(*a.otherwise, arguments, state, passes);
-  }
-  auto const a = decode<ops::looping::attributes>(n.attributes);
-  auto const given = ops::looping::given(a, inputs, n.outputs);
-  return !ops::looping::opens(a, n.outputs) && detail::can_lower_body(*a.body, given, state, passes) &&
-         (a.counted() || detail::can_lower_body(*a.condition, ops::looping::without_rows(a, given), state, passes));
-}
 
 RILL_INLINE lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes) {
   return detail::lowering(state, passes).run(n, inputs);
-}
-
-RILL_INLINE bool has_primitives(subgraph const& part) {
-  return std::any_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return ops::is_primitive(n); });
-}
-
-RILL_INLINE subgraph as_region(subgraph part) {
-  subgraph whole;
-  node n;
-  n.op = &region_op;
-  n.name = "region";
-  for (auto i : part.inputs) {
-    n.inputs.push_back({static_cast<std::uint32_t>(whole.nodes.size()), 0});
-    whole.inputs.push_back(n.inputs.back().node);
-    whole.nodes.push_back(part[i]);
-    whole.origin.push_back(part.origin[i]);
-  }
-  auto const at = static_cast<std::uint32_t>(whole.nodes.size());
-  for (std::uint32_t o = 0; o < part.outputs.size(); ++o) {
-    n.outputs.push_back(part.type_of(part.outputs[o]));
-    whole.outputs.push_back({at, o});
-  }
-  n.attributes.emplace_back("body", std::make_shared<subgraph const>(std::move(part)));
-  whole.nodes.push_back(std::move(n));
-  whole.origin.push_back(0);
-  whole.targets.push_back(at);
-  return whole;
 }
 
 }  // namespace rill

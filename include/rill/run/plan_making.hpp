@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "rill/run/lower.hpp"
+#include "rill/run/can_lower.hpp"
 #include "rill/run/open_rows.hpp"
 #include "rill/run/plan.hpp"
+#include "rill/run/region.hpp"
 
 namespace rill {
 

@@ -1,0 +1,78 @@
+// Which loops, branches and calls have a form in primitives.
+#pragma once
+#include <span>
+
+#include "rill/graph/subgraph.hpp"
+#include "rill/pass/options.hpp"
+#include "rill/state/container.hpp"
+
+#if RILL_RUNTIME
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "rill/ops/control/call.hpp"
+#include "rill/ops/control/cond.hpp"
+#include "rill/ops/control/loop.hpp"
+#include "rill/pass/bind.hpp"
+#include "rill/pass/passes.hpp"
+#endif
+
+namespace rill {
+
+/// Whether a loop or branch has a lowered form: what is in it must have extents that don't wait for what runs there.
+bool can_lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
+
+#if RILL_RUNTIME
+
+namespace detail {
+
+inline bool is_branch(node const& n) {
+  return n.op->name == ops::cond_op::name || n.op->name == ops::reading_cond_op::name ||
+         n.op->name == ops::updating_cond_op::name;
+}
+
+/// Whether a node has a form in primitives. Calls have one where a kernel waits in their function, which would hold a
+/// thread else: that of one which calls itself does.
+inline bool is_lowered(node const& n) {
+  auto const* const f = called_by(n);
+  return ops::is_loop(n) || is_branch(n) || (f && f->may_wait && f->looked_through());
+}
+
+inline bool can_lower_body(subgraph body, std::vector<type> const& arguments, container& state,
+                           pass_options const& passes) {
+  if (!all_known(arguments) || ops::branch::side(body, arguments).misfit) return false;
+  bind_extents(body, arguments, state);
+  if (passes.functions) inline_functions(body, state, nullptr);
+  return std::all_of(body.nodes.begin(), body.nodes.end(), [&](node const& n) {
+    std::vector<type> inputs;
+    for (auto e : n.inputs) inputs.push_back(body.type_of(e));
+    if (is_lowered(n)) return can_lower(n, inputs, state, passes);
+    return !n.op->brings_extents || all_known(n.outputs);
+  });
+}
+
+}  // namespace detail
+
+RILL_INLINE bool can_lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes) {
+  if (auto const* const f = called_by(n)) {
+    auto const own = inputs.subspan(f->references.size());
+    return all_known(n.outputs) && detail::can_lower_body(*f->body, {own.begin(), own.end()}, state, passes);
+  }
+  if (!ops::is_loop(n)) {
+    auto const a = decode<ops::branch::attributes>(n.attributes);
+    if (!all_known(n.outputs)) return false;
+    auto const own = inputs.subspan(static_cast<std::size_t>(a.references) + 1);
+    std::vector<type> const arguments(own.begin(), own.end());
+    return detail::can_lower_body(*a.then, arguments, state, passes) &&
+           detail::can_lower_body(*a.otherwise, arguments, state, passes);
+  }
+  auto const a = decode<ops::looping::attributes>(n.attributes);
+  auto const given = ops::looping::given(a, inputs, n.outputs);
+  return !ops::looping::opens(a, n.outputs) && detail::can_lower_body(*a.body, given, state, passes) &&
+         (a.counted() || detail::can_lower_body(*a.condition, ops::looping::without_rows(a, given), state, passes));
+}
+
+#endif
+
+}  // namespace rill

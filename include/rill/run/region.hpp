@@ -1,0 +1,63 @@
+// A part in which somebody wrote primitives by hand, as one node: what runs them is a kernel.
+#pragma once
+#include "rill/graph/subgraph.hpp"
+
+#if RILL_RUNTIME
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "rill/ops/control/primitives.hpp"
+#endif
+
+namespace rill {
+
+namespace detail {
+inline cost unknown_work(attribute_list const&, std::span<type const>, std::span<type const>) { return {}; }
+}  // namespace detail
+
+/// The operation of a node that runs a part with primitives.
+inline constexpr op_def region_op{.name = "region",
+                                  .doc = "a part with primitives",
+                                  .arity = -2,
+                                  .effect = effect::writes,
+                                  .work = detail::unknown_work};
+inline bool is_region(node const& n) { return n.op == &region_op; }
+/// Whether a part has primitives in it.
+bool has_primitives(subgraph const& part);
+/// A bound part with primitives as one such node.
+subgraph as_region(subgraph part);
+
+#if RILL_RUNTIME
+
+RILL_INLINE bool has_primitives(subgraph const& part) {
+  return std::any_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return ops::is_primitive(n); });
+}
+
+RILL_INLINE subgraph as_region(subgraph part) {
+  subgraph whole;
+  node n;
+  n.op = &region_op;
+  n.name = "region";
+  for (auto i : part.inputs) {
+    n.inputs.push_back({static_cast<std::uint32_t>(whole.nodes.size()), 0});
+    whole.inputs.push_back(n.inputs.back().node);
+    whole.nodes.push_back(part[i]);
+    whole.origin.push_back(part.origin[i]);
+  }
+  auto const at = static_cast<std::uint32_t>(whole.nodes.size());
+  for (std::uint32_t o = 0; o < part.outputs.size(); ++o) {
+    n.outputs.push_back(part.type_of(part.outputs[o]));
+    whole.outputs.push_back({at, o});
+  }
+  n.attributes.emplace_back("body", std::make_shared<subgraph const>(std::move(part)));
+  whole.nodes.push_back(std::move(n));
+  whole.origin.push_back(0);
+  whole.targets.push_back(at);
+  return whole;
+}
+
+#endif
+
+}  // namespace rill
