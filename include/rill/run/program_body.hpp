@@ -112,7 +112,7 @@ class program_body final : public compiled_body {
   static tile_function copy_of(std::size_t bytes) {
     return bytes == 1 ? copy<1> : bytes == 2 ? copy<2> : bytes == 4 ? copy<4> : bytes == 8 ? copy<8> : copy<16>;
   }
-  void add_line(tile_function run, std::span<std::uint16_t const> operands, std::size_t result);
+  void add_line(tile_function tile, std::span<std::uint16_t const> operands, std::size_t result);
 
   std::string name_;  // of the last node
   std::size_t arguments_, pointers_ = 0;
@@ -168,12 +168,12 @@ RILL_INLINE program_body::program_body(subgraph const& part, program const& p, a
   }
 }
 
-RILL_INLINE void program_body::add_line(tile_function run, std::span<std::uint16_t const> operands,
+RILL_INLINE void program_body::add_line(tile_function tile, std::span<std::uint16_t const> operands,
                                         std::size_t result) {
   auto const at = static_cast<std::uint32_t>(pointers_);
   for (auto r : operands) places_[r].push_back(static_cast<std::uint32_t>(pointers_++));
   places_[result].push_back(static_cast<std::uint32_t>(pointers_++));
-  lines_.push_back({run, at, static_cast<std::uint32_t>(pointers_ - 1)});
+  lines_.push_back({tile, at, static_cast<std::uint32_t>(pointers_ - 1)});
 }
 
 #endif

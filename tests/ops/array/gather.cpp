@@ -3,6 +3,7 @@
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/array/one_hot.hpp"
+#include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/state/assign.hpp"
 
