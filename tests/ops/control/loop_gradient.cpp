@@ -409,6 +409,25 @@ TEST(loop_gradient, of_a_variable_of_which_only_the_run_knows_that_it_grows_agre
   }
 }
 
+TEST(loop_gradient, keeps_words_that_grow_in_number_or_their_number_alone) {
+  auto const run = [](auto const& count, pass_options const& passes) {
+    graph g;
+    auto const x = placeholder<double>(g, "x");
+    auto const word = constant<std::string, 1>(g, {"a word that needs memory of its own"});
+    auto const [k, all, y] = while_loop([&](auto i, auto, auto) { return i < 3; },
+                                        [&](auto i, auto words, auto v) {
+                                          return std::tuple{i + 1, concat<0>(words, word), v * v * count(words, word)};
+                                        },
+                                        constant(g, 0), as<of<std::string, unknown>>(word), x);
+    auto const [dx] = gradients(y, x);
+    return double(session(g, {.threads = 1, .passes = passes}).run({{x, tensor(0.5)}}, dx));
+  };
+  for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {  // y = 12 x⁸
+    EXPECT_DOUBLE_EQ(run([](auto words, auto) { return sum(cast<double>(extents_of(words))); }, passes), 0.75);
+    EXPECT_DOUBLE_EQ(run([](auto words, auto word) { return sum(cast<double>(words == word)); }, passes), 0.75);
+  }
+}
+
 TEST(loop_gradient, of_folds_from_either_end_whose_states_grow_agrees_with_differences) {
   graph g;
   auto const x = placeholder<double, "n", 2>(g, "x");

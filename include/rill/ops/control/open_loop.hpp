@@ -5,8 +5,9 @@
 #include "rill/ops/control/loop_course.hpp"
 
 #if RILL_DEFINITIONS
-#include <cstring>
 #include <map>
+
+#include "rill/ops/array/box.hpp"
 
 namespace rill::ops {
 
@@ -89,7 +90,7 @@ class open_loop_kernel {
                                               " rows of " + std::to_string(list.elements()) + " elements together");
     if (unread) {
       list = tensor(list.element(), {most});
-      if (most != 0) std::memset(list.mutable_raw(), 0, list.bytes());
+      clear_elements(list.element(), list.mutable_raw(), static_cast<std::size_t>(most));
     }
     std::vector<tensor> pieces;
     std::int64_t at = 0;
