@@ -4,6 +4,7 @@
 
 #include "pass/parts.hpp"
 #include "rill/rill.hpp"
+#include "rill/run/region.hpp"
 
 namespace rill {
 namespace {
