@@ -45,6 +45,13 @@ TEST(allocator, says_that_there_is_no_memory) {
   EXPECT_EQ(memory.usage().total, 0);
 }
 
+// What stands before a buffer must not make a size that nobody has small.
+TEST(allocator, has_no_memory_for_sizes_that_would_overflow) {
+  host_memory memory;
+  for (std::size_t bytes : {SIZE_MAX, SIZE_MAX - buffer_alignment + 1}) EXPECT_THROW(memory.allocate(bytes), error);
+  EXPECT_EQ(memory.usage().current, 0);
+}
+
 TEST(allocator, counts_from_many_threads) {
   host_memory memory;
   std::vector<std::thread> threads;
