@@ -1,5 +1,6 @@
 // What the operations of a queue do: they leave a request at the queue and go on when it is served.
 #pragma once
+#include "rill/ops/array/box.hpp"
 #include "rill/ops/queues/queue_ops.hpp"
 #include "rill/ops/sync/waiting.hpp"
 
@@ -32,28 +33,11 @@ void take_out(std::shared_ptr<queue_state> const& q, std::span<queue_element> in
   q->dequeue(request);
 }
 
-inline void copy_elements(dtype d, void* to, void const* from, std::size_t n) {
-  if (d == dtype::string) std::copy_n(static_cast<std::string const*>(from), n, static_cast<std::string*>(to));
-  else if (n != 0) std::memcpy(to, from, n * size_of(d));
-}
-
 /// A tensor of its own, of elements that lie in the step's memory.
 inline tensor copied(type const& t, void const* from) {
   tensor made(t.element, t.shape());
-  copy_elements(t.element, made.mutable_raw(), from, static_cast<std::size_t>(made.elements()));
+  ops::copy_elements(t.element, made.mutable_raw(), from, static_cast<std::size_t>(made.elements()));
   return made;
-}
-
-/// Copies a box of elements into the corner of a larger one, axis by axis.
-inline void copy_box(dtype d, std::byte* to, shape const& larger, std::byte const* from, shape const& box,
-                     std::size_t axis = 0) {
-  if (axis + 1 >= box.count)
-    return copy_elements(d, to, from, box.count == 0 ? 1 : static_cast<std::size_t>(box[axis]));
-  std::int64_t near = 1, far = 1;
-  for (auto i = axis + 1; i < box.count; ++i) near *= box[i], far *= larger[i];
-  for (std::int64_t i = 0; i < box[axis]; ++i)
-    copy_box(d, to + static_cast<std::size_t>(i * far) * size_of(d), larger,
-             from + static_cast<std::size_t>(i * near) * size_of(d), box, axis + 1);
 }
 
 /// One component of many elements, stacked; error(invalid_argument) if they are of different extents and not padded.
@@ -80,8 +64,8 @@ inline tensor stack_component(std::span<queue_element const> elements, std::size
   auto* to = static_cast<std::byte*>(made.mutable_raw());
   for (auto const& e : elements) {
     auto const& part = e.parts[which];
-    if (part.elements() != 0)
-      copy_box(component.element, to, row, static_cast<std::byte const*>(part.raw()), part.shape());
+    auto const& s = part.shape();
+    ops::box_copy(component.element, s, {row, {}}, {s, {}})(to, part.raw(), {});
     to += stride;
   }
   return made;
