@@ -80,7 +80,7 @@ class planned_body final : public compiled_body {
     }
     void give_back() noexcept override {
       activation_.release();
-      of_.idle_.give_back(this);
+      of_.idle_.give_back(std::unique_ptr<running>(this));
     }
 
    private:

@@ -49,7 +49,7 @@ class compiled_step {
     }
     ~lease() {
       held->release();
-      step.idle_.give_back(held.release());
+      step.idle_.give_back(std::move(held));
     }
     compiled_step& step;
     std::unique_ptr<activation> held;

@@ -17,9 +17,9 @@ template <class Run> class idle_runs {
     idle_.pop_back();
     return last;
   }
-  void give_back(Run* run) {
+  void give_back(std::unique_ptr<Run> run) {
     std::lock_guard lock(mutex_);
-    idle_.emplace_back(run);
+    idle_.push_back(std::move(run));
   }
   void clear() {
     std::lock_guard lock(mutex_);
