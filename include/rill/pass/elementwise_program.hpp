@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -29,12 +30,11 @@ class elementwise_program {
   static constexpr std::uint16_t none = UINT16_MAX;
   /// The register of a value; none: it has none yet.
   std::uint16_t find(endpoint e) const {
-    for (auto const& [at, reg] : place_)
-      if (at == e) return reg;
-    return none;
+    auto const at = place_.find(e);
+    return at == place_.end() ? none : at->second;
   }
   /// The value is what the register holds.
-  void alias(endpoint e, std::uint16_t reg) { place_.emplace_back(e, reg); }
+  void alias(endpoint e, std::uint16_t reg) { place_.emplace(e, reg); }
 
   /// An input comes before all nodes.
   void add_input(endpoint e) {
@@ -87,7 +87,7 @@ class elementwise_program {
 
   subgraph const& part_;
   program program_;
-  std::vector<std::pair<endpoint, std::uint16_t>> place_;
+  std::map<endpoint, std::uint16_t> place_;
 };
 
 }  // namespace rill::detail
