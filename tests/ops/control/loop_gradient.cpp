@@ -227,6 +227,18 @@ TEST(loop_gradient, of_rows_that_are_taken_by_number_stays_in_its_rows) {
   EXPECT_TRUE(same_bits(got, matrix<float>({{0, 0}, {6, 6}, {0, 0}, {3, 3}})));
 }
 
+// What is alive at once in a step that has run before.
+template <class N, class X, class Y>
+std::int64_t peak_of_a_step(graph& g, N n, X x, Y const& result, int times, tensor const& fed) {
+  host_memory memory;
+  session s(g, {.threads = 1, .memory = &memory});
+  auto step = s.prepare(inputs(n, x), outputs(result));
+  step(tensor(times), fed);
+  memory.reset_peak();
+  step(tensor(times), fed);
+  return memory.usage().peak;
+}
+
 TEST(loop_gradient, keeps_what_the_derivative_reads_and_nothing_more) {
   graph g;
   auto const n = placeholder<std::int32_t>(g, "n");
@@ -236,15 +248,7 @@ TEST(loop_gradient, keeps_what_the_derivative_reads_and_nothing_more) {
                  [](auto k, auto v) { return std::tuple{k + 1, tanh(v * 0.5f + 1.f)}; }, constant(g, 0), x);
   auto const [dx] = gradients(sum(y), x);
   tensor const fed(dtype::float32, {256});
-  auto const peak = [&](int times) {
-    host_memory memory;
-    session s(g, {.threads = 1, .memory = &memory});
-    auto step = s.prepare(inputs(n, x), outputs(dx));
-    step(tensor(times), fed);
-    memory.reset_peak();
-    step(tensor(times), fed);
-    return memory.usage().peak;
-  };
+  auto const peak = [&](int times) { return peak_of_a_step(g, n, x, dx, times, fed); };
   auto const ten = peak(10);
   for (int times : {100, 1000}) EXPECT_EQ(peak(times) - ten, (times - 10) * 1024) << times;  // tanh's value, once
 }
@@ -482,15 +486,10 @@ TEST(loop_gradient, keeps_rows_of_other_extents_end_to_end) {
   auto const [dx] = gradients(sum(y), x);
   tensor const fed(dtype::float32, {256});
   for (int times : {4, 16, 64}) {
-    host_memory memory;
-    session s(g, {.threads = 1, .memory = &memory});
-    auto step = s.prepare(inputs(n, x), outputs(dx));
-    step(tensor(times), fed);
-    memory.reset_peak();
-    step(tensor(times), fed);
+    auto const peak = peak_of_a_step(g, n, x, dx, times, fed);
     auto const kept = std::int64_t{times} * (times + 1) / 2 * 1024;
-    EXPECT_GE(memory.usage().peak, kept);
-    EXPECT_LE(memory.usage().peak, 2 * kept + (times + 8) * 8 * 1024) << "rows come one by one, and are laid then";
+    EXPECT_GE(peak, kept);
+    EXPECT_LE(peak, 2 * kept + (times + 8) * 8 * 1024) << "rows come one by one, and are laid then";
   }
 }
 

@@ -72,7 +72,7 @@ class open_loop_kernel {
   };
 
   // What lies end to end in a list. One without elements is of rows of which nobody reads more than the extents.
-  static std::vector<tensor> pieces_of(tensor list, tensor const& all, std::int64_t count) {
+  std::vector<tensor> pieces_of(tensor list, tensor const& all, std::int64_t count) const {
     std::vector<shape> shapes(static_cast<std::size_t>(count));
     auto const rank = all.elements() / std::max<std::int64_t>(count, 1);
     bool fits = rank * count == all.elements();
@@ -89,7 +89,7 @@ class open_loop_kernel {
       throw error(code::invalid_argument, "loop: the extents of uneven rows are not those of " + std::to_string(count) +
                                               " rows of " + std::to_string(list.elements()) + " elements together");
     if (unread) {
-      list = tensor(list.element(), {most});
+      list = tensor(list.element(), {most}, *memory_);
       clear_elements(list.element(), list.mutable_raw(), static_cast<std::size_t>(most));
     }
     std::vector<tensor> pieces;
