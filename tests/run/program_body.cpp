@@ -67,7 +67,7 @@ TEST(program_body, gives_the_bits_of_the_plan_for_loops_of_any_number_of_iterati
         return std::tuple{k + 1, v, select(is_odd, a, exp(-a)), same, constant(g, 5.0), ~is_odd};
       },
       constant(g, 0), constant(g, 1.f), constant(g, 2.f), constant(g, 3.f), constant(g, 4.0), constant(g, false));
-  for (int n : {0, 1, 2, 3, 4, 50})
+  for (int n : {0, 1, 2, 3, 4, 5, 50, 201})
     agree(g, {{limit, tensor(n)}, {w, tensor(0.7f)}}, i, x, y, kept, constant_after, odd);
 }
 

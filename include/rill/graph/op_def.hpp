@@ -40,6 +40,9 @@ class body_run {
   /// loop whose variables take turns between two places says once where they are.
   virtual void turn_over() = 0;
   virtual void run(rill::parallel const& threads, step_context& step) = 0;
+  /// Turns over and runs again while `go_on`, which is one of its results, says so; counts in `step.iteration`. Nobody
+  /// watches the step.
+  virtual void run_while(bool const& go_on, rill::parallel const& threads, step_context& step) = 0;
   /// Who started it is done with it.
   virtual void give_back() noexcept = 0;
 };

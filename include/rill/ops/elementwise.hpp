@@ -54,11 +54,14 @@ template <class Op, class Lane, std::size_t... I>
 /// a whole packet, so that an element's bits don't depend on its place.
 template <class Op, class T> void tile(void* result, void const* const* operands, std::size_t n) {
   using Lane = lane_type_t<T>;
-  constexpr auto each = std::make_index_sequence<static_cast<std::size_t>(Op::arity)>{};
+  constexpr auto arity = static_cast<std::size_t>(Op::arity);
+  constexpr auto each = std::make_index_sequence<arity>{};
   if (n == 1) return lanes<Op, Lane>(result, operands, 0, 1, each);  // a length that the compiler knows: no loops
+  void const* from[arity];  // in registers: what is stored might lie among the operands' addresses
+  for (std::size_t i = 0; i < arity; ++i) from[i] = operands[i];
   std::size_t at = 0;
-  for (; at + Lane::lanes <= n; at += Lane::lanes) lanes<Op, Lane>(result, operands, at, Lane::lanes, each);
-  if (at < n) lanes<Op, Lane>(result, operands, at, n - at, each);
+  for (; at + Lane::lanes <= n; at += Lane::lanes) lanes<Op, Lane>(result, from, at, Lane::lanes, each);
+  if (at < n) lanes<Op, Lane>(result, from, at, n - at, each);
 }
 
 template <class Op, dtypes Set> constexpr tile_table tiles() {

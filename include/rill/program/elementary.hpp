@@ -75,11 +75,12 @@ template <std::size_t N, class P> [[gnu::always_inline]] inline P power(P x) {
   else return power<N / 2>(x * x);
 }
 
-/// The polynomial with N coefficients, constant term first, by Estrin's scheme: half as deep as Horner's.
+/// The polynomial with N coefficients, constant term first, by Estrin's scheme: half as deep as Horner's. A last term
+/// that would take a power of its own goes with the upper half: as deep, and one product less.
 template <std::size_t N, class P> [[gnu::always_inline]] inline P polynomial(P x, typename P::element const* terms) {
   if constexpr (N == 1) return P(terms[0]);
   else {
-    constexpr std::size_t low = std::bit_floor(N - 1);
+    constexpr std::size_t most = std::bit_floor(N - 1), low = N == most + 1 && most > 2 ? most / 2 : most;
     return polynomial<low>(x, terms) + power<low>(x) * polynomial<N - low>(x, terms + low);
   }
 }
@@ -179,15 +180,15 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
 /// The hyperbolic tangent within 1.4 units in the last place: a polynomial near 0, where it keeps the relative error,
 /// else 1 - 2 / (e^2x + 1).
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> tanh(packet<T, Bytes> x) {
+  auto const z = x * x;
+  auto const small = x * (1 + z * detail::polynomial(z, detail::elementary<T>::tanh_terms));
+  auto const near = z < T(0.625 * 0.625);
+  if (near.all()) return small;
   auto const a = abs(x);
-  auto const z = a * a;
-  auto const small = a + a * z * detail::polynomial(z, detail::elementary<T>::tanh_terms);
-  auto const near = a < T(0.625);
-  if (near.all()) return detail::with_sign(small, x);
   detail::exponential const power(a + a);
   auto const large = 1 - 2 / (power.scale_to_normal(1 + power.rest) + 1);
   // From 22 on tanh rounds to 1 in either type, and e^44 is far from overflow.
-  return detail::with_sign(select(near, small, select(a > 22, 1, large)), x);
+  return select(near, small, detail::with_sign(select(a > 22, 1, large), x));
 }
 
 /// 1 / (1 + e^-x) within 1.8 units in the last place, by way of e = e^-|x|, which cannot overflow: 1 / (1 + e) or e /

@@ -72,6 +72,14 @@ class planned_body final : public compiled_body {
     void result(std::size_t i, void* elements) override { activation_.result(i, elements); }
     void turn_over() override { activation_.turn_over(); }
     void run(parallel const& threads, step_context& step) override { activation_.run_body(threads, step); }
+    void run_while(bool const& go_on, parallel const& threads, step_context& step) override {
+      while (go_on) {
+        turn_over();
+        ++step.iteration;
+        if (step.can_end_early()) step.check();
+        run(threads, step);
+      }
+    }
     std::vector<tensor> run(std::span<tensor const> arguments, parallel const& threads, step_context& step) {
       activation_.run(arguments, threads, step);
       std::vector<tensor> made(activation_.results());

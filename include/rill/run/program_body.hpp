@@ -68,6 +68,7 @@ class program_body final : public compiled_body {
    public:
     explicit running(program_body& of) : of_(of), numbers_(of.places_.size()) {
       pointers_->resize(of.pointers_);
+      for (auto& each : laps_) each.resize(of.lines_.size());
       for (std::size_t r = 0; r < numbers_.size(); ++r) point(r, numbers_[r].bytes.data());
       for (std::size_t i = 0; i < of.constants_.size(); ++i) numbers_[of.arguments_ + i].bytes = of.constants_[i].bytes;
     }
@@ -78,12 +79,43 @@ class program_body final : public compiled_body {
       if (step.watch) run_watched(step);
       else run_lines();
     }
+    void run_while(bool const& go_on, parallel const&, step_context& step) override {
+      for (auto& each : laps_) {
+        turn_over();
+        settle(each);
+      }
+      bool const may_end = step.can_end_early();
+      while (go_on) {
+        run_lap(laps_[0], step);
+        if (!go_on) return turn_over();
+        run_lap(laps_[1], step);
+        if (may_end && step.iteration % laps_between_checks < 2) step.check();
+      }
+    }
     void give_back() noexcept override {
       pointers_.rest();
       of_.idle_.give_back(std::unique_ptr<running>(this));
     }
 
    private:
+    static constexpr std::int64_t laps_between_checks = 64;
+    // A line whose places are settled, too.
+    struct settled_line {
+      tile_function run;
+      void* result;
+      void const* const* operands;
+    };
+    void settle(std::vector<settled_line>& lap) {
+      auto* const at = pointers_->data();
+      for (std::size_t i = 0; i < lap.size(); ++i) {
+        auto const& l = of_.lines_[i];
+        lap[i] = {l.run, at[l.result], const_cast<void const* const*>(at + l.operands)};
+      }
+    }
+    static void run_lap(std::vector<settled_line> const& lap, step_context& step) {
+      ++step.iteration;
+      for (auto const& l : lap) l.run(l.result, l.operands, 1);
+    }
     void run_lines() {
       auto* const at = pointers_->data();
       for (auto const& l : of_.lines_) l.run(at[l.result], const_cast<void const* const*>(at + l.operands), 1);
@@ -100,6 +132,7 @@ class program_body final : public compiled_body {
     program_body& of_;
     std::vector<number> numbers_;  // of each register, where nobody says where it is to be
     turning<std::vector<void*>> pointers_;
+    std::vector<settled_line> laps_[2];  // of either set of pointers
   };
   std::unique_ptr<running> take() {
     auto one = idle_.take();

@@ -32,6 +32,8 @@ class loop_course {
     step.iteration = i;  // as an error says where the condition is one with the body
   }
 
+  /// Whether an iteration draws numbers of its own.
+  bool draws() const { return draws_; }
   /// Whether the last row comes first.
   bool backwards() const { return backwards_; }
   /// The number of iterations of a loop without a condition.
@@ -44,11 +46,11 @@ class loop_course {
   }
 
   /// Calls `turn(i)` for iterations 0, 1, … while it says, and before the first `go_on`, that there is another; returns
-  /// how many there were.
+  /// how many there were. A call may do several, which it counts in `step.iteration`.
   template <class Turn>
   std::int64_t while_true(kernel_call const& call, step_context& step, bool go_on, Turn const& turn) const {
     std::int64_t i = 0;
-    for (; go_on; ++i) {
+    for (; go_on; i = step.iteration + 1) {
       enter(call, step, i, i);
       if (step.can_end_early()) step.check();
       go_on = turn(i);

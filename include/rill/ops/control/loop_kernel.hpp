@@ -144,10 +144,11 @@ class loop_kernel {
     return static_cast<std::byte*>(w.call.scratch()) + (odd ? room_ : 0) + v.at;
   }
   // An iteration's places. The first finds the variables where they came from, and the third is the first in places
-  // that both have had.
+  // that both have had: then the run knows all of them.
+  static constexpr std::int64_t last_pointed = 2;
   void turn(body_run& run, walk const& w, std::int64_t i) const {
     if (i > 0) run.turn_over();
-    if (i < 3) point(run, w, i);
+    if (i <= last_pointed) point(run, w, i);
   }
   void point(body_run& run, walk const& w, std::int64_t i) const {
     for (std::size_t k = 0; k < variables_.size(); ++k) {
@@ -204,11 +205,13 @@ class loop_kernel {
     auto const run = (step_ ? step_ : body_)->start();
     captures(*run, w, variables_.size());
     if (step_) run->result(variables_.size() + made_bytes_.size(), &go_on);
+    bool const alike = step_ && rows_ == 0 && made_bytes_.empty() && !course_.draws() && !w.step.watch;
     return course_.while_true(w.call, w.step, go_on, [&](std::int64_t i) {
       turn(*run, w, i);
       if (open_ && i >= w.room) make_room(w, std::max<std::int64_t>(i + 1, 8));
       rows(*run, w, i);
       run->run(w.call.threads, w.step);
+      if (alike && i == last_pointed) run->run_while(go_on, w.call.threads, w.step);
       if (step_) return go_on;
       course_.enter_condition(w.call, w.step, i);
       return holds(w, i + 1);
