@@ -244,7 +244,8 @@ inline std::vector<hostile_call> calls_of_examples(dtype as) {
         c.inputs.push_back(mild(t, tried ? 0 : e.indices_below, ++salt));
         x.push_back(placeholder(g, c.inputs.back().type()));
       }
-      auto const& made = e.record(x).origin();
+      auto const recorded = e.record(x);
+      auto const& made = recorded.origin();
       c.op = made.op;
       c.attributes = made.attributes;
     } catch (error const&) {

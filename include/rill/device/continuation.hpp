@@ -30,6 +30,8 @@ class continuation {
 class suspendable {
  public:
   virtual continuation& suspend() = 0;
+  /// Whether the thread that calls will sleep until the kernel is done: then the kernel may as well hold it.
+  virtual bool sleeps() const { return false; }
 
  protected:
   ~suspendable() = default;

@@ -22,6 +22,8 @@ class observer;
 
 namespace detail {
 
+class call_aside;
+
 struct cancellation_state {
   std::atomic<bool> flag{false};
   std::mutex mutex;
@@ -108,6 +110,7 @@ class step_context {
   std::uint64_t stream = 0;    ///< what random numbers are drawn by: the step, and within loops the iteration as well
   std::int64_t iteration = 0;  ///< of the innermost loop
   std::int64_t calls = 0;      ///< of functions, within each other
+  detail::call_aside* aside = nullptr;  ///< on whose stack kernels run that wait; null: they hold their thread
   std::uintptr_t stack = 0;    ///< where this thread's stack was when the outermost of them began on it; 0: none
   log_callback const* log = nullptr;
   step_holdings* holdings = nullptr;

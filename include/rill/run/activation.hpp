@@ -12,6 +12,7 @@
 
 #include "rill/base/pool.hpp"
 #include "rill/ops/array/box.hpp"
+#include "rill/run/aside.hpp"
 #include "rill/run/plan.hpp"
 #include "rill/run/region.hpp"
 #include "rill/run/turning.hpp"
@@ -184,16 +185,20 @@ class activation {
   friend class forked_walk;
   void fork(pool& crew, step_context& step);
 
-  // The straight gear: this thread waits with those that wait.
+  // The straight gear: this thread waits with those that wait, or what runs aside does.
   void walk(parallel const& threads, step_context& step) {
     walk(threads, step, [&](std::uint32_t at) {
       auto const begin = now(step);
-      waiting_thread here(step);
-      start(at, threads, step, &here);
-      here.wait();
+      if (step.aside) call_and_wait(detail::waiting_aside(step), at, threads, step);
+      else call_and_wait(waiting_thread(step), at, threads, step);
       settle(at, begin, step);
       return true;
     });
+  }
+  template <class Waiting>
+  void call_and_wait(Waiting here, std::uint32_t at, parallel const& threads, step_context& step) {
+    start(at, threads, step, &here);
+    here.wait();
   }
   // Up to the first instruction that `call_waiting` says is not done; of those that may wait it calls each.
   template <class Call> std::uint32_t walk(parallel const& threads, step_context& step, Call const& call_waiting) {

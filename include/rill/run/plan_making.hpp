@@ -138,6 +138,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
                                    threads, allocator_, &passes,   compile_body, functions, &bodies_};
       bool const with_tags = detail::runs_with_tags(n, wish, inputs, state, passes);
       made.run = with_tags ? tagged_kernel(request) : n.op->cpu(request);
+      if (wish != gear::straight && !made.run.waits && may_wait(n)) made.run = detail::aside(std::move(made.run));
       tagged_ = tagged_ || with_tags;
     } catch (error const& e) {
       throw error(e.code(), (e.node().empty() ? "" : "in a body, node '" + e.node() + "': ") + e.message(), n.name);

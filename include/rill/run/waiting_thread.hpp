@@ -22,6 +22,7 @@ class waiting_thread final : public suspendable, public continuation {
     suspended_ = true;
     return *this;
   }
+  bool sleeps() const override { return true; }
 
   void resume(failure why) noexcept override {
     std::lock_guard lock(mutex_);

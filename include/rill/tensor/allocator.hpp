@@ -65,7 +65,7 @@ class allocator {
 /// keeps small blocks at hand for whoever asks without an alignment, and takes four times as long for who names one.
 class host_memory final : public allocator {
   void* acquire(std::size_t bytes) noexcept override {
-    if (bytes > SIZE_MAX - buffer_alignment) return nullptr;
+    if (bytes > PTRDIFF_MAX - buffer_alignment) return nullptr;
     auto* const memory = static_cast<std::byte*>(::operator new(bytes + buffer_alignment, std::nothrow));
     if (memory == nullptr) return nullptr;
     auto const before = buffer_alignment - reinterpret_cast<std::uintptr_t>(memory) % buffer_alignment;

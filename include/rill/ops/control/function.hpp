@@ -159,15 +159,14 @@ auto function_with_self(graph& g, std::string_view name, F const& f, depth_limit
       std::remove_cvref_t<decltype(run(std::declval<Function>(), expr<argument_of<Signature, A>>{}...))>>::type;
   static_assert(returns_as_declared<Result, Returned>::value,
                 "function: the lambda must return what the function is declared to return");
-  auto const& made =
-      record_function(g,
-                      {.name = std::string(name),
-                       .arguments = {argument_of<Signature, A>...},
-                       .results = std::vector<type>(Signature.results.begin(), Signature.results.end()),
-                       .most = most},
-                      [&](function_definition const& self, std::vector<value> const& in) {
-                        return results_of(run, Function(g, self), expr<argument_of<Signature, A>>{in[A]}...);
-                      });
+  function_recorder const body = [&](function_definition const& self, std::vector<value> const& in) {
+    return results_of(run, Function(g, self), expr<argument_of<Signature, A>>{in[A]}...);
+  };
+  function_request const declared{.name = std::string(name),
+                                  .arguments = {argument_of<Signature, A>...},
+                                  .results = std::vector<type>(Signature.results.begin(), Signature.results.end()),
+                                  .most = most};
+  function_definition const& made = record_function(g, declared, body);
   return Function(g, made);
 }
 

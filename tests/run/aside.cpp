@@ -1,0 +1,147 @@
+#include "rill/run/aside.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "base/sentence.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(coroutine, runs_between_what_resumes_it) {
+  std::vector<int> order;
+  detail::coroutine* inside = nullptr;
+  detail::coroutine c([&] {
+    order.push_back(1);
+    inside->suspend();
+    order.push_back(3);
+    inside->suspend();
+    order.push_back(5);
+  });
+  inside = &c;
+  EXPECT_FALSE(c.resume());
+  order.push_back(2);
+  EXPECT_FALSE(c.resume());
+  order.push_back(4);
+  EXPECT_TRUE(c.resume());
+  EXPECT_EQ(order, (std::vector{1, 2, 3, 4, 5}));
+}
+
+TEST(coroutine, throws_where_it_is_resumed_and_may_never_begin) {
+  detail::coroutine const never([] {});
+  detail::coroutine fails([] { throw error(code::data_loss, "gone"); });
+  EXPECT_EQ(sentence([&] { fails.resume(); }), "data_loss: gone");
+}
+
+constexpr timeout soon{20s};  // what waits for good would do so
+
+// The sum of a list that takes so many elements of a queue, one in each iteration: its extents are open.
+template <class Queue> auto sum_of_list(graph& g, Queue const& q, int elements) {
+  auto const [n, list] =
+      while_loop([=](auto k, auto) { return k < elements; },
+                 [&](auto k, auto v) { return std::tuple{k + 1, concat<0>(v, reshape<1>(dequeue(q)))}; },
+                 constant(g, 0), as<of<float, unknown>>(value(constant<float, 1>(g, {0}))));
+  return sum(list);
+}
+TEST(aside, what_waits_in_bodies_of_open_extents_holds_no_thread) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 4});
+  auto const a = sum_of_list(g, q, 3), b = sum_of_list(g, q, 4);
+  auto const put = q.enqueue_many(constant<float, 7>(g, {1, 2, 4, 8, 16, 32, 64}));
+  for (auto [gear, threads] :
+       {std::pair{gear::automatic, 1}, {gear::automatic, 2}, {gear::forked, 1}, {gear::tagged, 1}}) {
+    session s(g, {.threads = threads, .gear = gear});
+    for (int i = 0; i < 3; ++i) {
+      auto const [x, y] = s.run(a, b, put, soon);
+      EXPECT_EQ(float(x) + float(y), 127.f);
+    }
+  }
+}
+
+TEST(aside, what_waits_in_a_function_that_calls_itself_holds_no_thread) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 4});
+  auto const take = function<"take", of<float>(of<int>)>(g, [&](auto self, auto k) {
+    return cond(k < 1, [&] { return cast<float>(k) * 0.f; }, [&] { return dequeue(q) + self(k - 1); });
+  });
+  auto const n = placeholder<int>(g, "n");
+  auto const a = take(n), b = take(n + 1);
+  auto const put = q.enqueue_many(constant<float, 7>(g, {1, 2, 4, 8, 16, 32, 64}));
+  for (int threads : {1, 2}) {
+    session s(g, {.threads = threads});
+    auto const [x, y] = s.run({{n, tensor(3)}}, a, b, put, soon);
+    EXPECT_EQ(float(x) + float(y), 127.f);
+  }
+  auto const [i, total] =
+      while_loop([](auto k, auto) { return k < 3; }, [&](auto k, auto v) { return std::tuple{k + 1, v + take(k + 1)}; },
+                 constant(g, 0), constant(g, 0.f));
+  for (int threads : {1, 2}) {
+    session s(g, {.threads = threads});
+    auto const [x, y] = s.run({{n, tensor(1)}}, total, a, put, soon);
+    EXPECT_EQ(float(x) + float(y), 127.f);
+  }
+}
+
+TEST(aside, hundreds_wait_on_one_thread) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 1});
+  std::vector<value> all;
+  for (int i = 0; i < 300; ++i) all.push_back(sum_of_list(g, q, 2));
+  auto const put = q.enqueue_many(constant<float, 600>(g, tensor::adopt(std::vector<float>(600, 1.f), {600})));
+  auto const total = add_n(all);
+  session s(g, {.threads = 1});
+  EXPECT_EQ(s.run(total, put, soon).at<float>(), 600.f);
+}
+
+TEST(aside, a_step_that_ends_early_gives_them_up_says_where_and_loses_nothing) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  auto const a = sum_of_list(g, q, 3), b = sum_of_list(g, q, 3);
+  auto const put = q.enqueue_many(constant<float, 2>(g, {1, 2}));
+  auto const fails =
+      g.after({put}, [&] { return check(placeholder_with_default(constant(g, false)), "it must hold"); });
+  for (int threads : {1, 2}) {
+    session s(g, {.threads = threads});
+    auto const late = sentence([&] { s.run(a, b, timeout{50ms}); });
+    EXPECT_NE(late.find("in iteration 0"), std::string::npos) << late;
+    EXPECT_NE(late.find("past its deadline"), std::string::npos) << late;
+    cancellation stop;
+    std::thread other([&] {
+      while (q.in(s.state())->waiting() != 2) std::this_thread::yield();
+      stop.cancel();
+    });
+    EXPECT_NE(sentence([&] { s.run(a, b, stop); }).find("the step was cancelled"), std::string::npos);
+    other.join();
+    EXPECT_NE(sentence([&] { s.run(a, b, fails, soon); }).find("it must hold"), std::string::npos);
+    s.run(q.close(true));
+    EXPECT_NE(sentence([&] { s.run(a, b, soon); }).find("closed"), std::string::npos);
+  }
+}
+
+TEST(aside, an_error_beside_a_wait_is_the_steps) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  auto const body = [&](auto k, auto v) {
+    auto const next = check_numerics(dequeue(q), "taken");
+    return std::tuple{k + 1, concat<0>(v, reshape<1>(next))};
+  };
+  auto const [n, list] = while_loop([](auto k, auto) { return k < 3; }, body, constant(g, 0),
+                                    as<of<float, unknown>>(value(constant<float, 1>(g, {0}))));
+  auto const total = sum(list);
+  auto const other = dequeue(fifo_queue<of<float>>(g, {}, "empty"));
+  auto const put = q.enqueue_many(constant<float, 2>(g, {1, std::numeric_limits<float>::quiet_NaN()}));
+  session s(g, {.threads = 1});
+  auto const text = sentence([&] { s.run(total, other, put, soon); });
+  EXPECT_NE(text.find("in iteration 1"), std::string::npos) << text;
+  EXPECT_NE(text.find("taken"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace rill
