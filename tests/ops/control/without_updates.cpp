@@ -61,6 +61,54 @@ TEST(without_updates, loops_in_a_body_that_is_differentiated_make_theirs_once) {
               std::pair(3 * (1 + 2 * 2 + 3 * 4.) + 2 * 4, 3 * 4.));
 }
 
+TEST(without_updates, functions_that_a_body_calls_make_theirs_once) {
+  graph g;
+  auto const x = placeholder<double>(g, "x");
+  auto const count = variable(constant(g, 0.), "count");
+  auto const square = function<"square", of<double>>(g, [&](auto a) { return assign_add(count, a), a * a * x; });
+  // p(a, k) = a xᵏ
+  auto const power = function<"power", of<double>(of<double>, of<int>)>(g, [&](auto self, auto a, auto k) {
+    return cond(k < 1, [&] { return a; }, [&] { return assign_add(count, constant(g, 1.)), self(a, k - 1) * x; });
+  });
+  auto const z =
+      fold([&](auto s, auto e) { return square(s) + power(e, constant(g, 2)); }, x, constant<double, 2>(g, {1, 3}));
+  auto const [dz] = gradients(z, x);
+  auto const [ddz] = gradients(dz, x);
+  // s₁ = x³ + x², s₂ = s₁² x + 3 x² = x⁷ + 2 x⁶ + x⁵ + 3 x²
+  auto const d = [](double v) { return 7 * std::pow(v, 6) + 12 * std::pow(v, 5) + 5 * std::pow(v, 4) + 6 * v; };
+  auto const dd = [](double v) { return 42 * std::pow(v, 5) + 60 * std::pow(v, 4) + 20 * std::pow(v, 3) + 6; };
+  for (auto wish : {gear::straight, gear::tagged})
+    for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
+      session_options const options{.threads = 2, .passes = passes, .gear = wish};
+      double const counted = 2 + (8 + 4) + 2 * 2;  // what square was called with, and how often power did more
+      EXPECT_EQ(derivative_and_count(g, z, dz, 2, options), std::pair(d(2), counted));
+      EXPECT_EQ(derivative_and_count(g, z, ddz, 2, options), std::pair(dd(2), counted));
+    }
+}
+
+TEST(without_updates, what_an_update_alone_reads_is_no_hindrance) {
+  graph g;
+  auto const x = placeholder<double>(g, "x");
+  auto const average = variable(constant(g, 0.), "count");
+  auto const normalized = function<"normalized", of<double>>(g, [&](auto v) {
+    assign_sub(average, (average - v) * 0.5);
+    return v * v * x;
+  });
+  auto const y = fold(
+      [&](auto s, auto e) {
+        assign_sub(average, (average - e) * 0.5);
+        return cond(e > 1., [&] { return assign_sub(average, average * 0.5), normalized(s); }, [&] { return s * e; });
+      },
+      x, constant<double, 2>(g, {1, 3}));
+  auto const [dy] = gradients(y, x);  // y = x³
+  auto const [whole] = gradients(normalized(x), x);
+  for (auto wish : {gear::straight, gear::tagged}) {
+    // 0.5, 1.75, 0.875, (0.875 + 2) / 2
+    EXPECT_EQ(derivative_and_count(g, y, dy, 2, {.threads = 2, .gear = wish}), std::pair(12., 1.4375));
+    EXPECT_EQ(derivative_and_count(g, y, whole, 2, {.gear = wish}).first, 12.);
+  }
+}
+
 TEST(without_updates, is_refused_where_a_body_reads_what_it_updates_or_returns_what_an_update_does) {
   graph g;
   auto const x = placeholder<double>(g, "x");

@@ -3,6 +3,7 @@
 // Σₒ dyₒ ∂yₒ/∂x for each x. A function that calls itself has a derivative that calls itself.
 #pragma once
 #include "rill/ops/control/call.hpp"
+#include "rill/ops/control/replay.hpp"
 #include "rill/ops/control/without_updates.hpp"
 
 #if RILL_RUNTIME

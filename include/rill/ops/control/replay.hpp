@@ -12,8 +12,8 @@
 
 namespace rill::detail {
 
-/// The nodes of a body, recorded again in a graph. Updates are not made again, those in branches and loops neither; a
-/// message is not printed again.
+/// The nodes of a body that its results need, recorded again in a graph. Updates are not made again, those in branches,
+/// loops and functions neither; a message is not printed again.
 class replay {
  public:
   /// `arguments` stand for the body's inputs; its variables are found by name among `variables`.
@@ -25,8 +25,6 @@ class replay {
   std::vector<value> const& of(std::uint32_t node) const { return values_[node]; }
 
  private:
-  bool is_read(std::uint32_t node) const;
-
   subgraph const& body_;
   std::vector<std::vector<value>> values_;  // by node and port
 };
@@ -42,22 +40,34 @@ std::vector<value> dense_derivatives(gradient_request const& r, std::vector<valu
 /// Zeros of a value's type.
 inline value zeros_like(value x) { return broadcast_like(zero(x), x); }
 
-/// A branch or loop of a body, with other inputs, recorded again without its updates. error(unimplemented) where that
-/// would not be the same: a body reads what it updates, or returns what an update returns.
+/// A branch, loop or call of a body, with other inputs, recorded again without its updates. error(unimplemented) where
+/// that would not be the same: a body reads what it updates, or returns what an update returns.
 value record_without_updates(graph& here, node const& n, std::vector<value> const& in);
 
-/// Refuses a body that reads a variable by value and updates it: its derivative would read the new value.
+/// Refuses a body of which a result needs the value of a variable that it updates: its derivative would read the new
+/// one.
 void refuse_updated_reads(subgraph const& body, std::string const& node);
 
 #if RILL_RUNTIME
+
+// Of each node, whether a result of the body needs it; what only updates read is none of those.
+inline std::vector<bool> needed_nodes(subgraph const& body) {
+  std::vector<bool> needed(body.size());
+  for (auto e : body.outputs) needed[e.node] = true;
+  for (auto i = static_cast<std::uint32_t>(body.size()); i-- > 0;)
+    if (needed[i])
+      for (auto e : body[i].inputs) needed[e.node] = true;
+  return needed;
+}
 
 RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value> const& arguments,
                            std::vector<value> const& variables)
     : body_(body), values_(body.size()) {
   for (std::size_t i = 0; i < body.inputs.size(); ++i) values_[body.inputs[i]] = {arguments[i]};
+  auto const needed = needed_nodes(body);
   for (std::uint32_t i = 0; i < body.size(); ++i) {
     auto const& n = body[i];
-    if (n.op == &fed_op) continue;
+    if (n.op == &fed_op || !needed[i]) continue;
     if (n.op->name == "variable") {
       for (auto const& v : variables)
         if (v.origin().name == n.name) values_[i] = {v};
@@ -65,7 +75,7 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
     }
     bool const updates = n.op->effect == effect::writes;
     if (updates && n.op->name == "print") values_[i] = {of(n.inputs[0])};
-    if (updates && (!has_bodies(n) || called_by(n) || !is_read(i))) continue;
+    if (updates && !has_bodies(n)) continue;
     std::vector<value> inputs;
     for (auto e : n.inputs) inputs.push_back(of(e));
     auto const slash = n.name.rfind('/');
@@ -80,13 +90,6 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
     auto const made = n.rule < 0 ? record() : here.with_gradient(n.op->name, rule, record);
     for (std::uint32_t o = 0; o < n.outputs.size(); ++o) values_[i].push_back({made.graph, made.node, o});
   }
-}
-
-RILL_INLINE bool replay::is_read(std::uint32_t i) const {
-  auto const is = [&](endpoint e) { return e.node == i; };
-  return std::any_of(body_.outputs.begin(), body_.outputs.end(), is) ||
-         std::any_of(body_.nodes.begin(), body_.nodes.end(),
-                     [&](node const& n) { return std::any_of(n.inputs.begin(), n.inputs.end(), is); });
 }
 
 RILL_INLINE value replay::of(endpoint e) const {
@@ -112,13 +115,14 @@ RILL_INLINE std::vector<value> dense_derivatives(gradient_request const& r, std:
 }
 
 RILL_INLINE void refuse_updated_reads(subgraph const& body, std::string const& node) {
+  auto const needed = needed_nodes(body);
   for (auto const& update : body.nodes)
     for (std::size_t k = 0; k < update.inputs.size(); ++k) {
       if (!updates_reference(update, k)) continue;
       auto const& variable = body[update.inputs[k].node].name;
-      for (auto const& reader : body.nodes)
-        for (std::size_t i = 0; i < reader.inputs.size(); ++i)
-          if (body[reader.inputs[i].node].name == variable && !updates_reference(reader, i))
+      for (std::uint32_t r = 0; r < body.size(); ++r)
+        for (std::size_t i = 0; needed[r] && i < body[r].inputs.size(); ++i)
+          if (body[body[r].inputs[i].node].name == variable && !updates_reference(body[r], i))
             throw error(code::unimplemented,
                         "a body that reads and updates a variable, here '" + variable + "', has no gradient", node);
     }

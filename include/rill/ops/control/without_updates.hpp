@@ -1,5 +1,7 @@
-// Branches and loops that update variables, in derivatives: recorded again without their updates, which are made once.
+// Branches, loops and functions that update variables, in derivatives: recorded again without their updates, which are
+// made once.
 #pragma once
+#include "rill/ops/control/call.hpp"
 #include "rill/ops/control/loop.hpp"
 #include "rill/ops/control/replay.hpp"
 
@@ -12,6 +14,7 @@ class without_updates {
   without_updates(graph& here, node const& n, std::vector<value> const& in) : here_(here), n_(n), in_(in) {}
 
   value record() const {
+    if (called_by(n_)) return call(decode<ops::calling::attributes>(n_.attributes));
     if (!ops::is_loop(n_)) return branch(decode<ops::branch::attributes>(n_.attributes));
     return loop(decode<ops::looping::attributes>(n_.attributes));
   }
@@ -40,6 +43,33 @@ class without_updates {
     return record_loop(std::move(r));
   }
 
+  value call(ops::calling::attributes const& a) const {
+    auto const own = static_cast<std::size_t>(a.references);
+    return record_call(here_, function(*a.function), from(own, own + a.function->arguments.size()), a.key);
+  }
+  // name/without_updates, recorded once; that of a function that calls itself does so, too.
+  function_definition const& function(function_definition const& f) const {
+    if (!f.body)
+      throw error(code::unimplemented, "the function '" + f.name + "' is differentiated while it is recorded", n_.name);
+    auto& root = here_.outermost();
+    auto const name = f.name + "/without_updates";
+    if (auto const* known = root.functions().find(name)) return *known;
+    refuse_updated_reads(*f.body, n_.name);
+    function_request again{.name = name,
+                           .arguments = f.arguments,
+                           .results = f.results,
+                           .like = f.like,
+                           .captures = f.captures,
+                           .most = f.most};
+    return record_function(root, std::move(again), [&](function_definition const&, std::vector<value> given) {
+      auto& inner = root.innermost();
+      std::vector<value> variables;
+      for (auto v : f.references) variables.push_back(inner.inside({&root, v, 0}));
+      for (auto e : f.captures) given.push_back(inner.inside({&root, e.node, e.port}));
+      return results(inner, *f.body, given, variables);
+    });
+  }
+
   std::vector<value> from(std::size_t first, std::size_t last) const {
     return {in_.begin() + static_cast<std::ptrdiff_t>(first), in_.begin() + static_cast<std::ptrdiff_t>(last)};
   }
@@ -52,13 +82,18 @@ class without_updates {
     for (std::size_t i = 0; i < arguments; ++i) types.push_back(part[part.inputs[i]].outputs[0]);
     return record_body(here_, "again", types, [&](std::vector<value> given) {
       auto& inner = here_.innermost();
-      std::vector<value> inside, results;
+      std::vector<value> inside;
       for (auto const& v : captures) given.push_back(inner.inside(v));
       for (auto const& v : variables) inside.push_back(inner.inside(v));
-      replay const again(inner, part, given, inside);
-      for (auto e : part.outputs) results.push_back(again.of(e));
-      return results;
+      return results(inner, part, given, inside);
     });
+  }
+  static std::vector<value> results(graph& here, subgraph const& part, std::vector<value> const& given,
+                                    std::vector<value> const& variables) {
+    replay const again(here, part, given, variables);
+    std::vector<value> all;
+    for (auto e : part.outputs) all.push_back(again.of(e));
+    return all;
   }
 
   graph& here_;
