@@ -175,10 +175,15 @@ template <class Sum> inline Sum* aligned(void* scratch) {
 
 }  // namespace detail
 
+/// The plan of a product of matrices of `T`.
+template <class T> constexpr gemm_plan<sum_type<T>> gemm_plan_of(index m, index n, index k, int threads) noexcept {
+  return {m, n, k, threads, !std::is_integral_v<T> && !std::is_same_v<T, sum_type<T>>};
+}
+
 /// Bytes of scratch that `gemm` needs for C[m, n] = A[m, k] B[k, n] of `T` with that many threads, neither more nor
 /// fewer.
 template <class T> constexpr std::size_t gemm_scratch_bytes(index m, index n, index k, int threads) noexcept {
-  return static_cast<std::size_t>(gemm_plan<sum_type<T>>(m, n, k, threads).scratch()) * sizeof(sum_type<T>) + 64;
+  return static_cast<std::size_t>(gemm_plan_of<T>(m, n, k, threads).scratch()) * sizeof(sum_type<T>) + 64;
 }
 
 /// C = A B by `plan` from any operands: `a(scratch, row0, rows, k0, depth)` returns a row_block, `b(scratch, column0,
@@ -200,7 +205,7 @@ void gemm(index m, index n, index k, matrix_view<T> a, matrix_view<T> b, T* c, i
           parallel const& threads, batch_axes const& others = {}) noexcept {
   using sum = sum_type<T>;
   using element = std::conditional_t<std::is_integral_v<T>, sum, T>;
-  auto const plan = gemm_plan<sum>(m, n, k * others.count, threads.threads);
+  auto const plan = gemm_plan_of<T>(m, n, k * others.count, threads.threads);
   auto const unsigned_view = [](matrix_view<T> view) {
     return matrix_view<element>{reinterpret_cast<element const*>(view.data), view.row, view.column};
   };

@@ -23,13 +23,15 @@ template <class Sum> struct gemm_plan {
   index m, n, k;
   index depth = 1, part_blocks = 1, parts = 1;
   index rows = 1, columns = 1, workers = 1;
+  bool rounds;  ///< what is summed is stored in another type: a worker needs a block of C
 
-  constexpr gemm_plan(index m_, index n_, index k_, int threads) : m(m_), n(n_), k(k_) {
+  constexpr gemm_plan(index m_, index n_, index k_, int threads, bool rounds_ = true)
+      : m(m_), n(n_), k(k_), rounds(rounds_) {
     using namespace detail;
     if (m <= 0 || n <= 0) return;
     cut_depth();
-    rows = even_share(m, 192, tile_shape<Sum>::rows);
-    columns = even_share(n, 256, tile_shape<Sum>::columns);
+    rows = even_share(m, most_rows, tile_shape<Sum>::rows);
+    columns = even_share(n, most_columns, tile_shape<Sum>::columns);
     if (threads > 1 && m * n * k >= 1 << 18) cut_for(threads);
   }
 
@@ -41,12 +43,15 @@ template <class Sum> struct gemm_plan {
   /// Elements of `Sum` that a worker needs for its blocks of A, of B and of C.
   constexpr index scratch_of_a() const { return line(rows * detail::packed_row<Sum>(depth)); }
   constexpr index scratch_of_b() const { return line(columns * depth); }
-  constexpr index scratch_of_c() const { return line(rows * columns); }
+  constexpr index scratch_of_c() const { return rounds ? line(rows * columns) : 0; }
   constexpr index scratch_of_worker() const { return scratch_of_a() + scratch_of_b() + scratch_of_c(); }
   /// Elements of `Sum` that all need.
   constexpr index scratch() const { return workers * scratch_of_worker() + (parts > 1 ? parts * m * n : 0); }
 
  private:
+  // Blocks of A and B that a core's second cache holds; the larger they are, the less often is each packed.
+  static constexpr index halved = sizeof(Sum) <= 4 ? 1 : 2, most_rows = 384 / halved, most_columns = 512 / halved;
+
   static constexpr index line(index count) { return detail::round_up(count, 64); }
 
   static constexpr index even_share(index extent, index most, index multiple) {
@@ -67,7 +72,8 @@ template <class Sum> struct gemm_plan {
   constexpr void cut_for(int threads) {
     using namespace detail;
     index const least_rows = 2 * tile_shape<Sum>::rows, least_columns = 2 * tile_shape<Sum>::columns;
-    while (units() < 4 * threads) {
+    index const each = m * n * k < 1 << 26 ? 4 : 2;  // short ones are half over before the last thread is awake
+    while (units() < each * threads) {
       bool const by_rows = rows > least_rows && (rows >= columns || columns <= least_columns);
       if (by_rows) {
         rows = even_share(m, rows / 2, tile_shape<Sum>::rows);

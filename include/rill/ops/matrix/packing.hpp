@@ -29,6 +29,13 @@ template <class T> constexpr index packed_row(index depth) {
   return ((depth + line - 1) / line | 1) * line;
 }
 
+// While a row is copied, one further on is fetched: each is too short for the processor to see that more follow.
+inline constexpr index rows_ahead = 4;
+template <class T> inline void fetch(T const* from, index count) {
+  auto const* const bytes = reinterpret_cast<char const*>(from);
+  for (index i = 0; i < count * static_cast<index>(sizeof(T)); i += 64) __builtin_prefetch(bytes + i);
+}
+
 }  // namespace detail
 
 /// A from a matrix of `T`: handed on where it lies, or copied line by line in the direction in which it is contiguous.
@@ -46,7 +53,10 @@ template <class T, class Sum> struct rows_of_matrix {
       return {scratch, 1, rows};
     }
     index const stride = detail::packed_row<Sum>(depth);
-    for (index i = 0; i < rows; ++i) detail::copy_line(scratch + i * stride, part.at(i, 0), part.column, depth);
+    for (index i = 0; i < rows; ++i) {
+      if (part.column == 1 && i + detail::rows_ahead < rows) detail::fetch(part.at(i + detail::rows_ahead, 0), depth);
+      detail::copy_line(scratch + i * stride, part.at(i, 0), part.column, depth);
+    }
     return {scratch, stride, 1};
   }
 };
@@ -92,6 +102,7 @@ template <class T, class Sum> struct columns_of_matrix {
   // All panels at once, so that B is read line by line.
   static void copy_whole_panels(Sum* to, matrix_view<T> part, index columns, index depth) {
     for (index k = 0; k < depth; ++k) {
+      if (k + detail::rows_ahead < depth) detail::fetch(part.at(k + detail::rows_ahead, 0), columns);
       for (index j = 0; j < columns; j += width) {
         detail::copy_line(to + j * depth + k * width, part.at(k, j), 1, width);
       }
