@@ -19,10 +19,26 @@
 
 namespace rill {
 
-/// Tile functions by the element type of the last operand.
+/// Tile functions by the element type of the last operand; and those that compute what follows in the same pass.
 struct tile_table {
-  std::array<tile_function, dtype_count> tile{};
+  std::array<tile_function, dtype_count> tile{}, joined{};
 };
+
+namespace detail {
+
+/// An operation that names another, `then`, which often takes its result: z = x * y + …, tanh(x) * …
+template <class Op>
+concept leads_to_another = requires { typename Op::then; };
+
+/// Both in one pass, for float and double. Nothing is contracted: the bits are those of two passes.
+template <leads_to_another Op> struct in_one_pass {
+  static constexpr std::int8_t arity = Op::arity + 1;
+  static constexpr dtypes elements = dtypes{dtype::float32} | dtype::float64;
+  template <class S> static S apply(S x, S more) { return Op::then::apply(Op::apply(x), more); }
+  template <class S> static S apply(S x, S y, S more) { return Op::then::apply(Op::apply(x, y), more); }
+};
+
+}  // namespace detail
 
 #if RILL_KERNELS
 namespace kernels {
@@ -70,6 +86,10 @@ template <class Op, dtypes Set> constexpr tile_table tiles() {
     auto const add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
       if constexpr (constexpr auto d = static_cast<dtype>(I); (Op::elements & Set).contains(d) && d != dtype::string)
         table.tile[I] = tile<Op, element_of<d>>;
+      if constexpr (rill::detail::leads_to_another<Op>)
+        if constexpr (constexpr auto d = static_cast<dtype>(I);
+                      (rill::detail::in_one_pass<Op>::elements & Set).contains(d))
+          table.joined[I] = tile<rill::detail::in_one_pass<Op>, element_of<d>>;
     };
     (add(std::integral_constant<std::size_t, D>{}), ...);
   }(std::make_index_sequence<dtype_count>{});
@@ -98,10 +118,15 @@ template <class Op> tile_function tile_of(dtype const* operands, dtype result) {
   return kernels_of<Op>(element).tile[static_cast<std::size_t>(element)];
 }
 
+template <class Op> tile_function joined_of(dtype element) {
+  return kernels_of<Op>(element).joined[static_cast<std::size_t>(element)];
+}
+
 template <class Op> constexpr scalar_function make_function() {
   scalar_function f{Op::name, static_cast<std::uint8_t>(Op::arity), result_of<Op>, tile_of<Op>, {}};
   if constexpr (requires { Op::cuda; }) f.cuda = Op::cuda;
   f.operation = &defined<Op>;
+  if constexpr (leads_to_another<Op>) f.then = Op::then::name, f.joined = joined_of<Op>;
   return f;
 }
 template <class Op> inline constexpr scalar_function function_of = make_function<Op>();

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "rill/base/parallel.hpp"
@@ -21,6 +23,55 @@ inline tile_function tile_for(program const& p, program::instruction const& i) {
     throw error(code::unimplemented,
                 std::string(i.function->name) + " has no kernel for " + std::string(name(types[0])));
   return run;
+}
+
+/// What computes a line of a program, or two lines in one pass.
+struct program_pass {
+  tile_function run = nullptr;
+  std::uint8_t arity = 0;
+  std::array<std::uint16_t, max_operands> operands{};
+  std::uint16_t result = 0;
+};
+
+namespace detail {
+
+/// The pass that also computes operand k, which nobody else reads; no function: there is none.
+inline program_pass with_operand(program const& p, program_pass const& pass, std::string_view name, std::size_t k) {
+  auto const r = pass.operands[k];
+  if (pass.arity != 2 || r < p.first_result()) return {};
+  auto const& before = p.instructions[r - p.first_result()];
+  if (before.function->then != name) return {};
+  program_pass both{before.function->joined(before.result), before.function->arity, before.operands, pass.result};
+  both.operands[both.arity++] = pass.operands[1 - k];  // what is joined commutes
+  return both;
+}
+
+}  // namespace detail
+
+/// The passes of a program, in order: error(unimplemented) if there is no tile function for a line.
+inline std::vector<program_pass> passes_of(program const& p) {
+  std::vector<std::uint8_t> uses(p.registers());
+  auto const use = [&](std::size_t r) { uses[r] = static_cast<std::uint8_t>(std::min(uses[r] + 1, 2)); };
+  for (auto const& line : p.instructions)
+    for (std::size_t k = 0; k < line.function->arity; ++k) use(line.operands[k]);
+  for (auto out : p.outputs) use(out), use(out);
+  std::vector<program_pass> all;
+  std::vector<bool> joined(p.registers()), skipped(joined);  // it computes another line too; another computes it
+  for (std::size_t i = 0; i < p.instructions.size(); ++i) {
+    auto const& line = p.instructions[i];
+    auto const result = static_cast<std::uint16_t>(p.first_result() + i);
+    all.push_back({tile_for(p, line), line.function->arity, line.operands, result});
+    for (std::size_t k = 0; k < line.function->arity && !joined[result]; ++k) {
+      auto const r = line.operands[k];
+      if (uses[r] != 1 || joined[r]) continue;
+      auto const both = detail::with_operand(p, all.back(), line.function->name, k);
+      if (both.run == nullptr) continue;
+      all.back() = both;
+      joined[result] = skipped[r] = true;
+    }
+  }
+  std::erase_if(all, [&](auto const& pass) { return skipped[pass.result]; });
+  return all;
 }
 
 /// A program bound to extents: every operand's way through memory is settled.
@@ -59,13 +110,6 @@ class bound_program {
     std::array<std::int64_t, max_rank> strides{};  // in elements, over the collapsed extents
     std::int32_t slot = -1;                        // the scratch tile of a scalar or strided operand
   };
-  struct step {
-    tile_function run = nullptr;
-    std::uint8_t arity = 0;
-    std::array<std::uint16_t, max_operands> operands{};
-    std::uint16_t result = 0;
-  };
-
   void collapse(std::vector<shape> const& inputs, shape const& output);
   void assign_slots(program const& p);
   void run_range(void* const* pointers, std::size_t first, std::size_t last) const;
@@ -76,7 +120,7 @@ class bound_program {
   std::size_t elements_ = 0, tile_ = 1024, inputs_ = 0, outputs_ = 0, first_result_ = 0, registers_ = 0;
   std::vector<operand> operands_;  // of inputs and immediates
   std::vector<immediate> immediates_;
-  std::vector<step> steps_;
+  std::vector<program_pass> steps_;
   std::vector<std::int32_t> place_;    // of each register: ≥ 0 a scratch slot, < 0 an output: -1 - number
   std::vector<std::uint16_t> copied_;  // outputs that are inputs, immediates or second names of a register
   std::vector<std::uint16_t> output_registers_;
@@ -94,9 +138,7 @@ inline bound_program::bound_program(program const& p, std::vector<shape> const& 
   immediates_ = p.immediates;
   output_registers_ = p.outputs;
   for (std::size_t r = 0; r < registers_; ++r) sizes_.push_back(size_of(p.element(r)));
-  for (auto const& i : p.instructions)
-    steps_.push_back(
-        {tile_for(p, i), i.function->arity, i.operands, static_cast<std::uint16_t>(first_result_ + steps_.size())});
+  steps_ = passes_of(p);
   collapse(inputs, output);
   assign_slots(p);
 }

@@ -33,6 +33,11 @@ struct scalar_function {
   std::string_view cuda = {};
   /// The operation that records it in a graph; null if there is none.
   op_def const* operation = nullptr;
+  /// The name of a function of two operands that can be computed in the same pass, of this one's result and an operand
+  /// more; "" if there is none.
+  std::string_view then = {};
+  /// The tile function of both, for operands of one type; null if there is none.
+  tile_function (*joined)(dtype) = nullptr;
 };
 
 /// A number that a program carries in itself.

@@ -185,10 +185,7 @@ RILL_INLINE program_body::program_body(subgraph const& part, program const& p, a
     if (elementwise_program::takes(part, i)) name_ = part[i].name;
   for (auto e : part.outputs) results_.push_back(part.type_of(e));
   try {
-    for (std::size_t i = 0; i < p.instructions.size(); ++i) {
-      auto const& each = p.instructions[i];
-      add_line(tile_for(p, each), {each.operands.data(), each.function->arity}, p.first_result() + i);
-    }
+    for (auto const& each : passes_of(p)) add_line(each.run, {each.operands.data(), each.arity}, each.result);
   } catch (error const& e) {
     throw error(e.code(), e.message(), name_);
   }

@@ -16,8 +16,11 @@ template <class X, class Y> std::vector<gradient> binary_gradients(gradient_requ
   return all;
 }
 
+struct mul_op;
+
 struct add_op : elementwise<add_op, 2> {
   using library = void;
+  using then = mul_op;
   static constexpr std::string_view name = "add", doc = "x + y, broadcast", cuda = "$0 + $1";
   static constexpr dtypes elements = numbers;
   static constexpr bool commutes = true;
@@ -29,6 +32,7 @@ struct add_op : elementwise<add_op, 2> {
 
 struct sub_op : elementwise<sub_op, 2> {
   using library = void;
+  using then = mul_op;
   static constexpr std::string_view name = "sub", doc = "x - y, broadcast", cuda = "$0 - $1";
   static constexpr dtypes elements = numbers;
   template <class S> static S apply(S x, S y) { return x - y; }
@@ -39,6 +43,7 @@ struct sub_op : elementwise<sub_op, 2> {
 
 struct mul_op : elementwise<mul_op, 2> {
   using library = void;
+  using then = add_op;
   static constexpr std::string_view name = "mul", doc = "x * y, broadcast", cuda = "$0 * $1";
   static constexpr dtypes elements = numbers;
   static constexpr bool commutes = true;

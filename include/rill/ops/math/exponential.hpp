@@ -6,6 +6,7 @@ namespace rill::ops {
 
 struct exp_op : elementwise<exp_op, 1> {
   using library = void;
+  using then = mul_op;
   static constexpr std::string_view name = "exp", doc = "e to the power of x", cuda = "exp($0)";
   static constexpr dtypes elements = floats | complexes;
   static constexpr double flops = 10;
@@ -29,6 +30,7 @@ struct log_op : elementwise<log_op, 1> {
 
 struct tanh_op : elementwise<tanh_op, 1> {
   using library = void;
+  using then = mul_op;
   static constexpr std::string_view name = "tanh", doc = "the hyperbolic tangent", cuda = "tanh($0)";
   static constexpr dtypes elements = floats | complexes;
   static constexpr double flops = 12;
@@ -41,6 +43,7 @@ struct tanh_op : elementwise<tanh_op, 1> {
 
 struct sigmoid_op : elementwise<sigmoid_op, 1> {
   using library = void;
+  using then = mul_op;
   static constexpr std::string_view name = "sigmoid", doc = "1 / (1 + exp(-x))", cuda = "sigmoid($0)";
   static constexpr dtypes elements = floats | complexes;
   static constexpr double flops = 12;
