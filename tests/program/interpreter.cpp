@@ -139,8 +139,7 @@ template <class T> tensor line_by_line(program const& p, std::vector<tensor> val
 template <class T> void have_the_bits_of_two_passes() {
   auto noise = [n = 0](std::int64_t count) mutable {
     tensor t(dtype_of<T>, {count});
-    for (std::int64_t i = 0; i < count; ++i, ++n)
-      t.mutable_data<T>()[i] = static_cast<T>(std::sin(n) * (n % 7) * 1.7);
+    for (std::int64_t i = 0; i < count; ++i, ++n) t.mutable_data<T>()[i] = static_cast<T>(std::sin(n) * (n % 7) * 1.7);
     return t;
   };
   auto const compare = [](program const& p, std::vector<tensor> const& inputs, shape const& extents) {

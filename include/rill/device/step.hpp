@@ -111,7 +111,7 @@ class step_context {
   std::int64_t iteration = 0;  ///< of the innermost loop
   std::int64_t calls = 0;      ///< of functions, within each other
   detail::call_aside* aside = nullptr;  ///< on whose stack kernels run that wait; null: they hold their thread
-  std::uintptr_t stack = 0;    ///< where this thread's stack was when the outermost of them began on it; 0: none
+  std::uintptr_t stack = 0;  ///< where this thread's stack was when the outermost of them began on it; 0: none
   log_callback const* log = nullptr;
   step_holdings* holdings = nullptr;
   std::optional<cancellation> stop;

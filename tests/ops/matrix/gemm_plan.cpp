@@ -49,8 +49,8 @@ template <class Sum> void cuts_everything_once() {
       // Whole tiles, and never more than the caches were measured to hold.
       EXPECT_EQ(p.rows % kernels::tile_shape<Sum>::rows, 0);
       EXPECT_EQ(p.columns % kernels::tile_shape<Sum>::columns, 0);
-      EXPECT_LE(p.rows * sizeof(Sum), 1536 + kernels::tile_shape<Sum>::rows * sizeof(Sum));
-      EXPECT_LE(p.columns * sizeof(Sum), 2048 + kernels::tile_shape<Sum>::columns * sizeof(Sum));
+      EXPECT_LE(p.rows, (sizeof(Sum) == 4 ? 384 : 192) + kernels::tile_shape<Sum>::rows);
+      EXPECT_LE(p.columns, (sizeof(Sum) == 4 ? 512 : 256) + kernels::tile_shape<Sum>::columns);
       EXPECT_LE(p.depth, 288 + 8);
       EXPECT_GE(p.workers, 1);
       EXPECT_LE(p.workers, std::min<index>(threads, p.units()));
