@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/run/aside.hpp"
 #include "rill/run/can_lower.hpp"
 #include "rill/run/open_rows.hpp"
 #include "rill/run/plan.hpp"

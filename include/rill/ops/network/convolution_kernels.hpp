@@ -100,12 +100,16 @@ template <class T> constexpr std::size_t plan_bytes(convolution_plan<T> const& p
   return static_cast<std::size_t>(plan.scratch()) * sizeof(sum_type<T>) + 64;
 }
 
-template <class T> constexpr convolution_plan<T> forward_plan(convolution_shape const& s, int threads) {
-  return {s.pixels(), s.out_channels, s.elements(), threads};
+template <class T> inline constexpr bool sums_are_rounded = !std::is_same_v<T, sum_type<T>>;
+
+// `gathers`: tiles of the result go elsewhere than in a matrix.
+template <class T>
+constexpr convolution_plan<T> forward_plan(convolution_shape const& s, int threads, bool gathers = false) {
+  return {s.pixels(), s.out_channels, s.elements(), threads, gathers || sums_are_rounded<T>};
 }
 
 template <class T> constexpr convolution_plan<T> filter_plan(convolution_shape const& s, int threads) {
-  return {s.elements(), s.out_channels, s.pixels(), threads};
+  return {s.elements(), s.out_channels, s.pixels(), threads, sums_are_rounded<T>};
 }
 
 // Large blocks of B are copied to panels unless they are panels.
@@ -153,7 +157,7 @@ template <class T>
 constexpr std::size_t convolve_input_gradient_scratch_bytes(convolution_shape const& s, int threads) noexcept {
   std::size_t most = 0;
   detail::for_each_phase(s, [&](detail::phase const& y, detail::phase const& x) {
-    auto const bytes = detail::plan_bytes<T>(detail::forward_plan<T>(detail::backward_shape(s, y, x), threads));
+    auto const bytes = detail::plan_bytes<T>(detail::forward_plan<T>(detail::backward_shape(s, y, x), threads, true));
     most = bytes > most ? bytes : most;
   });
   return most + static_cast<std::size_t>(s.elements() * s.out_channels) * sizeof(T) + 64;
@@ -169,7 +173,7 @@ void convolve_input_gradient(convolution_shape const& s, T const* filter, T cons
   void* const rest = turned + s.elements() * s.out_channels;
   detail::for_each_phase(s, [&](detail::phase const& y, detail::phase const& x) {
     auto const back = detail::backward_shape(s, y, x);
-    auto const plan = detail::forward_plan<T>(back, threads.threads);
+    auto const plan = detail::forward_plan<T>(back, threads.threads, true);
     detail::turn_filter(s, y, x, filter, turned);
     gemm_of(plan, rows_of_patches<T, sum>{{back, output_gradient}},
             columns_of_matrix<T, sum>{{turned, s.channels, 1}, detail::copies_columns<T>(plan)},
