@@ -15,31 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(coroutine, runs_between_what_resumes_it) {
-  std::vector<int> order;
-  detail::coroutine* inside = nullptr;
-  detail::coroutine c([&] {
-    order.push_back(1);
-    inside->suspend();
-    order.push_back(3);
-    inside->suspend();
-    order.push_back(5);
-  });
-  inside = &c;
-  EXPECT_FALSE(c.resume());
-  order.push_back(2);
-  EXPECT_FALSE(c.resume());
-  order.push_back(4);
-  EXPECT_TRUE(c.resume());
-  EXPECT_EQ(order, (std::vector{1, 2, 3, 4, 5}));
-}
-
-TEST(coroutine, throws_where_it_is_resumed_and_may_never_begin) {
-  detail::coroutine const never([] {});
-  detail::coroutine fails([] { throw error(code::data_loss, "gone"); });
-  EXPECT_EQ(sentence([&] { fails.resume(); }), "data_loss: gone");
-}
-
 constexpr timeout soon{20s};  // what waits for good would do so
 
 // The sum of a list that takes so many elements of a queue, one in each iteration: its extents are open.

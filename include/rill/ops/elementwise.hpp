@@ -32,6 +32,7 @@ concept leads_to_another = requires { typename Op::then; };
 
 /// Both in one pass, for float and double. Nothing is contracted: the bits are those of two passes.
 template <leads_to_another Op> struct in_one_pass {
+  static_assert(Op::then::commutes, "either operand may be the one that was computed before");
   static constexpr std::int8_t arity = Op::arity + 1;
   static constexpr dtypes elements = dtypes{dtype::float32} | dtype::float64;
   template <class S> static S apply(S x, S more) { return Op::then::apply(Op::apply(x), more); }

@@ -6,10 +6,10 @@
 #include <mutex>
 #include <utility>
 
+#include "rill/base/coroutine.hpp"
 #include "rill/device/continuation.hpp"
 #include "rill/device/kernel.hpp"
 #include "rill/device/step.hpp"
-#include "rill/run/coroutine.hpp"
 
 namespace rill::detail {
 

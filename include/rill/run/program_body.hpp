@@ -20,7 +20,7 @@
 
 #include "rill/device/step.hpp"
 #include "rill/pass/elementwise_program.hpp"
-#include "rill/program/interpreter.hpp"
+#include "rill/program/passes.hpp"
 #include "rill/run/idle_runs.hpp"
 #include "rill/run/observer.hpp"
 #include "rill/run/turning.hpp"

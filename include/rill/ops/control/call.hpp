@@ -6,10 +6,7 @@
 #include "rill/ops/control/body.hpp"
 
 #if RILL_DEFINITIONS
-#include <optional>
-#include <system_error>
-#include <thread>
-
+#include "rill/base/coroutine.hpp"
 #include "rill/base/philox.hpp"
 #include "rill/device/step.hpp"
 #endif
@@ -92,34 +89,16 @@ namespace calls {
 /// has, as nobody knows how much of it was in use before the first call.
 inline constexpr std::uintptr_t most_stack = 256 * 1024;
 
-/// Runs `f()` on a thread of its own, which is waited for.
-template <class F> void on_fresh_stack(F const& f) {
-  failure failed;
-  std::optional<std::thread> other;
-  try {
-    other.emplace([&] {
-      try {
-        f();
-      } catch (...) {
-        failed = caught_failure();
-      }
-    });
-  } catch (std::system_error const&) {
-    throw error(code::resource_exhausted, "there is no thread for the stack of calls that lie so deep");
-  }
-  other->join();
-  if (failed) throw error(*failed);
-}
-
 /// Runs `f(step)` where there is stack for it.
 template <class F> void with_stack(step_context& step, F const& f) {
   auto const here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (step.stack == 0) step.stack = here;
   if ((here < step.stack ? step.stack - here : here - step.stack) < most_stack) return f(step);
-  on_fresh_stack([&] {
+  detail::coroutine fresh([&] {
     step.stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     f(step);
   });
+  fresh.resume();
 }
 
 /// An error of a function's body.

@@ -162,11 +162,11 @@ auto function_with_self(graph& g, std::string_view name, F const& f, depth_limit
   function_recorder const body = [&](function_definition const& self, std::vector<value> const& in) {
     return results_of(run, Function(g, self), expr<argument_of<Signature, A>>{in[A]}...);
   };
-  function_request const declared{.name = std::string(name),
-                                  .arguments = {argument_of<Signature, A>...},
-                                  .results = std::vector<type>(Signature.results.begin(), Signature.results.end()),
-                                  .most = most};
-  function_definition const& made = record_function(g, declared, body);
+  function_request declared{.name = std::string(name),
+                            .arguments = {argument_of<Signature, A>...},
+                            .results = std::vector<type>(Signature.results.begin(), Signature.results.end()),
+                            .most = most};
+  function_definition const& made = record_function(g, std::move(declared), body);
   return Function(g, made);
 }
 

@@ -23,10 +23,10 @@ template <class Sum> struct gemm_plan {
   index m, n, k;
   index depth = 1, part_blocks = 1, parts = 1;
   index rows = 1, columns = 1, workers = 1;
-  bool rounds;  ///< what is summed is stored in another type: a worker needs a block of C
+  bool apart;  ///< a worker sums in a block of its own: what it stores is rounded, or lies elsewhere than in a matrix
 
-  constexpr gemm_plan(index m_, index n_, index k_, int threads, bool rounds_ = true)
-      : m(m_), n(n_), k(k_), rounds(rounds_) {
+  constexpr gemm_plan(index m_, index n_, index k_, int threads, bool apart_ = true)
+      : m(m_), n(n_), k(k_), apart(apart_) {
     using namespace detail;
     if (m <= 0 || n <= 0) return;
     cut_depth();
@@ -43,7 +43,7 @@ template <class Sum> struct gemm_plan {
   /// Elements of `Sum` that a worker needs for its blocks of A, of B and of C.
   constexpr index scratch_of_a() const { return line(rows * detail::packed_row<Sum>(depth)); }
   constexpr index scratch_of_b() const { return line(columns * depth); }
-  constexpr index scratch_of_c() const { return rounds ? line(rows * columns) : 0; }
+  constexpr index scratch_of_c() const { return apart ? line(rows * columns) : 0; }
   constexpr index scratch_of_worker() const { return scratch_of_a() + scratch_of_b() + scratch_of_c(); }
   /// Elements of `Sum` that all need.
   constexpr index scratch() const { return workers * scratch_of_worker() + (parts > 1 ? parts * m * n : 0); }

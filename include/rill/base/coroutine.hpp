@@ -57,7 +57,7 @@ class coroutine {
     });
   } catch (std::system_error const&) {
     inside_ = false;
-    throw error(code::resource_exhausted, "there is no thread for the stack of a body that waits");
+    throw error(code::resource_exhausted, "there is no thread for a stack of its own");
   }
 
   std::function<void()> body_;

@@ -1,0 +1,79 @@
+// What computes a program: for each line its tile function, and for some lines one with that of the line before.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rill/program/program.hpp"
+
+namespace rill {
+
+/// The tile function of an instruction; error(unimplemented) if there is none.
+inline tile_function tile_for(program const& p, program::instruction const& i) {
+  dtype types[max_operands] = {};
+  for (std::size_t k = 0; k < i.function->arity; ++k) types[k] = p.element(i.operands[k]);
+  auto const run = i.function->tile(types, i.result);
+  if (run == nullptr)
+    throw error(code::unimplemented,
+                std::string(i.function->name) + " has no kernel for " + std::string(name(types[0])));
+  return run;
+}
+
+/// What computes a line of a program, or two lines in one pass.
+struct program_pass {
+  tile_function run = nullptr;
+  std::uint8_t arity = 0;
+  std::array<std::uint16_t, max_operands> operands{};
+  std::uint16_t result = 0;
+};
+
+namespace detail {
+
+/// The pass that also computes operand k, which nobody else reads; no function: there is none.
+inline program_pass with_operand(program const& p, program_pass const& pass, std::string_view name, std::size_t k) {
+  auto const r = pass.operands[k];
+  if (pass.arity != 2 || r < p.first_result()) return {};
+  auto const& before = p.instructions[r - p.first_result()];
+  if (before.function->then != name) return {};
+  program_pass both{before.function->joined(before.result), before.function->arity, before.operands, pass.result};
+  both.operands[both.arity++] = pass.operands[1 - k];  // what is joined commutes
+  return both;
+}
+
+}  // namespace detail
+
+/// The passes of a program, in order: error(unimplemented) if there is no tile function for a line.
+inline std::vector<program_pass> passes_of(program const& p) {
+  auto const pass_of = [&](std::size_t i) -> program_pass {
+    auto const& line = p.instructions[i];
+    return {tile_for(p, line), line.function->arity, line.operands, static_cast<std::uint16_t>(p.first_result() + i)};
+  };
+  if (p.instructions.size() == 1) return {pass_of(0)};
+  std::vector<std::uint8_t> uses(p.registers());
+  auto const use = [&](std::size_t r) { uses[r] = static_cast<std::uint8_t>(std::min(uses[r] + 1, 2)); };
+  for (auto const& line : p.instructions)
+    for (std::size_t k = 0; k < line.function->arity; ++k) use(line.operands[k]);
+  for (auto out : p.outputs) use(out), use(out);
+  std::vector<program_pass> all;
+  std::vector<bool> joined(p.registers()), skipped(joined);  // it computes another line too; another computes it
+  for (std::size_t i = 0; i < p.instructions.size(); ++i) {
+    all.push_back(pass_of(i));
+    auto const alone = all.back();
+    for (std::size_t k = 0; k < alone.arity && !joined[alone.result]; ++k) {
+      auto const r = alone.operands[k];
+      if (uses[r] != 1 || joined[r]) continue;
+      auto const both = detail::with_operand(p, alone, p.instructions[i].function->name, k);
+      if (both.run == nullptr) continue;
+      all.back() = both;
+      joined[alone.result] = skipped[r] = true;
+    }
+  }
+  std::erase_if(all, [&](auto const& pass) { return skipped[pass.result]; });
+  return all;
+}
+
+}  // namespace rill
