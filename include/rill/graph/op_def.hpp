@@ -128,6 +128,8 @@ struct op_def {
   bool reference_or_value = false;  ///< what it takes by reference may also be a plain value, such as one that is fed
   std::uint32_t shape_only = 0;     ///< bit i: only the extents of input i matter
   bool waits = false;               ///< its kernel may return before it is done (continuation.hpp)
+  std::string_view meets_at = {};   ///< the attribute that names the queue, mutex or the like at which nodes wait for
+                                    ///< each other
   bool hands_back = false;          ///< it belongs to the node of input 1, to which it hands input 0 an iteration later
   bool brings_extents = false;      ///< open extents of its outputs are settled when it runs
   scalar_function const* elementwise = nullptr;

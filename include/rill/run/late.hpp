@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "rill/pass/passes.hpp"
-#include "rill/run/open_rows.hpp"
-#include "rill/run/order.hpp"
+#include "rill/run/late_nodes.hpp"
 
 namespace rill {
 
@@ -100,25 +99,6 @@ template <class Compiled> class compiled_lately {
 #if RILL_RUNTIME
 namespace detail {
 
-/// Which nodes wait: those that read open rows otherwise than as loops of as many iterations do, and all after them.
-inline std::vector<bool> late_nodes(subgraph const& part) {
-  std::vector<bool> late(part.size());
-  std::vector<std::uint32_t> todo;
-  for (std::uint32_t i = 0; i < part.size(); ++i)
-    for (std::size_t k = 0; k < part[i].inputs.size() && !late[i]; ++k)
-      if (is_settled_late(part, part[i].inputs[k]) && !takes_open_rows(part, part[i], k))
-        late[i] = true, todo.push_back(i);
-  if (todo.empty()) return {};
-  auto const after = order(part).after;
-  while (!todo.empty()) {
-    auto const i = todo.back();
-    todo.pop_back();
-    for (auto n : after[i])
-      if (!late[n]) late[n] = true, todo.push_back(n);
-  }
-  return late;
-}
-
 /// A part while it is cut in two.
 class cutter {
  public:
@@ -202,7 +182,7 @@ class cutter {
 }  // namespace detail
 
 RILL_INLINE std::optional<late_part> cut_late(subgraph& part) {
-  auto late = detail::late_nodes(part);
+  auto late = late_nodes(part);
   if (late.empty()) return std::nullopt;
   return detail::cutter(part, std::move(late)).run();
 }

@@ -44,6 +44,7 @@ inline void expect_no_inputs(std::span<type const> x) {
 struct queue_operation {
   using attributes = queue_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
+  static constexpr std::string_view meets_at = "queue";
 };
 
 struct enqueuing : queue_operation {

@@ -33,6 +33,7 @@ struct accumulator_attributes {
 struct accumulating {
   using attributes = accumulator_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
+  static constexpr std::string_view meets_at = "accumulator";
 };
 inline void expect_step(type const& t) {
   expects(accepts(of<std::int64_t>, t), "an accumulator's step is a scalar of int64");

@@ -32,6 +32,7 @@ struct keyed_attributes {
 struct keyed_operation {
   using attributes = keyed_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
+  static constexpr std::string_view meets_at = "barrier";
   static constexpr std::int8_t arity = -2;
   static constexpr std::size_t outputs = 0;
   static std::vector<type> infer(attributes const& a, std::span<type const> x) {

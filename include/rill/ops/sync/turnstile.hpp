@@ -19,6 +19,7 @@ struct turnstile {
   static constexpr std::int8_t arity = -2;
   static constexpr std::size_t outputs = 0;
   static constexpr rill::effect effect = rill::effect::writes;
+  static constexpr std::string_view meets_at = "mutex";
   struct attributes {
     std::string mutex;
     static constexpr auto fields() { return std::tuple{field{"mutex", &attributes::mutex}}; }
@@ -62,7 +63,8 @@ struct mutex_release_op : turnstile {
 struct barrier_arrive_op : turnstile {
   using library = void;
   static constexpr bool waits = true;
-  static constexpr std::string_view name = "barrier_arrive", doc = "waits until so many have arrived at a barrier";
+  static constexpr std::string_view name = "barrier_arrive", doc = "waits until so many have arrived at a barrier",
+                                    meets_at = "barrier";
   struct attributes {
     std::string barrier;
     std::int64_t parties = 0;
