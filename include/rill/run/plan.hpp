@@ -169,3 +169,4 @@ class plan {
 }  // namespace rill
 
 #include "rill/run/plan_making.hpp"
+#include "rill/run/plan_memory.hpp"
