@@ -97,11 +97,13 @@ template <class Op> constexpr op_def make_definition() {
   if constexpr (requires { Op::meets_at; }) d.meets_at = Op::meets_at;
   if constexpr (requires { Op::hands_back; }) d.hands_back = Op::hands_back;
   if constexpr (requires { Op::brings_extents; }) d.brings_extents = Op::brings_extents;
+  if constexpr (requires { Op::stops_gradient; }) d.stops_gradient = Op::stops_gradient;
   if constexpr (requires { Op::function(); }) d.elementwise = &Op::function();
   d.attributes = attribute_names<rill::attributes_of<Op>>;
   d.infer = infer_erased<Op>;
   d.work = work_erased<Op>;
   if constexpr (requires(gradient_request const& r) { Op::template grad<value>(r); }) d.grad = Op::template grad<value>;
+  if constexpr (requires { &Op::paths; }) d.paths = Op::paths;
   if constexpr (requires(kernel_request const& r) { Op::cpu(r); }) d.cpu = Op::cpu;
   return d;
 }

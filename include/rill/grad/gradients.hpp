@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/graph/paths.hpp"
 #include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/reshape.hpp"
@@ -111,9 +112,22 @@ class differentiator {
       bool const inside = std::any_of(n.inputs.begin(), n.inputs.end(), [&](endpoint e) { return is_reached(e); });
       if (!inside || n.outputs.empty()) continue;
       reached_[i].resize(n.outputs.size());
+      auto const table = paths(n);
       for (std::size_t o = 0; o < n.outputs.size(); ++o)
-        if (is_differentiable(n.outputs[o].element)) reached_[i][o] = true;
+        for (std::size_t k = 0; k < n.inputs.size() && is_differentiable(n.outputs[o].element); ++k)
+          if (is_reached(n.inputs[k]) && is_path(n, k) && (table.empty() || table[o][k])) reached_[i][o] = true;
     }
+  }
+  path_table paths(node const& n) { return paths_.of(n, names_of_inputs(graph_, n)); }
+  // Which inputs the derivatives of those outputs reach that have one.
+  std::vector<bool> wanted(std::uint32_t i) {
+    auto const& n = graph_[i];
+    auto const table = paths(n);
+    std::vector<bool> all(n.inputs.size());
+    for (std::size_t k = 0; k < all.size(); ++k)
+      for (std::size_t o = 0; o < partial_[i].size(); ++o)
+        if (!partial_[i][o].empty() && is_reached(n.inputs[k]) && (table.empty() || table[o][k])) all[k] = true;
+    return all;
   }
 
   void add(endpoint to, gradient g) {
@@ -130,10 +144,8 @@ class differentiator {
 
   void visit(std::uint32_t i) {
     auto const n = graph_[i];  // a copy: the rules extend the graph
-    std::vector<bool> wanted;
-    bool any = false;
-    for (auto e : n.inputs) any |= wanted.emplace_back(is_reached(e));
-    if (!any) return;
+    auto const wanted = this->wanted(i);
+    if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return;
     std::vector<value> outer;
     bool alive = false;
     for (std::uint32_t o = 0; o < n.outputs.size(); ++o) {
@@ -192,6 +204,7 @@ class differentiator {
   std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> copies_;  // of recomputed parts: node to node
   std::vector<std::vector<std::vector<gradient>>> partial_;                 // by node and port
   std::vector<std::vector<bool>> reached_;
+  path_finder paths_;
 };
 
 }  // namespace detail

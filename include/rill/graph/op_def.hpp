@@ -22,6 +22,10 @@ struct gradient_request;
 struct subgraph;
 struct pass_options;
 struct kernel_request;
+class path_finder;
+
+/// For each output of a node the inputs that its derivative reaches.
+using path_table = std::vector<std::vector<bool>>;
 
 /// What a call of an operation costs, from its types: read by placement, timelines and microbenchmarks alike.
 struct cost {
@@ -131,6 +135,7 @@ struct op_def {
   std::string_view meets_at = {};   ///< the attribute that names the queue, mutex or the like at which nodes wait for
                                     ///< each other
   bool hands_back = false;          ///< it belongs to the node of input 1, to which it hands input 0 an iteration later
+  bool stops_gradient = false;      ///< its outputs are constants for differentiation
   bool brings_extents = false;      ///< open extents of its outputs are settled when it runs
   scalar_function const* elementwise = nullptr;
   std::span<std::string_view const> attributes = {};  ///< their names, in the order in which nodes keep them
@@ -138,6 +143,8 @@ struct op_def {
   void (*infer)(attribute_list const&, std::span<type const> inputs, std::vector<type>& outputs) = nullptr;
   rill::cost (*work)(attribute_list const&, std::span<type const> inputs, std::span<type const> outputs) = nullptr;
   std::vector<gradient> (*grad)(gradient_request const&) = nullptr;  ///< null: not differentiable
+  /// Of a node whose inputs come from nodes of these names; null: from every output to every input (paths.hpp).
+  path_table (*paths)(node const&, std::span<std::string_view const>, path_finder&) = nullptr;
   kernel (*cpu)(kernel_request const&) = nullptr;
 };
 

@@ -277,12 +277,29 @@ TEST(cond, differentiates_by_the_rules_that_were_given_for_what_is_in_it) {
 
 TEST(cond, a_path_through_stop_gradient_alone_is_no_path) {
   graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const p = placeholder<bool>(g, "p");
+  auto const y = cond(p, [&] { return stop_gradient(x) * 2.f; }, [&] { return constant(g, 1.f); });
+  EXPECT_FALSE(partial_gradients(y, {x})[0]);
+  EXPECT_EQ(refusal([&] { gradients(y, x); }), code::invalid_argument);
+}
+
+TEST(cond, has_a_path_where_one_branch_has_one_and_zeros_in_the_other) {
+  graph g;
   auto const x = placeholder<float>(g, "x"), z = placeholder<float>(g, "z");
-  auto const y = cond(constant(g, true), [&] { return stop_gradient(x) * 2.f; }, [&] { return constant(g, 1.f); });
-  auto const [dx] = gradients(y, x);
+  auto const p = placeholder<bool>(g, "p");
+  auto const [a, b] =
+      cond(p, [&] { return std::tuple{x * 3.f, z * 5.f}; }, [&] { return std::tuple{stop_gradient(x), z * z}; });
+  EXPECT_FALSE(partial_gradients(a, {z})[0]);
+  EXPECT_FALSE(partial_gradients(b, {x})[0]);
+  auto const [dx] = gradients(a, x);
+  auto const [dz] = gradients(b, z);
   session s(g);
-  EXPECT_EQ(float(s.run({{x, tensor(1.f)}}, dx)), 0);  // connected: what a branch does not depend on has zeros
-  EXPECT_THROW(gradients(y, z), error);
+  for (bool const taken : {true, false}) {
+    auto const [first, second] = s.run({{p, tensor(taken)}, {x, tensor(1.f)}, {z, tensor(2.f)}}, dx, dz);
+    EXPECT_EQ(float(first), taken ? 3 : 0);
+    EXPECT_EQ(float(second), taken ? 5 : 4);
+  }
 }
 
 TEST(cond, whose_body_reads_and_updates_a_variable_has_no_gradient_and_says_so) {

@@ -35,6 +35,7 @@ struct calling {
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs, effect own);
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::call_gradient(r); }
 #if RILL_DEFINITIONS
+  static path_table paths(node const& n, std::span<std::string_view const> names, path_finder& finder);
   static kernel cpu(kernel_request const& r);
 #endif
 };
@@ -83,6 +84,14 @@ inline std::string place_in(function_definition const& f, std::int64_t depth) {
 }  // namespace calls
 
 #if RILL_DEFINITIONS
+inline path_table calling::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
+  auto const& f = *decode<attributes>(n.attributes).function;
+  auto table = detail::no_paths(n.outputs.size(), n.inputs.size());
+  auto const own = f.references.size();
+  bool const known = f.body && detail::add_paths(table, finder.through(*f.body), names.first(own), own);
+  return known ? table : path_table();
+}
+
 namespace calls {
 
 /// Stack that calls within calls may use before they go on with a thread's fresh one: a small part of what any thread

@@ -36,6 +36,7 @@ struct branch {
   };
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::branch_gradient(r); }
 #if RILL_DEFINITIONS
+  static path_table paths(node const& n, std::span<std::string_view const> names, path_finder& finder);
   static kernel cpu(kernel_request const& r);
 #endif
 };
@@ -90,6 +91,16 @@ inline branch::side::side(subgraph const& body, std::span<type const> arguments)
 }
 
 #if RILL_DEFINITIONS
+inline path_table branch::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
+  auto const a = decode<attributes>(n.attributes);
+  auto table = detail::no_paths(n.outputs.size(), n.inputs.size());
+  for (auto const* body : {a.then.get(), a.otherwise.get()}) {
+    auto const own = static_cast<std::size_t>(a.references);
+    if (!detail::add_paths(table, finder.through(*body), names.first(own), own + 1)) return {};
+  }
+  return table;
+}
+
 inline kernel branch::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   auto const own = static_cast<std::size_t>(a.references);

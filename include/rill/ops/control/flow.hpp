@@ -31,6 +31,7 @@ struct stop_gradient_op {
   using library = void;
   static constexpr std::string_view name = "stop_gradient", doc = "x, as a constant for differentiation";
   static constexpr std::int8_t arity = 1;
+  static constexpr bool stops_gradient = true;
   static constexpr bool passes_through = true;
   static constexpr type infer(no_attributes, type const& x) { return x; }
   template <class> static std::vector<gradient> grad(gradient_request const&) { return {gradient()}; }

@@ -78,6 +78,7 @@ struct looping {
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::loop_gradient(r); }
 #if RILL_DEFINITIONS
+  static path_table paths(node const& n, std::span<std::string_view const> names, path_finder& finder);
   static kernel cpu(kernel_request const& r);
   static kernel open_cpu(kernel_request const& r, attributes const& a);
 #endif
@@ -216,6 +217,23 @@ inline std::vector<type> looping::infer(attributes const& a, std::span<type cons
     types.push_back(looping::made(made[i], a.is_saved(i - variables), count));
   return types;
 }
+
+#if RILL_DEFINITIONS
+// A result of the body that depends on a variable depends on what that was made from in the iterations before.
+inline path_table looping::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
+  auto const a = decode<attributes>(n.attributes);
+  auto const first = a.first_variable(), variables = static_cast<std::size_t>(a.variables);
+  auto of = detail::no_paths(a.body->outputs.size(), n.inputs.size());
+  auto const references = names.first(static_cast<std::size_t>(a.references));
+  if (!detail::add_paths(of, finder.through(*a.body), references, first)) return {};
+  for (std::size_t v = 0; v < variables; ++v)
+    for (auto& result : of)
+      for (std::size_t k = 0; k < result.size() && result[first + v]; ++k) result[k] = result[k] || of[v][k];
+  for (std::size_t v = 0; v < variables; ++v) of[v][first + v] = true;      // there may be no iteration
+  of.insert(of.begin() + a.variables, std::vector<bool>(n.inputs.size()));  // how many there are
+  return of;
+}
+#endif
 
 }  // namespace rill::ops
 

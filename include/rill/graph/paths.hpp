@@ -1,0 +1,115 @@
+// Which inputs of a node derivatives reach from which output, where its bodies say so: a branch's result that depends
+// on one capture has no path to the others.
+#pragma once
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "rill/graph/subgraph.hpp"
+
+namespace rill {
+
+/// The paths from a body's results.
+struct body_paths {
+  path_table to_inputs, to_variables;       ///< for each result
+  std::vector<std::string_view> variables;  ///< those that the body reads
+
+  bool reaches(std::size_t result, std::size_t input) const { return to_inputs[result][input]; }
+  bool reaches(std::size_t result, std::string_view variable) const {
+    auto const at = std::find(variables.begin(), variables.end(), variable);
+    return at != variables.end() && to_variables[result][static_cast<std::size_t>(at - variables.begin())];
+  }
+};
+
+/// Finds paths, and remembers those of each body.
+class path_finder {
+ public:
+  /// The paths from a node's outputs, whose inputs come from nodes of these names; empty: from every one to every
+  /// input.
+  path_table of(node const& n, std::span<std::string_view const> names) {
+    return n.op->paths ? n.op->paths(n, names, *this) : path_table();
+  }
+  /// Those through a body; null while they are looked for, as in the body of a function that calls itself.
+  body_paths const* through(subgraph const& body);
+
+ private:
+  std::map<subgraph const*, std::pair<bool, body_paths>> known_;  // whether they are found, and which
+};
+
+/// Whether a derivative goes from an output of a node to its input k, as far as the operation says.
+inline bool is_path(node const& n, std::size_t k) {
+  return n.rule >= 0 || !(n.op->stops_gradient || reads_extents_alone(n, k));
+}
+
+/// The names of the nodes from which a node's inputs come.
+template <class Nodes> std::vector<std::string_view> names_of_inputs(Nodes const& nodes, node const& n) {
+  std::vector<std::string_view> names;
+  for (auto e : n.inputs) names.push_back(nodes[e.node].name);
+  return names;
+}
+
+#if RILL_RUNTIME
+namespace detail {
+
+/// One sweep over a body: for each value, what it depends on.
+class path_sweep {
+ public:
+  path_sweep(subgraph const& body, path_finder& finder) : body_(body), finder_(finder), from_(body.size()) {
+    for (std::uint32_t i = 0; i < body.size(); ++i)
+      if (body[i].op->name == "variable") variables_.push_back(i);
+  }
+
+  body_paths run() && {
+    for (std::uint32_t i = 0; i < body_.size(); ++i) visit(i);
+    body_paths made;
+    for (auto v : variables_) made.variables.push_back(body_[v].name);
+    auto const inputs = static_cast<std::ptrdiff_t>(body_.inputs.size());
+    for (auto e : body_.outputs) {
+      auto const& all = from_[e.node][e.port];
+      made.to_inputs.emplace_back(all.begin(), all.begin() + inputs);
+      made.to_variables.emplace_back(all.begin() + inputs, all.end());
+    }
+    return made;
+  }
+
+ private:
+  void visit(std::uint32_t i) {
+    auto const& n = body_[i];
+    from_[i].assign(n.outputs.size(), std::vector<bool>(body_.inputs.size() + variables_.size()));
+    if (n.outputs.empty()) return;
+    for (std::size_t k = 0; k < body_.inputs.size(); ++k)
+      if (body_.inputs[k] == i) from_[i][0][k] = true;
+    auto const v = std::find(variables_.begin(), variables_.end(), i);
+    if (v != variables_.end())
+      from_[i][0][body_.inputs.size() + static_cast<std::size_t>(v - variables_.begin())] = true;
+    auto const table = finder_.of(n, names_of_inputs(body_.nodes, n));
+    for (std::size_t o = 0; o < n.outputs.size(); ++o)
+      for (std::size_t k = 0; k < n.inputs.size() && is_differentiable(n.outputs[o].element); ++k)
+        if (is_path(n, k) && (table.empty() || table[o][k]))
+          join(from_[i][o], from_[n.inputs[k].node][n.inputs[k].port]);
+  }
+  static void join(std::vector<bool>& to, std::vector<bool> const& more) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = to[i] || more[i];
+  }
+
+  subgraph const& body_;
+  path_finder& finder_;
+  std::vector<std::uint32_t> variables_;
+  std::vector<path_table> from_;  // by node and port: inputs of the body, then its variables
+};
+
+}  // namespace detail
+
+RILL_INLINE body_paths const* path_finder::through(subgraph const& body) {
+  auto const [at, fresh] = known_.try_emplace(&body);
+  if (fresh) {
+    auto found = detail::path_sweep(body, *this).run();
+    at->second = {true, std::move(found)};
+  }
+  return at->second.first ? &at->second.second : nullptr;
+}
+#endif
+
+}  // namespace rill
