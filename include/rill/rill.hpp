@@ -28,6 +28,7 @@
 #include "rill/run/queue_runner.hpp"
 #include "rill/run/session.hpp"
 #include "rill/state/container.hpp"
+#include "rill/state/containers.hpp"
 #include "rill/tensor/dlpack.hpp"
 #include "rill/tensor/print.hpp"
 #include "rill/train/adam.hpp"

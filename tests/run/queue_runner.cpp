@@ -81,5 +81,82 @@ TEST(queue_runner, runs_enqueues_of_one_queue_alone) {
   EXPECT_NE(sentence([&] { queue_runner r(s, operation(value(x))); }).find("runs enqueues"), std::string::npos);
 }
 
+TEST(queue_runner, that_is_started_later_opens_the_queue_again_and_goes_on) {
+  graph g;
+  session s(g);
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 2}, "q");
+  auto const put = q.enqueue(constant(g, 1.f));
+  auto const one = dequeue(q);
+  for (int i = 0; i < 3; ++i) {
+    queue_runner fill{s, put};
+    for (int k = 0; k < 5; ++k) s.run(one, timeout(std::chrono::seconds(20)));
+  }
+  auto const state = q.in(s.state());
+  EXPECT_TRUE(state->closed());
+  while (state->size() > 0) s.run(one);
+  EXPECT_EQ(refusal([&] { s.run(one); }), code::cancelled) << "it did not come to its end";
+}
+
+TEST(queue_runner, refuses_a_queue_that_somebody_closed) {
+  graph g;
+  session s(g);
+  auto const q = fifo_queue<of<float>>(g, {}, "q");
+  s.run(q.close());
+  EXPECT_NE(sentence([&] { queue_runner r(s, q.enqueue(constant(g, 1.f))); }).find("the queue 'q' is closed"),
+            std::string::npos);
+}
+
+TEST(queue_runner, of_two_on_one_queue_closes_it_when_both_have_ended) {
+  graph g;
+  session s(g);
+  auto const q = fifo_queue<of<std::int64_t>>(g, {}, "q");
+  auto const first = q.enqueue(numbers(g, s, 2, "two")), second = q.enqueue(numbers(g, s, 20, "twenty"));
+  queue_runner a{s, first}, b{s, second};
+  a.join();
+  b.join();
+  auto const one = dequeue(q);
+  for (int i = 0; i < 22; ++i) s.run(one);
+  EXPECT_EQ(refusal([&] { s.run(one); }), code::out_of_range);
+}
+
+TEST(queue_runner, whose_container_is_reset_leaves_the_queue_as_new) {
+  graph g;
+  session s(g);
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 2}, "q");
+  auto const state = q.in(s.state());
+  queue_runner fill{s, q.enqueue(constant(g, 1.f))};
+  while (state->waiting() == 0) std::this_thread::yield();
+  s.state().reset();
+  EXPECT_EQ(refusal([&] { fill.join(); }), code::aborted);
+  EXPECT_FALSE(state->closed());
+  EXPECT_EQ(state->size(), 0);
+}
+
+TEST(queue_runner, that_another_one_stops_hands_on_the_first_cause_and_where_it_was) {
+  graph g;
+  session s(g);
+  auto const a = fifo_queue<of<float>>(g, {}, "a"), b = fifo_queue<of<float>>(g, {.capacity = 1}, "b");
+  coordinator both;
+  auto const fine = b.enqueue(constant(g, 1.f));
+  auto const bad = a.enqueue(check_numerics(constant(g, 1.f) / constant(g, 0.f), "a ratio"));
+  queue_runner fill_b{both, s, {fine}}, fill_a{both, s, {bad}};
+  auto const of_a = dequeue(a), of_b = dequeue(b);
+  auto const text = sentence([&] { s.run(of_a); });
+  EXPECT_NE(text.find("what fills the queue 'a' failed, node 'check_numerics'"), std::string::npos) << text;
+  auto const other = sentence([&] {
+    for (;;) s.run(of_b);
+  });
+  EXPECT_NE(other.find("what fills the queue 'b' was stopped"), std::string::npos) << other;
+  EXPECT_NE(other.find("a ratio"), std::string::npos) << other;
+}
+
+TEST(queue_runner, is_waited_for_until_a_deadline) {
+  graph g;
+  session s(g);
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 2}, "q");
+  queue_runner fill{s, q.enqueue(constant(g, 1.f))};
+  EXPECT_EQ(refusal([&] { fill.join(std::chrono::milliseconds(10)); }), code::deadline_exceeded);
+}
+
 }  // namespace
 }  // namespace rill

@@ -86,5 +86,29 @@ TEST(barrier_state, does_not_count_who_gave_up) {
 
 TEST(barrier_state, is_for_one_party_or_more) { EXPECT_THROW(barrier_state("b", 0), error); }
 
+TEST(turnstile_state, that_is_reset_ends_those_who_wait_and_nobody_else) {
+  mutex_state m("m");
+  asked holder, waiter, later;
+  m.acquire(holder.request);
+  m.acquire(waiter.request);
+  m.reset();
+  EXPECT_TRUE(holder.passed());
+  ASSERT_EQ(waiter.ends->size(), 1u);
+  EXPECT_EQ(waiter.ends->front()->code(), code::aborted);
+  m.release();
+  m.acquire(later.request);
+  EXPECT_TRUE(later.passed());
+  barrier_state b("b", 2);
+  asked first, second, third;
+  b.arrive(first.request);
+  b.reset();
+  ASSERT_EQ(first.ends->size(), 1u);
+  EXPECT_EQ(first.ends->front()->code(), code::aborted);
+  b.arrive(second.request);
+  EXPECT_FALSE(second.told()) << "who was ended does not count";
+  b.arrive(third.request);
+  EXPECT_TRUE(second.passed() && third.passed());
+}
+
 }  // namespace
 }  // namespace rill

@@ -52,6 +52,11 @@ class coordinator {
     stop_.cancel();
   }
   bool should_stop() const { return stop_.cancelled(); }
+  /// Why they stop; null: no stop was asked for, or without a reason.
+  std::exception_ptr reason() const {
+    std::lock_guard lock(mutex_);
+    return failure_;
+  }
   /// What steps are run with that are to end when all stop: `s.run(train, c.stop())`.
   cancellation const& stop() const { return stop_; }
 
@@ -71,7 +76,7 @@ class coordinator {
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::thread> threads_;
   std::size_t running_ = 0;

@@ -1,11 +1,15 @@
 // Threads that fill a queue: what feeds a training loop.
 #pragma once
 #include <algorithm>
-#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "rill/ops/control/body.hpp"
 #include "rill/ops/queues/queue.hpp"
 #include "rill/run/coordinator.hpp"
 #include "rill/run/input_gates.hpp"
@@ -14,12 +18,13 @@
 namespace rill {
 
 /// Runs enqueues again and again, each on a thread of its own, until their input ends (error(out_of_range)). When the
-/// last has ended it closes the queue, so that those who dequeue drain it and then fail with error(out_of_range)
-/// themselves. If one fails otherwise, the others stop, and those who dequeue get that error when the queue is empty.
-/// Its end stops the threads.
+/// last thread that fills the queue has ended, the queue is closed, so that those who dequeue drain it and then fail
+/// with error(out_of_range) themselves. If one fails otherwise, the others stop, and those who dequeue get that error
+/// when the queue is empty; error(cancelled) if the threads were told to stop. Its end stops the threads. A runner that
+/// is started later opens the queue again.
 class queue_runner {
  public:
-  /// `enqueues` are all of one queue. The session must outlive this.
+  /// `enqueues` are all of one queue; error(failed_precondition) if somebody closed it. The session must outlive this.
   queue_runner(session& s, std::vector<operation> const& enqueues)
       : own_(std::make_unique<coordinator>()), threads_(*own_) {
     start(s, enqueues);
@@ -30,8 +35,9 @@ class queue_runner {
     start(s, enqueues);
   }
 
-  /// Waits until the input has ended and is in the queue; throws the error that ended it otherwise.
-  void join() { threads_.join(); }
+  /// Waits until the input has ended and is in the queue; throws the error that ended it otherwise,
+  /// error(deadline_exceeded) if it takes longer.
+  void join(std::chrono::nanoseconds deadline = std::chrono::hours(24 * 365)) { threads_.join(deadline); }
 
  private:
   void start(session& s, std::vector<operation> const& enqueues) {
@@ -42,17 +48,30 @@ class queue_runner {
     auto const last = std::max_element(enqueues.begin(), enqueues.end(),
                                        [](auto const& a, auto const& b) { return a.node < b.node; });
     auto const gate = input_gates::of(s.state())->add(state, last->node);
-    auto const left = std::make_shared<std::atomic<std::size_t>>(enqueues.size());
+    auto const since = state->begin_filling(enqueues.size());
     for (auto const& e : enqueues)
-      threads_.start([&s, e, state, left, &all = threads_, gate] {
+      threads_.start([&s, e, state, since, &all = threads_, gate] {
         try {
-          fill(s, e, *gate, all.stop());
+          fill(s, e, *state, *gate, all.stop());
         } catch (...) {
-          state->close(true, caught_failure());
+          state->end_filling(since, told(*state, "failed", *caught_failure()), true);
           throw;
         }
-        if (--*left == 0) state->close();
+        state->end_filling(since, all.should_stop() ? stopped(*state, all.reason()) : nullptr);
       });
+  }
+
+  // What those are told who dequeue: the error of a thread, and its node.
+  static failure told(queue_state const& q, char const* what, error const& e) {
+    return failed(e.code(), std::string("what fills the queue '") + q.name() + "' " + what + detail::place_of(e));
+  }
+  static failure stopped(queue_state const& q, std::exception_ptr why) {
+    if (!why) return failed(code::cancelled, "the threads that fill the queue '" + q.name() + "' were stopped");
+    try {
+      std::rethrow_exception(why);
+    } catch (...) {
+      return told(q, "was stopped", *caught_failure());
+    }
   }
 
   static std::shared_ptr<queue_state> queue_of(session& s, operation const& enqueue) {
@@ -63,7 +82,8 @@ class queue_runner {
     return s.state().queue(a.queue, a.options());
   }
 
-  static void fill(session& s, operation const& enqueue, input_gates::gate& gate, cancellation const& stop) {
+  static void fill(session& s, operation const& enqueue, queue_state const& into, input_gates::gate& gate,
+                   cancellation const& stop) {
     auto step = s.prepare(inputs(), outputs(), enqueue);
     step.stop_by(stop);
     try {
@@ -72,8 +92,7 @@ class queue_runner {
         step();
       }
     } catch (error const& e) {
-      bool const asked = stop.cancelled() || e.code() == code::cancelled;  // or somebody closed the queue
-      if (e.code() != code::out_of_range && !asked) throw;
+      if (e.code() != code::out_of_range && !stop.cancelled() && !into.closed()) throw;
     }
   }
 

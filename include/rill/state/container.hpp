@@ -64,15 +64,17 @@ class container {
   }
   /// All variables, by name.
   std::vector<std::shared_ptr<variable_state>> variables() const { return all(variables_); }
-  /// Takes every value away; steps that run meanwhile keep the snapshots they have. Queues, accumulators and keyed
-  /// barriers are as new, and who waits at one fails with error(aborted). Who holds a mutex or waits at a barrier goes
-  /// on doing so, and so does what else lives here.
+  /// Takes every value away; steps that run meanwhile keep the snapshots they have. Queues, accumulators and barriers
+  /// are as new, and who waits at one, or for a mutex, fails with error(aborted). Who holds a mutex goes on doing so,
+  /// and so does what else lives here.
   void reset() {
     for (auto const& v : variables()) v->reset();
     for (auto const& q : all(queues_)) q->reset();
     for (auto const& a : all(accumulators_)) a->reset();
     for (auto const& a : all(sparse_accumulators_)) a->reset();
     for (auto const& b : all(keyed_barriers_)) b->reset();
+    for (auto const& m : all(mutexes_)) m->reset();
+    for (auto const& b : all(barriers_)) b->reset();
   }
 
  private:

@@ -47,8 +47,15 @@ class queue_state {
   /// Takes no new elements. Those who wait with elements get them in, or fail with error(cancelled) if `cancel`; the
   /// close is done when nobody waits with elements. A queue that is closed may be closed again.
   void close(request const& r, bool cancel = false);
-  /// The same for those who don't wait; `why` is what dequeues fail with at the end, instead of error(out_of_range).
-  void close(bool cancel = false, failure why = {});
+  /// The same for those who don't wait.
+  void close(bool cancel = false);
+  /// So many threads begin to fill it. A queue that is closed because all that filled it had ended is open again;
+  /// error(failed_precondition) if it was closed otherwise. What it returns goes to `end_filling`.
+  std::uint64_t begin_filling(std::size_t threads);
+  /// A thread that began then fills it no more: the last one closes it. `why`, if any, is what dequeues fail with at
+  /// the end, instead of error(out_of_range). `now`: it is closed at once, and those who wait with elements fail.
+  /// Nothing happens if it was reset since.
+  void end_filling(std::uint64_t since, failure why = {}, bool now = false);
   /// A request that still waits ends with `why`, and has lost nothing.
   void give_up(queue_request const& r, failure why);
 
@@ -77,12 +84,16 @@ class queue_state {
   bool serve_dequeue(ended& done);
   void serve(ended& done);
   failure at_end() const;
+  void close(bool cancel, ended& done);
 
   std::string name_;
   mutable std::mutex mutex_;
   queue_line line_;
   std::deque<request> enqueues_, dequeues_, closes_;
   bool closed_ = false, wide_ = false;
+  bool by_fillers_ = false;  // those that filled it closed it
+  std::size_t fillers_ = 0;
+  std::uint64_t resets_ = 0;
   failure reason_;
 };
 
@@ -185,24 +196,43 @@ RILL_INLINE void queue_state::dequeue(request const& r) {
   serve(done);
 }
 
-RILL_INLINE void queue_state::close(request const& r, bool cancel) {
-  ended done(mutex_);
+RILL_INLINE void queue_state::close(bool cancel, ended& done) {
   closed_ = true;
   if (cancel)
     for (; !enqueues_.empty(); enqueues_.pop_front())
       done.add(std::move(enqueues_.front()), failed(code::cancelled, "the queue '" + name_ + "' was closed"));
-  closes_.push_back(r);
   serve(done);
 }
 
-RILL_INLINE void queue_state::close(bool cancel, failure why) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!reason_) reason_ = std::move(why);
-  }
-  auto const r = std::make_shared<queue_request>();
-  r->finished = [](queue_request&, failure const&) {};
-  close(r, cancel);
+RILL_INLINE void queue_state::close(request const& r, bool cancel) {
+  ended done(mutex_);
+  by_fillers_ = false;
+  closes_.push_back(r);
+  close(cancel, done);
+}
+
+RILL_INLINE void queue_state::close(bool cancel) {
+  ended done(mutex_);
+  by_fillers_ = false;
+  close(cancel, done);
+}
+
+RILL_INLINE std::uint64_t queue_state::begin_filling(std::size_t threads) {
+  std::lock_guard lock(mutex_);
+  if (closed_ && !by_fillers_)
+    throw error(code::failed_precondition, "the queue '" + name_ + "' is closed: nothing can be put into it");
+  if (closed_) closed_ = false, reason_ = {};
+  fillers_ += threads;
+  return resets_;
+}
+
+RILL_INLINE void queue_state::end_filling(std::uint64_t since, failure why, bool now) {
+  ended done(mutex_);
+  if (since != resets_) return;
+  if (!reason_) reason_ = std::move(why);
+  if (--fillers_ > 0 && !now) return;
+  by_fillers_ = by_fillers_ || !closed_;
+  close(now, done);
 }
 
 RILL_INLINE void queue_state::give_up(queue_request const& wanted, failure why) {
@@ -239,6 +269,8 @@ RILL_INLINE void queue_state::reset() {
     for (; !list->empty(); list->pop_front()) done.add(std::move(list->front()), why);
   line_.clear();
   closed_ = false;
+  fillers_ = 0;
+  ++resets_;
   reason_ = {};
 }
 

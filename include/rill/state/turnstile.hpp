@@ -34,6 +34,16 @@ class turnstile_state {
     }
     gone->finished(*gone, std::move(why));
   }
+  /// Ends all who wait with error(aborted). Who has passed goes on.
+  void reset() {
+    std::deque<std::shared_ptr<turn_request>> gone;
+    {
+      std::lock_guard lock(mutex_);
+      gone = std::exchange(waiting_, {});
+    }
+    auto const why = failed(code::aborted, "the container of '" + name_ + "' was reset");
+    for (auto const& each : gone) each->finished(*each, why);
+  }
   std::size_t waiting() const {
     std::lock_guard lock(mutex_);
     return waiting_.size();

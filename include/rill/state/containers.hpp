@@ -1,0 +1,52 @@
+// Containers by name, for programs with several of them.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "rill/state/container.hpp"
+
+namespace rill {
+
+/// Named containers (white paper §4.7). A program makes one of these and hands its containers to its sessions:
+/// `session s(g, {.state = all.named("training")})`. A container lives as long as this, or as a session that has it.
+class containers {
+ public:
+  /// The container of that name, made if there is none; "" is the default one.
+  std::shared_ptr<container> named(std::string const& name = {}) {
+    std::lock_guard lock(mutex_);
+    auto& place = all_[name];
+    if (!place) place = std::make_shared<container>();
+    return place;
+  }
+  /// The names of those that were made, in their order.
+  std::vector<std::string> names() const {
+    std::lock_guard lock(mutex_);
+    std::vector<std::string> list;
+    for (auto const& [name, c] : all_) list.push_back(name);
+    return list;
+  }
+  /// Resets the container of that name; error(not_found) if there is none.
+  void reset(std::string const& name) {
+    std::shared_ptr<container> one;
+    {
+      std::lock_guard lock(mutex_);
+      auto const at = all_.find(name);
+      if (at == all_.end()) throw error(code::not_found, "there is no container '" + name + "'");
+      one = at->second;
+    }
+    one->reset();
+  }
+  /// Resets all of them.
+  void reset() {
+    for (auto const& name : names()) reset(name);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<container>> all_;
+};
+
+}  // namespace rill
