@@ -125,6 +125,19 @@ TEST(sparse_accumulator, of_no_rows_gives_none) {
   EXPECT_EQ(one.request->average[1].shape(), (shape{0, 2}));
 }
 
+TEST(sparse_accumulator, refuses_rows_that_its_tensor_has_not_and_keeps_what_it_has) {
+  sparse a("a", of<float, 9, 2>);
+  for (std::int64_t row : {-1, 9}) {
+    auto const text = sentence([&] { a.apply(rows({2, row}, matrix<float>({{1, 1}, {5, 6}})), 0); });
+    EXPECT_NE(text.find("index 1 is " + std::to_string(row)), std::string::npos) << text;
+  }
+  EXPECT_EQ(a.count(), 0);
+  a.apply(rows({8}, matrix<float>({{7, 8}})), 0);
+  asked const one(a, 1);
+  ASSERT_TRUE(one.served());
+  EXPECT_TRUE(same_bits(one.request->average[0], vector<std::int64_t>({8})));
+}
+
 TEST(sparse_accumulator, fails_who_takes_rows_whose_extents_nobody_knows) {
   sparse a("a", of<float, unknown, unknown>);
   a.apply(rows({}, tensor(dtype::float32, {0, 2})), 0);

@@ -29,7 +29,7 @@ void divide_elements(dtype d, void* to, std::int64_t by, std::size_t n);
 class dense_sum {
  public:
   using part = tensor;
-  void add(tensor const& gradient);
+  void add(tensor const& gradient, type const& of);
   std::vector<tensor> average(type const& of, std::int64_t count) const;
 
  private:
@@ -42,7 +42,8 @@ class sparse_sum {
   struct part {
     tensor indices, rows;  ///< int64 [n], and n rows
   };
-  void add(part const& gradient);
+  /// error(invalid_argument) for a row that a tensor of type `of` has not; nothing is added then.
+  void add(part const& gradient, type const& of);
   /// The numbers of the rows, ascending, and their averages.
   std::vector<tensor> average(type const& of, std::int64_t count) const;
 
@@ -71,7 +72,7 @@ template <class Sum> class accumulator_state {
   bool apply(typename Sum::part const& gradient, std::int64_t step) {
     std::unique_lock lock(mutex_);
     if (step < step_) return false;
-    sum_.add(gradient);
+    sum_.add(gradient, of_);
     ++count_;
     serve(lock);
     return true;
@@ -175,7 +176,7 @@ RILL_INLINE void divide_elements(dtype d, void* to, std::int64_t by, std::size_t
 
 }  // namespace detail
 
-RILL_INLINE void dense_sum::add(tensor const& gradient) {
+RILL_INLINE void dense_sum::add(tensor const& gradient, type const&) {
   if (!sum_) sum_ = gradient.clone();
   else if (sum_.shape() != gradient.shape())
     throw error(code::invalid_argument, "an accumulator was given a gradient of other extents than the one before");
@@ -188,8 +189,12 @@ RILL_INLINE std::vector<tensor> dense_sum::average(type const&, std::int64_t cou
   return {mean};
 }
 
-RILL_INLINE void sparse_sum::add(part const& gradient) {
+RILL_INLINE void sparse_sum::add(part const& gradient, type const& of) {
   auto const which = gradient.indices.span<std::int64_t>();
+  for (std::size_t i = 0; i < which.size(); ++i)
+    if (which[i] < 0 || (of[0].known() && which[i] >= of[0].extent))
+      throw error(code::invalid_argument, "index " + std::to_string(i) + " is " + std::to_string(which[i]) +
+                                              ", which is no row of a " + of.text());
   for (std::size_t i = 0; i < which.size(); ++i) {
     auto const at = static_cast<std::int64_t>(i);
     auto const row = gradient.rows.rows(at, at + 1);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "../run.hpp"
+#include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
 #include "rill/rill.hpp"
@@ -558,6 +559,35 @@ TEST(loop_gradient, of_an_open_loop_without_iterations_is_what_comes) {
         EXPECT_EQ(double(b), times == 0 ? 0 : 30);
       }
     }
+}
+
+TEST(loop_gradient, keeps_what_the_iterations_took_from_a_queue) {
+  for (auto const wish : {gear::straight, gear::forked, gear::tagged}) {
+    graph g;
+    session s(g, {.threads = 1, .gear = wish});
+    auto const q = fifo_queue<of<double>>(g, {}, "q");
+    auto const x = placeholder<double>(g, "x");
+    auto const [k, y] =
+        while_loop([](auto i, auto) { return i < 3; },
+                   [&](auto i, auto v) { return std::tuple{i + 1, v * v * dequeue(q)}; }, constant(g, 0), x);
+    auto const [dx] = gradients(y, x);
+    s.run(q.enqueue_many(constant<double, 4>(g, {2, 3, 5, 7})));
+    // y = 5 (3 (2 x²)²)² = 720 x⁸
+    auto const [value, slope] = s.run({{x, tensor(1.)}}, y, dx, timeout(std::chrono::seconds(20)));
+    EXPECT_EQ(double(value), 720);
+    EXPECT_EQ(double(slope), 8 * 720);
+    EXPECT_EQ(std::int64_t(s.run(q.size())), 1) << "each was taken once";
+  }
+}
+
+TEST(loop_gradient, is_refused_where_a_branch_takes_from_a_queue_and_says_what_to_do) {
+  graph g;
+  auto const q = fifo_queue<of<double>>(g, {}, "q");
+  auto const x = placeholder<double>(g, "x");
+  auto const y = cond(placeholder<bool>(g, "p"), [&] { return x * dequeue(q); }, [&] { return x; });
+  auto const text = sentence([&] { gradients(y, x); });
+  EXPECT_NE(text.find("unimplemented"), std::string::npos) << text;
+  EXPECT_NE(text.find("let it come from outside"), std::string::npos) << text;
 }
 
 }  // namespace

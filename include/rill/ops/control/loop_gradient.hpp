@@ -99,7 +99,7 @@ class backwards_loop {
                                               : here.argument(body_[body_.inputs[place]].outputs[0], "forward");
       arguments.push_back(differentiate_by(i, v, i < a_.first_row() ? active_[place] : r_.wanted[i]));
     }
-    replay const again(here, body_, arguments, references);
+    replay const again(here, body_, arguments, references, true);
 
     for (std::size_t i = 0; i < variables(); ++i) {
       if (!active_[i]) continue;

@@ -16,8 +16,10 @@ namespace rill::detail {
 /// loops and functions neither; a message is not printed again.
 class replay {
  public:
-  /// `arguments` stand for the body's inputs; its variables are found by name among `variables`.
-  replay(graph& here, subgraph const& body, std::vector<value> const& arguments, std::vector<value> const& variables);
+  /// `arguments` stand for the body's inputs; its variables are found by name among `variables`. `kept`: the caller
+  /// brings what came out of queues and the like; arguments stand for that.
+  replay(graph& here, subgraph const& body, std::vector<value> const& arguments, std::vector<value> const& variables,
+         bool kept = false);
 
   /// The value that an output of a node of the body has here; error(unimplemented) if an update makes it.
   value of(endpoint e) const;
@@ -61,7 +63,7 @@ inline std::vector<bool> needed_nodes(subgraph const& body) {
 }
 
 RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value> const& arguments,
-                           std::vector<value> const& variables)
+                           std::vector<value> const& variables, bool kept)
     : body_(body), values_(body.size()) {
   for (std::size_t i = 0; i < body.inputs.size(); ++i) values_[body.inputs[i]] = {arguments[i]};
   auto const needed = needed_nodes(body);
@@ -75,7 +77,11 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
     }
     bool const updates = n.op->effect == effect::writes;
     if (updates && n.op->name == "print") values_[i] = {of(n.inputs[0])};
-    if (updates && !has_bodies(n)) continue;
+    if (updates && !has_bodies(n)) {
+      if (kept && n.inputs.empty())
+        for (auto const& t : n.outputs) values_[i].push_back(here.argument(t, "kept"));
+      continue;
+    }
     std::vector<value> inputs;
     for (auto e : n.inputs) inputs.push_back(of(e));
     auto const slash = n.name.rfind('/');
@@ -94,8 +100,11 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
 
 RILL_INLINE value replay::of(endpoint e) const {
   if (e.port < values_[e.node].size()) return values_[e.node][e.port];
-  throw error(code::unimplemented, "a derivative needs what an update inside a body returns, which has no gradient",
-              body_[e.node].name);
+  throw error(
+      code::unimplemented,
+      "a derivative needs what it returns in the body of a branch, a loop or a function, which is not kept: let it "
+      "come from outside",
+      body_[e.node].name);
 }
 
 RILL_INLINE std::vector<gradient> derivatives_of(gradient_request const& r, std::vector<value> const& y,
