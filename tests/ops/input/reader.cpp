@@ -56,6 +56,52 @@ TEST(file_reader, goes_on_where_a_checkpoint_says) {
   EXPECT_EQ(next(second), "1");
 }
 
+TEST(file_reader, that_nobody_named_has_a_name_of_its_own) {
+  scratch const folder;
+  write(folder / "a.txt", "a1\na2\n");
+  write(folder / "b.txt", "b1\nb2\n");
+  graph g;
+  auto const a = text_reader(g, {(folder / "a.txt").string()});
+  auto const b = text_reader(g, {(folder / "b.txt").string()}, epochs(1));
+  auto const within = g.scope("part", [&] { return text_reader(g, {(folder / "b.txt").string()}); });
+  EXPECT_EQ(a.place().name(), "text_reader/place");
+  EXPECT_NE(b.place().name(), a.place().name());
+  EXPECT_EQ(within.place().name(), "part/text_reader/place");
+  auto const x = a.next(), y = b.next(), z = within.next();
+  session s(g);
+  s.run(initializer(g));
+  for (char const* n : {"1", "2"}) {
+    auto const [of_a, of_b, of_part] = s.run(x, y, z);
+    EXPECT_EQ(of_a.item<std::string>(), std::string("a") + n);
+    EXPECT_EQ(of_b.item<std::string>(), std::string("b") + n);
+    EXPECT_EQ(of_part.item<std::string>(), std::string("b") + n);
+  }
+}
+
+TEST(file_reader, of_one_name_is_one_in_a_container_and_made_alike) {
+  scratch const folder;
+  write(folder / "a.txt", "1\n2\n3\n");
+  write(folder / "b.txt", "b1\nb2\n");
+  auto const state = std::make_shared<container>();
+  auto const file = [&](char const* name) { return std::vector{(folder / name).string()}; };
+  graph first, same, other, longer;
+  auto const x = text_reader(first, file("a.txt"), {}, "lines").next();
+  auto const y = text_reader(same, file("a.txt"), {}, "lines").next();
+  auto const z = text_reader(other, file("b.txt"), {}, "lines").next();
+  auto const w = text_reader(longer, file("a.txt"), {.epochs = 2}, "lines").next();
+  session a(first, {.state = state}), b(same, {.state = state}), c(other, {.state = state}),
+      d(longer, {.state = state});
+  a.run(initializer(first));
+  EXPECT_EQ(a.run(x).item<std::string>(), "1");
+  EXPECT_EQ(b.run(y).item<std::string>(), "2");
+  EXPECT_EQ(a.run(x).item<std::string>(), "3");
+  for (auto const& said : {sentence([&] { c.run(z); }), sentence([&] { d.run(w); })}) {
+    EXPECT_NE(said.find("failed_precondition"), std::string::npos) << said;
+    EXPECT_NE(said.find("the container already has a reader of that name that is made otherwise"), std::string::npos)
+        << said;
+  }
+}
+
 TEST(file_reader, shuffles_its_files_anew_each_epoch_and_the_same_for_the_same_seed) {
   scratch const folder;
   for (int i = 0; i < 8; ++i) write(folder / ("f" + std::to_string(i)).c_str(), std::to_string(i) + "\n");
@@ -81,7 +127,7 @@ TEST(file_reader, reads_rows_of_arrays_with_their_type) {
   write_npy(folder / "a.npy", matrix<float>({{1, 2}, {3, 4}}));
   graph g;
   auto const row = npy_reader<of<float, 2>>(g, {(folder / "a.npy").string()}).next();
-  auto const wrong = npy_reader<of<float, 3>>(g, {(folder / "a.npy").string()}, {}, "wrong").next();
+  auto const wrong = npy_reader<of<float, 3>>(g, {(folder / "a.npy").string()}).next();
   session s(g);
   s.run(initializer(g));
   EXPECT_TRUE(same_bits(s.run(row), vector<float>({1, 2})));

@@ -63,6 +63,7 @@ struct read_record_op {
                         field{"header_bytes", &attributes::header_bytes},
                         field{"footer_bytes", &attributes::footer_bytes}};
     }
+    friend bool operator==(attributes const&, attributes const&) = default;
   };
   static std::array<type, 2> infer(attributes const& a, std::span<type const> x) {
     expects(accepts(type(dtype::int64, {4}), x[0]), "read_record: a reader's place is a variable of 4 int64");
@@ -83,6 +84,15 @@ namespace detail {
 class file_sequence {
  public:
   explicit file_sequence(ops::read_record_op::attributes a) : a_(std::move(a)) {}
+
+  /// The container's reader of that name; error(failed_precondition) if there is another one of that name.
+  static std::shared_ptr<file_sequence> in(container& c, ops::read_record_op::attributes const& a) {
+    auto const there = c.other<file_sequence>(a.reader, [&] { return new file_sequence(a); });
+    if (there->a_ != a)
+      throw error(code::failed_precondition, "the container already has a reader of that name that is made otherwise",
+                  a.reader);
+    return there;
+  }
 
   /// The next record; the variable is moved behind it. Throws error(out_of_range) when all epochs are over.
   keyed_record next(variable_state& place) {
@@ -193,9 +203,7 @@ class file_sequence {
 }  // namespace detail
 
 inline kernel ops::read_record_op::cpu(kernel_request const& r) {
-  auto const a = decode<attributes>(r.at.attributes);
-  auto const files =
-      r.state.other<rill::detail::file_sequence>(a.reader, [&] { return new rill::detail::file_sequence(a); });
+  auto const files = rill::detail::file_sequence::in(r.state, decode<attributes>(r.at.attributes));
   kernel k([files, place = r.variables[0]](kernel_call const& call) {
     auto record = files->next(*place);
     call.give(0, tensor(std::move(record.key)));
@@ -211,17 +219,37 @@ template <type T> struct record_handles {
   expr<T> value;
 };
 
+namespace detail {
+
+/// What a reader is called that nobody named.
+constexpr std::string_view usual_name(record_format f) {
+  constexpr std::string_view names[] = {"text_reader",         "csv_reader", "tfrecord_reader", "whole_file_reader",
+                                        "fixed_length_reader", "idx_reader", "npy_reader"};
+  return names[static_cast<std::size_t>(f)];
+}
+
+}  // namespace detail
+
 /// Reads files record by record. Each run of what `next()` records takes the next one; several threads may run it.
 /// Where the reader stands is a variable, `<name>/place`: its first value is the beginning, checkpoints hold it, and a
 /// session that restores it goes on there. After the last epoch a step fails with error(out_of_range), which ends a
-/// queue_runner.
+/// queue_runner. Graphs that share a container share the readers of one name, which must be made alike; without a name
+/// a reader gets one of its own.
 template <type T> class file_reader {
  public:
   file_reader(graph& g, std::vector<std::string> files, record_format format, reader_options const& o, std::string name)
       : graph_(&g),
-        place_(variable(value(rill::constant<std::int64_t, 4>(g, {0, 0, 0, 0})), name + "/place")),
-        about_{std::move(name), std::move(files), format,        T, o.epochs, o.shuffle_files, o.seed,
-               o.record_bytes,  o.header_bytes,   o.footer_bytes} {}
+        place_(new_place(g, name, detail::usual_name(format))),
+        about_{name.empty() ? named_by(place_) : std::move(name),
+               std::move(files),
+               format,
+               T,
+               o.epochs,
+               o.shuffle_files,
+               o.seed,
+               o.record_bytes,
+               o.header_bytes,
+               o.footer_bytes} {}
 
   /// The next record.
   expr<T> next() const { return next_with_key().value; }
@@ -233,52 +261,62 @@ template <type T> class file_reader {
   value place() const { return place_; }
 
  private:
+  static constexpr std::string_view place_suffix = "/place";
+
+  static variable_value new_place(graph& g, std::string const& name, std::string_view usual) {
+    auto const begin = [&](std::string const& at) {
+      return variable(value(rill::constant<std::int64_t, 4>(g, {0, 0, 0, 0})), at);
+    };
+    if (!name.empty()) return begin(name + std::string(place_suffix));
+    return g.scope(usual, [&] { return begin(std::string(place_suffix.substr(1))); });
+  }
+  static std::string named_by(value const& place) {
+    auto const of_place = place.name();
+    return std::string(of_place.substr(0, of_place.size() - place_suffix.size()));
+  }
+
   graph* graph_;
   variable_value place_;
   ops::read_record_op::attributes about_;
 };
 
 /// The lines of text files; `files` are names or patterns such as "data/part-*.txt".
-inline auto text_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
-                        std::string name = "text_reader") {
+inline auto text_reader(graph& g, std::vector<std::string> files, reader_options const& o = {}, std::string name = {}) {
   return file_reader<of<std::string>>(g, std::move(files), record_format::text_line, o, std::move(name));
 }
-inline auto text_reader(graph& g, std::vector<std::string> files, rill::epochs many, std::string name = "text_reader") {
+inline auto text_reader(graph& g, std::vector<std::string> files, rill::epochs many, std::string name = {}) {
   return text_reader(g, std::move(files), reader_options{.epochs = many.count}, std::move(name));
 }
 /// The records of CSV files, undecoded: decode_csv takes them apart.
-inline auto csv_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
-                       std::string name = "csv_reader") {
+inline auto csv_reader(graph& g, std::vector<std::string> files, reader_options const& o = {}, std::string name = {}) {
   return file_reader<of<std::string>>(g, std::move(files), record_format::csv, o, std::move(name));
 }
-inline auto csv_reader(graph& g, std::vector<std::string> files, rill::epochs many, std::string name = "csv_reader") {
+inline auto csv_reader(graph& g, std::vector<std::string> files, rill::epochs many, std::string name = {}) {
   return csv_reader(g, std::move(files), reader_options{.epochs = many.count}, std::move(name));
 }
 /// The records of TFRecord files.
 inline auto tfrecord_file_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
-                                 std::string name = "tfrecord_reader") {
+                                 std::string name = {}) {
   return file_reader<of<std::string>>(g, std::move(files), record_format::tfrecord, o, std::move(name));
 }
 /// Whole files, one a record.
 inline auto whole_files_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
-                               std::string name = "whole_file_reader") {
+                               std::string name = {}) {
   return file_reader<of<std::string>>(g, std::move(files), record_format::whole_file, o, std::move(name));
 }
 /// Records of `o.record_bytes` bytes each.
 inline auto fixed_length_reader(graph& g, std::vector<std::string> files, reader_options const& o,
-                                std::string name = "fixed_length_reader") {
+                                std::string name = {}) {
   return file_reader<of<std::string>>(g, std::move(files), record_format::fixed, o, std::move(name));
 }
 /// The rows of IDX files (MNIST's format), tensors of type T: `idx_reader<of<std::uint8_t, 28, 28>>(g, {"images.gz"})`.
 template <type T>
-auto idx_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
-                std::string name = "idx_reader") {
+auto idx_reader(graph& g, std::vector<std::string> files, reader_options const& o = {}, std::string name = {}) {
   return file_reader<T>(g, std::move(files), record_format::idx_row, o, std::move(name));
 }
 /// The rows of npy files, tensors of type T.
 template <type T>
-auto npy_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
-                std::string name = "npy_reader") {
+auto npy_reader(graph& g, std::vector<std::string> files, reader_options const& o = {}, std::string name = {}) {
   return file_reader<T>(g, std::move(files), record_format::npy_row, o, std::move(name));
 }
 
