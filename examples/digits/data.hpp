@@ -41,7 +41,7 @@ inline split cut(examples all, std::int64_t tests) {
   auto const n = count(all);
   for (auto label : std::get<1>(all).span<std::int32_t>())
     if (label < 0 || label > 9)
-      throw rill::error(rill::code::out_of_range, "a label is " + std::to_string(label) + ", which is no digit");
+      throw rill::error(rill::code::invalid_argument, "a label is " + std::to_string(label) + ", which is no digit");
   if (n <= tests) throw rill::error(rill::code::invalid_argument, "there are too few digits: " + std::to_string(n));
   auto shuffled = rill::batches(all, n, rill::epochs(1), {.seed = 2026});
   auto const [images, labels] = *shuffled.begin();

@@ -150,8 +150,8 @@ class recorded_call {
 
 /// What may be said of bad input. Anything else is a fault of rill's.
 inline bool is_refusal(code c) {
-  return c == code::invalid_argument || c == code::out_of_range || c == code::resource_exhausted ||
-         c == code::failed_precondition || c == code::unimplemented || c == code::not_found || c == code::aborted;
+  return c == code::invalid_argument || c == code::resource_exhausted || c == code::failed_precondition ||
+         c == code::unimplemented || c == code::not_found || c == code::aborted;
 }
 
 /// Makes the call; an error that does not blame the input fails the test, and so does any other exception.

@@ -77,7 +77,7 @@ TEST(tfrecord, resumes_at_every_position) {
     EXPECT_EQ(r.position(), (record_position{55, 3}));
     other.seek({});
     EXPECT_EQ(other.next(), "abc");
-    EXPECT_EQ(refusal([&] { other.seek({56, 4}); }), code::out_of_range);
+    EXPECT_EQ(refusal([&] { other.seek({56, 4}); }), code::data_loss);
   }
 }
 

@@ -149,6 +149,32 @@ TEST_F(input, is_made_ahead_and_its_error_reaches_the_training_through_every_sta
   EXPECT_NE(said.find("three"), std::string::npos) << said;
 }
 
+TEST_F(input, has_ended_where_its_readers_have_and_no_other_error_is_taken_for_that) {
+  auto const said = [&](std::vector<std::int64_t> const& place, code c, char const* words, auto spoil) {
+    lines("a.csv", 0, 6);
+    graph g;
+    auto const reader = csv_reader(g, {path("a.csv")}, epochs(1), "r");
+    auto const [row] = decode_csv<of<std::int32_t>>(reader.next());
+    auto const b = batch<2>(gather(constant<float, 6>(g, {0, 1, 2, 3, 4, 5}), row));
+    session s(g);
+    s.run(initializer(g));
+    s.run(assign(variable_value{reader.place()}, constant(g, tensor::copy<std::int64_t>(place, {4}))));
+    spoil();
+    start_input(s);
+    auto const e = error_of([&] {
+      for (;;) s.run(b);
+    });
+    EXPECT_EQ(e.code(), c) << e.what();
+    EXPECT_NE(e.message().find(words), std::string::npos) << e.what();
+  };
+  said({0, 0, 0, 0}, code::out_of_range, "closed and has too few elements", [] {});
+  said({0, 0, 0, 0}, code::invalid_argument, "index 0 is 6, and there are 6 rows", [&] { lines("a.csv", 5, 9); });
+  said({0, 0, 8, 4}, code::data_loss, "has no byte 8 to go to", [&] { lines("a.csv", 0, 1); });
+  said({0, 5, 0, 0}, code::failed_precondition, "has fewer files", [] {});
+  said({0, 0, 0, 0}, code::failed_precondition, "have no records", [&] { lines("a.csv", 0, 0); });
+  said({0, 0, 0, 0}, code::not_found, "no file matches", [&] { std::filesystem::remove(path("a.csv")); });
+}
+
 TEST_F(input, whose_threads_wait_at_a_full_queue_ends_with_the_session) {
   auto const file = lines("a.csv", 0, 10);
   graph g;

@@ -16,7 +16,7 @@ namespace rill {
 enum class code : std::uint8_t {
   invalid_argument,
   not_found,
-  out_of_range,
+  out_of_range,  ///< the end of an input, which a training loop waits for, and nothing else
   resource_exhausted,
   failed_precondition,
   aborted,

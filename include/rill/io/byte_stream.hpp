@@ -69,7 +69,7 @@ class byte_stream {
   }
 
   /// Goes to a position. Compressed bytes are expanded again from the start if it lies behind. Throws
-  /// error(out_of_range) beyond the end.
+  /// error(data_loss) beyond the end.
   void seek(std::uint64_t position) {
     if (position >= position_ && position - position_ <= ready_.size())
       return take(static_cast<std::size_t>(position - position_));
@@ -132,8 +132,8 @@ class byte_stream {
         deflate::form::gzip);
   }
   [[noreturn]] void beyond(std::uint64_t position) const {
-    throw error(code::out_of_range, "'" + name_ + "' has no byte " + std::to_string(position) + " to go to: it has " +
-                                        std::to_string(size().value_or(position_)));
+    throw error(code::data_loss, "'" + name_ + "' has no byte " + std::to_string(position) + " to go to: it has " +
+                                     std::to_string(size().value_or(position_)));
   }
 
   std::string name_;

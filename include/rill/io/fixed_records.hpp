@@ -52,7 +52,7 @@ class fixed_record_reader : record_stream {
   /// Reads a record and as many bytes as the footer has, which only the end tells from the next record; false if the
   /// footer alone is left.
   bool fill() {
-    if (ahead_.empty()) go_to_record();
+    if (ahead_.empty()) from_.seek(at_.byte);
     auto const wanted = how_.record_bytes + how_.footer_bytes;
     from_.append(ahead_, wanted - ahead_.size());
     if (ahead_.size() == wanted) return true;
@@ -60,9 +60,6 @@ class fixed_record_reader : record_stream {
     throw error(code::data_loss, "the file ends " + std::to_string(ahead_.size()) +
                                      " bytes behind the start of a record of " + std::to_string(how_.record_bytes) +
                                      " and a footer of " + std::to_string(how_.footer_bytes));
-  }
-  void go_to_record() try { from_.seek(at_.byte); } catch (error const& e) {
-    throw error(e.code() == code::out_of_range ? code::data_loss : e.code(), e.message());
   }
 
   fixed_record_options how_;

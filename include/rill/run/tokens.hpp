@@ -367,7 +367,7 @@ class tokens {
     auto const row = does.backwards ? *static_cast<std::int64_t const*>(read(i, does.number)) - 1 - i.index : i.index;
     auto const& rows_are = plan_.source.part[does.node].outputs[0][0];
     if (row < 0 || (rows_are.known() && row >= rows_are.extent))
-      refuse(code::out_of_range, "collect: there is no row " + std::to_string(row), does);
+      refuse(code::invalid_argument, "collect: there is no row " + std::to_string(row), does);
     std::byte* all;
     if (f.outer->memory.brings(does.value.instruction)) {
       auto& rows = f.made[does.place];

@@ -24,14 +24,14 @@ class tensor {
   /// A scalar.
   template <rill::element T> tensor(T const& value) : tensor(dtype_of<T>, rill::shape{}) { *mutable_data<T>() = value; }
 
-  /// A share of a buffer from byte `offset` on; error(out_of_range) if the elements don't lie within it.
+  /// A share of a buffer from byte `offset` on; error(invalid_argument) if the elements don't lie within it.
   tensor(dtype element, rill::shape const& extents, buffer share, std::size_t offset = 0)
       : element_(element), shape_(extents), buffer_(std::move(share)) {
     auto const need =
         static_cast<std::size_t>(checked_product(rill::elements(extents), static_cast<std::int64_t>(size_of(element))));
     if (offset > buffer_.bytes() || need > buffer_.bytes() - offset)
-      throw error(code::out_of_range, "a tensor of " + type().text() + " does not lie within its buffer of " +
-                                          std::to_string(buffer_.bytes()) + " bytes");
+      throw error(code::invalid_argument, "a tensor of " + type().text() + " does not lie within its buffer of " +
+                                              std::to_string(buffer_.bytes()) + " bytes");
     data_ = static_cast<std::byte*>(buffer_.data()) + offset;
   }
 
@@ -94,14 +94,14 @@ class tensor {
     expects(elements() == 1, "item() was asked of a tensor that does not have exactly one element");
     return *data<T>();
   }
-  /// The element at an index of full rank; error(out_of_range).
+  /// The element at an index of full rank; error(invalid_argument).
   template <rill::element T, std::integral... I> T at(I... index) const {
     std::int64_t const each[] = {static_cast<std::int64_t>(index)..., 0};
     expects(sizeof...(I) == rank(), "at() takes as many indices as the tensor's rank");
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < rank(); ++i) {
       if (each[i] < 0 || each[i] >= shape_[i])
-        throw error(code::out_of_range, "index " + std::to_string(each[i]) + " lies outside of " + type().text());
+        throw error(code::invalid_argument, "index " + std::to_string(each[i]) + " lies outside of " + type().text());
       offset = offset * shape_[i] + each[i];
     }
     return data<T>()[offset];
@@ -118,7 +118,7 @@ class tensor {
   tensor rows(std::int64_t first, std::int64_t last) const {
     expects(rank() > 0, "a scalar has no rows");
     if (first < 0 || last < first || last > shape_[0])
-      throw error(code::out_of_range,
+      throw error(code::invalid_argument,
                   "rows " + std::to_string(first) + " to " + std::to_string(last) + " lie outside of " + type().text());
     tensor t = *this;
     t.shape_[0] = last - first;

@@ -19,7 +19,7 @@ template <class T> void reads(dtype element) {
     try {
       ops::index_reader(type(element, {dim(static_cast<std::int64_t>(at.size()))}), rows).check(at.data());
     } catch (error const& e) {
-      EXPECT_EQ(e.code(), code::out_of_range);
+      EXPECT_EQ(e.code(), code::invalid_argument);
       return e.message();
     }
     return std::string("taken");

@@ -95,8 +95,8 @@ TEST(tensor_array, refuses_to_write_twice_to_read_what_is_not_written_and_what_l
   expect_error(code::failed_precondition, "row 2 was never written", [&] { s.run(at(0), again); });
   expect_error(code::failed_precondition, "row 2 is written twice by one write", [&] { s.run(twice); });
   expect_error(code::failed_precondition, "row 0 is read, and was never written", [&] { s.run(at(0), read); });
-  expect_error(code::out_of_range, "there are 3 rows", [&] { s.run(at(3), read); });
-  expect_error(code::out_of_range, "there are 3 rows", [&] { s.run(at(-1), again); });
+  expect_error(code::invalid_argument, "there are 3 rows", [&] { s.run(at(3), read); });
+  expect_error(code::invalid_argument, "there are 3 rows", [&] { s.run(at(-1), again); });
   EXPECT_EQ(float(s.run(at(1), read)), 5.f);
   expect_error(code::invalid_argument, "not of the type of the array's rows",
                [&] { none.write(i, value(constant<float, 2>(g, {1, 2}))); });

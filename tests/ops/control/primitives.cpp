@@ -186,12 +186,12 @@ TEST(primitives, rows_that_are_not_there_are_neither_read_nor_written) {
   };
   for (bool backwards : {false, true}) {
     auto const y = reading(backwards);
-    expect_error(code::out_of_range, "there is no row", [&] { s.run({{x, vector<float>({1, 2, 3})}}, y); });
+    expect_error(code::invalid_argument, "there is no row", [&] { s.run({{x, vector<float>({1, 2, 3})}}, y); });
   }
   auto const [n, guard] = turns(5, -1);
   value const one = g.after({guard}, [&] { return record_erased<ops::goes_on_op>(g, {-1}, {n}); });
   auto const y = record_erased<ops::collect_op>(g, {2}, {one});
-  expect_error(code::out_of_range, "there is no row 2", [&] { s.run(y); });
+  expect_error(code::invalid_argument, "there is no row 2", [&] { s.run(y); });
 }
 
 TEST(primitives, an_error_names_the_frame_and_the_iteration) {

@@ -130,7 +130,7 @@ inline value flat_rows(value rows, value table, value which) {
   return record_erased<ops::rows_like_op>(detail::graph_of(rows), {}, {rows, table, which});
 }
 
-/// The rows of a table that the indices name: a row for each index. An index outside is error(out_of_range).
+/// The rows of a table that the indices name: a row for each index. An index outside is error(invalid_argument).
 template <operand Table, operand Which> auto gather(Table table, Which which) {
   if constexpr (variable_handle<Table>) {
     if constexpr (typed<Table> && typed<Which>)

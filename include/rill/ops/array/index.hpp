@@ -27,12 +27,12 @@ class index_reader {
   std::int64_t at(void const* which, std::size_t i) const {
     return wide_ ? static_cast<std::int64_t const*>(which)[i] : static_cast<std::int32_t const*>(which)[i];
   }
-  /// Throws error(out_of_range) that names the first index outside.
+  /// Throws error(invalid_argument) that names the first index outside.
   void check(void const* which) const {
     for (std::size_t i = 0; i < count_; ++i)
       if (auto const row = at(which, i); row < 0 || row >= rows_)
-        throw error(code::out_of_range, "index " + std::to_string(i) + " is " + std::to_string(row) +
-                                            ", and there are " + std::to_string(rows_) + " rows");
+        throw error(code::invalid_argument, "index " + std::to_string(i) + " is " + std::to_string(row) +
+                                                ", and there are " + std::to_string(rows_) + " rows");
   }
   /// Checks the indices and writes them as int64.
   void operator()(void const* which, std::int64_t* to) const {

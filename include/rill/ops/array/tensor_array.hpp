@@ -213,7 +213,7 @@ namespace rill {
 /// An array of N rows of type Row (`tensor_array<of<float, 64>> a(g, 10)`), which loops write one after the other: a
 /// value like others, of which `write` makes a new one (in place where nobody looks at the old one). A row is written
 /// once, and read when it is written; a step fails with error(failed_precondition) otherwise, and with
-/// error(out_of_range) for an index outside. An array can be a variable of while_loop and fold, and the result of a
+/// error(invalid_argument) for an index outside. An array can be a variable of while_loop and fold, and the result of a
 /// cond. The gradient of all that it does is that of its rows; the gradient with respect to a row that is written later
 /// means nothing.
 template <type Row, dim N = unknown> class tensor_array {

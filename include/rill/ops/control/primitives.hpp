@@ -227,7 +227,7 @@ inline kernel row_op::cpu(kernel_request const& r) {
     auto const i = call.step.iteration, count = *call.in<std::int64_t>(1);
     auto const row = backwards ? count - 1 - i : i;
     if (row < 0 || row >= count || (rows.known() && row >= rows.extent))
-      throw error(code::out_of_range, "row: there is no row " + std::to_string(row));
+      throw error(code::invalid_argument, "row: there is no row " + std::to_string(row));
     copy_elements(element, call.out(0), call.in<std::byte>(0) + static_cast<std::size_t>(row) * bytes,
                   bytes / size_of(element));
   });

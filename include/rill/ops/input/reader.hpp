@@ -98,7 +98,7 @@ class file_sequence {
   keyed_record next(variable_state& place) {
     std::lock_guard lock(mutex_);
     auto at = where(place.read());
-    if (!reader_ || at != stands_) gave_some_ = at != point{at.epoch, 0, {}};  // it was put there
+    bool gave_some = at != point{at.epoch, 0, {}};  // in this epoch
     for (;;) {
       if (a_.epochs >= 0 && at.epoch >= a_.epochs)
         throw error(code::out_of_range,
@@ -108,7 +108,6 @@ class file_sequence {
         if (!accepts(a_.of, record->value.type()))
           throw error(code::invalid_argument, "the record '" + record->key + "' is a " + record->value.type().text() +
                                                   ", not a " + a_.of.text());
-        gave_some_ = true;
         at.in_file = reader_->position();
         stands_ = at;
         place.assign(as_tensor(at));
@@ -118,8 +117,8 @@ class file_sequence {
         at = {at.epoch, at.file + 1, {}};
         continue;
       }
-      if (!std::exchange(gave_some_, false))  // or it would look for one for ever
-        throw error(code::out_of_range, "the files of reader '" + a_.reader + "' have no records");
+      if (!std::exchange(gave_some, false))  // or it would look for one for ever
+        throw error(code::failed_precondition, "the files of reader '" + a_.reader + "' have no records");
       at = {at.epoch + 1, 0, {}};
     }
   }
@@ -149,7 +148,8 @@ class file_sequence {
     if (reader_ && stands_ == to) return;
     if (order_.empty() || ordered_for_ != to.epoch) set_order(to.epoch);
     if (to.file >= static_cast<std::int64_t>(order_.size()))
-      throw error(code::out_of_range, "the reader '" + a_.reader + "' has fewer files than it had when it was saved");
+      throw error(code::failed_precondition,
+                  "the reader '" + a_.reader + "' has fewer files than it had when it was saved");
     reader_ = open(order_[static_cast<std::size_t>(to.file)]);
     if (to.in_file != record_position{}) reader_->seek(to.in_file);
     stands_ = to;
@@ -197,7 +197,6 @@ class file_sequence {
   std::int64_t ordered_for_ = -1;
   std::optional<record_reader> reader_;
   point stands_;
-  bool gave_some_ = false;  // in this epoch
 };
 
 }  // namespace detail

@@ -75,8 +75,9 @@ struct softmax_cross_entropy_op {
     return kernel([=](kernel_call const& call) {
       for (std::int64_t i = 0; i < rows; ++i)
         if (auto const l = wide ? call.in<std::int64_t>(1)[i] : call.in<std::int32_t>(1)[i]; l < 0 || l >= n)
-          throw error(code::out_of_range, "softmax_cross_entropy: the label of row " + std::to_string(i) + " is " +
-                                              std::to_string(l) + ", and there are " + std::to_string(n) + " classes");
+          throw error(code::invalid_argument, "softmax_cross_entropy: the label of row " + std::to_string(i) + " is " +
+                                                  std::to_string(l) + ", and there are " + std::to_string(n) +
+                                                  " classes");
       run(static_cast<std::size_t>(rows), static_cast<std::size_t>(n), call.in(0), call.in(1), wide, call.out(0),
           call.out(1), call.threads);
     });
@@ -163,7 +164,7 @@ namespace rill {
 
 /// For each row of logits [..., classes] the cross entropy of its softmax and its label: labels are int32 or int64
 /// [...], or a distribution over the classes for each row, of the logits' own type. A label that is no class is
-/// error(out_of_range) and names the row.
+/// error(invalid_argument) and names the row.
 template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels) {
   if constexpr (typed<X> && typed<L>) {
     if constexpr (indices.contains(L::static_type.element))
