@@ -122,6 +122,38 @@ TEST(file_reader, shuffles_its_files_anew_each_epoch_and_the_same_for_the_same_s
   EXPECT_EQ(std::set<char>(one.begin(), one.begin() + 8).size(), 8);
 }
 
+TEST(file_reader, skips_the_header_of_each_csv_file_in_each_epoch_and_knows_the_delimiter) {
+  scratch const folder;
+  write(folder / "a1.csv", "name;\"of\nmuch\"\nx;1\n");
+  write(folder / "a2.csv", "name;number\n;\ny;2\n\"z\n\";3\n");
+  graph g;
+  auto const line =
+      csv_reader(g, {(folder / "a*.csv").string()}, {.epochs = 2, .header_lines = 2, .delimiter = ';'}, "r").next();
+  auto const fields = decode_csv(line, {of<std::string>, of<std::int32_t>}, ';');
+  session s(g);
+  s.run(initializer(g));
+  auto const three = [&](session& in) {
+    std::vector<std::string> seen;
+    for (int i = 0; i < 3; ++i) seen.push_back(in.run(fields[0]).item<std::string>());
+    return seen;
+  };
+  EXPECT_EQ(three(s), (std::vector<std::string>{"x", "y", "z\n"}));
+  saver keep(g, folder / "checkpoints");
+  keep.save(s);
+  session again(g);
+  keep.restore(again);
+  EXPECT_EQ(three(again), (std::vector<std::string>{"x", "y", "z\n"}));
+}
+
+TEST(file_reader, refuses_a_header_where_there_are_no_lines_to_skip) {
+  graph g;
+  EXPECT_NE(sentence([&] { text_reader(g, {"a"}, {.header_lines = 1}).next(); }).find("in CSV files alone"),
+            std::string::npos);
+  EXPECT_NE(sentence([&] { csv_reader(g, {"a"}, {.header_lines = -1}).next(); }).find("header lines"),
+            std::string::npos);
+  EXPECT_NE(sentence([&] { csv_reader(g, {"a"}, {.delimiter = '"'}).next(); }).find("delimiter"), std::string::npos);
+}
+
 TEST(file_reader, reads_rows_of_arrays_with_their_type) {
   scratch const folder;
   write_npy(folder / "a.npy", matrix<float>({{1, 2}, {3, 4}}));

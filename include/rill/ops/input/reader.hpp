@@ -31,6 +31,8 @@ struct reader_options {
   bool shuffle_files = false;  ///< in another order each epoch, a function of seed and epoch alone
   std::int64_t seed = 0;       ///< of that order
   std::int64_t record_bytes = 0, header_bytes = 0, footer_bytes = 0;  ///< of records of fixed length
+  std::int64_t header_lines = 0;                                      ///< of each CSV file: they are skipped
+  char delimiter = ',';                                               ///< of CSV fields
 };
 
 namespace ops {
@@ -50,7 +52,8 @@ struct read_record_op {
     type of;  ///< of a record
     std::int64_t epochs = 1;
     bool shuffle_files = false;
-    std::int64_t seed = 0, record_bytes = 0, header_bytes = 0, footer_bytes = 0;
+    std::int64_t seed = 0, record_bytes = 0, header_bytes = 0, footer_bytes = 0, header_lines = 0;
+    std::uint8_t delimiter = ',';
     static constexpr auto fields() {
       return std::tuple{field{"reader", &attributes::reader},
                         field{"patterns", &attributes::patterns},
@@ -61,7 +64,9 @@ struct read_record_op {
                         field{"seed", &attributes::seed},
                         field{"record_bytes", &attributes::record_bytes},
                         field{"header_bytes", &attributes::header_bytes},
-                        field{"footer_bytes", &attributes::footer_bytes}};
+                        field{"footer_bytes", &attributes::footer_bytes},
+                        field{"header_lines", &attributes::header_lines},
+                        field{"delimiter", &attributes::delimiter}};
     }
     friend bool operator==(attributes const&, attributes const&) = default;
   };
@@ -71,6 +76,11 @@ struct read_record_op {
     expects(a.epochs >= -1, "read_record: the number of epochs is negative, and not -1 for no end");
     expects(a.format != record_format::fixed || (a.record_bytes > 0 && a.header_bytes >= 0 && a.footer_bytes >= 0),
             "read_record: records of fixed length need their number of bytes");
+    expects(a.header_lines >= 0, "read_record: the number of header lines is negative");
+    expects(a.header_lines == 0 || a.format == record_format::csv,
+            "read_record: header lines are skipped in CSV files alone");
+    expects(a.delimiter != '"' && a.delimiter != '\n' && a.delimiter != '\r',
+            "read_record: the delimiter cannot be a quote or the end of a line");
     return {type(dtype::string), a.of};
   }
   static kernel cpu(kernel_request const& r);
@@ -174,7 +184,8 @@ class file_sequence {
       case record_format::text_line:
         return record_reader(text_line_reader(path));
       case record_format::csv:
-        return record_reader(csv_record_reader(path));
+        return record_reader(csv_record_reader(path, {.delimiter = static_cast<char>(a_.delimiter),
+                                                      .header_lines = static_cast<std::size_t>(a_.header_lines)}));
       case record_format::tfrecord:
         return record_reader(tfrecord_reader(path));
       case record_format::whole_file:
@@ -248,7 +259,9 @@ template <type T> class file_reader {
                o.seed,
                o.record_bytes,
                o.header_bytes,
-               o.footer_bytes} {}
+               o.footer_bytes,
+               o.header_lines,
+               static_cast<std::uint8_t>(o.delimiter)} {}
 
   /// The next record.
   expr<T> next() const { return next_with_key().value; }
@@ -286,7 +299,8 @@ inline auto text_reader(graph& g, std::vector<std::string> files, reader_options
 inline auto text_reader(graph& g, std::vector<std::string> files, rill::epochs many, std::string name = {}) {
   return text_reader(g, std::move(files), reader_options{.epochs = many.count}, std::move(name));
 }
-/// The records of CSV files, undecoded: decode_csv takes them apart.
+/// The records of CSV files, undecoded: decode_csv takes them apart. The first `o.header_lines` lines of each file are
+/// none.
 inline auto csv_reader(graph& g, std::vector<std::string> files, reader_options const& o = {}, std::string name = {}) {
   return file_reader<of<std::string>>(g, std::move(files), record_format::csv, o, std::move(name));
 }
