@@ -67,6 +67,11 @@ inline gradient sum_of(std::vector<gradient> const& parts) {
   return indices.empty() ? sum : add_rows(sum, concat(indices, 0), concat(rows, 0));
 }
 
+inline std::string why_no_gradient(op_def const& op) {
+  if (!op.no_gradient.empty()) return std::string(op.no_gradient);
+  return "the operation " + std::string(op.name) + " has no gradient; stop_gradient keeps it out of the derivative";
+}
+
 class differentiator {
  public:
   differentiator(std::vector<value> const& y, std::vector<value> const& x)
@@ -156,11 +161,7 @@ class differentiator {
     }
     if (!alive) return;
     if (auto const rule = graph_.rule_of(n); rule >= 0) return by_rule(n, i, graph_.find_rule(rule), outer);
-    if (n.op->grad == nullptr)
-      throw error(
-          code::unimplemented,
-          "the operation " + std::string(n.op->name) + " has no gradient; stop_gradient keeps it out of the derivative",
-          n.name);
+    if (n.op->grad == nullptr) throw error(code::unimplemented, why_no_gradient(*n.op), n.name);
     auto const parts = n.op->grad({graph_, n.recompute ? again(i, outer) : i, outer, wanted, derive});
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (k < parts.size() && wanted[k] && parts[k]) add(n.inputs[k], parts[k]);

@@ -145,6 +145,7 @@ struct op_def {
   std::vector<gradient> (*grad)(gradient_request const&) = nullptr;  ///< null: not differentiable
   /// Of a node whose inputs come from nodes of these names; null: from every output to every input (paths.hpp).
   path_table (*paths)(node const&, std::span<std::string_view const>, path_finder&) = nullptr;
+  std::string_view no_gradient = {};  ///< why it is not, and what to do, where the error should say more than its name
   kernel (*cpu)(kernel_request const&) = nullptr;
 };
 

@@ -119,7 +119,10 @@ TEST(primitives, travel_as_bytes) {
 TEST(primitives, have_no_gradient) {
   graph g;
   doubling const loop(g);
-  expect_error(code::unimplemented, "have no gradient", [&] { gradients(loop.y, loop.x); });
+  expect_error(code::unimplemented, "write the branch or loop with cond or while_loop",
+               [&] { gradients(loop.y, loop.x); });
+  for (auto const* op : all_operations()) EXPECT_TRUE(op->no_gradient.empty() || op->grad == nullptr) << op->name;
+  EXPECT_EQ(definition<ops::switch_op>().grad, nullptr) << "so the page of operations says it";
 }
 
 TEST(primitives, refuse_what_does_not_fit) {

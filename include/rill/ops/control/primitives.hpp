@@ -14,11 +14,8 @@ namespace rill::ops {
 /// What they share: they run in the tagged gear alone, and only there has it a meaning to be dead.
 struct flow_primitive {
   static constexpr rill::effect effect = rill::effect::reads;  // never merged or folded: an input may be dead
-  template <class> static std::vector<gradient> grad(gradient_request const& r) {
-    throw error(code::unimplemented,
-                "the primitives of control flow have no gradient: write the branch or loop with cond or while_loop",
-                r.origin().name);
-  }
+  static constexpr std::string_view no_gradient =
+      "the primitives of control flow have no gradient: write the branch or loop with cond or while_loop";
 };
 
 struct switch_op : flow_primitive {
