@@ -96,33 +96,38 @@ class framing {
   // The frame in which a node's inputs are: that of all of them.
   std::uint32_t frame_of_inputs(std::uint32_t i) const {
     auto const& n = part_[i];
-    std::uint32_t f = none;
+    std::uint32_t f = none, first = none;
     auto const meet = [&](std::uint32_t from, char const* why) {
       if (frame_[from] == none) return;
       if (f != none && frame_[from] != f)
-        throw error(
-            code::invalid_argument,
-            std::string(why) + ": '" + part_[from].name + "' is in " + text(frame_[from]) + ", others in " + text(f),
-            n.name);
-      f = frame_[from];
+        throw error(code::invalid_argument, std::string(why) + ": " + lies(from) + ", " + lies(first), n.name);
+      f = frame_[first = from];
     };
     for (auto e : n.inputs) meet(e.node, "its inputs lie in different frames: let them enter or exit");
     for (auto c : n.controls) meet(c, "a control edge crosses from one frame to another");
     return f == none ? 0 : f;
   }
-  std::string text(std::uint32_t f) const { return f == 0 ? "no frame" : "frame '" + made_.frames[f].name + "'"; }
+  // Where a node lies; of what is fed a reader expects the frame of the node that would make it.
+  std::string lies(std::uint32_t i) const {
+    auto const f = frame_[i];
+    auto const whose = "'" + part_[i].name + "'" + (part_[i].op == &fed_op ? ", which is fed," : "");
+    return whose + " is in " + (f == 0 || f == none ? "no frame" : "frame '" + made_.frames[f].name + "'");
+  }
 
   void place(std::uint32_t i) {
     if (is_free(i)) return;
     auto const inside = frame_of_inputs(i);
     if (is(i, ops::enter_op::name)) frame_[i] = find_frame(inside, i);
     else if (leaves(i)) {
-      if (inside == 0) throw error(code::invalid_argument, "it leaves a frame, and is in none", part_[i].name);
+      if (inside == 0)
+        throw error(code::invalid_argument, "it leaves a frame, and " + lies(part_[i].inputs[0].node), part_[i].name);
       frame_[i] = made_.frames[inside].outer;
       inner_[i] = inside;
     } else frame_[i] = inside;
     if (is(i, ops::next_iteration_op::name) && inside == 0)
-      throw error(code::invalid_argument, "there is no next iteration where there is no frame", part_[i].name);
+      throw error(code::invalid_argument,
+                  "there is no next iteration where there is no frame: " + lies(part_[i].inputs[0].node),
+                  part_[i].name);
   }
   std::uint32_t find_frame(std::uint32_t outer, std::uint32_t i) {
     auto const a = decode<ops::enter_op::attributes>(part_[i].attributes);

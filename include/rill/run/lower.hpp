@@ -21,7 +21,8 @@ struct lowered {
     std::uint32_t outer;  ///< the place of the loop, branch or call; none: it is the outermost
     std::string name;     ///< its own
     rill::lowered::body body;
-    std::string text;  ///< of a branch or a function: which
+    std::string text;  ///< of a branch or a function: which; empty where a branch within says so
+    bool hands_on() const { return body == rill::lowered::body::branch && text.empty(); }
   };
   subgraph part;
   std::vector<std::uint32_t> within = {};  ///< of each node: its place, or none
@@ -286,7 +287,7 @@ class lowering {
         arguments.push_back(safe[k] ? endpoint{switches[k], port} : from);
       }
       scope inner = s;
-      inner.place = place(s, n, lowered::body::branch, port ? "in the branch for true" : "in the branch for false");
+      inner.place = place(s, n, lowered::body::branch, a.side(port != 0));
       inner.pivot = add<ops::identity_op>({{chosen, port}}, {}, inner.place);
       auto made = splice(part, arguments, safe, inner);
       for (std::size_t o = 0; o < made.values.size(); ++o)

@@ -142,6 +142,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       if (wish != gear::straight && !made.run.waits && may_wait(n)) made.run = detail::aside(std::move(made.run));
       tagged_ = tagged_ || with_tags;
     } catch (error const& e) {
+      if (is_region(n)) throw;  // it names a node that somebody wrote
       throw error(e.code(), (e.node().empty() ? "" : "in a body, node '" + e.node() + "': ") + e.message(), n.name);
     }
     for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k)

@@ -198,7 +198,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
         if (i->frame->outer) i = i->frame->outer;
       } else text = p.text + text;
       if (p.body == lowered::body::function && i->frame->outer) i = i->frame->outer;
-      if (p.outer != lowered::none) text = ", node '" + p.name + "': " + text;
+      if (p.outer != lowered::none && !from.places[p.outer].hands_on()) text = ", node '" + p.name + "': " + text;
     }
     return std::make_shared<error const>(e.code(), std::move(text));
   }

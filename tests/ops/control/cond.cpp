@@ -415,6 +415,67 @@ TEST(case_, runs_the_branch_that_is_numbered_and_the_last_for_others) {
   EXPECT_EQ(float(s.run(runs)), 1.f);  // once, though its derivative was computed too
 }
 
+TEST(case_, an_error_says_in_which_branch_which_iterations_and_at_which_node) {
+  graph g;
+  auto const i = placeholder<std::int32_t>(g, "i");
+  auto const x = placeholder<float>(g, "x");
+  auto const loops = [&] {
+    auto const outer = [&](auto k, auto v) {
+      auto const inner = [&](auto m, auto u) {
+        return std::tuple{m + 1, check_numerics(u + constant(g, 1.f) / cast<float>(m * k - 7), "division")};
+      };
+      return std::tuple{k + 1, std::get<1>(while_loop([](auto m, auto) { return m < 10; }, inner, constant(g, 0), v))};
+    };
+    return std::get<1>(while_loop([](auto k, auto) { return k < 3; }, outer, constant(g, 0), x));
+  };
+  auto const choose = [&] {
+    return case_(
+        i, [&] { return check_numerics(log(x), "first"); }, loops, [&] { return check_numerics(log(x), "third"); },
+        [&] { return check_numerics(sqrt(x), "last"); });
+  };
+  auto const alone = choose();
+  auto const mapped = map([&](auto row) { return choose() + row; }, constant<float, 1>(g, {1}));
+  for (auto wish : {gear::straight, gear::automatic, gear::forked, gear::tagged}) {
+    session s(g, {.threads = 2, .gear = wish});
+    auto const says = [&](int branch, std::string_view words) {
+      std::vector<feed> const feeds{{i, tensor(branch)}, {x, tensor(-1.f)}};
+      auto const text = sentence([&] { s.run(feeds, alone); });
+      EXPECT_TRUE(text.starts_with("invalid_argument: node 'case': " + std::string(words))) << text;
+      auto const inner = sentence([&] { s.run(feeds, mapped); });
+      EXPECT_NE(inner.find("node 'loop': in iteration 0, node 'body/case': in branch " + std::to_string(branch)),
+                std::string::npos)
+          << inner;
+      EXPECT_EQ(inner.find("in the branch for"), std::string::npos) << inner;
+    };
+    says(0, "in branch 0, node 'then/check_numerics': first has a NaN");
+    says(1,
+         "in branch 1, node 'otherwise/then/loop': in iteration 1, node 'otherwise/then/body/loop': in iteration 7, "
+         "node 'otherwise/then/body/body/check_numerics': division has an infinity");
+    says(2, "in branch 2, node 'otherwise/otherwise/then/check_numerics': third has a NaN");
+    says(3, "in branch 3, node 'otherwise/otherwise/otherwise/check_numerics': last has a NaN");
+  }
+}
+
+TEST(case_, its_derivative_and_its_bytes_keep_the_numbers) {
+  graph g;
+  auto const i = placeholder<std::int32_t>(g, "i");
+  auto const x = placeholder<float>(g, "x");
+  auto const checked = [&] { return check_numerics(x * x, "square") * x; };  // its derivative reads the square
+  auto const y = case_(i, [&] { return x; }, checked, checked);
+  auto const [dx] = gradients(y, x);
+  auto const again = graph_from_bytes(to_bytes(g), all_operations());
+  for (graph* each : {&g, again.get()}) {
+    session s(*each);
+    for (auto [branch, words] : {std::pair{1, "in branch 1, node "}, {2, "in branch 2, node "}}) {
+      std::vector<feed> const feeds{{each->find("i"), tensor(branch)},
+                                    {each->find("x"), tensor(std::numeric_limits<float>::infinity())}};
+      auto const text = sentence([&] { s.run(feeds, each->find(dx.name())); });
+      EXPECT_NE(text.find(words), std::string::npos) << text;
+      EXPECT_EQ(text.find("in the branch for"), std::string::npos) << text;
+    }
+  }
+}
+
 TEST(cond, returns_strings_that_it_is_given_holds_or_makes) {
   std::string const far(40, 'f'), near(40, 'n');  // too long to lie in the string itself
   graph g;

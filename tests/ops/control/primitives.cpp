@@ -151,8 +151,80 @@ TEST(primitives, edges_that_cross_frames_are_refused_when_planned) {
   refused("lie in different frames", add(inside, also));
   refused("a control edge crosses", other);
   refused("lies inside a frame", inside);
-  refused("it leaves a frame, and is in none", tagged::exit(x));
+  refused("it leaves a frame, and 'x', which is fed, is in no frame", tagged::exit(x));
+  refused("it leaves a frame, and 'constant' is in no frame", tagged::exit(value(constant(g, 2.f))));
   refused("is never dead", tagged::merge(x, value(constant(g, 1.f)))[0]);
+}
+
+TEST(primitives, control_edges_come_from_the_same_frame) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const before = -x;
+  struct countdown {
+    expr<of<float>> inside, y;
+  };
+  auto const loop = [&](std::string const& frame, std::vector<operation> const& first) {
+    auto const [v, which] = tagged::merge(tagged::enter(x, {.frame = frame}));
+    auto const [done, again] = tagged::switch_(v, tagged::loop_cond(v > 0.f));
+    auto const less = g.scope(frame, [&, from = again] { return g.after(first, [&] { return from - 1.f; }); });
+    tagged::next_iteration(less, v);
+    return countdown{less, tagged::exit(done)};
+  };
+  auto const one = loop("one", {});
+  session s(g);
+  EXPECT_EQ(float(s.run({{x, tensor(2.f)}}, one.y)), 0);
+  auto const says = [&](std::string_view words, value y) {
+    auto const text = sentence([&] { s.run({{x, tensor(2.f)}}, y); });
+    EXPECT_EQ(text, "invalid_argument: " + std::string(words));
+  };
+  says(
+      "node 'outside/mul': a control edge crosses from one frame to another: 'one/sub' is in frame 'one', 'x', which "
+      "is "
+      "fed, is in no frame",
+      g.scope("outside", [&] { return g.after({operation(one.inside)}, [&] { return x * 2.f; }); }));
+  says(
+      "node 'two/sub': a control edge crosses from one frame to another: 'neg' is in no frame, 'switch_1' is in frame "
+      "'two'",
+      loop("two", {operation(before)}).y);
+  says(
+      "node 'three/sub': a control edge crosses from one frame to another: 'one/sub' is in frame 'one', 'switch_2' is "
+      "in "
+      "frame 'three'",
+      loop("three", {operation(one.inside)}).y);
+}
+
+TEST(primitives, what_is_fed_is_not_dead_and_lies_in_no_frame) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const [no, yes] = tagged::switch_(x, x > 0.f);
+  auto const [merged, side] = tagged::merge(no * 1.f, yes * 1.f);
+  doubling const loop(g);
+  session s(g, {.threads = 2});
+  std::vector<feed> feeds{{x, tensor(-1.f)}, {yes, tensor(5.f)}};
+  EXPECT_EQ(s.run(feeds, yes).at<float>(), 5) << "dead, if it were not fed";
+  EXPECT_EQ(s.run(feeds, yes + 1.f).at<float>(), 6);
+  EXPECT_EQ(s.run(feeds, no).at<float>(), -1) << "the other output is as it was";
+  feeds.emplace_back(no, tensor(4.f));
+  auto const either = s.run(feeds, merged).at<float>();
+  EXPECT_TRUE(either == 4 || either == 5) << either << ": the first that comes";
+  EXPECT_EQ(float(s.run({{loop.y, tensor(7.f)}}, loop.y * 2.f)), 14) << "the loop need not run";
+  auto const refused = [&](std::string_view words, value fed) {
+    auto const text =
+        sentence([&] { s.run({{loop.x, tensor(1.f)}, {loop.most, tensor(9.f)}, {fed, tensor(3.f)}}, loop.y); });
+    EXPECT_EQ(text, "invalid_argument: " + std::string(words));
+  };
+  refused(
+      "node 'next_iteration': its inputs lie in different frames: let them enter or exit: 'merge_1' is in frame "
+      "'while', 'add', which is fed, is in no frame",
+      loop.inside);
+}
+
+TEST(primitives, an_error_of_their_plan_names_the_node_that_somebody_wrote) {
+  graph g;
+  doubling const loop(g);
+  session s(g);
+  auto const text = sentence([&] { s.run({{loop.x, tensor(1.f)}, {loop.most, tensor(9.f)}}, loop.inside); });
+  EXPECT_EQ(text, "invalid_argument: node 'add': a fetched value lies inside a frame: let it exit");
 }
 
 TEST(primitives, two_tokens_that_leave_by_one_exit_are_refused) {

@@ -313,9 +313,40 @@ TEST(queue, refuses_what_makes_no_sense) {
   expect_error(code::invalid_argument, "only a shuffled queue",
                [&] { fifo_queue<of<float>>(g, {.capacity = 5, .min_after_dequeue = 1}); });
   expect_error(code::invalid_argument, "a scalar of int64", [&] { priority_queue<of<float>>(g); });
-  auto const q = fifo_queue<of<float, 2>>(g);
-  expect_error(code::invalid_argument, "not of its component's type", [&] { q.enqueue(value(constant(g, 1.f))); });
-  expect_error(code::invalid_argument, "not of its component's type", [&] { q.enqueue_many(value(constant(g, 1.f))); });
+}
+
+TEST(queue, names_the_component_that_a_value_does_not_fit_and_what_came) {
+  graph g;
+  auto const q = fifo_queue<of<float, 2>, of<std::int32_t>>(g, {}, "examples");
+  value const pair = constant<float, 2>(g, {1, 2}), number = constant(g, 1), real = constant(g, 1.f);
+  auto const says = [&](std::string const& words, auto const& record) {
+    auto const text = sentence(record);
+    EXPECT_EQ(text.find("invalid_argument: node 'examples/" + words), 0u) << text;
+  };
+  says("enqueue': enqueue: component 1 of the queue 'examples' takes a int32[], and a float32[] came",
+       [&] { q.enqueue(pair, real); });
+  says("enqueue': enqueue: component 0 of the queue 'examples' takes a float32[2], and a float32[] came",
+       [&] { q.enqueue(real, number); });
+  says(
+      "enqueue_many': enqueue_many: component 0 of the queue 'examples' takes rows of float32[2], and a float32[2] "
+      "came",
+      [&] { q.enqueue_many(pair, number); });
+  says("enqueue_many': enqueue_many: component 1 of the queue 'examples' takes rows of int32[], and a int32[] came",
+       [&] { q.enqueue_many(value(constant<float, 1, 2>(g, {1, 2})), number); });
+  says("enqueue': enqueue: an element of the queue 'examples' has 2 components, and 1 value came",
+       [&] { q.enqueue_by(0, {pair}); });
+  // What only the step knows.
+  value const open = placeholder(g, type::of_unknown_rank(dtype::float32), "open");
+  auto const put = q.enqueue(open, number), rows = q.enqueue_many(open, value(constant<std::int32_t, 1>(g, {7})));
+  session s(g);
+  auto const three = vector<float>({1, 2, 3});
+  says("enqueue': enqueue: component 0 of the queue 'examples' takes a float32[2], and a float32[3] came",
+       [&] { s.run({{open, three}}, put); });
+  says(
+      "enqueue_many': enqueue_many: component 0 of the queue 'examples' takes rows of float32[2], and a float32[3] "
+      "came",
+      [&] { s.run({{open, three}}, rows); });
+  EXPECT_EQ(std::int64_t(s.run(q.size())), 0);
 }
 
 TEST(queue, in_a_loop_waits_and_says_where_it_did_when_time_is_up_or_the_step_is_cancelled) {

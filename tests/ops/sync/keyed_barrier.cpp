@@ -77,7 +77,9 @@ TEST(keyed_barrier, refuses_a_component_that_came_already_and_then_puts_none_in)
   expect_error(code::invalid_argument, "component 0 of key 'c' already", [&] { f.put_first({"c", "c"}, {2, 3}); });
   EXPECT_EQ(std::int64_t(f.s.run(f.b.incomplete_size())), 1);
   expect_error(code::invalid_argument, "not a vector of strings", [&] { f.b.insert<0>(value(constant(f.g, 1)), f.x); });
-  expect_error(code::invalid_argument, "not of the component's type", [&] { f.b.insert<1>(f.keys, value(f.x)); });
+  expect_error(code::invalid_argument,
+               "component 1 of the barrier 'parts' takes rows of int32[2], and a float32[?] came",
+               [&] { f.b.insert<1>(f.keys, value(f.x)); });
   expect_error(code::failed_precondition, "made otherwise",
                [&] { f.s.run(keyed_barrier<of<float>>(f.g, "parts").ready_size()); });
 }
@@ -107,6 +109,24 @@ TEST(keyed_barrier, closed_with_cancel_drops_what_is_not_complete) {
   expect_error(code::out_of_range, "too few", [&] { f.s.run(rest); });
   f.s.state().reset();
   f.put_second("a", 1);
+}
+
+TEST(keyed_barrier, may_be_closed_twice_and_with_cancel_after_that) {
+  fixture f;
+  auto const rest = std::get<1>(f.b.take_up_to<5>());
+  f.put_first({"a", "b"}, {1, 2});
+  for (int k = 0; k < 2; ++k) {
+    f.s.run(f.b.close());
+    expect_error(code::cancelled, "no new keys: 'c'", [&] { f.put_first({"c"}, {3}); });
+    EXPECT_EQ(std::int64_t(f.s.run(f.b.incomplete_size())), 2) << "what began may go on";
+  }
+  f.put_second("b", 2);
+  for (bool cancel : {true, false, true}) {
+    f.s.run(f.b.close(cancel));
+    expect_error(code::cancelled, "is closed", [&] { f.put_second("a", 1); });
+    EXPECT_EQ(std::int64_t(f.s.run(f.b.ready_size())), 1) << "what is complete can be taken";
+  }
+  EXPECT_TRUE(same_bits(f.s.run(rest), vector<float>({2})));
 }
 
 TEST(keyed_barrier, travels_as_bytes) {

@@ -1,6 +1,8 @@
 // cond: one of two bodies, as a predicate says (white paper §4.4).
 #pragma once
+#include <array>
 #include <optional>
+#include <string>
 
 #include "rill/ops/control/body.hpp"
 #include "rill/ops/control/replay.hpp"
@@ -21,11 +23,20 @@ struct branch {
   struct attributes {
     std::shared_ptr<subgraph const> then, otherwise;
     std::int64_t references = 0, updates = 0;
+    std::int64_t number = -1;  ///< of a case_: which of its branches `then` is
+    bool last = false;         ///< of a case_: `otherwise` is the branch after that; else it holds all that come after
     static constexpr auto fields() {
-      return std::tuple{field{"then", &attributes::then}, field{"otherwise", &attributes::otherwise},
-                        field{"references", &attributes::references}, field{"updates", &attributes::updates}};
+      return std::tuple{field{"then", &attributes::then},
+                        field{"otherwise", &attributes::otherwise},
+                        field{"references", &attributes::references},
+                        field{"updates", &attributes::updates},
+                        field{"number", &attributes::number},
+                        field{"last", &attributes::last}};
     }
     void check(std::size_t inputs) const;
+    /// What an error says of the body that runs where the predicate is `verdict`; nothing where one of the branches in
+    /// it says so.
+    std::string side(bool verdict) const;
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
   /// The types of a body's results; or why it can't run for arguments of these types, which is an error when it is to.
@@ -59,10 +70,17 @@ struct updating_cond_op : branch {
 inline void branch::attributes::check(std::size_t inputs) const {
   expects(then && otherwise, "cond: a body is missing");
   expects(references >= 0 && updates >= 0 && updates <= references, "cond: its variables are miscounted");
+  expects(number >= -1 && number < INT32_MAX, "cond: the number of its branch is out of range");
   auto const own = static_cast<std::size_t>(references) + 1;
   expects(inputs >= own && then->inputs.size() == inputs - own && otherwise->inputs.size() == inputs - own,
           "cond: its bodies take another number of values");
   expects(then->outputs.size() == otherwise->outputs.size(), "cond: the branches return different numbers of values");
+}
+
+inline std::string branch::attributes::side(bool verdict) const {
+  if (number < 0) return verdict ? "in the branch for true" : "in the branch for false";
+  if (verdict) return "in branch " + std::to_string(number);
+  return last ? "in branch " + std::to_string(number + 1) : "";
 }
 
 inline std::vector<type> branch::infer(attributes const& a, std::span<type const> inputs) {
@@ -115,14 +133,15 @@ inline kernel branch::cpu(kernel_request const& r) {
   };
   compiled_side const then = compiled(*a.then), otherwise = compiled(*a.otherwise);
   detail::body_call const run(r, own + 1);
-  kernel k([=](kernel_call const& call) {
+  kernel k([=, sides = std::array{a.side(false), a.side(true)}](kernel_call const& call) {
     bool const verdict = *call.in<bool>(own);
     auto const& taken = verdict ? then : otherwise;
     try {
       if (taken.misfit) throw error(*taken.misfit);
       run(*taken.body, call, call.step);
     } catch (error const& e) {
-      throw error(e.code(), std::string("in the branch for ") + (verdict ? "true" : "false") + detail::place_of(e));
+      auto const& side = sides[verdict];
+      throw error(e.code(), side.empty() ? std::string(e.message()) : side + detail::place_of(e));
     }
   });
   k.owns_outputs = run.open();
@@ -137,22 +156,25 @@ namespace rill {
 
 namespace detail {
 
-/// Records a branch of two bodies without arguments.
-value record_branch(value predicate, recorded_body then, recorded_body otherwise);
+/// Records a branch of two bodies without arguments. Its place in a case_ is that of `like`.
+value record_branch(value predicate, recorded_body then, recorded_body otherwise,
+                    ops::branch::attributes const& like = {});
 
 #if RILL_RUNTIME
-RILL_INLINE value record_branch(value predicate, recorded_body then, recorded_body otherwise) {
+RILL_INLINE value record_branch(value predicate, recorded_body then, recorded_body otherwise,
+                                ops::branch::attributes const& like) {
   auto const all = unite({{&then, 0}, {&otherwise, 0}});
   auto inputs = all.references;
   inputs.push_back(predicate);
   inputs.insert(inputs.end(), all.captures.begin(), all.captures.end());
   auto const& op = definition_for<ops::cond_op, ops::reading_cond_op, ops::updating_cond_op>(all.effect);
-  ops::branch::attributes a;
+  ops::branch::attributes a = like;
   a.then = std::make_shared<subgraph const>(std::move(then.part));
   a.otherwise = std::make_shared<subgraph const>(std::move(otherwise.part));
   a.references = static_cast<std::int64_t>(all.references.size());
   a.updates = static_cast<std::int64_t>(all.updates);
-  return predicate.graph->after(all.waits, [&] { return predicate.graph->add(op, encode(a), inputs, "cond"); });
+  auto const* const name = a.number < 0 ? "cond" : "case";
+  return predicate.graph->after(all.waits, [&] { return predicate.graph->add(op, encode(a), inputs, name); });
 }
 
 // A branch by the same predicate, whose bodies compute what the derivatives of the bodies need, and those.
@@ -181,7 +203,7 @@ RILL_INLINE std::vector<gradient> branch_gradient(gradient_request const& r) {
       return sums;
     });
   };
-  auto const node = record_branch(r.in(own), derived(*a.then), derived(*a.otherwise));
+  auto const node = record_branch(r.in(own), derived(*a.then), derived(*a.otherwise), a);
   std::vector<gradient> all(r.inputs());
   for (std::uint32_t i = 0, next = 0; i < r.inputs(); ++i)
     if (r.wanted[i]) all[i] = value{node.graph, node.node, next++};
@@ -191,28 +213,42 @@ RILL_INLINE std::vector<gradient> branch_gradient(gradient_request const& r) {
 
 }  // namespace detail
 
+namespace detail {
+
+template <operand P, class Then, class Otherwise>
+auto either(P predicate, Then const& then, Otherwise const& otherwise, ops::branch::attributes const& like) {
+  using A = typename handle_outside<decltype(then())>::type;
+  using B = typename handle_outside<decltype(otherwise())>::type;
+  static_assert(std::same_as<A, B>, "cond: the two branches must return values of the same types");
+  if constexpr (typed<P>)
+    static_assert(accepts(of<bool>, P::static_type), "cond: the predicate must be a scalar of bool");
+  auto& g = graph_of(predicate);
+  auto first = record_body(g, "then", {}, [&](auto const&) { return results_of(then); });
+  auto second = record_body(g, "otherwise", {}, [&](auto const&) { return results_of(otherwise); });
+  auto const node = record_branch(predicate, std::move(first), std::move(second), like);
+  if constexpr (std::same_as<A, std::tuple<>>) return operation(node);
+  else return handles_from<A>(node);
+}
+
+}  // namespace detail
+
 /// `then()` where the predicate is true, else `otherwise()`: only that one is computed, and only its updates are made.
 /// Both return the same types: a handle, a tuple of them, or nothing. What they mention from outside is computed
 /// before; variables are read, and updated, when the branch runs.
 template <operand P, class Then, class Otherwise> auto cond(P predicate, Then const& then, Otherwise const& otherwise) {
-  using A = typename detail::handle_outside<decltype(then())>::type;
-  using B = typename detail::handle_outside<decltype(otherwise())>::type;
-  static_assert(std::same_as<A, B>, "cond: the two branches must return values of the same types");
-  if constexpr (typed<P>)
-    static_assert(accepts(of<bool>, P::static_type), "cond: the predicate must be a scalar of bool");
-  auto& g = detail::graph_of(predicate);
-  auto first = record_body(g, "then", {}, [&](auto const&) { return detail::results_of(then); });
-  auto second = record_body(g, "otherwise", {}, [&](auto const&) { return detail::results_of(otherwise); });
-  auto const node = detail::record_branch(predicate, std::move(first), std::move(second));
-  if constexpr (std::same_as<A, std::tuple<>>) return operation(node);
-  else return detail::handles_from<A>(node);
+  return detail::either(predicate, then, otherwise, {});
 }
 
 namespace detail {
 
 template <class I, class First, class... Rest> auto case_from(I index, int k, First const& first, Rest const&... rest) {
   if constexpr (sizeof...(Rest) == 0) return first();
-  else return cond(equal(index, like(index, k)), first, [&] { return case_from(index, k + 1, rest...); });
+  else {
+    ops::branch::attributes at;
+    at.number = k;
+    at.last = sizeof...(Rest) == 1;
+    return either(equal(index, like(index, k)), first, [&] { return case_from(index, k + 1, rest...); }, at);
+  }
 }
 
 }  // namespace detail

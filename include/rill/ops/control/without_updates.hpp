@@ -23,7 +23,8 @@ class without_updates {
   value branch(ops::branch::attributes const& a) const {
     auto const own = static_cast<std::size_t>(a.references);
     auto const variables = from(0, own), captures = from(own + 1, in_.size());
-    return record_branch(in_[own], body(*a.then, 0, captures, variables), body(*a.otherwise, 0, captures, variables));
+    return record_branch(in_[own], body(*a.then, 0, captures, variables), body(*a.otherwise, 0, captures, variables),
+                         a);
   }
 
   value loop(ops::looping::attributes const& a) const {

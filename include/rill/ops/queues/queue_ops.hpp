@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,11 @@ struct queue_attributes {
   static constexpr auto fields() { return fields_of<queue_attributes>(); }
   /// error(invalid_argument) if they make no sense.
   queue_options options() const;
+  /// error(invalid_argument) if there is not a value for each component.
+  void expect_values(std::string_view operation, std::span<type const> x) const;
+  /// error(invalid_argument): what came for a component is not what it takes.
+  [[noreturn]] void refuse(std::string_view operation, std::size_t component, std::string_view takes,
+                           type const& came) const;
 };
 
 // Their inputs are none, but for what is enqueued.
@@ -150,22 +156,35 @@ inline queue_options queue_attributes::options() const {
   return o;
 }
 
+inline void queue_attributes::expect_values(std::string_view operation, std::span<type const> x) const {
+  if (x.size() != components.size())
+    throw error(code::invalid_argument, std::string(operation) + ": an element of the queue '" + queue + "' has " +
+                                            std::to_string(components.size()) + " components, and " +
+                                            std::to_string(x.size()) +
+                                            (x.size() == 1 ? " value came" : " values came"));
+}
+inline void queue_attributes::refuse(std::string_view operation, std::size_t component, std::string_view takes,
+                                     type const& came) const {
+  throw error(code::invalid_argument, std::string(operation) + ": component " + std::to_string(component) +
+                                          " of the queue '" + queue + "' takes " + std::string(takes) + " " +
+                                          components[component].text() + ", and a " + came.text() + " came");
+}
+
 inline std::vector<type> enqueue_op::infer(attributes const& a, std::span<type const> x) {
   a.options();
   expects(a.threads >= 0, "enqueue: the number of threads is negative");
-  expects(x.size() == a.components.size(), "enqueue: an element has as many values as the queue has components");
+  a.expect_values(name, x);
   for (std::size_t i = 0; i < x.size(); ++i)
-    expects(accepts(a.components[i], x[i]), "enqueue: a value is not of its component's type");
+    if (!accepts(a.components[i], x[i])) a.refuse(name, i, "a", x[i]);
   return {};
 }
 inline std::vector<type> enqueue_many_op::infer(attributes const& a, std::span<type const> x) {
   a.options();
-  expects(x.size() == a.components.size(), "enqueue_many: an element has as many values as the queue has components");
+  a.expect_values(name, x);
   dim count = unknown;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!x[i].has_rank()) continue;
-    expects(x[i].rank > 0 && accepts(a.components[i], row_of(x[i])),
-            "enqueue_many: the rows of a value are not of its component's type");
+    if (x[i].rank == 0 || !accepts(a.components[i], row_of(x[i]))) a.refuse(name, i, "rows of", x[i]);
     count = agree(count, x[i][0], "enqueue_many: the values have different numbers of rows");
   }
   return {};

@@ -52,8 +52,11 @@ struct keyed_insert_op : keyed_operation {
     expects(a.number >= 0 && a.number < static_cast<std::int64_t>(a.components.size()),
             "keyed_insert: the barrier has no such component");
     expects(accepts(type(dtype::string, {unknown}), x[0]), "keyed_insert: the keys are not a vector of strings");
-    expects(accepts(stacked(a.components[static_cast<std::size_t>(a.number)], unknown), x[1]),
-            "keyed_insert: the rows of the values are not of the component's type");
+    auto const& component = a.components[static_cast<std::size_t>(a.number)];
+    if (!accepts(stacked(component, unknown), x[1]))
+      throw error(code::invalid_argument, "keyed_insert: component " + std::to_string(a.number) + " of the barrier '" +
+                                              a.barrier + "' takes rows of " + component.text() + ", and a " +
+                                              x[1].text() + " came");
     if (x[0].has_rank() && x[1].has_rank()) agree(x[0][0], x[1][0], "keyed_insert: there is not a value for each key");
     return {};
   }
