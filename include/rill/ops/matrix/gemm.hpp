@@ -61,13 +61,12 @@ template <class T, class Sum> struct matrix_result {
 namespace detail {
 
 template <class Sum>
-inline void multiply_block(row_block<Sum> a, column_block<Sum> b, Sum* c, index c_row, index rows, index columns,
-                           index depth, bool add) {
+inline void multiply_block(row_block<Sum> const& a, column_block<Sum> b, Sum* c, index c_row, index columns, bool add) {
   constexpr index width = tile_shape<Sum>::columns;
-  index const strips = divide_up(rows, tile_shape<Sum>::rows);
   for (index j = 0; j < columns; j += width) {
     bool const last = j + width >= columns;
-    auto work = tile_work<Sum>{.depth = depth,
+    auto work = tile_work<Sum>{.runs = a.depth.begin(),
+                               .runs_end = a.depth.end(),
                                .a = a.data,
                                .a_row = a.row,
                                .a_step = a.step,
@@ -77,12 +76,15 @@ inline void multiply_block(row_block<Sum> a, column_block<Sum> b, Sum* c, index 
                                .c_row = c_row,
                                .columns = last ? columns - j : width,
                                .add = add};
-    for (index s = 0, i = 0; s < strips; ++s) {
-      index const next = (s + 1) * rows / strips;
-      work.a = a.data + i * a.row;
-      work.c = c + i * c_row + j;
-      multiply_tile(static_cast<int>(next - i), work);
-      i = next;
+    for (auto const& run : a.rows) {
+      index const strips = divide_up(run.count, tile_shape<Sum>::rows);
+      for (index s = 0, i = 0; s < strips; ++s) {
+        index const next = (s + 1) * run.count / strips;
+        work.a = a.data + run.offset + i * a.row;
+        multiply_tile(static_cast<int>(next - i), work);
+        work.c += (next - i) * c_row;
+        i = next;
+      }
     }
   }
 }
@@ -139,8 +141,8 @@ template <class Sum, class Rows, class Columns, class Result> struct product {
     for (index k0 = begin; k0 < end; k0 += plan.depth) {
       index const depth = lower(plan.depth, end - k0);
       multiply_block<Sum>(a(own, r.row0, r.rows, k0, depth),
-                          b(own + plan.scratch_of_a(), r.column0, r.columns, k0, depth), to, to_row, r.rows, r.columns,
-                          depth, k0 > begin);
+                          b(own + plan.scratch_of_a(), r.column0, r.columns, k0, depth), to, to_row, r.columns,
+                          k0 > begin);
     }
     if (begin >= end) clear(to, to_row, r);
   }

@@ -18,10 +18,15 @@ template <class T> struct tile_shape<std::complex<T>> {
   static constexpr int vectors = tile_shape<T>::vectors, columns = tile_shape<T>::columns / 2;
 };
 
-/// A tile's work: C[rows, columns] (+)= A[rows, depth] B[depth, columns]. Element (i, k) of A lies at a[i * a_row + k *
-/// a_step]; a row of B is whole vectors at b + k * b_step.
+/// So many rows, or columns, that lie evenly, from an offset on.
+struct even_run {
+  index offset, count;
+};
+
+/// A tile's work: C[rows, columns] (+)= A[rows, depth] B[depth, columns]. Element (i, k) of A lies at a[i * a_row +
+/// offset + j * a_step], where k is column j of a run; a row of B is whole vectors at b + k * b_step.
 template <class T> struct tile_work {
-  index depth;
+  even_run const *runs, *runs_end;  // of the depth
   T const* a;
   index a_row, a_step;
   T const* b;
@@ -51,18 +56,20 @@ template <class T> inline void store_part(T* c, T* tile, index count, bool add) 
 template <class T, int Rows, int Vectors> void multiply_tile(tile_work<T> const& work) {
   using p = native<T>;
   typename p::sum sum[Rows][Vectors] = {};
-  T const* a = work.a;
   T const* b = work.b;
   index const a_row = work.a_row, a_step = work.a_step, b_step = work.b_step;
-  for (index k = work.depth; k > 0; --k, a += a_step, b += b_step) {
-    typename p::type row[Vectors];
+  for (auto const* run = work.runs; run != work.runs_end; ++run) {
+    T const* a = work.a + run->offset;
+    for (index k = run->count; k > 0; --k, a += a_step, b += b_step) {
+      typename p::type row[Vectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) row[v] = p::load(b + v * p::lanes);
+      for (int v = 0; v < Vectors; ++v) row[v] = p::load(b + v * p::lanes);
 #pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i) {
-      auto const x = p::broadcast(a[i * a_row]);
+      for (int i = 0; i < Rows; ++i) {
+        auto const x = p::broadcast(a[i * a_row]);
 #pragma GCC unroll 4
-      for (int v = 0; v < Vectors; ++v) sum[i][v] = multiply_add(x, row[v], sum[i][v]);
+        for (int v = 0; v < Vectors; ++v) sum[i][v] = multiply_add(x, row[v], sum[i][v]);
+      }
     }
   }
   if (work.columns == Vectors * p::lanes) {

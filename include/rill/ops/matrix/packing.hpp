@@ -6,10 +6,28 @@
 
 namespace rill::kernels {
 
-/// A block of A: element (i, k) lies at data[i * row + k * step].
+/// A few runs, one after the other.
+class even_runs {
+ public:
+  static constexpr index most = 64;
+  even_runs() = default;
+  even_runs(index count) : count_(1) { all_[0] = {0, count}; }
+  /// There must be fewer than `most` so far.
+  void add(even_run r) { all_[count_++] = r; }
+  even_run const* begin() const { return all_; }
+  even_run const* end() const { return all_ + count_; }
+
+ private:
+  even_run all_[most];  // the rest is not written
+  index count_ = 0;
+};
+
+/// A block of A: element (i, k) lies at data[p + q], where i is row j of a run, p that run's offset + j * row, and q
+/// the same for k, with `step`.
 template <class T> struct row_block {
   T const* data;
   index row, step;
+  even_runs rows, depth;
 };
 
 /// A block of B in panels of tile_shape<T>::columns: row k of panel p lies at data + p * panel + k * step; that of the
@@ -46,18 +64,18 @@ template <class T, class Sum> struct rows_of_matrix {
   row_block<Sum> operator()(Sum* scratch, index row0, index rows, index k0, index depth) const {
     auto const part = matrix_view<T>{matrix.at(row0, k0), matrix.row, matrix.column};
     if constexpr (std::is_same_v<T, Sum>) {
-      if (!copy) return {part.data, part.row, part.column};
+      if (!copy) return {part.data, part.row, part.column, rows, depth};
     }
     if (part.row == 1) {
       for (index k = 0; k < depth; ++k) detail::copy_line(scratch + k * rows, part.at(0, k), 1, rows);
-      return {scratch, 1, rows};
+      return {scratch, 1, rows, rows, depth};
     }
     index const stride = detail::packed_row<Sum>(depth);
     for (index i = 0; i < rows; ++i) {
       if (part.column == 1 && i + detail::rows_ahead < rows) detail::fetch(part.at(i + detail::rows_ahead, 0), depth);
       detail::copy_line(scratch + i * stride, part.at(i, 0), part.column, depth);
     }
-    return {scratch, stride, 1};
+    return {scratch, stride, 1, rows, depth};
   }
 };
 
@@ -137,7 +155,7 @@ template <class T, class Sum> struct rows_of_matrices {
       T const* const from = m.at(row0, k) + all.a_at(number);
       for (index i = 0; i < rows; ++i) detail::copy_line(scratch + i * stride + done, from + i * m.row, m.column, part);
     });
-    return {scratch, stride, 1};
+    return {scratch, stride, 1, rows, depth};
   }
 };
 

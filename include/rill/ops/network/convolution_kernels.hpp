@@ -1,7 +1,7 @@
-// Two-dimensional convolutions and their gradients on raw pointers: products of matrices of patches, which are written
-// block by block as the product needs them.
+// Two-dimensional convolutions and their gradients on raw pointers: products of matrices of patches, of which lines of
+// the image, or the patches themselves, are written block by block as the product needs them.
 #pragma once
-#include "rill/ops/network/patches.hpp"
+#include "rill/ops/network/padded_lines.hpp"
 
 namespace rill::kernels {
 

@@ -46,14 +46,15 @@ template <class T, class Sum> struct patches {
     }
   }
 
+  /// What is contiguous in the input and in a patch.
+  index run_length() const { return shape.dilation_x == 1 ? shape.filter_width * shape.channels : shape.channels; }
+
  private:
   // Where a row of the matrix stands: in a row of the filter, in one of its runs, at an element of that.
   struct position {
     index filter_row, run, element;
   };
 
-  // What is contiguous in the input and in a patch.
-  index run_length() const { return shape.dilation_x == 1 ? shape.filter_width * shape.channels : shape.channels; }
   index image_size() const { return shape.height * shape.width * shape.channels; }
 
   // Whether a patch without holes lies in the image: most do, and they need no look at each of their runs.
@@ -102,27 +103,6 @@ template <class T, class Sum> struct patches {
 
   static void clear(Sum* to, index count) {
     for (index i = 0; i < count; ++i) to[i] = Sum{};
-  }
-};
-
-/// Patches as the left operand of a product: a pixel a row.
-template <class T, class Sum> struct rows_of_patches {
-  patches<T, Sum> matrix;
-
-  row_block<Sum> operator()(Sum* scratch, index row0, index rows, index k0, index depth) const {
-    index const stride = detail::packed_row<Sum>(depth);
-    matrix.write(scratch, stride, row0, rows, k0, depth);
-    return {scratch, stride, 1};
-  }
-};
-
-/// Their transpose as the left operand: an element a row.
-template <class T, class Sum> struct columns_of_patches {
-  patches<T, Sum> matrix;
-
-  row_block<Sum> operator()(Sum* scratch, index row0, index rows, index k0, index depth) const {
-    matrix.write(scratch, rows, k0, depth, row0, rows);
-    return {scratch, 1, rows};
   }
 };
 
