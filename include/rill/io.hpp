@@ -11,4 +11,5 @@
 #include "rill/ops/files/tensor_file.hpp"
 #include "rill/ops/input/decode_csv.hpp"
 #include "rill/ops/input/reader.hpp"
+#include "rill/ops/io_operations.hpp"
 #include "rill/train/saver.hpp"

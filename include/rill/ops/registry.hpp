@@ -16,9 +16,10 @@ template <class... Op> struct definitions_of<type_list<Op...>> {
 
 }  // namespace detail
 
-/// Every operation of rill. Programs with operations of their own append those to a list.
-inline std::span<op_def const* const> all_operations() {
-  static auto const all = detail::definitions_of<operations>::make();
+/// Every operation of rill that needs nothing but the standard library, and those of more lists: of rill/io.hpp, or of
+/// the program's own. `all_operations<io_operations, type_list<my_op>>()`.
+template <class... More> std::span<op_def const* const> all_operations() {
+  static auto const all = detail::definitions_of<join<operations, More...>>::make();
   return all;
 }
 
