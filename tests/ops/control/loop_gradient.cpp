@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "../gears.hpp"
 #include "../run.hpp"
 #include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
@@ -16,11 +17,12 @@ namespace {
 using test::expect_error, test::scattered;
 
 // Central differences of a scalar of double with respect to one fed value, against its derivative.
-void expect_differences(session& s, value y, value dx, std::vector<feed> const& feeds, std::size_t which,
+template <class Session>
+void expect_differences(Session& s, value y, value dx, std::vector<feed> const& feeds, std::size_t which,
                         double tolerance = 1e-6) {
   auto const& to = feeds[which].to;
   auto const& with = feeds[which].with;
-  auto const got = s.run(feeds, dx);
+  tensor const got = s.run(feeds, dx);
   ASSERT_EQ(got.shape(), with.shape());
   for (std::int64_t i = 0; i < with.elements(); ++i) {
     double both[2];
@@ -29,7 +31,8 @@ void expect_differences(session& s, value y, value dx, std::vector<feed> const& 
       moved.mutable_data<double>()[i] += k == 0 ? 1e-5 : -1e-5;
       auto changed = feeds;
       changed[which] = feed(to, moved);
-      both[k] = s.run(changed, y).item<double>();
+      tensor const there = s.run(changed, y);
+      both[k] = there.item<double>();
     }
     EXPECT_NEAR(got.data<double>()[i], (both[0] - both[1]) / 2e-5, tolerance) << "element " << i;
   }
@@ -42,7 +45,7 @@ TEST(loop_gradient, of_a_while_whose_count_depends_on_its_values_is_that_of_as_m
   auto const [d] = gradients(y, x);
   auto const [dd] = gradients(d, x);
   auto const [ddd] = gradients(dd, x);
-  session s(g);
+  test::gears s(g);
   for (double v : {200., 11., 3., 2., 1.5}) {
     int power = 1;
     for (double z = v; z < 100; z *= z) power *= 2;
@@ -62,7 +65,7 @@ TEST(loop_gradient, of_no_iterations_is_that_of_the_first_values_and_zeros_of_th
   auto const [i, y] = while_loop([&](auto k, auto) { return k < limit; },
                                  [&](auto k, auto v) { return std::tuple{k + 1, v * c}; }, constant(g, 0), x);
   auto const [dx, dc] = gradients(sum(y), x, c);
-  session s(g);
+  test::gears s(g);
   auto const three = vector<float>({1, 2, 3}), others = vector<float>({2, 3, 4});
   auto const run = [&](int n) { return s.run({{x, three}, {c, others}, {limit, tensor(n)}}, dx, dc); };
   auto const [x0, c0] = run(0);
@@ -92,7 +95,7 @@ TEST(loop_gradient, of_scan_agrees_with_differences) {
       scan([&](auto s, auto row) { return tanh(reshape<2>(matmul(reshape<1, 2>(s + row), w))); }, first, x);
   auto const y = sum(states * states);
   auto const [dx, df, dw] = gradients(y, x, first, w);
-  session s(g);
+  test::gears s(g);
   std::vector<feed> const feeds{{x, matrix<double>({{1, 2}, {-3, .5}, {.25, -1}})},
                                 {first, vector<double>({.1, -.2})},
                                 {w, matrix<double>({{.1, .2}, {-.3, .4}})}};
@@ -111,7 +114,7 @@ TEST(loop_gradient, of_folds_from_either_end_agrees_with_differences) {
     auto const f = [](auto s, auto row) { return s * 0.5 + s * row; };
     auto const y = sum(right ? fold_right(f, first, x) : fold(f, first, x));
     auto const [dx, df] = gradients(y, x, first);
-    session s(g);
+    test::gears s(g);
     std::vector<feed> const feeds{{x, matrix<double>({{1, 2}, {-3, .5}, {.25, -1}})},
                                   {first, vector<double>({.1, -.2})}};
     expect_differences(s, y, dx, feeds, 0);
@@ -125,7 +128,7 @@ TEST(loop_gradient, of_a_row_that_is_handed_on_unchanged_is_right) {
   auto const first = placeholder<float, 2>(g, "first");
   auto const last = fold([](auto, auto row) { return row; }, first, x);
   auto const [dx, df] = gradients(sum(last * last), x, first);
-  session s(g);
+  test::gears s(g);
   auto const [a, b] = s.run({{x, matrix<float>({{1, 2}, {3, 4}, {5, 6}})}, {first, vector<float>({7, 8})}}, dx, df);
   EXPECT_TRUE(same_bits(a, matrix<float>({{0, 0}, {0, 0}, {10, 12}})));
   EXPECT_TRUE(same_bits(b, vector<float>({0, 0})));
@@ -151,7 +154,7 @@ TEST(loop_gradient, of_nested_loops_and_branches_agrees_with_differences) {
   std::vector<feed> const feeds{{x, matrix<double>({{1, 2, .5}, {-.3, .5, .1}, {.25, -1, .7}, {.1, .1, .1}})},
                                 {w, tensor(0.7)}};
   for (auto passes : {pass_options{}, pass_options::none()}) {
-    session s(g, {.passes = passes});
+    test::gears s(g, {.passes = passes});
     expect_differences(s, y, dx, feeds, 0, 1e-5);
     expect_differences(s, y, dw, feeds, 1, 1e-4);
   }
@@ -164,7 +167,7 @@ TEST(loop_gradient, of_a_loop_in_a_branch_agrees_with_differences) {
       x < 0.0, [&] { return x * 2.0; },
       [&] { return while_loop([](auto v) { return v < 50.0; }, [&](auto v) { return v * v + x; }, x + 1.0); });
   auto const [dx] = gradients(y, x);
-  session s(g);
+  test::gears s(g);
   for (double v : {-1., .5, 2.}) expect_differences(s, y, dx, {{x, tensor(v)}}, 0, 1e-3);
 }
 
@@ -173,7 +176,7 @@ TEST(loop_gradient, draws_the_numbers_that_the_forward_loop_drew) {
   auto const x = placeholder<float, 6, 4>(g, "x");
   auto const y = map([&](auto row) { return row * row * uniform<float, 4>(g); }, x);
   auto const [dx] = gradients(sum(y), x);
-  session s(g);
+  test::gears s(g);
   tensor fed(dtype::float32, {6, 4});
   std::fill_n(fed.mutable_data<float>(), 24, 2.f);
   auto const [a, b] = s.run({{x, fed}}, y, dx);
@@ -188,7 +191,7 @@ TEST(loop_gradient, reads_variables_as_the_step_found_them_and_trains_them) {
   auto const loss = square(y - 10.f);
   auto const [dw] = gradients(loss, w);
   auto const train = assign_sub(w, dw * 0.01f);
-  session s(g);
+  test::gears s(g);
   s.run(initializer(g));
   auto step = s.prepare(inputs(x), outputs(loss), train);
   auto const fed = vector<float>({1, 2, 3});
@@ -209,7 +212,7 @@ TEST(loop_gradient, has_the_same_bits_on_any_number_of_threads_with_passes_and_w
                       fill<1, 32>(constant(g, 0.1f)), x);
   auto const [dx, dw] = gradients(sum(h), x, w);
   std::vector<feed> const feeds{{x, scattered(dtype::float32, {9, 32})}, {w, scattered(dtype::float32, {32, 32}, 7)}};
-  session one(g, {.threads = 1}), two(g, {.threads = 2}), plain(g, {.threads = 1, .passes = pass_options::none()});
+  test::gears one(g, {.threads = 1}), two(g, {.threads = 2}), plain(g, {.threads = 1, .passes = pass_options::none()});
   auto const [a, b] = one.run(feeds, dx, dw);
   for (auto* s : {&two, &plain}) {
     auto const [c, d] = s->run(feeds, dx, dw);
@@ -223,7 +226,7 @@ TEST(loop_gradient, of_rows_that_are_taken_by_number_stays_in_its_rows) {
   auto const which = placeholder<std::int32_t, "n">(g, "which");
   auto const y = map([&](auto i) { return sum(gather(table, reshape<1>(i)) * 3.f); }, which);
   auto const [d] = gradients(sum(y), table);
-  session s(g);
+  test::gears s(g);
   auto const got = s.run({{table, scattered(dtype::float32, {4, 2})}, {which, vector<std::int32_t>({1, 3, 1})}}, d);
   EXPECT_TRUE(same_bits(got, matrix<float>({{0, 0}, {6, 6}, {0, 0}, {3, 3}})));
 }
@@ -318,7 +321,7 @@ TEST(loop_gradient, travels_as_bytes) {
   auto const y = while_loop([](auto v) { return v < 100.f; }, [](auto v) { return v * v; }, x);
   auto const [dx] = gradients(y, x);
   auto const again = graph_from_bytes(to_bytes(g), all_operations());
-  session s(*again);
+  test::gears s(*again);
   EXPECT_EQ(s.run({{again->find("x"), tensor(3.f)}}, again->find(value(dx).name())).at<float>(), 8 * 2187.f);
 }
 
@@ -359,7 +362,7 @@ TEST(loop_gradient, of_second_order_computes_a_loop_again_that_has_other_counts_
                                  constant(g, 0), x);
   auto const [d] = gradients(y, x);
   auto const [dd] = gradients(d, x);
-  session s(g);
+  test::gears s(g);
   std::vector<feed> const feeds{{x, tensor(0.4)}};
   expect_differences(s, y, d, feeds, 0);
   expect_differences(s, d, dd, feeds, 0);
