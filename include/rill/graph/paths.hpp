@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -32,10 +33,12 @@ class path_finder {
     return n.op->paths ? n.op->paths(n, names, *this) : path_table();
   }
   /// Those through a body; null while they are looked for, as in the body of a function that calls itself.
-  body_paths const* through(subgraph const& body);
+  body_paths const* through(std::shared_ptr<subgraph const> const& body);
 
  private:
-  std::map<subgraph const*, std::pair<bool, body_paths>> known_;  // whether they are found, and which
+  // Whether they are found, and which; bodies that are replaced meanwhile live on, so that none has the place of
+  // another.
+  std::map<std::shared_ptr<subgraph const>, std::pair<bool, body_paths>> known_;
 };
 
 /// Whether a derivative goes from an output of a node to its input k, as far as the operation says.
@@ -102,10 +105,10 @@ class path_sweep {
 
 }  // namespace detail
 
-RILL_INLINE body_paths const* path_finder::through(subgraph const& body) {
-  auto const [at, fresh] = known_.try_emplace(&body);
+RILL_INLINE body_paths const* path_finder::through(std::shared_ptr<subgraph const> const& body) {
+  auto const [at, fresh] = known_.try_emplace(body);
   if (fresh) {
-    auto found = detail::path_sweep(body, *this).run();
+    auto found = detail::path_sweep(*body, *this).run();
     at->second = {true, std::move(found)};
   }
   return at->second.first ? &at->second.second : nullptr;

@@ -88,7 +88,7 @@ inline path_table calling::paths(node const& n, std::span<std::string_view const
   auto const& f = *decode<attributes>(n.attributes).function;
   auto table = detail::no_paths(n.outputs.size(), n.inputs.size());
   auto const own = f.references.size();
-  bool const known = f.body && detail::add_paths(table, finder.through(*f.body), names.first(own), own);
+  bool const known = f.body && detail::add_paths(table, finder.through(f.body), names.first(own), own);
   return known ? table : path_table();
 }
 

@@ -112,9 +112,9 @@ inline branch::side::side(subgraph const& body, std::span<type const> arguments)
 inline path_table branch::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
   auto const a = decode<attributes>(n.attributes);
   auto table = detail::no_paths(n.outputs.size(), n.inputs.size());
-  for (auto const* body : {a.then.get(), a.otherwise.get()}) {
+  for (auto const& body : {a.then, a.otherwise}) {
     auto const own = static_cast<std::size_t>(a.references);
-    if (!detail::add_paths(table, finder.through(*body), names.first(own), own + 1)) return {};
+    if (!detail::add_paths(table, finder.through(body), names.first(own), own + 1)) return {};
   }
   return table;
 }

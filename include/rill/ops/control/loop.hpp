@@ -225,7 +225,7 @@ inline path_table looping::paths(node const& n, std::span<std::string_view const
   auto const first = a.first_variable(), variables = static_cast<std::size_t>(a.variables);
   auto of = detail::no_paths(a.body->outputs.size(), n.inputs.size());
   auto const references = names.first(static_cast<std::size_t>(a.references));
-  if (!detail::add_paths(of, finder.through(*a.body), references, first)) return {};
+  if (!detail::add_paths(of, finder.through(a.body), references, first)) return {};
   for (std::size_t v = 0; v < variables; ++v)
     for (auto& result : of)
       for (std::size_t k = 0; k < result.size() && result[first + v]; ++k) result[k] = result[k] || of[v][k];
