@@ -9,6 +9,7 @@
 
 #include "rill/run/basic_blocks.hpp"
 #include "rill/run/lower.hpp"
+#include "rill/run/node_frames.hpp"
 #include "rill/run/tagged_plan.hpp"
 
 #if RILL_RUNTIME
@@ -43,12 +44,10 @@ inline constexpr op_def open_room_op{.name = "open_room",
 class framing {
  public:
   framing(tagged_plan& made, subgraph const& part)
-      : made_(made), part_(part), frame_(part.size(), tagged_plan::none), inner_(frame_), demanded_(part.size()) {}
+      : made_(made), part_(part), frames_(made, part), demanded_(part.size()) {}
 
   void run(container& state, std::uint64_t seed, allocator& memory, int threads, pass_options const& passes,
            compiled_functions* functions) {
-    made_.frames.resize(1);
-    for (std::uint32_t i = 0; i < part_.size(); ++i) place(i);
     arrive_.resize(part_.size()), leave_.resize(part_.size());
     drafts_.resize(made_.frames.size());
     for (std::uint32_t f = 1; f < made_.frames.size(); ++f) made_.frames[f].gated = !made_.source.within.empty();
@@ -86,60 +85,9 @@ class framing {
 
   bool is(std::uint32_t i, std::string_view name) const { return part_[i].op->name == name; }
   bool is_free(std::uint32_t i) const { return is(i, ops::constant_op::name); }
-  bool leaves(std::uint32_t i) const {
-    return is(i, ops::exit_op::name) || is(i, ops::collect_op::name) || is(i, ops::iterations_op::name);
-  }
+  bool leaves(std::uint32_t i) const { return frames_.leaves(i); }
   static bool is_back_edge(node const& n, std::size_t k) {
     return n.op->name == ops::next_iteration_op::name && k == 1;
-  }
-
-  // The frame in which a node's inputs are: that of all of them.
-  std::uint32_t frame_of_inputs(std::uint32_t i) const {
-    auto const& n = part_[i];
-    std::uint32_t f = none, first = none;
-    auto const meet = [&](std::uint32_t from, char const* why) {
-      if (frame_[from] == none) return;
-      if (f != none && frame_[from] != f)
-        throw error(code::invalid_argument, std::string(why) + ": " + lies(from) + ", " + lies(first), n.name);
-      f = frame_[first = from];
-    };
-    for (auto e : n.inputs) meet(e.node, "its inputs lie in different frames: let them enter or exit");
-    for (auto c : n.controls) meet(c, "a control edge crosses from one frame to another");
-    return f == none ? 0 : f;
-  }
-  // Where a node lies; of what is fed a reader expects the frame of the node that would make it.
-  std::string lies(std::uint32_t i) const {
-    auto const f = frame_[i];
-    auto const whose = "'" + part_[i].name + "'" + (part_[i].op == &fed_op ? ", which is fed," : "");
-    return whose + " is in " + (f == 0 || f == none ? "no frame" : "frame '" + made_.frames[f].name + "'");
-  }
-
-  void place(std::uint32_t i) {
-    if (is_free(i)) return;
-    auto const inside = frame_of_inputs(i);
-    if (is(i, ops::enter_op::name)) frame_[i] = find_frame(inside, i);
-    else if (leaves(i)) {
-      if (inside == 0)
-        throw error(code::invalid_argument, "it leaves a frame, and " + lies(part_[i].inputs[0].node), part_[i].name);
-      frame_[i] = made_.frames[inside].outer;
-      inner_[i] = inside;
-    } else frame_[i] = inside;
-    if (is(i, ops::next_iteration_op::name) && inside == 0)
-      throw error(code::invalid_argument,
-                  "there is no next iteration where there is no frame: " + lies(part_[i].inputs[0].node),
-                  part_[i].name);
-  }
-  std::uint32_t find_frame(std::uint32_t outer, std::uint32_t i) {
-    auto const a = decode<ops::enter_op::attributes>(part_[i].attributes);
-    for (std::uint32_t f = 1; f < made_.frames.size(); ++f)
-      if (made_.frames[f].outer == outer && made_.frames[f].name == a.frame) return f;
-    auto& made = made_.frames.emplace_back();
-    made.name = a.frame;
-    made.outer = outer;
-    made.parallel = a.parallel_iterations;
-    auto const& from = made_.source;
-    made.calls = !from.within.empty() && from.places[from.within[i]].body == lowered::body::function;
-    return static_cast<std::uint32_t>(made_.frames.size() - 1);
   }
 
   where station_at(std::uint32_t f, std::uint32_t i, std::uint32_t local = none) {
@@ -205,7 +153,7 @@ class framing {
     if (is(i, ops::merge_op::name)) return add_merge(i);
     if (is(i, ops::next_iteration_op::name)) return add_next(i);
     auto const& n = part_[i];
-    auto const f = frame_[i];
+    auto const f = frames_.of(i);
     arrive_[i] = leave_[i] = station_at(f, i);
     auto& s = at(arrive_[i]);
     if (n.op == &fed_op) locals(0)[i] = fed(0, n);
@@ -218,15 +166,15 @@ class framing {
     if (made_.source.within.empty() && is(i, ops::row_op::name) && !part_.type_of(n.inputs[0]).is_known())
       throw error(code::unimplemented, "row: how many rows x has is not known before the step runs", n.name);
     node copy = n;
-    for (auto& e : copy.inputs) e = local(frame_[i], e);
+    for (auto& e : copy.inputs) e = local(frames_.of(i), e);
     auto& s = at(arrive_[i]);
-    s.local = locals(frame_[i])[i] = append(frame_[i], std::move(copy));
+    s.local = locals(frames_.of(i))[i] = append(frames_.of(i), std::move(copy));
     s.nothing = n.op->passes_through;
     if (!s.nothing) judge(s, n);
   }
   void add_enter(std::uint32_t i) {
     auto const& n = part_[i];
-    auto const inner = frame_[i], outer = made_.frames[inner].outer;
+    auto const inner = frames_.of(i), outer = made_.frames[inner].outer;
     auto const argument = static_cast<std::uint32_t>(drafts_[inner].part.inputs.size());
     arrive_[i] = station_at(outer, i);
     leave_[i] = station_at(inner, i, locals(inner)[i] = fed(inner, n));
@@ -245,7 +193,7 @@ class framing {
   }
   void add_leaving(std::uint32_t i) {
     auto const& n = part_[i];
-    auto const outer = frame_[i], inner = inner_[i];
+    auto const outer = frames_.of(i), inner = frames_.left_by(i);
     arrive_[i] = station_at(inner, i);
     leave_[i] = station_at(outer, i, locals(outer)[i] = room(outer, n));
     at(leave_[i]).nothing = at(leave_[i]).heads = at(leave_[i]).arrives = true;
@@ -267,7 +215,7 @@ class framing {
   }
   void add_merge(std::uint32_t i) {
     auto const& n = part_[i];
-    auto const f = frame_[i];
+    auto const f = frames_.of(i);
     require_known(n);
     arrive_[i] = leave_[i] = station_at(f, i, locals(f)[i] = room(f, n));
     auto& s = at(arrive_[i]);
@@ -282,8 +230,8 @@ class framing {
   }
   void add_next(std::uint32_t i) {
     auto const& n = part_[i];
-    auto const f = frame_[i], merge = n.inputs[1].node;
-    if (frame_[merge] != f)
+    auto const f = frames_.of(i), merge = n.inputs[1].node;
+    if (frames_.of(merge) != f)
       throw error(code::invalid_argument, "next_iteration: the merge is in another frame", n.name);
     arrive_[i] = leave_[i] = station_at(f, i);
     auto& s = at(arrive_[i]).does;
@@ -387,15 +335,14 @@ class framing {
       b.waits = b.slow && frame.plan->waits(frame.operations[b.first].value.instruction);
     }
     for (std::uint32_t i = 0; i < part_.size(); ++i)
-      if (frame_[i] == f && is_constant_of_frame(i) && (!frame.gated || demanded_[i]))
+      if (frames_.of(i) == f && is_constant_of_frame(i) && (!frame.gated || demanded_[i]))
         frame.constants[at(arrive_[i]).does.number].block = d.blocks.block_of(leave_[i].station);
   }
 
   tagged_plan& made_;
   subgraph const& part_;
-  std::vector<std::uint32_t> frame_;  // in which a node's outputs are
-  std::vector<std::uint32_t> inner_;  // which it leaves
-  std::vector<bool> demanded_;        // for whose constant somebody waits although there is a gate
+  node_frames frames_;
+  std::vector<bool> demanded_;  // for whose constant somebody waits although there is a gate
   std::vector<where> arrive_, leave_;
   std::vector<draft> drafts_;
 };
