@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <limits>
+
 #include "base/sentence.hpp"
+#include "ops/gears.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
 #include "rill/rill.hpp"
@@ -388,6 +392,42 @@ TEST(cond, an_error_in_what_waits_for_extents_says_in_which_branch_and_at_which_
   EXPECT_EQ(float(s.run({{x, vector<float>({1, 2})}}, y)), 0);
   auto const text = sentence([&] { s.run({{x, vector<float>({-1, 2})}}, y); });
   EXPECT_NE(text.find("in the branch for true, node 'then/check_numerics': no logarithm"), std::string::npos) << text;
+}
+
+// Of kernels in the bodies of a branch's derivative: those that make zeros, and those of exp.
+struct branch_kernels final : observer {
+  std::atomic<int> zeros = 0, exps = 0;
+  void node_ran(node_record const& r) override {
+    if (r.name.find("gradient/") == r.name.npos && r.name.find("gradient_1/") == r.name.npos) return;
+    zeros += r.operation == "broadcast_like";
+    exps += r.operation == "exp";
+  }
+};
+
+TEST(cond, the_zero_of_a_branch_is_made_only_where_that_branch_was_not_taken) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const many = placeholder<bool, 5>(g, "many");
+  auto const x = placeholder<float, 2>(g, "x"), w = placeholder<float, 2>(g, "w");
+  auto const choose = [&](auto q) { return cond(q, [&] { return exp(x) * w; }, [&] { return w * w; }); };
+  auto const [dx] = gradients(sum(choose(p)), x);
+  auto const [dw] = gradients(sum(choose(p)), w);  // which both branches use
+  auto const [all] = gradients(sum(map(choose, many)), x);
+  auto const ran = [&](gear wish, auto const& fetched, std::vector<feed> feeds) {
+    feeds.insert(feeds.end(), {{x, vector<float>({1, 2})}, {w, vector<float>({3, 4})}});
+    branch_kernels seen;
+    session s(g, {.threads = 1, .passes = pass_options::none(), .gear = wish});
+    s.run(feeds, fetched, observe(seen));
+    return std::pair{seen.zeros.load(), seen.exps.load()};
+  };
+  for (auto wish : test::all_gears) {
+    EXPECT_EQ(ran(wish, dx, {{p, tensor(true)}}), std::pair(0, 1)) << static_cast<int>(wish);
+    EXPECT_EQ(ran(wish, dx, {{p, tensor(false)}}), std::pair(1, 0)) << static_cast<int>(wish);
+    EXPECT_EQ(ran(wish, dw, {{p, tensor(true)}}), std::pair(0, 1)) << static_cast<int>(wish);
+    EXPECT_EQ(ran(wish, dw, {{p, tensor(false)}}), std::pair(0, 0)) << static_cast<int>(wish);
+    EXPECT_EQ(ran(wish, all, {{many, vector<bool>({true, false, true, true, false})}}), std::pair(2, 3))
+        << static_cast<int>(wish);
+  }
 }
 
 TEST(case_, runs_the_branch_that_is_numbered_and_the_last_for_others) {

@@ -91,6 +91,65 @@ TEST(while_loop, the_condition_sees_what_the_body_has_updated) {
   EXPECT_EQ(std::int32_t(s.run(count)), 3);
 }
 
+TEST(while_loop, an_outside_operation_that_it_waits_on_runs_once_a_step_however_often_it_goes_round) {
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const count = variable(constant(g, 0.f), "count");
+  auto const counted = assign_add(count, constant(g, 1.f));
+  auto const waits = [&](auto const& f) { return g.after({counted}, f); };
+  auto const in_body =
+      while_loop([&](auto i) { return i < n; }, [&](auto i) { return waits([&] { return i + 1; }); }, constant(g, 0));
+  auto const in_condition =
+      while_loop([&](auto i) { return waits([&] { return i < n; }); }, [](auto i) { return i + 1; }, constant(g, 0));
+  auto const within = map(
+      [&](auto row) {
+        return while_loop([&](auto i) { return i < n; }, [&](auto i) { return waits([&] { return i + row; }); },
+                          constant(g, 0));
+      },
+      constant<std::int32_t, 2>(g, {1, 2}));
+  test::gears s(g);
+  s.run(initializer(g));
+  float steps = 0;
+  for (value y : {value(in_body), value(in_condition), value(within)})
+    for (int times : {0, 1, 5, 0}) {
+      auto const got = s.run({{n, tensor(times)}}, y);
+      EXPECT_EQ(*got.data<std::int32_t>(), times);
+      EXPECT_EQ(float(s.run(count)), ++steps) << times << " times";
+    }
+}
+
+TEST(while_loop, whose_variable_is_taken_away_by_a_reset_fails_where_it_needs_it_and_runs_again) {
+  graph g;
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const v = variable(constant(g, 0.f), "v"), w = variable(constant(g, 2.f), "w");
+  auto const round = [&](auto const& body) {
+    return while_loop([&](auto i, auto) { return i < n; },
+                      [&](auto i, auto x) {
+                        assign_add(v, constant(g, 1.f));
+                        return std::tuple{i + 1, body(x)};
+                      },
+                      constant(g, 0), constant(g, 0.f));
+  };
+  auto const updates = std::get<1>(round([](auto x) { return x; }));
+  auto const reads = std::get<1>(round([&](auto x) { return x + w; }));
+  for (auto wish : test::all_gears) {
+    session s(g, {.threads = 2, .gear = wish});
+    for (auto const& y : {updates, reads}) {
+      s.run(initializer(g));
+      std::string said;
+      std::thread step([&] { said = sentence([&] { s.run({{n, tensor(1 << 30)}}, y); }); });
+      while (s.state().variable("v", of<float>)->read().template at<float>() == 0) std::this_thread::yield();
+      s.state().reset();
+      step.join();
+      EXPECT_NE(said.find("in iteration "), std::string::npos) << said;
+      EXPECT_NE(said.find("the variable has no value yet"), std::string::npos) << said;
+      s.run(initializer(g));
+      EXPECT_EQ(float(s.run({{n, tensor(3)}}, reads)), 6);
+      EXPECT_EQ(float(s.run(v)), 3);
+    }
+  }
+}
+
 TEST(while_loop, may_return_every_variable_as_it_came) {
   graph g;
   auto const v = variable(constant(g, 0.f), "v");

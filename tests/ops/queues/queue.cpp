@@ -130,6 +130,54 @@ TEST(queue, a_step_that_is_cancelled_or_late_leaves_nobody_waiting_and_loses_not
   }
 }
 
+// A dequeue_many that has some elements and waits for more is given up; those are back in their place, before or
+// between what has come meanwhile.
+TEST(queue, a_dequeue_of_many_that_fails_half_way_puts_what_it_took_back_in_its_order) {
+  auto const expect_order = [](auto const& make, std::vector<std::int64_t> const& wanted) {
+    for (auto wish : {gear::straight, gear::forked, gear::tagged})
+      for (bool late : {true, false}) {
+        graph g;
+        auto const q = make(g);
+        auto const x = placeholder<std::int64_t>(g, "x");
+        auto const put = q.enqueue(x);
+        auto const eight = dequeue_many<8>(q);
+        session s(g, {.threads = 1, .gear = wish});
+        s.run(q.enqueue_many(constant<std::int64_t, 5>(g, {5, 3, 9, 1, 7})));
+        cancellation stop;
+        std::thread waits([&] {
+          if (late) expect_error(code::deadline_exceeded, "deadline", [&] { s.run(eight, timeout{100ms}); });
+          else expect_error(code::cancelled, "cancelled", [&] { s.run(eight, stop); });
+        });
+        while (q.in(s.state())->waiting() == 0) std::this_thread::yield();
+        for (std::int64_t each : {2, 8}) s.run({{x, tensor(each)}}, put);  // one short of eight
+        stop.cancel();
+        waits.join();
+        EXPECT_EQ(q.in(s.state())->waiting(), 0);
+        std::vector<std::int64_t> order;
+        for (std::size_t i = 0; i < wanted.size(); ++i) order.push_back(std::int64_t(s.run(q.dequeue())));
+        EXPECT_EQ(order, wanted) << "gear " << static_cast<int>(wish) << (late ? ", late" : ", cancelled");
+        EXPECT_EQ(std::int64_t(s.run(q.size())), 0);
+      }
+  };
+  expect_order([](graph& g) { return fifo_queue<of<std::int64_t>>(g); }, {5, 3, 9, 1, 7, 2, 8});
+  expect_order([](graph& g) { return priority_queue<of<std::int64_t>>(g); }, {1, 2, 3, 5, 7, 8, 9});
+}
+
+TEST(queue, a_dequeue_of_more_than_it_holds_that_fails_puts_back_more_than_its_capacity) {
+  graph g;
+  auto const q = fifo_queue<of<std::int64_t>>(g, {.capacity = 2});
+  auto const put = q.enqueue_many(constant<std::int64_t, 5>(g, {5, 3, 9, 1, 7}));
+  auto const eight = dequeue_many<8>(q);
+  session s(g);
+  std::thread waits([&] { expect_error(code::deadline_exceeded, "deadline", [&] { s.run(eight, timeout{100ms}); }); });
+  while (q.in(s.state())->waiting() == 0) std::this_thread::yield();
+  s.run(put, timeout{5s});  // goes in as fast as it is taken out
+  waits.join();
+  expect_error(code::deadline_exceeded, "deadline", [&] { s.run(put, timeout{2ms}); });
+  for (std::int64_t wanted : {5, 3, 9, 1, 7}) EXPECT_EQ(std::int64_t(s.run(q.dequeue())), wanted);
+  EXPECT_EQ(std::int64_t(s.run(q.size())), 0);
+}
+
 TEST(queue, a_step_that_fails_elsewhere_gives_up_its_waits) {
   graph g;
   auto const q = fifo_queue<of<float>>(g);
