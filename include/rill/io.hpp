@@ -10,6 +10,7 @@
 #include "rill/io/safetensors.hpp"
 #include "rill/ops/files/tensor_file.hpp"
 #include "rill/ops/input/decode_csv.hpp"
+#include "rill/ops/input/decode_json.hpp"
 #include "rill/ops/input/reader.hpp"
 #include "rill/ops/io_operations.hpp"
 #include "rill/train/saver.hpp"

@@ -1,12 +1,16 @@
 // JSON lines: an object a line, whose members are tensors. Needs nlohmann-json.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_set>
 #include <utility>
 #include <variant>
@@ -25,6 +29,15 @@ namespace rill {
 /// has: null, objects in objects, members of mixed kinds, lists of different lengths, integers beyond int64, names that
 /// occur twice.
 inline std::vector<named_tensor> parse_json_line(std::string_view text);
+
+/// Those members of a JSON object that have these names, in the names' order; nothing for one that is missing or null.
+/// The other members may be anything that JSON has. Throws as the above, for these members alone.
+inline std::vector<std::optional<tensor>> parse_json_line(std::string_view text, std::span<std::string const> names);
+
+/// A member as `parse_json_line` gives it, as a tensor of a type, whose extents may be unknown: integers become any
+/// numbers that can hold them, floats become floats, and an empty list has elements of any type. Throws
+/// error(invalid_argument) with the member's name.
+inline tensor json_member_as(tensor const& member, type const& wanted, std::string_view name);
 
 namespace json {
 
@@ -153,12 +166,115 @@ class line_events : public nlohmann::json_sax<nlohmann::json> {
   member now_;
 };
 
+/// Hides all members but those that are named.
+class chosen_events : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit chosen_events(std::span<std::string const> names) : names_(names) {}
+  line_events shown;
+
+  bool start_object(std::size_t n) override {
+    bool const show = shows() || depth_ == 0;
+    ++depth_;
+    return !show || shown.start_object(n);
+  }
+  bool end_object() override {
+    --depth_;
+    return true;
+  }
+  bool key(std::string& name) override {
+    if (depth_ == 1) chosen_ = std::find(names_.begin(), names_.end(), name) != names_.end();
+    return !shows() || shown.key(name);
+  }
+  bool start_array(std::size_t n) override {
+    bool const show = shows();
+    ++depth_;
+    return !show || shown.start_array(n);
+  }
+  bool end_array() override {
+    --depth_;
+    return !shows() || shown.end_array();
+  }
+  bool boolean(bool b) override { return !shows() || shown.boolean(b); }
+  bool number_integer(std::int64_t n) override { return !shows() || shown.number_integer(n); }
+  bool number_unsigned(std::uint64_t n) override { return !shows() || shown.number_unsigned(n); }
+  bool number_float(double x, std::string const& text) override { return !shows() || shown.number_float(x, text); }
+  bool string(std::string& text) override { return !shows() || shown.string(text); }
+  bool null() override { return !shows() || depth_ == 1 || shown.null(); }
+  bool binary(binary_t& b) override { return !shows() || shown.binary(b); }
+  bool parse_error(std::size_t at, std::string const& last, nlohmann::detail::exception const& e) override {
+    return shown.parse_error(at, last, e);
+  }
+
+ private:
+  /// Within a chosen member, and where no object has begun.
+  bool shows() const { return chosen_ || depth_ == 0; }
+
+  std::span<std::string const> names_;
+  int depth_ = 0;  ///< of objects and lists
+  bool chosen_ = false;
+};
+
+/// Writes a number if To has one that is near; too large ones are errors.
+template <class To> bool write_float(double x, To& to) {
+  if constexpr (std::is_same_v<To, double>) return to = x, true;
+  else {
+    if (std::abs(x) > static_cast<double>(std::numeric_limits<float>::max())) return false;
+    to = static_cast<To>(static_cast<float>(x));
+    return std::isfinite(static_cast<float>(to));
+  }
+}
+/// Writes an element of a member as a To, if it is one.
+template <class From, class To> bool write(From const& from, To& to) {
+  constexpr bool truth = std::is_same_v<From, bool> || std::is_same_v<To, bool>;
+  if constexpr (std::is_same_v<From, To>) return to = from, true;
+  else if constexpr (truth || !std::is_arithmetic_v<From>) return false;
+  else if constexpr (!std::is_integral_v<To>) {
+    if constexpr (std::is_constructible_v<float, To>) return write_float(static_cast<double>(from), to);
+    else return false;
+  } else if constexpr (std::is_integral_v<From>) {
+    if (!std::in_range<To>(from)) return false;
+    return to = static_cast<To>(from), true;
+  } else return false;
+}
+/// Calls f with the elements of a member: there are four types of them.
+template <class F> void with_elements(tensor const& member, F f) {
+  if (member.element() == dtype::int64) f(member.span<std::int64_t>());
+  else if (member.element() == dtype::float64) f(member.span<double>());
+  else if (member.element() == dtype::boolean) f(member.span<bool>());
+  else f(member.span<std::string>());
+}
+
 }  // namespace json
 
 inline std::vector<named_tensor> parse_json_line(std::string_view text) {
   json::line_events events;
   nlohmann::json::sax_parse(text.begin(), text.end(), &events);
   return std::move(events.all);
+}
+
+inline std::vector<std::optional<tensor>> parse_json_line(std::string_view text, std::span<std::string const> names) {
+  json::chosen_events events(names);
+  nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+  std::vector<std::optional<tensor>> found(names.size());
+  for (auto& [name, value] : events.shown.all)
+    found[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())] = std::move(value);
+  return found;
+}
+
+inline tensor json_member_as(tensor const& member, type const& wanted, std::string_view name) {
+  auto const is = "'" + std::string(name) + "' is a " + member.type().text();
+  if (!accepts(wanted.with(member.element()), member.type()))
+    throw error(code::invalid_argument, is + ", and a " + wanted.text() + " was expected");
+  tensor t(wanted.element, member.shape());
+  visit(wanted.element, [&]<class To>() {
+    json::with_elements(member, [&](auto from) {
+      for (std::size_t i = 0; i < from.size(); ++i)
+        if (!json::write(from[i], t.mutable_data<To>()[i]))
+          throw error(code::invalid_argument, is + ", and its element " + std::to_string(i) + " can't be a " +
+                                                  std::string(rill::name(wanted.element)));
+    });
+  });
+  return t;
 }
 
 /// The objects of a file of JSON lines. Empty lines are skipped, but count: a position's record is the lines before it.

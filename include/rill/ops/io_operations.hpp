@@ -2,12 +2,13 @@
 #pragma once
 #include "rill/base/type_list.hpp"
 #include "rill/ops/files/tensor_file.hpp"
+#include "rill/ops/input/decode_json.hpp"
 #include "rill/ops/input/reader.hpp"
 
 namespace rill {
 
 /// What `all_operations<io_operations>()` has beyond `all_operations()`: graphs that read and write files are made of
 /// it.
-using io_operations = type_list<ops::read_record_op, ops::save_op, ops::restore_op>;
+using io_operations = type_list<ops::read_record_op, ops::decode_json_op, ops::save_op, ops::restore_op>;
 
 }  // namespace rill
