@@ -34,6 +34,8 @@ std::vector<benchmark_case> all_cases() {
       {"run_call", "call", 1, bench::run_call},
       {"while_loop", "iteration", bench::loop_iterations, [] { return bench::while_loop(rill::gear::automatic); }},
       {"while_loop_tagged", "iteration", bench::loop_iterations, [] { return bench::while_loop(rill::gear::tagged); }},
+      {"while_loop_tagged_body", "op", static_cast<double>(bench::loop_iterations) * bench::body_operations,
+       bench::while_loop_of_additions},
       {"queue", "pair", 1, bench::queue_pair},
       {"shuffle_batch", "image", bench::pipeline_images, bench::shuffle_batch},
       {"mlp_small_matmuls", "step", 1, bench::mlp_small_matmuls},

@@ -24,7 +24,7 @@ export PEERS_PYTHON=${PEERS_PYTHON:-python3}
 read -ra programs <<<"${PEERS:-torch compile jax tf1}"
 
 # What is compared with each other runs within a minute or two: a group at a time, each program after the other.
-groups=('null_wide null_chain add_chain run_call' 'while_loop queue' 'shuffle_batch' 'mlp_small mlp_small_matmuls' 'chain_1k chain_64k' 'chain_1m chain_16m'
+groups=('null_wide null_chain add_chain run_call' 'while_loop while_loop_tagged while_loop_tagged_body queue' 'shuffle_batch' 'mlp_small mlp_small_matmuls' 'chain_1k chain_64k' 'chain_1m chain_16m'
   'matmul_64 matmul_256 matmul_1024' 'mlp_large' 'conv' 'lstm lstm_dynamic'
   'graph_9000 graph_18000 graph_36000 training_graph_9000 training_graph_18000 training_graph_36000'
   'memory_mlp_small memory_mlp_large memory_conv memory_lstm'

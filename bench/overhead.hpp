@@ -1,5 +1,6 @@
 // What rill itself costs where kernels cost nothing: nodes that do nothing or add two numbers, calls, and large graphs.
 #pragma once
+#include <atomic>
 #include <rill/grad/gradients.hpp>
 #include <rill/ops/array/constant.hpp>
 #include <rill/ops/array/placeholder.hpp>
@@ -52,6 +53,39 @@ inline step while_loop(rill::gear gear) {
                                   rill::placeholder_with_default(rill::constant(m->graph, 0)));
   auto call = m->session.prepare(rill::inputs(), rill::outputs(n));
   return [m, call]() mutable { call(); };
+}
+
+/// Counts the kernels of some operations that a step runs.
+struct kernel_count final : rill::observer {
+  std::atomic<std::int64_t> additions = 0, comparisons = 0;
+  void node_ran(rill::node_record const& r) override {
+    additions += r.operation == "add";
+    comparisons += r.operation == "less";
+  }
+};
+
+inline constexpr int body_additions = 10, body_operations = body_additions + 2;  // the counter's, and its comparison
+
+/// A loop of ten thousand iterations in the tagged gear, in each of which a number goes through ten additions: what an
+/// operation of a body costs, the iteration's share of switches and merges included. The loop is run as it was written:
+/// without passes nothing is folded or fused, and no body becomes one program. A first step is watched, and must run
+/// the kernel of every operation in every iteration.
+inline step while_loop_of_additions() {
+  auto m = std::make_shared<model>(as_written, rill::gear::tagged);
+  auto const x = rill::placeholder<float>(m->graph);
+  auto const add_all = [&](auto v) {
+    for (int k = 0; k < body_additions; ++k) v = v + x;
+    return v;
+  };
+  auto const sum = std::get<1>(rill::while_loop([](auto i, auto) { return i < loop_iterations; },
+                                                [&](auto i, auto v) { return std::tuple{i + 1, add_all(v)}; },
+                                                rill::placeholder_with_default(rill::constant(m->graph, 0)), x));
+  kernel_count seen;
+  m->session.run({{x, rill::tensor(1.0f)}}, sum, rill::observe(seen));
+  if (seen.additions != loop_iterations * (body_additions + 1) || seen.comparisons != loop_iterations + 1)
+    throw rill::error(rill::code::internal, "the loop does not run its operations one by one");
+  auto call = m->session.prepare(rill::inputs(x), rill::outputs(sum));
+  return [m, call, one = rill::tensor(1.0f)]() mutable { call(one); };
 }
 
 /// One scalar into a queue and one out of it, in one step.
