@@ -17,6 +17,7 @@
 #include "rill/ops/image/flip.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/ops/queues/batch.hpp"
+#include "rill/ops/queues/batch_by_length.hpp"
 #include "rill/ops/queues/queue.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/ops/state/scatter.hpp"

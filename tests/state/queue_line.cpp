@@ -37,6 +37,35 @@ TEST(queue_line, hands_elements_out_in_its_order) {
   }
 }
 
+TEST(queue_line, hands_out_those_of_a_bucket_together_when_there_are_enough) {
+  queue_line line({queue_order::bucketed, 10, 0, 0, true, {of<std::int64_t>, of<std::int64_t>}, 3});
+  auto const put = [](queue_line& to, std::int64_t bucket, std::int64_t n) { to.put({{tensor(bucket), tensor(n)}}); };
+  auto const taken = [](queue_line& from) {
+    std::vector<std::int64_t> all;
+    while (from.size() != 0) all.push_back(from.take().parts[1].item<std::int64_t>());
+    return all;
+  };
+  using list = std::vector<std::int64_t>;
+  for (std::int64_t i = 0; i < 5; ++i) put(line, i % 2, i);
+  EXPECT_EQ(line.size(), 3);
+  std::vector<queue_element> back;
+  for (int i = 0; i < 3; ++i) back.push_back(line.take());
+  line.put_back(back);
+  put(line, 1, 5), put(line, 0, 6), put(line, 7, 7), put(line, -1, 8);
+  queue_line other(line.options());
+  other.restore(line.contents());
+  for (auto* each : {&line, &other}) {
+    put(*each, 0, 9), put(*each, 0, 10);
+    EXPECT_EQ(taken(*each), (list{0, 2, 4, 1, 3, 5, 6, 9, 10}));
+    EXPECT_EQ(each->take_rest().at(0).parts[1].item<std::int64_t>(), 8);
+    EXPECT_EQ(each->take_rest().at(0).parts[1].item<std::int64_t>(), 7);
+    EXPECT_TRUE(each->take_rest().empty());
+  }
+  put(line, 1, 1);
+  line.clear();
+  EXPECT_TRUE(line.take_rest().empty());
+}
+
 TEST(queue_line, forgets_what_was_taken_and_put_back) {
   for (auto order : orders) {
     auto untouched = line_of(order, 20), line = line_of(order, 20);

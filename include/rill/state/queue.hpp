@@ -59,7 +59,7 @@ class queue_state {
   /// A request that still waits ends with `why`, and has lost nothing.
   void give_up(queue_request const& r, failure why);
 
-  /// Elements in the queue now.
+  /// Elements in the queue now, but for those of a bucket that wait for others of it.
   std::int64_t size() const;
   bool closed() const;
   /// Requests that wait now.
@@ -158,6 +158,7 @@ RILL_INLINE bool queue_state::serve_dequeue(ended& done) {
   bool moved = false;
   for (; r.elements.size() < r.wanted && may_take(1); moved = true) r.elements.push_back(line_.take());
   bool const end = closed_ && enqueues_.empty() && line_.size() == 0;
+  if (end && r.fewer && r.elements.empty()) r.elements = line_.take_rest();
   if (r.elements.size() < r.wanted && !end) return moved;
   failure why;
   if (r.elements.size() < r.wanted && (!r.fewer || r.elements.empty())) {

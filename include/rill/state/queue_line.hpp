@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@ enum class queue_order : std::uint8_t {
   priority,  ///< the smallest first component, a scalar of int64, first; equal ones as they came
   windowed,  ///< at random among the oldest, min_after_dequeue + 1 of them: the order depends on the seed and on the
              ///< order in which they came, and not on when
+  bucketed,  ///< as many `together` as have the same first component, a scalar of int64: those first of which there
+             ///< were enough first
 };
 
 /// What a queue is made from; those who name the same queue must agree on it.
@@ -30,6 +33,7 @@ struct queue_options {
   std::int64_t seed = 0;               ///< of shuffled queues
   bool padded = false;                 ///< elements of different extents are filled up with zeros to be stacked
   std::vector<type> components = {};   ///< of an element
+  std::int64_t together = 0;           ///< of bucketed queues: so many of a bucket leave one behind the other
   friend bool operator==(queue_options const&, queue_options const&) = default;
 
   /// error(invalid_argument) if they make no sense.
@@ -55,11 +59,14 @@ class queue_line {
   explicit queue_line(queue_options options) : options_(std::move(options)) { options_.check(); }
 
   queue_options const& options() const { return options_; }
+  /// How many can be taken: elements of a bucket count when there are enough of them.
   std::size_t size() const { return options_.order == queue_order::priority ? sorted_.size() : line_.size(); }
 
   void put(queue_element e);
   /// The next one, of which there must be one.
   queue_element take();
+  /// What is left of a bucket of which there are not enough, or nothing if there is no such bucket.
+  std::vector<queue_element> take_rest();
   /// Puts what was taken last in its place again, and empties the list.
   void put_back(std::vector<queue_element>& taken);
 
@@ -70,9 +77,12 @@ class queue_line {
   void clear();
 
  private:
+  void gather(queue_element e);
+
   queue_options options_;
   std::deque<queue_element> line_;
   std::map<std::pair<std::int64_t, std::uint64_t>, queue_element> sorted_;  // by priority and time
+  std::map<std::int64_t, std::vector<queue_element>> gathering_;            // by bucket: not enough yet
   std::uint64_t arrivals_ = 0, draws_ = 0;
 };
 
@@ -81,18 +91,36 @@ class queue_line {
 RILL_INLINE void queue_options::check() const {
   expects(capacity >= 1, "a queue's capacity must be at least 1");
   expects(!components.empty(), "a queue needs at least one component");
-  expects(order <= queue_order::windowed, "a queue's order is none that is known");
+  expects(order <= queue_order::bucketed, "a queue's order is none that is known");
   expects(draws() || min_after_dequeue == 0, "only a shuffled queue has a min_after_dequeue");
   expects(min_after_dequeue >= 0 && min_after_dequeue < capacity, "min_after_dequeue must be less than the capacity");
   expects(order != queue_order::priority || components[0] == type(dtype::int64),
           "the first component of a priority queue must be a scalar of int64");
+  bool const buckets = order == queue_order::bucketed;
+  expects(!buckets || components[0] == type(dtype::int64),
+          "the first component of a bucket queue must be a scalar of int64");
+  expects(buckets ? together > 0 : together == 0,
+          "of a bucket queue, and of no other, several elements leave together");
 }
 
 RILL_INLINE void queue_line::put(queue_element e) {
   e.place = arrivals_++;
   if (options_.order == queue_order::priority)
     sorted_.emplace(std::pair(e.parts[0].item<std::int64_t>(), e.place), std::move(e));
+  else if (options_.order == queue_order::bucketed) gather(std::move(e));
   else line_.push_back(std::move(e));
+}
+
+RILL_INLINE void queue_line::gather(queue_element e) {
+  auto const at = gathering_.try_emplace(e.parts[0].item<std::int64_t>()).first;
+  at->second.push_back(std::move(e));
+  if (at->second.size() < static_cast<std::size_t>(options_.together)) return;
+  std::move(at->second.begin(), at->second.end(), std::back_inserter(line_));
+  gathering_.erase(at);
+}
+
+RILL_INLINE std::vector<queue_element> queue_line::take_rest() {
+  return gathering_.empty() ? std::vector<queue_element>() : std::move(gathering_.extract(gathering_.begin()).mapped());
 }
 
 // A shuffled queue draws a place and closes the gap with its last element, a windowed one with its first;
@@ -100,7 +128,7 @@ RILL_INLINE void queue_line::put(queue_element e) {
 RILL_INLINE queue_element queue_line::take() {
   queue_element e;
   if (options_.order == queue_order::priority) return std::move(sorted_.extract(sorted_.begin()).mapped());
-  if (options_.order == queue_order::fifo) {
+  if (!options_.draws()) {
     e = std::move(line_.front());
     line_.pop_front();
     return e;
@@ -128,7 +156,7 @@ RILL_INLINE void queue_line::put_back(std::vector<queue_element>& taken) {
     auto& e = taken.back();
     if (options_.order == queue_order::priority)
       sorted_.emplace(std::pair(e.parts[0].item<std::int64_t>(), e.place), std::move(e));
-    else if (options_.order == queue_order::fifo) line_.push_front(std::move(e));
+    else if (!options_.draws()) line_.push_front(std::move(e));
     else {
       --draws_;
       auto const at = static_cast<std::size_t>(e.place);
@@ -147,12 +175,15 @@ RILL_INLINE queue_contents queue_line::contents() const {
   queue_contents c{{}, draws_};
   for (auto const& e : line_) c.elements.push_back(e.parts);
   for (auto const& [_, e] : sorted_) c.elements.push_back(e.parts);
+  for (auto const& [_, bucket] : gathering_)
+    for (auto const& e : bucket) c.elements.push_back(e.parts);
   return c;
 }
 
 RILL_INLINE void queue_line::restore(queue_contents c) {
   line_.clear();
   sorted_.clear();
+  gathering_.clear();
   for (auto& parts : c.elements) put({std::move(parts)});
   draws_ = c.draws;
 }

@@ -70,7 +70,8 @@ auto filled_queue(char const* what, queue_order order, queue_settings s, std::in
   auto& g = graph_of(sources[0][0]);
   if (s.capacity == 0)
     s.capacity = s.min_after_dequeue + 2 * size + threads * static_cast<std::int64_t>(sources.size());
-  typename decltype(queue_for<X...>())::type q(g, order, s, name.empty() ? g.fresh_name(what) : std::move(name), false);
+  typename decltype(queue_for<X...>())::type q(g, order, s, name.empty() ? g.fresh_name(what) : std::move(name),
+                                               order == queue_order::bucketed);
   for (auto const& source : sources) q.enqueue_by(threads, source);
   return q;
 }

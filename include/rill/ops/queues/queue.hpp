@@ -9,6 +9,7 @@ struct queue_settings {
   std::int64_t capacity = 1000;        ///< in elements
   std::int64_t min_after_dequeue = 0;  ///< of shuffled queues: so many stay to draw from, until the queue is closed
   std::int64_t seed = 0;               ///< of shuffled queues: the same order for the same seed and the same calls
+  std::int64_t together = 0;           ///< of bucket queues: how many of a bucket leave together
 };
 
 /// A queue whose elements have these components; a handle, which records operations. The queue itself lies in the
@@ -27,7 +28,8 @@ template <type... Components> class queue {
                s.min_after_dequeue,
                s.seed,
                padded,
-               {Components...}} {
+               {Components...},
+               s.together} {
     about_.options();
   }
 
@@ -129,6 +131,14 @@ template <type... C> queue<C...> priority_queue(graph& g, queue_settings const& 
 /// Elements leave as they came; those that leave together are filled up with zeros to the same extents.
 template <type... C> queue<C...> padding_queue(graph& g, queue_settings const& s = {}, std::string name = {}) {
   return {g, queue_order::fifo, s, std::move(name), true};
+}
+
+/// As many elements leave together as are to, whose first component, a scalar of int64, is the same, their bucket:
+/// those first of which there were enough first, and filled up like a padding queue's. They are dequeued as many at
+/// once; at the end of a closed queue `dequeue_up_to` takes what is left, bucket by bucket. Elements that wait for
+/// others of their bucket do not count for the capacity.
+template <type... C> queue<C...> bucket_queue(graph& g, queue_settings const& s, std::string name = {}) {
+  return {g, queue_order::bucketed, s, std::move(name), true};
 }
 
 template <type... C> auto dequeue(queue<C...> const& q) { return q.dequeue(); }

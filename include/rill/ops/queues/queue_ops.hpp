@@ -20,6 +20,7 @@ struct queue_attributes {
   std::int64_t capacity = 0, min_after_dequeue = 0, seed = 0;
   bool padded = false;
   std::vector<type> components;
+  std::int64_t together = 0;
 
   template <class Owner, class... More> static constexpr auto fields_of(More... more) {
     return std::tuple{field{"queue", &Owner::queue},
@@ -29,6 +30,7 @@ struct queue_attributes {
                       field{"seed", &Owner::seed},
                       field{"padded", &Owner::padded},
                       field{"components", &Owner::components},
+                      field{"together", &Owner::together},
                       more...};
   }
   static constexpr auto fields() { return fields_of<queue_attributes>(); }
@@ -151,7 +153,7 @@ struct queue_is_closed_op : queue_question<dtype::boolean> {
 };
 
 inline queue_options queue_attributes::options() const {
-  queue_options o{order, capacity, min_after_dequeue, seed, padded, components};
+  queue_options o{order, capacity, min_after_dequeue, seed, padded, components, together};
   o.check();
   return o;
 }
@@ -191,11 +193,14 @@ inline std::vector<type> enqueue_many_op::infer(attributes const& a, std::span<t
 }
 inline std::vector<type> dequeue_op::infer(attributes const& a, std::span<type const> x) {
   expect_no_inputs(x);
+  expects(a.order != queue_order::bucketed, "dequeue: the elements of a bucket queue leave together");
   return a.options().components;
 }
 inline std::vector<type> dequeue_many_op::infer(attributes const& a, std::span<type const> x) {
   expect_no_inputs(x);
   expects(a.count >= 0, "dequeue_many: the number of elements is negative");
+  expects(a.order != queue_order::bucketed || a.count == a.together,
+          "dequeue_many: another number of elements leave a bucket queue together");
   auto types = a.options().components;
   for (auto& t : types) {
     expects(t.has_rank(), "dequeue_many: components of unknown rank can't be stacked");
