@@ -46,7 +46,7 @@ class byte_stream {
     if (!ready_.empty()) return ready_;
     if (!compressed()) return ready_ = from_->next();
     if (room_.empty()) room_.resize(block);
-    return ready_ = std::string_view(room_).substr(0, expand_->read(room_.data(), room_.size()));
+    return ready_ = std::string_view(room_).substr(0, expand_->read_some(room_.data(), room_.size()));
   }
   /// Passes `n` of the bytes that are ready.
   void take(std::size_t n) {

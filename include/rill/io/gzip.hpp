@@ -53,6 +53,12 @@ class reader {
     }
     return wanted - n;
   }
+  /// At least one byte, or none at the end. Bytes that come before damaged ones are given: the next call throws.
+  std::size_t read_some(char* to, std::size_t n) {
+    std::size_t written = 0;
+    while (written == 0 && !ended_) written = step(to, n);
+    return written;
+  }
 
  private:
   static constexpr std::size_t piece = std::size_t{1} << 30;  // zlib counts in 32 bits
@@ -66,11 +72,13 @@ class reader {
     stream_.avail_out = out;
     int const result = inflate(&stream_, Z_NO_FLUSH);
     rest_.remove_prefix(in - stream_.avail_in);
+    auto const written = out - stream_.avail_out;
+    if (written > 0 && result != Z_OK && result != Z_STREAM_END) return written;  // zlib says so again
     if (result == Z_MEM_ERROR) throw error(code::resource_exhausted, "zlib found no memory to decompress with");
     if (result == Z_BUF_ERROR) fail("it ends too early");
     if (result != Z_OK && result != Z_STREAM_END) fail(stream_.msg != nullptr ? stream_.msg : "zlib does not say why");
     if (result == Z_STREAM_END) end_member();
-    return out - stream_.avail_out;
+    return written;
   }
   /// A gzip file may be several, one behind the other.
   void end_member() {
@@ -142,6 +150,7 @@ struct reader {
   reader(std::string_view, form) { missing(); }
   reader(deflate::pieces, form) { missing(); }
   std::size_t read(char*, std::size_t) { missing(); }
+  std::size_t read_some(char*, std::size_t) { missing(); }
 };
 struct writer {
   explicit writer(form) { missing(); }

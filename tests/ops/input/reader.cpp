@@ -185,6 +185,54 @@ TEST(file_reader, says_what_is_missing) {
   EXPECT_NE(sentence([&] { s.run(gone); }).find("no file matches"), std::string::npos);
 }
 
+TEST(file_reader, names_the_file_that_vanishes_within_an_epoch) {
+  scratch const folder;
+  for (auto const* name : {"a.txt", "b.txt", "c.txt"}) write(folder / name, name + std::string("1\n2\n"));
+  graph g;
+  auto const reader = text_reader(g, {(folder / "*.txt").string()}, {}, "lines");
+  auto const line = reader.next();
+  auto const back = assign(variable_value{reader.place()}, constant<std::int64_t, 4>(g, {0, 0, 7, 1}));
+  session s(g);
+  s.run(initializer(g));
+  auto const next = [&] { return s.run(line).item<std::string>(); };
+  auto const gone = [&](char const* name) {
+    auto const e = error_of(next);
+    EXPECT_EQ(e.code(), code::not_found);
+    EXPECT_NE(e.message().find("'" + (folder / name).string() + "'"), std::string::npos) << e.what();
+  };
+  EXPECT_EQ(next(), "a.txt1");
+  std::filesystem::remove(folder / "a.txt");
+  EXPECT_EQ(next(), "2");  // it was open
+  s.run(back);             // and is opened again
+  write(folder / "a.txt", "a.txt1\nnew\n");
+  EXPECT_EQ(next(), "new");
+  std::filesystem::remove(folder / "b.txt");
+  gone("b.txt");
+  gone("b.txt");  // the place is still before it
+  write(folder / "b.txt", "again\n");
+  EXPECT_EQ(next(), "again");
+  s.run(back);
+  std::filesystem::remove(folder / "a.txt");
+  gone("a.txt");
+}
+
+TEST(file_reader, names_a_file_that_became_shorter_between_two_of_its_records) {
+  scratch const folder;
+  write(folder / "a.bin", std::string(400'000, 'x'));
+  graph g;
+  auto const record = fixed_length_reader(g, {(folder / "a.bin").string()}, {.record_bytes = 100'000}).next();
+  session s(g);
+  s.run(initializer(g));
+  s.run(record);
+  std::filesystem::resize_file(folder / "a.bin", 250'000);
+  s.run(record);
+  auto const e = error_of([&] { s.run(record); });
+  EXPECT_EQ(e.code(), code::data_loss);
+  EXPECT_NE(e.message().find("a.bin' had 400000 bytes when it was opened, and now ends at byte 250000"),
+            std::string::npos)
+      << e.what();
+}
+
 TEST(file_reader, feeds_a_queue_from_several_threads_each_record_once) {
   scratch const folder;
   std::string text;
