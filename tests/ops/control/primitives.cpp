@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/sentence.hpp"
 #include "ops/run.hpp"
 #include "rill/graph/codec.hpp"
@@ -267,6 +270,29 @@ TEST(primitives, rows_that_are_not_there_are_neither_read_nor_written) {
   value const one = g.after({guard}, [&] { return record_erased<ops::goes_on_op>(g, {-1}, {n}); });
   auto const y = record_erased<ops::collect_op>(g, {2}, {one});
   expect_error(code::invalid_argument, "there is no row 2", [&] { s.run(y); });
+}
+
+TEST(primitives, an_endless_loop_of_them_ends_by_a_deadline_or_a_cancellation_and_names_no_node_that_nobody_wrote) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const [v, which] = tagged::merge(tagged::enter(x, {.frame = "endless"}));
+  auto const [done, again] = tagged::switch_(v, tagged::loop_cond(v < 1.f));
+  tagged::next_iteration(again * 1.f, v);
+  auto const y = tagged::exit(done);
+  session s(g, {.threads = 2});
+  auto const late = sentence([&] { s.run({{x, tensor(0.f)}}, y, timeout{std::chrono::milliseconds(5)}); });
+  cancellation stop;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    stop.cancel();
+  });
+  auto const cancelled = sentence([&] { s.run({{x, tensor(0.f)}}, y, stop); });
+  other.join();
+  for (auto const& [said, word] : {std::pair{late, "deadline"}, {cancelled, "cancelled"}}) {
+    EXPECT_NE(said.find(word), std::string::npos) << said;
+    EXPECT_EQ(said.find("region"), std::string::npos) << said;
+  }
+  EXPECT_EQ(float(s.run({{x, tensor(2.f)}}, y)), 2) << "the session goes on";
 }
 
 TEST(primitives, an_error_names_the_frame_and_the_iteration) {
