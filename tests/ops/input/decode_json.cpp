@@ -106,7 +106,8 @@ TEST(decode_json, refuses_types_that_make_no_sense) {
   refuses("that is for one record alone", [&] { decode_json(x, {{"a", of<float, unknown>}}); });
   refuses("not one type for each field", [&] { decode_json(x, {}); });
   refuses("'a' is taken twice", [&] { decode_json(x, {{"a", of<float>}, {"a", of<double>}}); });
-  refuses("'a' is a float32[], and where it is lacked a int32[]", [&] { decode_json(x, {{"a", of<float>, tensor(1)}}); });
+  refuses("'a' is a float32[], and where it is lacked a int32[]",
+          [&] { decode_json(x, {{"a", of<float>, tensor(1)}}); });
   refuses("out of strings", [&] { decode_json(placeholder(g, of<float, 2>), {{"a", of<float>}}); });
 }
 
