@@ -513,5 +513,19 @@ TEST(prepared, allocates_nothing_in_the_steady_state) {
   EXPECT_EQ(memory.usage().total, before);
 }
 
+TEST(session, whose_container_is_reset_within_a_step_leaves_the_step_what_it_has_read) {
+  for (auto wish : {gear::straight, gear::forked, gear::tagged}) {
+    graph g;
+    auto const v = variable(constant(g, 3.f), "v");
+    auto const said = print(identity(v), "now");
+    auto const twice = said * 2.f;
+    auto const state = std::make_shared<container>();
+    session s(g, {.threads = 1, .state = state, .log = [&](auto const&) { state->reset(); }, .gear = wish});
+    s.run(initializer(g));
+    EXPECT_EQ(float(s.run(twice)), 6);
+    EXPECT_EQ(refusal([&] { s.run(v); }), code::failed_precondition);
+  }
+}
+
 }  // namespace
 }  // namespace rill
