@@ -11,6 +11,7 @@
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/check/print.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/function.hpp"
 #include "rill/ops/control/while_loop.hpp"
