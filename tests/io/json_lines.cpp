@@ -31,6 +31,34 @@ TEST(json_lines, are_objects_of_named_tensors_in_their_order) {
   EXPECT_TRUE(parse_json_line("{}").empty());
 }
 
+TEST(json_lines, give_the_members_that_are_named_and_pass_over_all_else) {
+  std::vector<std::string> const names{"b", "none", "a", "null"};
+  auto const found =
+      parse_json_line(R"({"x": {"a": [{}, null]}, "a": [1, 2], "null": null, "y": [[1], 2], "b": "w", "x": 1})", names);
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_TRUE(same_bits(found[0].value(), tensor(std::string("w"))));
+  EXPECT_TRUE(same_bits(found[2].value(), vector<std::int64_t>({1, 2})));
+  EXPECT_FALSE(found[1].has_value() || found[3].has_value());
+  auto const refuses = [&](char const* line) { return refusal([&] { parse_json_line(line, names); }); };
+  for (auto const* line : {"", "7", "[]", "[{\"a\": 1}]", R"({"a": 1)", R"({"x": 1, "a": {}})", R"({"a": 1, "a": 1})",
+                           R"({"a": [1, [2]]})", R"({"a": [null]})", R"({"x": [1})"})
+    EXPECT_EQ(refuses(line), code::invalid_argument) << line;
+}
+
+TEST(json_lines, become_the_types_that_can_hold_them) {
+  auto const as = [](char const* text, type const& t) { return json_member_as(only(text), t, "a"); };
+  EXPECT_TRUE(same_bits(as("[255, 0]", of<std::uint8_t, unknown>), vector<std::uint8_t>({255, 0})));
+  EXPECT_TRUE(same_bits(as("[255, 0]", of<half, 2>), vector<half>({half(255.f), half(0.f)})));
+  EXPECT_TRUE(same_bits(as("0.1", of<float>), tensor(0.1f)));
+  EXPECT_TRUE(same_bits(as("9007199254740993", of<double>), tensor(9007199254740992.0)));
+  EXPECT_EQ(as("[]", of<std::string, unknown>).type(), (of<std::string, 0>));
+  for (auto const* text : {"256", "-1", "1.0", "true", "\"1\"", "[1]"})
+    EXPECT_EQ(refusal([&] { as(text, of<std::uint8_t>); }), code::invalid_argument) << text;
+  EXPECT_EQ(refusal([&] { as("1e39", of<float>); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { as("1", of<bool>); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { as("true", of<float>); }), code::invalid_argument);
+}
+
 TEST(json_lines, know_integers_and_floats_apart) {
   EXPECT_TRUE(
       same_bits(only("[-9223372036854775808, 9223372036854775807]"), vector<std::int64_t>({INT64_MIN, INT64_MAX})));
