@@ -100,11 +100,9 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
 
 RILL_INLINE value replay::of(endpoint e) const {
   if (e.port < values_[e.node].size()) return values_[e.node][e.port];
-  throw error(
-      code::unimplemented,
-      "a derivative needs what it returns in the body of a branch, a loop or a function, which is not kept: let it "
-      "come from outside",
-      body_[e.node].name);
+  throw error(code::unimplemented,
+              "a derivative needs what an update inside a body returns, which is not kept: let it come from outside",
+              body_[e.node].name);
 }
 
 RILL_INLINE std::vector<gradient> derivatives_of(gradient_request const& r, std::vector<value> const& y,
