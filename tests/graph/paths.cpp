@@ -12,12 +12,11 @@ namespace {
 std::vector<std::vector<std::string>> paths_of(operation const& o) {
   path_finder finder;
   auto const& n = o.origin();
-  auto const names = names_of_inputs(*o.graph, n);
   std::vector<std::vector<std::string>> all;
-  for (auto const& to : finder.of(n, names)) {
+  for (auto const& to : finder.of(*o.graph, n)) {
     all.emplace_back();
     for (std::size_t k = 0; k < to.size(); ++k)
-      if (to[k]) all.back().emplace_back(names[k]);
+      if (to[k]) all.back().push_back((*o.graph)[n.inputs[k].node].name);
   }
   return all;
 }

@@ -117,17 +117,16 @@ class differentiator {
       bool const inside = std::any_of(n.inputs.begin(), n.inputs.end(), [&](endpoint e) { return is_reached(e); });
       if (!inside || n.outputs.empty()) continue;
       reached_[i].resize(n.outputs.size());
-      auto const table = paths(n);
+      auto const table = paths_.of(graph_, n);
       for (std::size_t o = 0; o < n.outputs.size(); ++o)
         for (std::size_t k = 0; k < n.inputs.size() && is_differentiable(n.outputs[o].element); ++k)
           if (is_reached(n.inputs[k]) && is_path(n, k) && (table.empty() || table[o][k])) reached_[i][o] = true;
     }
   }
-  path_table paths(node const& n) { return paths_.of(n, names_of_inputs(graph_, n)); }
   // Which inputs the derivatives of those outputs reach that have one.
   std::vector<bool> wanted(std::uint32_t i) {
     auto const& n = graph_[i];
-    auto const table = paths(n);
+    auto const table = paths_.of(graph_, n);
     std::vector<bool> all(n.inputs.size());
     for (std::size_t k = 0; k < all.size(); ++k)
       for (std::size_t o = 0; o < partial_[i].size(); ++o)

@@ -27,10 +27,13 @@ struct body_paths {
 /// Finds paths, and remembers those of each body.
 class path_finder {
  public:
-  /// The paths from a node's outputs, whose inputs come from nodes of these names; empty: from every one to every
+  /// The paths from the outputs of a node, whose inputs come from among these nodes; empty: from every one to every
   /// input.
-  path_table of(node const& n, std::span<std::string_view const> names) {
-    return n.op->paths ? n.op->paths(n, names, *this) : path_table();
+  template <class Nodes> path_table of(Nodes const& nodes, node const& n) {
+    if (n.op->paths == nullptr) return {};
+    std::vector<std::string_view> names;
+    for (auto e : n.inputs) names.push_back(nodes[e.node].name);
+    return n.op->paths(n, names, *this);
   }
   /// Those through a body; null while they are looked for, as in the body of a function that calls itself.
   body_paths const* through(std::shared_ptr<subgraph const> const& body);
@@ -46,13 +49,6 @@ inline bool is_path(node const& n, std::size_t k) {
   return n.rule >= 0 || !(n.op->stops_gradient || reads_extents_alone(n, k));
 }
 
-/// The names of the nodes from which a node's inputs come.
-template <class Nodes> std::vector<std::string_view> names_of_inputs(Nodes const& nodes, node const& n) {
-  std::vector<std::string_view> names;
-  for (auto e : n.inputs) names.push_back(nodes[e.node].name);
-  return names;
-}
-
 #if RILL_RUNTIME
 namespace detail {
 
@@ -65,6 +61,11 @@ class path_sweep {
   }
 
   body_paths run() && {
+    auto const sources = body_.inputs.size() + variables_.size();
+    for (std::uint32_t i = 0; i < body_.size(); ++i)
+      from_[i].assign(body_[i].outputs.size(), std::vector<bool>(sources));
+    for (std::size_t k = 0; k < body_.inputs.size(); ++k) from_[body_.inputs[k]][0][k] = true;
+    for (std::size_t v = 0; v < variables_.size(); ++v) from_[variables_[v]][0][body_.inputs.size() + v] = true;
     for (std::uint32_t i = 0; i < body_.size(); ++i) visit(i);
     body_paths made;
     for (auto v : variables_) made.variables.push_back(body_[v].name);
@@ -80,14 +81,7 @@ class path_sweep {
  private:
   void visit(std::uint32_t i) {
     auto const& n = body_[i];
-    from_[i].assign(n.outputs.size(), std::vector<bool>(body_.inputs.size() + variables_.size()));
-    if (n.outputs.empty()) return;
-    for (std::size_t k = 0; k < body_.inputs.size(); ++k)
-      if (body_.inputs[k] == i) from_[i][0][k] = true;
-    auto const v = std::find(variables_.begin(), variables_.end(), i);
-    if (v != variables_.end())
-      from_[i][0][body_.inputs.size() + static_cast<std::size_t>(v - variables_.begin())] = true;
-    auto const table = finder_.of(n, names_of_inputs(body_.nodes, n));
+    auto const table = finder_.of(body_, n);
     for (std::size_t o = 0; o < n.outputs.size(); ++o)
       for (std::size_t k = 0; k < n.inputs.size() && is_differentiable(n.outputs[o].element); ++k)
         if (is_path(n, k) && (table.empty() || table[o][k]))

@@ -12,6 +12,19 @@ using kernels::convolution_shape;
 using kernels::index;
 using lines = kernels::padded_lines<float, float>;
 
+// A batch of square images, and as many windows over each as it has pixels.
+convolution_shape images(index batch, index side, index channels, index filter_height, index filter_width) {
+  return {.batch = batch,
+          .height = side,
+          .width = side,
+          .channels = channels,
+          .filter_height = filter_height,
+          .filter_width = filter_width,
+          .out_channels = 1,
+          .out_height = side,
+          .out_width = side};
+}
+
 // The places that runs name, `step` apart within each.
 std::vector<index> places(kernels::even_runs const& runs, index step) {
   std::vector<index> all;
@@ -67,17 +80,8 @@ TEST(padded_lines, hold_the_patches_of_any_block_for_any_stride_padding_and_dila
 }
 
 TEST(padded_lines, need_less_room_than_patches_and_are_left_where_they_would_not) {
-  auto const s = convolution_shape{.batch = 2,
-                                   .height = 14,
-                                   .width = 14,
-                                   .channels = 32,
-                                   .filter_height = 5,
-                                   .filter_width = 5,
-                                   .out_channels = 1,
-                                   .out_height = 14,
-                                   .out_width = 14,
-                                   .top = 2,
-                                   .left = 2};
+  auto s = images(2, 14, 32, 5, 5);
+  s.top = s.left = 2;
   kernels::patches<float, float> const matrix{s, nullptr};
   index const all = (2 * (14 + 4)) * (14 + 4) * 32;
   EXPECT_TRUE(lines(matrix, 0, s.pixels(), 0, s.elements()).fit(all));
@@ -86,15 +90,7 @@ TEST(padded_lines, need_less_room_than_patches_and_are_left_where_they_would_not
 }
 
 TEST(padded_lines, are_left_where_runs_are_short_or_many) {
-  auto s = convolution_shape{.batch = 1,
-                             .height = 8,
-                             .width = 8,
-                             .channels = 1,
-                             .filter_height = 3,
-                             .filter_width = 4,
-                             .out_channels = 1,
-                             .out_height = 8,
-                             .out_width = 8};
+  auto s = images(1, 8, 1, 3, 4);
   kernels::patches<float, float> const matrix{s, nullptr};
   EXPECT_FALSE(lines(matrix, 0, s.pixels(), 0, s.elements()).fit(1 << 20)) << "four numbers in a row";
   s.channels = 2, s.out_width = 4;

@@ -129,16 +129,11 @@ template <class F> class field_decoder {
       bool const optional = lacked < about_.optional.size() && about_.optional[lacked] == name;
       lacked += optional;
       if (!found[i] && !optional) throw error(code::not_found, "the field '" + name + "' is missing");
-      all.push_back(found[i] ? *std::move(found[i]) : copied(inputs_[lacked], call.in(lacked)));
+      all.push_back(found[i] ? *std::move(found[i]) : tensor::borrow(inputs_[lacked], call.in(lacked)).clone());
     }
     return all;
   } catch (error const& e) {
     throw error(e.code(), operation_ + ": string " + std::to_string(record) + ": " + e.message());
-  }
-  static tensor copied(type const& of, void const* from) {
-    tensor t(of.element, of.shape());
-    ops::copy_elements(of.element, t.mutable_raw(), from, static_cast<std::size_t>(t.elements()));
-    return t;
   }
 
   ops::field_decoding::attributes about_;
