@@ -51,13 +51,14 @@ class queue_runner {
     auto const since = state->begin_filling(enqueues.size());
     for (auto const& e : enqueues)
       threads_.start([&s, e, state, since, &all = threads_, gate] {
+        bool ended = false;
         try {
-          fill(s, e, *state, *gate, all.stop());
+          ended = fill(s, e, *state, *gate, all.stop());
         } catch (...) {
           state->end_filling(since, told(*state, "failed", *caught_failure()), true);
           throw;
         }
-        state->end_filling(since, all.should_stop() ? stopped(*state, all.reason()) : nullptr);
+        state->end_filling(since, ended || !all.should_stop() ? nullptr : stopped(*state, all.reason()));
       });
   }
 
@@ -82,7 +83,8 @@ class queue_runner {
     return s.state().queue(a.queue, a.options());
   }
 
-  static void fill(session& s, operation const& enqueue, queue_state const& into, input_gates::gate& gate,
+  // Until the input has ended, or it is to stop, or somebody closes the queue; whether the input has ended.
+  static bool fill(session& s, operation const& enqueue, queue_state const& into, input_gates::gate& gate,
                    cancellation const& stop) {
     auto step = s.prepare(inputs(), outputs(), enqueue);
     step.stop_by(stop);
@@ -92,7 +94,9 @@ class queue_runner {
         step();
       }
     } catch (error const& e) {
-      if (e.code() != code::out_of_range && !stop.cancelled() && !into.closed()) throw;
+      if (e.code() == code::out_of_range) return true;
+      if (!stop.cancelled() && !(e.code() == code::cancelled && into.closed())) throw;
+      return false;
     }
   }
 
