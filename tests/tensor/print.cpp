@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
 #include <sstream>
+#include <type_traits>
 
 namespace rill {
 namespace {
@@ -18,8 +20,9 @@ template <class T> tensor make(shape const& s, std::initializer_list<T> values) 
 
 template <class T> tensor ramp(shape const& s, double scale) {
   tensor t(dtype_of<T>, s);
+  using wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
   for (std::int64_t i = 0; i < t.elements(); ++i)
-    t.mutable_data<T>()[i] = static_cast<T>(static_cast<T>(static_cast<double>(i)) * static_cast<T>(scale));
+    t.mutable_data<T>()[i] = static_cast<T>(static_cast<T>(static_cast<wide>(i)) * static_cast<T>(scale));
   return t;
 }
 

@@ -185,14 +185,14 @@ template <class Op, class T> struct reducer {
       }
     }
     index j = whole;
-    for (; j + lanes <= columns; j += lanes) reduce_strip<true>(at + j, rows, lanes, result + j);
-    if (j < columns) reduce_strip<false>(at + j, rows, columns - j, result + j);
+    for (; j + lanes <= columns; j += lanes) reduce_strip<true>(at, j, rows, lanes, result + j);
+    if (j < columns) reduce_strip<false>(at, j, rows, columns - j, result + j);
   }
 
-  template <bool Whole> void reduce_strip(T const* at, index rows, index width, V* result) const {
+  template <bool Whole> void reduce_strip(T const* at, index first, index rows, index width, V* result) const {
     lanes_type sum = n::broadcast(Op::identity);
     for (index i = 0; i < rows; i += 4) {
-      sum = Op::apply(sum, reduce_group<Whole>(at + i * shape.inner, lower(4, rows - i), width));
+      sum = Op::apply(sum, reduce_group<Whole>(at + first + i * shape.inner, lower(4, rows - i), width));
     }
     if constexpr (Whole) n::store(result, sum);
     else store_as<V>(result, sum, width);
