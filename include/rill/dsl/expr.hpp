@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <concepts>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -36,10 +37,11 @@ template <type T> expr<T> as(value v) {
 
 namespace detail {
 
-template <class... X> graph& graph_of(value const& first, X const&...) {
-  if (first.graph == nullptr) throw error(code::invalid_argument, "an operation was given an empty handle");
-  return *first.graph;
-}
+/// The graph of an operand; error(invalid_argument) if the handle is empty.
+graph& graph_of(value const& x);
+
+/// Records a node in the graph of its first input.
+value record_beside(op_def const& op, attribute_list attributes, std::span<value const> inputs);
 
 template <auto Types, std::size_t... I> auto typed_outputs(value v, std::index_sequence<I...>) {
   return std::tuple{expr<Types[I]>{{v.graph, v.node, static_cast<std::uint32_t>(I)}}...};
@@ -56,16 +58,16 @@ inline auto erased_outputs(value v, std::size_t count) {
 /// Records an operation whose attributes the compiler knows. Typed handles in, typed handle out (a tuple of them for
 /// several outputs); the inference runs while this compiles, so that its sentences are compile errors.
 template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand... X> auto record(X const&... x) {
-  auto& g = detail::graph_of(x...);
+  value const operands[]{x...};
   if constexpr ((typed<X> && ...)) {
     constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
     constexpr auto result = detail::infer<Op>(Attributes, std::span<type const>(inputs));
     detail::provide_kernels<Op, detail::elements_in(inputs) | detail::elements_in(result)>();
-    auto const v = g.add(definition<Op>(), encode(Attributes), {x...});
+    auto const v = detail::record_beside(definition<Op>(), encode(Attributes), operands);
     if constexpr (std::same_as<std::remove_cvref_t<decltype(result)>, type>) return expr<result>{v};
     else return detail::typed_outputs<result>(v, std::make_index_sequence<result.size()>{});
   } else {
-    auto const v = g.add(definition<Op>(), encode(Attributes), {x...});
+    auto const v = detail::record_beside(definition<Op>(), encode(Attributes), operands);
     if constexpr (detail::output_count<Op>() == 1) return v;
     else return detail::erased_outputs(v, detail::output_count<Op>());
   }
@@ -77,5 +79,15 @@ value record_erased(graph& g, attributes_of<Op> const& attributes, std::vector<v
                     std::string_view name = {}) {
   return g.add(definition<Op>(), encode(attributes), inputs, name);
 }
+
+#if RILL_RUNTIME
+RILL_INLINE graph& detail::graph_of(value const& x) {
+  if (x.graph == nullptr) throw error(code::invalid_argument, "an operation was given an empty handle");
+  return *x.graph;
+}
+RILL_INLINE value detail::record_beside(op_def const& op, attribute_list attributes, std::span<value const> inputs) {
+  return graph_of(inputs[0]).add(op, std::move(attributes), {inputs.begin(), inputs.end()});
+}
+#endif
 
 }  // namespace rill

@@ -127,29 +127,13 @@ class graph {
   /// A gradient rule that belongs to one node: from the inputs, the output and the outer derivative to one derivative
   /// for each input.
   using rule = std::function<std::vector<value>(std::vector<value> const& x, value y, value dy)>;
-  std::int64_t add_rule(rule r) {
-    if (outer_) return root().add_rule(std::move(r));
-    std::unique_lock lock(mutex_);
-    rules_.push_back(std::move(r));
-    return static_cast<std::int64_t>(rules_.size() - 1);
-  }
+  std::int64_t add_rule(rule r);
   /// The rule of that number; error(not_found) in a graph that came without its rules, from a file for instance.
-  rule const& find_rule(std::int64_t number) const {
-    if (outer_) return root().find_rule(number);
-    std::shared_lock lock(mutex_);
-    if (number < 0 || number >= static_cast<std::int64_t>(rules_.size()))
-      throw error(code::not_found, "the graph has no gradient rule of this number: rules don't travel with graphs");
-    return rules_[static_cast<std::size_t>(number)];
-  }
+  rule const& find_rule(std::int64_t number) const;
 
   /// From now on derivatives of operations of that name, which have one output, come from `r` in this graph (white
   /// paper §4.1).
-  void set_gradient(std::string_view operation, rule r) {
-    if (outer_) return root().set_gradient(operation, std::move(r));
-    auto const number = add_rule(std::move(r));
-    std::unique_lock lock(mutex_);
-    rules_of_[std::string(operation)] = number;
-  }
+  void set_gradient(std::string_view operation, rule r);
   /// The same for what `f` records, and for that alone.
   template <class F> auto with_gradient(std::string_view operation, rule r, F&& f) {
     auto all = innermost().recorded_rules_;
@@ -157,13 +141,7 @@ class graph {
     return with(&graph::recorded_rules_, std::move(all), std::forward<F>(f));
   }
   /// The number of the rule that users gave a node or its operation; -1: none.
-  std::int64_t rule_of(node const& n) const {
-    if (n.rule >= 0) return n.rule;
-    if (outer_) return root().rule_of(n);
-    std::shared_lock lock(mutex_);
-    auto const at = rules_of_.find(n.op->name);
-    return at == rules_of_.end() ? -1 : at->second;
-  }
+  std::int64_t rule_of(node const& n) const;
 
   /// The functions that calls in this graph mention by name.
   function_library& functions() { return root().functions_; }
@@ -182,32 +160,14 @@ class graph {
   struct initial {
     std::uint32_t variable, assignment;
   };
-  void add_initial(initial i) {
-    if (innermost().is_body())
-      throw error(code::failed_precondition, "a variable is made in a body of a loop or branch: make it outside");
-    std::unique_lock lock(mutex_);
-    expects(i.variable < nodes_.size() && i.assignment < nodes_.size(),
-            "an initial value mentions a node that is not there");
-    initials_.push_back(i);
-  }
-  std::vector<initial> initials() const {
-    if (outer_) return root().initials();
-    std::shared_lock lock(mutex_);
-    return initials_;
-  }
+  void add_initial(initial i);
+  std::vector<initial> initials() const;
 
   /// Nodes that hand a value back to one that comes before them (op_def::hands_back).
-  std::vector<std::uint32_t> back_edges() const {
-    std::shared_lock lock(mutex_);
-    return back_edges_;
-  }
+  std::vector<std::uint32_t> back_edges() const;
 
   /// A name that no node has yet: `wish` within the open scopes, numbered where it is taken.
-  std::string fresh_name(std::string_view wish) {
-    if (open_) return open_->fresh_name(wish);
-    std::unique_lock lock(mutex_);
-    return unique(wish);
-  }
+  std::string fresh_name(std::string_view wish);
 
  private:
   template <class T, class F> auto with(T graph::* member, T now, F&& f) {
@@ -270,14 +230,6 @@ class graph {
   std::vector<capture> captures_, references_;
   std::vector<operation> waits_outside_;
 };
-
-inline node const& value::origin() const {
-  if (graph == nullptr) throw error(code::invalid_argument, "an empty handle was used");
-  return (*graph)[node];
-}
-inline type const& value::type() const { return origin().outputs.at(port); }
-inline std::string value::name() const { return origin().name + (port ? ":" + std::to_string(port) : ""); }
-inline node const& operation::origin() const { return value{graph, node, 0}.origin(); }
 
 }  // namespace rill
 

@@ -217,6 +217,70 @@ RILL_INLINE std::string graph::described(std::vector<type> const& types) {
   return types.empty() ? "" : s + ")";
 }
 
+RILL_INLINE std::int64_t graph::add_rule(rule r) {
+  if (outer_) return root().add_rule(std::move(r));
+  std::unique_lock lock(mutex_);
+  rules_.push_back(std::move(r));
+  return static_cast<std::int64_t>(rules_.size() - 1);
+}
+
+RILL_INLINE graph::rule const& graph::find_rule(std::int64_t number) const {
+  if (outer_) return root().find_rule(number);
+  std::shared_lock lock(mutex_);
+  if (number < 0 || number >= static_cast<std::int64_t>(rules_.size()))
+    throw error(code::not_found, "the graph has no gradient rule of this number: rules don't travel with graphs");
+  return rules_[static_cast<std::size_t>(number)];
+}
+
+RILL_INLINE void graph::set_gradient(std::string_view operation, rule r) {
+  if (outer_) return root().set_gradient(operation, std::move(r));
+  auto const number = add_rule(std::move(r));
+  std::unique_lock lock(mutex_);
+  rules_of_[std::string(operation)] = number;
+}
+
+RILL_INLINE std::int64_t graph::rule_of(node const& n) const {
+  if (n.rule >= 0) return n.rule;
+  if (outer_) return root().rule_of(n);
+  std::shared_lock lock(mutex_);
+  auto const at = rules_of_.find(n.op->name);
+  return at == rules_of_.end() ? -1 : at->second;
+}
+
+RILL_INLINE void graph::add_initial(initial i) {
+  if (innermost().is_body())
+    throw error(code::failed_precondition, "a variable is made in a body of a loop or branch: make it outside");
+  std::unique_lock lock(mutex_);
+  expects(i.variable < nodes_.size() && i.assignment < nodes_.size(),
+          "an initial value mentions a node that is not there");
+  initials_.push_back(i);
+}
+
+RILL_INLINE std::vector<graph::initial> graph::initials() const {
+  if (outer_) return root().initials();
+  std::shared_lock lock(mutex_);
+  return initials_;
+}
+
+RILL_INLINE std::vector<std::uint32_t> graph::back_edges() const {
+  std::shared_lock lock(mutex_);
+  return back_edges_;
+}
+
+RILL_INLINE std::string graph::fresh_name(std::string_view wish) {
+  if (open_) return open_->fresh_name(wish);
+  std::unique_lock lock(mutex_);
+  return unique(wish);
+}
+
+RILL_INLINE node const& value::origin() const {
+  if (graph == nullptr) throw error(code::invalid_argument, "an empty handle was used");
+  return (*graph)[node];
+}
+RILL_INLINE type const& value::type() const { return origin().outputs.at(port); }
+RILL_INLINE std::string value::name() const { return origin().name + (port ? ":" + std::to_string(port) : ""); }
+RILL_INLINE node const& operation::origin() const { return value{graph, node, 0}.origin(); }
+
 #endif
 
 }  // namespace rill

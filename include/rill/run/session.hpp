@@ -1,11 +1,11 @@
 // A session: runs steps of a graph (white paper §2; OSDI'16 §3).
 #pragma once
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -15,16 +15,16 @@
 
 #include "rill/run/executor.hpp"
 #include "rill/run/feed.hpp"
+#include "rill/run/prepared.hpp"
 
 namespace rill {
-
-template <class Inputs, class Outputs> class prepared;
 
 /// Runs steps of one graph, which may grow meanwhile. Threads may run steps at the same time. The graph must outlive
 /// it.
 class session {
  public:
-  explicit session(rill::graph& g, session_options options = {}) : executor_(g, std::move(options)) {}
+  explicit session(rill::graph& g, session_options options = {});
+  ~session();
   session(session const&) = delete;  // prepared steps and threads know where it lies
   session& operator=(session const&) = delete;
 
@@ -75,7 +75,8 @@ class session {
   /// `auto step = s.prepare(inputs(image, label), outputs(loss), train); float l = step(images, labels);`
   template <class... I, class... O, class... Targets>
   auto prepare(inputs_of<I...> in, outputs_of<O...> out, Targets const&... targets) {
-    return prepared<inputs_of<I...>, outputs_of<O...>>(executor_, in, out, {operation(targets)...});
+    return prepared<inputs_of<I...>, outputs_of<O...>>(
+        executor_, in, out, std::array<operation, sizeof...(Targets)>{operation(targets)...});
   }
 
   rill::graph& graph() const { return executor_.graph(); }
@@ -125,85 +126,9 @@ class session {
   std::map<std::type_index, std::shared_ptr<void>> companions_;
 };
 
-/// A step as a function; made by `session::prepare`. One thread at a time calls one of it; each thread can have a copy.
-template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O...>> {
- public:
-  prepared(executor& e, inputs_of<I...> in, outputs_of<O...> out, std::vector<operation> const& targets)
-      : executor_(&e) {
-    std::apply(
-        [&](auto const&... x) {
-          (own(x), ...);
-          (request_.feeds.push_back(x.endpoint()), ...);
-        },
-        in.each);
-    std::apply([&](auto const&... x) { (e.add_fetch(request_, x), ...); }, out.each);
-    for (auto const& t : targets) e.add_target(request_, t);
-    request_.with.resize(sizeof...(I));
-  }
-
-  /// From now on the calls end with error(cancelled) when `stop` is cancelled.
-  void stop_by(cancellation const& stop) { stop_ = stop; }
-
-  /// Runs the step. Throws what `session::run` throws.
-  template <class... T>
-    requires(sizeof...(T) == sizeof...(I))
-  auto operator()(T const&... tensors) {
-    struct letting_go {
-      std::vector<tensor>& with;
-      ~letting_go() {
-        for (auto& t : with) t = tensor();
-      }
-    } const guard{request_.with};
-    std::size_t next = 0;
-    (accept<I>(tensors, next++), ...);
-    if (!step_ || !executor_->fits(*step_, request_.with)) {
-      check_types();
-      step_ = executor_->find(request_);
-    }
-    step_context step;
-    step.stop = stop_;
-    std::array<tensor, sizeof...(O)> results;
-    executor_->run(*step_, request_.with, step, results);
-    return [&]<std::size_t... K>(std::index_sequence<K...>) {
-      if constexpr (sizeof...(O) == 1) return (typed_result<O>(std::move(results[K])), ...);
-      else if constexpr (sizeof...(O) > 1) return std::tuple{typed_result<O>(std::move(results[K]))...};
-    }(std::make_index_sequence<sizeof...(O)>{});
-  }
-
- private:
-  void own(value const& v) const {
-    if (v.graph != &executor_->graph())
-      throw error(code::invalid_argument, v.graph ? "a prepared step's input belongs to another graph"
-                                                  : "a prepared step's input is an empty handle");
-  }
-  template <class X> static auto typed_result(tensor t) {
-    if constexpr (typed<X>) return tensor_of<X::static_type>(std::move(t));
-    else return t;
-  }
-  template <class X> void accept(tensor const& t, std::size_t i) {
-    if (!t)
-      throw error(code::invalid_argument,
-                  "input " + std::to_string(i) + " of a prepared step was given an empty tensor handle");
-    request_.with[i] = t;
-  }
-  template <class X, type T> void accept(tensor_of<T> const& t, std::size_t i) {
-    if constexpr (typed<X>)
-      static_assert(accepts(X::static_type, T), "a prepared step is called with a tensor of another type");
-    accept<X>(static_cast<tensor const&>(t), i);
-  }
-  void check_types() const {
-    for (std::size_t i = 0; i < request_.feeds.size(); ++i) {
-      value const to{&executor_->graph(), request_.feeds[i].node, request_.feeds[i].port};
-      if (!accepts(to.type(), request_.with[i].type()))
-        throw error(code::invalid_argument,
-                    "it is a " + to.type().text() + " and was fed a " + request_.with[i].type().text(), to.name());
-    }
-  }
-
-  executor* executor_;
-  run_request request_;
-  std::shared_ptr<compiled_step> step_;
-  std::optional<cancellation> stop_;
-};
+#if RILL_RUNTIME
+RILL_INLINE session::session(rill::graph& g, session_options options) : executor_(g, std::move(options)) {}
+RILL_INLINE session::~session() = default;
+#endif
 
 }  // namespace rill

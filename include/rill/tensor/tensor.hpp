@@ -143,11 +143,7 @@ class tensor {
   template <class T> void check() const {
     if (!buffer_ || dtype_of<T> != element_) refuse(dtype_of<T>);
   }
-  [[noreturn, gnu::cold]] void refuse(dtype asked) const {
-    if (!buffer_) throw error(code::failed_precondition, "the elements of an empty tensor handle were asked for");
-    throw error(code::invalid_argument,
-                "a tensor of " + std::string(name(element_)) + " was read as " + std::string(name(asked)));
-  }
+  [[noreturn, gnu::cold]] void refuse(dtype asked) const;
 
   dtype element_ = dtype::float32;
   rill::shape shape_;
@@ -163,6 +159,12 @@ RILL_INLINE tensor::tensor(dtype element, rill::shape const& extents, allocator&
   buffer_ = element == dtype::string ? buffer::strings(static_cast<std::size_t>(n)) : buffer::allocate(bytes, from);
   data_ = buffer_.data();
 }
+
+RILL_INLINE void tensor::refuse(dtype asked) const {
+  if (!buffer_) throw error(code::failed_precondition, "the elements of an empty tensor handle were asked for");
+  throw error(code::invalid_argument,
+              "a tensor of " + std::string(name(element_)) + " was read as " + std::string(name(asked)));
+}
 #endif
 
 /// The same type, extents and bytes (strings: the same characters). NaN equals NaN of the same bits.
@@ -174,9 +176,12 @@ inline bool same_bits(tensor const& a, tensor const& b) {
 }
 
 namespace detail {
-[[noreturn, gnu::cold]] inline void refuse_type(type const& t, type const& wanted) {
+[[noreturn, gnu::cold]] void refuse_type(type const& t, type const& wanted);
+#if RILL_RUNTIME
+RILL_INLINE void refuse_type(type const& t, type const& wanted) {
   throw error(code::invalid_argument, "a tensor of " + t.text() + " is not a " + wanted.text());
 }
+#endif
 }  // namespace detail
 
 /// A tensor whose type the compiler knows (as far as `T` says).

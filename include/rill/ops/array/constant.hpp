@@ -38,6 +38,12 @@ namespace rill {
 
 /// A constant of any type, checked where the handle is used.
 value constant(graph& g, tensor const& t, std::string_view name = {});
+
+namespace detail {
+/// The same; error(invalid_argument) if the tensor is not of the wanted type.
+value constant_of(type const& wanted, graph& g, tensor const& t);
+}  // namespace detail
+
 /// A scalar.
 template <element T>
   requires(!std::derived_from<T, tensor>)
@@ -58,7 +64,7 @@ expr<of<T, Extents...>> constant(graph& g, std::initializer_list<T> values) {
 }
 /// A constant with elements and extents from a tensor; error(invalid_argument) if they are not as the type says.
 template <element T, dim... Extents> expr<of<T, Extents...>> constant(graph& g, tensor const& t) {
-  return {constant(g, tensor_of<of<T, Extents...>>(t))};
+  return {detail::constant_of(of<T, Extents...>, g, t)};
 }
 
 namespace detail {
@@ -122,6 +128,10 @@ template <operand X> auto zero(X x) { return like(x, std::int8_t{0}); }
 RILL_INLINE value constant(graph& g, tensor const& t, std::string_view name) {
   if (!t) throw error(code::invalid_argument, "a constant was given an empty tensor handle");
   return record_erased<ops::constant_op>(g, {t}, {}, name);
+}
+RILL_INLINE value detail::constant_of(type const& wanted, graph& g, tensor const& t) {
+  if (t && !accepts(wanted, t.type())) refuse_type(t.type(), wanted);
+  return constant(g, t);
 }
 #endif
 

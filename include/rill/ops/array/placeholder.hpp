@@ -34,9 +34,7 @@ struct placeholder_with_default_op {
 namespace rill {
 
 /// A value of any type that every step must be fed.
-inline value placeholder(graph& g, type const& t, std::string_view name = {}) {
-  return record_erased<ops::placeholder_op>(g, {t}, {}, name);
-}
+value placeholder(graph& g, type const& t, std::string_view name = {});
 /// A value that every step must be fed: `placeholder<float, "batch", 64>(g, "image")`.
 template <element T, dim... Extents> expr<of<T, Extents...>> placeholder(graph& g, std::string_view name = {}) {
   return {placeholder(g, of<T, Extents...>, name)};
@@ -47,5 +45,11 @@ template <operand X> X placeholder_with_default(X otherwise, std::string_view na
   if constexpr (typed<X>) t = X::static_type;
   return X{record_erased<ops::placeholder_with_default_op>(detail::graph_of(otherwise), {t}, {otherwise}, name)};
 }
+
+#if RILL_RUNTIME
+RILL_INLINE value placeholder(graph& g, type const& t, std::string_view name) {
+  return record_erased<ops::placeholder_op>(g, {t}, {}, name);
+}
+#endif
 
 }  // namespace rill

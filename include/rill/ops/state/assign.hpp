@@ -120,18 +120,27 @@ template <variable_handle V, operand X> auto assign_sub(V v, X x) {
   return detail::record_update<ops::assign_sub_op>(v, x);
 }
 
+namespace detail {
+/// A variable of that type, and the assignment that `initializer` runs.
+variable_value variable_of(type const& t, value first, std::string_view name);
+}  // namespace detail
+
 /// A variable with its first value, which `initializer(graph)` gives it: the type is the value's.
 template <type T> variable_expr<T> variable(expr<T> first, std::string_view name) {
-  variable_expr<T> v{{variable(*first.graph, T, name)}};
-  auto const a = record_erased<ops::assign_op>(*first.graph, {}, {v, first}, std::string(name) + "/assign");
-  first.graph->add_initial({v.node, a.node});
-  return v;
+  return {{detail::variable_of(T, first, name)}};
 }
 inline variable_value variable(value first, std::string_view name) {
-  auto const v = variable(*first.graph, first.type(), name);
-  auto const a = record_erased<ops::assign_op>(*first.graph, {}, {v, first}, std::string(name) + "/assign");
-  first.graph->add_initial({v.node, a.node});
+  return detail::variable_of(first.type(), first, name);
+}
+
+#if RILL_RUNTIME
+RILL_INLINE variable_value detail::variable_of(type const& t, value first, std::string_view name) {
+  auto& g = graph_of(first);
+  auto const v = variable(g, t, name);
+  auto const a = record_erased<ops::assign_op>(g, {}, {v, first}, std::string(name) + "/assign");
+  g.add_initial({v.node, a.node});
   return v;
 }
+#endif
 
 }  // namespace rill

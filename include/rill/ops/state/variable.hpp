@@ -82,9 +82,7 @@ template <class X>
 concept variable_handle = std::convertible_to<X, variable_value> || std::same_as<X, variable_value>;
 
 /// A variable of any type without an initial value; the container knows it by the node's name.
-inline variable_value variable(graph& g, type const& t, std::string_view name) {
-  return {record_erased<ops::variable_op>(g, {t}, {}, name)};
-}
+variable_value variable(graph& g, type const& t, std::string_view name);
 /// A variable without an initial value: `variable<float, 64, 10>(g, "weights")`.
 template <element T, dim... Extents> variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name) {
   return {{variable(g, of<T, Extents...>, name)}};
@@ -96,5 +94,11 @@ inline value read(variable_value v) { return record_erased<ops::read_op>(*v.grap
 inline expr<of<bool>> is_initialized(variable_value v) {
   return {record_erased<ops::is_initialized_op>(*v.graph, {}, {v})};
 }
+
+#if RILL_RUNTIME
+RILL_INLINE variable_value variable(graph& g, type const& t, std::string_view name) {
+  return {record_erased<ops::variable_op>(g, {t}, {}, name)};
+}
+#endif
 
 }  // namespace rill

@@ -1,0 +1,121 @@
+// Steps that are compiled once and called like functions.
+#pragma once
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rill/dsl/expr.hpp"
+#include "rill/run/executor.hpp"
+#include "rill/run/feed.hpp"
+
+namespace rill {
+
+/// What a prepared step is, apart from its types.
+class prepared_step {
+ public:
+  /// From now on the calls end with error(cancelled) when `stop` is cancelled.
+  void stop_by(cancellation const& stop) { stop_ = stop; }
+
+ protected:
+  /// Throws error(invalid_argument) if an input belongs to another graph or is empty.
+  prepared_step(executor& e, std::span<value const> in, std::span<value const> out, std::span<operation const> targets);
+  /// Runs the step with a tensor for each input, and fills `results`, one for each output.
+  void run(std::span<tensor const* const> tensors, std::span<tensor> results);
+
+ private:
+  void check_types() const;
+
+  executor* executor_;
+  run_request request_;
+  std::shared_ptr<compiled_step> step_;
+  std::optional<cancellation> stop_;
+};
+
+template <class Inputs, class Outputs> class prepared;
+
+/// A step as a function; made by `session::prepare`. One thread at a time calls one of it; each thread can have a copy.
+template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O...>> : public prepared_step {
+ public:
+  prepared(executor& e, inputs_of<I...> in, outputs_of<O...> out, std::span<operation const> targets)
+      : prepared_step(e, std::apply(erased<I...>, in.each), std::apply(erased<O...>, out.each), targets) {}
+
+  /// Runs the step. Throws what `session::run` throws.
+  template <class... T>
+    requires(sizeof...(T) == sizeof...(I))
+  auto operator()(T const&... tensors) {
+    (check<I, T>(), ...);
+    std::array<tensor, sizeof...(O)> results;
+    run(std::array<tensor const*, sizeof...(I)>{&tensors...}, results);
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      if constexpr (sizeof...(O) == 1) return (typed_result<O>(std::move(results[K])), ...);
+      else if constexpr (sizeof...(O) > 1) return std::tuple{typed_result<O>(std::move(results[K]))...};
+    }(std::make_index_sequence<sizeof...(O)>{});
+  }
+
+ private:
+  template <class... X> static std::array<value, sizeof...(X)> erased(X const&... x) { return {x...}; }
+  template <class X> static auto typed_result(tensor&& t) {
+    if constexpr (typed<X>) return tensor_of<X::static_type>(std::move(t));
+    else return std::move(t);
+  }
+  template <class X, class T> static constexpr void check() {
+    if constexpr (typed<X> && requires { T::static_type; })
+      static_assert(accepts(X::static_type, T::static_type), "a prepared step is called with a tensor of another type");
+  }
+};
+
+#if RILL_RUNTIME
+
+RILL_INLINE prepared_step::prepared_step(executor& e, std::span<value const> in, std::span<value const> out,
+                                         std::span<operation const> targets)
+    : executor_(&e) {
+  for (auto const& x : in) {
+    if (x.graph != &e.graph())
+      throw error(code::invalid_argument, x.graph ? "a prepared step's input belongs to another graph"
+                                                  : "a prepared step's input is an empty handle");
+    request_.feeds.push_back(x.endpoint());
+  }
+  for (auto const& x : out) e.add_fetch(request_, x);
+  for (auto const& t : targets) e.add_target(request_, t);
+  request_.with.resize(in.size());
+}
+
+RILL_INLINE void prepared_step::run(std::span<tensor const* const> tensors, std::span<tensor> results) {
+  struct letting_go {
+    std::vector<tensor>& with;
+    ~letting_go() {
+      for (auto& t : with) t = tensor();
+    }
+  } const guard{request_.with};
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!*tensors[i])
+      throw error(code::invalid_argument,
+                  "input " + std::to_string(i) + " of a prepared step was given an empty tensor handle");
+    request_.with[i] = *tensors[i];
+  }
+  if (!step_ || !executor_->fits(*step_, request_.with)) {
+    check_types();
+    step_ = executor_->find(request_);
+  }
+  step_context step;
+  step.stop = stop_;
+  executor_->run(*step_, request_.with, step, results);
+}
+
+RILL_INLINE void prepared_step::check_types() const {
+  for (std::size_t i = 0; i < request_.feeds.size(); ++i) {
+    value const to{&executor_->graph(), request_.feeds[i].node, request_.feeds[i].port};
+    if (!accepts(to.type(), request_.with[i].type()))
+      throw error(code::invalid_argument,
+                  "it is a " + to.type().text() + " and was fed a " + request_.with[i].type().text(), to.name());
+  }
+}
+
+#endif
+
+}  // namespace rill
