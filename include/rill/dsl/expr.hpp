@@ -37,8 +37,9 @@ template <type T> expr<T> as(value v) {
 
 namespace detail {
 
-/// The graph of an operand; error(invalid_argument) if the handle is empty.
-graph& graph_of(value const& x);
+/// The graph of the first operand; error(invalid_argument) if the handle is empty.
+graph& graph_of(value const& first);
+template <class... X> graph& graph_of(value const& first, X const&...) { return graph_of(first); }
 
 /// Records a node in the graph of its first input.
 value record_beside(op_def const& op, attribute_list attributes, std::span<value const> inputs);
@@ -81,9 +82,9 @@ value record_erased(graph& g, attributes_of<Op> const& attributes, std::vector<v
 }
 
 #if RILL_RUNTIME
-RILL_INLINE graph& detail::graph_of(value const& x) {
-  if (x.graph == nullptr) throw error(code::invalid_argument, "an operation was given an empty handle");
-  return *x.graph;
+RILL_INLINE graph& detail::graph_of(value const& first) {
+  if (first.graph == nullptr) throw error(code::invalid_argument, "an operation was given an empty handle");
+  return *first.graph;
 }
 RILL_INLINE value detail::record_beside(op_def const& op, attribute_list attributes, std::span<value const> inputs) {
   return graph_of(inputs[0]).add(op, std::move(attributes), {inputs.begin(), inputs.end()});

@@ -277,10 +277,10 @@ template <operand X> X enter(X x, into const& f) {
 template <operand X> auto exit(X x) { return record<ops::exit_op>(x); }
 /// Hands x to `merged`, a merge of this frame, in the next iteration.
 template <operand X, operand M> operation next_iteration(X x, M merged) {
-  detail::graph_of(x, merged);
+  auto& g = detail::graph_of(x);
   if (!merged || merged.origin().op->name != ops::merge_op::name || merged.port != 0)
     throw error(code::invalid_argument, "next_iteration: the second value must be that of a merge");
-  return record_erased<ops::next_iteration_op>(*x.graph, {}, {x, merged});
+  return record_erased<ops::next_iteration_op>(g, {}, {x, merged});
 }
 /// Marks the predicate by which a loop's switches go on.
 template <operand P> auto loop_cond(P predicate) { return record<ops::loop_cond_op>(predicate); }
