@@ -48,6 +48,10 @@ template <class Op> using attributes_of = typename detail::attributes_of<Op>::ty
 
 namespace detail {
 
+template <class Attributes> attribute_list encode_erased(void const* attributes) {
+  return encode(*static_cast<Attributes const*>(attributes));
+}
+
 template <class Op>
 void infer_erased(attribute_list const& list, std::span<type const> inputs, std::vector<type>& out) {
   auto const result = infer<Op>(decode<rill::attributes_of<Op>>(list), inputs);
@@ -100,6 +104,7 @@ template <class Op> constexpr op_def make_definition() {
   if constexpr (requires { Op::stops_gradient; }) d.stops_gradient = Op::stops_gradient;
   if constexpr (requires { Op::function(); }) d.elementwise = &Op::function();
   d.attributes = attribute_names<rill::attributes_of<Op>>;
+  d.encode = encode_erased<rill::attributes_of<Op>>;
   d.infer = infer_erased<Op>;
   d.work = work_erased<Op>;
   if constexpr (requires(gradient_request const& r) { Op::template grad<value>(r); }) d.grad = Op::template grad<value>;

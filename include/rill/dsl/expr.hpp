@@ -41,8 +41,10 @@ namespace detail {
 graph& graph_of(value const& first);
 template <class... X> graph& graph_of(value const& first, X const&...) { return graph_of(first); }
 
-/// Records a node in the graph of its first input.
-value record_beside(op_def const& op, attribute_list attributes, std::span<value const> inputs);
+/// Records a node, `attributes` being the operation's struct: users' files need not hold what makes a list of it.
+value record(graph& g, op_def const& op, void const* attributes, std::span<value const> inputs, std::string_view name);
+/// The same in the graph of the first input.
+value record(op_def const& op, void const* attributes, std::span<value const> inputs);
 
 template <auto Types, std::size_t... I> auto typed_outputs(value v, std::index_sequence<I...>) {
   return std::tuple{expr<Types[I]>{{v.graph, v.node, static_cast<std::uint32_t>(I)}}...};
@@ -64,11 +66,11 @@ template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand.
     constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
     constexpr auto result = detail::infer<Op>(Attributes, std::span<type const>(inputs));
     detail::provide_kernels<Op, detail::elements_in(inputs) | detail::elements_in(result)>();
-    auto const v = detail::record_beside(definition<Op>(), encode(Attributes), operands);
+    auto const v = detail::record(definition<Op>(), &Attributes, operands);
     if constexpr (std::same_as<std::remove_cvref_t<decltype(result)>, type>) return expr<result>{v};
     else return detail::typed_outputs<result>(v, std::make_index_sequence<result.size()>{});
   } else {
-    auto const v = detail::record_beside(definition<Op>(), encode(Attributes), operands);
+    auto const v = detail::record(definition<Op>(), &Attributes, operands);
     if constexpr (detail::output_count<Op>() == 1) return v;
     else return detail::erased_outputs(v, detail::output_count<Op>());
   }
@@ -78,7 +80,7 @@ template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand.
 template <class Op>
 value record_erased(graph& g, attributes_of<Op> const& attributes, std::vector<value> const& inputs,
                     std::string_view name = {}) {
-  return g.add(definition<Op>(), encode(attributes), inputs, name);
+  return detail::record(g, definition<Op>(), &attributes, inputs, name);
 }
 
 #if RILL_RUNTIME
@@ -86,8 +88,12 @@ RILL_INLINE graph& detail::graph_of(value const& first) {
   if (first.graph == nullptr) throw error(code::invalid_argument, "an operation was given an empty handle");
   return *first.graph;
 }
-RILL_INLINE value detail::record_beside(op_def const& op, attribute_list attributes, std::span<value const> inputs) {
-  return graph_of(inputs[0]).add(op, std::move(attributes), {inputs.begin(), inputs.end()});
+RILL_INLINE value detail::record(graph& g, op_def const& op, void const* attributes, std::span<value const> inputs,
+                                 std::string_view name) {
+  return g.add(op, op.encode(attributes), {inputs.begin(), inputs.end()}, name);
+}
+RILL_INLINE value detail::record(op_def const& op, void const* attributes, std::span<value const> inputs) {
+  return record(graph_of(inputs[0]), op, attributes, inputs, {});
 }
 #endif
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "rill/base/config.hpp"
 #include "rill/program/program.hpp"
 #include "rill/tensor/tensor.hpp"
 
@@ -26,18 +27,7 @@ using attribute = std::variant<bool, std::int64_t, double, std::string, dtype, t
 using attribute_list = std::vector<std::pair<std::string_view, attribute>>;
 
 /// Whether two attributes say the same (tensors: the same bits).
-inline bool same(attribute const& a, attribute const& b) {
-  if (a.index() != b.index()) return false;
-  if (auto* t = std::get_if<tensor>(&a)) return same_bits(*t, std::get<tensor>(b));
-  if (auto* p = std::get_if<std::shared_ptr<program const>>(&a))
-    return *p == std::get<std::shared_ptr<program const>>(b) || **p == *std::get<std::shared_ptr<program const>>(b);
-  return std::visit(  // bodies: the same one
-      [&]<class T>(T const& v) {
-        if constexpr (requires { v == v; } && !std::same_as<T, tensor>) return v == std::get<T>(b);
-        else return false;
-      },
-      a);
-}
+bool same(attribute const& a, attribute const& b);
 
 /// An operation without attributes.
 struct no_attributes {
@@ -114,5 +104,20 @@ template <class Attributes> Attributes decode(attribute_list const& list) {
       Attributes::fields());
   return a;
 }
+
+#if RILL_RUNTIME
+RILL_INLINE bool same(attribute const& a, attribute const& b) {
+  if (a.index() != b.index()) return false;
+  if (auto* t = std::get_if<tensor>(&a)) return same_bits(*t, std::get<tensor>(b));
+  if (auto* p = std::get_if<std::shared_ptr<program const>>(&a))
+    return *p == std::get<std::shared_ptr<program const>>(b) || **p == *std::get<std::shared_ptr<program const>>(b);
+  return std::visit(  // bodies: the same one
+      [&]<class T>(T const& v) {
+        if constexpr (requires { v == v; } && !std::same_as<T, tensor>) return v == std::get<T>(b);
+        else return false;
+      },
+      a);
+}
+#endif
 
 }  // namespace rill
