@@ -1,6 +1,7 @@
 // Steps that are compiled once and called like functions.
 #pragma once
 #include <array>
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,13 +45,13 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
   prepared(executor& e, inputs_of<I...> in, outputs_of<O...> out, std::span<operation const> targets)
       : prepared_step(e, std::apply(erased<I...>, in.each), std::apply(erased<O...>, out.each), targets) {}
 
-  /// Runs the step. Throws what `session::run` throws.
-  template <class... T>
+  /// Runs the step with a tensor, or a number, for each input. Throws what `session::run` throws.
+  template <std::convertible_to<tensor const&>... T>
     requires(sizeof...(T) == sizeof...(I))
   auto operator()(T const&... tensors) {
     (check<I, T>(), ...);
     std::array<tensor, sizeof...(O)> results;
-    run(std::array<tensor const*, sizeof...(I)>{&tensors...}, results);
+    run(std::array<tensor const*, sizeof...(I)>{address(tensors)...}, results);
     return [&]<std::size_t... K>(std::index_sequence<K...>) {
       if constexpr (sizeof...(O) == 1) return (typed_result<O>(std::move(results[K])), ...);
       else if constexpr (sizeof...(O) > 1) return std::tuple{typed_result<O>(std::move(results[K]))...};
@@ -63,9 +64,14 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
     if constexpr (typed<X>) return tensor_of<X::static_type>(std::move(t));
     else return std::move(t);
   }
+  static tensor const* address(tensor const& t) { return &t; }  // of what a number became, within the whole expression
+  template <class T> static constexpr type type_of() {
+    if constexpr (element<T>) return of<T>;
+    else return T::static_type;
+  }
   template <class X, class T> static constexpr void check() {
-    if constexpr (typed<X> && requires { T::static_type; })
-      static_assert(accepts(X::static_type, T::static_type), "a prepared step is called with a tensor of another type");
+    if constexpr (typed<X> && (element<T> || requires { T::static_type; }))
+      static_assert(accepts(X::static_type, type_of<T>()), "a prepared step is called with a tensor of another type");
   }
 };
 

@@ -1,0 +1,133 @@
+#include "rill/run/prepared.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "base/sentence.hpp"
+#include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/state/assign.hpp"
+#include "rill/run/session.hpp"
+
+namespace rill {
+namespace {
+
+TEST(prepared, is_a_function_of_its_inputs) {
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x"), y = placeholder<float, "n">(g, "y");
+  auto const z = sum(x * y);
+  session s(g);
+  auto step = s.prepare(inputs(x, y), outputs(z));
+  float const a = step(vector<float>({1, 2}), vector<float>({3, 4}));
+  EXPECT_EQ(a, 11);
+  float const b = step(vector<float>({1, 2, 3}), vector<float>({1, 1, 1}));
+  EXPECT_EQ(b, 6);
+  float const c = step(vector<float>({1, 2}), vector<float>({3, 4}));
+  EXPECT_EQ(c, 11);
+}
+
+TEST(prepared, runs_targets_and_gives_several_results_or_none) {
+  graph g;
+  auto const v = variable(constant(g, 0.f), "v");
+  auto const update = assign_add(v, constant(g, 1.f));
+  session s(g);
+  s.run(initializer(g));
+  auto count = s.prepare(inputs(), outputs(), operation(update));
+  static_assert(std::is_void_v<decltype(count())>);
+  count();
+  count();
+  auto both = s.prepare(inputs(), outputs(v, update));
+  auto const [before, after] = both();
+  EXPECT_EQ(before.item<float>(), 2);
+  EXPECT_EQ(after.item<float>(), 3);
+}
+
+TEST(prepared, refuses_tensors_that_do_not_fit_and_goes_on) {
+  graph g;
+  auto const x = placeholder<float, "n", 2>(g, "x");
+  auto const y = neg(x);
+  session s(g);
+  auto step = s.prepare(inputs(x), outputs(y));
+  tensor const fine = matrix<float>({{1, 2}});
+  for (int round = 0; round < 2; ++round) {  // before there is a plan, and after
+    EXPECT_THROW(step(tensor()), error);
+    EXPECT_THROW(step(tensor(matrix<float>({{1, 2, 3}}))), error);
+    EXPECT_THROW(step(tensor(matrix<double>({{1, 2}}))), error);
+    EXPECT_THROW(step(tensor(1.f)), error);
+    EXPECT_EQ(step(fine).at<float>(0, 1), -2);
+  }
+}
+
+TEST(prepared, takes_numbers_for_scalars_and_erased_handles) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  value const y = placeholder(g, type(dtype::float32), "y");
+  session s(g);
+  auto step = s.prepare(inputs(x, y), outputs(value(x) - y));
+  tensor const difference = step(5.f, 2.f);
+  EXPECT_EQ(difference.item<float>(), 3);
+  EXPECT_EQ(step(tensor(1.f), 2.f).item<float>(), -1);
+  EXPECT_EQ(refusal([&] { step(1.f, 2); }), code::invalid_argument);  // the compiler does not know that y is a float
+  EXPECT_EQ(refusal([&] { step(tensor(), 2.f); }), code::invalid_argument);
+}
+
+TEST(prepared, refuses_values_of_another_graph_and_empty_ones) {
+  graph g, other;
+  auto const x = placeholder<float>(other, "x"), mine = placeholder<float>(g, "x");
+  session s(g);
+  EXPECT_EQ(sentence([&] { s.prepare(inputs(x), outputs(mine)); }),
+            "invalid_argument: a prepared step's input belongs to another graph");
+  EXPECT_EQ(sentence([&] { s.prepare(inputs(value{}), outputs(mine)); }),
+            "invalid_argument: a prepared step's input is an empty handle");
+  EXPECT_THROW(s.prepare(inputs(mine), outputs(x)), error);
+}
+
+TEST(prepared, can_be_copied_for_each_thread) {
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x");
+  session s(g);
+  auto const step = s.prepare(inputs(x), outputs(sum(square(x))));
+  std::vector<std::thread> threads;
+  std::vector<float> results(4);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    threads.emplace_back([&, i, mine = step]() mutable {
+      auto const fed = tensor::copy<float>(std::vector<float>(i + 1, 2.f), {static_cast<std::int64_t>(i + 1)});
+      for (int round = 0; round < 100; ++round) results[i] += float(mine(fed));
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(results, (std::vector<float>{400, 800, 1200, 1600}));
+}
+
+TEST(prepared, ends_when_it_is_cancelled) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  session s(g);
+  auto step = s.prepare(inputs(x), outputs(neg(x)));
+  cancellation stop;
+  step.stop_by(stop);
+  EXPECT_EQ(float(step(1.f)), -1);
+  stop.cancel();
+  EXPECT_EQ(refusal([&] { step(1.f); }), code::cancelled);
+}
+
+TEST(prepared, allocates_nothing_in_the_steady_state) {
+  host_memory memory;
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x");
+  auto const y = square(neg(x));
+  session s(g, {.memory = &memory});
+  auto step = s.prepare(inputs(x), outputs(y));
+  auto const fed = vector<float>({1, 2, 3});
+  step(fed);
+  auto const before = memory.usage().total;
+  for (int i = 0; i < 10; ++i) step(fed);
+  EXPECT_EQ(memory.usage().total, before);
+}
+
+}  // namespace
+}  // namespace rill
