@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What it costs to compile a training program: with rill::compiled, with rill's headers alone, and with libtorch where its
-# headers are. Prints seconds, the compiler's peak memory, and the size of the stripped program.
+# What it costs to compile a training program: with rill::compiled, with rill's headers and the run time in another file of
+# the program (RILL_SEPARATE), with rill's headers alone, and with libtorch where its headers are. Prints seconds, the compiler's peak memory, and the size of the stripped program.
 #   bench/compile.sh [--libtorch FILE] [--build FOLDER] [PROGRAM...]
 # FILE is the program in libtorch (default: libtorch.cpp beside the peers' program), each PROGRAM one of rill's (default:
 # the same network, and the tour's, which reads and writes files too); FOLDER holds librill.a (default: build). TORCH names
@@ -45,10 +45,15 @@ print(f"{label:40} {seconds:7.1f} s  {used.ru_utime + used.ru_stime:7.1f} s  {me
 PYTHON
 }
 
+# The other file of a program whose run time is separate, compiled once for all of them.
+separate=(-Iinclude -fno-math-errno -DRILL_SEPARATE=1)
+"$cxx" "${flags[@]}" "${separate[@]}" -c tests/bits/run_time.cpp -o "$scratch/run_time.o"
+
 echo "                                          elapsed  processor      memory     program"
 for program in "$@"; do
   [ ! -r "$build/librill.a" ] ||
     measure compiled "$program" -Iinclude -DRILL_COMPILED=1 -- "$build/librill.a" -lz -pthread
+  measure separate "$program" "${separate[@]}" -- "$scratch/run_time.o" -lz -pthread
   measure headers "$program" -Iinclude -fno-math-errno -- -lz -pthread
 done
 

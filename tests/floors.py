@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Fails if a header of include/rill includes one from a higher floor or from another folder of its own floor, or if it
 asks what a unit holds (RILL_RUNTIME and the like) before rill/base/config.hpp has said that: such a header leaves its
-definitions out, unless others come before it."""
+definitions out, unless others come before it. And if it has a part of the run time that rill/rill.hpp does not include,
+for then nothing defines it in the library, or in a program's one file with the run time."""
 import re
 import sys
 
@@ -56,11 +57,20 @@ def asks_too_early(header):
     return None if said else asked
 
 
+def outside_of_run_time():
+    """Headers with a part of the run time that the unit with the run time does not see."""
+    seen = closure("rill/rill.hpp")
+    return [header for header in headers()
+            if header not in seen and re.search(r"^#if.*\bRILL_RUNTIME\b", (ROOT / header).read_text(), re.M)]
+
+
 def main():
     complaints = [f"include/{header}:{line}: {why}" for header in headers() for line, what in includes(header)
                   if what.startswith("rill/") and (why := complaint(header, what))]
     complaints += [f"include/{header}:{line}: this is asked before {CONFIG} is included" for header in headers()
                    if (line := asks_too_early(header))]
+    complaints += [f"include/{header}: it has a part of the run time, and rill/rill.hpp does not include it"
+                   for header in outside_of_run_time() if header != CONFIG]
     print("\n".join(complaints) or f"{len(headers())} headers keep to their floors")
     return 1 if complaints else 0
 

@@ -1,17 +1,26 @@
-// What a translation unit holds: everything (header-only), or only what users write (rill::compiled has the rest).
+// What a translation unit holds: everything (header-only), all but the run time (header-only, with the run time in one
+// file of the program), or only what users write (rill::compiled has the rest).
 //
 // RILL_COMPILED    set by the target rill::compiled: operations, their kernels and the run time are in the library
+// RILL_SEPARATE    set by a program for all of its files: one of them has the run time, the one that sets RILL_RUNTIME
 // RILL_DEFINITIONS this unit defines operations: header-only programs and the library's own units
 // RILL_KERNELS     this unit defines the raw kernels behind them: the same, and the library's units for each processor
 // RILL_RUNTIME     this unit defines what is no template: graphs, gradients, passes, plans, sessions
-// RILL_INLINE      how such a definition is marked: inline where every unit has it, nothing in the library
+// RILL_INLINE      how such a definition is marked: inline where every unit has it, nothing where one has
 #pragma once
+
+#if defined(RILL_COMPILED) && defined(RILL_SEPARATE)
+#error "RILL_SEPARATE is for programs without rill::compiled, which has the run time already"
+#endif
 
 #if !defined(RILL_COMPILED)
 #define RILL_DEFINITIONS 1
 #define RILL_KERNELS 1
+#endif
+
+#if defined(RILL_COMPILED) || defined(RILL_SEPARATE)
+#define RILL_INLINE
+#else
 #define RILL_RUNTIME 1
 #define RILL_INLINE inline
-#else
-#define RILL_INLINE
 #endif

@@ -59,26 +59,37 @@ void infer_erased(attribute_list const& list, std::span<type const> inputs, std:
   else out.assign(result.begin(), result.end());
 }
 
-inline double bytes_of(std::span<type const> types) {
-  double bytes = 0;
-  for (auto const& t : types)
-    if (t.is_known()) bytes += static_cast<double>(elements(t.shape())) * static_cast<double>(size_of(t.element));
-  return bytes;
-}
+/// The elements, and the bytes, of what is known of these types.
+double elements_of(std::span<type const>);
+double bytes_of(std::span<type const>);
 
-/// An operation that says nothing of its work reads its inputs and writes its outputs, one operation an element.
+/// An operation that says nothing of its work reads its inputs and writes its outputs, `flops` for each element.
 template <class Op>
 cost work_erased(attribute_list const& list, std::span<type const> inputs, std::span<type const> outputs) {
   if constexpr (requires { Op::work(decode<rill::attributes_of<Op>>(list), inputs, outputs); })
     return Op::work(decode<rill::attributes_of<Op>>(list), inputs, outputs);
   else {
     double flops = 0;
-    if constexpr (requires { Op::flops; })
-      for (auto const& t : outputs)
-        if (t.is_known()) flops += Op::flops * static_cast<double>(elements(t.shape()));
+    if constexpr (requires { Op::flops; }) flops = Op::flops * elements_of(outputs);
     return {flops, bytes_of(inputs) + bytes_of(outputs)};
   }
 }
+
+#if RILL_RUNTIME
+RILL_INLINE double elements_of(std::span<type const> types) {
+  double count = 0;
+  for (auto const& t : types)
+    if (t.is_known()) count += static_cast<double>(elements(t.shape()));
+  return count;
+}
+
+RILL_INLINE double bytes_of(std::span<type const> types) {
+  double bytes = 0;
+  for (auto const& t : types)
+    if (t.is_known()) bytes += static_cast<double>(elements(t.shape())) * static_cast<double>(size_of(t.element));
+  return bytes;
+}
+#endif
 
 template <class Attributes>
 inline constexpr auto attribute_names = std::apply(

@@ -86,11 +86,7 @@ template <class Attributes> attribute_list encode(Attributes const& a) {
 namespace detail {
 
 /// The attribute of that name; error(invalid_argument) if it is missing.
-inline attribute const& find_attribute(attribute_list const& list, std::string_view wanted) {
-  for (auto const& [name, value] : list)
-    if (name == wanted) return value;
-  throw error(code::invalid_argument, "attribute '" + std::string(wanted) + "' is missing");
-}
+attribute const& find_attribute(attribute_list const& list, std::string_view wanted);
 
 }  // namespace detail
 
@@ -106,6 +102,12 @@ template <class Attributes> Attributes decode(attribute_list const& list) {
 }
 
 #if RILL_RUNTIME
+RILL_INLINE attribute const& detail::find_attribute(attribute_list const& list, std::string_view wanted) {
+  for (auto const& [name, value] : list)
+    if (name == wanted) return value;
+  throw error(code::invalid_argument, "attribute '" + std::string(wanted) + "' is missing");
+}
+
 RILL_INLINE bool same(attribute const& a, attribute const& b) {
   if (a.index() != b.index()) return false;
   if (auto* t = std::get_if<tensor>(&a)) return same_bits(*t, std::get<tensor>(b));

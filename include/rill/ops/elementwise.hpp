@@ -8,8 +8,8 @@
 #include "rill/ops/kernels.hpp"
 #include "rill/program/program.hpp"
 
-#if RILL_DEFINITIONS
-#include "rill/program/interpreter.hpp"
+#if RILL_DEFINITIONS || RILL_RUNTIME
+#include "rill/ops/program_kernel.hpp"
 #endif
 #if RILL_KERNELS
 #include "rill/program/elementary.hpp"
@@ -132,37 +132,6 @@ template <class Op> constexpr scalar_function make_function() {
 }
 template <class Op> inline constexpr scalar_function function_of = make_function<Op>();
 
-/// A program as a kernel for given types.
-inline kernel make_kernel(program const& p, std::span<type const> inputs, type const& output) {
-  std::vector<shape> shapes;
-  for (auto const& t : inputs) shapes.push_back(t.shape());
-  auto bound = std::make_shared<bound_program const>(p, shapes, output.shape());
-  std::vector<kernel::shared_memory> share;
-  for (std::uint32_t i = 0; i < p.inputs.size(); ++i)
-    for (std::uint32_t o = 0; o < p.outputs.size(); ++o)
-      if (bound->may_share(i, o)) share.push_back({i, o});
-  auto const run = bound->single_tile();
-  kernel k = run ? kernel([run, n = static_cast<std::size_t>(elements(output.shape()))](kernel_call const& call) {
-    run(call.out(0), const_cast<void const* const*>(call.pointers), n);
-  })
-                 : kernel([bound](kernel_call const& call) { (*bound)(call.pointers, call.threads); });
-  k.may_share = std::move(share);
-  return k;
-}
-
-/// The program of one line that an elementwise operation alone is.
-inline program single(scalar_function const& f, std::span<type const> inputs, dtype result) {
-  program p;
-  program::instruction line{&f, {}, result};
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    p.inputs.push_back(inputs[i].element);
-    line.operands[i] = static_cast<std::uint16_t>(i);
-  }
-  p.instructions.push_back(line);
-  p.outputs.push_back(static_cast<std::uint16_t>(inputs.size()));
-  return p;
-}
-
 }  // namespace detail
 #endif
 
@@ -191,10 +160,7 @@ template <class Op, std::int8_t Arity> struct elementwise {
 #endif
 #if RILL_DEFINITIONS
   static constexpr scalar_function const& function() { return detail::function_of<Op>; }
-  static kernel cpu(kernel_request const& r) {
-    return detail::make_kernel(detail::single(detail::function_of<Op>, r.inputs, r.outputs[0].element), r.inputs,
-                               r.outputs[0]);
-  }
+  static kernel cpu(kernel_request const& r) { return detail::make_kernel(detail::function_of<Op>, r); }
 #endif
 };
 

@@ -38,9 +38,7 @@ struct fused_op {
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto const& p = *std::get<std::shared_ptr<program const>>(r.at.attributes[0].second);
-    if (p.native == nullptr) return rill::detail::make_kernel(p, r.inputs, r.outputs[0]);
-    return rill::detail::make_kernel(rill::detail::single(*p.native, r.inputs, r.outputs[0].element), r.inputs,
-                                     r.outputs[0]);
+    return p.native == nullptr ? rill::detail::make_kernel(p, r) : rill::detail::make_kernel(*p.native, r);
   }
 #endif
 };

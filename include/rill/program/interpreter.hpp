@@ -22,13 +22,7 @@ class bound_program {
   void operator()(void* const* pointers, parallel const& threads) const;
 
   /// The one tile function that does it all, for a short program of one line without broadcasting; else null.
-  tile_function single_tile() const {
-    bool const direct =
-        std::all_of(operands_.begin(), operands_.end(), [](auto const& o) { return o.how == way::direct; });
-    bool in_order = steps_.size() == 1 && copied_.empty() && elements_ <= chunk_elements;
-    for (std::size_t k = 0; in_order && k < steps_[0].arity; ++k) in_order = steps_[0].operands[k] == k;
-    return direct && in_order && inputs_ == steps_[0].arity ? steps_[0].run : nullptr;
-  }
+  tile_function single_tile() const;
 
   /// Whether output `o` may be written over input `i`: same extents and bytes, and nothing reads the input after the
   /// output is first written.
@@ -67,7 +61,8 @@ class bound_program {
   std::size_t slots_ = 0, widest_ = 1;
 };
 
-inline bound_program::bound_program(program const& p, std::vector<shape> const& inputs, shape const& output) {
+#if RILL_RUNTIME
+RILL_INLINE bound_program::bound_program(program const& p, std::vector<shape> const& inputs, shape const& output) {
   elements_ = static_cast<std::size_t>(elements(output));
   inputs_ = p.inputs.size();
   outputs_ = p.outputs.size();
@@ -82,7 +77,7 @@ inline bound_program::bound_program(program const& p, std::vector<shape> const& 
 }
 
 // Neighbouring axes over which every operand walks evenly become one.
-inline void bound_program::collapse(std::vector<shape> const& inputs, shape const& output) {
+RILL_INLINE void bound_program::collapse(std::vector<shape> const& inputs, shape const& output) {
   auto const rank = output.rank();
   std::vector<std::array<std::int64_t, max_rank>> strides(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -125,7 +120,7 @@ inline void bound_program::collapse(std::vector<shape> const& inputs, shape cons
 }
 
 // Registers get scratch tiles by the instruction that reads them last; results that are outputs are written in place.
-inline void bound_program::assign_slots(program const& p) {
+RILL_INLINE void bound_program::assign_slots(program const& p) {
   std::vector<std::size_t> last(registers_, 0);
   for (std::size_t s = 0; s < steps_.size(); ++s)
     for (std::size_t k = 0; k < steps_[s].arity; ++k) last[steps_[s].operands[k]] = s;
@@ -161,7 +156,15 @@ inline void bound_program::assign_slots(program const& p) {
     throw error(code::resource_exhausted, "a program needs more registers than a tile has room for");
 }
 
-inline bool bound_program::may_share(std::size_t i, std::size_t o) const {
+RILL_INLINE tile_function bound_program::single_tile() const {
+  bool const direct =
+      std::all_of(operands_.begin(), operands_.end(), [](auto const& o) { return o.how == way::direct; });
+  bool in_order = steps_.size() == 1 && copied_.empty() && elements_ <= chunk_elements;
+  for (std::size_t k = 0; in_order && k < steps_[0].arity; ++k) in_order = steps_[0].operands[k] == k;
+  return direct && in_order && inputs_ == steps_[0].arity ? steps_[0].run : nullptr;
+}
+
+RILL_INLINE bool bound_program::may_share(std::size_t i, std::size_t o) const {
   auto const out = output_registers_[o];
   if (out < first_result_ || sizes_[i] != sizes_[out] || operands_[i].how != way::direct ||
       place_[out] != -1 - static_cast<std::int32_t>(o))
@@ -172,7 +175,7 @@ inline bool bound_program::may_share(std::size_t i, std::size_t o) const {
   return std::none_of(copied_.begin(), copied_.end(), [&](auto c) { return output_registers_[c] == i; });
 }
 
-inline void bound_program::fill(std::byte* to, std::byte const* value, std::size_t size, std::size_t n) {
+RILL_INLINE void bound_program::fill(std::byte* to, std::byte const* value, std::size_t size, std::size_t n) {
   auto const each = [&]<class T>(T) {
     T v;
     std::memcpy(&v, value, sizeof(T));
@@ -192,8 +195,8 @@ inline void bound_program::fill(std::byte* to, std::byte const* value, std::size
   }
 }
 
-inline void bound_program::load(operand const& o, std::byte const* from, std::byte* to, std::size_t first,
-                                std::size_t n) const {
+RILL_INLINE void bound_program::load(operand const& o, std::byte const* from, std::byte* to, std::size_t first,
+                                     std::size_t n) const {
   auto const rank = extents_.size();
   std::array<std::int64_t, max_rank> index{};
   std::int64_t rest = static_cast<std::int64_t>(first), offset = 0;
@@ -225,7 +228,7 @@ inline void bound_program::load(operand const& o, std::byte const* from, std::by
   }
 }
 
-inline void bound_program::run_range(void* const* pointers, std::size_t first, std::size_t last) const {
+RILL_INLINE void bound_program::run_range(void* const* pointers, std::size_t first, std::size_t last) const {
   alignas(64) std::byte scratch[scratch_bytes];
   auto const slot = [&](std::int32_t i) { return scratch + static_cast<std::size_t>(i) * tile_ * widest_; };
   for (std::size_t r = 0; r < first_result_; ++r) {
@@ -261,7 +264,7 @@ inline void bound_program::run_range(void* const* pointers, std::size_t first, s
 }
 
 // Of one element nothing is copied, for every way through memory begins at it.
-inline void bound_program::run_one(void* const* pointers) const {
+RILL_INLINE void bound_program::run_one(void* const* pointers) const {
   constexpr std::size_t widest = 16;
   alignas(64) std::byte scratch[few * widest];
   void* at[few];
@@ -279,12 +282,13 @@ inline void bound_program::run_one(void* const* pointers) const {
   for (auto o : copied_) std::memmove(pointers[inputs_ + o], at[output_registers_[o]], sizes_[output_registers_[o]]);
 }
 
-inline void bound_program::operator()(void* const* pointers, parallel const& threads) const {
+RILL_INLINE void bound_program::operator()(void* const* pointers, parallel const& threads) const {
   if (elements_ == 1 && registers_ <= few) return run_one(pointers);
   if (elements_ * std::max<std::size_t>(steps_.size(), 1) <= alone) return run_range(pointers, 0, elements_);
   threads((elements_ + chunk_elements - 1) / chunk_elements, [&](std::size_t chunk) {
     run_range(pointers, chunk * chunk_elements, std::min(elements_, (chunk + 1) * chunk_elements));
   });
 }
+#endif
 
 }  // namespace rill

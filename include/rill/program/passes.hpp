@@ -13,15 +13,7 @@
 namespace rill {
 
 /// The tile function of an instruction; error(unimplemented) if there is none.
-inline tile_function tile_for(program const& p, program::instruction const& i) {
-  dtype types[max_operands] = {};
-  for (std::size_t k = 0; k < i.function->arity; ++k) types[k] = p.element(i.operands[k]);
-  auto const run = i.function->tile(types, i.result);
-  if (run == nullptr)
-    throw error(code::unimplemented,
-                std::string(i.function->name) + " has no kernel for " + std::string(name(types[0])));
-  return run;
-}
+tile_function tile_for(program const& p, program::instruction const& i);
 
 /// What computes a line of a program, or two lines in one pass.
 struct program_pass {
@@ -31,10 +23,25 @@ struct program_pass {
   std::uint16_t result = 0;
 };
 
+/// The passes of a program, in order: error(unimplemented) if there is no tile function for a line.
+std::vector<program_pass> passes_of(program const& p);
+
+#if RILL_RUNTIME
+RILL_INLINE tile_function tile_for(program const& p, program::instruction const& i) {
+  dtype types[max_operands] = {};
+  for (std::size_t k = 0; k < i.function->arity; ++k) types[k] = p.element(i.operands[k]);
+  auto const run = i.function->tile(types, i.result);
+  if (run == nullptr)
+    throw error(code::unimplemented,
+                std::string(i.function->name) + " has no kernel for " + std::string(name(types[0])));
+  return run;
+}
+
 namespace detail {
 
 /// The pass that also computes operand k, which nobody else reads; no function: there is none.
-inline program_pass with_operand(program const& p, program_pass const& pass, std::string_view name, std::size_t k) {
+RILL_INLINE program_pass with_operand(program const& p, program_pass const& pass, std::string_view name,
+                                      std::size_t k) {
   auto const r = pass.operands[k];
   if (pass.arity != 2 || r < p.first_result()) return {};
   auto const& before = p.instructions[r - p.first_result()];
@@ -46,8 +53,7 @@ inline program_pass with_operand(program const& p, program_pass const& pass, std
 
 }  // namespace detail
 
-/// The passes of a program, in order: error(unimplemented) if there is no tile function for a line.
-inline std::vector<program_pass> passes_of(program const& p) {
+RILL_INLINE std::vector<program_pass> passes_of(program const& p) {
   auto const pass_of = [&](std::size_t i) -> program_pass {
     auto const& line = p.instructions[i];
     return {tile_for(p, line), line.function->arity, line.operands, static_cast<std::uint16_t>(p.first_result() + i)};
@@ -75,5 +81,6 @@ inline std::vector<program_pass> passes_of(program const& p) {
   std::erase_if(all, [&](auto const& pass) { return skipped[pass.result]; });
   return all;
 }
+#endif
 
 }  // namespace rill

@@ -46,7 +46,7 @@ struct add_n_op {
       sum = static_cast<std::uint16_t>(p.registers() - 1);
     }
     p.outputs = {sum};
-    return rill::detail::make_kernel(p, r.inputs, r.outputs[0]);
+    return rill::detail::make_kernel(p, r);
   }
 #endif
 };

@@ -14,10 +14,7 @@ namespace rill::ops {
 /// Cast as programs know it: unlike other functions it asks what result is wished for.
 template <class Op> struct cast_function {
   static constexpr scalar_function const& function() { return made; }
-  static kernel cpu(kernel_request const& r) {
-    return rill::detail::make_kernel(rill::detail::single(made, r.inputs, r.outputs[0].element), r.inputs,
-                                     r.outputs[0]);
-  }
+  static kernel cpu(kernel_request const& r) { return rill::detail::make_kernel(made, r); }
 
  private:
   static dtype result(dtype const*, dtype wish) { return wish; }

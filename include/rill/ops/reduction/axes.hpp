@@ -69,9 +69,16 @@ struct reduction_table {
   std::array<reduction_kernel, dtype_count> of{};
 };
 
-#if RILL_DEFINITIONS
+#if RILL_DEFINITIONS || RILL_RUNTIME
 /// The passes that reduce the marked axes: one for each run of neighbouring ones, the last run first.
-inline std::vector<reduction_pass> reduction_passes(shape const& x, std::array<bool, max_rank> const& gone) {
+std::vector<reduction_pass> reduction_passes(shape const& x, std::array<bool, max_rank> const& gone);
+
+/// The kernel of a reduction of input 0 over the marked axes.
+kernel make_reduction(reduction_table const& table, type const& x, std::array<bool, max_rank> const& gone);
+#endif
+
+#if RILL_RUNTIME
+RILL_INLINE std::vector<reduction_pass> reduction_passes(shape const& x, std::array<bool, max_rank> const& gone) {
   std::vector<std::pair<std::ptrdiff_t, bool>> runs;  // extent, reduced
   for (std::size_t i = 0; i < x.rank(); ++i) {
     if (x[i] == 1) continue;
@@ -93,8 +100,7 @@ inline std::vector<reduction_pass> reduction_passes(shape const& x, std::array<b
   return passes;
 }
 
-/// The kernel of a reduction of input 0 over the marked axes.
-inline kernel make_reduction(reduction_table const& table, type const& x, std::array<bool, max_rank> const& gone) {
+RILL_INLINE kernel make_reduction(reduction_table const& table, type const& x, std::array<bool, max_rank> const& gone) {
   auto const use = table.of[static_cast<std::size_t>(x.element)];
   auto const passes = reduction_passes(x.shape(), gone);
   auto const bytes = [size = size_of(x.element)](reduction_pass const& p) {
@@ -118,7 +124,6 @@ inline kernel make_reduction(reduction_table const& table, type const& x, std::a
       },
       within + between);
 }
-
 #endif
 
 #if RILL_KERNELS

@@ -18,18 +18,12 @@ struct reduce_shape {
   constexpr index blocks() const { return detail::divide_up(inner, block); }
 };
 
-/// What sums are made of.
+/// What sums and means are made of.
 template <class T> struct addition {
   using value = sum_type<T>;
   static constexpr value identity = {};
   template <class X> static X apply(X a, X b) { return static_cast<X>(a + b); }
-  static T finish(value x, index) { return static_cast<T>(x); }
-};
-
-/// The same for means, rounded once.
-template <class T> struct average : addition<T> {
-  using value = sum_type<T>;
-  static T finish(value x, index count) { return static_cast<T>(x / static_cast<value>(count)); }
+  static value mean(value sum, index count) { return sum / static_cast<value>(count); }
 };
 
 namespace detail {
@@ -54,7 +48,6 @@ template <class T> struct maximum {
   using value = decltype(detail::ordered_type_of<T>());
   static constexpr value identity = detail::least_value<value>();
   template <class X> static X apply(X a, X b) { return ((b > a) | (b != b)) ? b : a; }
-  static T finish(value x, index) { return static_cast<T>(x); }
 };
 
 namespace detail {
@@ -92,7 +85,8 @@ template <class Op, class T> struct reducer {
   reduce_shape shape;
   T const* from;
   T* to;
-  V* partial;  // [outer, parts, inner]
+  V* partial;         // [outer, parts, inner]
+  bool mean = false;  // of what is summed, rounded once
 
   void run(parallel const& threads) const noexcept {
     index const units = shape.outer * shape.parts() * shape.blocks();
@@ -100,7 +94,7 @@ template <class Op, class T> struct reducer {
     bool const lines = shape.inner == 1 && shape.parts() == 1;
     share(threads, units, divide_up(1 << 15, size), [&](index begin, index end) {
       for (index unit = begin; unit < end; ++unit) {
-        if (lines) to[unit] = Op::finish(reduce_line(from + unit * shape.middle, shape.middle), shape.middle);
+        if (lines) to[unit] = finished(reduce_line(from + unit * shape.middle, shape.middle));
         else run_unit(unit);
       }
     });
@@ -124,8 +118,13 @@ template <class Op, class T> struct reducer {
     else copy_line(partial + (outer * shape.parts() + part) * shape.inner + column, result, columns);
   }
 
+  T finished(V x) const {
+    if constexpr (std::is_floating_point_v<V> && requires { Op::mean(x, 1); })
+      if (mean) return static_cast<T>(Op::mean(x, shape.middle));
+    return static_cast<T>(x);
+  }
   void finish(V const* result, index at, index count) const {
-    for (index i = 0; i < count; ++i) to[at + i] = Op::finish(result[i], shape.middle);
+    for (index i = 0; i < count; ++i) to[at + i] = finished(result[i]);
   }
 
   // Lines of 256 bytes, whatever the width of a register, are reduced lane by lane, and the lanes as a tree.
@@ -226,9 +225,10 @@ template <class Op, class T> struct reducer {
 };
 
 template <class Op, class T>
-void reduce_by(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+void reduce_by(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads,
+               bool mean = false) noexcept {
   if (s.outer <= 0 || s.inner <= 0) return;
-  reducer<Op, T>{s, from, to, aligned<typename Op::value>(scratch)}.run(threads);
+  reducer<Op, T>{s, from, to, aligned<typename Op::value>(scratch), mean}.run(threads);
 }
 
 template <class T> struct real_of {
@@ -243,11 +243,12 @@ template <class T>
 using sum_element = std::conditional_t<std::is_integral_v<T>, sum_type<T>, typename real_of<T>::type>;
 
 // Complex numbers are summed as pairs, and integers without a sign, so that they wrap.
-template <template <class> class Op, class T>
-void add_up(reduce_shape s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+template <class T>
+void add_up(reduce_shape s, T const* from, T* to, void* scratch, parallel const& threads, bool mean) noexcept {
   using element = sum_element<T>;
   s.inner *= real_of<T>::count;
-  reduce_by<Op<element>>(s, reinterpret_cast<element const*>(from), reinterpret_cast<element*>(to), scratch, threads);
+  reduce_by<addition<element>>(s, reinterpret_cast<element const*>(from), reinterpret_cast<element*>(to), scratch,
+                               threads, mean);
 }
 
 }  // namespace detail
@@ -262,13 +263,13 @@ template <class T> constexpr std::size_t reduce_scratch_bytes(reduce_shape const
 /// Sums over the middle extent; 0 of nothing. Integers wrap; 16-bit floats are summed as floats and rounded once.
 template <class T>
 void reduce_sum(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
-  detail::add_up<addition>(s, from, to, scratch, threads);
+  detail::add_up(s, from, to, scratch, threads, false);
 }
 
 /// Means over the middle extent, of floating-point and complex numbers; NaN of nothing.
 template <class T>
 void reduce_mean(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
-  detail::add_up<average>(s, from, to, scratch, threads);
+  detail::add_up(s, from, to, scratch, threads, true);
 }
 
 /// Maxima over the middle extent; NaN where there is one, of bools whether any is true; the least value of nothing.

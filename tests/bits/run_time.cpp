@@ -1,0 +1,2 @@
+#define RILL_RUNTIME 1
+#include <rill/rill.hpp>
