@@ -7,7 +7,15 @@
 // RILL_KERNELS     this unit defines the raw kernels behind them: the same, and the library's units for each processor
 // RILL_RUNTIME     this unit defines what is no template: graphs, gradients, passes, plans, sessions
 // RILL_INLINE      how such a definition is marked: inline where every unit has it, nothing where one has
+// RILL_COMPILER    marks what all programs call by the compiler, for g++ and clang lay out lambdas' captures in different
+//                  orders: a program and a run time of two compilers are not linked
 #pragma once
+
+#if defined(__clang__)
+#define RILL_COMPILER [[gnu::abi_tag("clang")]]
+#else
+#define RILL_COMPILER [[gnu::abi_tag("gnu")]]
+#endif
 
 #if defined(RILL_COMPILED) && defined(RILL_SEPARATE)
 #error "RILL_SEPARATE is for programs without rill::compiled, which has the run time already"

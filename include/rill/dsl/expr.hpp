@@ -42,9 +42,10 @@ graph& graph_of(value const& first);
 template <class... X> graph& graph_of(value const& first, X const&...) { return graph_of(first); }
 
 /// Records a node, `attributes` being the operation's struct: users' files need not hold what makes a list of it.
-value record(graph& g, op_def const& op, void const* attributes, std::span<value const> inputs, std::string_view name);
+RILL_COMPILER value record(graph& g, op_def const& op, void const* attributes, std::span<value const> inputs,
+                           std::string_view name);
 /// The same in the graph of the first input.
-value record(op_def const& op, void const* attributes, std::span<value const> inputs);
+RILL_COMPILER value record(op_def const& op, void const* attributes, std::span<value const> inputs);
 
 template <auto Types, std::size_t... I> auto typed_outputs(value v, std::index_sequence<I...>) {
   return std::tuple{expr<Types[I]>{{v.graph, v.node, static_cast<std::uint32_t>(I)}}...};
