@@ -7,8 +7,8 @@
 // RILL_KERNELS     this unit defines the raw kernels behind them: the same, and the library's units for each processor
 // RILL_RUNTIME     this unit defines what is no template: graphs, gradients, passes, plans, sessions
 // RILL_INLINE      how such a definition is marked: inline where every unit has it, nothing where one has
-// RILL_COMPILER    marks what all programs call by the compiler, for g++ and clang lay out lambdas' captures in different
-//                  orders: a program and a run time of two compilers are not linked
+// RILL_COMPILER    marks what all programs call by the compiler: g++ and clang lay out lambdas' captures in different
+//                  orders, so that a program and a run time of two compilers must not be linked
 #pragma once
 
 #if defined(__clang__)

@@ -1,10 +1,9 @@
 // Elementwise programs as kernels.
 #pragma once
 #include <memory>
-#include <span>
 #include <vector>
 
-#include "rill/device/kernel.hpp"
+#include "rill/graph/op_def.hpp"
 #include "rill/program/interpreter.hpp"
 
 namespace rill::detail {
