@@ -80,22 +80,9 @@ inline error step_too_late() { return error(code::deadline_exceeded, "the step r
 /// What a step holds, and lets go of when it ends, however it ends: locks.
 class step_holdings {
  public:
-  void add(void const* key, std::shared_ptr<void> what) {
-    std::lock_guard lock(mutex_);
-    held_.emplace_back(key, std::move(what));
-  }
+  void add(void const* key, std::shared_ptr<void> what);
   /// Lets go of what was added last under that key; whether there was any.
-  bool drop(void const* key) {
-    std::shared_ptr<void> gone;
-    std::lock_guard lock(mutex_);
-    for (auto at = held_.rbegin(); at != held_.rend(); ++at)
-      if (at->first == key) {
-        gone = std::move(at->second);
-        held_.erase(std::next(at).base());
-        return true;
-      }
-    return false;
-  }
+  bool drop(void const* key);
 
  private:
   std::mutex mutex_;
@@ -124,5 +111,24 @@ class step_context {
   }
   bool can_end_early() const { return stop.has_value() || deadline.has_value(); }
 };
+
+#if RILL_RUNTIME
+RILL_INLINE void step_holdings::add(void const* key, std::shared_ptr<void> what) {
+  std::lock_guard lock(mutex_);
+  held_.emplace_back(key, std::move(what));
+}
+
+RILL_INLINE bool step_holdings::drop(void const* key) {
+  std::shared_ptr<void> gone;
+  std::lock_guard lock(mutex_);
+  for (auto at = held_.rbegin(); at != held_.rend(); ++at)
+    if (at->first == key) {
+      gone = std::move(at->second);
+      held_.erase(std::next(at).base());
+      return true;
+    }
+  return false;
+}
+#endif
 
 }  // namespace rill

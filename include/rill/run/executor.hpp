@@ -9,7 +9,7 @@
 #include "rill/device/step.hpp"
 #include "rill/graph/graph.hpp"
 #include "rill/pass/options.hpp"
-#include "rill/run/fork.hpp"
+#include "rill/run/gear.hpp"
 
 #if RILL_RUNTIME
 #include <atomic>

@@ -7,16 +7,9 @@
 
 #include "rill/graph/op_def.hpp"
 #include "rill/run/dependencies.hpp"
+#include "rill/run/gear.hpp"
 
 namespace rill {
-
-/// How the nodes of a step are walked. The results are the same bits.
-enum class gear : std::uint8_t {
-  automatic,  ///< forked where independent work outweighs a hand-over between threads
-  straight,   ///< one after the other on the calling thread; kernels may use all threads
-  forked,     ///< each as soon as what it waits for has run, on any thread
-  tagged,     ///< the same, and in loops and branches too, several iterations at once
-};
 
 /// Pending counts, and who is told when an instruction has run.
 struct fork_schedule {

@@ -22,39 +22,15 @@ class container {
  public:
   /// The variable of that name, made (without a value) if there is none; error(failed_precondition) if one of another
   /// type has the name already.
-  std::shared_ptr<variable_state> variable(std::string const& name, type const& t) {
-    std::lock_guard lock(mutex_);
-    auto& place = variables_[name];
-    if (!place) place = std::make_shared<variable_state>(name, t);
-    else if (!accepts(place->type(), t))
-      throw error(
-          code::failed_precondition,
-          "the container already has a variable of that name with type " + place->type().text() + ", not " + t.text(),
-          name);
-    return place;
-  }
+  std::shared_ptr<variable_state> variable(std::string const& name, type const& t);
   /// The queue of that name, made if there is none; error(failed_precondition) if there is another one of that name. So
   /// are the others below.
-  std::shared_ptr<queue_state> queue(std::string const& name, queue_options const& options) {
-    return kept(queues_, name, "queue", [&](auto const& q) { return q.options() == options; }, options);
-  }
-  std::shared_ptr<accumulator_state<dense_sum>> accumulator(std::string const& name, type const& of) {
-    return kept(accumulators_, name, "accumulator", [&](auto const& a) { return a.type() == of; }, of);
-  }
-  std::shared_ptr<accumulator_state<sparse_sum>> sparse_accumulator(std::string const& name, type const& of) {
-    return kept(sparse_accumulators_, name, "sparse accumulator", [&](auto const& a) { return a.type() == of; }, of);
-  }
-  std::shared_ptr<mutex_state> mutex(std::string const& name) {
-    return kept(mutexes_, name, "mutex", [](auto const&) { return true; });
-  }
-  std::shared_ptr<barrier_state> barrier(std::string const& name, std::int64_t parties) {
-    return kept(barriers_, name, "barrier", [&](auto const& b) { return b.parties() == parties; }, parties);
-  }
-  std::shared_ptr<keyed_barrier_state> keyed_barrier(std::string const& name, std::vector<type> const& components) {
-    return kept(
-        keyed_barriers_, name, "keyed barrier", [&](auto const& b) { return b.components() == components; },
-        components);
-  }
+  std::shared_ptr<queue_state> queue(std::string const& name, queue_options const& options);
+  std::shared_ptr<accumulator_state<dense_sum>> accumulator(std::string const& name, type const& of);
+  std::shared_ptr<accumulator_state<sparse_sum>> sparse_accumulator(std::string const& name, type const& of);
+  std::shared_ptr<mutex_state> mutex(std::string const& name);
+  std::shared_ptr<barrier_state> barrier(std::string const& name, std::int64_t parties);
+  std::shared_ptr<keyed_barrier_state> keyed_barrier(std::string const& name, std::vector<type> const& components);
   /// What else lives under a name: a state of type R, made by `make()` if there is none.
   template <class R, class Make> std::shared_ptr<R> other(std::string const& name, Make&& make) {
     std::lock_guard lock(mutex_);
@@ -63,40 +39,19 @@ class container {
     return std::static_pointer_cast<R>(place);
   }
   /// All variables, by name.
-  std::vector<std::shared_ptr<variable_state>> variables() const { return all(variables_); }
+  std::vector<std::shared_ptr<variable_state>> variables() const;
   /// Takes every value away; steps that run meanwhile keep the snapshots they have. Queues, accumulators and barriers
   /// are as new, and who waits at one, or for a mutex, fails with error(aborted). Who holds a mutex goes on doing so,
   /// and so does what else lives here.
-  void reset() {
-    for (auto const& v : variables()) v->reset();
-    for (auto const& q : all(queues_)) q->reset();
-    for (auto const& a : all(accumulators_)) a->reset();
-    for (auto const& a : all(sparse_accumulators_)) a->reset();
-    for (auto const& b : all(keyed_barriers_)) b->reset();
-    for (auto const& m : all(mutexes_)) m->reset();
-    for (auto const& b : all(barriers_)) b->reset();
-  }
+  void reset();
 
  private:
   template <class State> using by_name = std::map<std::string, std::shared_ptr<State>>;
 
   template <class State, class Agrees, class... About>
   std::shared_ptr<State> kept(by_name<State>& states, std::string const& name, char const* what, Agrees const& agrees,
-                              About const&... about) {
-    std::lock_guard lock(mutex_);
-    auto& place = states[name];
-    if (!place) place = std::make_shared<State>(name, about...);
-    else if (!agrees(*place))
-      throw error(code::failed_precondition,
-                  std::string("the container already has a ") + what + " of that name that is made otherwise", name);
-    return place;
-  }
-  template <class State> std::vector<std::shared_ptr<State>> all(by_name<State> const& states) const {
-    std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<State>> list;
-    for (auto const& [name, s] : states) list.push_back(s);
-    return list;
-  }
+                              About const&... about);
+  template <class State> std::vector<std::shared_ptr<State>> all(by_name<State> const& states) const;
 
   mutable std::mutex mutex_;
   by_name<variable_state> variables_;
@@ -108,5 +63,72 @@ class container {
   by_name<keyed_barrier_state> keyed_barriers_;
   std::map<std::pair<std::type_index, std::string>, std::shared_ptr<void>> others_;
 };
+
+#if RILL_RUNTIME
+template <class State, class Agrees, class... About>
+std::shared_ptr<State> container::kept(by_name<State>& states, std::string const& name, char const* what,
+                                       Agrees const& agrees, About const&... about) {
+  std::lock_guard lock(mutex_);
+  auto& place = states[name];
+  if (!place) place = std::make_shared<State>(name, about...);
+  else if (!agrees(*place))
+    throw error(code::failed_precondition,
+                std::string("the container already has a ") + what + " of that name that is made otherwise", name);
+  return place;
+}
+
+template <class State> std::vector<std::shared_ptr<State>> container::all(by_name<State> const& states) const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<State>> list;
+  for (auto const& [name, s] : states) list.push_back(s);
+  return list;
+}
+
+RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string const& name, type const& t) {
+  std::lock_guard lock(mutex_);
+  auto& place = variables_[name];
+  if (!place) place = std::make_shared<variable_state>(name, t);
+  else if (!accepts(place->type(), t))
+    throw error(
+        code::failed_precondition,
+        "the container already has a variable of that name with type " + place->type().text() + ", not " + t.text(),
+        name);
+  return place;
+}
+RILL_INLINE std::shared_ptr<queue_state> container::queue(std::string const& name, queue_options const& options) {
+  return kept(queues_, name, "queue", [&](auto const& q) { return q.options() == options; }, options);
+}
+RILL_INLINE std::shared_ptr<accumulator_state<dense_sum>> container::accumulator(std::string const& name,
+                                                                                 type const& of) {
+  return kept(accumulators_, name, "accumulator", [&](auto const& a) { return a.type() == of; }, of);
+}
+RILL_INLINE std::shared_ptr<accumulator_state<sparse_sum>> container::sparse_accumulator(std::string const& name,
+                                                                                         type const& of) {
+  return kept(sparse_accumulators_, name, "sparse accumulator", [&](auto const& a) { return a.type() == of; }, of);
+}
+RILL_INLINE std::shared_ptr<mutex_state> container::mutex(std::string const& name) {
+  return kept(mutexes_, name, "mutex", [](auto const&) { return true; });
+}
+RILL_INLINE std::shared_ptr<barrier_state> container::barrier(std::string const& name, std::int64_t parties) {
+  return kept(barriers_, name, "barrier", [&](auto const& b) { return b.parties() == parties; }, parties);
+}
+RILL_INLINE std::shared_ptr<keyed_barrier_state> container::keyed_barrier(std::string const& name,
+                                                                          std::vector<type> const& components) {
+  return kept(
+      keyed_barriers_, name, "keyed barrier", [&](auto const& b) { return b.components() == components; }, components);
+}
+
+RILL_INLINE std::vector<std::shared_ptr<variable_state>> container::variables() const { return all(variables_); }
+
+RILL_INLINE void container::reset() {
+  for (auto const& v : variables()) v->reset();
+  for (auto const& q : all(queues_)) q->reset();
+  for (auto const& a : all(accumulators_)) a->reset();
+  for (auto const& a : all(sparse_accumulators_)) a->reset();
+  for (auto const& b : all(keyed_barriers_)) b->reset();
+  for (auto const& m : all(mutexes_)) m->reset();
+  for (auto const& b : all(barriers_)) b->reset();
+}
+#endif
 
 }  // namespace rill
