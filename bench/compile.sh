@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What it costs to compile a training program: with rill::compiled, with rill's headers and the run time in another file of
-# the program (RILL_SEPARATE), with rill's headers alone, and with libtorch where its headers are. Prints seconds, the compiler's peak memory, and the size of the stripped program.
+# the program (RILL_SEPARATE), with rill's headers alone, and with libtorch where its headers are. Prints seconds, the
+# compiler's peak memory, and the size of the stripped program.
 #   bench/compile.sh [--libtorch FILE] [--build FOLDER] [PROGRAM...]
 # FILE is the program in libtorch (default: libtorch.cpp beside the peers' program), each PROGRAM one of rill's (default:
 # the same network, and the tour's, which reads and writes files too); FOLDER holds librill.a (default: build). TORCH names
