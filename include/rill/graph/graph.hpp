@@ -112,6 +112,7 @@ class graph {
   }
   /// Records what `f` records to run where `beside` runs.
   template <class F> auto near(value beside, F&& f) {
+    expects(beside.graph == this, "near: the value is of another graph, or none's");
     return with(&graph::colocated_, std::string(beside.origin().name), std::forward<F>(f));
   }
 

@@ -1,5 +1,6 @@
 // Arithmetic that changes nothing: x + 0, x * 1, a sum to the extents that are there already.
 #pragma once
+#include <cstring>
 #include <optional>
 
 #include "rill/pass/fold_constants.hpp"
@@ -12,6 +13,7 @@ bool remove_identities(subgraph& part, pass_report* report);
 #if RILL_RUNTIME
 namespace detail {
 
+// Whether a constant is one element, and that number.
 inline bool is_number(subgraph const& part, endpoint e, double wanted) {
   auto const& n = part[e.node];
   if (!is_constant(n)) return false;
@@ -19,9 +21,10 @@ inline bool is_number(subgraph const& part, endpoint e, double wanted) {
   if (t.elements() != 1 || t.element() == dtype::string) return false;
   return visit(t.element(), [&]<class T>() {
     if constexpr (std::same_as<T, std::string>) return false;
-    else if constexpr (requires { t.data<T>()->real(); })
-      return t.item<T>() == T(static_cast<typename T::value_type>(wanted));
-    else return static_cast<double>(static_cast<std::conditional_t<(sizeof(T) < 4), float, T>>(t.item<T>())) == wanted;
+    else {
+      auto const number = static_cast<T>(static_cast<float>(wanted));
+      return std::memcmp(t.raw(), &number, sizeof(T)) == 0;  // -0 is not 0
+    }
   });
 }
 
@@ -37,7 +40,12 @@ inline std::optional<std::size_t> if_number(subgraph const& p, node const& n, st
   return is_number(p, n.inputs[k], v) ? std::optional(1 - k) : std::nullopt;
 }
 
-// x + 0 is x but for x = -0, which IEEE turns into +0: integers only. x - 0 and x * 1 are exact for all.
+inline std::optional<std::size_t> if_one(subgraph const& p, node const& n, std::size_t k) {
+  return complexes.contains(n.outputs[0].element) ? std::nullopt : if_number(p, n, k, 1);
+}
+
+// x + 0 is x but for x = -0, which IEEE turns into +0: integers only. x - 0 is exact for all, and x * 1 but for complex
+// numbers, whose parts meet: (inf + 2i) * (1 + 0i) has NaN in it.
 inline constexpr named_identity identities[] = {
     {"x + 0", "add",
      [](auto const& p, auto const& n) {
@@ -48,9 +56,9 @@ inline constexpr named_identity identities[] = {
        return integers.contains(n.outputs[0].element) ? if_number(p, n, 0, 0) : std::nullopt;
      }},
     {"x - 0", "sub", [](auto const& p, auto const& n) { return if_number(p, n, 1, 0); }},
-    {"x * 1", "mul", [](auto const& p, auto const& n) { return if_number(p, n, 1, 1); }},
-    {"1 * x", "mul", [](auto const& p, auto const& n) { return if_number(p, n, 0, 1); }},
-    {"x / 1", "div", [](auto const& p, auto const& n) { return if_number(p, n, 1, 1); }},
+    {"x * 1", "mul", [](auto const& p, auto const& n) { return if_one(p, n, 1); }},
+    {"1 * x", "mul", [](auto const& p, auto const& n) { return if_one(p, n, 0); }},
+    {"x / 1", "div", [](auto const& p, auto const& n) { return if_one(p, n, 1); }},
     {"identity", "identity", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
     {"stop_gradient", "stop_gradient", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
     {"sum to the same extents", "sum_like", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},

@@ -10,7 +10,8 @@
 
 namespace rill {
 
-/// A part while it is rewritten. Control edges from a replaced node go on from the node that replaces it.
+/// A part while it is rewritten. Control edges from a replaced node go on from the node that replaces it. What changes
+/// state is not dropped, whoever reads it.
 class rewriter {
  public:
   rewriter(subgraph& part, std::string_view pass, pass_report* report)
@@ -60,6 +61,11 @@ class rewriter {
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
 
+  bool replaced(std::uint32_t i) const {
+    return i < forward_.size() &&
+           std::any_of(forward_[i].begin(), forward_[i].end(), [](endpoint e) { return e.node != none; });
+  }
+
   // Depth first, after everything that a node needs; roots and edges in their order, so that the result is always the
   // same.
   void compact() {
@@ -90,6 +96,8 @@ class rewriter {
     for (auto i : part_.inputs) visit(i);
     std::vector<std::uint32_t> roots(part_.targets);
     for (auto e : part_.outputs) roots.push_back(e.node);
+    for (std::uint32_t i = 0; i < part_.size(); ++i)  // what is read for its extents alone may be an update's result
+      if (part_[i].op->effect == effect::writes && !replaced(i)) roots.push_back(i);
     std::sort(roots.begin(), roots.end());
     for (auto r : roots) visit(r);
     subgraph made;

@@ -152,6 +152,16 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       return std::count_if(n.inputs.begin(), n.inputs.end(), same) > 1;
     });
     made.run.may_share.insert(made.run.may_share.end(), made.run.overwrites.begin(), made.run.overwrites.end());
+    // A place that it reads by two names, a value's and its reshape's, must be one that either may share.
+    auto const shared = made.run.may_share;
+    std::erase_if(made.run.may_share, [&](auto const& pair) {
+      for (std::uint32_t k = 0; k < n.inputs.size(); ++k)
+        if (slot_of(n.inputs[k]) == slot_of(n.inputs[pair.input]) &&
+            std::none_of(shared.begin(), shared.end(),
+                         [&](auto const& other) { return other.input == k && other.output == pair.output; }))
+          return true;
+      return false;
+    });
     waiting_ += made.run.waits;
     made.node = i;
     lines_.push_back(

@@ -113,7 +113,7 @@ class session {
     return r;
   }
   template <class F> void add(run_request& r, step_context& step, F const& f) {
-    if constexpr (std::same_as<F, timeout>) step.deadline = std::chrono::steady_clock::now() + f.after;
+    if constexpr (std::same_as<F, timeout>) step.deadline = detail::deadline_of(f);
     else if constexpr (std::same_as<F, cancellation>) step.stop = f;
     else if constexpr (std::same_as<F, observe>) step.watch = f.who;
     else if constexpr (std::same_as<F, operation>) executor_.add_target(r, f);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -72,9 +73,14 @@ class buffer {
     return buffer(b);
   }
 
-  /// `count` empty strings.
+  /// `count` empty strings; error(resource_exhausted) if there is no room for them.
   static buffer strings(std::size_t count) {
-    auto owned = std::make_unique<std::string[]>(count);
+    std::unique_ptr<std::string[]> owned;
+    try {
+      owned = std::make_unique<std::string[]>(count);
+    } catch (std::bad_alloc const&) {
+      throw error(code::resource_exhausted, "no memory for " + std::to_string(count) + " strings");
+    }
     auto* data = owned.get();
     return adopt(data, count * sizeof(std::string), std::move(owned));
   }

@@ -126,14 +126,16 @@ class tensor {
     t.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(first) * row;
     return t;
   }
-  /// A tensor with elements of its own.
+  /// A tensor with elements of its own; of an empty handle, one.
   tensor clone(allocator& from = host_allocator()) const {
+    if (!buffer_) return {};
     tensor t(element_, shape_, from);
     t.assign(*this);
     return t;
   }
-  /// Copies the elements of a tensor of the same type over these.
+  /// Copies the elements of a tensor of the same type over these; error(failed_precondition) for an empty handle.
   void assign(tensor const& from) {
+    if (!buffer_ || !from.buffer_) tensor().refuse(element_);
     expects(from.element_ == element_ && from.shape_ == shape_, "a tensor is assigned one of another type");
     if (element_ == dtype::string) std::copy_n(from.data<std::string>(), elements(), mutable_data<std::string>());
     else if (auto const n = bytes(); n != 0) std::memcpy(data_, from.data_, n);
@@ -167,8 +169,10 @@ RILL_INLINE void tensor::refuse(dtype asked) const {
 }
 #endif
 
-/// The same type, extents and bytes (strings: the same characters). NaN equals NaN of the same bits.
+/// The same type, extents and bytes (strings: the same characters). NaN equals NaN of the same bits, an empty handle
+/// another one.
 inline bool same_bits(tensor const& a, tensor const& b) {
+  if (!a || !b) return !a && !b;
   if (a.element() != b.element() || a.shape() != b.shape()) return false;
   if (a.element() == dtype::string)
     return std::equal(a.span<std::string>().begin(), a.span<std::string>().end(), b.span<std::string>().begin());

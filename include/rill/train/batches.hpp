@@ -91,7 +91,7 @@ template <class... Tensors> class batch_range {
   }
 
   /// How many batches an epoch has.
-  std::int64_t per_epoch() const { return options_.partial ? (rows_ + size_ - 1) / size_ : rows_ / size_; }
+  std::int64_t per_epoch() const { return rows_ / size_ + (options_.partial && rows_ % size_ != 0); }
   /// How many batches there are in all.
   std::int64_t total() const { return per_epoch() * epochs_; }
   /// What comes after the batch that was drawn last; save it beside the variables to go on from there.

@@ -26,7 +26,7 @@ struct checkpoint {
   std::int64_t number = 0;                         ///< counts a directory's checkpoints, from 1
   std::uint64_t steps = 0;                         ///< `session::steps` when it was saved
   batch_position position = {};                    ///< of the batches
-  std::optional<double> metric = {};               ///< by which the best one is known
+  std::optional<double> metric = {};               ///< by which the best one is known; a finite number
   std::map<std::string, std::string> shards = {};  ///< the file of each tensor
 
   std::string prefix() const {
@@ -80,7 +80,7 @@ inline checkpoint read_index(checkpoint c) {
     words.at("steps").get_to(c.steps);
     words.at("epoch").get_to(c.position.epoch);
     words.at("index").get_to(c.position.index);
-    if (words.contains("metric")) c.metric = words.at("metric").get<double>();
+    if (words.contains("metric") && !words.at("metric").is_null()) c.metric = words.at("metric").get<double>();
     j.at("weight_map").get_to(c.shards);
   } catch (nlohmann::json::exception const& e) {
     throw refuse(e.what());
@@ -105,21 +105,29 @@ inline bool has_form(std::string_view file, std::string_view name, std::string_v
   return file.empty();
 }
 
-}  // namespace detail
-
-/// The checkpoints of that name in a directory, the oldest first; none if there is no such directory.
-inline std::vector<checkpoint> checkpoints(std::filesystem::path const& directory,
-                                           std::string const& name = "checkpoint") {
+/// The checkpoints of that name in a directory, the oldest first, of whose indices nothing was read yet.
+inline std::vector<checkpoint> numbered_checkpoints(std::filesystem::path const& directory, std::string const& name) {
   std::vector<checkpoint> all;
   std::error_code none;
   for (std::filesystem::directory_iterator i(directory, none), end; !none && i != end; i.increment(none)) {
     auto const file = i->path().filename().string();
-    if (!detail::has_form(file, name, "-#.safetensors.index.json")) continue;
+    if (!has_form(file, name, "-#.safetensors.index.json")) continue;
     checkpoint c{.directory = directory, .name = name};
     std::from_chars(file.data() + name.size() + 1, file.data() + file.size(), c.number);
-    if (c.index().filename() == file) all.push_back(detail::read_index(std::move(c)));
+    if (c.index().filename() == file) all.push_back(std::move(c));
   }
   std::sort(all.begin(), all.end(), [](checkpoint const& a, checkpoint const& b) { return a.number < b.number; });
+  return all;
+}
+
+}  // namespace detail
+
+/// The checkpoints of that name in a directory, the oldest first; none if there is no such directory. error(data_loss)
+/// names an index that is damaged: without that file, the others are listed.
+inline std::vector<checkpoint> checkpoints(std::filesystem::path const& directory,
+                                           std::string const& name = "checkpoint") {
+  auto all = detail::numbered_checkpoints(directory, name);
+  for (auto& c : all) c = detail::read_index(std::move(c));
   return all;
 }
 

@@ -8,11 +8,24 @@
 
 namespace rill {
 
+namespace detail {
+
+/// x * most / max(length, most), in float32 where x's own type is narrower. The length's derivative at 0 is 0.
+inline value clipped(value x, double most) {
+  auto const own = x.type().element, wide = size_of(own) == 2 ? dtype::float32 : own;
+  value const y = own == wide ? x : cast(x, wide), bound = like(y, most);
+  value const squares = sum(y * y), length = sqrt(maximum(squares, like(squares, 0x1p-126)));
+  value const result = y * (bound / maximum(length, bound));
+  return own == wide ? result : cast(result, own);
+}
+
+}  // namespace detail
+
 /// x, shortened to the length `most` (the root of the sum of its elements' squares) if it is longer.
 template <operand X> auto clip_by_norm(X x, double most) {
   expects(most > 0, "clip_by_norm: the length must be above 0");
-  auto const bound = like(x, most);
-  return x * (bound / maximum(sqrt(sum(x * x)), bound));
+  if constexpr (typed<X>) return as<X::static_type>(detail::clipped(x, most));
+  else return detail::clipped(x, most);
 }
 
 /// The root of the sum of the squares of all elements of all gradients; float32, or float64 if one of them is. Of a
@@ -36,8 +49,6 @@ inline gradient shortened(gradient const& g, value length, double most) {
   return g.sparse() ? gradient(g.indices, y) : gradient(y);
 }
 
-inline value square_length(value x) { return sum(x * conj(x)); }
-
 }  // namespace detail
 
 RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
@@ -46,7 +57,12 @@ RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
   for (auto const& each : all)
     if (detail::elements_of(each.by).type().element == dtype::float64) wide = dtype::float64;
   std::vector<value> parts;
-  for (auto const& each : all) parts.push_back(cast(detail::square_length(detail::elements_of(each.by)), wide));
+  for (auto const& each : all) {
+    value const x = detail::elements_of(each.by);
+    bool const narrow = size_of(x.type().element) == 2;  // its squares are beyond it
+    value const y = narrow ? cast(x, wide) : x;
+    parts.push_back(cast(sum(y * conj(y)), wide));
+  }
   return sqrt(add_n(parts));
 }
 

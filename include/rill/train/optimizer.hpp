@@ -1,6 +1,7 @@
 // What optimizers share: which variables a loss trains, the derivatives for them, their slots, and rates.
 #pragma once
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,8 +44,8 @@ class rate {
 
 namespace detail {
 
-/// A variable of v's type that starts as zeros: "<v>/<name>".
-variable_value slot(variable_value v, std::string_view name);
+/// A variable of v's type, or of v's extents and another element type, that starts as zeros: "<v>/<name>".
+variable_value slot(variable_value v, std::string_view name, std::optional<dtype> element = {});
 
 /// Records `update(variable_gradient)` beside each variable, and the operation that stands for all of them.
 template <class Update>
@@ -101,10 +102,11 @@ RILL_INLINE value rate::like(value x) const { return from_ ? cast(from_, x.type(
 
 namespace detail {
 
-RILL_INLINE variable_value slot(variable_value v, std::string_view name) {
+RILL_INLINE variable_value slot(variable_value v, std::string_view name, std::optional<dtype> element) {
   auto& g = *v.graph;
   auto const& of = v.origin();
-  auto const nothing = zero(value(v));
+  auto nothing = zero(value(v));
+  if (element && *element != nothing.type().element) nothing = cast(nothing, *element);
   auto const full = of.name + "/" + std::string(name);
   if (of.outputs[0].is_known()) return variable(fill(nothing, of.outputs[0].shape()), full);
   for (auto const& i : g.initials())

@@ -2,6 +2,7 @@
 // rill/io.hpp takes it.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -78,11 +79,15 @@ class saver {
 
   /// Saves the variables as they are, the session's count of steps (this one is not counted), and what is given. The
   /// threads of queue runners halt meanwhile between two of their steps if queues are saved; error(deadline_exceeded)
-  /// if one of these does not end within a minute, because it waits for what no such thread makes.
+  /// if one of these does not end within a minute, because it waits for what no such thread makes. A metric that is not
+  /// finite is none: a loss that has diverged is nobody's best. A damaged checkpoint beside it is left as it is.
   checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {}) {
-    std::filesystem::create_directories(directory_);
+    std::error_code failed;
+    std::filesystem::create_directories(directory_, failed);
+    if (failed) files::fail("make the directory", directory_, failed.value());
+    if (metric && !std::isfinite(*metric)) metric.reset();
     directory_lock const alone(directory_);  // or `sweep` would take another's files for those of a dead program
-    auto const before = checkpoints();
+    auto const before = detail::numbered_checkpoints(directory_, options_.name);
     checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {}};
     sweep(before);
     struct uncounted {
@@ -275,7 +280,13 @@ class saver {
 
   /// An old checkpoint's index goes first, so that no index is ever without its files.
   void drop_old() const {
-    auto all = checkpoints();
+    std::vector<checkpoint> all;
+    for (auto const& c : detail::numbered_checkpoints(directory_, options_.name)) {
+      try {
+        all.push_back(detail::read_index(c));
+      } catch (error const&) {  // a damaged one
+      }
+    }
     if (all.size() <= options_.keep) return;
     auto const kept = best_of(all);
     for (std::size_t i = 0; i + options_.keep < all.size(); ++i) {

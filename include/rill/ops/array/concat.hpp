@@ -1,5 +1,7 @@
 // Values one behind the other along an axis.
 #pragma once
+#include <array>
+
 #include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/array/slice.hpp"
 
@@ -127,7 +129,10 @@ auto concat(X... x) {
 /// The same along an axis that only the run of the program knows, and for any number of operands.
 inline value concat(std::vector<value> const& x, std::int64_t axis) {
   expects(!x.empty(), "concat: there is nothing to put together");
-  return x.size() == 1 ? x[0] : record_erased<ops::concat_op>(detail::graph_of(x[0]), {axis}, x);
+  if (x.size() > 1) return record_erased<ops::concat_op>(detail::graph_of(x[0]), {axis}, x);
+  (void)detail::graph_of(x[0]);
+  (void)ops::concat_op::infer({axis}, std::array{x[0].type()});
+  return x[0];
 }
 /// Where in `whole` operand `which` would lie, if `operands` had been put together along the axis.
 inline value concat_piece(value whole, std::vector<value> operands, std::int64_t axis, std::size_t which) {

@@ -1,5 +1,8 @@
 // The sum of any number of values.
 #pragma once
+#include <algorithm>
+#include <vector>
+
 #include "rill/ops/math/arithmetic.hpp"
 
 namespace rill::ops {
@@ -58,7 +61,19 @@ namespace rill {
 /// The sum of values of one type, from the first to the last; a single one is itself.
 inline value add_n(std::vector<value> const& x) {
   expects(!x.empty(), "add_n: there is nothing to add");
-  return x.size() == 1 ? x[0] : record_erased<ops::add_n_op>(detail::graph_of(x[0]), {}, x);
+  auto& g = detail::graph_of(x[0]);
+  expects(ops::add_n_op::elements.contains(x[0].type().element), "add_n: the operands are not numbers");
+  constexpr std::size_t most = 65535;  // inputs of a node
+  value sum = x[0];
+  for (std::size_t at = 1; at < x.size();) {
+    auto const count = std::min(x.size() - at, most - 1);
+    std::vector<value> next{sum};
+    next.insert(next.end(), x.begin() + static_cast<std::ptrdiff_t>(at),
+                x.begin() + static_cast<std::ptrdiff_t>(at + count));
+    sum = record_erased<ops::add_n_op>(g, {}, next);
+    at += count;
+  }
+  return sum;
 }
 /// The same for typed values: `add_n(a, b, c)`.
 template <operand... X>

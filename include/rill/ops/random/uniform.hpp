@@ -27,6 +27,11 @@ struct uniform_op : drawing {
     if (is_float(a.of.element)) {
       expects(a.low < a.high, "uniform: the lower bound is not below the upper one");
       expects(a.high - a.low <= 1.7976931348623157e308, "uniform: the bounds are too far apart");
+      double const most = a.of.element == dtype::float16    ? 65504
+                          : a.of.element == dtype::bfloat16 ? 0x1.fep127
+                          : a.of.element == dtype::float32  ? 0x1.fffffep127
+                                                            : 1.7976931348623157e308;
+      expects(-most <= a.low && a.high <= most, "uniform: a bound is beyond the element type");
     } else {
       expects(a.first < a.last, "uniform: the lower bound is not below the upper one");
       visit(a.of.element, [&]<class T>() {

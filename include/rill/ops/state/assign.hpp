@@ -103,8 +103,8 @@ template <class Op, operand V, operand X> auto record_update(V v, X x) {
   if constexpr (typed<V> && typed<X>) {
     constexpr type result = Op::infer({}, V::static_type, X::static_type);
     if constexpr (requires { typename Op::arithmetic; }) provide_kernels<typename Op::arithmetic, result.element>();
-    return expr<result>{record_erased<Op>(*v.graph, {}, {v, x})};
-  } else return record_erased<Op>(*v.graph, {}, {v, x});
+    return expr<result>{record_erased<Op>(graph_of(v), {}, {v, x})};
+  } else return record_erased<Op>(graph_of(v), {}, {v, x});
 }
 
 }  // namespace detail

@@ -88,11 +88,13 @@ template <element T, dim... Extents> variable_expr<of<T, Extents...>> variable(g
   return {{variable(g, of<T, Extents...>, name)}};
 }
 /// A variable as it is now: record it after updates (`g.after({update}, …)`) to see what they wrote.
-template <type T> expr<T> read(variable_expr<T> v) { return {record_erased<ops::read_op>(*v.graph, {}, {v})}; }
-inline value read(variable_value v) { return record_erased<ops::read_op>(*v.graph, {}, {v}); }
+template <type T> expr<T> read(variable_expr<T> v) {
+  return {record_erased<ops::read_op>(detail::graph_of(v), {}, {v})};
+}
+inline value read(variable_value v) { return record_erased<ops::read_op>(detail::graph_of(v), {}, {v}); }
 /// Whether a variable has a value.
 inline expr<of<bool>> is_initialized(variable_value v) {
-  return {record_erased<ops::is_initialized_op>(*v.graph, {}, {v})};
+  return {record_erased<ops::is_initialized_op>(detail::graph_of(v), {}, {v})};
 }
 
 #if RILL_RUNTIME
