@@ -89,6 +89,8 @@ TEST(graph, refuses_handles_of_another_graph_and_empty_ones) {
   EXPECT_EQ(thrown([&] { neg(value()); }).code(), code::invalid_argument);
   EXPECT_EQ(thrown([&] { value().type(); }).code(), code::invalid_argument);
   EXPECT_THROW(g.after({operation(y)}, [] {}), error);
+  EXPECT_EQ(thrown([&] { g.near(y, [] {}); }).code(), code::invalid_argument);
+  EXPECT_EQ(thrown([&] { g.near(value(), [] {}); }).code(), code::invalid_argument);
 }
 
 TEST(graph, refuses_outputs_that_a_node_does_not_have) {

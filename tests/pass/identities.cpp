@@ -57,4 +57,13 @@ TEST(identities, let_elementwise_operations_read_what_was_broadcast_for_them) {
   EXPECT_EQ(count(part, "broadcast_like"), 0u);
 }
 
+TEST(identities, keep_products_of_complex_numbers_whose_parts_meet_and_the_sign_of_zero) {
+  graph g;
+  auto const z = placeholder<std::complex<double>, 2>(g, "z");
+  auto const one = constant(g, std::complex<double>(1));
+  auto const x = placeholder<float, 2>(g, "x");
+  auto part = part_of(g, {z * one, one * z, z / one, x - -0.f}, {}, {z, x});
+  EXPECT_FALSE(remove_identities(part, nullptr));
+}
+
 }  // namespace

@@ -39,4 +39,17 @@ TEST(passes, tell_what_they_did) {
   EXPECT_NE(report.text().find("fuse: joined"), std::string::npos) << report.text();
 }
 
+TEST(passes, keep_an_update_of_whose_result_only_the_extents_are_read) {
+  graph g;
+  value const x = placeholder(g, of<float, unknown>, "x");
+  auto const v = variable(constant(g, 0.f), "v");
+  auto const slope = gradients(value(x * 2.f + assign_add(v, constant(g, 1.f))), {x})[0];
+  for (bool const on : {false, true}) {
+    session s(g, {.threads = 1, .passes = on ? pass_options{} : pass_options::none()});
+    s.run(initializer(g));
+    s.run({{x, vector<float>({1, 2})}}, slope);
+    EXPECT_EQ(s.run(v).item<float>(), 1) << on;
+  }
+}
+
 }  // namespace

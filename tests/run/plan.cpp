@@ -101,6 +101,19 @@ TEST(plan, does_not_overwrite_what_is_read_later_or_fetched) {
   EXPECT_TRUE(same_bits(run_of.result(1, fed), vector<float>({-1, -2, -3, -4})));
 }
 
+TEST(plan, does_not_overwrite_what_the_same_kernel_reads_by_another_name) {
+  graph g;
+  value const x = placeholder(g, of<float, 3>, "x"), e = neg(x), square_of = square(reshape(e, extents{1, 3}));
+  for (auto const how : {gear::straight, gear::forked})
+    for (bool const passes : {false, true}) {
+      session s(g, {.threads = 1, .passes = passes ? pass_options{} : pass_options::none(), .gear = how});
+      // One kernel computes the square and the sum, and reads e as a row, too; the square stays in the plan's memory.
+      auto const [y, all] = s.run({{x, vector<float>({1, 2, 3})}}, add(square_of, e), sum(square_of));
+      EXPECT_TRUE(same_bits(y, matrix<float>({{0, 2, 6}}))) << passes;
+      EXPECT_EQ(all.item<float>(), 14) << passes;
+    }
+}
+
 TEST(plan, hands_out_results_that_the_next_run_does_not_touch) {
   planned t;
   value const x = placeholder(t.g, of<float>, "x"), y = neg(x);

@@ -114,6 +114,21 @@ TEST(tensor, is_assigned_one_of_the_same_type_only) {
   EXPECT_EQ(refusal([&] { t.assign(vector<int>({1, 2})); }), code::invalid_argument);
 }
 
+TEST(tensor, without_elements_is_copied_as_such_and_not_assigned) {
+  EXPECT_FALSE(tensor().clone());
+  tensor one(1.f), moved(2.f);
+  EXPECT_EQ(refusal([&] { one.assign(tensor()); }), code::failed_precondition);
+  EXPECT_EQ(refusal([&] { tensor().assign(one); }), code::failed_precondition);
+  tensor const other = std::move(moved);
+  EXPECT_FALSE(moved.clone());  // NOLINT: what is left
+  EXPECT_TRUE(same_bits(tensor(), tensor()));
+  EXPECT_FALSE(same_bits(tensor(), one));
+}
+
+TEST(tensor, of_strings_without_room_is_an_error) {
+  EXPECT_EQ(refusal([] { tensor(dtype::string, {std::int64_t{1} << 42}); }), code::resource_exhausted);
+}
+
 TEST(tensor, compares_bits) {
   auto const nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(same_bits(tensor(nan), tensor(nan)));

@@ -108,6 +108,13 @@ TEST(batches, take_any_element_and_one_tensor_alone) {
   EXPECT_EQ(none.begin(), none.end());
 }
 
+TEST(batches, larger_than_all_examples_hold_them_all) {
+  auto all = batches(std::tuple{tensor(dtype::float32, {7, 2})}, INT64_MAX);
+  ASSERT_NE(all.begin(), all.end());
+  EXPECT_EQ(all.per_epoch(), 1);
+  EXPECT_EQ(std::get<0>(*all.begin()).shape(), (shape{7, 2}));
+}
+
 TEST(batches, refuse_what_has_no_examples) {
   tensor const scalar(1.f), two(dtype::float32, {2}), three(dtype::float32, {3});
   EXPECT_EQ(refusal([&] { batches(std::tuple{scalar}, 1); }), code::invalid_argument);

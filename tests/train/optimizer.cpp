@@ -179,5 +179,39 @@ TEST(clip, measures_all_gradients_together) {
   EXPECT_NEAR(s.run(global_norm(clipped)).item<double>(), 2, 1e-6);
 }
 
+TEST(clip, of_16_bits_measures_in_32_and_has_a_derivative_at_nothing) {
+  use_elements<dtype::float16, dtype::bfloat16>();
+  graph g;
+  session s{g, {.threads = 1}};
+  auto const x = constant<half, 2>(g, {half(300), half(400)});
+  EXPECT_TRUE(same_bits(s.run(clip_by_norm(x, 1)), vector<half>({half(0.6f), half(0.8f)})));
+  auto const v = variable(x, "v");
+  auto const w = variable(constant<half, 2>(g, {half(0), half(0)}), "w");
+  s.run(initializer(g));
+  auto const clipped = clip_by_global_norm(variable_gradients(sum(v * x) + sum(w * w)), 1);
+  EXPECT_NEAR(s.run(global_norm(clipped)).item<float>(), 1, 1e-3);
+  auto const zero = placeholder<float, 2>(g, "zero");
+  auto const slope = gradients(value(sum(clip_by_norm(zero, 2))), {zero})[0];
+  EXPECT_TRUE(same_bits(s.run({{zero, vector<float>({0, 0})}}, slope), vector<float>({1, 1})));
+}
+
+TEST(optimizers, step_in_32_bits_where_the_variable_has_16) {
+  use_elements<dtype::float16, dtype::bfloat16>();
+  graph g;
+  auto const x = placeholder<float, 3>(g, "x");
+  std::vector<variable_value> const all{variable(constant<half, 3>(g, {half(1), half(2), half(3)}), "half"),
+                                        variable(constant<bfloat16, 3>(g, {1, 2, 3}), "bfloat16")};
+  for (auto const& v : all) {
+    auto const train = adam{.rate = 0.25}.minimize(sum(cast(v, dtype::float32) * x), {v});
+    session s{g, {.threads = 1}};
+    s.run(initializer(g));
+    for (int i = 0; i < 2; ++i) s.run({{x, vector<float>({0, 1e-4f, 100})}}, train);
+    auto const now = s.run(cast(v, dtype::float32));
+    EXPECT_EQ(now.at<float>(0), 1) << v.name() << ": a gradient of 0 moves nothing";
+    EXPECT_NEAR(now.at<float>(1), 1.5, 0.01) << v.name();
+    EXPECT_NEAR(now.at<float>(2), 2.5, 0.01) << v.name();
+  }
+}
+
 }  // namespace
 }  // namespace rill

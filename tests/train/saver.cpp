@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <cmath>
 #include <fstream>
 #include <random>
 #include <set>
@@ -310,6 +311,40 @@ TEST(saver, a_full_disk_loses_nothing) {
   saves.save(*a.s);
   restores.restore(*b.s);
   EXPECT_EQ(b.number(), 6);
+}
+
+TEST(saver, takes_a_metric_that_is_no_number_for_none) {
+  scratch place;
+  model m;
+  saver saves(m.g, place / "run", {.better = better::lower});
+  saves.save(*m.s, {}, 2.0);
+  for (double const lost : {std::nan(""), HUGE_VAL, -HUGE_VAL}) EXPECT_FALSE(saves.save(*m.s, {}, lost).metric);
+  saves.save(*m.s, {}, 3.0);
+  EXPECT_EQ(saves.best()->number, 1);
+  EXPECT_EQ(saves.restore(*m.s)->number, 5);
+}
+
+TEST(saver, goes_on_beside_a_damaged_checkpoint) {
+  scratch place;
+  model m;
+  saver saves(m.g, place / "run", {.keep = 3});
+  saves.save(*m.s);
+  auto const damaged = saves.save(*m.s).index();
+  std::ofstream(damaged) << "{}";
+  EXPECT_EQ(refusal([&] { saves.restore(*m.s); }), code::data_loss);
+  for (int i = 0; i < 3; ++i) saves.save(*m.s);
+  std::filesystem::remove(damaged);
+  auto const all = saves.checkpoints();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].number, 3);
+  EXPECT_EQ(all[2].number, 5);
+  EXPECT_EQ(saves.restore(*m.s)->number, 5);
+}
+
+TEST(saver, says_where_no_directory_can_be_made) {
+  model m;
+  for (auto const* where : {"/dev/null", "/dev/null/below", ""})
+    EXPECT_NO_THROW(refusal([&] { saver(m.g, where).save(*m.s); })) << where;  // an error of rill's
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ template <class... Tensors> class batch_range {
       order_.resize(static_cast<std::size_t>(rows_));
       detail::shuffle(order_, options_.seed, shuffled_ = position_.epoch);
     }
-    auto const last = std::min(position_.index + size_, rows_);
+    auto const last = position_.index + std::min(size_, rows_ - position_.index);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       ((std::get<I>(drawn_) = std::tuple_element_t<I, batch>(take(std::get<I>(examples_), buffers_[I], last))), ...);
     }(std::index_sequence_for<Tensors...>{});

@@ -1,6 +1,7 @@
 #include "rill/ops/array/concat.hpp"
 
 #include "../run.hpp"
+#include "base/sentence.hpp"
 #include "rill/grad/gradients.hpp"
 
 namespace rill {
@@ -57,6 +58,14 @@ TEST(concat, refuses_values_that_do_not_fit) {
   refuses("nothing to put together", [&] { concat(std::vector<value>{}, 0); });
   refuses("no such operand", [&] { concat_piece(p(of<float, 4>), {p(of<float, 2>), p(of<float, 2>)}, 0, 2); });
   refuses("not the others together", [&] { concat_piece(p(of<float, 5>), {p(of<float, 2>), p(of<float, 2>)}, 0, 1); });
+}
+
+TEST(concat, of_one_operand_checks_the_axis) {
+  graph g;
+  value const x = constant<float, 2>(g, {1, 2});
+  EXPECT_EQ(concat({x}, -1), x);
+  EXPECT_EQ(refusal([&] { concat({x}, 1); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { concat({value(constant(g, 1.f))}, 0); }), code::invalid_argument);
 }
 
 }  // namespace

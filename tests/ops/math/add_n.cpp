@@ -1,6 +1,7 @@
 #include "rill/ops/math/add_n.hpp"
 
 #include "../run.hpp"
+#include "base/sentence.hpp"
 
 namespace rill {
 namespace {
@@ -34,6 +35,14 @@ TEST(add_n, refuses_values_of_other_types) {
   refuses("different element types", [&] { add_n({p(of<float, 2>), p(of<double, 2>)}); });
   refuses("not numbers", [&] { add_n({p(of<bool, 2>), p(of<bool, 2>)}); });
   refuses("nothing to add", [&] { add_n(std::vector<value>{}); });
+}
+
+TEST(add_n, takes_more_operands_than_a_node_does) {
+  graph g;
+  value const one = constant(g, 1);
+  session s{g, {.threads = 1}};
+  EXPECT_EQ(s.run(add_n(std::vector<value>(200'000, one))).item<int>(), 200'000);
+  EXPECT_EQ(refusal([&] { add_n({value(constant(g, std::string("a")))}); }), code::invalid_argument);
 }
 
 }  // namespace

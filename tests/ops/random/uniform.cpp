@@ -96,6 +96,8 @@ TEST(uniform, refuses_bounds_that_make_no_sense) {
   refuses("lower bound is not below", [&] { uniform<float, 2>(g, 1, 1); });
   refuses("lower bound is not below", [&] { uniform<float, 2>(g, NAN, 1.); });
   refuses("too far apart", [&] { uniform<double, 2>(g, -1.7e308, 1.7e308); });
+  refuses("beyond the element type", [&] { uniform<half, 2>(g, 0., 1e6); });
+  refuses("beyond the element type", [&] { uniform<float, 2>(g, -1e300, 0.); });
   refuses("lower bound is not below", [&] { uniform<int, 2>(g, 5, 5); });
   refuses("beyond the element type", [&] { uniform<std::int8_t, 2>(g, 0, 200); });
   refuses("bounds of integers are integers", [&] { uniform<int, 2>(g, 0.5, 2.); });

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sentence.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/run/session.hpp"
 #include "rill/state/container.hpp"
@@ -104,6 +105,16 @@ TEST(assign, of_another_type_is_refused_while_recording) {
   auto const v = variable(g, of<float, 2>, "v");
   EXPECT_THROW(assign(v, value(constant<double, 2>(g, {1, 2}))), error);
   EXPECT_THROW(assign(v, value(constant<float, 3>(g, {1, 2, 3}))), error);
+}
+
+TEST(variable, that_is_an_empty_handle_is_an_error) {
+  graph g;
+  auto const one = constant(g, 1.f);
+  EXPECT_EQ(refusal([&] { assign(variable_value{}, one); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { assign_add(variable_expr<of<float>>{}, one); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { read(variable_value{}); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { read(variable_expr<of<float>>{}); }), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { is_initialized(variable_value{}); }), code::invalid_argument);
 }
 
 }  // namespace

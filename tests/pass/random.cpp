@@ -1,0 +1,169 @@
+// Random graphs of operations that share memory with each other, broadcast, reduce and update: with all passes, in each
+// gear, they give the bits that they give without any.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "rill/grad/gradients.hpp"
+#include "rill/ops/operations.hpp"
+#include "rill/ops/use_elements.hpp"
+#include "rill/run/session.hpp"
+
+namespace {
+
+using namespace rill;
+
+class author {
+ public:
+  explicit author(unsigned seed) : random_(seed) {}
+
+  graph g;
+  std::vector<feed> feeds;
+  std::vector<value> fetches;
+
+  void write() {
+    for (int i = 0; i < 4; ++i) add_source();
+    values_.push_back(variable(constant(g, 1.5f), "v"));
+    for (int i = 0; i < 30; ++i) try {
+        if (auto const y = any(); y.graph != nullptr) values_.push_back(y);
+      } catch (error const& e) {  // operands that don't fit
+        ASSERT_NE(e.code(), code::internal) << e.what();
+      }
+    for (int i = 0; i < 5; ++i) fetches.push_back(recent());
+  }
+
+ private:
+  static constexpr dtype elements_[] = {dtype::float32, dtype::float32, dtype::float64,
+                                        dtype::int32,   dtype::float16, dtype::complex64};
+
+  std::size_t below(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
+  value recent() {
+    return values_[values_.size() - 1 - below(std::min<std::size_t>(values_.size(), below(3) ? 5 : 40))];
+  }
+  dtype element() { return elements_[below(std::size(elements_))]; }
+
+  tensor numbers(dtype element, shape const& extents) {
+    tensor t(element, extents);
+    visit(element, [&]<class T>() {
+      if constexpr (!std::same_as<T, std::string>)
+        for (auto i = t.elements(); i-- > 0;) {
+          auto const x = below(20) == 0 ? -0.f : static_cast<float>(below(7)) * 0.5f - 1;
+          t.mutable_data<T>()[i] = static_cast<T>(x);
+        }
+    });
+    return t;
+  }
+
+  void add_source() {
+    shape const all[] = {{}, {1}, {3}, {1, 3}, {3, 1}, {2, 3}, {0, 3}, {1500}, {40, 33}};
+    auto const t = numbers(element(), all[below(std::size(all))]);
+    if (below(4) == 0) return values_.push_back(constant(g, t));
+    auto const x = placeholder(g, below(2) ? t.type() : type::of_unknown_rank(t.element()));
+    feeds.emplace_back(x, t);
+    values_.push_back(x);
+  }
+
+  value update(value x) {
+    if (std::exchange(updated_, true)) return {};
+    return assign_add(variable_value{g.find("v")}, cast(sum(x), dtype::float32));
+  }
+
+  value any() {
+    value const a = recent(), b = recent();
+    switch (below(24)) {
+      case 0:
+        return add(a, b);
+      case 1:
+        return sub(a, b);
+      case 2:
+        return mul(a, b);
+      case 3:
+        return div(a, b);
+      case 4:
+        return maximum(a, b);
+      case 5:
+        return select(less(a, b), a, b);
+      case 6:
+        return neg(a);
+      case 7:
+        return exp(a);
+      case 8:
+        return tanh(a);
+      case 9:
+        return square(a);
+      case 10:
+        return relu(a);
+      case 11:
+        return cast(a, element());
+      case 12:
+        return sum(a, a.type().rank > 0 ? extents{0} : extents{}, below(2) == 0);
+      case 13:
+        return mean(a, extents{}, below(2) == 0);
+      case 14:
+        return reshape(a, extents{-1});
+      case 15:
+        return reshape(a, extents{1, -1});
+      case 16:
+        return expand_dims(a, 0);
+      case 17:
+        return transpose(a, extents{});
+      case 18:
+        return identity(a);
+      case 19:
+        return below(2) ? mul(a, like(a, 1)) : sub(a, like(a, below(2) ? 0. : -0.));
+      case 20:
+        return concat({a, b}, 0);
+      case 21:
+        return gather(a, constant(g, vector<std::int32_t>({0, 0})));
+      case 22:
+        return update(a);
+      default:
+        return gradients(a, {b})[0];
+    }
+  }
+
+  std::mt19937 random_;
+  std::vector<value> values_;
+  bool updated_ = false;
+};
+
+/// The results of two steps, and the variable after them; or the code of what went wrong.
+std::pair<std::vector<tensor>, std::optional<code>> run(author const& made, session_options const& options) {
+  try {
+    session s(const_cast<graph&>(made.g), options);
+    s.run(initializer(const_cast<graph&>(made.g)));
+    std::vector<std::string> names;
+    for (auto const& f : made.fetches) names.push_back(std::string(f.name()) + ":" + std::to_string(f.port));
+    auto results = s.run(std::span<feed const>(made.feeds), names);
+    for (auto& t : s.run(std::span<feed const>(made.feeds), names)) results.push_back(std::move(t));
+    results.push_back(s.run("v"));
+    return {std::move(results), {}};
+  } catch (error const& e) {
+    EXPECT_NE(e.code(), code::internal) << e.what();
+    return {{}, e.code()};
+  }
+}
+
+TEST(passes, change_no_bit_of_random_graphs) {
+  use_elements<dtype::float16, dtype::complex64>();
+  int compared = 0;
+  for (unsigned seed = 1; seed <= 400; ++seed) {
+    author made(seed);
+    made.write();
+    auto const [plain, failed] = run(made, {.threads = 1, .passes = pass_options::none()});
+    for (auto const how : {gear::automatic, gear::straight, gear::forked, gear::tagged}) {
+      pass_options passes;
+      passes.verify = true;
+      auto const [rewritten, also_failed] = run(made, {.threads = 2, .passes = passes, .gear = how});
+      ASSERT_EQ(failed, also_failed) << "seed " << seed;
+      ASSERT_EQ(plain.size(), rewritten.size()) << "seed " << seed;
+      for (std::size_t i = 0; i < plain.size(); ++i, ++compared)
+        ASSERT_TRUE(same_bits(plain[i], rewritten[i])) << "seed " << seed << ", gear " << static_cast<int>(how)
+                                                       << ", result " << i << " of " << plain[i].type().text();
+    }
+  }
+  EXPECT_GT(compared, 4000);
+}
+
+}  // namespace
