@@ -58,8 +58,9 @@ inline std::map<std::string, queue_options> all_queues(graph const& g) {
 }
 
 /// Saves to one directory and restores from there. A checkpoint appears whole or not at all, whenever the program is
-/// killed. No other thread may record in the graph meanwhile. Savers that save to one directory, in any thread or
-/// process, wait for each other and number their checkpoints in turn.
+/// killed. No other thread may record in the graph meanwhile, nor update the variables if they are more than one file
+/// takes: files are written one after the other. Savers that save to one directory, in any thread or process, wait for
+/// each other and number their checkpoints in turn.
 class saver {
  public:
   /// For the given variables; or for all that the graph has now, and what is in its queues, so that a session that

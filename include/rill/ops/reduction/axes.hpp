@@ -1,6 +1,7 @@
 // What reductions share: the axes they go over, the type that is left, and the kernel made of passes.
 #pragma once
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "rill/dsl/expr.hpp"
@@ -103,6 +104,13 @@ RILL_INLINE std::vector<reduction_pass> reduction_passes(shape const& x, std::ar
 RILL_INLINE kernel make_reduction(reduction_table const& table, type const& x, std::array<bool, max_rank> const& gone) {
   auto const use = table.of[static_cast<std::size_t>(x.element)];
   auto const passes = reduction_passes(x.shape(), gone);
+  if (passes.size() == 1 && passes[0].middle == 1) {  // of one each: itself, for -0 + 0 is another
+    kernel k([bytes = x.bytes()](kernel_call const& call) {
+      if (bytes != 0 && call.out(0) != call.in(0)) std::memcpy(call.out(0), call.in(0), bytes);
+    });
+    k.may_share = {{0, 0}};
+    return k;
+  }
   auto const bytes = [size = size_of(x.element)](reduction_pass const& p) {
     return (static_cast<std::size_t>(p.outer * p.inner) * size + 63) / 64 * 64;
   };
