@@ -58,8 +58,8 @@ inline std::map<std::string, queue_options> all_queues(graph const& g) {
 }
 
 /// Saves to one directory and restores from there. A checkpoint appears whole or not at all, whenever the program is
-/// killed. No other thread may record in the graph meanwhile, nor update the variables if they are more than one file
-/// takes: files are written one after the other. Savers that save to one directory, in any thread or process, wait for
+/// killed. No other thread may record in the graph meanwhile, nor update the variables if they take more than one file,
+/// for files are written one after the other. Savers that save to one directory, in any thread or process, wait for
 /// each other and number their checkpoints in turn.
 class saver {
  public:
