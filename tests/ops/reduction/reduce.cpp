@@ -35,6 +35,16 @@ std::vector<double> reduced(tensor const& x, unsigned mask, double start,
   return y;
 }
 
+TEST(reductions, of_one_element_each_are_that_element_also_if_it_is_minus_0) {
+  tensor const x = rill::matrix<float>({{-0.f, 0, -1}});
+  for (bool keep : {false, true}) {
+    auto const wanted = keep ? x : x.reshaped({3});
+    EXPECT_TRUE(same_bits(test::run([&](auto const& in) { return sum(in[0], extents{0}, keep); }, {x}), wanted));
+    EXPECT_TRUE(same_bits(test::run([&](auto const& in) { return mean(in[0], extents{0}, keep); }, {x}), wanted));
+    EXPECT_TRUE(same_bits(test::run([&](auto const& in) { return max(in[0], extents{0}, keep); }, {x}), wanted));
+  }
+}
+
 TEST(reductions, go_over_any_axes) {
   auto const x = test::scattered(dtype::float64, {3, 4, 1, 5, 2});
   for (unsigned mask = 1; mask < 32; ++mask)
