@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """package.py WAY TARGET BUILD SCRATCH CMAKE COMPILER: builds a small outside project that uses rill, and runs it.
 
-WAY is how the project finds rill (find_package and pkg_config: installed from BUILD; add_subdirectory: the sources),
+WAY is how the project finds rill (find_package and pkg_config: installed from BUILD; add_subdirectory and
+fetch_content: the sources),
 TARGET is rill (headers alone) or compiled. Ends with 77, skipped, where pkg-config is not there.
 """
 import os
@@ -41,9 +42,13 @@ def find_package():
     return build_with_cmake("-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_PREFIX_PATH={prefix}")
 
 
-def add_subdirectory():
+def add_subdirectory(*options):
     """With no build type and one variant: that too must work, and it is the shortest to build."""
-    return build_with_cmake(f"-DRILL_SOURCE={ROOT}", "-DRILL_VARIANTS=portable", "-DCMAKE_CXX_FLAGS=-O0")
+    return build_with_cmake(f"-DRILL_SOURCE={ROOT}", "-DRILL_VARIANTS=portable", "-DCMAKE_CXX_FLAGS=-O0", *options)
+
+
+def fetch_content():
+    return add_subdirectory("-DFETCH=1")
 
 
 def pkg_config():
@@ -60,5 +65,6 @@ def pkg_config():
 
 shutil.rmtree(folder, ignore_errors=True)
 folder.mkdir(parents=True)
-run({"find_package": find_package, "add_subdirectory": add_subdirectory, "pkg_config": pkg_config}[way]())
+run({"find_package": find_package, "add_subdirectory": add_subdirectory, "fetch_content": fetch_content,
+     "pkg_config": pkg_config}[way]())
 shutil.rmtree(folder)
