@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "parts.hpp"
+#include "rill/grad/gradients.hpp"
 #include "rill/ops/operations.hpp"
+#include "rill/run/session.hpp"
 
 namespace {
 

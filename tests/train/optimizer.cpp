@@ -6,6 +6,7 @@
 #include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/matrix/matmul.hpp"
+#include "rill/ops/use_elements.hpp"
 #include "rill/run/session.hpp"
 #include "rill/state/container.hpp"
 #include "rill/train/adam.hpp"
@@ -199,8 +200,9 @@ TEST(optimizers, step_in_32_bits_where_the_variable_has_16) {
   use_elements<dtype::float16, dtype::bfloat16>();
   graph g;
   auto const x = placeholder<float, 3>(g, "x");
-  std::vector<variable_value> const all{variable(constant<half, 3>(g, {half(1), half(2), half(3)}), "half"),
-                                        variable(constant<bfloat16, 3>(g, {1, 2, 3}), "bfloat16")};
+  std::vector<variable_value> const all{
+      variable(constant<half, 3>(g, {half(1), half(2), half(3)}), "half"),
+      variable(constant<bfloat16, 3>(g, {bfloat16(1), bfloat16(2), bfloat16(3)}), "bfloat16")};
   for (auto const& v : all) {
     auto const train = adam{.rate = 0.25}.minimize(sum(cast(v, dtype::float32) * x), {v});
     session s{g, {.threads = 1}};
