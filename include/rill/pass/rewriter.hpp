@@ -40,6 +40,11 @@ class rewriter {
     changed_ = true;
     if (report_) report_->lines.push_back(std::string(pass_) + ": " + std::string(rule) + ": " + part_[node].name);
   }
+  /// Lets go of a node, if nobody needs it, even though it changes state: another part has it.
+  void drop(std::uint32_t i) {
+    dropped_.resize(part_.size());
+    dropped_[i] = true;
+  }
   /// Adds a node; it may read any other, `finish` puts the nodes in order.
   std::uint32_t add(node n, std::uint32_t origin) {
     part_.nodes.push_back(std::move(n));
@@ -96,8 +101,9 @@ class rewriter {
     for (auto i : part_.inputs) visit(i);
     std::vector<std::uint32_t> roots(part_.targets);
     for (auto e : part_.outputs) roots.push_back(e.node);
+    dropped_.resize(part_.size());
     for (std::uint32_t i = 0; i < part_.size(); ++i)  // what is read for its extents alone may be an update's result
-      if (part_[i].op->effect == effect::writes && !replaced(i)) roots.push_back(i);
+      if (part_[i].op->effect == effect::writes && !dropped_[i] && !replaced(i)) roots.push_back(i);
     std::sort(roots.begin(), roots.end());
     for (auto r : roots) visit(r);
     subgraph made;
@@ -118,6 +124,7 @@ class rewriter {
   std::string_view pass_;
   pass_report* report_;
   std::vector<std::vector<endpoint>> forward_;
+  std::vector<bool> dropped_;
   bool changed_ = false;
 };
 

@@ -120,6 +120,8 @@ class cutter {
       if (is_late_[t]) late_.part.targets.push_back(place_[t]);
       else early_.targets.push_back(t);
     rewriter r(early_, "late", nullptr);
+    for (std::uint32_t i = 0; i < early_.size(); ++i)
+      if (is_late_[i]) r.drop(i);
     r.said("cut", 0);
     r.finish();
     return std::move(late_);

@@ -14,9 +14,11 @@ struct add_n_op {
                                         "the sum of all operands, which have the same type, from the first to the last";
   static constexpr std::int8_t arity = -1;
   static constexpr dtypes elements = numbers;
+  static constexpr std::size_t most = 16384;  // a program's registers are counted in 16 bits
   static constexpr type infer(no_attributes, std::span<type const> x) {
     type y = x[0];
     expects(elements.contains(y.element), "add_n: the operands are not numbers");
+    expects(x.size() <= most, "add_n: a node adds up to 16384 operands; add them in groups");
     for (auto const& t : x) {
       expects(t.element == y.element, "add_n: the operands have different element types; cast some of them");
       if (!y.has_rank()) y = t;
@@ -63,7 +65,7 @@ inline value add_n(std::vector<value> const& x) {
   expects(!x.empty(), "add_n: there is nothing to add");
   auto& g = detail::graph_of(x[0]);
   expects(ops::add_n_op::elements.contains(x[0].type().element), "add_n: the operands are not numbers");
-  constexpr std::size_t most = 65535;  // inputs of a node
+  constexpr auto most = ops::add_n_op::most;
   value sum = x[0];
   for (std::size_t at = 1; at < x.size();) {
     auto const count = std::min(x.size() - at, most - 1);
