@@ -36,6 +36,12 @@ TEST(coordinator, a_stop_that_is_asked_for_is_no_failure) {
   c.join(1h);
 }
 
+TEST(coordinator, waits_as_long_as_it_takes_if_it_is_told_so) {
+  coordinator c;
+  c.start([&] { std::this_thread::sleep_for(20ms); });
+  c.join(std::chrono::nanoseconds::max());
+}
+
 TEST(coordinator, waits_no_longer_than_it_is_told) {
   coordinator c;
   c.start([&] { c.wait_for(1h); });

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/deadline.hpp"
 #include "rill/device/step.hpp"
 
 namespace rill {
@@ -63,14 +64,14 @@ class coordinator {
   /// Sleeps until a stop is asked for, or the time is over; whether it was asked for.
   bool wait_for(std::chrono::nanoseconds time) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, time, [&] { return stopped_; });
+    return changed_.wait_until(lock, deadline_after(time), [&] { return stopped_; });
   }
 
   /// Waits until the threads have ended by themselves, and throws the first failure; error(deadline_exceeded) if they
   /// take longer.
   void join(std::chrono::nanoseconds deadline = std::chrono::hours(24 * 365)) {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, deadline, [&] { return running_ == 0; }))
+    if (!changed_.wait_until(lock, deadline_after(deadline), [&] { return running_ == 0; }))
       throw error(code::deadline_exceeded, std::to_string(running_) + " threads of a coordinator have not ended");
     if (failure_) std::rethrow_exception(failure_);
   }

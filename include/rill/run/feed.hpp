@@ -36,13 +36,6 @@ struct timeout {
 
 namespace detail {
 
-/// When a step's time is over; no time is too far away to be told.
-inline std::chrono::steady_clock::time_point deadline_of(timeout const& t) {
-  using clock = std::chrono::steady_clock;
-  auto const now = clock::now();
-  return t.after < clock::time_point::max() - now ? now + t.after : clock::time_point::max();
-}
-
 template <class F>
 concept run_option = std::same_as<F, timeout> || std::same_as<F, cancellation> || std::same_as<F, observe>;
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "rill/base/deadline.hpp"
 #include "rill/device/step.hpp"
 #include "rill/state/container.hpp"
 
@@ -86,7 +87,7 @@ class input_pause {
   /// for what comes from elsewhere.
   explicit input_pause(container& c, std::chrono::nanoseconds at_most = std::chrono::minutes(1))
       : gates_(input_gates::of(c)), alone_(gates_->pausing_) {
-    auto const end = std::chrono::steady_clock::now() + at_most;
+    auto const end = deadline_after(at_most);
     {
       std::lock_guard lock(gates_->mutex_);
       for (auto const& g : gates_->gates_)

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/deadline.hpp"
 #include "rill/run/executor.hpp"
 #include "rill/run/feed.hpp"
 #include "rill/run/prepared.hpp"
@@ -113,7 +114,7 @@ class session {
     return r;
   }
   template <class F> void add(run_request& r, step_context& step, F const& f) {
-    if constexpr (std::same_as<F, timeout>) step.deadline = detail::deadline_of(f);
+    if constexpr (std::same_as<F, timeout>) step.deadline = deadline_after(f.after);
     else if constexpr (std::same_as<F, cancellation>) step.stop = f;
     else if constexpr (std::same_as<F, observe>) step.watch = f.who;
     else if constexpr (std::same_as<F, operation>) executor_.add_target(r, f);
