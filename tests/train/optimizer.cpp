@@ -204,7 +204,9 @@ TEST(optimizers, step_in_32_bits_where_the_variable_has_16) {
       variable(constant<half, 3>(g, {half(1), half(2), half(3)}), "half"),
       variable(constant<bfloat16, 3>(g, {bfloat16(1), bfloat16(2), bfloat16(3)}), "bfloat16")};
   for (auto const& v : all) {
-    auto const train = adam{.rate = 0.25}.minimize(sum(cast(v, dtype::float32) * x), {v});
+    value const loss = sum(cast(v, dtype::float32) * x);
+    auto const train = adam{.rate = 0.25}.minimize(loss, {v});
+    auto const roll = momentum{.rate = 0.01, .decay = 0.5}.minimize(loss, {v});
     session s{g, {.threads = 1}};
     s.run(initializer(g));
     for (int i = 0; i < 2; ++i) s.run({{x, vector<float>({0, 1e-4f, 100})}}, train);
@@ -212,6 +214,10 @@ TEST(optimizers, step_in_32_bits_where_the_variable_has_16) {
     EXPECT_EQ(now.at<float>(0), 1) << v.name() << ": a gradient of 0 moves nothing";
     EXPECT_NEAR(now.at<float>(1), 1.5, 0.01) << v.name();
     EXPECT_NEAR(now.at<float>(2), 2.5, 0.01) << v.name();
+    for (auto const* slot : {"/adam/m", "/adam/v", "/momentum"})
+      EXPECT_EQ(g.find(std::string(v.name()) + slot).type().element, dtype::float32);
+    s.run({{x, vector<float>({0, 0, 100})}}, roll);
+    EXPECT_NEAR(s.run(cast(v, dtype::float32)).at<float>(2), now.at<float>(2) - 1, 0.02) << v.name();
   }
 }
 

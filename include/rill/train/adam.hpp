@@ -9,8 +9,7 @@ namespace rill {
 
 /// m = b1 m + (1 - b1) dw; v = b2 v + (1 - b2) dw²; w -= rate * (m / (1 - b1ᵗ)) / (√(v / (1 - b2ᵗ)) + epsilon).
 /// m and v are the slots "<variable>/adam/m" and "<variable>/adam/v", t is the variable "adam/step". A sparse gradient
-/// is made dense, for m and v decay in every row. For 16-bit variables m, v and the step are float32: squares and
-/// epsilon are nothing in float16.
+/// is made dense, for m and v decay in every row. For variables of 16 bits m, v and the step are float32.
 struct adam {
   rill::rate rate = 1e-3;
   double first_decay = 0.9, second_decay = 0.999, epsilon = 1e-8;
@@ -37,15 +36,13 @@ RILL_INLINE operation adam::apply(std::vector<variable_gradient> const& all) con
   auto const c1 = left(first_decay), root = sqrt(left(second_decay));
   value const scale = rate.like(root) * root / c1, floor = root * epsilon;
   return detail::update_each(all, "adam", [&](variable_gradient const& each) {
-    value const w = each.variable;
-    auto const type = w.type().element, wide = size_of(type) == 2 ? dtype::float32 : type;
-    auto const in = [](value x, dtype element) { return x.type().element == element ? x : cast(x, element); };
-    value const dw = in(densify(each.by, w), wide);
-    auto const first = detail::slot(each.variable, "adam/m", wide),
-               second = detail::slot(each.variable, "adam/v", wide);
+    value const w = each.variable, dw = detail::widened(densify(each.by, w));
+    auto const wide = dw.type().element;
+    auto const first = detail::slot(each.variable, "adam/m"), second = detail::slot(each.variable, "adam/v");
     value const m = assign_add(first, (dw - first) * (1 - first_decay));  // in place
     value const v = assign_add(second, (dw * conj(dw) - second) * (1 - second_decay));
-    return assign_sub(each.variable, in(m * cast(scale, wide) / (sqrt(v) + cast(floor, wide)), type));
+    value const step_down = m * cast(scale, wide) / (sqrt(v) + cast(floor, wide));
+    return assign_sub(each.variable, detail::as_elements_of(w, step_down));
   });
 }
 

@@ -12,11 +12,9 @@ namespace detail {
 
 /// x * most / max(length, most), in float32 where x's own type is narrower. The length's derivative at 0 is 0.
 inline value clipped(value x, double most) {
-  auto const own = x.type().element, wide = size_of(own) == 2 ? dtype::float32 : own;
-  value const y = own == wide ? x : cast(x, wide), bound = like(y, most);
+  value const y = widened(x), bound = like(y, most);
   value const squares = sum(y * y), length = sqrt(maximum(squares, like(squares, 0x1p-126)));
-  value const result = y * (bound / maximum(length, bound));
-  return own == wide ? result : cast(result, own);
+  return as_elements_of(x, y * (bound / maximum(length, bound)));
 }
 
 }  // namespace detail
@@ -58,10 +56,8 @@ RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
     if (detail::elements_of(each.by).type().element == dtype::float64) wide = dtype::float64;
   std::vector<value> parts;
   for (auto const& each : all) {
-    value const x = detail::elements_of(each.by);
-    bool const narrow = size_of(x.type().element) == 2;  // its squares are beyond it
-    value const y = narrow ? cast(x, wide) : x;
-    parts.push_back(cast(sum(y * conj(y)), wide));
+    value const x = detail::widened(detail::elements_of(each.by));
+    parts.push_back(cast(sum(x * conj(x)), wide));
   }
   return sqrt(add_n(parts));
 }

@@ -5,7 +5,8 @@
 namespace rill {
 
 /// v = decay * v + dw; w -= rate * v. With Nesterov's momentum w -= rate * (dw + decay * v). v is the slot
-/// "<variable>/momentum". A sparse gradient is made dense, for v moves every row anyway.
+/// "<variable>/momentum". A sparse gradient is made dense, for v moves every row anyway. For variables of 16 bits v and
+/// the step are float32.
 struct momentum {
   rill::rate rate = 0.01, decay = 0.9;
   bool nesterov = false;
@@ -24,10 +25,10 @@ RILL_INLINE operation momentum::minimize(value loss, std::vector<variable_value>
 
 RILL_INLINE operation momentum::apply(std::vector<variable_gradient> const& all) const {
   return detail::update_each(all, "momentum", [&](variable_gradient const& each) {
-    value const w = each.variable, dw = densify(each.by, w), d = decay.like(w);
+    value const w = each.variable, dw = detail::widened(densify(each.by, w)), d = decay.like(dw);
     auto const slot = detail::slot(each.variable, "momentum");
     value const v = assign_add(slot, dw - (1 - d) * slot);  // in place
-    return assign_sub(each.variable, (nesterov ? dw + d * v : v) * rate.like(w));
+    return assign_sub(each.variable, detail::as_elements_of(w, (nesterov ? dw + d * v : v) * rate.like(dw)));
   });
 }
 

@@ -1,7 +1,6 @@
 // What optimizers share: which variables a loss trains, the derivatives for them, their slots, and rates.
 #pragma once
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +43,17 @@ class rate {
 
 namespace detail {
 
-/// A variable of v's type, or of v's extents and another element type, that starts as zeros: "<v>/<name>".
-variable_value slot(variable_value v, std::string_view name, std::optional<dtype> element = {});
+/// x in float32 if its elements have 16 bits, in which small steps and squares are nothing; else x.
+inline value widened(value x) { return size_of(x.type().element) == 2 ? cast(x, dtype::float32) : x; }
+
+/// x in the element type of `like`, if it is not already.
+inline value as_elements_of(value like, value x) {
+  auto const to = like.type().element;
+  return x.type().element == to ? x : cast(x, to);
+}
+
+/// A variable of v's extents, of `widened(v)`'s elements, that starts as zeros: "<v>/<name>".
+variable_value slot(variable_value v, std::string_view name);
 
 /// Records `update(variable_gradient)` beside each variable, and the operation that stands for all of them.
 template <class Update>
@@ -102,11 +110,10 @@ RILL_INLINE value rate::like(value x) const { return from_ ? cast(from_, x.type(
 
 namespace detail {
 
-RILL_INLINE variable_value slot(variable_value v, std::string_view name, std::optional<dtype> element) {
+RILL_INLINE variable_value slot(variable_value v, std::string_view name) {
   auto& g = *v.graph;
   auto const& of = v.origin();
-  auto nothing = zero(value(v));
-  if (element && *element != nothing.type().element) nothing = cast(nothing, *element);
+  auto const nothing = widened(zero(value(v)));
   auto const full = of.name + "/" + std::string(name);
   if (of.outputs[0].is_known()) return variable(fill(nothing, of.outputs[0].shape()), full);
   for (auto const& i : g.initials())
