@@ -132,6 +132,7 @@ class plan {
   void place_apart();
   void lay_pointers(subgraph const&);
   void mark_plain();
+  void keep_unread(std::vector<kernel::shared_memory>& pairs, node const& n) const;
   std::uint32_t slot_of(endpoint e) const { return slots_of_[e.node][e.port]; }
 
   std::shared_ptr<compiled_functions> functions_;      // null: those of the plan around it

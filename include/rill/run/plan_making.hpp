@@ -147,21 +147,9 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
     }
     for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k)
       if (n.op->overwrites >> k & 1) made.run.overwrites.push_back({k, k});
-    std::erase_if(made.run.overwrites, [&](auto const& pair) {  // it reads the same as another input, too
-      auto const same = [&](endpoint e) { return slot_of(e) == slot_of(n.inputs[pair.input]); };
-      return std::count_if(n.inputs.begin(), n.inputs.end(), same) > 1;
-    });
+    keep_unread(made.run.overwrites, n);
+    keep_unread(made.run.may_share, n);
     made.run.may_share.insert(made.run.may_share.end(), made.run.overwrites.begin(), made.run.overwrites.end());
-    // A place that it reads by two names, a value's and its reshape's, must be one that either may share.
-    auto const shared = made.run.may_share;
-    std::erase_if(made.run.may_share, [&](auto const& pair) {
-      for (std::uint32_t k = 0; k < n.inputs.size(); ++k)
-        if (slot_of(n.inputs[k]) == slot_of(n.inputs[pair.input]) &&
-            std::none_of(shared.begin(), shared.end(),
-                         [&](auto const& other) { return other.input == k && other.output == pair.output; }))
-          return true;
-      return false;
-    });
     waiting_ += made.run.waits;
     made.node = i;
     lines_.push_back(
@@ -178,6 +166,23 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
     names_.push_back(n.name);
     operations_.push_back(n.op->name);
   }
+}
+
+// A place that a kernel reads by two names, a value's and its reshape's, is written only if either may be.
+RILL_INLINE void plan::keep_unread(std::vector<kernel::shared_memory>& pairs, node const& n) const {
+  std::vector<std::uint32_t> read;
+  for (auto e : n.inputs) read.push_back(slot_of(e));
+  auto sorted = read;
+  std::sort(sorted.begin(), sorted.end());
+  if (pairs.empty() || std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return;
+  std::erase_if(pairs, [&, all = pairs](auto const& pair) {
+    for (std::uint32_t k = 0; k < read.size(); ++k)
+      if (read[k] == read[pair.input] && std::none_of(all.begin(), all.end(), [&](auto const& other) {
+            return other.input == k && other.output == pair.output;
+          }))
+        return true;
+    return false;
+  });
 }
 
 // All but those of which nobody reads the elements: others read their extents alone, or take a variable by reference.
