@@ -292,24 +292,32 @@ class saver {
     auto const kept = best_of(all);
     for (std::size_t i = 0; i + options_.keep < all.size(); ++i) {
       if (kept && kept->number == all[i].number) continue;
-      std::filesystem::remove(all[i].index());
-      for (auto const& file : files_of(all[i])) std::filesystem::remove(directory_ / file);
+      remove(all[i].index());
+      for (auto const& file : files_of(all[i])) remove(directory_ / file);
     }
   }
 
   /// Removes what a program left that was killed: temporaries, and files that belong to no checkpoint.
   void sweep(std::vector<checkpoint> const& whole) const {
     std::vector<std::filesystem::path> left;
-    for (auto const& entry : std::filesystem::directory_iterator(directory_)) {
-      auto const file = entry.path().filename().string();
+    std::error_code failed;
+    for (std::filesystem::directory_iterator i(directory_, failed), end; !failed && i != end; i.increment(failed)) {
+      auto const file = i->path().filename().string();
       auto const is = [&](char const* form) { return detail::has_form(file, options_.name, form); };
       bool const owned =
           std::any_of(whole.begin(), whole.end(), [&](auto const& c) { return file.starts_with(c.prefix() + "-"); });
       if ((is("-#-#-of-#.safetensors") && !owned) || is("-#-#-of-#.safetensors.#-#.tmp") ||
           is("-#.safetensors.index.json.#-#.tmp"))
-        left.push_back(entry.path());
+        left.push_back(i->path());
     }
-    for (auto const& path : left) std::filesystem::remove(path);
+    if (failed) files::fail("list the directory", directory_, failed.value());
+    for (auto const& path : left) remove(path);
+  }
+
+  static void remove(std::filesystem::path const& path) {
+    std::error_code failed;
+    std::filesystem::remove(path, failed);
+    if (failed) files::fail("remove", path, failed.value());
   }
 
   graph* graph_;
