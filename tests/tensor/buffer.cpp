@@ -54,6 +54,15 @@ TEST(buffer, holds_strings_that_are_destroyed) {
   EXPECT_TRUE(s[0].empty());
 }
 
+TEST(buffer, of_strings_is_counted) {
+  auto const before = host_allocator().current();
+  {
+    auto const a = buffer::strings(100);
+    EXPECT_GE(host_allocator().current() - before, 100 * sizeof(std::string));
+  }
+  EXPECT_EQ(host_allocator().current(), before);
+}
+
 TEST(buffer, of_no_bytes_is_a_buffer) {
   EXPECT_TRUE(buffer::allocate(0));
   EXPECT_TRUE(buffer::strings(0));
@@ -64,6 +73,7 @@ TEST(buffer, of_no_bytes_is_a_buffer) {
 TEST(buffer, refuses_a_size_beyond_the_address_space) {
   EXPECT_THROW(buffer::allocate(SIZE_MAX), error);
   EXPECT_THROW(buffer::allocate(SIZE_MAX / 2 - 1), error);
+  EXPECT_THROW(buffer::strings(SIZE_MAX / 8), error);
 }
 
 }  // namespace

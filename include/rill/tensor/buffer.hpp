@@ -37,23 +37,19 @@ class buffer {
   }
   friend bool operator==(buffer const&, buffer const&) = default;
 
-  /// Uninitialised bytes from `from`.
+  /// Uninitialised bytes from `from`; error(resource_exhausted) if it has no room for them.
   static buffer allocate(std::size_t bytes, allocator& from = host_allocator()) {
-    struct owned final : block {
-      allocator* from = nullptr;
-      std::size_t size = 0;
-    };
-    constexpr std::size_t head = (sizeof(owned) + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
-    if (bytes > SIZE_MAX / 2) throw error(code::resource_exhausted, "a buffer's size does not fit the address space");
-    auto* p = static_cast<std::byte*>(from.allocate(head + bytes));
-    auto* b = ::new (p) owned;
-    b->data = p + head;
-    b->bytes = bytes;
-    b->from = &from;
-    b->size = head + bytes;
+    return buffer(owned::allocate(bytes, from));
+  }
+
+  /// `count` empty strings in memory of `from`; error(resource_exhausted) as above.
+  static buffer strings(std::size_t count, allocator& from = host_allocator()) {
+    if (count > SIZE_MAX / 2 / sizeof(std::string)) throw too_large();
+    auto* const b = owned::allocate(count * sizeof(std::string), from);
+    std::uninitialized_value_construct_n(static_cast<std::string*>(b->data), count);
     b->destroy = [](block* base) noexcept {
-      auto* self = static_cast<owned*>(base);
-      self->from->deallocate(self, self->size);
+      std::destroy_n(static_cast<std::string*>(base->data), base->bytes / sizeof(std::string));
+      owned::deallocate(base);
     };
     return buffer(b);
   }
@@ -73,18 +69,6 @@ class buffer {
     return buffer(b);
   }
 
-  /// `count` empty strings; error(resource_exhausted) if there is no room for them.
-  static buffer strings(std::size_t count) {
-    std::unique_ptr<std::string[]> owned;
-    try {
-      owned = std::make_unique<std::string[]>(count);
-    } catch (std::bad_alloc const&) {
-      throw error(code::resource_exhausted, "no memory for " + std::to_string(count) + " strings");
-    }
-    auto* data = owned.get();
-    return adopt(data, count * sizeof(std::string), std::move(owned));
-  }
-
  private:
   struct block {
     std::atomic<std::uint32_t> references{1};
@@ -93,6 +77,29 @@ class buffer {
     bool foreign = false;  // somebody outside looks at the bytes as well
     void (*destroy)(block*) noexcept = nullptr;
   };
+  // A block in front of its own bytes.
+  struct owned final : block {
+    allocator* from = nullptr;
+    std::size_t size = 0;
+
+    static owned* allocate(std::size_t bytes, allocator& from) {
+      constexpr std::size_t head = (sizeof(owned) + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+      if (bytes > SIZE_MAX / 2) throw too_large();
+      auto* p = static_cast<std::byte*>(from.allocate(head + bytes));
+      auto* b = ::new (p) owned;
+      b->data = p + head;
+      b->bytes = bytes;
+      b->from = &from;
+      b->size = head + bytes;
+      b->destroy = deallocate;
+      return b;
+    }
+    static void deallocate(block* base) noexcept {
+      auto* self = static_cast<owned*>(base);
+      self->from->deallocate(self, self->size);
+    }
+  };
+  static error too_large() { return error(code::resource_exhausted, "a buffer's size does not fit the address space"); }
   explicit buffer(block* b) : block_(b) {}
   block* block_ = nullptr;
 };

@@ -158,7 +158,8 @@ RILL_INLINE tensor::tensor(dtype element, rill::shape const& extents, allocator&
     : element_(element), shape_(extents) {
   auto const n = rill::elements(extents);
   auto const bytes = static_cast<std::size_t>(checked_product(n, static_cast<std::int64_t>(size_of(element))));
-  buffer_ = element == dtype::string ? buffer::strings(static_cast<std::size_t>(n)) : buffer::allocate(bytes, from);
+  buffer_ =
+      element == dtype::string ? buffer::strings(static_cast<std::size_t>(n), from) : buffer::allocate(bytes, from);
   data_ = buffer_.data();
 }
 
