@@ -55,12 +55,12 @@ TEST(buffer, holds_strings_that_are_destroyed) {
 }
 
 TEST(buffer, of_strings_is_counted) {
-  auto const before = host_allocator().current();
+  auto const before = host_allocator().usage().current;
   {
     auto const a = buffer::strings(100);
-    EXPECT_GE(host_allocator().current() - before, 100 * sizeof(std::string));
+    EXPECT_GE(host_allocator().usage().current - before, static_cast<std::int64_t>(100 * sizeof(std::string)));
   }
-  EXPECT_EQ(host_allocator().current(), before);
+  EXPECT_EQ(host_allocator().usage().current, before);
 }
 
 TEST(buffer, of_no_bytes_is_a_buffer) {
