@@ -27,12 +27,15 @@ double value_of(unsigned bits, int fraction_bits, int bias) {
 
 // Between two neighbours of a format: each rounds to itself, all below the middle down, above it up, the middle to
 // even.
-template <class T> void expect_rounding_between(unsigned lower, float middle) {
+template <class T, class From> void expect_rounding_between(unsigned lower, From middle) {
   auto const even = static_cast<std::uint16_t>(lower + (lower & 1u));
+  auto const below = std::nextafter(middle, From{0}), above = std::nextafter(middle, From{infinity});
   ASSERT_EQ(T(middle).bits, even) << lower;
-  ASSERT_EQ(T(std::nextafter(middle, 0.f)).bits, lower) << lower;
-  ASSERT_EQ(T(std::nextafter(middle, infinity)).bits, lower + 1) << lower;
+  ASSERT_EQ(T(below).bits, lower) << lower;
+  ASSERT_EQ(T(above).bits, lower + 1) << lower;
   ASSERT_EQ(T(-middle).bits, even | 0x8000u) << lower;
+  ASSERT_EQ(T(-below).bits, lower | 0x8000u) << lower;
+  ASSERT_EQ(T(-above).bits, (lower + 1) | 0x8000u) << lower;
 }
 
 template <class T> class sixteen_bits : public testing::Test {};
@@ -84,7 +87,9 @@ TEST(half, has_the_values_of_binary16) {
 TEST(half, rounds_to_the_nearest_ties_to_even_between_all_neighbours) {
   for (unsigned lower = 0; lower < 0x7c00u; ++lower) {
     double const upper = lower + 1 == 0x7c00u ? 65536 : value_of(lower + 1, 10, 15);
-    expect_rounding_between<half>(lower, static_cast<float>((value_of(lower, 10, 15) + upper) / 2));
+    double const middle = (value_of(lower, 10, 15) + upper) / 2;
+    expect_rounding_between<half>(lower, static_cast<float>(middle));
+    expect_rounding_between<half>(lower, middle);  // rounded once, not to a float first
   }
 }
 
@@ -102,8 +107,37 @@ TEST(half, converts_by_instruction_as_it_does_in_software) {
 }
 
 TEST(bfloat16, rounds_to_the_nearest_ties_to_even_between_all_neighbours) {
-  for (unsigned lower = 0; lower < 0x7f80u; ++lower)
-    expect_rounding_between<bfloat16>(lower, std::bit_cast<float>(lower << 16 | 0x8000u));
+  for (unsigned lower = 0; lower < 0x7f80u; ++lower) {
+    auto const middle = std::bit_cast<float>(lower << 16 | 0x8000u);
+    expect_rounding_between<bfloat16>(lower, middle);
+    expect_rounding_between<bfloat16>(lower, static_cast<double>(middle));
+  }
+}
+
+TEST(bfloat16, of_a_wide_integer_is_rounded_once) {
+  // 2^e + 2^(e-8) is the middle between two neighbours; one more is above it, though no float between would say so.
+  for (int e = 32; e < 63; ++e) {
+    auto const middle = (std::int64_t{1} << e) + (std::int64_t{1} << (e - 8));
+    auto const lower = bfloat16(std::ldexp(1., e)).bits;
+    EXPECT_EQ(bfloat16(middle).bits, lower) << e;
+    EXPECT_EQ(bfloat16(middle + 1).bits, lower + 1) << e;
+    EXPECT_EQ(bfloat16(static_cast<std::uint64_t>(middle) + 1).bits, lower + 1) << e;
+    EXPECT_EQ(bfloat16(middle - 1).bits, lower) << e;
+    EXPECT_EQ(bfloat16(-middle - 1).bits, (lower + 1) | 0x8000) << e;
+    EXPECT_EQ(bfloat16(-middle + 1).bits, lower | 0x8000) << e;
+  }
+  EXPECT_EQ(bfloat16((1 << 30) + (1 << 22) + 1).bits, bfloat16(std::ldexp(1., 30)).bits + 1);
+  EXPECT_EQ(bfloat16(std::numeric_limits<std::uint64_t>::max()).bits, bfloat16(std::ldexp(1., 64)).bits);
+  EXPECT_EQ(bfloat16(std::numeric_limits<std::int64_t>::min()).bits, bfloat16(std::ldexp(-1., 63)).bits);
+}
+
+TYPED_TEST(sixteen_bits, takes_doubles_that_no_float_holds) {
+  EXPECT_EQ(static_cast<float>(TypeParam(1e300)), infinity);
+  EXPECT_EQ(static_cast<float>(TypeParam(-1e300)), -infinity);
+  EXPECT_EQ(TypeParam(1e-300).bits, 0);
+  EXPECT_EQ(TypeParam(-1e-300).bits, 0x8000);
+  EXPECT_TRUE(std::isnan(static_cast<float>(TypeParam(static_cast<double>(NAN)))));
+  for (std::int64_t i = -256; i <= 256; ++i) EXPECT_EQ(static_cast<float>(TypeParam(i)), static_cast<float>(i));
 }
 
 TEST(bfloat16, is_a_value_of_constant_expressions) {

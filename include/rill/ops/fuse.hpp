@@ -116,6 +116,7 @@ template <dtype E> struct element_of_symbol<symbol<E>> {
 /// }, x, beta)`. The operands broadcast; it runs as one kernel, is differentiable, and travels as its program. The
 /// lambda may use arithmetic, comparisons, &, |, ~, select, maximum, minimum and the elementary functions.
 template <fixed_string Name = "fused", class F, typed... X> auto fuse(F f, X... x) {
+  static_assert(((X::static_type.element != dtype::string) && ...), "fuse: a program does not compute with strings");
   using Result = decltype(f(symbol<X::static_type.element>{}...));
   constexpr dtype element = detail::element_of_symbol<Result>::value;
   constexpr type result = [] {

@@ -82,6 +82,15 @@ inline void bind_variable(node& n, bool read, axis_binding& axes, container& sta
   if (!n.outputs[0].is_known()) n.outputs[0] = present;
 }
 
+// The elements of a value can be counted, and so can their bytes.
+inline void check_size(type const& t, std::string const& node) {
+  try {
+    if (t.is_known()) (void)checked_product(elements(t.shape()), static_cast<std::int64_t>(size_of(t.element)));
+  } catch (error const& e) {
+    throw error(e.code(), "of its result, a " + t.text() + ", " + e.message(), node);
+  }
+}
+
 }  // namespace detail
 
 RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, container& state) {
@@ -110,7 +119,10 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
     for (auto const& [_, a] : n.attributes)  // names that a node gives to what it computes
       if (auto const* named = std::get_if<type>(&a); named && n.outputs.size() == 1 && n.outputs[0].rank == named->rank)
         axes.bind(*named, n.outputs[0], n.name);
-    for (auto& t : n.outputs) t = axes.resolved(t);
+    for (auto& t : n.outputs) {
+      t = axes.resolved(t);
+      detail::check_size(t, n.name);
+    }
     if (n.op->name == "variable")
       detail::bind_variable(n, read[static_cast<std::size_t>(&n - part.nodes.data())], axes, state);
   }

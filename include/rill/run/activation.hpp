@@ -40,14 +40,16 @@ class activation {
  public:
   explicit activation(plan const& p) : plan_(&p), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
     pointers().resize(p.pointers_);
-    if (p.memory_.arena != 0) arena_ = buffer::allocate(p.memory_.arena, *p.allocator_);
+    if (p.memory_.arena != 0)
+      naming(p.largest_user(), [&] { arena_ = buffer::allocate(p.memory_.arena, *p.allocator_); });
     auto* base = static_cast<std::byte*>(arena_.data());
     for (auto const& s : p.slots_) {
       if (s.where == plan::place::arena && s.index < p.blocks_.size()) point(s, base + p.blocks_[s.index].offset);
       if (s.where == plan::place::constant) point(s, const_cast<void*>(p.constants_[s.index].raw()));
     }
     for (auto s : p.held_slots_) {
-      held_.emplace_back(p.slots_[s].of.element, p.slots_[s].of.shape());
+      auto const& of = p.slots_[s].of;
+      naming(p.slots_[s].first, [&] { held_.emplace_back(of.element, of.shape(), *p.allocator_); });
       point(p.slots_[s], held_.back().mutable_raw());
     }
     for (std::size_t i = 0; i < p.instructions_.size(); ++i)
@@ -159,11 +161,20 @@ class activation {
     }
   }
 
+  // Makes room; an error carries the name of the node whose values it is for, most of it at least.
+  template <class F> void naming(std::uint32_t at, F const& make_room) const {
+    try {
+      make_room();
+    } catch (error const& e) {
+      throw error(e.code(), e.message(), plan_->names_[at]);
+    }
+  }
+
   // Last step's output is written again if the caller has let go of it.
   void prepare_output(std::size_t i) {
     auto const& s = plan_->slots_[plan_->output_slots_[i]];
     if (outputs_[i].storage().unique()) return;
-    outputs_[i] = tensor(s.of.element, s.of.shape(), *plan_->allocator_);
+    naming(s.first, [&] { outputs_[i] = tensor(s.of.element, s.of.shape(), *plan_->allocator_); });
     point(s, outputs_[i].mutable_raw());
   }
 

@@ -133,6 +133,12 @@ class plan {
   void lay_pointers(subgraph const&);
   void mark_plain();
   void keep_unread(std::vector<kernel::shared_memory>& pairs, node const& n) const;
+  // The instruction that needs the most of the arena.
+  std::uint32_t largest_user() const {
+    return std::max_element(blocks_.begin(), blocks_.end(),
+                            [](auto const& a, auto const& b) { return a.bytes < b.bytes; })
+        ->first;
+  }
   std::uint32_t slot_of(endpoint e) const { return slots_of_[e.node][e.port]; }
 
   std::shared_ptr<compiled_functions> functions_;      // null: those of the plan around it

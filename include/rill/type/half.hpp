@@ -12,6 +12,7 @@ constexpr std::uint16_t half_from_float(float value);
 constexpr float float_from_half(std::uint16_t bits);
 constexpr std::uint16_t bfloat16_from_float(float value);
 constexpr float float_from_bfloat16(std::uint16_t bits);
+template <class T> constexpr float float_to_round(T value);
 }  // namespace detail
 
 /// IEEE 754 binary16: 5 bits of exponent, 10 of fraction. Arithmetic and comparison happen in float, to which it
@@ -20,11 +21,11 @@ struct half {
   std::uint16_t bits;
 
   half() = default;
-  /// The half nearest to `value`, ties to even; too large a value becomes infinity. A double or a wide integer is
-  /// rounded to float first.
+  /// The half nearest to `value`, ties to even; too large a value becomes infinity.
   template <class T>
     requires std::is_arithmetic_v<T>
-  [[gnu::always_inline]] constexpr explicit half(T value) : bits(detail::half_from_float(static_cast<float>(value))) {}
+  [[gnu::always_inline]] constexpr explicit half(T value)
+      : bits(detail::half_from_float(detail::float_to_round(value))) {}
   [[gnu::always_inline]] constexpr operator float() const { return detail::float_from_half(bits); }
 };
 
@@ -33,16 +34,35 @@ struct bfloat16 {
   std::uint16_t bits;
 
   bfloat16() = default;
-  /// The bfloat16 nearest to `value`, ties to even; too large a value becomes infinity. A double or a wide integer is
-  /// rounded to float first.
+  /// The bfloat16 nearest to `value`, ties to even; too large a value becomes infinity.
   template <class T>
     requires std::is_arithmetic_v<T>
   [[gnu::always_inline]] constexpr explicit bfloat16(T value)
-      : bits(detail::bfloat16_from_float(static_cast<float>(value))) {}
+      : bits(detail::bfloat16_from_float(detail::float_to_round(value))) {}
   [[gnu::always_inline]] constexpr operator float() const { return detail::float_from_bfloat16(bits); }
 };
 
 namespace detail {
+
+// A float that becomes the 16 bits nearest to the value: what is between two floats is the one whose last bit is odd,
+// so that it is on no tie and on the right side of it (Boldo and Melquiond, "Emulation of FMA and correctly rounded
+// sums", 2008). Rounded to the nearest float instead, the value would be rounded twice.
+template <class T> [[gnu::always_inline]] constexpr float float_to_round(T value) {
+  if constexpr (std::is_same_v<T, float> || (std::is_integral_v<T> && sizeof(T) <= 2)) return value;
+  else if constexpr (std::is_integral_v<T> && sizeof(T) <= 4) return float_to_round(static_cast<double>(value));
+  else if constexpr (std::is_integral_v<T>) {  // the same into the 53 bits of a double
+    constexpr auto exact = T{1} << 53;
+    bool const fits = value <= exact && (value >= 0 || value >= T{0} - exact);
+    auto const upper = static_cast<T>(value >> 11 | T{(value & 0x7ff) != 0});
+    return float_to_round(fits ? static_cast<double>(value) : static_cast<double>(upper) * 2048);
+  } else {
+    auto const nearest = static_cast<float>(value);
+    auto const bits = std::bit_cast<std::uint32_t>(nearest);
+    auto const a = nearest < 0 ? -static_cast<T>(nearest) : static_cast<T>(nearest), b = value < 0 ? -value : value;
+    std::uint32_t const odd = a < b ? bits + 1 : bits - 1;
+    return std::bit_cast<float>((a < b || a > b) && (bits & 1u) == 0 ? odd : bits);
+  }
+}
 
 // Every case is computed and one chosen, so that a loop over these has no branches. The results, payloads of NaN
 // included, are those of the F16C instructions, which take their place where they exist.

@@ -8,6 +8,18 @@
 namespace rill {
 namespace {
 
+// The number of a binary format that is nearest, ties to even.
+template <class To> To nearest(long double x) {
+  bool const is_half = std::is_same_v<To, half>;
+  int const fraction = is_half ? 10 : 7, largest = is_half ? 15 : 127;
+  if (x == 0 || !std::isfinite(x)) return To(static_cast<float>(x));
+  auto const unit = std::ldexp(1.0L, std::max(std::ilogb(x), 1 - largest) - fraction);
+  auto const y = std::nearbyint(x / unit) * unit;  // a float holds it, but beyond the largest
+  return To(std::abs(y) >= std::ldexp(1.0L, largest + 1)
+                ? std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(x))
+                : static_cast<float>(y));
+}
+
 // What a cast gives, said once more: with long double, which holds every number of the other types.
 template <class To, class From> To wanted(From x) {
   if constexpr (std::is_same_v<To, From>) return x;
@@ -24,7 +36,7 @@ template <class To, class From> To wanted(From x) {
     if (v >= static_cast<long double>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
     if (v <= static_cast<long double>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
     return static_cast<To>(v);
-  } else if constexpr (std::is_class_v<To>) return To(static_cast<float>(x));
+  } else if constexpr (std::is_class_v<To>) return nearest<To>(static_cast<long double>(x));
   else return static_cast<To>(x);
 }
 
@@ -55,6 +67,9 @@ template <class T> std::vector<T> interesting() {
                      1.5,
                      -0.5,
                      -0.999,
+                     1 + 0x1p-11 + 0x1p-40,  // above a tie of float16's, which a float between would hide
+                     -(1 + 0x1p-8 + 0x1p-40),
+                     0x1p-25 + 0x1p-60,
                      -1.,
                      2.5,
                      127.4,

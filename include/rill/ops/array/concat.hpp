@@ -129,8 +129,8 @@ auto concat(X... x) {
 /// The same along an axis that only the run of the program knows, and for any number of operands.
 inline value concat(std::vector<value> const& x, std::int64_t axis) {
   expects(!x.empty(), "concat: there is nothing to put together");
-  if (x.size() > 1) return record_erased<ops::concat_op>(detail::graph_of(x[0]), {axis}, x);
-  (void)detail::graph_of(x[0]);
+  auto& g = detail::graph_of(x[0]);
+  if (x.size() > 1) return record_erased<ops::concat_op>(g, {axis}, x);
   (void)ops::concat_op::infer({axis}, std::array{x[0].type()});
   return x[0];
 }

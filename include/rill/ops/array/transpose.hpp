@@ -10,7 +10,7 @@
 #endif
 
 namespace rill::kernels {
-struct permutation;
+struct strided_view;
 }
 
 namespace rill::ops {
@@ -22,14 +22,14 @@ struct transpose_op {
                                         "axis i of the result is axis permutation[i] of x; without one, the axes "
                                         "are reversed";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = numeric_or_bool;
+  static constexpr dtypes elements = any_element;
   struct attributes {
     extents permutation;
     static constexpr auto fields() { return std::tuple{field{"permutation", &attributes::permutation}}; }
   };
   /// By the logarithm of an element's size.
   struct kernels {
-    std::array<void (*)(rill::kernels::permutation const&, void* to, void const* from, parallel const&), 5> permute{};
+    std::array<void (*)(rill::kernels::strided_view const&, void* to, void const* from, parallel const&), 5> permute{};
   };
   /// The axis of x that is axis i of the result, for each i; the rank must be known.
   static constexpr std::array<std::size_t, max_rank> sources(attributes const& a, std::size_t rank) {
@@ -47,7 +47,6 @@ struct transpose_op {
     return from;
   }
   static constexpr type infer(attributes const& a, type const& x) {
-    expects(elements.contains(x.element), "transpose: strings are not transposed");
     if (!x.has_rank()) return x;
     auto const from = sources(a, x.rank);
     type y{x.element};
@@ -79,11 +78,20 @@ struct transpose_op {
     std::array<std::int64_t, max_rank> apart{};
     std::int64_t step = 1;
     for (std::size_t i = x.rank(); i-- > 0; step *= x[i]) apart[i] = step;
-    rill::kernels::permutation p;
+    rill::kernels::strided_view p;
     for (std::size_t i = 0; i < x.rank(); ++i) p.add(x[from[i]], apart[from[i]]);
+    if (r.inputs[0].element == dtype::string) return of_strings(p);
     auto const size = static_cast<unsigned>(size_of(r.inputs[0].element));
     auto const run = kernels_of<transpose_op>().permute[static_cast<std::size_t>(std::bit_width(size) - 1)];
     return kernel([=](kernel_call const& call) { run(p, call.out(0), call.in(0), call.threads); });
+  }
+
+ private:
+  static kernel of_strings(rill::kernels::strided_view const& p) {
+    return kernel([p](kernel_call const& call) {
+      for (std::int64_t i = 0, n = p.elements(); i < n; ++i)
+        call.out<std::string>(0)[i] = call.in<std::string>(0)[p[i]];
+    });
   }
 #endif
 };

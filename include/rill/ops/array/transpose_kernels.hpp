@@ -6,33 +6,9 @@
 #include <cstring>
 
 #include "rill/base/parallel.hpp"
-#include "rill/type/extents.hpp"
+#include "rill/ops/array/strided_view.hpp"
 
 namespace rill::kernels {
-
-/// The result's extents and, for each of its axes, how far apart the operand's elements are; neighbouring axes that the
-/// operand walks evenly are one, extents of 1 are gone.
-struct permutation {
-  std::size_t rank = 0;
-  std::int64_t extents[max_rank] = {}, strides[max_rank] = {};
-
-  /// Appends an axis of the result.
-  constexpr void add(std::int64_t extent, std::int64_t stride) {
-    if (extent == 1) return;
-    if (rank > 0 && strides[rank - 1] == stride * extent) {
-      extents[rank - 1] *= extent;
-      strides[rank - 1] = stride;
-    } else {
-      extents[rank] = extent;
-      strides[rank++] = stride;
-    }
-  }
-  constexpr std::int64_t elements() const {
-    std::int64_t n = 1;
-    for (std::size_t i = 0; i < rank; ++i) n *= extents[i];
-    return n;
-  }
-};
 
 namespace detail {
 
@@ -40,7 +16,7 @@ namespace detail {
 // the last axis, along which the result is.
 template <class T> class permuting {
  public:
-  permuting(permutation const& p, void* to, void const* from)
+  permuting(strided_view const& p, void* to, void const* from)
       : p_(p), to_(static_cast<T*>(to)), from_(static_cast<T const*>(from)), last_(p.rank - 1), turned_(last_) {
     std::int64_t apart = 1;
     for (std::size_t i = p.rank; i-- > 0; apart *= p.extents[i]) {
@@ -102,7 +78,7 @@ template <class T> class permuting {
       for (std::int64_t j = 0; j < columns; ++j) y[i * apart + j] = held[j][i];
   }
 
-  permutation const& p_;
+  strided_view const& p_;
   T* to_;
   T const* from_;
   std::size_t last_, turned_;
@@ -113,7 +89,7 @@ template <class T> class permuting {
 }  // namespace detail
 
 /// Writes the permuted elements; nothing overlaps.
-template <class T> void permute(permutation const& p, void* to, void const* from, parallel const& threads) noexcept {
+template <class T> void permute(strided_view const& p, void* to, void const* from, parallel const& threads) noexcept {
   auto const n = p.elements();
   if (n == 0) return;
   if (p.rank <= 1) {

@@ -4,6 +4,10 @@
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/elementwise.hpp"
 
+#if RILL_DEFINITIONS
+#include "rill/ops/array/strided_view.hpp"
+#endif
+
 namespace rill::ops {
 
 /// What comparisons share: two operands of one element type, a bool out.
@@ -12,6 +16,24 @@ template <class Op> struct comparison : elementwise<Op, 2> {
   static constexpr type infer(no_attributes a, type const& x, type const& y) {
     return elementwise<Op, 2>::infer(a, x, y).with(dtype::boolean);
   }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    return r.inputs[0].element == dtype::string ? of_strings(r) : elementwise<Op, 2>::cpu(r);
+  }
+
+ private:
+  // Programs know no strings, so these broadcast by themselves.
+  static kernel of_strings(kernel_request const& r) {
+    auto const y = r.outputs[0].shape();
+    auto const a = rill::kernels::broadcast_view(r.inputs[0].shape(), y);
+    auto const b = rill::kernels::broadcast_view(r.inputs[1].shape(), y);
+    return kernel([a, b, n = rill::elements(y)](kernel_call const& call) {
+      auto const *x = call.in<std::string>(0), *z = call.in<std::string>(1);
+      for (std::int64_t i = 0; i < n; ++i)
+        call.out<bool>(0)[i] = Op::apply(std::string_view(x[a[i]]), std::string_view(z[b[i]]));
+    });
+  }
+#endif
 };
 
 struct equal_op : comparison<equal_op> {
@@ -20,47 +42,24 @@ struct equal_op : comparison<equal_op> {
   static constexpr dtypes elements = any_element;
   static constexpr bool commutes = true;
   template <class S> static auto apply(S x, S y) { return x == y; }
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    return r.inputs[0].element == dtype::string
-               ? of_strings(r.inputs[0].shape(), r.inputs[1].shape(), r.outputs[0].shape())
-               : elementwise<equal_op, 2>::cpu(r);
-  }
-
- private:
-  // Programs know no strings, so these broadcast by themselves: an index of the result as one of an operand.
-  static std::int64_t within(shape const& x, shape const& y, std::int64_t at) {
-    std::int64_t index = 0, apart = 1;
-    for (std::size_t i = 1; i <= y.rank(); at /= y[y.rank() - i], ++i) {
-      if (i > x.rank()) continue;
-      auto const extent = x[x.rank() - i];
-      index += extent == 1 ? 0 : at % y[y.rank() - i] * apart;
-      apart *= extent;
-    }
-    return index;
-  }
-  static kernel of_strings(shape const& a, shape const& b, shape const& y) {
-    return kernel([=, n = rill::elements(y)](kernel_call const& call) {
-      for (std::int64_t i = 0; i < n; ++i)
-        call.out<bool>(0)[i] = call.in<std::string>(0)[within(a, y, i)] == call.in<std::string>(1)[within(b, y, i)];
-    });
-  }
-#endif
 };
 
 struct less_op : comparison<less_op> {
   using library = void;
-  static constexpr std::string_view name = "less", doc = "x < y, broadcast; false if either is NaN", cuda = "$0 < $1";
-  static constexpr dtypes elements = reals;
+  static constexpr std::string_view name = "less",
+                                    doc = "x < y, broadcast; false if either is NaN; strings byte by byte",
+                                    cuda = "$0 < $1";
+  static constexpr dtypes elements = reals | dtype::string;
   template <class S> static auto apply(S x, S y) { return x < y; }
 };
 
 // Not the opposite of y < x, which is true of a NaN.
 struct less_equal_op : comparison<less_equal_op> {
   using library = void;
-  static constexpr std::string_view name = "less_equal", doc = "x <= y, broadcast; false if either is NaN",
+  static constexpr std::string_view name = "less_equal",
+                                    doc = "x <= y, broadcast; false if either is NaN; strings byte by byte",
                                     cuda = "$0 <= $1";
-  static constexpr dtypes elements = reals;
+  static constexpr dtypes elements = reals | dtype::string;
   template <class S> static auto apply(S x, S y) { return x <= y; }
 };
 
@@ -93,7 +92,7 @@ namespace rill {
 
 /// x == y, broadcast; a bool for each pair.
 template <operand X, operand Y> auto equal(X x, Y y) { return record<ops::equal_op>(x, y); }
-/// x < y, broadcast; a bool for each pair.
+/// x < y, broadcast; a bool for each pair. Strings are compared byte by byte.
 template <operand X, operand Y> auto less(X x, Y y) { return record<ops::less_op>(x, y); }
 /// x > y, broadcast; a bool for each pair.
 template <operand X, operand Y> auto greater(X x, Y y) { return less(y, x); }

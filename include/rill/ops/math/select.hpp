@@ -3,13 +3,17 @@
 #include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/elementwise.hpp"
 
+#if RILL_DEFINITIONS
+#include "rill/ops/array/strided_view.hpp"
+#endif
+
 namespace rill::ops {
 
 struct select_op : elementwise<select_op, 3> {
   using library = void;
   static constexpr std::string_view name = "select", doc = "x where the condition holds, else y; all three broadcast",
                                     cuda = "$0 ? $1 : $2";
-  static constexpr dtypes elements = numeric_or_bool;
+  static constexpr dtypes elements = any_element;
   static constexpr bool takes_mask(std::size_t operand) { return operand == 0; }
   static constexpr type infer(no_attributes, type const& condition, type const& x, type const& y) {
     expects(condition.element == dtype::boolean, "select: the condition is not a bool");
@@ -25,6 +29,25 @@ struct select_op : elementwise<select_op, 3> {
     if (r.wanted[2]) all[2] = sum_like(select(condition, zero(dz), dz), r.in(2));
     return all;
   }
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    return r.outputs[0].element == dtype::string ? of_strings(r) : elementwise<select_op, 3>::cpu(r);
+  }
+
+ private:
+  // Programs know no strings, so these broadcast by themselves.
+  static kernel of_strings(kernel_request const& r) {
+    auto const y = r.outputs[0].shape();
+    std::array<rill::kernels::strided_view, 3> from;
+    for (std::size_t k = 0; k < 3; ++k) from[k] = rill::kernels::broadcast_view(r.inputs[k].shape(), y);
+    return kernel([from, n = rill::elements(y)](kernel_call const& call) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::size_t const which = call.in<bool>(0)[from[0][i]] ? 1 : 2;
+        call.out<std::string>(0)[i] = call.in<std::string>(which)[from[which][i]];
+      }
+    });
+  }
+#endif
 };
 
 }  // namespace rill::ops
