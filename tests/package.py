@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""package.py WAY TARGET BUILD SCRATCH CMAKE COMPILER: builds a small outside project that uses rill, and runs it.
+"""package.py WAY TARGET BUILD SCRATCH CMAKE COMPILER: builds a small outside project that uses rill, and runs its programs.
 
 WAY is how the project finds rill (find_package and pkg_config: installed from BUILD; add_subdirectory and
 fetch_content: the sources),
@@ -34,7 +34,8 @@ def build_with_cmake(*options):
     run(cmake, "-S", OUTSIDE, "-B", folder / "build", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}",
         f"-DRILL_TARGET={target}", *options)
     run(cmake, "--build", folder / "build")
-    return folder / "build" / "program"
+    programs = ["program", "files"] if target == "compiled" else ["program"]
+    return [folder / "build" / program for program in programs]
 
 
 def find_package():
@@ -60,11 +61,12 @@ def pkg_config():
     asked = run("pkg-config", "--cflags", "--libs", "rill" if target == "rill" else "rill-compiled",
                 env={**os.environ, "PKG_CONFIG_PATH": folders}, stdout=subprocess.PIPE)
     run(compiler, OUTSIDE / "main.cpp", *asked.stdout.split(), "-o", folder / "program")
-    return folder / "program"
+    return [folder / "program"]
 
 
 shutil.rmtree(folder, ignore_errors=True)
 folder.mkdir(parents=True)
-run({"find_package": find_package, "add_subdirectory": add_subdirectory, "fetch_content": fetch_content,
-     "pkg_config": pkg_config}[way]())
+for program in {"find_package": find_package, "add_subdirectory": add_subdirectory, "fetch_content": fetch_content,
+                "pkg_config": pkg_config}[way]():
+    run(program)
 shutil.rmtree(folder)

@@ -64,6 +64,22 @@ TEST(csv, reads_every_element_type_to_its_limits) {
   EXPECT_EQ(odd[3], 0.0);
 }
 
+TEST(csv, reads_numbers_too_small_as_nothing_and_refuses_those_too_large) {
+  std::string const zeros(400, '0');
+  auto const small = values<double>(parse_csv(
+      "0." + zeros + "1,-1e-99999999999999999999,1" + zeros + "e-399,-0." + zeros + "1e-3", {of<double, 4>})[0]);
+  EXPECT_EQ(small, (std::vector<double>{0, 0, 10, 0}));
+  std::vector<std::string> const too_large{"1" + zeros, "-1e400", "1e99999999999999999999", "1" + zeros + zeros + "e-9",
+                                           "0.001" + zeros + "e+700"};
+  for (auto const& large : too_large)
+    EXPECT_NE(sentence(large, {of<double>}).find("is not a float64"), std::string::npos) << large;
+}
+
+TEST(csv, rounds_a_number_of_16_bits_once) {
+  EXPECT_EQ(parse_csv("1.00048828125001", {of<half>})[0].item<half>().bits, half(1).bits + 1);
+  EXPECT_EQ(parse_csv("1.00390625001", {of<bfloat16>})[0].item<bfloat16>().bits, bfloat16(1).bits + 1);
+}
+
 TEST(csv, names_file_line_and_column_of_what_it_cannot_read) {
   EXPECT_EQ(sentence("1,2\n3,x\n", {of<float, 2>}), "a.csv: line 2, column 2: 'x' is not a float32");
   EXPECT_EQ(sentence("h\n1\n\n300\n", {of<std::int8_t>}, {.header_lines = 1}),

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "rill/ops/io_operations.hpp"
@@ -17,18 +18,51 @@ std::string inputs_of(op_def const& op) {
   return std::to_string(op.arity);
 }
 
+// The element types that an operation says it takes; nothing where it takes all, or each input has types of its own.
+std::map<std::string_view, std::string> elements_of_operations() {
+  static constexpr std::pair<dtypes, std::string_view> parts[] = {
+      {numbers, "numbers"},     {reals, "reals"},
+      {integers, "integers"},   {signed_integers, "signed integers"},
+      {floats, "floats"},       {complexes, "complex numbers"},
+      {dtype::boolean, "bool"}, {dtype::string, "strings"}};
+  std::map<std::string_view, std::string> all;
+  join<operations, io_operations>::for_each([&]<class Op>() {
+    if constexpr (requires { Op::elements; }) {
+      std::string& text = all[Op::name];
+      dtypes left = Op::elements;
+      if (left == any_element) {
+        text = "all";
+        return;
+      }
+      for (auto const& [set, words] : parts) {
+        if (!left.includes(set)) continue;
+        text += (text.empty() ? "" : ", ") + std::string(words);
+        left.bits &= ~set.bits;
+      }
+      for (std::size_t d = 0; d < dtype_count; ++d)
+        if (left.contains(static_cast<dtype>(d)))
+          text += (text.empty() ? "" : ", ") + std::string(name(static_cast<dtype>(d)));
+    }
+  });
+  return all;
+}
+
 std::string page() {
+  auto const elements = elements_of_operations();
   std::ostringstream s;
   s << "# Operations\n\n"
        "Written by the test `operations.are_those_of_the_page` from the lists in `include/rill/ops/operations.hpp` "
        "and\n"
        "`io_operations.hpp`, whose operations, the last ones here, come with `rill/io.hpp`;\n"
        "`RILL_WRITE_DOCS=1 build/tests/test_ops --gtest_filter=operations.are_those*` writes it again.\n\n"
-       "An elementwise operation is fused with its neighbours. State: whether it reads or changes what outlives a "
-       "step.\n\n"
-       "| operation | what it gives | inputs | derivative | elementwise | state |\n|---|---|---|---|---|---|\n";
+       "Element types: of the inputs that it computes with; where nothing is said it takes all, or those that its "
+       "text names.\nReals are integers and floats, numbers are reals and complex numbers. An elementwise operation "
+       "is fused with its\nneighbours. State: whether it reads or changes what outlives a step.\n\n"
+       "| operation | what it gives | inputs | element types | derivative | elementwise | state |\n"
+       "|---|---|---|---|---|---|---|\n";
   for (auto const* op : all_operations<io_operations>())
-    s << "| `" << op->name << "` | " << op->doc << " | " << inputs_of(*op) << " | " << (op->grad ? "yes" : "") << " | "
+    s << "| `" << op->name << "` | " << op->doc << " | " << inputs_of(*op) << " | "
+      << (elements.contains(op->name) ? elements.at(op->name) : "") << " | " << (op->grad ? "yes" : "") << " | "
       << (op->elementwise ? "yes" : "") << " | "
       << (op->effect == effect::none    ? ""
           : op->effect == effect::reads ? "reads"

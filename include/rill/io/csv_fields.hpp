@@ -129,28 +129,35 @@ inline bool read(std::string_view s, bool& to) {
   to = s == "1" || s == "true" || s == "True" || s == "TRUE";
   return to || s == "0" || s == "false" || s == "False" || s == "FALSE";
 }
+/// Whether a number that is out of its type's range is too small for it, not too large.
+inline bool is_tiny(std::string_view s) {
+  auto const e = std::min(s.find_first_of("eE"), s.size());
+  std::int64_t exponent = 0;
+  if (e < s.size()) {
+    auto const digits = s.substr(e + (e + 1 < s.size() && s[e + 1] == '+' ? 2 : 1));
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec != std::errc{})
+      return digits.starts_with('-');
+  }
+  auto const first = s.find_first_of("123456789"), point = std::min(s.find('.'), e);
+  return static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first) + exponent < 0;
+}
 template <class T> bool read(std::string_view s, T& to) {
   s = trimmed(s);
   if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
   auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), to);
   if (end != s.data() + s.size()) return false;
   if (problem == std::errc::result_out_of_range && std::is_floating_point_v<T>) {
-    auto const e = s.find_first_of("eE");
     to = 0;  // too small a number is nothing, too large a one is an error
-    return e != s.npos && e + 1 < s.size() && s[e + 1] == '-';
+    return is_tiny(s);
   }
   return problem == std::errc{};
 }
-inline bool read(std::string_view s, half& to) {
-  float x = 0;
+template <class T>
+  requires std::is_same_v<T, half> || std::is_same_v<T, bfloat16>
+bool read(std::string_view s, T& to) {
+  double x = 0;
   bool const ok = read(s, x);
-  to = half(x);
-  return ok && (std::isfinite(static_cast<float>(to)) || !std::isfinite(x));
-}
-inline bool read(std::string_view s, bfloat16& to) {
-  float x = 0;
-  bool const ok = read(s, x);
-  to = bfloat16(x);
+  to = T(x);
   return ok && (std::isfinite(static_cast<float>(to)) || !std::isfinite(x));
 }
 template <class R> bool read(std::string_view, std::complex<R>&) { return false; }

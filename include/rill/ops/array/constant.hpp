@@ -36,7 +36,8 @@ struct constant_op {
 
 namespace rill {
 
-/// A constant of any type, checked where the handle is used.
+/// A constant of any type, checked where the handle is used. It shares the tensor's elements: who writes to them later
+/// changes the graph, unless it gives `t.clone()`.
 value constant(graph& g, tensor const& t, std::string_view name = {});
 
 namespace detail {

@@ -3,6 +3,9 @@
 #include "rill/dsl/expr.hpp"
 #include "rill/ops/kernels.hpp"
 
+#if RILL_DEFINITIONS || RILL_RUNTIME
+#include "rill/ops/string_kernels.hpp"
+#endif
 #if RILL_DEFINITIONS || RILL_KERNELS
 #include <bit>
 
@@ -80,18 +83,10 @@ struct transpose_op {
     for (std::size_t i = x.rank(); i-- > 0; step *= x[i]) apart[i] = step;
     rill::kernels::strided_view p;
     for (std::size_t i = 0; i < x.rank(); ++i) p.add(x[from[i]], apart[from[i]]);
-    if (r.inputs[0].element == dtype::string) return of_strings(p);
+    if (r.inputs[0].element == dtype::string) return rill::detail::move_strings(p);
     auto const size = static_cast<unsigned>(size_of(r.inputs[0].element));
     auto const run = kernels_of<transpose_op>().permute[static_cast<std::size_t>(std::bit_width(size) - 1)];
     return kernel([=](kernel_call const& call) { run(p, call.out(0), call.in(0), call.threads); });
-  }
-
- private:
-  static kernel of_strings(rill::kernels::strided_view const& p) {
-    return kernel([p](kernel_call const& call) {
-      for (std::int64_t i = 0, n = p.elements(); i < n; ++i)
-        call.out<std::string>(0)[i] = call.in<std::string>(0)[p[i]];
-    });
   }
 #endif
 };

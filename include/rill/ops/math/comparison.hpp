@@ -4,8 +4,8 @@
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/elementwise.hpp"
 
-#if RILL_DEFINITIONS
-#include "rill/ops/array/strided_view.hpp"
+#if RILL_DEFINITIONS || RILL_RUNTIME
+#include "rill/ops/string_kernels.hpp"
 #endif
 
 namespace rill::ops {
@@ -18,20 +18,8 @@ template <class Op> struct comparison : elementwise<Op, 2> {
   }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    return r.inputs[0].element == dtype::string ? of_strings(r) : elementwise<Op, 2>::cpu(r);
-  }
-
- private:
-  // Programs know no strings, so these broadcast by themselves.
-  static kernel of_strings(kernel_request const& r) {
-    auto const y = r.outputs[0].shape();
-    auto const a = rill::kernels::broadcast_view(r.inputs[0].shape(), y);
-    auto const b = rill::kernels::broadcast_view(r.inputs[1].shape(), y);
-    return kernel([a, b, n = rill::elements(y)](kernel_call const& call) {
-      auto const *x = call.in<std::string>(0), *z = call.in<std::string>(1);
-      for (std::int64_t i = 0; i < n; ++i)
-        call.out<bool>(0)[i] = Op::apply(std::string_view(x[a[i]]), std::string_view(z[b[i]]));
-    });
+    if (r.inputs[0].element != dtype::string) return elementwise<Op, 2>::cpu(r);
+    return rill::detail::compare_strings(r, [](std::string_view x, std::string_view y) { return Op::apply(x, y); });
   }
 #endif
 };

@@ -3,8 +3,8 @@
 #include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/elementwise.hpp"
 
-#if RILL_DEFINITIONS
-#include "rill/ops/array/strided_view.hpp"
+#if RILL_DEFINITIONS || RILL_RUNTIME
+#include "rill/ops/string_kernels.hpp"
 #endif
 
 namespace rill::ops {
@@ -31,21 +31,7 @@ struct select_op : elementwise<select_op, 3> {
   }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    return r.outputs[0].element == dtype::string ? of_strings(r) : elementwise<select_op, 3>::cpu(r);
-  }
-
- private:
-  // Programs know no strings, so these broadcast by themselves.
-  static kernel of_strings(kernel_request const& r) {
-    auto const y = r.outputs[0].shape();
-    std::array<rill::kernels::strided_view, 3> from;
-    for (std::size_t k = 0; k < 3; ++k) from[k] = rill::kernels::broadcast_view(r.inputs[k].shape(), y);
-    return kernel([from, n = rill::elements(y)](kernel_call const& call) {
-      for (std::int64_t i = 0; i < n; ++i) {
-        std::size_t const which = call.in<bool>(0)[from[0][i]] ? 1 : 2;
-        call.out<std::string>(0)[i] = call.in<std::string>(which)[from[which][i]];
-      }
-    });
+    return r.outputs[0].element == dtype::string ? rill::detail::select_strings(r) : elementwise<select_op, 3>::cpu(r);
   }
 #endif
 };
