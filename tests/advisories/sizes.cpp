@@ -130,6 +130,16 @@ TEST(advisories_sizes, broadcasting_to_more_elements_than_64_bits_count_is_an_er
   }
 }
 
+void expect_named(std::string_view node, code wanted, auto const& run) {
+  try {
+    run();
+    ADD_FAILURE() << "no error";
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), wanted) << e.what();
+    EXPECT_EQ(e.node(), node) << e.what();
+  }
+}
+
 // Fetched, or read by another node alone.
 TEST(advisories_sizes, an_error_of_too_little_memory_names_the_node_that_needs_it) {
   constexpr std::int64_t many = std::int64_t{1} << 22;

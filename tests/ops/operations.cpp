@@ -244,6 +244,8 @@ TEST(operations, every_element_type_that_is_named_works_and_others_are_refused) 
         session s{r.g};
         auto const results = run(r, r.outputs, s);
         if (as == dtype::boolean || !takes(e, dtype::float64)) continue;
+        bool const ordered = e.operation == "less" || e.operation == "less_equal";
+        if (as == dtype::string && ordered) continue;  // "10" is less than "9"
         recorded exact(e, 3);
         for (std::size_t k = 0; k < exact.fed.size(); ++k)
           if (tried(types[k]))

@@ -301,10 +301,10 @@ def arrays():
             record(f"gather_variable by {index}", d, [(big, d), (which, index)], (big[which], d))
         rows = draw((2, 2, 2, 4), d)
         record("rows_like", d, [(rows, d), (big, d), (which[:, :2], "int64")], (rows.reshape(4, 2, 4), d))
-        if d == "string":
-            continue
         record("transpose", d, [(big, d)], (big.transpose(2, 0, 1), d))
         record("transpose reversed", d, [(big, d)], (big.T, d))
+        if d == "string":
+            continue
         record("fill", d, [(x[0, 0], d)], (np.full((2, 3), x[0, 0]), d))
         record("broadcast_like", d, [(x, d), (draw((3, 2, 4), d), d)], (np.broadcast_to(x[:, None], (3, 2, 4)), d))
         y = np.zeros((4, 5), x.dtype)
@@ -493,7 +493,15 @@ def sums_of_products():
                    (y, d) if d in INTEGERS else y)
 
 
-for part in (arithmetic, elementary, casts, reductions, arrays, networks, images, texts, sums_of_products):
+def strings():
+    a, b, c = draw((2, 1, 19), "string"), draw((3, 19), "string"), draw((19,), "bool")
+    both = [(a, "string"), (b, "string")]
+    for case, y in (("less", a < b), ("less swapped", a > b), ("less_equal", a <= b), ("less_equal swapped", a >= b)):
+        record(case, "string", both, (y, "bool"))
+    record("select", "string", [(c, "bool"), *both], (np.where(c, a, b), "string"))
+
+
+for part in (arithmetic, elementary, casts, reductions, arrays, networks, images, texts, sums_of_products, strings):
     part()
 np.savez_compressed(pathlib.Path(__file__).with_name("values.npz"), tensors=np.array("\n".join(lines).encode()),
                     bytes=np.frombuffer(bytes(blob), np.uint8))
