@@ -149,19 +149,16 @@ TEST(advisories_sizes, an_error_of_too_little_memory_names_the_node_that_needs_i
     value const product = matmul(a, transpose(a, {}));
     value const y = fetched ? product : max(product);
     session s(g);
-    expect_error(code::resource_exhausted, "no memory for a buffer",
-                 [&] { s.run({{a, tensor(dtype::float32, {many, 1})}}, y); });
-    expect_error(code::resource_exhausted, "'matmul'", [&] { s.run({{a, tensor(dtype::float32, {many, 1})}}, y); });
+    expect_named("matmul", code::resource_exhausted, [&] { s.run({{a, tensor(dtype::float32, {many, 1})}}, y); });
     EXPECT_EQ(s.run({{a, tensor(dtype::float32, {0, 1})}}, product).shape(), (shape{0, 0}));
   }
   graph g;
   auto words = placeholder(g, type(dtype::string, {unknown, 1}));
   session s(g);
   auto const all = select(constant(g, tensor(true)), words, transpose(words, {}));
-  expect_error(code::resource_exhausted, "'select'",
-               [&] { s.run({{words, tensor(dtype::string, {1 << 21, 1})}}, all); });
+  expect_named("select", code::resource_exhausted, [&] { s.run({{words, tensor(dtype::string, {1 << 21, 1})}}, all); });
   auto which = placeholder(g, type(dtype::int64, {unknown}));
-  expect_error(code::invalid_argument, "'one_hot'",
+  expect_named("one_hot", code::invalid_argument,
                [&] { s.run({{which, tensor(dtype::int64, {1024})}}, sum(one_hot(which, std::int64_t{1} << 58))); });
 }
 

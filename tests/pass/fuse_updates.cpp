@@ -40,6 +40,25 @@ TEST(fuse_updates, updates_several_variables_and_reads_them_as_the_step_found_th
   }
 }
 
+// v's update comes before the read of m, and that before m's update.
+TEST(fuse_updates, keeps_updates_apart_between_which_a_variable_is_read) {
+  graph g;
+  auto const m = variable(constant<float, 2>(g, {1, 2}), "m"), v = variable(constant<float, 2>(g, {10, 20}), "v");
+  auto const x = placeholder<float, 2>(g, "x");
+  auto const mean = x * 0.5f;
+  auto const next = mean + 1.f;
+  auto const of_m = assign(m, mean), of_v = assign(v, next);
+  auto const before = g.after({of_v}, [&] { return read(m); });
+  for (auto const& passes : {pass_options::none(), pass_options{.verify = true}}) {
+    session s{g, {.passes = passes}};
+    s.run(initializer(g));
+    auto const seen = s.run({{x, tensor(vector<float>({4, 6}))}}, before, operation(of_m));
+    EXPECT_EQ(seen.values()[1], 2.f);
+    EXPECT_EQ(s.run(m).values()[1], 3.f);
+    EXPECT_EQ(s.run(v).values()[1], 4.f);
+  }
+}
+
 TEST(fuse_updates, leaves_an_update_whose_result_or_delta_is_wanted) {
   graph g;
   auto const v = variable(constant<float, 3>(g, {1, 2, 3}), "v");

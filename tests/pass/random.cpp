@@ -1,12 +1,16 @@
-// Random graphs of operations that share memory with each other, broadcast, reduce and update: with all passes, in each
-// gear, they give the bits that they give without any.
+// Random graphs of operations that share memory with each other, broadcast, reduce and update, some of them in
+// branches, loops and functions: with all passes, in each gear, they give the bits that they give without any.
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 #include <optional>
 #include <random>
 
 #include "rill/grad/gradients.hpp"
+#include "rill/ops/control/cond.hpp"
+#include "rill/ops/control/function.hpp"
+#include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/ops/use_elements.hpp"
 #include "rill/run/session.hpp"
@@ -17,7 +21,7 @@ using namespace rill;
 
 class author {
  public:
-  explicit author(unsigned seed) : random_(seed) {}
+  author(unsigned seed, bool bodies) : random_(seed), bodies_(bodies) {}
 
   graph g;
   std::vector<feed> feeds;
@@ -26,12 +30,8 @@ class author {
 
   void write() {
     for (int i = 0; i < 4; ++i) add_source();
-    values_.push_back(variable(constant(g, 1.5f), "v"));
-    for (int i = 0; i < 30; ++i) try {
-        if (auto const y = any(); y.graph != nullptr) values_.push_back(y);
-      } catch (error const& e) {  // operands that don't fit
-        ASSERT_NE(e.code(), code::internal) << e.what();
-      }
+    for (auto const* name : {"v", "w"}) values_.push_back(variable(constant(g, 1.5f), name));
+    add_values(30);
     for (int i = 0; i < 5; ++i) fetches.push_back(recent());
     start = initializer(g);
   }
@@ -58,6 +58,53 @@ class author {
     return t;
   }
 
+  void add_values(int count) {
+    for (int i = 0; i < count; ++i) try {
+        if (auto const y = any(); y.graph != nullptr) values_.push_back(y);
+      } catch (error const& e) {  // operands that don't fit
+        ASSERT_NE(e.code(), code::internal) << e.what();
+      }
+  }
+
+  // A few values, of which one goes into another of the state's type.
+  value body(value state) {
+    struct scope {
+      author& of;
+      std::size_t outside = of.values_.size();
+      explicit scope(author& a) : of(a) { ++of.depth_; }
+      ~scope() { --of.depth_, of.values_.resize(outside); }
+    } const here(*this);
+    values_.push_back(state);
+    add_values(static_cast<int>(below(5)));
+    return add(mul(state, like(state, 0.5)), cast(sum(recent(), extents{}), state.type().element));
+  }
+  value with_body(value a, value b) {
+    if (depth_ == 2 || !is_float(a.type().element)) return {};
+    switch (below(5)) {
+      case 0:
+        return cond(
+            less(cast(sum(b, extents{}), dtype::float32), constant(g, 0.25f)), [&] { return body(a); },
+            [&] { return body(a); });
+      case 1: {
+        auto const times = static_cast<int>(below(4));
+        return while_loop(
+            [&](std::vector<value> const& in) { return less(in[0], like(in[0], times)); },
+            [&](std::vector<value> const& in) { return std::vector<value>{add(in[0], like(in[0], 1)), body(in[1])}; },
+            std::vector<value>{constant(g, 0), a})[1];
+      }
+      case 2:
+        return map([&](value row) { return body(row); }, a);
+      case 3:
+        return below(2) ? scan([&](value state, value row) { return body(add(state, sum(row, extents{}))); }, b, a)
+                        : fold([&](value state, value row) { return body(add(state, sum(row, extents{}))); }, b, a);
+      default: {
+        auto const name = "f" + std::to_string(functions_++);
+        function(g, name, {a.type()}, [&](std::vector<value> const& in) { return std::vector<value>{body(in[0])}; });
+        return call(g, name, call(g, name, a)[0])[0];
+      }
+    }
+  }
+
   void add_source() {
     shape const all[] = {{}, {1}, {3}, {1, 3}, {3, 1}, {2, 3}, {0, 3}, {1500}, {40, 33}};
     auto const t = numbers(element(), all[below(std::size(all))]);
@@ -67,14 +114,21 @@ class author {
     values_.push_back(x);
   }
 
+  // One update of each variable, or reads after it; where bodies may update and read, more updates in their order.
   value update(value x) {
-    if (std::exchange(updated_, true)) return {};
-    return assign_add(variable_value{g.find("v")}, cast(sum(x), dtype::float32));
+    variable_value const v{g.find(below(2) ? "v" : "w")};
+    auto& last = updates_[v.node];
+    if (last.empty() || (bodies_ && below(2))) {
+      auto const made = g.after(last, [&] { return assign_add(v, cast(sum(x), dtype::float32)); });
+      if (depth_ == 0) last = {made};
+      return made;
+    }
+    return g.after(last, [&] { return read(v); });
   }
 
   value any() {
     value const a = recent(), b = recent();
-    switch (below(24)) {
+    switch (below(bodies_ ? 32 : 25)) {
       case 0:
         return add(a, b);
       case 1:
@@ -121,14 +175,20 @@ class author {
         return gather(a, constant(g, vector<std::int32_t>({0, 0})));
       case 22:
         return update(a);
-      default:
+      case 23:
         return gradients(a, {b})[0];
+      case 24:
+        return update(b);
+      default:
+        return with_body(a, b);
     }
   }
 
   std::mt19937 random_;
   std::vector<value> values_;
-  bool updated_ = false;
+  std::map<std::uint32_t, std::vector<operation>> updates_;  // the last of each variable
+  bool bodies_;
+  int depth_ = 0, functions_ = 0;  // bodies that are being recorded; functions that are there
 };
 
 /// Whether the bits are the same, but for those of NaNs: where two meet, whose sign and payload go on depends on the
@@ -161,10 +221,10 @@ std::pair<std::vector<tensor>, std::optional<code>> run(author& made, session_op
     session s(made.g, options);
     s.run(*made.start);
     std::vector<std::string> names;
-    for (auto const& f : made.fetches) names.push_back(std::string(f.name()) + ":" + std::to_string(f.port));
+    for (auto const& f : made.fetches) names.push_back(f.name());
     auto results = s.run(std::span<feed const>(made.feeds), names);
     for (auto& t : s.run(std::span<feed const>(made.feeds), names)) results.push_back(std::move(t));
-    results.push_back(s.run("v"));
+    for (auto const* name : {"v", "w"}) results.push_back(s.run(name));
     return {std::move(results), {}};
   } catch (error const& e) {
     EXPECT_NE(e.code(), code::internal) << e.what();
@@ -172,25 +232,37 @@ std::pair<std::vector<tensor>, std::optional<code>> run(author& made, session_op
   }
 }
 
+/// How many results were compared.
+int compare(unsigned seed, bool bodies) {
+  int compared = 0;
+  author made(seed, bodies);
+  made.write();
+  auto const [plain, failed] = run(made, {.threads = 1, .passes = pass_options::none()});
+  for (auto const how : {gear::automatic, gear::straight, gear::forked, gear::tagged}) {
+    pass_options passes;
+    passes.verify = true;
+    auto const [rewritten, also_failed] = run(made, {.threads = 2, .passes = passes, .gear = how});
+    EXPECT_EQ(failed, also_failed) << "seed " << seed << ", gear " << static_cast<int>(how);
+    EXPECT_EQ(plain.size(), rewritten.size()) << "seed " << seed;
+    for (std::size_t i = 0; i < std::min(plain.size(), rewritten.size()); ++i, ++compared)
+      EXPECT_TRUE(same_numbers(plain[i], rewritten[i])) << "seed " << seed << ", gear " << static_cast<int>(how)
+                                                        << ", result " << i << " of " << plain[i].type().text();
+  }
+  return compared;
+}
+
 TEST(passes, change_no_bit_of_random_graphs) {
   use_elements<dtype::float16, dtype::complex64>();
   int compared = 0;
-  for (unsigned seed = 1; seed <= 400; ++seed) {
-    author made(seed);
-    made.write();
-    auto const [plain, failed] = run(made, {.threads = 1, .passes = pass_options::none()});
-    for (auto const how : {gear::automatic, gear::straight, gear::forked, gear::tagged}) {
-      pass_options passes;
-      passes.verify = true;
-      auto const [rewritten, also_failed] = run(made, {.threads = 2, .passes = passes, .gear = how});
-      ASSERT_EQ(failed, also_failed) << "seed " << seed;
-      ASSERT_EQ(plain.size(), rewritten.size()) << "seed " << seed;
-      for (std::size_t i = 0; i < plain.size(); ++i, ++compared)
-        ASSERT_TRUE(same_numbers(plain[i], rewritten[i])) << "seed " << seed << ", gear " << static_cast<int>(how)
-                                                          << ", result " << i << " of " << plain[i].type().text();
-    }
-  }
+  for (unsigned seed = 1; seed <= 400 && !HasFailure(); ++seed) compared += compare(seed, false);
   EXPECT_GT(compared, 4000);
+}
+
+TEST(passes, change_no_bit_of_random_graphs_with_bodies) {
+  use_elements<dtype::float16, dtype::complex64>();
+  int compared = 0;
+  for (unsigned seed = 1; seed <= 200 && !HasFailure(); ++seed) compared += compare(seed, true);
+  EXPECT_GT(compared, 2000);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include "rill/pass/rewriter.hpp"
 
 #if RILL_RUNTIME
+#include <map>
+
 #include "rill/ops/fuse.hpp"
 #include "rill/ops/state/fused_update.hpp"
 #endif
@@ -19,7 +21,9 @@ namespace detail {
 class update_fusion {
  public:
   update_fusion(subgraph& part, pass_report* report)
-      : part_(part), rewriter_(part, "fuse updates", report), consumers_(consumers(part)) {
+      : part_(part), rewriter_(part, "fuse updates", report), consumers_(consumers(part)), waiters_(consumers_) {
+    for (std::uint32_t i = 0; i < part.size(); ++i)
+      for (auto c : part[i].controls) waiters_[c].push_back(i);
     std::vector<bool> fetched(part.size());
     for (auto e : part.outputs) fetched[e.node] = true;
     fetched_ = std::move(fetched);
@@ -58,16 +62,35 @@ class update_fusion {
     std::vector<std::uint32_t> found;
     for (auto c : consumers_[i]) {
       auto const& u = part_[c];
-      if (!line_of(u) || !u.controls.empty() || u.inputs[1].node != i || fetched_[c] || !consumers_[c].empty())
-        return {};
+      if (!line_of(u) || u.inputs[1].node != i || fetched_[c] || !consumers_[c].empty()) return {};
       if (part_[u.inputs[0].node].op->name != "variable" || !alone(u.inputs[0].node)) return {};
       if (part_.type_of(u.inputs[0]) != part_.type_of(u.inputs[1])) return {};
       found.push_back(c);
     }
     if (found.size() != n.outputs.size() || found.size() > most_variables ||
-        n.inputs.size() + found.size() > most_inputs)
+        n.inputs.size() + found.size() > most_inputs || one_waits_for_another(found))
       return {};
     return found;
+  }
+
+  // One may wait for another by way of what reads the one's variable. Who waits for one of those that are one node
+  // already waits for all of them.
+  bool one_waits_for_another(std::vector<std::uint32_t> const& updates) const {
+    if (updates.size() < 2) return false;
+    std::vector<bool> seen(part_.size());
+    std::vector<std::uint32_t> todo;
+    auto const go_on = [&](std::uint32_t i) { todo.insert(todo.end(), waiters_[i].begin(), waiters_[i].end()); };
+    for (auto u : updates) go_on(u);
+    while (!todo.empty()) {
+      auto const i = todo.back();
+      todo.pop_back();
+      if (seen[i]) continue;
+      seen[i] = true;
+      auto const one = one_node_.find(i);
+      if (one == one_node_.end()) go_on(i);
+      else std::for_each(one->second.begin(), one->second.end(), go_on);
+    }
+    return std::any_of(updates.begin(), updates.end(), [&](auto u) { return seen[u]; });
   }
 
   void try_fuse(std::uint32_t i) {
@@ -79,6 +102,8 @@ class update_fusion {
     node made;
     program p;
     for (auto u : found) {
+      for (auto c : part_[u].controls)
+        if (std::find(made.controls.begin(), made.controls.end(), c) == made.controls.end()) made.controls.push_back(c);
       made.inputs.push_back(part_[u].inputs[0]);
       made.outputs.push_back(part_.type_of(part_[u].inputs[0]));
       p.inputs.push_back(made.outputs.back().element);
@@ -117,7 +142,10 @@ class update_fusion {
     made.attributes = {{"program", std::make_shared<program const>(std::move(p))},
                        {"references", static_cast<std::int64_t>(found.size())}};
     auto const at = rewriter_.add(std::move(made), part_.origin[found[0]]);
-    for (std::uint32_t v = 0; v < found.size(); ++v) rewriter_.replace({found[v], 0}, {at, v}, "works in place");
+    for (std::uint32_t v = 0; v < found.size(); ++v) {
+      rewriter_.replace({found[v], 0}, {at, v}, "works in place");
+      one_node_[found[v]] = found;
+    }
   }
 
   // Each result is computed (not handed on), and nothing reads a variable after its result is written.
@@ -147,9 +175,10 @@ class update_fusion {
 
   subgraph& part_;
   rewriter rewriter_;
-  std::vector<std::vector<std::uint32_t>> consumers_;
+  std::vector<std::vector<std::uint32_t>> consumers_, waiters_;
   std::vector<bool> fetched_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> updates_of_;  // variable, update
+  std::map<std::uint32_t, std::vector<std::uint32_t>> one_node_;     // of each update that was fused, all of its node
 };
 
 }  // namespace detail

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "rill/run/order.hpp"
+#include "rill/graph/order.hpp"
 
 namespace rill {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "rill/graph/order.hpp"
 #include "rill/run/open_rows.hpp"
-#include "rill/run/order.hpp"
 
 namespace rill {
 

@@ -36,6 +36,7 @@ lowered lower(node const& n, std::span<type const> inputs, container& state, pas
 }  // namespace rill
 
 #if RILL_RUNTIME
+#include "rill/graph/order.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/control/call.hpp"
 #include "rill/ops/control/cond.hpp"
@@ -45,7 +46,6 @@ lowered lower(node const& n, std::span<type const> inputs, container& state, pas
 #include "rill/pass/bind.hpp"
 #include "rill/pass/passes.hpp"
 #include "rill/run/can_lower.hpp"
-#include "rill/run/order.hpp"
 
 namespace rill {
 

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "rill/device/step.hpp"
+#include "rill/graph/order.hpp"
 #include "rill/graph/subgraph.hpp"
 #include "rill/pass/options.hpp"
 #include "rill/run/fork.hpp"
 #include "rill/run/memory.hpp"
 #include "rill/run/observer.hpp"
-#include "rill/run/order.hpp"
 #include "rill/state/container.hpp"
 
 namespace rill {

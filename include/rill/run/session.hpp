@@ -89,9 +89,12 @@ class session {
   void set_steps(std::uint64_t n) { executor_.set_steps(n); }
 
   /// What the passes did to a run of these fetches, and the plan that came of it, as text.
-  template <class... F> std::string explain(std::initializer_list<feed> feeds, F const&... fetches) {
+  template <class... F> std::string explain(std::span<feed const> feeds, F const&... fetches) {
     step_context step;
-    return executor_.explain(request(step, std::span<feed const>(feeds.begin(), feeds.size()), fetches...));
+    return executor_.explain(request(step, feeds, fetches...));
+  }
+  template <class... F> std::string explain(std::initializer_list<feed> feeds, F const&... fetches) {
+    return explain(std::span<feed const>(feeds.begin(), feeds.size()), fetches...);
   }
   /// Gives memory back that is kept for the next step, that of loops, branches and functions as well.
   void trim() { executor_.trim(); }

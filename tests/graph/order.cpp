@@ -1,4 +1,4 @@
-#include "rill/run/order.hpp"
+#include "rill/graph/order.hpp"
 
 #include <gtest/gtest.h>
 

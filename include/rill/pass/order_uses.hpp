@@ -1,0 +1,78 @@
+// The order in which a step uses its variables, written down before passes change who waits for whom.
+#pragma once
+#include "rill/pass/rewriter.hpp"
+
+#if RILL_RUNTIME
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "rill/graph/order.hpp"
+#endif
+
+namespace rill {
+
+/// Adds control edges from each use of a variable that is updated to the next, where nodes read it in place or update
+/// it more than once. Their order may rest on values that passes do without, and what is fused waits for more than its
+/// parts did. Throws as `order` does.
+bool order_uses(subgraph& part, pass_report* report);
+
+#if RILL_RUNTIME
+namespace detail {
+
+/// The nodes that take a variable by reference, in the order of the step so far.
+struct variable_uses {
+  std::size_t updates = 0, readers = 0;
+  bool may_race = false;
+  std::vector<std::uint32_t> last = {},
+                             since = {};  // the last update, if there was one; who has read the variable since
+};
+
+inline std::map<std::uint32_t, variable_uses> uses_to_order(subgraph const& part) {
+  std::map<std::uint32_t, variable_uses> uses;
+  for (auto const& n : part.nodes)
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      if (!takes_reference(n, k)) continue;
+      auto& u = uses[n.inputs[k].node];
+      ++(updates_reference(n, k) ? u.updates : u.readers);
+      u.may_race = u.may_race || n.may_race;
+    }
+  std::erase_if(uses, [](auto const& each) {
+    auto const& u = each.second;
+    return u.updates == 0 || u.updates + u.readers == 1 || u.may_race;
+  });
+  return uses;
+}
+
+}  // namespace detail
+
+RILL_INLINE bool order_uses(subgraph& part, pass_report* report) {
+  auto uses = detail::uses_to_order(part);
+  if (uses.empty()) return false;
+  rewriter r(part, "order", report);
+  for (auto i : order(part).nodes) {
+    auto& n = part[i];
+    auto const wait_for = [&](std::uint32_t before) {
+      if (before == i || std::find(n.controls.begin(), n.controls.end(), before) != n.controls.end()) return;
+      n.controls.push_back(before);
+      r.said("waits for " + part[before].name, i);
+    };
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      auto const of = takes_reference(n, k) ? uses.find(n.inputs[k].node) : uses.end();
+      if (of == uses.end()) continue;
+      auto& [updates, readers, may_race, last, since] = of->second;
+      std::for_each(last.begin(), last.end(), wait_for);
+      if (!updates_reference(n, k)) {
+        since.push_back(i);
+        continue;
+      }
+      std::for_each(since.begin(), since.end(), wait_for);
+      last = {i};
+      since.clear();
+    }
+  }
+  return r.finish();
+}
+#endif
+
+}  // namespace rill

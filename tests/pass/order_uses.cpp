@@ -1,0 +1,87 @@
+#include "rill/pass/order_uses.hpp"
+
+#include <gtest/gtest.h>
+
+#include "parts.hpp"
+#include "rill/ops/control/cond.hpp"
+#include "rill/ops/operations.hpp"
+#include "rill/run/session.hpp"
+
+namespace {
+
+using namespace rill;
+
+/// The names of the nodes that control edges put before a node.
+std::vector<std::string> before(subgraph const& part, std::string_view name) {
+  std::vector<std::string> names;
+  for (auto const& n : part.nodes)
+    if (n.name == name)
+      for (auto c : n.controls) names.push_back(part[c].name);
+  return names;
+}
+
+using names = std::vector<std::string>;
+
+TEST(order_uses, puts_what_reads_a_variable_in_place_before_its_update) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const update = assign_add(v, x);
+  auto const seen = cond(x > 0.f, [&] { return v + x; }, [&] { return v; });
+  auto part = part_of(g, {}, {update, seen}, {x});
+  EXPECT_TRUE(order_uses(part, nullptr));
+  verify(part);
+  EXPECT_EQ(before(part, "assign_add"), names{"cond"});
+  EXPECT_EQ(before(part, "cond"), names{});
+}
+
+TEST(order_uses, keeps_an_order_that_rests_on_values) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const first = assign_add(v, x);
+  auto const seen = cond(first > 0.f, [&] { return v + x; }, [&] { return v; });
+  auto const second = assign(v, seen * 0.f);
+  auto part = part_of(g, {}, {second}, {x});
+  EXPECT_TRUE(order_uses(part, nullptr));
+  verify(part);
+  EXPECT_EQ(before(part, "cond"), names{"assign_add"});
+  EXPECT_EQ(before(part, "assign"), (names{"assign_add", "cond"}));
+  EXPECT_FALSE(order_uses(part, nullptr));  // all edges are there
+}
+
+TEST(order_uses, leaves_snapshots_single_updates_and_races_alone) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const v = variable(constant(g, 1.f), "v"), w = variable(constant(g, 1.f), "w");
+  auto const update = assign_add(v, v * x);
+  auto const [a, b] = g.hogwild([&] { return std::pair{assign_add(w, x), assign_add(w, x * x)}; });
+  auto part = part_of(g, {}, {update, a, b}, {x});
+  EXPECT_FALSE(order_uses(part, nullptr));
+}
+
+TEST(order_uses, refuses_updates_without_an_order) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const v = variable(constant(g, 1.f), "v");
+  auto part = part_of(g, {}, {assign_add(v, x), assign_add(v, x * x)}, {x});
+  EXPECT_THROW(order_uses(part, nullptr), error);
+}
+
+// What orders the two updates is read for its extents alone, which passes know.
+TEST(order_uses, is_as_the_graph_was_written_when_passes_drop_the_values_between) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const first = assign_add(v, x);
+  auto const three = broadcast_like(constant(g, 3.f), first);
+  auto const second = assign(v, as<of<float>>(three));
+  for (auto const& passes : {pass_options::none(), pass_options{.verify = true}}) {
+    session s{g, {.passes = passes}};
+    s.run(initializer(g));
+    s.run({{x, tensor(5.f)}}, operation(second));
+    EXPECT_EQ(float(s.run(v)), 3.f);
+  }
+}
+
+}  // namespace
