@@ -106,7 +106,9 @@ class author {
   }
 
   void add_source() {
-    shape const all[] = {{}, {1}, {3}, {1, 3}, {3, 1}, {2, 3}, {0, 3}, {1500}, {40, 33}};
+    // In loops within loops large ones are stacked on each other.
+    shape const large[] = {{bodies_ ? 20 : 1500}, {bodies_ ? 4 : 40, bodies_ ? 5 : 33}};
+    shape const all[] = {{}, {1}, {3}, {1, 3}, {3, 1}, {2, 3}, {0, 3}, large[0], large[1]};
     auto const t = numbers(element(), all[below(std::size(all))]);
     if (below(4) == 0) return values_.push_back(constant(g, t));
     auto const x = placeholder(g, below(2) ? t.type() : type::of_unknown_rank(t.element()));
