@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "parts.hpp"
+#include "rill/ops/control/cond.hpp"
 #include "rill/ops/operations.hpp"
+#include "rill/pass/order_uses.hpp"
 #include "rill/run/session.hpp"
 
 namespace {
@@ -20,6 +22,31 @@ TEST(fuse_updates, puts_the_arithmetic_and_its_assignment_into_one) {
   verify(part);
   EXPECT_EQ(count(part, "fused_update"), 1u);
   EXPECT_EQ(count(part, "mul") + count(part, "assign_sub"), 0u);
+}
+
+// As in a recurrent layer, whose weights a loop reads where they lie.
+TEST(fuse_updates, takes_over_what_an_update_waits_for) {
+  graph g;
+  auto const v = variable(constant<float, 3>(g, {1, 2, 3}), "v");
+  auto const x = placeholder<float, 3>(g, "x");
+  auto const seen = cond(constant(g, true), [&] { return v + x; }, [&] { return v * x; });
+  auto const update = assign_sub(v, seen * 0.5f);
+  auto const other = cond(constant(g, false), [&] { return v + x; }, [&] { return v * x; });
+  auto part = part_of(g, {other}, {update}, {x});
+  EXPECT_TRUE(order_uses(part, nullptr));
+  EXPECT_TRUE(fuse_updates(part, nullptr));
+  verify(part);
+  ASSERT_EQ(count(part, "fused_update"), 1u);
+  auto const fused =
+      std::find_if(part.nodes.begin(), part.nodes.end(), [](node const& n) { return n.op->name == "fused_update"; });
+  EXPECT_EQ(fused->controls.size(), 2u);  // for both branches
+  for (auto const& passes : {pass_options::none(), pass_options{.verify = true}}) {
+    session s{g, {.passes = passes}};
+    s.run(initializer(g));
+    auto const product = s.run({{x, tensor(vector<float>({2, 2, 2}))}}, other, operation(update));
+    EXPECT_EQ(product.values()[2], 6.f);
+    EXPECT_EQ(s.run(v).values()[2], 0.5f);
+  }
 }
 
 TEST(fuse_updates, updates_several_variables_and_reads_them_as_the_step_found_them) {
