@@ -24,8 +24,8 @@ namespace detail {
 struct variable_uses {
   std::size_t updates = 0, readers = 0;
   bool may_race = false;
-  std::vector<std::uint32_t> last = {},
-                             since = {};  // the last update, if there was one; who has read the variable since
+  std::vector<std::uint32_t> last = {};   // the last update, if there was one
+  std::vector<std::uint32_t> since = {};  // who has read the variable since
 };
 
 inline std::map<std::uint32_t, variable_uses> uses_to_order(subgraph const& part) {
