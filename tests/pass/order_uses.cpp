@@ -60,6 +60,22 @@ TEST(order_uses, leaves_snapshots_single_updates_and_races_alone) {
   EXPECT_FALSE(order_uses(part, nullptr));
 }
 
+TEST(order_uses, puts_what_reads_a_variable_before_updates_that_race_or_behind_them) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const [a, b] = g.hogwild([&] { return std::pair{assign_add(v, x), assign_sub(v, x * x)}; });
+  auto const early = cond(x > 0.f, [&] { return v + x; }, [&] { return v; });
+  auto const late = g.after({a, b}, [&] { return read(v); });
+  auto part = part_of(g, {}, {early, late}, {x});
+  EXPECT_TRUE(order_uses(part, nullptr));
+  verify(part);
+  EXPECT_EQ(before(part, "cond"), names{});
+  EXPECT_EQ(before(part, "assign_add"), names{"cond"});
+  EXPECT_EQ(before(part, "assign_sub"), names{"cond"});
+  EXPECT_EQ(before(part, "read"), (names{"assign_add", "assign_sub"}));
+}
+
 TEST(order_uses, refuses_updates_without_an_order) {
   graph g;
   auto const x = placeholder<float>(g, "x");

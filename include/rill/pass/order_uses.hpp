@@ -23,8 +23,7 @@ namespace detail {
 /// The nodes that take a variable by reference, in the order of the step so far.
 struct variable_uses {
   std::size_t updates = 0, readers = 0;
-  bool may_race = false;
-  std::vector<std::uint32_t> last = {};   // the last update, if there was one
+  std::vector<std::uint32_t> last = {};   // the last update, and those that race behind it
   std::vector<std::uint32_t> since = {};  // who has read the variable since
 };
 
@@ -35,11 +34,10 @@ inline std::map<std::uint32_t, variable_uses> uses_to_order(subgraph const& part
       if (!takes_reference(n, k)) continue;
       auto& u = uses[n.inputs[k].node];
       ++(updates_reference(n, k) ? u.updates : u.readers);
-      u.may_race = u.may_race || n.may_race;
     }
   std::erase_if(uses, [](auto const& each) {
     auto const& u = each.second;
-    return u.updates == 0 || u.updates + u.readers == 1 || u.may_race;
+    return u.updates == 0 || u.updates + u.readers == 1;
   });
   return uses;
 }
@@ -60,15 +58,17 @@ RILL_INLINE bool order_uses(subgraph& part, pass_report* report) {
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       auto const of = takes_reference(n, k) ? uses.find(n.inputs[k].node) : uses.end();
       if (of == uses.end()) continue;
-      auto& [updates, readers, may_race, last, since] = of->second;
-      std::for_each(last.begin(), last.end(), wait_for);
-      if (!updates_reference(n, k)) {
+      auto& [updates, readers, last, since] = of->second;
+      bool const update = updates_reference(n, k);
+      for (auto u : last)
+        if (!update || !n.may_race || !part[u].may_race) wait_for(u);
+      if (!update) {
         since.push_back(i);
         continue;
       }
       std::for_each(since.begin(), since.end(), wait_for);
-      last = {i};
-      since.clear();
+      if (!n.may_race) last.clear(), since.clear();
+      last.push_back(i);
     }
   }
   return r.finish();
