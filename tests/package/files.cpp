@@ -6,7 +6,7 @@
 #include <rill/rill.hpp>
 
 int main(int, char** arguments) {
-  auto const folder = std::filesystem::path(arguments[0]).parent_path() / "files";
+  auto const folder = std::filesystem::path(arguments[0]).parent_path() / "checkpoints";
   rill::graph g;
   auto w = rill::variable(rill::constant<float, 2, 2>(g, {1, 2, 3, 4}), "w");
   auto twice = rill::assign(w, w * 2.f);
