@@ -282,6 +282,8 @@ TEST(fork, happens_by_itself_only_where_it_outweighs_a_hand_over) {
   EXPECT_NE(two.explain({{x, fed}}, value(add_n(products))).find("in the forked gear"), std::string::npos);
   EXPECT_EQ(one.explain({{x, fed}}, value(add_n(products))).find("in the forked gear"), std::string::npos);
   EXPECT_EQ(two.explain({{x, fed}}, add(products[0], products[1])).find("in the forked gear"), std::string::npos);
+  std::vector<feed> const feeds{{x, fed}};
+  EXPECT_NE(two.explain(std::span(feeds), value(add_n(products))).find("in the forked gear"), std::string::npos);
 }
 
 TEST(fork, does_not_count_the_reading_of_variables_which_copies_nothing) {

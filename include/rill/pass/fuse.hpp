@@ -21,11 +21,9 @@ class fusion {
   fusion(subgraph& part, pass_report* report)
       : part_(part),
         rewriter_(part, "fuse", report),
-        consumers_(consumers(part)),
+        waiters_(waiters(part)),
         group_(part.size(), none),
         fetched_(part.size()) {
-    for (std::uint32_t i = 0; i < part.size(); ++i)
-      for (auto c : part[i].controls) consumers_[c].push_back(i);
     for (auto e : part.outputs) fetched_[e.node] = true;
     for (auto t : part.targets) fetched_[t] = true;
   }
@@ -48,7 +46,7 @@ class fusion {
 
   void join(std::uint32_t i) {
     std::uint32_t best = none;
-    for (auto c : consumers_[i])
+    for (auto c : waiters_[i])
       if (group_[c] != none && group_[c] != best && fits(i, group_[c]) && (best == none || group_[c] < best))
         best = group_[c];
     if (best == none) {
@@ -65,7 +63,7 @@ class fusion {
     auto const& b = part_[members[0]].outputs[0];
     if (members.size() >= most_nodes || a.rank != b.rank || a.dims != b.dims) return false;
     if (inputs_with(i, group) > 16) return false;
-    for (auto c : consumers_[i])
+    for (auto c : waiters_[i])
       if (group_[c] != group && reaches(c, group)) return false;
     return true;
   }
@@ -94,9 +92,9 @@ class fusion {
       };
       if (group_[i] != none) {  // one node soon: who waits for any member waits for all
         for (auto m : groups_[group_[i]])
-          for (auto n : consumers_[m]) more(n);
+          for (auto n : waiters_[m]) more(n);
       } else {
-        for (auto n : consumers_[i]) more(n);
+        for (auto n : waiters_[i]) more(n);
       }
     }
     return false;
@@ -117,7 +115,7 @@ class fusion {
     if (made.inputs.empty()) return;
     for (auto m : members) {
       p.add(m);
-      auto const leaves = fetched_[m] || std::any_of(consumers_[m].begin(), consumers_[m].end(),
+      auto const leaves = fetched_[m] || std::any_of(waiters_[m].begin(), waiters_[m].end(),
                                                      [&](auto c) { return group_[c] != group; });
       if (!leaves) continue;
       for (std::uint32_t port = 0; port < part_[m].outputs.size(); ++port) {
@@ -134,7 +132,7 @@ class fusion {
 
   subgraph& part_;
   rewriter rewriter_;
-  std::vector<std::vector<std::uint32_t>> consumers_;
+  std::vector<std::vector<std::uint32_t>> waiters_;
   std::vector<std::uint32_t> group_;
   std::vector<std::vector<std::uint32_t>> groups_;
   std::vector<bool> fetched_;

@@ -21,9 +21,7 @@ namespace detail {
 class update_fusion {
  public:
   update_fusion(subgraph& part, pass_report* report)
-      : part_(part), rewriter_(part, "fuse updates", report), consumers_(consumers(part)), waiters_(consumers_) {
-    for (std::uint32_t i = 0; i < part.size(); ++i)
-      for (auto c : part[i].controls) waiters_[c].push_back(i);
+      : part_(part), rewriter_(part, "fuse updates", report), consumers_(consumers(part)), waiters_(waiters(part)) {
     std::vector<bool> fetched(part.size());
     for (auto e : part.outputs) fetched[e.node] = true;
     fetched_ = std::move(fetched);

@@ -58,17 +58,17 @@ RILL_INLINE bool order_uses(subgraph& part, pass_report* report) {
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       auto const of = takes_reference(n, k) ? uses.find(n.inputs[k].node) : uses.end();
       if (of == uses.end()) continue;
-      auto& [updates, readers, last, since] = of->second;
+      auto& use = of->second;
       bool const update = updates_reference(n, k);
-      for (auto u : last)
+      for (auto u : use.last)
         if (!update || !n.may_race || !part[u].may_race) wait_for(u);
       if (!update) {
-        since.push_back(i);
+        use.since.push_back(i);
         continue;
       }
-      std::for_each(since.begin(), since.end(), wait_for);
-      if (!n.may_race) last.clear(), since.clear();
-      last.push_back(i);
+      std::for_each(use.since.begin(), use.since.end(), wait_for);
+      if (!n.may_race) use.last.clear(), use.since.clear();
+      use.last.push_back(i);
     }
   }
   return r.finish();

@@ -136,4 +136,12 @@ inline std::vector<std::vector<std::uint32_t>> consumers(subgraph const& part) {
   return all;
 }
 
+/// Who waits for each node: its consumers, and those that a control edge puts after it.
+inline std::vector<std::vector<std::uint32_t>> waiters(subgraph const& part) {
+  auto all = consumers(part);
+  for (std::uint32_t i = 0; i < part.size(); ++i)
+    for (auto c : part[i].controls) all[c].push_back(i);
+  return all;
+}
+
 }  // namespace rill

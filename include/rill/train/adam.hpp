@@ -41,8 +41,7 @@ RILL_INLINE operation adam::apply(std::vector<variable_gradient> const& all) con
     auto const first = detail::slot(each.variable, "adam/m"), second = detail::slot(each.variable, "adam/v");
     value const m = assign_add(first, (dw - first) * (1 - first_decay));  // in place
     value const v = assign_add(second, (dw * conj(dw) - second) * (1 - second_decay));
-    value const step_down = m * cast(scale, wide) / (sqrt(v) + cast(floor, wide));
-    return assign_sub(each.variable, detail::as_elements_of(w, step_down));
+    return assign_sub(each.variable, cast(m * cast(scale, wide) / (sqrt(v) + cast(floor, wide)), w.type().element));
   });
 }
 

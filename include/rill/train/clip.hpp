@@ -14,7 +14,7 @@ namespace detail {
 inline value clipped(value x, double most) {
   value const y = widened(x), bound = like(y, most);
   value const squares = sum(y * y), length = sqrt(maximum(squares, like(squares, 0x1p-126)));
-  return as_elements_of(x, y * (bound / maximum(length, bound)));
+  return cast(y * (bound / maximum(length, bound)), x.type().element);
 }
 
 }  // namespace detail

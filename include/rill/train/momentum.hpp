@@ -28,7 +28,7 @@ RILL_INLINE operation momentum::apply(std::vector<variable_gradient> const& all)
     value const w = each.variable, dw = detail::widened(densify(each.by, w)), d = decay.like(dw);
     auto const slot = detail::slot(each.variable, "momentum");
     value const v = assign_add(slot, dw - (1 - d) * slot);  // in place
-    return assign_sub(each.variable, detail::as_elements_of(w, (nesterov ? dw + d * v : v) * rate.like(dw)));
+    return assign_sub(each.variable, cast((nesterov ? dw + d * v : v) * rate.like(dw), w.type().element));
   });
 }
 

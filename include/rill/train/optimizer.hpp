@@ -46,12 +46,6 @@ namespace detail {
 /// x in float32 if its elements have 16 bits, in which small steps and squares are nothing; else x.
 inline value widened(value x) { return size_of(x.type().element) == 2 ? cast(x, dtype::float32) : x; }
 
-/// x in the element type of `like`, if it is not already.
-inline value as_elements_of(value like, value x) {
-  auto const to = like.type().element;
-  return x.type().element == to ? x : cast(x, to);
-}
-
 /// A variable of v's extents, of `widened(v)`'s elements, that starts as zeros: "<v>/<name>".
 variable_value slot(variable_value v, std::string_view name);
 

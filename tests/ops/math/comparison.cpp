@@ -6,48 +6,6 @@
 namespace rill {
 namespace {
 
-TEST(equal, compares_strings_and_broadcasts_them) {
-  tensor a(dtype::string, shape{2, 1}), b(dtype::string, shape{3});
-  a.mutable_data<std::string>()[0] = "x";
-  a.mutable_data<std::string>()[1] = "";
-  b.mutable_data<std::string>()[0] = "x";
-  b.mutable_data<std::string>()[1] = "y";
-  auto const y = test::run([](auto const& in) { return equal(in[0], in[1]); }, {a, b});
-  EXPECT_EQ(y.shape(), (shape{2, 3}));
-  EXPECT_EQ(test::to_doubles(y), (std::vector<double>{1, 0, 0, 0, 0, 1}));
-  EXPECT_EQ(test::run([](auto const& in) { return equal(in[0], in[1]); }, {a, tensor(dtype::string, shape{0})}).shape(),
-            (shape{2, 0}));
-}
-
-TEST(comparison, orders_strings_by_their_bytes) {
-  auto const a = matrix<std::string>({{"b"}, {"\xff"}});
-  auto const b = vector<std::string>({"", "b", "ba"});
-  auto const ask = [&](auto f) {
-    return test::to_doubles(test::run([f](auto const& in) { return f(in[0], in[1]); }, {a, b}));
-  };
-  using list = std::vector<double>;
-  EXPECT_EQ(ask([](value x, value y) { return x < y; }), (list{0, 0, 1, 0, 0, 0}));
-  EXPECT_EQ(ask([](value x, value y) { return x <= y; }), (list{0, 1, 1, 0, 0, 0}));
-  EXPECT_EQ(ask([](value x, value y) { return x > y; }), (list{1, 0, 0, 1, 1, 1}));
-  EXPECT_EQ(ask([](value x, value y) { return x >= y; }), (list{1, 1, 0, 1, 1, 1}));
-}
-
-TEST(select, chooses_among_strings_and_broadcasts_them) {
-  auto const condition = matrix<bool>({{true}, {false}});
-  auto const x = vector<std::string>({"a", "b"});
-  tensor const y(std::string("c"));
-  auto const choose = [](auto const& in) { return select(in[0], in[1], in[2]); };
-  EXPECT_TRUE(same_bits(test::run(choose, {condition, x, y}), matrix<std::string>({{"a", "b"}, {"c", "c"}})));
-  EXPECT_EQ(test::run(choose, {tensor(dtype::boolean, {0, 1}), x, y}).shape(), (shape{0, 2}));
-
-  graph g;  // typed handles too
-  auto s = placeholder<std::string, 2>(g);
-  auto chosen = select(s < s, s, s);
-  static_assert(decltype(chosen)::static_type == of<std::string, 2>);
-  session run{g};
-  EXPECT_TRUE(same_bits(run.run({{s, tensor_of<of<std::string, 2>>(x)}}, chosen), x));
-}
-
 TEST(equal, is_false_for_NaN) {
   auto const x = test::from_doubles(dtype::float16, {2}, {NAN, 1});
   EXPECT_EQ(test::to_doubles(test::run([](auto const& in) { return equal(in[0], in[0]); }, {x})),
