@@ -53,7 +53,7 @@ separate=(-Iinclude -fno-math-errno -DRILL_SEPARATE=1)
 echo "                                          elapsed  processor      memory     program"
 for program in "$@"; do
   [ ! -r "$build/librill.a" ] ||
-    measure compiled "$program" -Iinclude -DRILL_COMPILED=1 -- "$build/librill.a" -lz -pthread
+    measure compiled "$program" -Iinclude -DRILL_COMPILED=1 -DRILL_COMPILED_IO=1 -- "$build/librill.a" -lz -pthread
   measure separate "$program" "${separate[@]}" -- "$scratch/run_time.o" -lz -pthread
   measure headers "$program" -Iinclude -fno-math-errno -- -lz -pthread
 done

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fails if a header of include/rill includes one from a higher floor or from another folder of its own floor, or if it
 asks what a unit holds (RILL_RUNTIME and the like) before rill/base/config.hpp has said that: such a header leaves its
-definitions out, unless others come before it. And if it has a part of the run time that rill/rill.hpp does not include,
-for then nothing defines it in the library, or in a program's one file with the run time."""
+definitions out, unless others come before it. And if it has a part of the run time that is in neither of the library's
+units with the run time, which CMakeLists.txt writes, for then nothing defines it there."""
 import re
 import sys
 
@@ -43,7 +43,7 @@ def complaint(header, what):
 
 
 CONFIG = "rill/base/config.hpp"
-ASKED = re.compile(r"^(#if.*\bRILL_(RUNTIME|DEFINITIONS|KERNELS|COMPILED)\b|RILL_INLINE\b)")
+ASKED = re.compile(r"^(#if.*\bRILL_((IO_)?RUNTIME|DEFINITIONS|KERNELS|COMPILED)\b|RILL_(IO_)?INLINE\b)")
 
 
 def asks_too_early(header):
@@ -57,11 +57,16 @@ def asks_too_early(header):
     return None if said else asked
 
 
-def outside_of_run_time():
-    """Headers with a part of the run time that the unit with the run time does not see."""
-    seen = closure("rill/rill.hpp")
-    return [header for header in headers()
-            if header not in seen and re.search(r"^#if.*\bRILL_RUNTIME\b", (ROOT / header).read_text(), re.M)]
+# What marks a part of the run time, and the function of CMakeLists.txt that writes the unit which defines it.
+UNITS = {"RILL_RUNTIME": "rill_write_runtime", "RILL_IO_RUNTIME": "rill_write_io_runtime"}
+
+
+def outside_of_run_time(mark):
+    """Headers with a part of the run time that its unit does not see."""
+    function = re.search(rf"function\({UNITS[mark]} .*?endfunction", (ROOT.parent / "CMakeLists.txt").read_text(), re.S)
+    seen = set().union(*({header} | closure(header) for header in re.findall(r"^#include <(rill/.*)>$", function[0], re.M)))
+    return [header for header in headers() if header not in seen and header != CONFIG and
+            re.search(rf"^#if.*\b{mark}\b", (ROOT / header).read_text(), re.M)]
 
 
 def main():
@@ -69,8 +74,8 @@ def main():
                   if what.startswith("rill/") and (why := complaint(header, what))]
     complaints += [f"include/{header}:{line}: this is asked before {CONFIG} is included" for header in headers()
                    if (line := asks_too_early(header))]
-    complaints += [f"include/{header}: it has a part of the run time, and rill/rill.hpp does not include it"
-                   for header in outside_of_run_time() if header != CONFIG]
+    complaints += [f"include/{header}: it has a part of {mark}, and the unit of {function} does not see it"
+                   for mark, function in UNITS.items() for header in outside_of_run_time(mark)]
     print("\n".join(complaints) or f"{len(headers())} headers keep to their floors")
     return 1 if complaints else 0
 

@@ -16,8 +16,8 @@ struct plain_op {
   struct attributes {
     std::int64_t axis = 0;
     bool keep = false;
-    static constexpr auto fields() {
-      return std::tuple{field{"axis", &attributes::axis}, field{"keep", &attributes::keep}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"axis", &attributes::axis}, field{"keep", &attributes::keep});
     }
   };
   static constexpr double flops = 3;

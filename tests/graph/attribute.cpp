@@ -19,11 +19,10 @@ struct sample {
   shape of;
   std::string text;
   tensor value;
-  static constexpr auto fields() {
-    return std::tuple{
-        field{"flag", &sample::flag},     field{"small", &sample::small}, field{"byte", &sample::byte},
-        field{"number", &sample::number}, field{"how", &sample::how},     field{"element", &sample::element},
-        field{"of", &sample::of},         field{"text", &sample::text},   field{"value", &sample::value}};
+  static constexpr auto fields(auto const& take) {
+    return take(field{"flag", &sample::flag}, field{"small", &sample::small}, field{"byte", &sample::byte},
+                field{"number", &sample::number}, field{"how", &sample::how}, field{"element", &sample::element},
+                field{"of", &sample::of}, field{"text", &sample::text}, field{"value", &sample::value});
   }
 };
 

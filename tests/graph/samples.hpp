@@ -26,12 +26,12 @@ struct everything_op {
     tensor value = {};
     std::shared_ptr<program const> what = {};
     std::vector<std::string> names = {};
-    static constexpr auto fields() {
-      return std::tuple{field{"flag", &attributes::flag},       field{"integer", &attributes::integer},
-                        field{"number", &attributes::number},   field{"text", &attributes::text},
-                        field{"element", &attributes::element}, field{"of", &attributes::of},
-                        field{"axes", &attributes::axes},       field{"value", &attributes::value},
-                        field{"what", &attributes::what},       field{"names", &attributes::names}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"flag", &attributes::flag}, field{"integer", &attributes::integer},
+                  field{"number", &attributes::number}, field{"text", &attributes::text},
+                  field{"element", &attributes::element}, field{"of", &attributes::of},
+                  field{"axes", &attributes::axes}, field{"value", &attributes::value},
+                  field{"what", &attributes::what}, field{"names", &attributes::names});
     }
   };
   static std::array<type, 2> infer(attributes const& a, std::span<type const>) { return {a.of, type(a.element)}; }

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "rill/io/crc32c.hpp"
 #include "scratch.hpp"
 
 namespace rill {

@@ -66,10 +66,24 @@ RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string
 /// An error on its way between threads, each of which throws a copy of its own; null: none.
 using failure = std::shared_ptr<error const>;
 
-inline failure failed(code c, std::string sentence) { return std::make_shared<error const>(c, std::move(sentence)); }
+failure failed(code c, std::string sentence);
 
 /// What is being caught, as a failure.
-inline failure caught_failure() {
+failure caught_failure();
+
+/// Throws `error(invalid_argument, why)` unless `ok`. In a constant expression the compiler prints the call, and with
+/// it the sentence.
+constexpr void expects(bool ok, char const* why) {
+  if (!ok) throw error(code::invalid_argument, why);
+}
+
+#if RILL_RUNTIME
+
+RILL_INLINE failure failed(code c, std::string sentence) {
+  return std::make_shared<error const>(c, std::move(sentence));
+}
+
+RILL_INLINE failure caught_failure() {
   try {
     throw;
   } catch (error const& e) {
@@ -83,10 +97,6 @@ inline failure caught_failure() {
   }
 }
 
-/// Throws `error(invalid_argument, why)` unless `ok`. In a constant expression the compiler prints the call, and with
-/// it the sentence.
-constexpr void expects(bool ok, char const* why) {
-  if (!ok) throw error(code::invalid_argument, why);
-}
+#endif
 
 }  // namespace rill

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "rill/base/config.hpp"
 #include "rill/base/parallel.hpp"
 
 namespace rill {
@@ -28,24 +29,12 @@ class pool {
   explicit pool(int threads) : threads_(std::max(threads, 1)) {}
   pool(pool const&) = delete;
   pool& operator=(pool const&) = delete;
-  ~pool() {
-    {
-      std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    wake_.notify_all();
-    for (auto& t : workers_) t.join();
-  }
+  ~pool();
 
   int threads() const noexcept { return threads_; }
 
   /// The pool as kernels see it.
-  rill::parallel parallel() noexcept {
-    return {[](void* self, std::size_t chunks, rill::parallel::body body, void* argument) {
-              static_cast<pool*>(self)->run(chunks, body, argument);
-            },
-            this, threads_};
-  }
+  rill::parallel parallel() noexcept;
 
   /// Who works on a driven job: all threads, or the one that drives it alone, which wakes nobody.
   enum class company { all, none };
@@ -71,14 +60,7 @@ class pool {
   }
 
   /// A driven job has so many pieces more than who says so will do itself.
-  void more(std::size_t pieces) {
-    if (pieces == 0) return;
-    {
-      std::lock_guard lock(mutex_);
-    }  // or it would be missed by who has just looked and is about to sleep
-    if (pieces == 1) wake_.notify_one();
-    else wake_.notify_all();
-  }
+  void more(std::size_t pieces);
 
   /// Does `change()` to a driven job from a thread that is not at work on it, and wakes who waits for that. The job,
   /// and even the pool, may be gone as soon as it is finished by the change.
@@ -104,73 +86,30 @@ class pool {
   }
 
   struct loop : pool_job {
-    loop(std::size_t n, rill::parallel::body b, void* a)
-        : pool_job{[](pool_job const& l) { return !static_cast<loop const&>(l).exhausted(); },
-                   [](pool_job& l) { static_cast<loop&>(l).claim(); }},
-          chunks(n),
-          body(b),
-          argument(a) {}
+    loop(std::size_t n, rill::parallel::body b, void* a);
     std::size_t chunks;
     rill::parallel::body body;
     void* argument;
     std::atomic<std::size_t> next{0};
 
-    void claim() {
-      for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) body(argument, i);
-    }
+    void claim();
     bool exhausted() const { return next.load(std::memory_order_relaxed) >= chunks; }
   };
 
-  void run(std::size_t chunks, rill::parallel::body body, void* argument) {
-    loop mine(chunks, body, argument);
-    {
-      std::lock_guard lock(mutex_);
-      start();
-      push(mine);
-    }
-    if (chunks == 2) wake_.notify_one();
-    else wake_.notify_all();
-    mine.claim();
-    std::unique_lock lock(mutex_);
-    remove(mine, lock);
-  }
+  void run(std::size_t chunks, rill::parallel::body body, void* argument);
 
   // Threads start with the first loop, not before.
-  void start() {
-    while (workers_.size() + 1 < static_cast<std::size_t>(threads_)) workers_.emplace_back([this] { serve(); });
-  }
+  void start();
 
   void push(pool_job& j) {
     j.below = top_;
     top_ = &j;
   }
-  void remove(pool_job& j, std::unique_lock<std::mutex>& lock) {
-    for (auto** at = &top_; *at; at = &(*at)->below)
-      if (*at == &j) {
-        *at = j.below;
-        break;
-      }
-    done_.wait(lock, [&] { return j.helpers == 0; });
-  }
-  pool_job* next() const {
-    for (auto* j = top_; j; j = j->below)
-      if (j->ready(*j)) return j;
-    return nullptr;
-  }
-  void help(pool_job& job, std::unique_lock<std::mutex>& lock) {
-    ++job.helpers;
-    lock.unlock();
-    job.work(job);
-    lock.lock();
-    if (--job.helpers == 0) done_.notify_all();
-  }
+  void remove(pool_job& j, std::unique_lock<std::mutex>& lock);
+  pool_job* next() const;
+  void help(pool_job& job, std::unique_lock<std::mutex>& lock);
 
-  void serve() {
-    std::unique_lock lock(mutex_);
-    while (!stop_)
-      if (pool_job* const job = next()) help(*job, lock);
-      else wake_.wait(lock);
-  }
+  void serve();
 
   int threads_;
   std::mutex mutex_;
@@ -179,5 +118,93 @@ class pool {
   bool stop_ = false;
   std::vector<std::thread> workers_;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE pool::~pool() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (auto& t : workers_) t.join();
+}
+
+RILL_INLINE rill::parallel pool::parallel() noexcept {
+  return {[](void* self, std::size_t chunks, rill::parallel::body body, void* argument) {
+            static_cast<pool*>(self)->run(chunks, body, argument);
+          },
+          this, threads_};
+}
+
+RILL_INLINE void pool::more(std::size_t pieces) {
+  if (pieces == 0) return;
+  {
+    std::lock_guard lock(mutex_);
+  }  // or it would be missed by who has just looked and is about to sleep
+  if (pieces == 1) wake_.notify_one();
+  else wake_.notify_all();
+}
+
+RILL_INLINE pool::loop::loop(std::size_t n, rill::parallel::body b, void* a)
+    : pool_job{[](pool_job const& l) { return !static_cast<loop const&>(l).exhausted(); },
+               [](pool_job& l) { static_cast<loop&>(l).claim(); }},
+      chunks(n),
+      body(b),
+      argument(a) {}
+
+RILL_INLINE void pool::loop::claim() {
+  for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks;) body(argument, i);
+}
+
+RILL_INLINE void pool::run(std::size_t chunks, rill::parallel::body body, void* argument) {
+  loop mine(chunks, body, argument);
+  {
+    std::lock_guard lock(mutex_);
+    start();
+    push(mine);
+  }
+  if (chunks == 2) wake_.notify_one();
+  else wake_.notify_all();
+  mine.claim();
+  std::unique_lock lock(mutex_);
+  remove(mine, lock);
+}
+
+RILL_INLINE void pool::start() {
+  while (workers_.size() + 1 < static_cast<std::size_t>(threads_)) workers_.emplace_back([this] { serve(); });
+}
+
+RILL_INLINE void pool::remove(pool_job& j, std::unique_lock<std::mutex>& lock) {
+  for (auto** at = &top_; *at; at = &(*at)->below)
+    if (*at == &j) {
+      *at = j.below;
+      break;
+    }
+  done_.wait(lock, [&] { return j.helpers == 0; });
+}
+
+RILL_INLINE pool_job* pool::next() const {
+  for (auto* j = top_; j; j = j->below)
+    if (j->ready(*j)) return j;
+  return nullptr;
+}
+
+RILL_INLINE void pool::help(pool_job& job, std::unique_lock<std::mutex>& lock) {
+  ++job.helpers;
+  lock.unlock();
+  job.work(job);
+  lock.lock();
+  if (--job.helpers == 0) done_.notify_all();
+}
+
+RILL_INLINE void pool::serve() {
+  std::unique_lock lock(mutex_);
+  while (!stop_)
+    if (pool_job* const job = next()) help(*job, lock);
+    else wake_.wait(lock);
+}
+
+#endif
 
 }  // namespace rill

@@ -36,24 +36,14 @@ struct cancellation_state {
 /// Asks steps to stop; copies are one and the same.
 class cancellation {
  public:
-  void cancel() const {
-    auto& s = *shared_;
-    s.flag.store(true, std::memory_order_relaxed);
-    std::lock_guard lock(s.mutex);
-    for (auto const& [_, tell] : s.told) tell();
-  }
+  void cancel() const;
   bool cancelled() const noexcept { return shared_->flag.load(std::memory_order_relaxed); }
 
   /// Calls `tell` when the cancellation comes, or at once if it has come, as long as this lives. `tell` runs on the
   /// thread that cancels; it must not throw, and must not end this.
   class listener {
    public:
-    listener(cancellation const& c, std::function<void()> tell) : shared_(c.shared_) {
-      std::lock_guard lock(shared_->mutex);
-      if (shared_->flag.load(std::memory_order_relaxed)) tell();
-      number_ = shared_->next++;
-      shared_->told.emplace(number_, std::move(tell));
-    }
+    listener(cancellation const& c, std::function<void()> tell);
     ~listener() {
       std::lock_guard lock(shared_->mutex);
       shared_->told.erase(number_);
@@ -129,6 +119,21 @@ RILL_INLINE bool step_holdings::drop(void const* key) {
     }
   return false;
 }
+
+RILL_INLINE void cancellation::cancel() const {
+  auto& s = *shared_;
+  s.flag.store(true, std::memory_order_relaxed);
+  std::lock_guard lock(s.mutex);
+  for (auto const& [_, tell] : s.told) tell();
+}
+
+RILL_INLINE cancellation::listener::listener(cancellation const& c, std::function<void()> tell) : shared_(c.shared_) {
+  std::lock_guard lock(shared_->mutex);
+  if (shared_->flag.load(std::memory_order_relaxed)) tell();
+  number_ = shared_->next++;
+  shared_->told.emplace(number_, std::move(tell));
+}
+
 #endif
 
 }  // namespace rill

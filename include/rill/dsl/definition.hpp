@@ -3,7 +3,6 @@
 #include <array>
 #include <span>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -92,8 +91,8 @@ RILL_INLINE double bytes_of(std::span<type const> types) {
 #endif
 
 template <class Attributes>
-inline constexpr auto attribute_names = std::apply(
-    [](auto const&... f) { return std::array<std::string_view, sizeof...(f)>{f.name...}; }, Attributes::fields());
+inline constexpr auto attribute_names =
+    Attributes::fields([](auto... f) { return std::array<std::string_view, sizeof...(f)>{f.name...}; });
 
 template <class Op> constexpr op_def make_definition() {
   op_def d;

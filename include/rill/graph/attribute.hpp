@@ -31,7 +31,7 @@ bool same(attribute const& a, attribute const& b);
 
 /// An operation without attributes.
 struct no_attributes {
-  static constexpr std::tuple<> fields() { return {}; }
+  static constexpr auto fields(auto const& take) { return take(); }
   friend constexpr bool operator==(no_attributes, no_attributes) = default;
 };
 
@@ -78,8 +78,7 @@ template <class T> void from_attribute(T& to, attribute const& from, std::string
 /// An operation's attributes as a node keeps them.
 template <class Attributes> attribute_list encode(Attributes const& a) {
   attribute_list list;
-  std::apply([&](auto const&... f) { (list.emplace_back(f.name, detail::to_attribute(a.*(f.member))), ...); },
-             Attributes::fields());
+  Attributes::fields([&](auto... f) { (list.emplace_back(f.name, detail::to_attribute(a.*(f.member))), ...); });
   return list;
 }
 
@@ -93,11 +92,8 @@ attribute const& find_attribute(attribute_list const& list, std::string_view wan
 /// A node's attributes as its operation reads them; error(invalid_argument) if one is missing or of another type.
 template <class Attributes> Attributes decode(attribute_list const& list) {
   Attributes a{};
-  std::apply(
-      [&](auto const&... f) {
-        (detail::from_attribute(a.*(f.member), detail::find_attribute(list, f.name), f.name), ...);
-      },
-      Attributes::fields());
+  Attributes::fields(
+      [&](auto... f) { (detail::from_attribute(a.*(f.member), detail::find_attribute(list, f.name), f.name), ...); });
   return a;
 }
 

@@ -68,19 +68,9 @@ class function_library {
     return all_.emplace_back(std::move(f));
   }
   /// The function that a name means; null: none.
-  function_definition const* find(std::string_view name) const {
-    std::shared_lock lock(mutex_);
-    auto const at = named_.find(name);
-    return at == named_.end() ? nullptr : at->second;
-  }
+  function_definition const* find(std::string_view name) const;
   /// Makes a name mean `f`, or nothing; returns what it meant before.
-  function_definition const* rename(std::string const& name, function_definition const* f) {
-    std::unique_lock lock(mutex_);
-    auto& place = named_[name];
-    auto* const before = std::exchange(place, f);
-    if (f == nullptr) named_.erase(name);
-    return before;
-  }
+  function_definition const* rename(std::string const& name, function_definition const* f);
   /// The function's body is recorded: from now on it is one of `defined()`.
   void define(function_definition const& f) {
     std::unique_lock lock(mutex_);
@@ -98,5 +88,23 @@ class function_library {
   std::map<std::string, function_definition const*, std::less<>> named_;
   std::vector<function_definition const*> defined_;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE function_definition const* function_library::find(std::string_view name) const {
+  std::shared_lock lock(mutex_);
+  auto const at = named_.find(name);
+  return at == named_.end() ? nullptr : at->second;
+}
+
+RILL_INLINE function_definition const* function_library::rename(std::string const& name, function_definition const* f) {
+  std::unique_lock lock(mutex_);
+  auto& place = named_[name];
+  auto* const before = std::exchange(place, f);
+  if (f == nullptr) named_.erase(name);
+  return before;
+}
+
+#endif
 
 }  // namespace rill

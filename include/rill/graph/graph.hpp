@@ -54,11 +54,7 @@ class graph {
   /// The graph that is no body, of which this is one or lies within one.
   graph& outermost() { return root(); }
   /// The handle in this body of a variable from outside; empty if nothing in it has mentioned the variable.
-  value known_variable(std::string_view name) const {
-    for (auto const& r : references_)
-      if (r.inside.origin().name == name) return r.inside;
-    return {};
-  }
+  value known_variable(std::string_view name) const;
   /// How many nodes were recorded in the graph and its bodies.
   std::size_t recorded() const { return root().recorded_; }
 
@@ -231,6 +227,16 @@ class graph {
   std::vector<capture> captures_, references_;
   std::vector<operation> waits_outside_;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE value graph::known_variable(std::string_view name) const {
+  for (auto const& r : references_)
+    if (r.inside.origin().name == name) return r.inside;
+  return {};
+}
+
+#endif
 
 }  // namespace rill
 

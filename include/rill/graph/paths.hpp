@@ -18,10 +18,7 @@ struct body_paths {
   std::vector<std::string_view> variables;  ///< those that the body reads
 
   bool reaches(std::size_t result, std::size_t input) const { return to_inputs[result][input]; }
-  bool reaches(std::size_t result, std::string_view variable) const {
-    auto const at = std::find(variables.begin(), variables.end(), variable);
-    return at != variables.end() && to_variables[result][static_cast<std::size_t>(at - variables.begin())];
-  }
+  bool reaches(std::size_t result, std::string_view variable) const;
 };
 
 /// Finds paths, and remembers those of each body.
@@ -107,6 +104,12 @@ RILL_INLINE body_paths const* path_finder::through(std::shared_ptr<subgraph cons
   }
   return at->second.first ? &at->second.second : nullptr;
 }
+
+RILL_INLINE bool body_paths::reaches(std::size_t result, std::string_view variable) const {
+  auto const at = std::find(variables.begin(), variables.end(), variable);
+  return at != variables.end() && to_variables[result][static_cast<std::size_t>(at - variables.begin())];
+}
+
 #endif
 
 }  // namespace rill

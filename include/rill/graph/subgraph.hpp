@@ -29,12 +29,7 @@ struct subgraph {
 inline constexpr std::uint32_t counted_references = UINT32_MAX;
 
 /// Whether a node takes an input as a variable and not its value.
-inline bool takes_reference(node const& n, std::size_t input) {
-  if (n.op->by_reference != counted_references) return input < 32 && (n.op->by_reference >> input & 1u) != 0;
-  for (auto const& [name, value] : n.attributes)
-    if (name == "references") return static_cast<std::int64_t>(input) < std::get<std::int64_t>(value);
-  return false;
-}
+bool takes_reference(node const& n, std::size_t input);
 
 /// Whether a node means the variable itself: then it still does when another value is fed in its place.
 inline bool means_variable(node const& n, std::size_t input) {
@@ -42,12 +37,7 @@ inline bool means_variable(node const& n, std::size_t input) {
 }
 
 /// Whether a node changes an input that it takes as a variable.
-inline bool updates_reference(node const& n, std::size_t input) {
-  if (n.op->effect != effect::writes || !takes_reference(n, input)) return false;
-  for (auto const& [name, value] : n.attributes)
-    if (name == "updates") return static_cast<std::int64_t>(input) < std::get<std::int64_t>(value);
-  return true;
-}
+bool updates_reference(node const& n, std::size_t input);
 
 /// Whether a node needs no more of an input than its extents.
 inline bool reads_extents_alone(node const& n, std::size_t input) {
@@ -55,18 +45,10 @@ inline bool reads_extents_alone(node const& n, std::size_t input) {
 }
 
 /// The function that a node calls; null: it is no call.
-inline function_definition const* called_by(node const& n) {
-  for (auto const& [_, a] : n.attributes)
-    if (auto const* f = std::get_if<function_definition const*>(&a)) return *f;
-  return nullptr;
-}
+function_definition const* called_by(node const& n);
 
 /// Whether a node runs parts of its own: a loop, a branch or a call.
-inline bool has_bodies(node const& n) {
-  return called_by(n) || std::any_of(n.attributes.begin(), n.attributes.end(), [](auto const& a) {
-           return std::holds_alternative<std::shared_ptr<subgraph const>>(a.second);
-         });
-}
+bool has_bodies(node const& n);
 
 /// Calls `f` with each body of a node.
 template <class F> void for_each_body(node const& n, F const& f) {
@@ -75,51 +57,16 @@ template <class F> void for_each_body(node const& n, F const& f) {
 }
 
 /// Whether a kernel of a node may wait: its own, or one in its bodies or in what it calls.
-inline bool may_wait(node const& n) {
-  bool found = n.op->waits;
-  if (auto const* f = called_by(n)) found = found || f->may_wait;
-  for_each_body(n, [&](subgraph const& body) {
-    found = found || std::any_of(body.nodes.begin(), body.nodes.end(), [](node const& each) { return may_wait(each); });
-  });
-  return found;
-}
+bool may_wait(node const& n);
 
 /// Whether all extents are known.
-inline bool all_known(std::span<type const> types) {
-  return std::all_of(types.begin(), types.end(), [](type const& t) { return t.is_known(); });
-}
+bool all_known(std::span<type const> types);
 
 /// The types of a part's outputs for inputs of the given types.
 std::vector<type> infer(subgraph const& part, std::span<type const> inputs);
 
 /// Refuses a part whose edges, ports or arities don't fit: error(internal). Passes are checked by it.
-inline void verify(subgraph const& g) {
-  auto const fail = [&](std::size_t i, char const* why) { throw error(code::internal, why, g.nodes[i].name); };
-  for (std::uint32_t i = 0; i < g.size(); ++i) {
-    auto const& n = g[i];
-    if (n.op == nullptr) fail(i, "a node has no operation");
-    if (n.op->arity >= 0 && n.inputs.size() != static_cast<std::size_t>(n.op->arity))
-      fail(i, "a node has too many or too few inputs");
-    for (auto e : n.inputs) {
-      if (e.node >= i) fail(i, "a node comes before one of its inputs");
-      if (e.port >= g[e.node].outputs.size()) fail(i, "a node reads an output that does not exist");
-    }
-    for (auto c : n.controls)
-      if (c >= i) fail(i, "a node comes before one that must run first");
-    auto const* const f = called_by(n);
-    if (f == nullptr) continue;
-    if (n.inputs.size() != f->inputs()) fail(i, "a call has other inputs than its function");
-    for (std::size_t k = 0; k < f->arguments.size(); ++k)
-      if (!accepts(f->arguments[k], g.type_of(n.inputs[f->references.size() + k])))
-        fail(i, "a call gives its function an argument of another type");
-    if (n.outputs.size() != f->results.size()) fail(i, "a call has other results than its function");
-  }
-  for (auto e : g.outputs)
-    if (e.node >= g.size() || e.port >= g[e.node].outputs.size())
-      throw error(code::internal, "a part's output does not exist");
-  for (auto t : g.targets)
-    if (t >= g.size()) throw error(code::internal, "a part's target does not exist");
-}
+void verify(subgraph const& g);
 
 #if RILL_RUNTIME
 RILL_INLINE std::vector<type> infer(subgraph const& part, std::span<type const> inputs) {
@@ -180,6 +127,74 @@ RILL_INLINE std::vector<type> function_definition::infer(std::span<type const> g
   }
   return types;
 }
+
+RILL_INLINE bool takes_reference(node const& n, std::size_t input) {
+  if (n.op->by_reference != counted_references) return input < 32 && (n.op->by_reference >> input & 1u) != 0;
+  for (auto const& [name, value] : n.attributes)
+    if (name == "references") return static_cast<std::int64_t>(input) < std::get<std::int64_t>(value);
+  return false;
+}
+
+RILL_INLINE bool updates_reference(node const& n, std::size_t input) {
+  if (n.op->effect != effect::writes || !takes_reference(n, input)) return false;
+  for (auto const& [name, value] : n.attributes)
+    if (name == "updates") return static_cast<std::int64_t>(input) < std::get<std::int64_t>(value);
+  return true;
+}
+
+RILL_INLINE function_definition const* called_by(node const& n) {
+  for (auto const& [_, a] : n.attributes)
+    if (auto const* f = std::get_if<function_definition const*>(&a)) return *f;
+  return nullptr;
+}
+
+RILL_INLINE bool has_bodies(node const& n) {
+  return called_by(n) || std::any_of(n.attributes.begin(), n.attributes.end(), [](auto const& a) {
+           return std::holds_alternative<std::shared_ptr<subgraph const>>(a.second);
+         });
+}
+
+RILL_INLINE bool may_wait(node const& n) {
+  bool found = n.op->waits;
+  if (auto const* f = called_by(n)) found = found || f->may_wait;
+  for_each_body(n, [&](subgraph const& body) {
+    found = found || std::any_of(body.nodes.begin(), body.nodes.end(), [](node const& each) { return may_wait(each); });
+  });
+  return found;
+}
+
+RILL_INLINE bool all_known(std::span<type const> types) {
+  return std::all_of(types.begin(), types.end(), [](type const& t) { return t.is_known(); });
+}
+
+RILL_INLINE void verify(subgraph const& g) {
+  auto const fail = [&](std::size_t i, char const* why) { throw error(code::internal, why, g.nodes[i].name); };
+  for (std::uint32_t i = 0; i < g.size(); ++i) {
+    auto const& n = g[i];
+    if (n.op == nullptr) fail(i, "a node has no operation");
+    if (n.op->arity >= 0 && n.inputs.size() != static_cast<std::size_t>(n.op->arity))
+      fail(i, "a node has too many or too few inputs");
+    for (auto e : n.inputs) {
+      if (e.node >= i) fail(i, "a node comes before one of its inputs");
+      if (e.port >= g[e.node].outputs.size()) fail(i, "a node reads an output that does not exist");
+    }
+    for (auto c : n.controls)
+      if (c >= i) fail(i, "a node comes before one that must run first");
+    auto const* const f = called_by(n);
+    if (f == nullptr) continue;
+    if (n.inputs.size() != f->inputs()) fail(i, "a call has other inputs than its function");
+    for (std::size_t k = 0; k < f->arguments.size(); ++k)
+      if (!accepts(f->arguments[k], g.type_of(n.inputs[f->references.size() + k])))
+        fail(i, "a call gives its function an argument of another type");
+    if (n.outputs.size() != f->results.size()) fail(i, "a call has other results than its function");
+  }
+  for (auto e : g.outputs)
+    if (e.node >= g.size() || e.port >= g[e.node].outputs.size())
+      throw error(code::internal, "a part's output does not exist");
+  for (auto t : g.targets)
+    if (t >= g.size()) throw error(code::internal, "a part's target does not exist");
+}
+
 #endif
 
 }  // namespace rill

@@ -23,81 +23,12 @@ namespace rill {
 /// order, as many as each has elements, and the tensors' first axis counts the records. One type may be a vector of
 /// unknown extent: it takes what the others leave. Fields may be quoted, lines may end with CR LF, empty lines are
 /// skipped. Throws error(invalid_argument) that names `source`, line and column.
-inline std::vector<tensor> parse_csv(std::string_view text, std::vector<type> const& row,
-                                     csv_options const& options = {}, std::string_view source = "CSV text");
-
-namespace csv {
-
-/// The types with the unknown extent, if there is one, worked out from the first record.
-inline std::vector<type> settled(std::vector<type> row, scanner records) {
-  type* open = nullptr;
-  std::int64_t known = 0;
-  for (auto& t : row) {
-    if (is_complex(t.element)) throw error(code::unimplemented, "CSV has no complex numbers");
-    if (t.is_known()) known += elements(t.shape());
-    else if (t.rank == 1 && open == nullptr) open = &t;
-    else expects(false, "of the types of a CSV row one may be a vector of unknown extent; all else must be known");
-  }
-  if (open != nullptr) {
-    auto const fields = records.next_record() ? static_cast<std::int64_t>(records.count_fields()) : known;
-    if (fields < known) records.fail(" has " + std::to_string(fields) + " fields, fewer than the types of a row ask");
-    (*open)[0] = dim(fields - known);
-  }
-  return row;
-}
-
-/// Types for `rows` records.
-inline std::vector<tensor> room_for(std::vector<type> const& row, std::int64_t rows) {
-  std::vector<tensor> out;
-  for (auto const& t : row) {
-    shape s{rows};
-    for (auto extent : t.shape()) s.push_back(extent);
-    out.emplace_back(t.element, s);
-  }
-  return out;
-}
-
-/// Reads the fields of one record into row `index` of a tensor.
-inline void read_row(scanner& from, tensor& to, std::int64_t width, std::int64_t index) {
-  visit(to.element(), [&]<class T>() {
-    T* const first = to.mutable_data<T>() + index * width;
-    for (T* each = first; each != first + width && from.more(); ++each)
-      if (auto const f = from.field(); !read(f, *each)) from.fail_field(f, name(dtype_of<T>));
-  });
-}
-
-}  // namespace csv
-
-inline std::vector<tensor> parse_csv(std::string_view text, std::vector<type> const& row, csv_options const& options,
-                                     std::string_view source) {
-  expects(options.delimiter != '"' && options.delimiter != '\n' && options.delimiter != '\r',
-          "a CSV file's delimiter cannot be a quote or the end of a line");
-  csv::scanner from(text, options, source);
-  auto const types = csv::settled(row, from);
-  std::vector<std::int64_t> widths;
-  std::int64_t fields = 0;
-  for (auto const& t : types) fields += widths.emplace_back(elements(t.shape()));
-  expects(fields > 0 || from.remaining() == 0, "the types of a CSV row ask for no field at all");
-  // No record is shorter than its delimiters, so that what is allocated stays in proportion to the text.
-  auto const most =
-      std::min(from.newlines(), from.remaining() / std::max<std::size_t>(static_cast<std::size_t>(fields), 1)) + 1;
-  auto out = csv::room_for(types, static_cast<std::int64_t>(most));
-  std::int64_t rows = 0;
-  for (; from.next_record(); ++rows) {
-    for (std::size_t i = 0; i < out.size(); ++i) csv::read_row(from, out[i], widths[i], rows);
-    if (from.more() || from.column() != static_cast<std::size_t>(fields))
-      from.fail(" has " + std::to_string(from.count_fields()) + " fields, and " + std::to_string(fields) +
-                " were expected");
-  }
-  for (auto& t : out) t = t.rows(0, rows);
-  return out;
-}
+std::vector<tensor> parse_csv(std::string_view text, std::vector<type> const& row, csv_options const& options = {},
+                              std::string_view source = "CSV text");
 
 /// The same from a file of at most `most` bytes.
-inline std::vector<tensor> read_csv(std::filesystem::path const& path, std::vector<type> const& row,
-                                    csv_options const& options = {}, std::uint64_t most = most_file_bytes) {
-  return parse_csv(read_file(path, most), row, options, path.string());
-}
+std::vector<tensor> read_csv(std::filesystem::path const& path, std::vector<type> const& row,
+                             csv_options const& options = {}, std::uint64_t most = most_file_bytes);
 
 namespace csv {
 
@@ -128,9 +59,92 @@ auto parse_csv(std::string_view text, csv_options const& options = {}) {
   return csv::typed<Row...>(parse_csv(text, std::vector<type>{Row...}, options));
 }
 
+/// Tensors of equally many rows side by side, a line for each row, the elements of a row one behind the other; numbers
+/// with the fewest digits that read back as the same. `header`, if any, is the first line.
+std::string csv_text(std::vector<tensor> const& columns, char delimiter = ',',
+                     std::vector<std::string> const& header = {});
+
+/// The same into a file, which appears whole or not at all.
+void write_csv(std::filesystem::path const& path, std::vector<tensor> const& columns, char delimiter = ',',
+               std::vector<std::string> const& header = {});
+
+#if RILL_RUNTIME
+
 namespace csv {
 
-inline void append(std::string& to, std::string const& s, char delimiter) {
+/// The types with the unknown extent, if there is one, worked out from the first record.
+RILL_INLINE std::vector<type> settled(std::vector<type> row, scanner records) {
+  type* open = nullptr;
+  std::int64_t known = 0;
+  for (auto& t : row) {
+    if (is_complex(t.element)) throw error(code::unimplemented, "CSV has no complex numbers");
+    if (t.is_known()) known += elements(t.shape());
+    else if (t.rank == 1 && open == nullptr) open = &t;
+    else expects(false, "of the types of a CSV row one may be a vector of unknown extent; all else must be known");
+  }
+  if (open != nullptr) {
+    auto const fields = records.next_record() ? static_cast<std::int64_t>(records.count_fields()) : known;
+    if (fields < known) records.fail(" has " + std::to_string(fields) + " fields, fewer than the types of a row ask");
+    (*open)[0] = dim(fields - known);
+  }
+  return row;
+}
+
+/// Tensors for `rows` records.
+RILL_INLINE std::vector<tensor> room_for(std::vector<type> const& row, std::int64_t rows) {
+  std::vector<tensor> out;
+  for (auto const& t : row) {
+    shape s{rows};
+    for (auto extent : t.shape()) s.push_back(extent);
+    out.emplace_back(t.element, s);
+  }
+  return out;
+}
+
+/// Reads the fields of one record into row `index` of a tensor.
+RILL_INLINE void read_row(scanner& from, tensor& to, std::int64_t width, std::int64_t index) {
+  visit(to.element(), [&]<class T>() {
+    T* const first = to.mutable_data<T>() + index * width;
+    for (T* each = first; each != first + width && from.more(); ++each)
+      if (auto const f = from.field(); !read(f, *each)) from.fail_field(f, name(dtype_of<T>));
+  });
+}
+
+}  // namespace csv
+
+RILL_INLINE std::vector<tensor> parse_csv(std::string_view text, std::vector<type> const& row,
+                                          csv_options const& options, std::string_view source) {
+  expects(options.delimiter != '"' && options.delimiter != '\n' && options.delimiter != '\r',
+          "a CSV file's delimiter cannot be a quote or the end of a line");
+  csv::scanner from(text, options, source);
+  auto const types = csv::settled(row, from);
+  std::vector<std::int64_t> widths;
+  std::int64_t fields = 0;
+  for (auto const& t : types) fields += widths.emplace_back(elements(t.shape()));
+  expects(fields > 0 || from.remaining() == 0, "the types of a CSV row ask for no field at all");
+  // No record is shorter than its delimiters, so that what is allocated stays in proportion to the text.
+  auto const most =
+      std::min(from.newlines(), from.remaining() / std::max<std::size_t>(static_cast<std::size_t>(fields), 1)) + 1;
+  auto out = csv::room_for(types, static_cast<std::int64_t>(most));
+  std::int64_t rows = 0;
+  for (; from.next_record(); ++rows) {
+    for (std::size_t i = 0; i < out.size(); ++i) csv::read_row(from, out[i], widths[i], rows);
+    if (from.more() || from.column() != static_cast<std::size_t>(fields))
+      from.fail(" has " + std::to_string(from.count_fields()) + " fields, and " + std::to_string(fields) +
+                " were expected");
+  }
+  for (auto& t : out) t = t.rows(0, rows);
+  return out;
+}
+
+RILL_INLINE std::vector<tensor> read_csv(std::filesystem::path const& path, std::vector<type> const& row,
+                                         csv_options const& options, std::uint64_t most) {
+  return parse_csv(read_file(path, most), row, options, path.string());
+}
+
+namespace csv {
+
+RILL_INLINE void append(std::string& to, std::string const& s, char delimiter) {
   char const special[] = {delimiter, '"', '\n', '\r'};
   if (!s.empty() && s.find_first_of(special, 0, sizeof special) == s.npos) {
     to += s;
@@ -140,19 +154,24 @@ inline void append(std::string& to, std::string const& s, char delimiter) {
   for (char c : s) to.append(c == '"' ? 2 : 1, c);
   to += '"';
 }
-inline void append(std::string& to, bool x, char) { to += x ? '1' : '0'; }
+
+RILL_INLINE void append(std::string& to, bool x, char) { to += x ? '1' : '0'; }
+
 template <class T> void append(std::string& to, T x, char) {
   char text[64];
   if constexpr (std::is_floating_point_v<T>) x = std::isnan(x) ? std::fabs(x) : x;  // no "-nan"
   to.append(text, std::to_chars(text, text + sizeof text, x).ptr);
 }
-inline void append(std::string& to, half x, char) { append(to, static_cast<float>(x), ','); }
-inline void append(std::string& to, bfloat16 x, char) { append(to, static_cast<float>(x), ','); }
+
+RILL_INLINE void append(std::string& to, half x, char) { append(to, static_cast<float>(x), ','); }
+
+RILL_INLINE void append(std::string& to, bfloat16 x, char) { append(to, static_cast<float>(x), ','); }
+
 template <class R> void append(std::string&, std::complex<R>, char) {
   throw error(code::unimplemented, "CSV has no complex numbers");
 }
 
-inline void append_row(std::string& to, tensor const& t, std::int64_t row, char delimiter) {
+RILL_INLINE void append_row(std::string& to, tensor const& t, std::int64_t row, char delimiter) {
   auto const width = t.elements() / t.shape()[0];
   visit(t.element(), [&]<class T>() {
     for (std::int64_t i = 0; i < width; ++i) {
@@ -164,10 +183,8 @@ inline void append_row(std::string& to, tensor const& t, std::int64_t row, char 
 
 }  // namespace csv
 
-/// Tensors of equally many rows side by side, a line for each row, the elements of a row one behind the other; numbers
-/// with the fewest digits that read back as the same. `header`, if any, is the first line.
-inline std::string csv_text(std::vector<tensor> const& columns, char delimiter = ',',
-                            std::vector<std::string> const& header = {}) {
+RILL_INLINE std::string csv_text(std::vector<tensor> const& columns, char delimiter,
+                                 std::vector<std::string> const& header) {
   std::string text;
   auto const end_line = [&] {
     if (!text.empty() && text.back() == delimiter) text.pop_back();
@@ -185,10 +202,11 @@ inline std::string csv_text(std::vector<tensor> const& columns, char delimiter =
   return text;
 }
 
-/// The same into a file, which appears whole or not at all.
-inline void write_csv(std::filesystem::path const& path, std::vector<tensor> const& columns, char delimiter = ',',
-                      std::vector<std::string> const& header = {}) {
+RILL_INLINE void write_csv(std::filesystem::path const& path, std::vector<tensor> const& columns, char delimiter,
+                           std::vector<std::string> const& header) {
   write_file(path, csv_text(columns, delimiter, header));
 }
+
+#endif
 
 }  // namespace rill

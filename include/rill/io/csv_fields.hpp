@@ -26,38 +26,20 @@ namespace csv {
 /// Walks over fields and records and knows where it is.
 class scanner {
  public:
-  scanner(std::string_view text, csv_options const& o, std::string_view source)
-      : at_(text.data()), end_(text.data() + text.size()), delimiter_(o.delimiter), source_(source) {
-    if (text.starts_with("\xef\xbb\xbf")) at_ += 3;  // the byte order mark that some programs write before UTF-8
-    for (std::size_t i = 0; i < o.header_lines && at_ != end_; ++i) skip_line();
-  }
+  scanner(std::string_view text, csv_options const& o, std::string_view source);
 
   std::size_t remaining() const { return static_cast<std::size_t>(end_ - at_); }
   std::size_t newlines() const { return static_cast<std::size_t>(std::count(at_, end_, '\n')); }
 
   /// Goes to the next record that is not an empty line; false at the end.
-  bool next_record() {
-    while (at_ != end_ && (*at_ == '\n' || (*at_ == '\r' && at_ + 1 != end_ && at_[1] == '\n'))) skip_line();
-    column_ = 0;
-    more_ = at_ != end_;
-    return more_;
-  }
+  bool next_record();
   /// Whether the record goes on.
   bool more() const { return more_; }
   /// How many of the record's fields were read.
   std::size_t column() const { return column_; }
 
   /// The next field, without its quotes.
-  std::string_view field() {
-    ++column_;
-    if (at_ != end_ && *at_ == '"') return quoted();
-    char const* const first = at_;
-    while (at_ != end_ && *at_ != delimiter_ && *at_ != '\n') ++at_;
-    char const* last = at_;
-    if (last != first && last[-1] == '\r' && (at_ == end_ || *at_ == '\n')) --last;
-    leave_field();
-    return {first, static_cast<std::size_t>(last - first)};
-  }
+  std::string_view field();
 
   /// How many fields the record has; goes behind it.
   std::size_t count_fields() {
@@ -65,46 +47,13 @@ class scanner {
     return column_;
   }
 
-  [[noreturn]] void fail(std::string const& what) const {
-    throw error(code::invalid_argument, std::string(source_) + ": line " + std::to_string(record_line_) + what);
-  }
-  [[noreturn]] void fail_field(std::string_view field, std::string_view wanted) const {
-    fail(", column " + std::to_string(column_) + ": '" + std::string(field.substr(0, 40)) + "' is not a " +
-         std::string(wanted));
-  }
+  [[noreturn]] void fail(std::string const& what) const;
+  [[noreturn]] void fail_field(std::string_view field, std::string_view wanted) const;
 
  private:
-  std::string_view quoted() {
-    record_line_ = line_;
-    unquoted_.clear();
-    for (++at_;;) {
-      char const* const quote = std::find(at_, end_, '"');
-      if (quote == end_) fail(", column " + std::to_string(column_) + ": a quoted field has no end");
-      line_ += static_cast<std::size_t>(std::count(at_, quote, '\n'));
-      unquoted_.append(at_, quote);
-      at_ = quote + 1;
-      if (at_ == end_ || *at_ != '"') break;
-      unquoted_ += '"';
-      ++at_;
-    }
-    if (at_ != end_ && *at_ == '\r' && (at_ + 1 == end_ || at_[1] == '\n')) ++at_;
-    if (at_ != end_ && *at_ != delimiter_ && *at_ != '\n')
-      fail(", column " + std::to_string(column_) + ": other characters follow a quoted field");
-    leave_field();
-    return unquoted_;
-  }
-  void leave_field() {
-    record_line_ = line_;
-    more_ = at_ != end_ && *at_ == delimiter_;
-    if (at_ == end_) return;
-    if (*at_ == '\n') ++line_;
-    ++at_;
-  }
-  void skip_line() {
-    at_ = std::find(at_, end_, '\n');
-    if (at_ == end_) return;
-    ++at_, ++line_;
-  }
+  std::string_view quoted();
+  void leave_field();
+  void skip_line();
 
   char const *at_, *end_;
   char delimiter_;
@@ -114,33 +63,15 @@ class scanner {
   bool more_ = false;
 };
 
-inline std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
-  return s;
-}
+std::string_view trimmed(std::string_view s);
 
 inline bool read(std::string_view s, std::string& to) {
   to = s;
   return true;
 }
-inline bool read(std::string_view s, bool& to) {
-  s = trimmed(s);
-  to = s == "1" || s == "true" || s == "True" || s == "TRUE";
-  return to || s == "0" || s == "false" || s == "False" || s == "FALSE";
-}
+bool read(std::string_view s, bool& to);
 /// Whether a number that is out of its type's range is too small for it, not too large.
-inline bool is_tiny(std::string_view s) {
-  auto const e = std::min(s.find_first_of("eE"), s.size());
-  std::int64_t exponent = 0;
-  if (e < s.size()) {
-    auto const digits = s.substr(e + (e + 1 < s.size() && s[e + 1] == '+' ? 2 : 1));
-    if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec != std::errc{})
-      return digits.starts_with('-');
-  }
-  auto const first = s.find_first_of("123456789"), point = std::min(s.find('.'), e);
-  return static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first) + exponent < 0;
-}
+bool is_tiny(std::string_view s);
 template <class T> bool read(std::string_view s, T& to) {
   s = trimmed(s);
   if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
@@ -163,5 +94,104 @@ bool read(std::string_view s, T& to) {
 template <class R> bool read(std::string_view, std::complex<R>&) { return false; }
 
 }  // namespace csv
+
+#if RILL_RUNTIME
+
+namespace csv {
+
+RILL_INLINE scanner::scanner(std::string_view text, csv_options const& o, std::string_view source)
+    : at_(text.data()), end_(text.data() + text.size()), delimiter_(o.delimiter), source_(source) {
+  if (text.starts_with("\xef\xbb\xbf")) at_ += 3;  // the byte order mark that some programs write before UTF-8
+  for (std::size_t i = 0; i < o.header_lines && at_ != end_; ++i) skip_line();
+}
+
+RILL_INLINE bool scanner::next_record() {
+  while (at_ != end_ && (*at_ == '\n' || (*at_ == '\r' && at_ + 1 != end_ && at_[1] == '\n'))) skip_line();
+  column_ = 0;
+  more_ = at_ != end_;
+  return more_;
+}
+
+RILL_INLINE std::string_view scanner::field() {
+  ++column_;
+  if (at_ != end_ && *at_ == '"') return quoted();
+  char const* const first = at_;
+  while (at_ != end_ && *at_ != delimiter_ && *at_ != '\n') ++at_;
+  char const* last = at_;
+  if (last != first && last[-1] == '\r' && (at_ == end_ || *at_ == '\n')) --last;
+  leave_field();
+  return {first, static_cast<std::size_t>(last - first)};
+}
+
+RILL_INLINE void scanner::fail(std::string const& what) const {
+  throw error(code::invalid_argument, std::string(source_) + ": line " + std::to_string(record_line_) + what);
+}
+
+RILL_INLINE void scanner::fail_field(std::string_view field, std::string_view wanted) const {
+  fail(", column " + std::to_string(column_) + ": '" + std::string(field.substr(0, 40)) + "' is not a " +
+       std::string(wanted));
+}
+
+RILL_INLINE std::string_view scanner::quoted() {
+  record_line_ = line_;
+  unquoted_.clear();
+  for (++at_;;) {
+    char const* const quote = std::find(at_, end_, '"');
+    if (quote == end_) fail(", column " + std::to_string(column_) + ": a quoted field has no end");
+    line_ += static_cast<std::size_t>(std::count(at_, quote, '\n'));
+    unquoted_.append(at_, quote);
+    at_ = quote + 1;
+    if (at_ == end_ || *at_ != '"') break;
+    unquoted_ += '"';
+    ++at_;
+  }
+  if (at_ != end_ && *at_ == '\r' && (at_ + 1 == end_ || at_[1] == '\n')) ++at_;
+  if (at_ != end_ && *at_ != delimiter_ && *at_ != '\n')
+    fail(", column " + std::to_string(column_) + ": other characters follow a quoted field");
+  leave_field();
+  return unquoted_;
+}
+
+RILL_INLINE void scanner::leave_field() {
+  record_line_ = line_;
+  more_ = at_ != end_ && *at_ == delimiter_;
+  if (at_ == end_) return;
+  if (*at_ == '\n') ++line_;
+  ++at_;
+}
+
+RILL_INLINE void scanner::skip_line() {
+  at_ = std::find(at_, end_, '\n');
+  if (at_ == end_) return;
+  ++at_, ++line_;
+}
+
+RILL_INLINE std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
+  return s;
+}
+
+RILL_INLINE bool read(std::string_view s, bool& to) {
+  s = trimmed(s);
+  to = s == "1" || s == "true" || s == "True" || s == "TRUE";
+  return to || s == "0" || s == "false" || s == "False" || s == "FALSE";
+}
+
+RILL_INLINE bool is_tiny(std::string_view s) {
+  auto const e = std::min(s.find_first_of("eE"), s.size());
+  std::int64_t exponent = 0;
+  if (e < s.size()) {
+    auto const digits = s.substr(e + (e + 1 < s.size() && s[e + 1] == '+' ? 2 : 1));
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec != std::errc{})
+      return digits.starts_with('-');
+  }
+  auto const first = s.find_first_of("123456789"), point = std::min(s.find('.'), e);
+  return static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first) + exponent < 0;
+}
+
+}  // namespace csv
+
+#endif
 
 }  // namespace rill

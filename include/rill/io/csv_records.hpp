@@ -27,11 +27,7 @@ class quotes {
  private:
   enum where { start, plain, within, closed };  // a quote counts at a field's start only; "" within stands for one
 
-  where after(char c) const {
-    if (state_ == within) return c == '"' ? closed : within;
-    if (c == delimiter_) return start;
-    return c == '"' && state_ != plain ? within : plain;
-  }
+  where after(char c) const;
 
   char delimiter_;
   where state_ = start;
@@ -44,42 +40,67 @@ class quotes {
 class csv_record_reader : public record_stream {
  public:
   explicit csv_record_reader(std::filesystem::path const& path, csv_options const& options = {},
-                             std::uint64_t most = most_record_bytes)
-      : csv_record_reader(byte_stream(path), options, most) {}
-  explicit csv_record_reader(byte_stream from, csv_options const& options = {}, std::uint64_t most = most_record_bytes)
-      : record_stream(std::move(from)), options_(options), most_(most) {}
+                             std::uint64_t most = most_record_bytes);
+  explicit csv_record_reader(byte_stream from, csv_options const& options = {}, std::uint64_t most = most_record_bytes);
 
   /// The next record, or nothing at the end. Throws error(invalid_argument) for quotes that nothing closes.
-  std::optional<std::string> next() {
-    return take_record([&]() -> std::optional<std::string> {
-      if (at_.byte == 0) skip_header();
-      std::string record;
-      while (record.empty() && !from_.ready().empty()) take_lines(record);
-      return record.empty() ? std::nullopt : std::optional(std::move(record));
-    });
-  }
+  std::optional<std::string> next();
 
  private:
-  void skip_header() {
-    std::string line;
-    if (from_.append(line, 3) != 3 || line != "\xef\xbb\xbf") from_.seek(0);
-    for (std::size_t i = 0; i < options_.header_lines; ++i) line.clear(), records::take_line(from_, line, most_);
-  }
-  void take_lines(std::string& to) {
-    csv::quotes quotes(options_.delimiter);
-    for (;;) {
-      auto const before = to.size();
-      bool const ended = records::take_line(from_, to, most_);
-      quotes.follow(std::string_view(to).substr(before));
-      if (!quotes.open()) break;
-      if (!ended) throw error(code::invalid_argument, "a quoted field has no end");
-      to += '\n';
-    }
-    if (to.ends_with('\r')) to.pop_back();
-  }
+  void skip_header();
+  void take_lines(std::string& to);
 
   csv_options options_;
   std::uint64_t most_;
 };
+
+#if RILL_IO_RUNTIME
+
+namespace csv {
+
+RILL_IO_INLINE quotes::where quotes::after(char c) const {
+  if (state_ == within) return c == '"' ? closed : within;
+  if (c == delimiter_) return start;
+  return c == '"' && state_ != plain ? within : plain;
+}
+
+}  // namespace csv
+
+RILL_IO_INLINE csv_record_reader::csv_record_reader(std::filesystem::path const& path, csv_options const& options,
+                                                    std::uint64_t most)
+    : csv_record_reader(byte_stream(path), options, most) {}
+
+RILL_IO_INLINE csv_record_reader::csv_record_reader(byte_stream from, csv_options const& options, std::uint64_t most)
+    : record_stream(std::move(from)), options_(options), most_(most) {}
+
+RILL_IO_INLINE std::optional<std::string> csv_record_reader::next() {
+  return take_record([&]() -> std::optional<std::string> {
+    if (at_.byte == 0) skip_header();
+    std::string record;
+    while (record.empty() && !from_.ready().empty()) take_lines(record);
+    return record.empty() ? std::nullopt : std::optional(std::move(record));
+  });
+}
+
+RILL_IO_INLINE void csv_record_reader::skip_header() {
+  std::string line;
+  if (from_.append(line, 3) != 3 || line != "\xef\xbb\xbf") from_.seek(0);
+  for (std::size_t i = 0; i < options_.header_lines; ++i) line.clear(), records::take_line(from_, line, most_);
+}
+
+RILL_IO_INLINE void csv_record_reader::take_lines(std::string& to) {
+  csv::quotes quotes(options_.delimiter);
+  for (;;) {
+    auto const before = to.size();
+    bool const ended = records::take_line(from_, to, most_);
+    quotes.follow(std::string_view(to).substr(before));
+    if (!quotes.open()) break;
+    if (!ended) throw error(code::invalid_argument, "a quoted field has no end");
+    to += '\n';
+  }
+  if (to.ends_with('\r')) to.pop_back();
+}
+
+#endif
 
 }  // namespace rill

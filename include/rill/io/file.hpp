@@ -25,30 +25,10 @@ inline constexpr std::uint64_t most_file_bytes = std::uint64_t{4} << 30;
 
 namespace files {
 
-inline code code_of(int number) {
-  switch (number) {
-    case ENOENT:
-    case ENOTDIR:
-      return code::not_found;
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-      return code::resource_exhausted;
-    case EIO:
-      return code::data_loss;
-    default:
-      return code::failed_precondition;
-  }
-}
+code code_of(int number);
 
 /// "cannot write 'model.bin': No space left on device".
-[[noreturn]] inline void fail(char const* what, std::filesystem::path const& path, int number = errno) {
-  throw error(code_of(number),
-              std::string("cannot ") + what + " '" + path.string() + "': " + std::generic_category().message(number));
-}
+[[noreturn]] void fail(char const* what, std::filesystem::path const& path, int number = errno);
 
 /// An open file that closes itself.
 class descriptor {
@@ -94,13 +74,7 @@ template <class F> auto naming(std::filesystem::path const& path, F f) {
 class input_file {
  public:
   /// Throws error(not_found) and the like, with the path and the system's words.
-  explicit input_file(std::filesystem::path path) : path_(std::move(path)) {
-    file_ = files::descriptor(files::uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); }));
-    struct stat about{};
-    if (file_.get() < 0 || ::fstat(file_.get(), &about) != 0) files::fail("open", path_);
-    regular_ = S_ISREG(about.st_mode);
-    size_ = regular_ ? static_cast<std::uint64_t>(about.st_size) : 0;
-  }
+  explicit input_file(std::filesystem::path path);
 
   std::filesystem::path const& path() const { return path_; }
   /// Bytes of a regular file; 0 for pipes and the like.
@@ -108,46 +82,16 @@ class input_file {
   bool regular() const { return regular_; }
 
   /// Fills `to`; error(data_loss) if the file ends before.
-  void read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
-    auto* p = static_cast<char*>(to);
-    while (bytes > 0) {
-      auto const n = read_some(offset, p, bytes);
-      if (n == 0)
-        throw error(code::data_loss, "'" + path_.string() + "' ends at byte " + std::to_string(offset) + ", before " +
-                                         std::to_string(bytes) + " more bytes that it should have");
-      p += n, offset += n, bytes -= n;
-    }
-  }
+  void read_at(std::uint64_t offset, void* to, std::size_t bytes) const;
 
   /// How many bytes were read into `to`: at least one, or 0 at the end.
-  std::size_t read_some(std::uint64_t offset, void* to, std::size_t bytes) const {
-    auto const n = files::uninterrupted([&] { return ::pread(file_.get(), to, bytes, static_cast<off_t>(offset)); });
-    if (n < 0) files::fail("read", path_);
-    return static_cast<std::size_t>(n);
-  }
+  std::size_t read_some(std::uint64_t offset, void* to, std::size_t bytes) const;
 
   /// All that comes until the end; error(resource_exhausted) once it is more than `most`.
-  std::string read_all(std::uint64_t most) const {
-    std::string bytes;
-    std::size_t filled = 0;
-    if (size_ > most) refuse(most);
-    for (;;) {  // one byte more than the size, to see the end without growing
-      bytes.resize(std::max<std::size_t>(static_cast<std::size_t>(size_) + 1, filled + filled / 2 + 4096 * !regular_));
-      auto const n = files::uninterrupted([&] { return ::read(file_.get(), &bytes[filled], bytes.size() - filled); });
-      if (n < 0) files::fail("read", path_);
-      if (n == 0) break;
-      filled += static_cast<std::size_t>(n);
-      if (filled > most) refuse(most);
-    }
-    bytes.resize(filled);
-    return bytes;
-  }
+  std::string read_all(std::uint64_t most) const;
 
  private:
-  [[noreturn]] void refuse(std::uint64_t most) const {
-    throw error(code::resource_exhausted, "'" + path_.string() + "' holds more than the " + std::to_string(most) +
-                                              " bytes that it may: allow more if it is to be trusted");
-  }
+  [[noreturn]] void refuse(std::uint64_t most) const;
 
   std::filesystem::path path_;
   files::descriptor file_;
@@ -156,61 +100,27 @@ class input_file {
 };
 
 /// The bytes of a file, at most `most` of them.
-inline std::string read_file(std::filesystem::path const& path, std::uint64_t most = most_file_bytes) {
-  return input_file(path).read_all(most);
-}
+std::string read_file(std::filesystem::path const& path, std::uint64_t most = most_file_bytes);
 
 /// A file that appears under its name when `commit` returns, whole and on the disk; before that, whatever had the name
 /// keeps it. Until then it is a temporary beside it, NAME.<process>-<number>.tmp, which the destructor removes: only a
 /// process that is killed leaves one. A link under the name is replaced, not followed.
 class output_file {
  public:
-  explicit output_file(std::filesystem::path path) : path_(std::move(path)) {
-    static std::atomic<unsigned> number{0};
-    for (int attempt = 0; attempt < 100 && file_.get() < 0; ++attempt) {
-      temporary_ = path_;
-      temporary_ += ".";
-      temporary_ += std::to_string(::getpid()) + "-" + std::to_string(number++) + ".tmp";
-      file_ = files::descriptor(files::uninterrupted(
-          [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
-      if (file_.get() < 0 && errno != EEXIST) files::fail("create", temporary_);
-    }
-    if (file_.get() < 0) files::fail("create", temporary_, EEXIST);
-  }
+  explicit output_file(std::filesystem::path path);
   output_file(output_file const&) = delete;
   output_file& operator=(output_file const&) = delete;
   ~output_file() {
     if (!committed_) ::unlink(temporary_.c_str());
   }
 
-  void write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      // Linux writes at most 2 GiB at a time, and a smaller piece tells of a full disk as early.
-      auto const piece = std::min<std::size_t>(bytes.size(), std::size_t{1} << 30);
-      auto const n = files::uninterrupted([&] { return ::write(file_.get(), bytes.data(), piece); });
-      if (n < 0) files::fail("write", path_);
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-  }
+  void write(std::string_view bytes);
 
   /// Forces all to the disk, then gives the file its name in one step, then forces the name to the disk.
-  void commit() {
-    if (files::uninterrupted([&] { return ::fsync(file_.get()); }) != 0) files::fail("write", path_);
-    if (::close(file_.release()) != 0 && errno != EINTR) files::fail("write", path_);
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) files::fail("write", path_);
-    committed_ = true;
-    sync_directory();
-  }
+  void commit();
 
  private:
-  void sync_directory() const {
-    auto const directory = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
-    files::descriptor const d(files::uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_CLOEXEC); }));
-    if (d.get() < 0) files::fail("open the directory", directory);
-    // Some file systems cannot sync a directory and say so: their renames are as durable as they get.
-    if (files::uninterrupted([&] { return ::fsync(d.get()); }) != 0 && errno != EINVAL && errno != ENOTSUP)
-      files::fail("write the directory", directory);
-  }
+  void sync_directory() const;
 
   std::filesystem::path path_, temporary_;
   files::descriptor file_;
@@ -222,23 +132,149 @@ class output_file {
 /// that can't lock directories keeps nobody out.
 class directory_lock {
  public:
-  explicit directory_lock(std::filesystem::path const& directory)
-      : held_(files::uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); })) {
-    if (held_.get() < 0) files::fail("open the directory", directory);
-    if (files::uninterrupted([&] { return ::flock(held_.get(), LOCK_EX); }) != 0 && errno != EBADF && errno != EINVAL &&
-        errno != ENOLCK && errno != EOPNOTSUPP)
-      files::fail("lock the directory", directory);
-  }
+  explicit directory_lock(std::filesystem::path const& directory);
 
  private:
   files::descriptor held_;
 };
 
 /// Writes a file whole or not at all; what was there before stays until the new one is on the disk.
-inline void write_file(std::filesystem::path const& path, std::string_view bytes) {
+void write_file(std::filesystem::path const& path, std::string_view bytes);
+
+#if RILL_RUNTIME
+
+namespace files {
+
+RILL_INLINE code code_of(int number) {
+  switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+      return code::not_found;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return code::resource_exhausted;
+    case EIO:
+      return code::data_loss;
+    default:
+      return code::failed_precondition;
+  }
+}
+
+RILL_INLINE void fail(char const* what, std::filesystem::path const& path, int number) {
+  throw error(code_of(number),
+              std::string("cannot ") + what + " '" + path.string() + "': " + std::generic_category().message(number));
+}
+
+}  // namespace files
+
+RILL_INLINE input_file::input_file(std::filesystem::path path) : path_(std::move(path)) {
+  file_ = files::descriptor(files::uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); }));
+  struct stat about{};
+  if (file_.get() < 0 || ::fstat(file_.get(), &about) != 0) files::fail("open", path_);
+  regular_ = S_ISREG(about.st_mode);
+  size_ = regular_ ? static_cast<std::uint64_t>(about.st_size) : 0;
+}
+
+RILL_INLINE void input_file::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
+  auto* p = static_cast<char*>(to);
+  while (bytes > 0) {
+    auto const n = read_some(offset, p, bytes);
+    if (n == 0)
+      throw error(code::data_loss, "'" + path_.string() + "' ends at byte " + std::to_string(offset) + ", before " +
+                                       std::to_string(bytes) + " more bytes that it should have");
+    p += n, offset += n, bytes -= n;
+  }
+}
+
+RILL_INLINE std::size_t input_file::read_some(std::uint64_t offset, void* to, std::size_t bytes) const {
+  auto const n = files::uninterrupted([&] { return ::pread(file_.get(), to, bytes, static_cast<off_t>(offset)); });
+  if (n < 0) files::fail("read", path_);
+  return static_cast<std::size_t>(n);
+}
+
+RILL_INLINE std::string input_file::read_all(std::uint64_t most) const {
+  std::string bytes;
+  std::size_t filled = 0;
+  if (size_ > most) refuse(most);
+  for (;;) {  // one byte more than the size, to see the end without growing
+    bytes.resize(std::max<std::size_t>(static_cast<std::size_t>(size_) + 1, filled + filled / 2 + 4096 * !regular_));
+    auto const n = files::uninterrupted([&] { return ::read(file_.get(), &bytes[filled], bytes.size() - filled); });
+    if (n < 0) files::fail("read", path_);
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+    if (filled > most) refuse(most);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+RILL_INLINE void input_file::refuse(std::uint64_t most) const {
+  throw error(code::resource_exhausted, "'" + path_.string() + "' holds more than the " + std::to_string(most) +
+                                            " bytes that it may: allow more if it is to be trusted");
+}
+
+RILL_INLINE std::string read_file(std::filesystem::path const& path, std::uint64_t most) {
+  return input_file(path).read_all(most);
+}
+
+RILL_INLINE output_file::output_file(std::filesystem::path path) : path_(std::move(path)) {
+  static std::atomic<unsigned> number{0};
+  for (int attempt = 0; attempt < 100 && file_.get() < 0; ++attempt) {
+    temporary_ = path_;
+    temporary_ += ".";
+    temporary_ += std::to_string(::getpid()) + "-" + std::to_string(number++) + ".tmp";
+    file_ = files::descriptor(files::uninterrupted(
+        [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
+    if (file_.get() < 0 && errno != EEXIST) files::fail("create", temporary_);
+  }
+  if (file_.get() < 0) files::fail("create", temporary_, EEXIST);
+}
+
+RILL_INLINE void output_file::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    // Linux writes at most 2 GiB at a time, and a smaller piece tells of a full disk as early.
+    auto const piece = std::min<std::size_t>(bytes.size(), std::size_t{1} << 30);
+    auto const n = files::uninterrupted([&] { return ::write(file_.get(), bytes.data(), piece); });
+    if (n < 0) files::fail("write", path_);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+RILL_INLINE void output_file::commit() {
+  if (files::uninterrupted([&] { return ::fsync(file_.get()); }) != 0) files::fail("write", path_);
+  if (::close(file_.release()) != 0 && errno != EINTR) files::fail("write", path_);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) files::fail("write", path_);
+  committed_ = true;
+  sync_directory();
+}
+
+RILL_INLINE void output_file::sync_directory() const {
+  auto const directory = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  files::descriptor const d(files::uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (d.get() < 0) files::fail("open the directory", directory);
+  // Some file systems cannot sync a directory and say so: their renames are as durable as they get.
+  if (files::uninterrupted([&] { return ::fsync(d.get()); }) != 0 && errno != EINVAL && errno != ENOTSUP)
+    files::fail("write the directory", directory);
+}
+
+RILL_INLINE directory_lock::directory_lock(std::filesystem::path const& directory)
+    : held_(files::uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); })) {
+  if (held_.get() < 0) files::fail("open the directory", directory);
+  if (files::uninterrupted([&] { return ::flock(held_.get(), LOCK_EX); }) != 0 && errno != EBADF && errno != EINVAL &&
+      errno != ENOLCK && errno != EOPNOTSUPP)
+    files::fail("lock the directory", directory);
+}
+
+RILL_INLINE void write_file(std::filesystem::path const& path, std::string_view bytes) {
   output_file file(path);
   file.write(bytes);
   file.commit();
 }
+
+#endif
 
 }  // namespace rill

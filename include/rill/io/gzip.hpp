@@ -25,9 +25,7 @@ enum class form { raw = -15, gzip = 31 };  // as zlib codes them in its number o
 
 #if __has_include(<zlib.h>)
 
-[[noreturn]] inline void fail(std::string const& why) {
-  throw error(code::data_loss, "compressed data is damaged: " + why);
-}
+[[noreturn]] void fail(std::string const& why);
 
 /// Where compressed bytes come from, a piece at a call; an empty piece is the end. A piece is good until the next call.
 using pieces = std::function<std::string_view()>;
@@ -35,59 +33,23 @@ using pieces = std::function<std::string_view()>;
 /// Compressed bytes, read piece by piece; nothing is allocated for what has not been asked.
 class reader {
  public:
-  reader(std::string_view from, deflate::form f) : reader([] { return std::string_view(); }, f) { rest_ = from; }
-  reader(deflate::pieces from, deflate::form f) : more_(std::move(from)), form_(f) {
-    if (inflateInit2(&stream_, static_cast<int>(f)) != Z_OK)
-      throw error(code::resource_exhausted, "zlib found no memory to decompress with");
-  }
+  reader(std::string_view from, deflate::form f);
+  reader(deflate::pieces from, deflate::form f);
   reader(reader const&) = delete;
   reader& operator=(reader const&) = delete;
   ~reader() { inflateEnd(&stream_); }
 
   /// How many bytes were written to `to`: fewer than `n` only at the end. Throws error(data_loss).
-  std::size_t read(char* to, std::size_t n) {
-    auto const wanted = n;
-    while (n > 0 && !ended_) {
-      auto const written = step(to, n);
-      to += written, n -= written;
-    }
-    return wanted - n;
-  }
+  std::size_t read(char* to, std::size_t n);
   /// At least one byte, or none at the end. Bytes that come before damaged ones are given: the next call throws.
-  std::size_t read_some(char* to, std::size_t n) {
-    std::size_t written = 0;
-    while (written == 0 && !ended_) written = step(to, n);
-    return written;
-  }
+  std::size_t read_some(char* to, std::size_t n);
 
  private:
   static constexpr std::size_t piece = std::size_t{1} << 30;  // zlib counts in 32 bits
 
-  std::size_t step(char* to, std::size_t n) {
-    if (rest_.empty()) rest_ = more_();
-    auto const in = static_cast<uInt>(std::min(rest_.size(), piece)), out = static_cast<uInt>(std::min(n, piece));
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
-    stream_.avail_in = in;
-    stream_.next_out = reinterpret_cast<Bytef*>(to);
-    stream_.avail_out = out;
-    int const result = inflate(&stream_, Z_NO_FLUSH);
-    rest_.remove_prefix(in - stream_.avail_in);
-    auto const written = out - stream_.avail_out;
-    if (written > 0 && result != Z_OK && result != Z_STREAM_END) return written;  // zlib says so again
-    if (result == Z_MEM_ERROR) throw error(code::resource_exhausted, "zlib found no memory to decompress with");
-    if (result == Z_BUF_ERROR) fail("it ends too early");
-    if (result != Z_OK && result != Z_STREAM_END) fail(stream_.msg != nullptr ? stream_.msg : "zlib does not say why");
-    if (result == Z_STREAM_END) end_member();
-    return written;
-  }
+  std::size_t step(char* to, std::size_t n);
   /// A gzip file may be several, one behind the other.
-  void end_member() {
-    if (rest_.empty()) rest_ = more_();
-    ended_ = rest_.empty();
-    if (ended_) return;
-    if (form_ != form::gzip || !begins_as_gzip(rest_)) fail("other bytes follow its end");
-    inflateReset(&stream_);
-  }
+  void end_member();
 
   /// A piece may end behind the first byte: then zlib looks at the second.
   static bool begins_as_gzip(std::string_view piece_of) { return is_gzip(piece_of) || piece_of == "\x1f"; }
@@ -102,43 +64,20 @@ class reader {
 /// Compresses piece by piece: what comes out is appended to a string that the caller empties when it likes.
 class writer {
  public:
-  explicit writer(form f) {
-    if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, static_cast<int>(f), 8, Z_DEFAULT_STRATEGY) != Z_OK)
-      throw error(code::resource_exhausted, "zlib found no memory to compress with");
-  }
+  explicit writer(form f);
   writer(writer const&) = delete;
   writer& operator=(writer const&) = delete;
   ~writer() { deflateEnd(&stream_); }
 
   /// Takes `bytes` and appends to `to` what that gives; at the `last` call, all the rest.
-  void write(std::string_view bytes, std::string& to, bool last) {
-    char block[1 << 15];
-    int result = Z_OK;
-    do {
-      auto const in = static_cast<uInt>(std::min<std::size_t>(bytes.size(), 1u << 30));
-      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-      stream_.avail_in = in;
-      stream_.next_out = reinterpret_cast<Bytef*>(block);
-      stream_.avail_out = sizeof block;
-      result = ::deflate(&stream_, last && in == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
-      // Z_BUF_ERROR: there was nothing to do, which is no harm.
-      if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
-        throw error(code::internal, "zlib failed to compress");
-      bytes.remove_prefix(in - stream_.avail_in);
-      to.append(block, sizeof block - stream_.avail_out);
-    } while (last ? result != Z_STREAM_END : !bytes.empty() || stream_.avail_out == 0);
-  }
+  void write(std::string_view bytes, std::string& to, bool last);
 
  private:
   z_stream stream_{};
 };
 
 /// Compresses `bytes`.
-inline std::string compress(std::string_view bytes, form f) {
-  std::string out;
-  writer(f).write(bytes, out, true);
-  return out;
-}
+std::string compress(std::string_view bytes, form f);
 
 #else
 
@@ -164,7 +103,102 @@ inline std::string compress(std::string_view, form) { missing(); }
 
 /// The bytes that a gzip file holds. Throws error(resource_exhausted) if they are more than `most`, error(data_loss) if
 /// they are damaged, and error(unimplemented) in a program that was compiled without zlib.
-inline std::string gunzip(std::string_view bytes, std::uint64_t most = most_file_bytes) {
+std::string gunzip(std::string_view bytes, std::uint64_t most = most_file_bytes);
+
+/// The first `count` bytes that a gzip file holds, or all if they are fewer.
+std::string gunzip_start(std::string_view bytes, std::size_t count);
+
+/// `bytes` as a gzip file; the same bytes give the same file.
+std::string gzip(std::string_view bytes);
+
+#if RILL_IO_RUNTIME
+
+namespace deflate {
+
+RILL_IO_INLINE void fail(std::string const& why) { throw error(code::data_loss, "compressed data is damaged: " + why); }
+
+RILL_IO_INLINE reader::reader(std::string_view from, deflate::form f) : reader([] { return std::string_view(); }, f) {
+  rest_ = from;
+}
+
+RILL_IO_INLINE reader::reader(deflate::pieces from, deflate::form f) : more_(std::move(from)), form_(f) {
+  if (inflateInit2(&stream_, static_cast<int>(f)) != Z_OK)
+    throw error(code::resource_exhausted, "zlib found no memory to decompress with");
+}
+
+RILL_IO_INLINE std::size_t reader::read(char* to, std::size_t n) {
+  auto const wanted = n;
+  while (n > 0 && !ended_) {
+    auto const written = step(to, n);
+    to += written, n -= written;
+  }
+  return wanted - n;
+}
+
+RILL_IO_INLINE std::size_t reader::read_some(char* to, std::size_t n) {
+  std::size_t written = 0;
+  while (written == 0 && !ended_) written = step(to, n);
+  return written;
+}
+
+RILL_IO_INLINE std::size_t reader::step(char* to, std::size_t n) {
+  if (rest_.empty()) rest_ = more_();
+  auto const in = static_cast<uInt>(std::min(rest_.size(), piece)), out = static_cast<uInt>(std::min(n, piece));
+  stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
+  stream_.avail_in = in;
+  stream_.next_out = reinterpret_cast<Bytef*>(to);
+  stream_.avail_out = out;
+  int const result = inflate(&stream_, Z_NO_FLUSH);
+  rest_.remove_prefix(in - stream_.avail_in);
+  auto const written = out - stream_.avail_out;
+  if (written > 0 && result != Z_OK && result != Z_STREAM_END) return written;  // zlib says so again
+  if (result == Z_MEM_ERROR) throw error(code::resource_exhausted, "zlib found no memory to decompress with");
+  if (result == Z_BUF_ERROR) fail("it ends too early");
+  if (result != Z_OK && result != Z_STREAM_END) fail(stream_.msg != nullptr ? stream_.msg : "zlib does not say why");
+  if (result == Z_STREAM_END) end_member();
+  return written;
+}
+
+RILL_IO_INLINE void reader::end_member() {
+  if (rest_.empty()) rest_ = more_();
+  ended_ = rest_.empty();
+  if (ended_) return;
+  if (form_ != form::gzip || !begins_as_gzip(rest_)) fail("other bytes follow its end");
+  inflateReset(&stream_);
+}
+
+RILL_IO_INLINE writer::writer(form f) {
+  if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, static_cast<int>(f), 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw error(code::resource_exhausted, "zlib found no memory to compress with");
+}
+
+RILL_IO_INLINE void writer::write(std::string_view bytes, std::string& to, bool last) {
+  char block[1 << 15];
+  int result = Z_OK;
+  do {
+    auto const in = static_cast<uInt>(std::min<std::size_t>(bytes.size(), 1u << 30));
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream_.avail_in = in;
+    stream_.next_out = reinterpret_cast<Bytef*>(block);
+    stream_.avail_out = sizeof block;
+    result = ::deflate(&stream_, last && in == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
+    // Z_BUF_ERROR: there was nothing to do, which is no harm.
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+      throw error(code::internal, "zlib failed to compress");
+    bytes.remove_prefix(in - stream_.avail_in);
+    to.append(block, sizeof block - stream_.avail_out);
+  } while (last ? result != Z_STREAM_END : !bytes.empty() || stream_.avail_out == 0);
+}
+
+RILL_IO_INLINE std::string compress(std::string_view bytes, form f) {
+  std::string out;
+  writer(f).write(bytes, out, true);
+  return out;
+}
+
+}  // namespace deflate
+
+RILL_IO_INLINE std::string gunzip(std::string_view bytes, std::uint64_t most) {
   deflate::reader from(bytes, deflate::form::gzip);
   std::string out;
   for (std::size_t filled = 0;;) {
@@ -179,14 +213,14 @@ inline std::string gunzip(std::string_view bytes, std::uint64_t most = most_file
   }
 }
 
-/// The first `count` bytes that a gzip file holds, or all if they are fewer.
-inline std::string gunzip_start(std::string_view bytes, std::size_t count) {
+RILL_IO_INLINE std::string gunzip_start(std::string_view bytes, std::size_t count) {
   std::string out(count, '\0');
   out.resize(deflate::reader(bytes, deflate::form::gzip).read(out.data(), count));
   return out;
 }
 
-/// `bytes` as a gzip file; the same bytes give the same file.
-inline std::string gzip(std::string_view bytes) { return deflate::compress(bytes, deflate::form::gzip); }
+RILL_IO_INLINE std::string gzip(std::string_view bytes) { return deflate::compress(bytes, deflate::form::gzip); }
+
+#endif
 
 }  // namespace rill

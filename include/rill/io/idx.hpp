@@ -27,27 +27,10 @@ struct header {
   std::size_t length = 4;   ///< of the header itself
   std::uint64_t total = 0;  ///< of the whole file
 
-  explicit header(std::string_view bytes) : element(element_of(bytes)) {
-    auto const rank = static_cast<unsigned char>(bytes[3]);
-    if (rank > max_rank)
-      throw error(code::invalid_argument,
-                  "an IDX file holds rank " + std::to_string(rank) + "; rill's ranks are 0 to 8");
-    if (bytes.size() < 4u + 4u * rank) throw error(code::data_loss, "an IDX file ends within its header");
-    for (std::size_t i = 0; i < rank; ++i, length += 4) shape.push_back(load_big<std::uint32_t>(&bytes[length]));
-    total = length +
-            static_cast<std::uint64_t>(checked_product(elements(shape), static_cast<std::int64_t>(size_of(element))));
-  }
+  explicit header(std::string_view bytes);
 
  private:
-  static dtype element_of(std::string_view bytes) {
-    if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0)
-      throw error(code::invalid_argument, "these bytes are not an IDX file: it begins with two zeros");
-    for (auto const& [number, d] : types)
-      if (number == static_cast<unsigned char>(bytes[2])) return d;
-    throw error(code::invalid_argument, "an IDX file names the element type " +
-                                            std::to_string(static_cast<unsigned char>(bytes[2])) +
-                                            ", which the format does not have");
-  }
+  static dtype element_of(std::string_view bytes);
 };
 
 /// As many bytes as the longest header takes.
@@ -57,7 +40,44 @@ inline constexpr std::size_t longest_header = 4 + 4 * max_rank;
 
 /// The tensor that the bytes of an IDX file hold, gzip or not. Throws error(invalid_argument) for what is no IDX file,
 /// error(data_loss) if there are more or fewer bytes than the header says; nothing is allocated before that is known.
-inline tensor parse_idx(std::string_view bytes, std::uint64_t most = most_file_bytes) {
+tensor parse_idx(std::string_view bytes, std::uint64_t most = most_file_bytes);
+
+/// The tensor in an IDX file of at most `most` bytes, compressed or expanded.
+tensor read_idx(std::filesystem::path const& path, std::uint64_t most = most_file_bytes);
+
+/// A tensor as the bytes of an IDX file; error(unimplemented) for types that the format doesn't have.
+std::string idx_bytes(tensor const& t);
+
+/// Writes an IDX file, compressed if the name ends with ".gz"; it appears whole or not at all.
+void write_idx(std::filesystem::path const& path, tensor const& t);
+
+#if RILL_IO_RUNTIME
+
+namespace idx {
+
+RILL_IO_INLINE header::header(std::string_view bytes) : element(element_of(bytes)) {
+  auto const rank = static_cast<unsigned char>(bytes[3]);
+  if (rank > max_rank)
+    throw error(code::invalid_argument, "an IDX file holds rank " + std::to_string(rank) + "; rill's ranks are 0 to 8");
+  if (bytes.size() < 4u + 4u * rank) throw error(code::data_loss, "an IDX file ends within its header");
+  for (std::size_t i = 0; i < rank; ++i, length += 4) shape.push_back(load_big<std::uint32_t>(&bytes[length]));
+  total = length +
+          static_cast<std::uint64_t>(checked_product(elements(shape), static_cast<std::int64_t>(size_of(element))));
+}
+
+RILL_IO_INLINE dtype header::element_of(std::string_view bytes) {
+  if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0)
+    throw error(code::invalid_argument, "these bytes are not an IDX file: it begins with two zeros");
+  for (auto const& [number, d] : types)
+    if (number == static_cast<unsigned char>(bytes[2])) return d;
+  throw error(code::invalid_argument, "an IDX file names the element type " +
+                                          std::to_string(static_cast<unsigned char>(bytes[2])) +
+                                          ", which the format does not have");
+}
+
+}  // namespace idx
+
+RILL_IO_INLINE tensor parse_idx(std::string_view bytes, std::uint64_t most) {
   std::string expanded;
   if (is_gzip(bytes)) {
     idx::header const h(gunzip_start(bytes, idx::longest_header));
@@ -76,14 +96,12 @@ inline tensor parse_idx(std::string_view bytes, std::uint64_t most = most_file_b
   return t;
 }
 
-/// The tensor in an IDX file of at most `most` bytes, compressed or expanded.
-inline tensor read_idx(std::filesystem::path const& path, std::uint64_t most = most_file_bytes) {
+RILL_IO_INLINE tensor read_idx(std::filesystem::path const& path, std::uint64_t most) {
   auto const bytes = read_file(path, most);
   return files::naming(path, [&] { return parse_idx(bytes, most); });
 }
 
-/// A tensor as the bytes of an IDX file; error(unimplemented) for types that the format doesn't have.
-inline std::string idx_bytes(tensor const& t) {
+RILL_IO_INLINE std::string idx_bytes(tensor const& t) {
   unsigned char number = 0;
   for (auto const& [each, d] : idx::types)
     if (d == t.element()) number = each;
@@ -102,9 +120,10 @@ inline std::string idx_bytes(tensor const& t) {
   return bytes;
 }
 
-/// Writes an IDX file, compressed if the name ends with ".gz"; it appears whole or not at all.
-inline void write_idx(std::filesystem::path const& path, tensor const& t) {
+RILL_IO_INLINE void write_idx(std::filesystem::path const& path, tensor const& t) {
   write_file(path, path.extension() == ".gz" ? gzip(idx_bytes(t)) : idx_bytes(t));
 }
+
+#endif
 
 }  // namespace rill

@@ -16,10 +16,13 @@
 #include <variant>
 #include <vector>
 
-#include "rill/io/json.hpp"
 #include "rill/io/named_tensor.hpp"
 #include "rill/io/text_lines.hpp"
 #include "rill/tensor/tensor.hpp"
+
+#if RILL_IO_RUNTIME
+#include "rill/io/json.hpp"
+#endif
 
 namespace rill {
 
@@ -28,16 +31,37 @@ namespace rill {
 /// that shape (an empty one of float64). Throws error(invalid_argument), with the member's name, for all else that JSON
 /// has: null, objects in objects, members of mixed kinds, lists of different lengths, integers beyond int64, names that
 /// occur twice.
-inline std::vector<named_tensor> parse_json_line(std::string_view text);
+std::vector<named_tensor> parse_json_line(std::string_view text);
 
 /// Those members of a JSON object that have these names, in the names' order; nothing for one that is missing or null.
 /// The other members may be anything that JSON has. Throws as the above, for these members alone.
-inline std::vector<std::optional<tensor>> parse_json_line(std::string_view text, std::span<std::string const> names);
+std::vector<std::optional<tensor>> parse_json_line(std::string_view text, std::span<std::string const> names);
 
 /// A member as `parse_json_line` gives it, as a tensor of a type, whose extents may be unknown: integers become any
 /// numbers that can hold them, floats become floats, and an empty list has elements of any type. Throws
 /// error(invalid_argument) with the member's name.
-inline tensor json_member_as(tensor const& member, type const& wanted, std::string_view name);
+tensor json_member_as(tensor const& member, type const& wanted, std::string_view name);
+
+/// The objects of a file of JSON lines. Empty lines are skipped, but count: a position's record is the lines before it.
+/// Errors name the file and the line.
+class json_line_reader {
+ public:
+  explicit json_line_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes);
+  explicit json_line_reader(byte_stream from, std::uint64_t most = most_record_bytes);
+
+  /// The tensors of the next line, or nothing at the end. After an error the reader stays before the line that caused
+  /// it.
+  std::optional<std::vector<named_tensor>> next();
+
+  std::string const& name() const { return lines_.name(); }
+  record_position position() const { return lines_.position(); }
+  void seek(record_position to) { lines_.seek(to); }
+
+ private:
+  text_line_reader lines_;
+};
+
+#if RILL_IO_RUNTIME
 
 namespace json {
 
@@ -246,13 +270,14 @@ template <class F> void with_elements(tensor const& member, F f) {
 
 }  // namespace json
 
-inline std::vector<named_tensor> parse_json_line(std::string_view text) {
+RILL_IO_INLINE std::vector<named_tensor> parse_json_line(std::string_view text) {
   json::line_events events;
   nlohmann::json::sax_parse(text.begin(), text.end(), &events);
   return std::move(events.all);
 }
 
-inline std::vector<std::optional<tensor>> parse_json_line(std::string_view text, std::span<std::string const> names) {
+RILL_IO_INLINE std::vector<std::optional<tensor>> parse_json_line(std::string_view text,
+                                                                  std::span<std::string const> names) {
   json::chosen_events events(names);
   nlohmann::json::sax_parse(text.begin(), text.end(), &events);
   std::vector<std::optional<tensor>> found(names.size());
@@ -261,7 +286,7 @@ inline std::vector<std::optional<tensor>> parse_json_line(std::string_view text,
   return found;
 }
 
-inline tensor json_member_as(tensor const& member, type const& wanted, std::string_view name) {
+RILL_IO_INLINE tensor json_member_as(tensor const& member, type const& wanted, std::string_view name) {
   auto const is = "'" + std::string(name) + "' is a " + member.type().text();
   if (!accepts(wanted.with(member.element()), member.type()))
     throw error(code::invalid_argument, is + ", and a " + wanted.text() + " was expected");
@@ -277,35 +302,25 @@ inline tensor json_member_as(tensor const& member, type const& wanted, std::stri
   return t;
 }
 
-/// The objects of a file of JSON lines. Empty lines are skipped, but count: a position's record is the lines before it.
-/// Errors name the file and the line.
-class json_line_reader {
- public:
-  explicit json_line_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes)
-      : json_line_reader(byte_stream(path), most) {}
-  explicit json_line_reader(byte_stream from, std::uint64_t most = most_record_bytes) : lines_(std::move(from), most) {}
+RILL_IO_INLINE json_line_reader::json_line_reader(std::filesystem::path const& path, std::uint64_t most)
+    : json_line_reader(byte_stream(path), most) {}
 
-  /// The tensors of the next line, or nothing at the end. After an error the reader stays before the line that caused
-  /// it.
-  std::optional<std::vector<named_tensor>> next() {
-    for (auto before = position(); auto const line = lines_.next(); before = position()) {
-      if (line->find_first_not_of(" \t\r") == line->npos) continue;
-      try {
-        return parse_json_line(*line);
-      } catch (error const& e) {
-        seek(before);
-        throw error(e.code(), "'" + name() + "', line " + std::to_string(before.record + 1) + ": " + e.message());
-      }
+RILL_IO_INLINE json_line_reader::json_line_reader(byte_stream from, std::uint64_t most)
+    : lines_(std::move(from), most) {}
+
+RILL_IO_INLINE std::optional<std::vector<named_tensor>> json_line_reader::next() {
+  for (auto before = position(); auto const line = lines_.next(); before = position()) {
+    if (line->find_first_not_of(" \t\r") == line->npos) continue;
+    try {
+      return parse_json_line(*line);
+    } catch (error const& e) {
+      seek(before);
+      throw error(e.code(), "'" + name() + "', line " + std::to_string(before.record + 1) + ": " + e.message());
     }
-    return std::nullopt;
   }
+  return std::nullopt;
+}
 
-  std::string const& name() const { return lines_.name(); }
-  record_position position() const { return lines_.position(); }
-  void seek(record_position to) { lines_.seek(to); }
-
- private:
-  text_line_reader lines_;
-};
+#endif
 
 }  // namespace rill

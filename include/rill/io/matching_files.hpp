@@ -15,7 +15,11 @@ namespace rill {
 /// The paths that match a shell's pattern ("data/train-*.tfrecord", with *, ? and [a-z]), sorted by their bytes;
 /// directories are left out. Throws error(not_found) if nothing matches, and error(failed_precondition) for a directory
 /// that cannot be read: a file that is silently missing would be worse.
-inline std::vector<std::filesystem::path> matching_files(std::string const& pattern) {
+std::vector<std::filesystem::path> matching_files(std::string const& pattern);
+
+#if RILL_RUNTIME
+
+RILL_INLINE std::vector<std::filesystem::path> matching_files(std::string const& pattern) {
   ::glob_t found{};
   struct at_end {
     ::glob_t* g;
@@ -34,5 +38,7 @@ inline std::vector<std::filesystem::path> matching_files(std::string const& patt
   std::sort(files.begin(), files.end(), [](auto const& a, auto const& b) { return a.native() < b.native(); });
   return files;
 }
+
+#endif
 
 }  // namespace rill

@@ -16,7 +16,11 @@ struct named_tensor {
 };
 
 /// That every name occurs once and every handle holds a tensor; writers ask before they write anything.
-inline void check_names(std::span<named_tensor const> tensors) {
+void check_names(std::span<named_tensor const> tensors);
+
+#if RILL_RUNTIME
+
+RILL_INLINE void check_names(std::span<named_tensor const> tensors) {
   std::unordered_set<std::string> seen;
   for (auto const& [name, value] : tensors) {
     if (!value) throw error(code::failed_precondition, "there is no tensor to write under the name '" + name + "'");
@@ -24,5 +28,7 @@ inline void check_names(std::span<named_tensor const> tensors) {
       throw error(code::invalid_argument, "two tensors would be written under the name '" + name + "'");
   }
 }
+
+#endif
 
 }  // namespace rill

@@ -17,7 +17,56 @@ namespace rill {
 
 namespace npy {
 
-inline std::string text_of(char const* p, layout const& l) {
+std::string text_of(char const* p, layout const& l);
+
+/// The elements in the file's order.
+tensor read_elements(std::string_view bytes, layout const& l, shape const& s);
+
+shape reversed(shape s);
+
+/// All axes in the opposite order: Fortran's file of shape s is a row-major one of shape reversed(s).
+tensor transposed(tensor const& from);
+
+}  // namespace npy
+
+/// The array that the bytes of a .npy file hold. Python objects, records and dates are refused with
+/// error(unimplemented), damage with error(data_loss); sizes are checked before anything is allocated.
+tensor parse_npy(std::string_view bytes);
+
+/// The array in a .npy file of at most `most` bytes.
+tensor read_npy(std::filesystem::path const& path, std::uint64_t most = most_file_bytes);
+
+namespace npy {
+
+void append_characters(std::string& to, std::u32string const& characters);
+
+/// Strings as NumPy holds them, all of one width: characters of four bytes, or plain bytes where they aren't UTF-8.
+std::string string_elements(tensor const& t, std::string& descr);
+
+/// A file in two pieces, so that the elements need not be copied: `elements` points into the tensor, or into `room`.
+struct pieces {
+  std::string head, room;
+  std::string_view elements;
+
+  explicit pieces(tensor const& t);
+  pieces(pieces const&) = delete;
+  pieces& operator=(pieces const&) = delete;
+};
+
+}  // namespace npy
+
+/// A tensor as the bytes of a .npy file of version 1. Strings become NumPy's characters; a bfloat16 becomes two bytes
+/// without a meaning ('<V2'), as when Python's ml_dtypes writes it: view them as such there.
+std::string npy_bytes(tensor const& t);
+
+/// Writes a .npy file, which appears whole or not at all.
+void write_npy(std::filesystem::path const& path, tensor const& t);
+
+#if RILL_RUNTIME
+
+namespace npy {
+
+RILL_INLINE std::string text_of(char const* p, layout const& l) {
   std::string s;
   if (!l.unicode) {
     s.assign(p, l.width);
@@ -33,8 +82,7 @@ inline std::string text_of(char const* p, layout const& l) {
   return s;
 }
 
-/// The elements in the file's order.
-inline tensor read_elements(std::string_view bytes, layout const& l, shape const& s) {
+RILL_INLINE tensor read_elements(std::string_view bytes, layout const& l, shape const& s) {
   tensor t(l.element, s);
   auto const n = static_cast<std::size_t>(t.elements());
   if (l.element == dtype::string) {
@@ -49,13 +97,12 @@ inline tensor read_elements(std::string_view bytes, layout const& l, shape const
   return t;
 }
 
-inline shape reversed(shape s) {
+RILL_INLINE shape reversed(shape s) {
   std::reverse(s.values.begin(), s.values.begin() + s.count);
   return s;
 }
 
-/// All axes in the opposite order: Fortran's file of shape s is a row-major one of shape reversed(s).
-inline tensor transposed(tensor const& from) {
+RILL_INLINE tensor transposed(tensor const& from) {
   tensor t(from.element(), reversed(from.shape()));
   auto const s = t.shape();
   visit(t.element(), [&]<class T>() {
@@ -81,9 +128,7 @@ inline tensor transposed(tensor const& from) {
 
 }  // namespace npy
 
-/// The array that the bytes of a .npy file hold. Python objects, records and dates are refused with
-/// error(unimplemented), damage with error(data_loss); sizes are checked before anything is allocated.
-inline tensor parse_npy(std::string_view bytes) {
+RILL_INLINE tensor parse_npy(std::string_view bytes) {
   auto const h = npy::take_header(bytes);
   auto const n = elements(h.shape);
   auto const need = checked_product(n, static_cast<std::int64_t>(h.layout.width));
@@ -95,20 +140,18 @@ inline tensor parse_npy(std::string_view bytes) {
   return npy::transposed(npy::read_elements(bytes, h.layout, npy::reversed(h.shape)));
 }
 
-/// The array in a .npy file of at most `most` bytes.
-inline tensor read_npy(std::filesystem::path const& path, std::uint64_t most = most_file_bytes) {
+RILL_INLINE tensor read_npy(std::filesystem::path const& path, std::uint64_t most) {
   auto const bytes = read_file(path, most);
   return files::naming(path, [&] { return parse_npy(bytes); });
 }
 
 namespace npy {
 
-inline void append_characters(std::string& to, std::u32string const& characters) {
+RILL_INLINE void append_characters(std::string& to, std::u32string const& characters) {
   for (auto c : characters) append_little(to, static_cast<std::uint32_t>(c));
 }
 
-/// Strings as NumPy holds them, all of one width: characters of four bytes, or plain bytes where they aren't UTF-8.
-inline std::string string_elements(tensor const& t, std::string& descr) {
+RILL_INLINE std::string string_elements(tensor const& t, std::string& descr) {
   std::size_t longest = 1, longest_bytes = 1;
   bool unicode = true;
   for (auto const& s : t.span<std::string>()) {
@@ -131,38 +174,29 @@ inline std::string string_elements(tensor const& t, std::string& descr) {
   return bytes;
 }
 
-/// A file in two pieces, so that the elements need not be copied: `elements` points into the tensor, or into `room`.
-struct pieces {
-  std::string head, room;
-  std::string_view elements;
-
-  explicit pieces(tensor const& t) {
-    if (!t) throw error(code::failed_precondition, "there is no tensor to write into a .npy file");
-    auto descr = descr_of(t.element());
-    if (t.element() == dtype::string) elements = room = string_elements(t, descr);
-    else elements = {static_cast<char const*>(t.raw()), t.bytes()};
-    head = head_of(descr, t.shape());
-  }
-  pieces(pieces const&) = delete;
-  pieces& operator=(pieces const&) = delete;
-};
+RILL_INLINE pieces::pieces(tensor const& t) {
+  if (!t) throw error(code::failed_precondition, "there is no tensor to write into a .npy file");
+  auto descr = descr_of(t.element());
+  if (t.element() == dtype::string) elements = room = string_elements(t, descr);
+  else elements = {static_cast<char const*>(t.raw()), t.bytes()};
+  head = head_of(descr, t.shape());
+}
 
 }  // namespace npy
 
-/// A tensor as the bytes of a .npy file of version 1. Strings become NumPy's characters; a bfloat16 becomes two bytes
-/// without a meaning ('<V2'), as when Python's ml_dtypes writes it: view them as such there.
-inline std::string npy_bytes(tensor const& t) {
+RILL_INLINE std::string npy_bytes(tensor const& t) {
   npy::pieces const p(t);
   return p.head + std::string(p.elements);
 }
 
-/// Writes a .npy file, which appears whole or not at all.
-inline void write_npy(std::filesystem::path const& path, tensor const& t) {
+RILL_INLINE void write_npy(std::filesystem::path const& path, tensor const& t) {
   npy::pieces const p(t);
   output_file file(path);
   file.write(p.head);
   file.write(p.elements);
   file.commit();
 }
+
+#endif
 
 }  // namespace rill

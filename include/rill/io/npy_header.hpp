@@ -26,10 +26,7 @@ struct layout {
   bool unicode = false;  ///< strings of four bytes a character rather than of one
 };
 
-[[noreturn]] inline void refuse_type(std::string_view descr) {
-  throw error(code::unimplemented, "a .npy file holds elements of type '" + std::string(descr.substr(0, 40)) +
-                                       "', which rill does not have");
-}
+[[noreturn]] void refuse_type(std::string_view descr);
 
 /// Kind and bytes of the types that are stored as they lie in memory. Two void bytes are what NumPy makes of a
 /// bfloat16 of the package ml_dtypes.
@@ -43,7 +40,56 @@ inline constexpr known_type known_types[] = {
     {"u8", dtype::uint64},  {"f2", dtype::float16},   {"V2", dtype::bfloat16},   {"f4", dtype::float32},
     {"f8", dtype::float64}, {"c8", dtype::complex64}, {"c16", dtype::complex128}};
 
-inline layout layout_of(std::string_view descr) {
+layout layout_of(std::string_view descr);
+
+/// What stands before the elements, a Python dictionary written out: {'descr': '<f4', 'fortran_order': False, 'shape':
+/// (3, 4), }.
+class header {
+ public:
+  npy::layout layout;
+  bool fortran = false;
+  rill::shape shape;
+
+  explicit header(std::string_view text);
+
+ private:
+  [[noreturn]] static void fail() {
+    throw error(code::data_loss, "the header of a .npy file is not the dictionary of descr, fortran_order and shape");
+  }
+  char next();
+  bool take(char c);
+  void need(char c) {
+    if (!take(c)) fail();
+  }
+  std::string_view quoted();
+  void read_type();
+  bool boolean();
+  void read_shape();
+
+  std::string_view rest_;
+};
+
+/// Takes magic, version and header from the front of `bytes`.
+header take_header(std::string_view& bytes);
+
+std::string descr_of(dtype d);
+
+/// Magic, version and dictionary, filled with spaces to a multiple of 64 bytes. Eight extents never need more than
+/// version 1 holds.
+std::string head_of(std::string const& descr, shape const& s);
+
+}  // namespace npy
+
+#if RILL_RUNTIME
+
+namespace npy {
+
+RILL_INLINE void refuse_type(std::string_view descr) {
+  throw error(code::unimplemented, "a .npy file holds elements of type '" + std::string(descr.substr(0, 40)) +
+                                       "', which rill does not have");
+}
+
+RILL_INLINE layout layout_of(std::string_view descr) {
   auto code = descr;
   bool const has_order = !code.empty() && std::string_view("<>|=").find(code[0]) != code.npos;
   if (has_order) code.remove_prefix(1);
@@ -60,88 +106,74 @@ inline layout layout_of(std::string_view descr) {
   return {dtype::string, std::size_t{length} * (unicode ? 4 : 1), descr[0] == '>', unicode};
 }
 
-/// What stands before the elements, a Python dictionary written out: {'descr': '<f4', 'fortran_order': False, 'shape':
-/// (3, 4), }.
-class header {
- public:
-  npy::layout layout;
-  bool fortran = false;
-  rill::shape shape;
+RILL_INLINE header::header(std::string_view text) : rest_(text) {
+  bool seen[3] = {};
+  need('{');
+  while (!take('}')) {
+    auto const key = quoted();
+    need(':');
+    std::size_t const which = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : 3;
+    if (which == 3 || seen[which]) fail();
+    seen[which] = true;
+    if (which == 0) read_type();
+    else if (which == 1) fortran = boolean();
+    else read_shape();
+    if (!take(',') && next() != '}') fail();
+  }
+  if (next() != '\0' || !rest_.empty() || !(seen[0] && seen[1] && seen[2])) fail();
+}
 
-  explicit header(std::string_view text) : rest_(text) {
-    bool seen[3] = {};
-    need('{');
-    while (!take('}')) {
-      auto const key = quoted();
-      need(':');
-      std::size_t const which = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : 3;
-      if (which == 3 || seen[which]) fail();
-      seen[which] = true;
-      if (which == 0) read_type();
-      else if (which == 1) fortran = boolean();
-      else read_shape();
-      if (!take(',') && next() != '}') fail();
-    }
-    if (next() != '\0' || !rest_.empty() || !(seen[0] && seen[1] && seen[2])) fail();
-  }
+RILL_INLINE char header::next() {
+  rest_.remove_prefix(std::min(rest_.find_first_not_of(" \n\t"), rest_.size()));
+  return rest_.empty() ? '\0' : rest_[0];
+}
 
- private:
-  [[noreturn]] static void fail() {
-    throw error(code::data_loss, "the header of a .npy file is not the dictionary of descr, fortran_order and shape");
-  }
-  char next() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \n\t"), rest_.size()));
-    return rest_.empty() ? '\0' : rest_[0];
-  }
-  bool take(char c) {
-    if (next() != c || rest_.empty()) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-  void need(char c) {
-    if (!take(c)) fail();
-  }
-  std::string_view quoted() {
-    char const quote = next();
-    if (quote != '\'' && quote != '"') fail();
-    auto const end = rest_.find(quote, 1);
-    if (end == rest_.npos) fail();
-    auto const text = rest_.substr(1, end - 1);
-    rest_.remove_prefix(end + 1);
-    return text;
-  }
-  void read_type() {
-    if (next() == '[' || next() == '(' || next() == '{') refuse_type("a record of several fields");
-    layout = layout_of(quoted());
-  }
-  bool boolean() {
+RILL_INLINE bool header::take(char c) {
+  if (next() != c || rest_.empty()) return false;
+  rest_.remove_prefix(1);
+  return true;
+}
+
+RILL_INLINE std::string_view header::quoted() {
+  char const quote = next();
+  if (quote != '\'' && quote != '"') fail();
+  auto const end = rest_.find(quote, 1);
+  if (end == rest_.npos) fail();
+  auto const text = rest_.substr(1, end - 1);
+  rest_.remove_prefix(end + 1);
+  return text;
+}
+
+RILL_INLINE void header::read_type() {
+  if (next() == '[' || next() == '(' || next() == '{') refuse_type("a record of several fields");
+  layout = layout_of(quoted());
+}
+
+RILL_INLINE bool header::boolean() {
+  next();
+  bool const yes = rest_.starts_with("True");
+  if (!yes && !rest_.starts_with("False")) fail();
+  rest_.remove_prefix(yes ? 4 : 5);
+  return yes;
+}
+
+RILL_INLINE void header::read_shape() {
+  need('(');
+  while (!take(')')) {
     next();
-    bool const yes = rest_.starts_with("True");
-    if (!yes && !rest_.starts_with("False")) fail();
-    rest_.remove_prefix(yes ? 4 : 5);
-    return yes;
+    std::int64_t extent = -1;
+    auto const end = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
+    if (end.ec != std::errc{} || extent < 0) fail();
+    rest_.remove_prefix(static_cast<std::size_t>(end.ptr - rest_.data()));
+    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // a long of Python 2
+    if (shape.rank() == max_rank)
+      throw error(code::invalid_argument, "a .npy file holds an array of rank above 8, the highest that rill has");
+    shape.push_back(extent);
+    if (!take(',') && next() != ')') fail();
   }
-  void read_shape() {
-    need('(');
-    while (!take(')')) {
-      next();
-      std::int64_t extent = -1;
-      auto const end = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
-      if (end.ec != std::errc{} || extent < 0) fail();
-      rest_.remove_prefix(static_cast<std::size_t>(end.ptr - rest_.data()));
-      if (rest_.starts_with('L')) rest_.remove_prefix(1);  // a long of Python 2
-      if (shape.rank() == max_rank)
-        throw error(code::invalid_argument, "a .npy file holds an array of rank above 8, the highest that rill has");
-      shape.push_back(extent);
-      if (!take(',') && next() != ')') fail();
-    }
-  }
+}
 
-  std::string_view rest_;
-};
-
-/// Takes magic, version and header from the front of `bytes`.
-inline header take_header(std::string_view& bytes) {
+RILL_INLINE header take_header(std::string_view& bytes) {
   if (!bytes.starts_with(magic) || bytes.size() < 12)
     throw error(code::invalid_argument, "these bytes are not a .npy file: it begins with \\x93NUMPY");
   auto const version = static_cast<unsigned char>(bytes[6]);
@@ -158,15 +190,13 @@ inline header take_header(std::string_view& bytes) {
   return h;
 }
 
-inline std::string descr_of(dtype d) {
+RILL_INLINE std::string descr_of(dtype d) {
   for (auto const& [name, element] : known_types)
     if (element == d) return (name.back() == '1' ? "|" : "<") + std::string(name);
   return {};
 }
 
-/// Magic, version and dictionary, filled with spaces to a multiple of 64 bytes. Eight extents never need more than
-/// version 1 holds.
-inline std::string head_of(std::string const& descr, shape const& s) {
+RILL_INLINE std::string head_of(std::string const& descr, shape const& s) {
   std::string text = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (";
   for (auto extent : s) text += std::to_string(extent) + ", ";
   if (s.rank() > 0) text.resize(text.size() - (s.rank() == 1 ? 1 : 2));
@@ -179,5 +209,7 @@ inline std::string head_of(std::string const& descr, shape const& s) {
 }
 
 }  // namespace npy
+
+#endif
 
 }  // namespace rill

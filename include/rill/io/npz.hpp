@@ -10,15 +10,31 @@
 
 #include "rill/io/file.hpp"
 #include "rill/io/named_tensor.hpp"
+
+#if RILL_IO_RUNTIME
 #include "rill/io/npy.hpp"
 #include "rill/io/zip.hpp"
 #include "rill/io/zip_writer.hpp"
+#endif
 
 namespace rill {
 
 /// The arrays that the bytes of a .npz file hold, in the file's order. Throws as `parse_npy`, naming the array;
 /// error(data_loss) for a damaged archive, error(resource_exhausted) if all would expand to more than `most` bytes.
-inline std::vector<named_tensor> parse_npz(std::string_view bytes, std::uint64_t most = most_file_bytes) {
+std::vector<named_tensor> parse_npz(std::string_view bytes, std::uint64_t most = most_file_bytes);
+
+/// The arrays in a .npz file of at most `most` bytes, compressed or expanded.
+std::vector<named_tensor> read_npz(std::filesystem::path const& path, std::uint64_t most = most_file_bytes);
+
+/// Tensors as the bytes of a .npz file, not compressed. The same tensors give the same bytes.
+std::string npz_bytes(std::span<named_tensor const> tensors);
+
+/// Writes a .npz file, which appears whole or not at all.
+void write_npz(std::filesystem::path const& path, std::span<named_tensor const> tensors);
+
+#if RILL_IO_RUNTIME
+
+RILL_IO_INLINE std::vector<named_tensor> parse_npz(std::string_view bytes, std::uint64_t most) {
   auto const members = zip::members(bytes);
   std::uint64_t left = most;
   for (auto const& m : members) {
@@ -42,8 +58,7 @@ inline std::vector<named_tensor> parse_npz(std::string_view bytes, std::uint64_t
   return out;
 }
 
-/// The arrays in a .npz file of at most `most` bytes, compressed or expanded.
-inline std::vector<named_tensor> read_npz(std::filesystem::path const& path, std::uint64_t most = most_file_bytes) {
+RILL_IO_INLINE std::vector<named_tensor> read_npz(std::filesystem::path const& path, std::uint64_t most) {
   auto const bytes = read_file(path, most);
   return files::naming(path, [&] { return parse_npz(bytes, most); });
 }
@@ -62,18 +77,18 @@ template <class Sink> void write_archive(std::span<named_tensor const> tensors, 
 
 }  // namespace npy
 
-/// Tensors as the bytes of a .npz file, not compressed. The same tensors give the same bytes.
-inline std::string npz_bytes(std::span<named_tensor const> tensors) {
+RILL_IO_INLINE std::string npz_bytes(std::span<named_tensor const> tensors) {
   std::string bytes;
   npy::write_archive(tensors, [&](std::string_view piece) { bytes += piece; });
   return bytes;
 }
 
-/// Writes a .npz file, which appears whole or not at all.
-inline void write_npz(std::filesystem::path const& path, std::span<named_tensor const> tensors) {
+RILL_IO_INLINE void write_npz(std::filesystem::path const& path, std::span<named_tensor const> tensors) {
   output_file file(path);
   npy::write_archive(tensors, [&](std::string_view piece) { file.write(piece); });
   file.commit();
 }
+
+#endif
 
 }  // namespace rill

@@ -22,11 +22,7 @@ struct record_position {
 namespace records {
 
 /// "'train.tfrecord', record 3 at byte 120: the checksum of its bytes is wrong". Records count from 1.
-[[noreturn]] inline void fail(std::string_view file, record_position at, std::string const& why,
-                              code kind = code::data_loss) {
-  throw error(kind, "'" + std::string(file) + "', record " + std::to_string(at.record + 1) + " at byte " +
-                        std::to_string(at.byte) + ": " + why);
-}
+[[noreturn]] void fail(std::string_view file, record_position at, std::string const& why, code kind = code::data_loss);
 
 /// Calls `f` and puts the place of a record before the sentence of its error.
 template <class F> auto naming(std::string_view file, record_position at, F f) {
@@ -37,11 +33,7 @@ template <class F> auto naming(std::string_view file, record_position at, F f) {
   }
 }
 
-inline void check_length(std::uint64_t length, std::uint64_t most) {
-  if (length > most)
-    throw error(code::resource_exhausted, "the record has " + std::to_string(length) + " bytes, more than the " +
-                                              std::to_string(most) + " that it may have");
-}
+void check_length(std::uint64_t length, std::uint64_t most);
 
 }  // namespace records
 
@@ -72,5 +64,24 @@ class record_stream {
   byte_stream from_;
   record_position at_;
 };
+
+#if RILL_IO_RUNTIME
+
+namespace records {
+
+RILL_IO_INLINE void fail(std::string_view file, record_position at, std::string const& why, code kind) {
+  throw error(kind, "'" + std::string(file) + "', record " + std::to_string(at.record + 1) + " at byte " +
+                        std::to_string(at.byte) + ": " + why);
+}
+
+RILL_IO_INLINE void check_length(std::uint64_t length, std::uint64_t most) {
+  if (length > most)
+    throw error(code::resource_exhausted, "the record has " + std::to_string(length) + " bytes, more than the " +
+                                              std::to_string(most) + " that it may have");
+}
+
+}  // namespace records
+
+#endif
 
 }  // namespace rill

@@ -19,15 +19,56 @@
 
 namespace rill {
 
+/// A safetensors file, of which tensors are read one by one. Opening it reads and checks the header alone.
+class safetensors_file {
+ public:
+  /// Throws error(not_found) and the like, and error(data_loss) if the header is not one.
+  explicit safetensors_file(std::filesystem::path const& path);
+
+  std::vector<safetensors::entry> const& entries() const { return header_.entries; }
+  /// The file's words, without the checksums.
+  safetensors::metadata const& metadata() const { return header_.metadata; }
+
+  bool contains(std::string_view name) const { return find(name) != nullptr; }
+  /// The tensor of that name; error(not_found), or error(data_loss) if its checksum is wrong.
+  tensor read(std::string_view name) const;
+  tensor read(safetensors::entry const& e) const;
+
+ private:
+  static safetensors::header read_header(input_file const& file, std::uint64_t& start);
+  safetensors::entry const* find(std::string_view name) const;
+
+  input_file file_;
+  std::uint64_t start_ = 0;
+  safetensors::header header_;
+};
+
+/// All tensors of a safetensors file, in the header's order; its words too, where `words` points.
+std::vector<named_tensor> read_safetensors(std::filesystem::path const& path, safetensors::metadata* words = nullptr);
+
+/// The same from the bytes of such a file.
+std::vector<named_tensor> parse_safetensors(std::string_view bytes, safetensors::metadata* words = nullptr);
+
+/// Tensors and words as the bytes of a safetensors file. Throws error(unimplemented) for strings and complex128, which
+/// the format doesn't have, and error(invalid_argument) for names that occur twice or are not UTF-8.
+std::string safetensors_bytes(std::span<named_tensor const> tensors, safetensors::metadata const& words = {});
+
+/// Writes a safetensors file, which appears whole or not at all.
+void write_safetensors(std::filesystem::path const& path, std::span<named_tensor const> tensors,
+                       safetensors::metadata const& words = {});
+
+#if RILL_IO_RUNTIME
+
 namespace safetensors {
 
 /// The length of the header, which the file's `bytes` must have room for.
-inline std::uint64_t checked_length(std::uint64_t length, std::uint64_t bytes) {
+RILL_IO_INLINE std::uint64_t checked_length(std::uint64_t length, std::uint64_t bytes) {
   if (length > longest_header || length > bytes - 8)
     fail("it claims to be " + std::to_string(length) + " bytes long, more than there are or than the format allows");
   return length;
 }
-inline void check_beginning(std::uint64_t bytes) {
+
+RILL_IO_INLINE void check_beginning(std::uint64_t bytes) {
   if (bytes < 8) fail("the file has fewer than the 8 bytes of its length");
 }
 
@@ -45,55 +86,41 @@ template <class Read> tensor load(entry const& e, Read read) {
 
 }  // namespace safetensors
 
-/// A safetensors file, of which tensors are read one by one. Opening it reads and checks the header alone.
-class safetensors_file {
- public:
-  /// Throws error(not_found) and the like, and error(data_loss) if the header is not one.
-  explicit safetensors_file(std::filesystem::path const& path) : file_(path), header_(read_header(file_, start_)) {}
+RILL_IO_INLINE safetensors_file::safetensors_file(std::filesystem::path const& path)
+    : file_(path), header_(read_header(file_, start_)) {}
 
-  std::vector<safetensors::entry> const& entries() const { return header_.entries; }
-  /// The file's words, without the checksums.
-  safetensors::metadata const& metadata() const { return header_.metadata; }
+RILL_IO_INLINE tensor safetensors_file::read(std::string_view name) const {
+  if (auto const* e = find(name)) return read(*e);
+  throw error(code::not_found, "'" + file_.path().string() + "' holds no tensor '" + std::string(name) + "'");
+}
 
-  bool contains(std::string_view name) const { return find(name) != nullptr; }
-  /// The tensor of that name; error(not_found), or error(data_loss) if its checksum is wrong.
-  tensor read(std::string_view name) const {
-    if (auto const* e = find(name)) return read(*e);
-    throw error(code::not_found, "'" + file_.path().string() + "' holds no tensor '" + std::string(name) + "'");
-  }
-  tensor read(safetensors::entry const& e) const {
-    return files::naming(file_.path(), [&] {
-      return safetensors::load(
-          e, [&](std::uint64_t at, void* to, std::size_t count) { file_.read_at(start_ + at, to, count); });
-    });
-  }
+RILL_IO_INLINE tensor safetensors_file::read(safetensors::entry const& e) const {
+  return files::naming(file_.path(), [&] {
+    return safetensors::load(
+        e, [&](std::uint64_t at, void* to, std::size_t count) { file_.read_at(start_ + at, to, count); });
+  });
+}
 
- private:
-  static safetensors::header read_header(input_file const& file, std::uint64_t& start) {
-    return files::naming(file.path(), [&] {
-      safetensors::check_beginning(file.size());
-      char length[8];
-      file.read_at(0, length, 8);
-      start = 8 + safetensors::checked_length(load_little<std::uint64_t>(length), file.size());
-      std::string json(static_cast<std::size_t>(start - 8), ' ');
-      file.read_at(8, json.data(), json.size());
-      return safetensors::header(json, file.size() - start);
-    });
-  }
-  safetensors::entry const* find(std::string_view name) const {
-    for (auto const& e : header_.entries)
-      if (e.name == name) return &e;
-    return nullptr;
-  }
+RILL_IO_INLINE safetensors::header safetensors_file::read_header(input_file const& file, std::uint64_t& start) {
+  return files::naming(file.path(), [&] {
+    safetensors::check_beginning(file.size());
+    char length[8];
+    file.read_at(0, length, 8);
+    start = 8 + safetensors::checked_length(load_little<std::uint64_t>(length), file.size());
+    std::string json(static_cast<std::size_t>(start - 8), ' ');
+    file.read_at(8, json.data(), json.size());
+    return safetensors::header(json, file.size() - start);
+  });
+}
 
-  input_file file_;
-  std::uint64_t start_ = 0;
-  safetensors::header header_;
-};
+RILL_IO_INLINE safetensors::entry const* safetensors_file::find(std::string_view name) const {
+  for (auto const& e : header_.entries)
+    if (e.name == name) return &e;
+  return nullptr;
+}
 
-/// All tensors of a safetensors file, in the header's order; its words too, where `words` points.
-inline std::vector<named_tensor> read_safetensors(std::filesystem::path const& path,
-                                                  safetensors::metadata* words = nullptr) {
+RILL_IO_INLINE std::vector<named_tensor> read_safetensors(std::filesystem::path const& path,
+                                                          safetensors::metadata* words) {
   safetensors_file const file(path);
   std::vector<named_tensor> out;
   for (auto const& e : file.entries()) out.push_back({e.name, file.read(e)});
@@ -101,8 +128,7 @@ inline std::vector<named_tensor> read_safetensors(std::filesystem::path const& p
   return out;
 }
 
-/// The same from the bytes of such a file.
-inline std::vector<named_tensor> parse_safetensors(std::string_view bytes, safetensors::metadata* words = nullptr) {
+RILL_IO_INLINE std::vector<named_tensor> parse_safetensors(std::string_view bytes, safetensors::metadata* words) {
   safetensors::check_beginning(bytes.size());
   auto const start = 8 + safetensors::checked_length(load_little<std::uint64_t>(bytes.data()), bytes.size());
   auto const data = bytes.substr(start);
@@ -118,9 +144,9 @@ inline std::vector<named_tensor> parse_safetensors(std::string_view bytes, safet
 
 namespace safetensors {
 
-inline std::string_view bytes_of(tensor const& t) { return {static_cast<char const*>(t.raw()), t.bytes()}; }
+RILL_IO_INLINE std::string_view bytes_of(tensor const& t) { return {static_cast<char const*>(t.raw()), t.bytes()}; }
 
-inline entry entry_for(named_tensor const& t, metadata& words) {
+RILL_IO_INLINE entry entry_for(named_tensor const& t, metadata& words) {
   auto const element = t.value.element();
   if (t.name == "__metadata__")
     throw error(code::invalid_argument, "the name '__metadata__' is the format's own: no tensor can have it");
@@ -160,20 +186,20 @@ template <class Put> void write(std::span<named_tensor const> tensors, metadata 
 
 }  // namespace safetensors
 
-/// Tensors and words as the bytes of a safetensors file. Throws error(unimplemented) for strings and complex128, which
-/// the format doesn't have, and error(invalid_argument) for names that occur twice or are not UTF-8.
-inline std::string safetensors_bytes(std::span<named_tensor const> tensors, safetensors::metadata const& words = {}) {
+RILL_IO_INLINE std::string safetensors_bytes(std::span<named_tensor const> tensors,
+                                             safetensors::metadata const& words) {
   std::string bytes;
   safetensors::write(tensors, words, [&](std::string_view piece) { bytes += piece; });
   return bytes;
 }
 
-/// Writes a safetensors file, which appears whole or not at all.
-inline void write_safetensors(std::filesystem::path const& path, std::span<named_tensor const> tensors,
-                              safetensors::metadata const& words = {}) {
+RILL_IO_INLINE void write_safetensors(std::filesystem::path const& path, std::span<named_tensor const> tensors,
+                                      safetensors::metadata const& words) {
   output_file file(path);
   safetensors::write(tensors, words, [&](std::string_view piece) { file.write(piece); });
   file.commit();
 }
+
+#endif
 
 }  // namespace rill

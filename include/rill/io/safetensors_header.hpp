@@ -14,10 +14,13 @@
 #include <vector>
 
 #include "rill/base/error.hpp"
-#include "rill/io/crc32.hpp"
-#include "rill/io/json.hpp"
 #include "rill/type/dtype.hpp"
 #include "rill/type/shape.hpp"
+
+#if RILL_IO_RUNTIME
+#include "rill/io/crc32.hpp"
+#include "rill/io/json.hpp"
+#endif
 
 namespace rill::safetensors {
 
@@ -37,11 +40,7 @@ inline constexpr std::pair<std::string_view, dtype> types[] = {
     {"F64", dtype::float64},  {"C64", dtype::complex64}};
 
 /// The format's name of a type, or nothing.
-inline std::string_view name_of(dtype d) {
-  for (auto const& [name, each] : types)
-    if (each == d) return name;
-  return {};
-}
+std::string_view name_of(dtype d);
 
 /// A tensor as the header describes it; its bytes are [begin, end) of the data behind the header.
 struct entry {
@@ -52,11 +51,33 @@ struct entry {
   std::optional<std::uint32_t> checksum;
 };
 
-inline std::uint32_t checksum_of(dtype element, shape const& s, std::string_view bytes) {
+std::uint32_t checksum_of(dtype element, shape const& s, std::string_view bytes);
+
+/// What the header says, checked against the `data_bytes` that follow it.
+struct header {
+  std::vector<entry> entries;  ///< in the header's order
+  safetensors::metadata metadata;
+
+  header(std::string_view json, std::uint64_t data_bytes);
+};
+
+/// The length and the JSON, filled with spaces to a multiple of eight bytes; error(invalid_argument) if a name is not
+/// UTF-8.
+std::string header_bytes(std::vector<entry> const& entries, metadata const& words);
+
+#if RILL_IO_RUNTIME
+
+RILL_IO_INLINE std::string_view name_of(dtype d) {
+  for (auto const& [name, each] : types)
+    if (each == d) return name;
+  return {};
+}
+
+RILL_IO_INLINE std::uint32_t checksum_of(dtype element, shape const& s, std::string_view bytes) {
   return crc32(bytes, crc32(std::string(name_of(element)) + s.text()));
 }
 
-[[noreturn]] inline void fail(std::string const& why) {
+[[noreturn]] RILL_IO_INLINE void fail(std::string const& why) {
   throw error(code::data_loss, "the header of a safetensors file is damaged: " + why);
 }
 
@@ -149,7 +170,7 @@ class header_events : public nlohmann::json_sax<nlohmann::json> {
 };
 
 /// That the tensors fill the data from its first to its last byte, one behind the other.
-inline void check_ranges(std::vector<entry> const& entries, std::uint64_t data_bytes) {
+RILL_IO_INLINE void check_ranges(std::vector<entry> const& entries, std::uint64_t data_bytes) {
   std::vector<entry const*> sorted;
   for (auto const& e : entries) sorted.push_back(&e);
   std::sort(sorted.begin(), sorted.end(),
@@ -168,7 +189,7 @@ inline void check_ranges(std::vector<entry> const& entries, std::uint64_t data_b
 }
 
 /// Moves the checksums out of the metadata. Once there is one, every tensor must have its own, and no other.
-inline void take_checksums(metadata& words, std::vector<entry>& entries) {
+RILL_IO_INLINE void take_checksums(metadata& words, std::vector<entry>& entries) {
   std::unordered_map<std::string_view, entry*> by_name;
   for (auto& e : entries) by_name[e.name] = &e;
   std::size_t found = 0;
@@ -189,32 +210,25 @@ inline void take_checksums(metadata& words, std::vector<entry>& entries) {
          std::string(checksum_key) + "' words)");
 }
 
-/// What the header says, checked against the `data_bytes` that follow it.
-struct header {
-  std::vector<entry> entries;  ///< in the header's order
-  safetensors::metadata metadata;
-
-  header(std::string_view json, std::uint64_t data_bytes) {
-    // The parser would skip a byte order mark and take a zero byte for the end.
-    if (!json.starts_with('{') || json.find('\0') != json.npos) fail("it is no JSON object");
-    header_events events;
-    nlohmann::json::sax_parse(json.begin(), json.end(), &events);
-    entries = std::move(events.entries);
-    metadata = std::move(events.metadata);
-    check_ranges(entries, data_bytes);
-    take_checksums(metadata, entries);
-  }
-};
+RILL_IO_INLINE header::header(std::string_view json, std::uint64_t data_bytes) {
+  // The parser would skip a byte order mark and take a zero byte for the end.
+  if (!json.starts_with('{') || json.find('\0') != json.npos) fail("it is no JSON object");
+  header_events events;
+  nlohmann::json::sax_parse(json.begin(), json.end(), &events);
+  entries = std::move(events.entries);
+  metadata = std::move(events.metadata);
+  check_ranges(entries, data_bytes);
+  take_checksums(metadata, entries);
+}
 
 /// A text as JSON writes it; error(invalid_argument) if it is not UTF-8.
-inline std::string quoted(std::string const& text) try {
+RILL_IO_INLINE std::string quoted(std::string const& text) try {
   return nlohmann::json(text).dump();
 } catch (nlohmann::json::exception const&) {
   throw error(code::invalid_argument, "a name or word for a safetensors file is not UTF-8");
 }
 
-/// The length and the JSON, filled with spaces to a multiple of eight bytes.
-inline std::string header_bytes(std::vector<entry> const& entries, metadata const& words) {
+RILL_IO_INLINE std::string header_bytes(std::vector<entry> const& entries, metadata const& words) {
   std::string json = "{\"__metadata__\":{";
   for (auto const& [key, value] : words) json += quoted(key) + ":" + quoted(value) + ",";
   if (!words.empty()) json.pop_back();
@@ -232,5 +246,7 @@ inline std::string header_bytes(std::vector<entry> const& entries, metadata cons
   for (std::size_t i = 0; i < 8; ++i) length += static_cast<char>(json.size() >> 8 * i & 0xff);
   return length + json;
 }
+
+#endif
 
 }  // namespace rill::safetensors

@@ -27,14 +27,57 @@ struct row_layout {
   std::function<tensor(std::string_view)> decode;
 };
 
-inline shape row_shape(shape const& all) {
+shape row_shape(shape const& all);
+
+row_layout idx_layout(byte_stream& from);
+
+row_layout npy_layout(byte_stream& from);
+
+}  // namespace records
+
+/// The rows of an array, tensors of one type; made by `idx_rows` and `npy_rows`. Throws error(data_loss) with its place
+/// if the file has fewer bytes than its header says, or more.
+class tensor_row_reader : public record_stream {
+ public:
+  /// Made of a stream and what reads its header.
+  tensor_row_reader(byte_stream from, std::function<records::row_layout(byte_stream&)> const& header);
+
+  /// The type of every row.
+  type const& row_type() const { return layout_.row; }
+  std::uint64_t rows() const { return layout_.rows; }
+
+  /// The next row, or nothing at the end.
+  std::optional<tensor> next();
+
+  /// Goes to what `position` gave; error(invalid_argument) for the position of another file.
+  void seek(record_position to);
+
+ private:
+  std::uint64_t end() const { return layout_.start + layout_.rows * layout_.width; }
+
+  records::row_layout layout_;
+};
+
+/// The rows of an IDX file, compressed or not: for MNIST an image or a label each.
+inline tensor_row_reader idx_rows(byte_stream from) { return {std::move(from), records::idx_layout}; }
+inline tensor_row_reader idx_rows(std::filesystem::path const& path) { return idx_rows(byte_stream(path)); }
+
+/// The rows of a .npy file; error(unimplemented) for arrays in Fortran's order.
+inline tensor_row_reader npy_rows(byte_stream from) { return {std::move(from), records::npy_layout}; }
+inline tensor_row_reader npy_rows(std::filesystem::path const& path) { return npy_rows(byte_stream(path)); }
+
+#if RILL_IO_RUNTIME
+
+namespace records {
+
+RILL_IO_INLINE shape row_shape(shape const& all) {
   if (all.rank() == 0) throw error(code::invalid_argument, "the file holds a scalar, which has no rows");
   shape row;
   for (std::size_t axis = 1; axis < all.rank(); ++axis) row.push_back(all[axis]);
   return row;
 }
 
-inline row_layout idx_layout(byte_stream& from) {
+RILL_IO_INLINE row_layout idx_layout(byte_stream& from) {
   std::string start;
   from.append(start, idx::longest_header);
   idx::header const h(start);
@@ -49,7 +92,7 @@ inline row_layout idx_layout(byte_stream& from) {
   return {type(h.element, row), static_cast<std::uint64_t>(h.shape[0]), width, h.length, decode};
 }
 
-inline row_layout npy_layout(byte_stream& from) {
+RILL_IO_INLINE row_layout npy_layout(byte_stream& from) {
   constexpr std::uint64_t longest_header = 1 << 20;
   std::string start;
   if (from.append(start, 12) == 12) {
@@ -73,60 +116,38 @@ inline row_layout npy_layout(byte_stream& from) {
 
 }  // namespace records
 
-/// The rows of an array, tensors of one type; made by `idx_rows` and `npy_rows`. Throws error(data_loss) with its place
-/// if the file has fewer bytes than its header says, or more.
-class tensor_row_reader : public record_stream {
- public:
-  /// Made of a stream and what reads its header.
-  tensor_row_reader(byte_stream from, std::function<records::row_layout(byte_stream&)> const& header)
-      : record_stream(std::move(from)), layout_(files::naming(name(), [&] { return header(from_); })) {
-    files::naming(name(), [&] {
-      records::check_length(layout_.width, most_record_bytes);
-      if (auto const size = from_.size(); size && *size != end())
-        throw error(code::data_loss,
-                    "it has " + std::to_string(*size) + " bytes, and its header asks for " + std::to_string(end()));
-    });
-    at_.byte = layout_.start;
-  }
+RILL_IO_INLINE tensor_row_reader::tensor_row_reader(byte_stream from,
+                                                    std::function<records::row_layout(byte_stream&)> const& header)
+    : record_stream(std::move(from)), layout_(files::naming(name(), [&] { return header(from_); })) {
+  files::naming(name(), [&] {
+    records::check_length(layout_.width, most_record_bytes);
+    if (auto const size = from_.size(); size && *size != end())
+      throw error(code::data_loss,
+                  "it has " + std::to_string(*size) + " bytes, and its header asks for " + std::to_string(end()));
+  });
+  at_.byte = layout_.start;
+}
 
-  /// The type of every row.
-  type const& row_type() const { return layout_.row; }
-  std::uint64_t rows() const { return layout_.rows; }
+RILL_IO_INLINE std::optional<tensor> tensor_row_reader::next() {
+  return take_record([&]() -> std::optional<tensor> {
+    if (at_.record == layout_.rows) {
+      if (!from_.ready().empty()) throw error(code::data_loss, "other bytes follow the last row");
+      return std::nullopt;
+    }
+    std::string bytes;
+    if (from_.append(bytes, layout_.width) != layout_.width)
+      throw error(code::data_loss, "the file ends within a row, " + std::to_string(bytes.size()) + " bytes of " +
+                                       std::to_string(layout_.width) + " are there");
+    return layout_.decode(bytes);
+  });
+}
 
-  /// The next row, or nothing at the end.
-  std::optional<tensor> next() {
-    return take_record([&]() -> std::optional<tensor> {
-      if (at_.record == layout_.rows) {
-        if (!from_.ready().empty()) throw error(code::data_loss, "other bytes follow the last row");
-        return std::nullopt;
-      }
-      std::string bytes;
-      if (from_.append(bytes, layout_.width) != layout_.width)
-        throw error(code::data_loss, "the file ends within a row, " + std::to_string(bytes.size()) + " bytes of " +
-                                         std::to_string(layout_.width) + " are there");
-      return layout_.decode(bytes);
-    });
-  }
+RILL_IO_INLINE void tensor_row_reader::seek(record_position to) {
+  expects(to.record <= layout_.rows && to.byte == layout_.start + to.record * layout_.width,
+          "no row of this file begins at the position that a reader shall go to");
+  record_stream::seek(to);
+}
 
-  /// Goes to what `position` gave; error(invalid_argument) for the position of another file.
-  void seek(record_position to) {
-    expects(to.record <= layout_.rows && to.byte == layout_.start + to.record * layout_.width,
-            "no row of this file begins at the position that a reader shall go to");
-    record_stream::seek(to);
-  }
-
- private:
-  std::uint64_t end() const { return layout_.start + layout_.rows * layout_.width; }
-
-  records::row_layout layout_;
-};
-
-/// The rows of an IDX file, compressed or not: for MNIST an image or a label each.
-inline tensor_row_reader idx_rows(byte_stream from) { return {std::move(from), records::idx_layout}; }
-inline tensor_row_reader idx_rows(std::filesystem::path const& path) { return idx_rows(byte_stream(path)); }
-
-/// The rows of a .npy file; error(unimplemented) for arrays in Fortran's order.
-inline tensor_row_reader npy_rows(byte_stream from) { return {std::move(from), records::npy_layout}; }
-inline tensor_row_reader npy_rows(std::filesystem::path const& path) { return npy_rows(byte_stream(path)); }
+#endif
 
 }  // namespace rill

@@ -14,7 +14,29 @@ namespace rill {
 namespace records {
 
 /// Appends a line to `to` and says whether an LF, which is left out, ended it; the last line of a file may do without.
-inline bool take_line(byte_stream& from, std::string& to, std::uint64_t most) {
+bool take_line(byte_stream& from, std::string& to, std::uint64_t most);
+
+}  // namespace records
+
+/// The lines of a file, without the LF or CR LF that ends them; the last one may have no end. Throws
+/// error(resource_exhausted) for a line of more than `most` bytes.
+class text_line_reader : public record_stream {
+ public:
+  explicit text_line_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes);
+  explicit text_line_reader(byte_stream from, std::uint64_t most = most_record_bytes);
+
+  /// The next line, or nothing at the end.
+  std::optional<std::string> next();
+
+ private:
+  std::uint64_t most_;
+};
+
+#if RILL_IO_RUNTIME
+
+namespace records {
+
+RILL_IO_INLINE bool take_line(byte_stream& from, std::string& to, std::uint64_t most) {
   for (auto some = from.ready(); !some.empty(); some = from.ready()) {
     auto const end = some.find('\n');
     to += some.substr(0, end);
@@ -27,27 +49,21 @@ inline bool take_line(byte_stream& from, std::string& to, std::uint64_t most) {
 
 }  // namespace records
 
-/// The lines of a file, without the LF or CR LF that ends them; the last one may have no end. Throws
-/// error(resource_exhausted) for a line of more than `most` bytes.
-class text_line_reader : public record_stream {
- public:
-  explicit text_line_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes)
-      : text_line_reader(byte_stream(path), most) {}
-  explicit text_line_reader(byte_stream from, std::uint64_t most = most_record_bytes)
-      : record_stream(std::move(from)), most_(most) {}
+RILL_IO_INLINE text_line_reader::text_line_reader(std::filesystem::path const& path, std::uint64_t most)
+    : text_line_reader(byte_stream(path), most) {}
 
-  /// The next line, or nothing at the end.
-  std::optional<std::string> next() {
-    return take_record([&]() -> std::optional<std::string> {
-      if (from_.ready().empty()) return std::nullopt;
-      std::string line;
-      if (records::take_line(from_, line, most_) && line.ends_with('\r')) line.pop_back();
-      return line;
-    });
-  }
+RILL_IO_INLINE text_line_reader::text_line_reader(byte_stream from, std::uint64_t most)
+    : record_stream(std::move(from)), most_(most) {}
 
- private:
-  std::uint64_t most_;
-};
+RILL_IO_INLINE std::optional<std::string> text_line_reader::next() {
+  return take_record([&]() -> std::optional<std::string> {
+    if (from_.ready().empty()) return std::nullopt;
+    std::string line;
+    if (records::take_line(from_, line, most_) && line.ends_with('\r')) line.pop_back();
+    return line;
+  });
+}
+
+#endif
 
 }  // namespace rill

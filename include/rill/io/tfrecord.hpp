@@ -11,10 +11,13 @@
 
 #include "rill/io/byte_stream.hpp"
 #include "rill/io/bytes.hpp"
-#include "rill/io/crc32c.hpp"
 #include "rill/io/file.hpp"
 #include "rill/io/gzip.hpp"
 #include "rill/io/record_stream.hpp"
+
+#if RILL_IO_RUNTIME
+#include "rill/io/crc32c.hpp"
+#endif
 
 namespace rill {
 
@@ -23,68 +26,33 @@ namespace rill {
 /// for a record longer than `most` bytes. A length that the file doesn't have behind it asks for no memory.
 class tfrecord_reader : public record_stream {
  public:
-  explicit tfrecord_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes)
-      : tfrecord_reader(byte_stream(path), most) {}
+  explicit tfrecord_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes);
   /// From bytes at hand: `tfrecord_reader(byte_stream::of(bytes))`.
-  explicit tfrecord_reader(byte_stream from, std::uint64_t most = most_record_bytes)
-      : record_stream(std::move(from)), most_(most) {}
+  explicit tfrecord_reader(byte_stream from, std::uint64_t most = most_record_bytes);
 
   /// The next record, or nothing at the end. After an error the reader stays before the record that caused it.
-  std::optional<std::string> next() {
-    return take_record([&]() -> std::optional<std::string> {
-      auto const length = take_length();
-      if (!length) return std::nullopt;
-      return take_checked(*length, "the record");
-    });
-  }
+  std::optional<std::string> next();
 
  private:
   static constexpr std::size_t checksum_bytes = 4;
 
   /// Bytes and the checksum behind them; the bytes alone, once they were found to agree.
-  std::string take_checked(std::uint64_t length, char const* what) {
-    std::string bytes;
-    auto const got = from_.append(bytes, length + checksum_bytes);
-    if (got != length + checksum_bytes)
-      throw error(code::data_loss, "the file ends within " + std::string(what) + ": " + std::to_string(got) + " of " +
-                                       std::to_string(length) + " + 4 bytes are there");
-    auto const stored = load_little<std::uint32_t>(&bytes[static_cast<std::size_t>(length)]);
-    bytes.resize(static_cast<std::size_t>(length));
-    if (masked_crc32c(bytes) != stored)
-      throw error(code::data_loss, "the checksum of " + std::string(what) + " is wrong");
-    return bytes;
-  }
-  std::optional<std::uint64_t> take_length() {
-    if (from_.ready().empty()) return std::nullopt;
-    auto const length = load_little<std::uint64_t>(take_checked(sizeof(std::uint64_t), "a record's length").data());
-    records::check_length(length, most_);
-    return length;
-  }
+  std::string take_checked(std::uint64_t length, char const* what);
+  std::optional<std::uint64_t> take_length();
 
   std::uint64_t most_;
 };
 
 /// Appends a record as TFRecord files hold it.
-inline void append_tfrecord(std::string& to, std::string_view record) {
-  auto const start = to.size();
-  append_little(to, static_cast<std::uint64_t>(record.size()));
-  append_little(to, masked_crc32c(std::string_view(to).substr(start)));
-  to += record;
-  append_little(to, masked_crc32c(record));
-}
+void append_tfrecord(std::string& to, std::string_view record);
 
 /// Writes a TFRecord file record by record, compressed by gzip if the name ends with ".gz". The file appears whole when
 /// `commit` returns, or not at all.
 class tfrecord_writer {
  public:
-  explicit tfrecord_writer(std::filesystem::path const& path) : file_(path) {
-    if (path.extension() == ".gz") compress_ = std::make_unique<deflate::writer>(deflate::form::gzip);
-  }
+  explicit tfrecord_writer(std::filesystem::path const& path);
 
-  void write(std::string_view record) {
-    append_tfrecord(waiting_, record);
-    if (waiting_.size() >= block) flush(false);
-  }
+  void write(std::string_view record);
   /// Writes what waits, forces all to the disk and gives the file its name; nothing can be written after that.
   void commit() {
     flush(true);
@@ -94,20 +62,77 @@ class tfrecord_writer {
  private:
   static constexpr std::size_t block = std::size_t{1} << 16;
 
-  void flush(bool last) {
-    if (compress_) {
-      std::string compressed;
-      compress_->write(waiting_, compressed, last);
-      file_.write(compressed);
-    } else {
-      file_.write(waiting_);
-    }
-    waiting_.clear();
-  }
+  void flush(bool last);
 
   output_file file_;
   std::unique_ptr<deflate::writer> compress_;
   std::string waiting_;
 };
+
+#if RILL_IO_RUNTIME
+
+RILL_IO_INLINE tfrecord_reader::tfrecord_reader(std::filesystem::path const& path, std::uint64_t most)
+    : tfrecord_reader(byte_stream(path), most) {}
+
+RILL_IO_INLINE tfrecord_reader::tfrecord_reader(byte_stream from, std::uint64_t most)
+    : record_stream(std::move(from)), most_(most) {}
+
+RILL_IO_INLINE std::optional<std::string> tfrecord_reader::next() {
+  return take_record([&]() -> std::optional<std::string> {
+    auto const length = take_length();
+    if (!length) return std::nullopt;
+    return take_checked(*length, "the record");
+  });
+}
+
+RILL_IO_INLINE std::string tfrecord_reader::take_checked(std::uint64_t length, char const* what) {
+  std::string bytes;
+  auto const got = from_.append(bytes, length + checksum_bytes);
+  if (got != length + checksum_bytes)
+    throw error(code::data_loss, "the file ends within " + std::string(what) + ": " + std::to_string(got) + " of " +
+                                     std::to_string(length) + " + 4 bytes are there");
+  auto const stored = load_little<std::uint32_t>(&bytes[static_cast<std::size_t>(length)]);
+  bytes.resize(static_cast<std::size_t>(length));
+  if (masked_crc32c(bytes) != stored)
+    throw error(code::data_loss, "the checksum of " + std::string(what) + " is wrong");
+  return bytes;
+}
+
+RILL_IO_INLINE std::optional<std::uint64_t> tfrecord_reader::take_length() {
+  if (from_.ready().empty()) return std::nullopt;
+  auto const length = load_little<std::uint64_t>(take_checked(sizeof(std::uint64_t), "a record's length").data());
+  records::check_length(length, most_);
+  return length;
+}
+
+RILL_IO_INLINE void append_tfrecord(std::string& to, std::string_view record) {
+  auto const start = to.size();
+  append_little(to, static_cast<std::uint64_t>(record.size()));
+  append_little(to, masked_crc32c(std::string_view(to).substr(start)));
+  to += record;
+  append_little(to, masked_crc32c(record));
+}
+
+RILL_IO_INLINE tfrecord_writer::tfrecord_writer(std::filesystem::path const& path) : file_(path) {
+  if (path.extension() == ".gz") compress_ = std::make_unique<deflate::writer>(deflate::form::gzip);
+}
+
+RILL_IO_INLINE void tfrecord_writer::write(std::string_view record) {
+  append_tfrecord(waiting_, record);
+  if (waiting_.size() >= block) flush(false);
+}
+
+RILL_IO_INLINE void tfrecord_writer::flush(bool last) {
+  if (compress_) {
+    std::string compressed;
+    compress_->write(waiting_, compressed, last);
+    file_.write(compressed);
+  } else {
+    file_.write(waiting_);
+  }
+  waiting_.clear();
+}
+
+#endif
 
 }  // namespace rill

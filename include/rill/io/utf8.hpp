@@ -5,12 +5,21 @@
 #include <string>
 #include <string_view>
 
+#include "rill/base/config.hpp"
+
 namespace rill {
 
 constexpr bool is_character(char32_t c) { return c < 0xd800 || (c >= 0xe000 && c <= 0x10ffff); }
 
 /// Appends a character, which must be one.
-inline void append_utf8(std::string& to, char32_t c) {
+void append_utf8(std::string& to, char32_t c);
+
+/// The characters of `bytes`, or nothing if they are not UTF-8.
+std::optional<std::u32string> decode_utf8(std::string_view bytes);
+
+#if RILL_RUNTIME
+
+RILL_INLINE void append_utf8(std::string& to, char32_t c) {
   auto const rest = [&](int shift) { to += static_cast<char>(0x80 | (c >> shift & 0x3f)); };
   if (c < 0x80) to += static_cast<char>(c);
   else if (c < 0x800) to += static_cast<char>(0xc0 | c >> 6), rest(0);
@@ -18,8 +27,7 @@ inline void append_utf8(std::string& to, char32_t c) {
   else to += static_cast<char>(0xf0 | c >> 18), rest(12), rest(6), rest(0);
 }
 
-/// The characters of `bytes`, or nothing if they are not UTF-8.
-inline std::optional<std::u32string> decode_utf8(std::string_view bytes) {
+RILL_INLINE std::optional<std::u32string> decode_utf8(std::string_view bytes) {
   constexpr char32_t least[] = {0, 0x80, 0x800, 0x10000};
   std::u32string out;
   for (std::size_t i = 0; i < bytes.size();) {
@@ -37,5 +45,7 @@ inline std::optional<std::u32string> decode_utf8(std::string_view bytes) {
   }
   return out;
 }
+
+#endif
 
 }  // namespace rill

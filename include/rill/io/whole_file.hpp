@@ -14,16 +14,10 @@ namespace rill {
 /// The bytes of a file, as they are stored, as its only record. The file is opened when that is asked for.
 class whole_file_reader {
  public:
-  explicit whole_file_reader(std::filesystem::path path, std::uint64_t most = most_record_bytes)
-      : path_(std::move(path)), name_(path_.string()), most_(most) {}
+  explicit whole_file_reader(std::filesystem::path path, std::uint64_t most = most_record_bytes);
 
   /// All bytes, then nothing. Throws error(not_found) and the like, error(resource_exhausted) beyond `most` bytes.
-  std::optional<std::string> next() {
-    if (at_.record > 0) return std::nullopt;
-    auto bytes = read_file(path_, most_);
-    at_ = {bytes.size(), 1};
-    return bytes;
-  }
+  std::optional<std::string> next();
 
   std::string const& name() const { return name_; }
   record_position position() const { return at_; }
@@ -35,5 +29,19 @@ class whole_file_reader {
   std::uint64_t most_;
   record_position at_;
 };
+
+#if RILL_IO_RUNTIME
+
+RILL_IO_INLINE whole_file_reader::whole_file_reader(std::filesystem::path path, std::uint64_t most)
+    : path_(std::move(path)), name_(path_.string()), most_(most) {}
+
+RILL_IO_INLINE std::optional<std::string> whole_file_reader::next() {
+  if (at_.record > 0) return std::nullopt;
+  auto bytes = read_file(path_, most_);
+  at_ = {bytes.size(), 1};
+  return bytes;
+}
+
+#endif
 
 }  // namespace rill

@@ -12,8 +12,11 @@
 
 #include "rill/base/error.hpp"
 #include "rill/io/bytes.hpp"
-#include "rill/io/crc32.hpp"
 #include "rill/io/gzip.hpp"
+
+#if RILL_IO_RUNTIME
+#include "rill/io/crc32.hpp"
+#endif
 
 namespace rill::zip {
 
@@ -30,18 +33,53 @@ struct member {
   std::string_view bytes;    ///< as they stand in the archive
 };
 
-[[noreturn]] inline void fail(std::string const& why) {
-  throw error(code::data_loss, "a zip archive is damaged: " + why);
-}
+[[noreturn]] void fail(std::string const& why);
 
 /// A part of the archive, which it must have.
-inline std::string_view part(std::string_view archive, std::uint64_t offset, std::uint64_t length, char const* what) {
+std::string_view part(std::string_view archive, std::uint64_t offset, std::uint64_t length, char const* what);
+
+/// Names are never paths here, but who unpacks elsewhere what we read shall not be led astray either.
+void check_name(std::string_view name);
+
+/// Where the archive lists its members.
+struct directory {
+  std::uint64_t offset = 0, length = 0, count = 0;
+};
+
+directory large_directory(std::string_view archive, std::string_view locator, std::uint64_t locator_at);
+
+/// From the end record, which is searched from the back because a comment may follow it.
+directory find_directory(std::string_view archive);
+
+/// Takes from the extra fields of a directory entry those numbers that did not fit into 32 bits.
+void read_large_numbers(std::string_view extra, std::initializer_list<std::uint64_t*> fields);
+
+/// Finds the bytes of a member behind its local header, which must tell the same name and method.
+void find_bytes(std::string_view archive, member& m, std::uint64_t length);
+
+/// Takes the first entry from the directory `rest`.
+member take_entry(std::string_view archive, std::string_view& rest);
+
+/// No two members share bytes, none reaches into the directory, and no two have one name.
+void check_members(std::string_view archive, std::vector<member> const& members, std::uint64_t directory_at);
+
+/// The members of an archive, whose bytes must outlive them.
+std::vector<member> members(std::string_view archive);
+
+/// The bytes of a member, expanded into `room` if they are deflated, with their checksum checked.
+std::string_view contents(member const& m, std::string& room);
+
+#if RILL_IO_RUNTIME
+
+RILL_IO_INLINE void fail(std::string const& why) { throw error(code::data_loss, "a zip archive is damaged: " + why); }
+
+RILL_IO_INLINE std::string_view part(std::string_view archive, std::uint64_t offset, std::uint64_t length,
+                                     char const* what) {
   if (offset > archive.size() || length > archive.size() - offset) fail(std::string(what) + " lies outside of it");
   return archive.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
 }
 
-/// Names are never paths here, but who unpacks elsewhere what we read shall not be led astray either.
-inline void check_name(std::string_view name) {
+RILL_IO_INLINE void check_name(std::string_view name) {
   bool ok = !name.empty() && name[0] != '/' && name.find('\\') == name.npos && name.find('\0') == name.npos;
   for (std::size_t from = 0; ok && from <= name.size();) {
     auto const end = std::min(name.find('/', from), name.size());
@@ -51,12 +89,7 @@ inline void check_name(std::string_view name) {
   if (!ok) throw error(code::invalid_argument, "the name '" + std::string(name) + "' has no place in a zip archive");
 }
 
-/// Where the archive lists its members.
-struct directory {
-  std::uint64_t offset = 0, length = 0, count = 0;
-};
-
-inline directory large_directory(std::string_view archive, std::string_view locator, std::uint64_t locator_at) {
+RILL_IO_INLINE directory large_directory(std::string_view archive, std::string_view locator, std::uint64_t locator_at) {
   auto const at = load_little<std::uint64_t>(&locator[8]);
   auto const end = part(archive, at, 56, "the Zip64 end record");
   if (load_little<std::uint32_t>(&end[0]) != 0x06064b50 || at + 12 + load_little<std::uint64_t>(&end[4]) != locator_at)
@@ -67,8 +100,7 @@ inline directory large_directory(std::string_view archive, std::string_view loca
   return d;
 }
 
-/// From the end record, which is searched from the back because a comment may follow it.
-inline directory find_directory(std::string_view archive) {
+RILL_IO_INLINE directory find_directory(std::string_view archive) {
   auto at = archive.rfind("PK\5\6");
   while (at != archive.npos &&
          (archive.size() - at < 22 || archive.size() - at - 22 != load_little<std::uint16_t>(&archive[at + 20])))
@@ -84,8 +116,7 @@ inline directory find_directory(std::string_view archive) {
   return d;
 }
 
-/// Takes from the extra fields of a directory entry those numbers that did not fit into 32 bits.
-inline void read_large_numbers(std::string_view extra, std::initializer_list<std::uint64_t*> fields) {
+RILL_IO_INLINE void read_large_numbers(std::string_view extra, std::initializer_list<std::uint64_t*> fields) {
   std::string_view large;
   while (extra.size() >= 4) {
     auto const length = load_little<std::uint16_t>(&extra[2]);
@@ -101,8 +132,7 @@ inline void read_large_numbers(std::string_view extra, std::initializer_list<std
   }
 }
 
-/// Finds the bytes of a member behind its local header, which must tell the same name and method.
-inline void find_bytes(std::string_view archive, member& m, std::uint64_t length) {
+RILL_IO_INLINE void find_bytes(std::string_view archive, member& m, std::uint64_t length) {
   auto const head = part(archive, m.offset, 30, "a member's header");
   auto const name = load_little<std::uint16_t>(&head[26]), extra = load_little<std::uint16_t>(&head[28]);
   if (head.substr(0, 4) != "PK\3\4" || part(archive, m.offset + 30, name, "a member's name") != m.name ||
@@ -111,8 +141,7 @@ inline void find_bytes(std::string_view archive, member& m, std::uint64_t length
   m.bytes = part(archive, m.offset + 30 + name + extra, length, "a member");
 }
 
-/// Takes the first entry from the directory `rest`.
-inline member take_entry(std::string_view archive, std::string_view& rest) {
+RILL_IO_INLINE member take_entry(std::string_view archive, std::string_view& rest) {
   auto const entry = part(rest, 0, 46, "a directory entry");
   if (entry.substr(0, 4) != "PK\1\2") fail("a directory entry does not begin as it should");
   auto const u16 = [&](std::size_t at) { return load_little<std::uint16_t>(&entry[at]); };
@@ -130,8 +159,8 @@ inline member take_entry(std::string_view archive, std::string_view& rest) {
   return m;
 }
 
-/// No two members share bytes, none reaches into the directory, and no two have one name.
-inline void check_members(std::string_view archive, std::vector<member> const& members, std::uint64_t directory_at) {
+RILL_IO_INLINE void check_members(std::string_view archive, std::vector<member> const& members,
+                                  std::uint64_t directory_at) {
   std::unordered_set<std::string_view> names;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   for (auto const& m : members) {
@@ -143,8 +172,7 @@ inline void check_members(std::string_view archive, std::vector<member> const& m
     if (ranges[i].second > (i + 1 < ranges.size() ? ranges[i + 1].first : directory_at)) fail("its members overlap");
 }
 
-/// The members of an archive, whose bytes must outlive them.
-inline std::vector<member> members(std::string_view archive) {
+RILL_IO_INLINE std::vector<member> members(std::string_view archive) {
   auto const d = find_directory(archive);
   auto rest = part(archive, d.offset, d.length, "the directory");
   if (d.count > d.length / 46) fail("it claims more members than its directory can list");
@@ -155,8 +183,7 @@ inline std::vector<member> members(std::string_view archive) {
   return out;
 }
 
-/// The bytes of a member, expanded into `room` if they are deflated, with their checksum checked.
-inline std::string_view contents(member const& m, std::string& room) {
+RILL_IO_INLINE std::string_view contents(member const& m, std::string& room) {
   auto bytes = m.bytes;
   if (m.method == deflated) {
     if (m.size / 1032 > m.bytes.size())  // deflate's best is 258 bytes for two bits
@@ -172,5 +199,7 @@ inline std::string_view contents(member const& m, std::string& room) {
   if (crc32(bytes) != m.checksum) fail("the checksum of '" + m.name + "' is wrong");
   return bytes;
 }
+
+#endif
 
 }  // namespace rill::zip

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rill/io/bytes.hpp"
+#include "rill/io/crc32.hpp"
 #include "rill/io/zip.hpp"
 
 namespace rill::zip {

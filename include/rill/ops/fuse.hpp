@@ -13,27 +13,10 @@ struct fused_op {
   static constexpr std::int8_t arity = -1;
   struct attributes {
     std::shared_ptr<program const> what;
-    static constexpr auto fields() { return std::tuple{field{"program", &attributes::what}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"program", &attributes::what}); }
   };
-  static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
-    if (a.what == nullptr) throw error(code::invalid_argument, "fused: the program is missing");
-    verify(*a.what);
-    expects(a.what->inputs.size() == inputs.size(), "fused: the program takes another number of inputs");
-    type y = inputs[0];
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      expects(a.what->inputs[i] == inputs[i].element, "fused: an input has another element type than the program's");
-      y = broadcast(y, inputs[i]);
-    }
-    std::vector<type> outputs;
-    for (auto o : a.what->outputs) outputs.push_back(y.with(a.what->element(o)));
-    return outputs;
-  }
-  static cost work(attributes const& a, std::span<type const> inputs, std::span<type const> outputs) {
-    double const each =
-        outputs.empty() || !outputs[0].is_known() ? 0 : static_cast<double>(rill::elements(outputs[0].shape()));
-    return {each * static_cast<double>(a.what->instructions.size()),
-            rill::detail::bytes_of(inputs) + rill::detail::bytes_of(outputs)};
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
+  static cost work(attributes const& a, std::span<type const> inputs, std::span<type const> outputs);
   template <class V> static std::vector<gradient> grad(gradient_request const& r);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
@@ -48,33 +31,7 @@ struct fused_op {
 namespace rill {
 
 /// Records the lines of a program as operations of their own: what its derivative is taken from.
-inline std::vector<value> unfused(graph& g, program const& p, std::vector<value> const& inputs) {
-  std::vector<value> registers = inputs;
-  for (auto const& i : p.immediates)
-    registers.push_back(constant(g, visit(i.element, [&]<class T>() -> tensor {
-                                   if constexpr (std::same_as<T, std::string>)
-                                     throw error(code::internal, "a program carries a string");
-                                   else {
-                                     T v;
-                                     std::memcpy(&v, i.bytes.data(), sizeof(T));
-                                     return tensor(v);
-                                   }
-                                 })));
-  for (auto const& line : p.instructions) {
-    std::vector<value> operands;
-    for (std::size_t k = 0; k < line.function->arity; ++k) operands.push_back(registers[line.operands[k]]);
-    auto const* op = line.function->operation;
-    if (op == nullptr)
-      throw error(code::unimplemented,
-                  "the function " + std::string(line.function->name) + " can't be recorded by itself");
-    attribute_list attributes;
-    if (op->name == "cast") attributes.emplace_back("to", line.result);
-    registers.push_back(g.add(*op, std::move(attributes), operands));
-  }
-  std::vector<value> outputs;
-  for (auto o : p.outputs) outputs.push_back(registers[o]);
-  return outputs;
-}
+std::vector<value> unfused(graph& g, program const& p, std::vector<value> const& inputs);
 
 namespace detail {
 
@@ -150,5 +107,62 @@ template <class V> std::vector<gradient> ops::fused_op::grad(gradient_request co
     if (r.wanted[i]) all[i] = parts[next++];
   return all;
 }
+
+#if RILL_RUNTIME
+
+namespace ops {
+
+RILL_INLINE std::vector<type> fused_op::infer(attributes const& a, std::span<type const> inputs) {
+  if (a.what == nullptr) throw error(code::invalid_argument, "fused: the program is missing");
+  verify(*a.what);
+  expects(a.what->inputs.size() == inputs.size(), "fused: the program takes another number of inputs");
+  type y = inputs[0];
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    expects(a.what->inputs[i] == inputs[i].element, "fused: an input has another element type than the program's");
+    y = broadcast(y, inputs[i]);
+  }
+  std::vector<type> outputs;
+  for (auto o : a.what->outputs) outputs.push_back(y.with(a.what->element(o)));
+  return outputs;
+}
+
+RILL_INLINE cost fused_op::work(attributes const& a, std::span<type const> inputs, std::span<type const> outputs) {
+  double const each =
+      outputs.empty() || !outputs[0].is_known() ? 0 : static_cast<double>(rill::elements(outputs[0].shape()));
+  return {each * static_cast<double>(a.what->instructions.size()),
+          rill::detail::bytes_of(inputs) + rill::detail::bytes_of(outputs)};
+}
+
+}  // namespace ops
+
+RILL_INLINE std::vector<value> unfused(graph& g, program const& p, std::vector<value> const& inputs) {
+  std::vector<value> registers = inputs;
+  for (auto const& i : p.immediates)
+    registers.push_back(constant(g, visit(i.element, [&]<class T>() -> tensor {
+                                   if constexpr (std::same_as<T, std::string>)
+                                     throw error(code::internal, "a program carries a string");
+                                   else {
+                                     T v;
+                                     std::memcpy(&v, i.bytes.data(), sizeof(T));
+                                     return tensor(v);
+                                   }
+                                 })));
+  for (auto const& line : p.instructions) {
+    std::vector<value> operands;
+    for (std::size_t k = 0; k < line.function->arity; ++k) operands.push_back(registers[line.operands[k]]);
+    auto const* op = line.function->operation;
+    if (op == nullptr)
+      throw error(code::unimplemented,
+                  "the function " + std::string(line.function->name) + " can't be recorded by itself");
+    attribute_list attributes;
+    if (op->name == "cast") attributes.emplace_back("to", line.result);
+    registers.push_back(g.add(*op, std::move(attributes), operands));
+  }
+  std::vector<value> outputs;
+  for (auto o : p.outputs) outputs.push_back(registers[o]);
+  return outputs;
+}
+
+#endif
 
 }  // namespace rill

@@ -22,20 +22,7 @@ namespace detail {
 void const* library_kernels(std::string_view operation);
 
 /// Throws the error of a program that has no kernels of an operation between these element types.
-[[noreturn, gnu::cold]] inline void refuse_elements(std::string_view operation, dtypes wanted) {
-  std::string names, asked;
-  for (std::size_t i = 0; i < dtype_count; ++i) {
-    auto const d = static_cast<dtype>(i);
-    if (!wanted.contains(d)) continue;
-    names += (names.empty() ? "" : " and ") + std::string(name(d));
-    asked += (asked.empty() ? "rill::dtype::" : ", rill::dtype::") + std::string(name(d));
-  }
-  throw error(code::unimplemented,
-              "this program has no kernel of '" + std::string(operation) + "' for " + names +
-                  ": it is made of headers alone, and compiles kernels for common element types and for those of typed "
-                  "handles; call rill::use_elements<" +
-                  asked + ">() of rill/ops/use_elements.hpp before the step, or link rill::compiled");
-}
+[[noreturn, gnu::cold]] void refuse_elements(std::string_view operation, dtypes wanted);
 
 /// The operation's kernels in this program. Where the operation does not take the element types at all, any table says
 /// so.
@@ -60,5 +47,28 @@ template <class Op> auto const& kernels_of([[maybe_unused]] dtypes wanted = {}) 
   else return detail::kernels_made<Op, any_element>;
 #endif
 }
+
+#if RILL_RUNTIME
+
+namespace detail {
+
+RILL_INLINE void refuse_elements(std::string_view operation, dtypes wanted) {
+  std::string names, asked;
+  for (std::size_t i = 0; i < dtype_count; ++i) {
+    auto const d = static_cast<dtype>(i);
+    if (!wanted.contains(d)) continue;
+    names += (names.empty() ? "" : " and ") + std::string(name(d));
+    asked += (asked.empty() ? "rill::dtype::" : ", rill::dtype::") + std::string(name(d));
+  }
+  throw error(code::unimplemented,
+              "this program has no kernel of '" + std::string(operation) + "' for " + names +
+                  ": it is made of headers alone, and compiles kernels for common element types and for those of typed "
+                  "handles; call rill::use_elements<" +
+                  asked + ">() of rill/ops/use_elements.hpp before the step, or link rill::compiled");
+}
+
+}  // namespace detail
+
+#endif
 
 }  // namespace rill

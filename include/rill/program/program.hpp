@@ -70,16 +70,25 @@ struct program {
 
   std::size_t registers() const { return inputs.size() + immediates.size() + instructions.size(); }
   std::size_t first_result() const { return inputs.size() + immediates.size(); }
-  dtype element(std::size_t reg) const {
-    if (reg < inputs.size()) return inputs[reg];
-    if (reg < first_result()) return immediates[reg - inputs.size()].element;
-    return instructions[reg - first_result()].result;
-  }
+  dtype element(std::size_t reg) const;
   friend bool operator==(program const&, program const&) = default;
 };
 
 /// Refuses a program whose registers, arities or element types don't fit together: error(invalid_argument).
-inline void verify(program const& p) {
+void verify(program const& p);
+
+/// The program as text, a line for each instruction: for listings, and as the portable form that names functions.
+std::string text(program const& p);
+
+#if RILL_RUNTIME
+
+RILL_INLINE dtype program::element(std::size_t reg) const {
+  if (reg < inputs.size()) return inputs[reg];
+  if (reg < first_result()) return immediates[reg - inputs.size()].element;
+  return instructions[reg - first_result()].result;
+}
+
+RILL_INLINE void verify(program const& p) {
   expects(p.registers() <= 65536, "a program has more registers than can be numbered");
   for (auto i : p.inputs) expects(i != dtype::string, "a program does not compute with strings");
   for (auto const& i : p.immediates) expects(i.element != dtype::string, "a program does not compute with strings");
@@ -99,8 +108,7 @@ inline void verify(program const& p) {
   for (auto out : p.outputs) expects(out < p.registers(), "a program's output is not one of its registers");
 }
 
-/// The program as text, a line for each instruction: for listings, and as the portable form that names functions.
-inline std::string text(program const& p) {
+RILL_INLINE std::string text(program const& p) {
   std::string s;
   for (std::size_t i = 0; i < p.instructions.size(); ++i) {
     auto const& step = p.instructions[i];
@@ -111,5 +119,7 @@ inline std::string text(program const& p) {
   }
   return s;
 }
+
+#endif
 
 }  // namespace rill

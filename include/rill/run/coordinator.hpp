@@ -27,31 +27,10 @@ class coordinator {
   }
 
   /// Runs `f` on a thread of its own. What it throws stops all, and is kept for `join`.
-  void start(std::function<void()> f) {
-    std::lock_guard lock(mutex_);
-    ++running_;
-    threads_.emplace_back([this, f = std::move(f)] {
-      try {
-        f();
-      } catch (...) {
-        request_stop(std::current_exception());
-      }
-      std::lock_guard done(mutex_);
-      --running_;
-      changed_.notify_all();
-    });
-  }
+  void start(std::function<void()> f);
 
   /// Asks all to stop. Of several reasons the first is kept; without one it is no failure.
-  void request_stop(std::exception_ptr why = {}) {
-    {
-      std::lock_guard lock(mutex_);
-      if (!stopped_) failure_ = std::move(why);
-      stopped_ = true;
-      changed_.notify_all();
-    }
-    stop_.cancel();
-  }
+  void request_stop(std::exception_ptr why = {});
   bool should_stop() const { return stop_.cancelled(); }
   /// Why they stop; null: no stop was asked for, or without a reason.
   std::exception_ptr reason() const {
@@ -62,19 +41,11 @@ class coordinator {
   cancellation const& stop() const { return stop_; }
 
   /// Sleeps until a stop is asked for, or the time is over; whether it was asked for.
-  bool wait_for(std::chrono::nanoseconds time) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, deadline_after(time), [&] { return stopped_; });
-  }
+  bool wait_for(std::chrono::nanoseconds time);
 
   /// Waits until the threads have ended by themselves, and throws the first failure; error(deadline_exceeded) if they
   /// take longer.
-  void join(std::chrono::nanoseconds deadline = std::chrono::hours(24 * 365)) {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_until(lock, deadline_after(deadline), [&] { return running_ == 0; }))
-      throw error(code::deadline_exceeded, std::to_string(running_) + " threads of a coordinator have not ended");
-    if (failure_) std::rethrow_exception(failure_);
-  }
+  void join(std::chrono::nanoseconds deadline = std::chrono::hours(24 * 365));
 
  private:
   mutable std::mutex mutex_;
@@ -85,5 +56,46 @@ class coordinator {
   std::exception_ptr failure_;
   cancellation stop_;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE void coordinator::start(std::function<void()> f) {
+  std::lock_guard lock(mutex_);
+  ++running_;
+  threads_.emplace_back([this, f = std::move(f)] {
+    try {
+      f();
+    } catch (...) {
+      request_stop(std::current_exception());
+    }
+    std::lock_guard done(mutex_);
+    --running_;
+    changed_.notify_all();
+  });
+}
+
+RILL_INLINE void coordinator::request_stop(std::exception_ptr why) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!stopped_) failure_ = std::move(why);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+  stop_.cancel();
+}
+
+RILL_INLINE bool coordinator::wait_for(std::chrono::nanoseconds time) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline_after(time), [&] { return stopped_; });
+}
+
+RILL_INLINE void coordinator::join(std::chrono::nanoseconds deadline) {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_until(lock, deadline_after(deadline), [&] { return running_ == 0; }))
+    throw error(code::deadline_exceeded, std::to_string(running_) + " threads of a coordinator have not ended");
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+#endif
 
 }  // namespace rill

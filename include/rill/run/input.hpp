@@ -24,7 +24,11 @@ struct input_runners {
 /// Starts the threads of the input functions that the session's graph has, but for those that it has started before.
 /// The threads end with the session; their errors, and the end of their input, come with the batches. To go on from a
 /// checkpoint, restore it first.
-inline void start_input(session& s) {
+void start_input(session& s);
+
+#if RILL_RUNTIME
+
+RILL_INLINE void start_input(session& s) {
   auto& started = s.companion<detail::input_runners>().by_queue;
   auto const& g = s.graph();
   std::map<std::string, std::vector<operation>> fills;
@@ -36,5 +40,7 @@ inline void start_input(session& s) {
   }
   for (auto const& [name, enqueues] : fills) started.try_emplace(name, s, enqueues);
 }
+
+#endif
 
 }  // namespace rill

@@ -25,83 +25,105 @@ namespace rill {
 class queue_runner {
  public:
   /// `enqueues` are all of one queue; error(failed_precondition) if somebody closed it. The session must outlive this.
-  queue_runner(session& s, std::vector<operation> const& enqueues)
-      : own_(std::make_unique<coordinator>()), threads_(*own_) {
-    start(s, enqueues);
-  }
+  queue_runner(session& s, std::vector<operation> const& enqueues);
   queue_runner(session& s, operation enqueue) : queue_runner(s, std::vector{enqueue}) {}
   /// The threads belong to `with`, which stops them with its others, and whose others stop when one of them fails.
-  queue_runner(coordinator& with, session& s, std::vector<operation> const& enqueues) : threads_(with) {
-    start(s, enqueues);
-  }
+  queue_runner(coordinator& with, session& s, std::vector<operation> const& enqueues);
 
   /// Waits until the input has ended and is in the queue; throws the error that ended it otherwise,
   /// error(deadline_exceeded) if it takes longer.
-  void join(std::chrono::nanoseconds deadline = std::chrono::hours(24 * 365)) { threads_.join(deadline); }
+  void join(std::chrono::nanoseconds deadline = std::chrono::hours(24 * 365));
 
  private:
-  void start(session& s, std::vector<operation> const& enqueues) {
-    expects(!enqueues.empty(), "a queue runner needs at least one enqueue");
-    auto const state = queue_of(s, enqueues[0]);
-    for (auto const& e : enqueues)
-      expects(queue_of(s, e) == state, "the enqueues of a queue runner belong to several queues");
-    auto const last = std::max_element(enqueues.begin(), enqueues.end(),
-                                       [](auto const& a, auto const& b) { return a.node < b.node; });
-    auto const gate = input_gates::of(s.state())->add(state, last->node);
-    auto const since = state->begin_filling(enqueues.size());
-    for (auto const& e : enqueues)
-      threads_.start([&s, e, state, since, &all = threads_, gate] {
-        bool ended = false;
-        try {
-          ended = fill(s, e, *state, *gate, all.stop());
-        } catch (...) {
-          state->end_filling(since, told(*state, "failed", *caught_failure()), true);
-          throw;
-        }
-        state->end_filling(since, ended || !all.should_stop() ? nullptr : stopped(*state, all.reason()));
-      });
-  }
+  void start(session& s, std::vector<operation> const& enqueues);
 
   // What those are told who dequeue: the error of a thread, and its node.
-  static failure told(queue_state const& q, char const* what, error const& e) {
-    return failed(e.code(), std::string("what fills the queue '") + q.name() + "' " + what + detail::place_of(e));
-  }
-  static failure stopped(queue_state const& q, std::exception_ptr why) {
-    if (!why) return failed(code::cancelled, "the threads that fill the queue '" + q.name() + "' were stopped");
-    try {
-      std::rethrow_exception(why);
-    } catch (...) {
-      return told(q, "was stopped", *caught_failure());
-    }
-  }
+  static failure told(queue_state const& q, char const* what, error const& e);
+  static failure stopped(queue_state const& q, std::exception_ptr why);
 
-  static std::shared_ptr<queue_state> queue_of(session& s, operation const& enqueue) {
-    auto const& n = enqueue.origin();
-    expects(n.op->name == ops::enqueue_op::name || n.op->name == ops::enqueue_many_op::name,
-            "a queue runner runs enqueues");
-    auto const a = decode<ops::queue_attributes>(n.attributes);
-    return s.state().queue(a.queue, a.options());
-  }
+  static std::shared_ptr<queue_state> queue_of(session& s, operation const& enqueue);
 
   // Until the input has ended, or it is to stop, or somebody closes the queue; whether the input has ended.
   static bool fill(session& s, operation const& enqueue, queue_state const& into, input_gates::gate& gate,
-                   cancellation const& stop) {
-    auto step = s.prepare(inputs(), outputs(), enqueue);
-    step.stop_by(stop);
-    try {
-      for (;;) {
-        input_gates::passage const within(gate, stop);
-        step();
-      }
-    } catch (error const& e) {
-      if (e.code() == code::out_of_range) return true;
-      if (!stop.cancelled() && !(e.code() == code::cancelled && into.closed())) throw;
-      return false;
-    }
-  }
+                   cancellation const& stop);
 
   std::unique_ptr<coordinator> own_;
   coordinator& threads_;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE queue_runner::queue_runner(session& s, std::vector<operation> const& enqueues)
+    : own_(std::make_unique<coordinator>()), threads_(*own_) {
+  start(s, enqueues);
+}
+
+RILL_INLINE void queue_runner::start(session& s, std::vector<operation> const& enqueues) {
+  expects(!enqueues.empty(), "a queue runner needs at least one enqueue");
+  auto const state = queue_of(s, enqueues[0]);
+  for (auto const& e : enqueues)
+    expects(queue_of(s, e) == state, "the enqueues of a queue runner belong to several queues");
+  auto const last =
+      std::max_element(enqueues.begin(), enqueues.end(), [](auto const& a, auto const& b) { return a.node < b.node; });
+  auto const gate = input_gates::of(s.state())->add(state, last->node);
+  auto const since = state->begin_filling(enqueues.size());
+  for (auto const& e : enqueues)
+    threads_.start([&s, e, state, since, &all = threads_, gate] {
+      bool ended = false;
+      try {
+        ended = fill(s, e, *state, *gate, all.stop());
+      } catch (...) {
+        state->end_filling(since, told(*state, "failed", *caught_failure()), true);
+        throw;
+      }
+      state->end_filling(since, ended || !all.should_stop() ? nullptr : stopped(*state, all.reason()));
+    });
+}
+
+RILL_INLINE failure queue_runner::told(queue_state const& q, char const* what, error const& e) {
+  return failed(e.code(), std::string("what fills the queue '") + q.name() + "' " + what + detail::place_of(e));
+}
+
+RILL_INLINE failure queue_runner::stopped(queue_state const& q, std::exception_ptr why) {
+  if (!why) return failed(code::cancelled, "the threads that fill the queue '" + q.name() + "' were stopped");
+  try {
+    std::rethrow_exception(why);
+  } catch (...) {
+    return told(q, "was stopped", *caught_failure());
+  }
+}
+
+RILL_INLINE std::shared_ptr<queue_state> queue_runner::queue_of(session& s, operation const& enqueue) {
+  auto const& n = enqueue.origin();
+  expects(n.op->name == ops::enqueue_op::name || n.op->name == ops::enqueue_many_op::name,
+          "a queue runner runs enqueues");
+  auto const a = decode<ops::queue_attributes>(n.attributes);
+  return s.state().queue(a.queue, a.options());
+}
+
+RILL_INLINE bool queue_runner::fill(session& s, operation const& enqueue, queue_state const& into,
+                                    input_gates::gate& gate, cancellation const& stop) {
+  auto step = s.prepare(inputs(), outputs(), enqueue);
+  step.stop_by(stop);
+  try {
+    for (;;) {
+      input_gates::passage const within(gate, stop);
+      step();
+    }
+  } catch (error const& e) {
+    if (e.code() == code::out_of_range) return true;
+    if (!stop.cancelled() && !(e.code() == code::cancelled && into.closed())) throw;
+    return false;
+  }
+}
+
+RILL_INLINE queue_runner::queue_runner(coordinator& with, session& s, std::vector<operation> const& enqueues)
+    : threads_(with) {
+  start(s, enqueues);
+}
+
+RILL_INLINE void queue_runner::join(std::chrono::nanoseconds deadline) { threads_.join(deadline); }
+
+#endif
 
 }  // namespace rill

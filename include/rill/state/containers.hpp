@@ -15,30 +15,11 @@ namespace rill {
 class containers {
  public:
   /// The container of that name, made if there is none; "" is the default one.
-  std::shared_ptr<container> named(std::string const& name = {}) {
-    std::lock_guard lock(mutex_);
-    auto& place = all_[name];
-    if (!place) place = std::make_shared<container>();
-    return place;
-  }
+  std::shared_ptr<container> named(std::string const& name = {});
   /// The names of those that were made, in their order.
-  std::vector<std::string> names() const {
-    std::lock_guard lock(mutex_);
-    std::vector<std::string> list;
-    for (auto const& [name, c] : all_) list.push_back(name);
-    return list;
-  }
+  std::vector<std::string> names() const;
   /// Resets the container of that name; error(not_found) if there is none.
-  void reset(std::string const& name) {
-    std::shared_ptr<container> one;
-    {
-      std::lock_guard lock(mutex_);
-      auto const at = all_.find(name);
-      if (at == all_.end()) throw error(code::not_found, "there is no container '" + name + "'");
-      one = at->second;
-    }
-    one->reset();
-  }
+  void reset(std::string const& name);
   /// Resets all of them.
   void reset() {
     for (auto const& name : names()) reset(name);
@@ -48,5 +29,34 @@ class containers {
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<container>> all_;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE std::shared_ptr<container> containers::named(std::string const& name) {
+  std::lock_guard lock(mutex_);
+  auto& place = all_[name];
+  if (!place) place = std::make_shared<container>();
+  return place;
+}
+
+RILL_INLINE std::vector<std::string> containers::names() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> list;
+  for (auto const& [name, c] : all_) list.push_back(name);
+  return list;
+}
+
+RILL_INLINE void containers::reset(std::string const& name) {
+  std::shared_ptr<container> one;
+  {
+    std::lock_guard lock(mutex_);
+    auto const at = all_.find(name);
+    if (at == all_.end()) throw error(code::not_found, "there is no container '" + name + "'");
+    one = at->second;
+  }
+  one->reset();
+}
+
+#endif
 
 }  // namespace rill

@@ -40,10 +40,7 @@ struct keyed_request {
 /// thread is held.
 class keyed_barrier_state {
  public:
-  keyed_barrier_state(std::string name, std::vector<type> components)
-      : name_(std::move(name)), components_(std::move(components)) {
-    expects(!components_.empty(), "a keyed barrier needs at least one component");
-  }
+  keyed_barrier_state(std::string name, std::vector<type> components);
   std::string const& name() const { return name_; }
   std::vector<type> const& components() const { return components_; }
   using request = std::shared_ptr<keyed_request>;
@@ -74,9 +71,7 @@ class keyed_barrier_state {
   };
   void check(std::size_t which, std::vector<std::string> const& keys) const;
   void serve(std::vector<std::pair<request, failure>>& done);
-  static void tell(std::vector<std::pair<request, failure>> const& done) {
-    for (auto const& [r, why] : done) r->finished(*r, why);
-  }
+  static void tell(std::vector<std::pair<request, failure>> const& done);
 
   std::string name_;
   std::vector<type> components_;
@@ -207,6 +202,15 @@ RILL_INLINE void keyed_barrier_state::reset() {
     closed_ = cancelled_ = false;
   }
   tell(done);
+}
+
+RILL_INLINE keyed_barrier_state::keyed_barrier_state(std::string name, std::vector<type> components)
+    : name_(std::move(name)), components_(std::move(components)) {
+  expects(!components_.empty(), "a keyed barrier needs at least one component");
+}
+
+RILL_INLINE void keyed_barrier_state::tell(std::vector<std::pair<request, failure>> const& done) {
+  for (auto const& [r, why] : done) r->finished(*r, why);
 }
 
 #endif

@@ -23,27 +23,9 @@ class turnstile_state {
  public:
   std::string const& name() const { return name_; }
   /// A request that still waits ends with `why`, and has not passed.
-  void give_up(turn_request const& wanted, failure why) {
-    std::shared_ptr<turn_request> gone;
-    {
-      std::lock_guard lock(mutex_);
-      auto const at = std::find_if(waiting_.begin(), waiting_.end(), [&](auto const& r) { return r.get() == &wanted; });
-      if (at == waiting_.end()) return;
-      gone = *at;
-      waiting_.erase(at);
-    }
-    gone->finished(*gone, std::move(why));
-  }
+  void give_up(turn_request const& wanted, failure why);
   /// Ends all who wait with error(aborted). Who has passed goes on.
-  void reset() {
-    std::deque<std::shared_ptr<turn_request>> gone;
-    {
-      std::lock_guard lock(mutex_);
-      gone = std::exchange(waiting_, {});
-    }
-    auto const why = failed(code::aborted, "the container of '" + name_ + "' was reset");
-    for (auto const& each : gone) each->finished(*each, why);
-  }
+  void reset();
   std::size_t waiting() const {
     std::lock_guard lock(mutex_);
     return waiting_.size();
@@ -65,24 +47,9 @@ class mutex_state : public turnstile_state {
  public:
   explicit mutex_state(std::string name) : turnstile_state(std::move(name)) {}
 
-  void acquire(std::shared_ptr<turn_request> const& r) {
-    {
-      std::lock_guard lock(mutex_);
-      if (held_) return waiting_.push_back(r);
-      held_ = true;
-    }
-    r->finished(*r, nullptr);
-  }
+  void acquire(std::shared_ptr<turn_request> const& r);
   /// Hands it to the next who waits.
-  void release() {
-    std::shared_ptr<turn_request> next;
-    {
-      std::lock_guard lock(mutex_);
-      if (waiting_.empty()) held_ = false;
-      else next = std::move(waiting_.front()), waiting_.pop_front();
-    }
-    if (next) next->finished(*next, nullptr);
-  }
+  void release();
 
  private:
   bool held_ = false;
@@ -96,19 +63,66 @@ class barrier_state : public turnstile_state {
   }
   std::int64_t parties() const { return parties_; }
 
-  void arrive(std::shared_ptr<turn_request> const& r) {
-    std::deque<std::shared_ptr<turn_request>> all;
-    {
-      std::lock_guard lock(mutex_);
-      waiting_.push_back(r);
-      if (static_cast<std::int64_t>(waiting_.size()) < parties_) return;
-      all = std::exchange(waiting_, {});
-    }
-    for (auto const& each : all) each->finished(*each, nullptr);
-  }
+  void arrive(std::shared_ptr<turn_request> const& r);
 
  private:
   std::int64_t parties_;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE void turnstile_state::give_up(turn_request const& wanted, failure why) {
+  std::shared_ptr<turn_request> gone;
+  {
+    std::lock_guard lock(mutex_);
+    auto const at = std::find_if(waiting_.begin(), waiting_.end(), [&](auto const& r) { return r.get() == &wanted; });
+    if (at == waiting_.end()) return;
+    gone = *at;
+    waiting_.erase(at);
+  }
+  gone->finished(*gone, std::move(why));
+}
+
+RILL_INLINE void turnstile_state::reset() {
+  std::deque<std::shared_ptr<turn_request>> gone;
+  {
+    std::lock_guard lock(mutex_);
+    gone = std::exchange(waiting_, {});
+  }
+  auto const why = failed(code::aborted, "the container of '" + name_ + "' was reset");
+  for (auto const& each : gone) each->finished(*each, why);
+}
+
+RILL_INLINE void mutex_state::acquire(std::shared_ptr<turn_request> const& r) {
+  {
+    std::lock_guard lock(mutex_);
+    if (held_) return waiting_.push_back(r);
+    held_ = true;
+  }
+  r->finished(*r, nullptr);
+}
+
+RILL_INLINE void mutex_state::release() {
+  std::shared_ptr<turn_request> next;
+  {
+    std::lock_guard lock(mutex_);
+    if (waiting_.empty()) held_ = false;
+    else next = std::move(waiting_.front()), waiting_.pop_front();
+  }
+  if (next) next->finished(*next, nullptr);
+}
+
+RILL_INLINE void barrier_state::arrive(std::shared_ptr<turn_request> const& r) {
+  std::deque<std::shared_ptr<turn_request>> all;
+  {
+    std::lock_guard lock(mutex_);
+    waiting_.push_back(r);
+    if (static_cast<std::int64_t>(waiting_.size()) < parties_) return;
+    all = std::exchange(waiting_, {});
+  }
+  for (auto const& each : all) each->finished(*each, nullptr);
+}
+
+#endif
 
 }  // namespace rill

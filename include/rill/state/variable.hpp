@@ -12,7 +12,7 @@ namespace rill {
 /// first if somebody still looks (white paper §2; copy on write).
 class variable_state {
  public:
-  variable_state(std::string name, type t) : name_(std::move(name)), type_(t) {}
+  variable_state(std::string name, type t);
 
   std::string const& name() const { return name_; }
   /// The declared type; extents may be unknown.
@@ -28,13 +28,7 @@ class variable_state {
     return value_;
   }
   /// Replaces the value; error(invalid_argument) if it is not of the declared type.
-  void assign(tensor t) {
-    if (!accepts(type_, t.type()))
-      throw error(code::invalid_argument,
-                  "a " + t.type().text() + " can't be assigned to a variable of " + type_.text(), name_);
-    std::lock_guard lock(mutex_);
-    std::swap(value_, t);
-  }
+  void assign(tensor t);
   /// Lets `f(tensor&)` fill elements of the given extents that nobody else sees; the memory that is there is used
   /// again. `f` must not throw.
   template <class F> void overwrite(shape const& extents, F&& f) {
@@ -53,10 +47,7 @@ class variable_state {
   /// The right to write, held as long as this lives; take several in the order of their addresses.
   class writer {
    public:
-    explicit writer(variable_state& v) : variable_(v), lock_(v.mutex_) {
-      v.check();
-      if (!v.value_.storage().unique()) v.value_ = v.value_.clone();
-    }
+    explicit writer(variable_state& v);
     /// Elements that nobody else sees.
     tensor& value() const { return variable_.value_; }
 
@@ -90,5 +81,24 @@ class variable_state {
   mutable std::mutex mutex_;
   tensor value_;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE variable_state::variable_state(std::string name, rill::type t) : name_(std::move(name)), type_(t) {}
+
+RILL_INLINE void variable_state::assign(tensor t) {
+  if (!accepts(type_, t.type()))
+    throw error(code::invalid_argument, "a " + t.type().text() + " can't be assigned to a variable of " + type_.text(),
+                name_);
+  std::lock_guard lock(mutex_);
+  std::swap(value_, t);
+}
+
+RILL_INLINE variable_state::writer::writer(variable_state& v) : variable_(v), lock_(v.mutex_) {
+  v.check();
+  if (!v.value_.storage().unique()) v.value_ = v.value_.clone();
+}
+
+#endif
 
 }  // namespace rill

@@ -26,23 +26,8 @@ struct memory_usage {
 class allocator {
  public:
   /// `bytes` (never 0) aligned to `buffer_alignment`; throws error(resource_exhausted).
-  void* allocate(std::size_t bytes) {
-    void* p = acquire(bytes);
-    if (p == nullptr)
-      throw error(code::resource_exhausted, "no memory for a buffer of " + std::to_string(bytes) + " bytes");
-    auto const now = current_.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed) +
-                     static_cast<std::int64_t>(bytes);
-    for (auto peak = peak_.load(std::memory_order_relaxed); now > peak && !peak_.compare_exchange_weak(peak, now);) {
-    }
-    count_.fetch_add(1, std::memory_order_relaxed);
-    total_.fetch_add(1, std::memory_order_relaxed);
-    return p;
-  }
-  void deallocate(void* p, std::size_t bytes) noexcept {
-    current_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
-    count_.fetch_sub(1, std::memory_order_relaxed);
-    release(p, bytes);
-  }
+  void* allocate(std::size_t bytes);
+  void deallocate(void* p, std::size_t bytes) noexcept;
   memory_usage usage() const { return {current_.load(), peak_.load(), count_.load(), total_.load()}; }
   void reset_peak() { peak_.store(current_.load()); }
   /// Where a loop keeps what its derivative will read and nobody else does (EuroSys'18 §5.3): this memory, or another
@@ -64,18 +49,8 @@ class allocator {
 /// Plain aligned memory of the host. The byte before a buffer says how far before it its memory begins: the C library
 /// keeps small blocks at hand for whoever asks without an alignment, and takes four times as long for who names one.
 class host_memory final : public allocator {
-  void* acquire(std::size_t bytes) noexcept override {
-    if (bytes > PTRDIFF_MAX - buffer_alignment) return nullptr;
-    auto* const memory = static_cast<std::byte*>(::operator new(bytes + buffer_alignment, std::nothrow));
-    if (memory == nullptr) return nullptr;
-    auto const before = buffer_alignment - reinterpret_cast<std::uintptr_t>(memory) % buffer_alignment;
-    memory[before - 1] = static_cast<std::byte>(before);
-    return memory + before;
-  }
-  void release(void* p, std::size_t) noexcept override {
-    auto* const buffer = static_cast<std::byte*>(p);
-    ::operator delete(buffer - static_cast<std::size_t>(buffer[-1]));
-  }
+  void* acquire(std::size_t bytes) noexcept override;
+  void release(void* p, std::size_t) noexcept override;
 };
 
 /// The allocator of tensors that are made without naming one. Nothing is allocated before somebody asks, and nothing
@@ -84,5 +59,42 @@ inline allocator& host_allocator() {
   static constinit host_memory memory;
   return memory;
 }
+
+#if RILL_RUNTIME
+
+RILL_INLINE void* allocator::allocate(std::size_t bytes) {
+  void* p = acquire(bytes);
+  if (p == nullptr)
+    throw error(code::resource_exhausted, "no memory for a buffer of " + std::to_string(bytes) + " bytes");
+  auto const now = current_.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed) +
+                   static_cast<std::int64_t>(bytes);
+  for (auto peak = peak_.load(std::memory_order_relaxed); now > peak && !peak_.compare_exchange_weak(peak, now);) {
+  }
+  count_.fetch_add(1, std::memory_order_relaxed);
+  total_.fetch_add(1, std::memory_order_relaxed);
+  return p;
+}
+
+RILL_INLINE void allocator::deallocate(void* p, std::size_t bytes) noexcept {
+  current_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+  count_.fetch_sub(1, std::memory_order_relaxed);
+  release(p, bytes);
+}
+
+RILL_INLINE void* host_memory::acquire(std::size_t bytes) noexcept {
+  if (bytes > PTRDIFF_MAX - buffer_alignment) return nullptr;
+  auto* const memory = static_cast<std::byte*>(::operator new(bytes + buffer_alignment, std::nothrow));
+  if (memory == nullptr) return nullptr;
+  auto const before = buffer_alignment - reinterpret_cast<std::uintptr_t>(memory) % buffer_alignment;
+  memory[before - 1] = static_cast<std::byte>(before);
+  return memory + before;
+}
+
+RILL_INLINE void host_memory::release(void* p, std::size_t) noexcept {
+  auto* const buffer = static_cast<std::byte*>(p);
+  ::operator delete(buffer - static_cast<std::size_t>(buffer[-1]));
+}
+
+#endif
 
 }  // namespace rill

@@ -38,21 +38,10 @@ class buffer {
   friend bool operator==(buffer const&, buffer const&) = default;
 
   /// Uninitialised bytes from `from`; error(resource_exhausted) if it has no room for them.
-  static buffer allocate(std::size_t bytes, allocator& from = host_allocator()) {
-    return buffer(owned::allocate(bytes, from));
-  }
+  static buffer allocate(std::size_t bytes, allocator& from = host_allocator());
 
   /// `count` empty strings in memory of `from`; error(resource_exhausted) as above.
-  static buffer strings(std::size_t count, allocator& from = host_allocator()) {
-    if (count > SIZE_MAX / 2 / sizeof(std::string)) throw too_large();
-    auto* const b = owned::allocate(count * sizeof(std::string), from);
-    std::uninitialized_value_construct_n(static_cast<std::string*>(b->data), count);
-    b->destroy = [](block* base) noexcept {
-      std::destroy_n(static_cast<std::string*>(base->data), base->bytes / sizeof(std::string));
-      owned::deallocate(base);
-    };
-    return buffer(b);
-  }
+  static buffer strings(std::size_t count, allocator& from = host_allocator());
 
   /// Bytes that somebody else owns; `owner` is kept until the last reference goes. `foreign`: others outside may look
   /// at them as well, so that they are never written in place.
@@ -82,26 +71,47 @@ class buffer {
     allocator* from = nullptr;
     std::size_t size = 0;
 
-    static owned* allocate(std::size_t bytes, allocator& from) {
-      constexpr std::size_t head = (sizeof(owned) + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
-      if (bytes > SIZE_MAX / 2) throw too_large();
-      auto* p = static_cast<std::byte*>(from.allocate(head + bytes));
-      auto* b = ::new (p) owned;
-      b->data = p + head;
-      b->bytes = bytes;
-      b->from = &from;
-      b->size = head + bytes;
-      b->destroy = deallocate;
-      return b;
-    }
-    static void deallocate(block* base) noexcept {
-      auto* self = static_cast<owned*>(base);
-      self->from->deallocate(self, self->size);
-    }
+    static owned* allocate(std::size_t bytes, allocator& from);
+    static void deallocate(block* base) noexcept;
   };
   static error too_large() { return error(code::resource_exhausted, "a buffer's size does not fit the address space"); }
   explicit buffer(block* b) : block_(b) {}
   block* block_ = nullptr;
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE buffer buffer::allocate(std::size_t bytes, allocator& from) { return buffer(owned::allocate(bytes, from)); }
+
+RILL_INLINE buffer buffer::strings(std::size_t count, allocator& from) {
+  if (count > SIZE_MAX / 2 / sizeof(std::string)) throw too_large();
+  auto* const b = owned::allocate(count * sizeof(std::string), from);
+  std::uninitialized_value_construct_n(static_cast<std::string*>(b->data), count);
+  b->destroy = [](block* base) noexcept {
+    std::destroy_n(static_cast<std::string*>(base->data), base->bytes / sizeof(std::string));
+    owned::deallocate(base);
+  };
+  return buffer(b);
+}
+
+RILL_INLINE buffer::owned* buffer::owned::allocate(std::size_t bytes, allocator& from) {
+  constexpr std::size_t head = (sizeof(owned) + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+  if (bytes > SIZE_MAX / 2) throw too_large();
+  auto* p = static_cast<std::byte*>(from.allocate(head + bytes));
+  auto* b = ::new (p) owned;
+  b->data = p + head;
+  b->bytes = bytes;
+  b->from = &from;
+  b->size = head + bytes;
+  b->destroy = deallocate;
+  return b;
+}
+
+RILL_INLINE void buffer::owned::deallocate(block* base) noexcept {
+  auto* self = static_cast<owned*>(base);
+  self->from->deallocate(self, self->size);
+}
+
+#endif
 
 }  // namespace rill

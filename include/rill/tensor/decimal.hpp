@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "rill/base/config.hpp"
 #include "rill/type/half.hpp"
 
 namespace rill {
@@ -21,23 +22,10 @@ struct decimal {
 
 namespace decimals {
 
-inline decimal read_scientific(char const* first, char const* last) {
-  decimal d;
-  d.negative = *first == '-';
-  char const* e = std::find(first, last, 'e');
-  for (char const* p = first + d.negative; p != e; ++p)
-    if (*p != '.') d.digits += *p;
-  while (d.digits.size() > 1 && d.digits.back() == '0') d.digits.pop_back();
-  std::from_chars(e + (e[1] == '+' ? 2 : 1), last, d.exponent);
-  return d;
-}
+decimal read_scientific(char const* first, char const* last);
 
 /// Correctly rounded to so many digits, halves to even.
-inline decimal rounded(double x, int digits) {
-  char text[1100];
-  auto const end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, digits - 1).ptr;
-  return read_scientific(text, end);
-}
+decimal rounded(double x, int digits);
 
 template <class T> bool same_number(double x, T value) {
   T const back(static_cast<float>(x));
@@ -70,25 +58,54 @@ template <class T> decimal shortest_decimal(T value) {
 /// The digits before the point and those behind it: 1203.5 is {"1203", "5"}.
 struct positional {
   std::string whole, fraction;
-  explicit positional(decimal const& d) {
-    auto const n = static_cast<int>(d.digits.size());
-    if (d.exponent < 0) {
-      whole = "0";
-      if (d.digits != "0") fraction = std::string(static_cast<std::size_t>(-d.exponent - 1), '0') + d.digits;
-    } else if (n <= d.exponent + 1) {
-      whole = d.digits + std::string(static_cast<std::size_t>(d.exponent + 1 - n), '0');
-    } else {
-      whole = d.digits.substr(0, static_cast<std::size_t>(d.exponent + 1));
-      fraction = d.digits.substr(static_cast<std::size_t>(d.exponent + 1));
-    }
-  }
+  explicit positional(decimal const& d);
 };
 
 /// "+05": at least two digits, and at least `digits` of them.
-inline std::string exponent_text(int exponent, std::size_t digits = 2) {
+std::string exponent_text(int exponent, std::size_t digits = 2);
+
+#if RILL_RUNTIME
+
+namespace decimals {
+
+RILL_INLINE decimal read_scientific(char const* first, char const* last) {
+  decimal d;
+  d.negative = *first == '-';
+  char const* e = std::find(first, last, 'e');
+  for (char const* p = first + d.negative; p != e; ++p)
+    if (*p != '.') d.digits += *p;
+  while (d.digits.size() > 1 && d.digits.back() == '0') d.digits.pop_back();
+  std::from_chars(e + (e[1] == '+' ? 2 : 1), last, d.exponent);
+  return d;
+}
+
+RILL_INLINE decimal rounded(double x, int digits) {
+  char text[1100];
+  auto const end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, digits - 1).ptr;
+  return read_scientific(text, end);
+}
+
+}  // namespace decimals
+
+RILL_INLINE positional::positional(decimal const& d) {
+  auto const n = static_cast<int>(d.digits.size());
+  if (d.exponent < 0) {
+    whole = "0";
+    if (d.digits != "0") fraction = std::string(static_cast<std::size_t>(-d.exponent - 1), '0') + d.digits;
+  } else if (n <= d.exponent + 1) {
+    whole = d.digits + std::string(static_cast<std::size_t>(d.exponent + 1 - n), '0');
+  } else {
+    whole = d.digits.substr(0, static_cast<std::size_t>(d.exponent + 1));
+    fraction = d.digits.substr(static_cast<std::size_t>(d.exponent + 1));
+  }
+}
+
+RILL_INLINE std::string exponent_text(int exponent, std::size_t digits) {
   auto text = std::to_string(std::abs(exponent));
   if (text.size() < digits) text.insert(0, digits - text.size(), '0');
   return (exponent < 0 ? "-" : "+") + text;
 }
+
+#endif
 
 }  // namespace rill

@@ -68,19 +68,9 @@ inline constexpr std::pair<dtype, data_type> types[] = {
     {dtype::uint64, {1, 64}},  {dtype::float16, {2, 16}},   {dtype::bfloat16, {4, 16}},   {dtype::float32, {2, 32}},
     {dtype::float64, {2, 64}}, {dtype::complex64, {5, 64}}, {dtype::complex128, {5, 128}}};
 
-inline data_type type_for(dtype d) {
-  for (auto const& [ours, theirs] : types)
-    if (ours == d) return theirs;
-  throw error(code::unimplemented, "DLPack has no strings: a tensor of strings cannot be lent");
-}
+data_type type_for(dtype d);
 
-inline dtype element_for(data_type t) {
-  for (auto const& [ours, theirs] : types)
-    if (theirs == t) return ours;
-  throw error(code::unimplemented, "a DLPack tensor of type code " + std::to_string(t.code) + " with " +
-                                       std::to_string(t.bits) + " bits and " + std::to_string(t.lanes) +
-                                       " lanes has no counterpart among rill's element types");
-}
+dtype element_for(data_type t);
 
 /// What an exported structure points to; dies with it.
 template <class Managed> struct loan {
@@ -108,75 +98,22 @@ template <class Managed> Managed* lend(tensor const& t) {
 }
 
 /// The extents, checked: they come from another library.
-inline shape checked_shape(array const& a) {
-  if (a.rank < 0 || a.rank > static_cast<std::int32_t>(max_rank))
-    throw error(code::invalid_argument,
-                "a DLPack tensor of rank " + std::to_string(a.rank) + " came; rill's ranks are 0 to 8");
-  expects(a.rank == 0 || a.shape != nullptr, "a DLPack tensor came without its extents");
-  shape s;
-  for (std::int32_t i = 0; i < a.rank; ++i) s.push_back(a.shape[i]);
-  checked_product(elements(s), 16);
-  return s;
-}
+shape checked_shape(array const& a);
 
 /// Axes of extent 1 are never stepped along, so that their strides say nothing.
-inline bool is_row_major(array const& a, shape const& s) {
-  if (a.strides == nullptr || elements(s) == 0) return true;
-  std::int64_t step = 1;
-  for (auto i = s.rank(); i-- > 0; step *= s[i])
-    if (s[i] != 1 && a.strides[i] != step) return false;
-  return true;
-}
+bool is_row_major(array const& a, shape const& s);
 
 /// That every offset which the strides lead to fits 64 bits.
-inline void check_strides(array const& a, shape const& s) {
-  std::int64_t reach = 0;
-  for (std::size_t i = 0; a.strides != nullptr && i < s.rank(); ++i) {
-    expects(a.strides[i] > -INT64_MAX, "a DLPack tensor's stride does not fit the address space");
-    reach += checked_product(std::abs(a.strides[i]), std::max<std::int64_t>(s[i] - 1, 0)) / (INT64_MAX >> 12);
-  }
-  expects(reach == 0, "a DLPack tensor's strides lead out of the address space");
-}
+void check_strides(array const& a, shape const& s);
 
 /// The elements in rill's order, whatever the strides; `from` is where index 0 lies.
-inline tensor gathered(array const& a, dtype element, shape const& s, std::byte const* from) {
-  check_strides(a, s);
-  tensor t(element, s);
-  auto const size = size_of(element);
-  auto* to = static_cast<std::byte*>(t.mutable_raw());
-  extents strides = s, index = s;
-  for (auto i = s.rank(); i-- > 0;) {
-    strides[i] = a.strides ? a.strides[i] : i + 1 == s.rank() ? 1 : strides[i + 1] * s[i + 1];
-    index[i] = 0;
-  }
-  std::int64_t offset = 0;
-  for (auto n = t.elements(); n-- > 0; to += size) {
-    std::memcpy(to, from + offset * static_cast<std::int64_t>(size), size);
-    for (auto i = s.rank(); i-- > 0;) {
-      offset += strides[i];
-      if (++index[i] < s[i]) break;
-      offset -= strides[i] * s[i];
-      index[i] = 0;
-    }
-  }
-  return t;
-}
+tensor gathered(array const& a, dtype element, shape const& s, std::byte const* from);
 
 /// Any byte but 0 is true; a C++ bool holds 0 or 1 and nothing else.
-inline bool holds_other_bools(dtype element, std::byte const* p, std::int64_t n) {
-  return element == dtype::boolean && std::any_of(p, p + n, [](std::byte b) { return b > std::byte{1}; });
-}
-inline void normalise_bools(tensor& t) {
-  auto* p = static_cast<std::byte*>(t.mutable_raw());
-  std::replace_if(p, p + t.elements(), [](std::byte b) { return b != std::byte{0}; }, std::byte{1});
-}
+bool holds_other_bools(dtype element, std::byte const* p, std::int64_t n);
+void normalise_bools(tensor& t);
 
-inline void check_device(device d) {
-  if (d.kind == 1 || d.kind == 3 || d.kind == 11) return;
-  throw error(code::unimplemented, "a DLPack tensor lies on device kind " + std::to_string(d.kind) + " number " +
-                                       std::to_string(d.id) +
-                                       ", and only host memory can be taken over: copy it to the CPU first");
-}
+void check_device(device d);
 
 /// Calls the producer's deleter when the last share goes.
 template <class Managed> struct owner {
@@ -215,17 +152,107 @@ template <class Managed> tensor take(Managed* m, bool writable) {
 
 /// Lends a tensor's elements: the receiver calls `deleter` when it is done, and until then the elements live. It may
 /// write them, for all who share them: lend a `clone` of what must not change. Throws error(unimplemented) for strings.
-inline dlpack::managed_versioned* to_dlpack(tensor const& t) {
-  return dlpack::detail::lend<dlpack::managed_versioned>(t);
-}
+dlpack::managed_versioned* to_dlpack(tensor const& t);
 
 /// The same in the form without a version, which older libraries ask for.
-inline dlpack::managed* to_dlpack_unversioned(tensor const& t) { return dlpack::detail::lend<dlpack::managed>(t); }
+dlpack::managed* to_dlpack_unversioned(tensor const& t);
 
 /// Takes a structure over: its elements are shared and its deleter runs with the last share. Elements that are not row
 /// after row, not aligned or read-only are copied, and the deleter runs at once. Throws error(unimplemented) for
 /// devices, types and versions that rill doesn't have; the caller then still owns the structure.
-inline tensor from_dlpack(dlpack::managed_versioned* m) {
+tensor from_dlpack(dlpack::managed_versioned* m);
+
+/// The same for the form without a version, which doesn't say whether it may be written: take it to be so.
+tensor from_dlpack(dlpack::managed* m);
+
+#if RILL_RUNTIME
+
+namespace dlpack::detail {
+
+RILL_INLINE data_type type_for(dtype d) {
+  for (auto const& [ours, theirs] : types)
+    if (ours == d) return theirs;
+  throw error(code::unimplemented, "DLPack has no strings: a tensor of strings cannot be lent");
+}
+
+RILL_INLINE dtype element_for(data_type t) {
+  for (auto const& [ours, theirs] : types)
+    if (theirs == t) return ours;
+  throw error(code::unimplemented, "a DLPack tensor of type code " + std::to_string(t.code) + " with " +
+                                       std::to_string(t.bits) + " bits and " + std::to_string(t.lanes) +
+                                       " lanes has no counterpart among rill's element types");
+}
+
+RILL_INLINE shape checked_shape(array const& a) {
+  if (a.rank < 0 || a.rank > static_cast<std::int32_t>(max_rank))
+    throw error(code::invalid_argument,
+                "a DLPack tensor of rank " + std::to_string(a.rank) + " came; rill's ranks are 0 to 8");
+  expects(a.rank == 0 || a.shape != nullptr, "a DLPack tensor came without its extents");
+  shape s;
+  for (std::int32_t i = 0; i < a.rank; ++i) s.push_back(a.shape[i]);
+  checked_product(elements(s), 16);
+  return s;
+}
+
+RILL_INLINE bool is_row_major(array const& a, shape const& s) {
+  if (a.strides == nullptr || elements(s) == 0) return true;
+  std::int64_t step = 1;
+  for (auto i = s.rank(); i-- > 0; step *= s[i])
+    if (s[i] != 1 && a.strides[i] != step) return false;
+  return true;
+}
+
+RILL_INLINE void check_strides(array const& a, shape const& s) {
+  std::int64_t reach = 0;
+  for (std::size_t i = 0; a.strides != nullptr && i < s.rank(); ++i) {
+    expects(a.strides[i] > -INT64_MAX, "a DLPack tensor's stride does not fit the address space");
+    reach += checked_product(std::abs(a.strides[i]), std::max<std::int64_t>(s[i] - 1, 0)) / (INT64_MAX >> 12);
+  }
+  expects(reach == 0, "a DLPack tensor's strides lead out of the address space");
+}
+
+RILL_INLINE tensor gathered(array const& a, dtype element, shape const& s, std::byte const* from) {
+  check_strides(a, s);
+  tensor t(element, s);
+  auto const size = size_of(element);
+  auto* to = static_cast<std::byte*>(t.mutable_raw());
+  extents strides = s, index = s;
+  for (auto i = s.rank(); i-- > 0;) {
+    strides[i] = a.strides ? a.strides[i] : i + 1 == s.rank() ? 1 : strides[i + 1] * s[i + 1];
+    index[i] = 0;
+  }
+  std::int64_t offset = 0;
+  for (auto n = t.elements(); n-- > 0; to += size) {
+    std::memcpy(to, from + offset * static_cast<std::int64_t>(size), size);
+    for (auto i = s.rank(); i-- > 0;) {
+      offset += strides[i];
+      if (++index[i] < s[i]) break;
+      offset -= strides[i] * s[i];
+      index[i] = 0;
+    }
+  }
+  return t;
+}
+
+RILL_INLINE bool holds_other_bools(dtype element, std::byte const* p, std::int64_t n) {
+  return element == dtype::boolean && std::any_of(p, p + n, [](std::byte b) { return b > std::byte{1}; });
+}
+
+RILL_INLINE void normalise_bools(tensor& t) {
+  auto* p = static_cast<std::byte*>(t.mutable_raw());
+  std::replace_if(p, p + t.elements(), [](std::byte b) { return b != std::byte{0}; }, std::byte{1});
+}
+
+RILL_INLINE void check_device(device d) {
+  if (d.kind == 1 || d.kind == 3 || d.kind == 11) return;
+  throw error(code::unimplemented, "a DLPack tensor lies on device kind " + std::to_string(d.kind) + " number " +
+                                       std::to_string(d.id) +
+                                       ", and only host memory can be taken over: copy it to the CPU first");
+}
+
+}  // namespace dlpack::detail
+
+RILL_INLINE tensor from_dlpack(dlpack::managed_versioned* m) {
   expects(m != nullptr, "from_dlpack was given a null pointer");
   if (m->version.major != 1)
     throw error(code::unimplemented, "a DLPack structure of version " + std::to_string(m->version.major) + "." +
@@ -233,10 +260,17 @@ inline tensor from_dlpack(dlpack::managed_versioned* m) {
   return dlpack::detail::take(m, (m->flags & dlpack::read_only) == 0);
 }
 
-/// The same for the form without a version, which doesn't say whether it may be written: take it to be so.
-inline tensor from_dlpack(dlpack::managed* m) {
+RILL_INLINE dlpack::managed_versioned* to_dlpack(tensor const& t) {
+  return dlpack::detail::lend<dlpack::managed_versioned>(t);
+}
+
+RILL_INLINE dlpack::managed* to_dlpack_unversioned(tensor const& t) { return dlpack::detail::lend<dlpack::managed>(t); }
+
+RILL_INLINE tensor from_dlpack(dlpack::managed* m) {
   expects(m != nullptr, "from_dlpack was given a null pointer");
   return dlpack::detail::take(m, true);
 }
+
+#endif
 
 }  // namespace rill

@@ -37,9 +37,7 @@ template <class T> double as_double(T x) {
 /// From here on NumPy writes powers of ten: 10 to the digits that the type holds for sure, and never more than 1e8.
 template <class T> constexpr double scientific_from = sizeof(T) == 2 ? 1e3 : sizeof(T) == 4 ? 1e6 : 1e8;
 
-inline std::string non_finite(double x, bool plus) {
-  return std::string(std::signbit(x) && !std::isnan(x) ? "-" : plus ? "+" : "") + (std::isnan(x) ? "nan" : "inf");
-}
+std::string non_finite(double x, bool plus);
 
 /// One column of floating point words of equal width (NumPy's FloatingFormat with floatmode "maxprec").
 template <class T> class float_words {
@@ -155,37 +153,17 @@ template <std::integral T> std::vector<std::string> words(std::vector<T> const& 
 }
 
 /// As Python writes a string: quotes around it, control characters as escapes.
-inline std::string quoted(std::string const& s) {
-  char const quote = s.find('\'') != s.npos && s.find('"') == s.npos ? '"' : '\'';
-  std::string out(1, quote);
-  for (char c : s) {
-    auto const u = static_cast<unsigned char>(c);
-    if (c == quote || c == '\\') out += {'\\', c};
-    else if (c == '\n') out += "\\n";
-    else if (c == '\r') out += "\\r";
-    else if (c == '\t') out += "\\t";
-    else if (u < 0x20 || u == 0x7f) out += {'\\', 'x', "0123456789abcdef"[u >> 4], "0123456789abcdef"[u & 15]};
-    else out += c;
-  }
-  return out + quote;
-}
+std::string quoted(std::string const& s);
 
-inline std::vector<std::string> words(std::vector<std::string> const& values, print_options const&) {
-  std::vector<std::string> out;
-  for (auto const& v : values) out.push_back(quoted(v));
-  return out;
-}
+std::vector<std::string> words(std::vector<std::string> const& values, print_options const&);
 
 /// Characters of UTF-8, which are what fills a column.
-inline std::int64_t columns(std::string_view s) {
-  return std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
-}
+std::int64_t columns(std::string_view s);
 
 /// Lays words out in nested brackets (NumPy's _formatArray).
 class bracket_layout {
  public:
-  bracket_layout(rill::shape const& s, std::vector<std::string> words, std::int64_t edge, std::int64_t width)
-      : shape_(s), words_(std::move(words)), edge_(edge), width_(width) {}
+  bracket_layout(rill::shape const& s, std::vector<std::string> words, std::int64_t edge, std::int64_t width);
 
   std::string operator()() { return nested(0, width_); }
 
@@ -193,36 +171,8 @@ class bracket_layout {
   bool skips(std::size_t axis) const { return shape_[axis] - edge_ > edge_; }
   std::int64_t shown(std::size_t axis) const { return skips(axis) ? 2 * edge_ : shape_[axis]; }
 
-  std::string nested(std::size_t axis, std::int64_t width) {
-    if (axis + 1 == shape_.rank()) return row(axis, width - 1);
-    std::string const indent(axis + 1, ' '), gap(shape_.rank() - axis - 1, '\n');
-    std::string s = "[";
-    for (std::int64_t i = 0; i < shown(axis); ++i) {
-      if (i != 0) s += gap + indent;
-      if (skips(axis) && i == edge_) s += "..." + gap + indent;
-      s += nested(axis + 1, width - 1);
-    }
-    if (skips(axis) && shown(axis) == 0) s += "...";
-    return s + "]";
-  }
-  std::string row(std::size_t axis, std::int64_t width) {
-    std::string const indent(axis + 1, ' ');
-    std::string done, line = indent;
-    auto const add = [&](std::string const& word) {
-      if (columns(line) + columns(word) > width && line.size() > indent.size()) {
-        done += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-        line = indent;
-      }
-      line += word;
-    };
-    for (std::int64_t i = 0; i < shown(axis); ++i) {
-      if (skips(axis) && i == edge_) add("..."), line += ' ';
-      add(words_[next_++]);
-      if (i + 1 < shown(axis)) line += ' ';
-    }
-    if (skips(axis) && shown(axis) == 0) add("...");
-    return "[" + (done + line).substr(indent.size()) + "]";
-  }
+  std::string nested(std::size_t axis, std::int64_t width);
+  std::string row(std::size_t axis, std::int64_t width);
 
   rill::shape shape_;
   std::vector<std::string> words_;
@@ -266,7 +216,83 @@ template <class R> std::string scalar_text(std::complex<R> x) {
 
 }  // namespace printing
 
-inline std::string text(tensor const& t, print_options const& options) {
+std::string text(tensor const& t, print_options const& options);
+
+/// Writes `text(t)`.
+inline std::ostream& operator<<(std::ostream& to, tensor const& t) { return to << text(t); }
+
+#if RILL_RUNTIME
+
+namespace printing {
+
+RILL_INLINE std::string non_finite(double x, bool plus) {
+  return std::string(std::signbit(x) && !std::isnan(x) ? "-" : plus ? "+" : "") + (std::isnan(x) ? "nan" : "inf");
+}
+
+RILL_INLINE std::string quoted(std::string const& s) {
+  char const quote = s.find('\'') != s.npos && s.find('"') == s.npos ? '"' : '\'';
+  std::string out(1, quote);
+  for (char c : s) {
+    auto const u = static_cast<unsigned char>(c);
+    if (c == quote || c == '\\') out += {'\\', c};
+    else if (c == '\n') out += "\\n";
+    else if (c == '\r') out += "\\r";
+    else if (c == '\t') out += "\\t";
+    else if (u < 0x20 || u == 0x7f) out += {'\\', 'x', "0123456789abcdef"[u >> 4], "0123456789abcdef"[u & 15]};
+    else out += c;
+  }
+  return out + quote;
+}
+
+RILL_INLINE std::vector<std::string> words(std::vector<std::string> const& values, print_options const&) {
+  std::vector<std::string> out;
+  for (auto const& v : values) out.push_back(quoted(v));
+  return out;
+}
+
+RILL_INLINE std::int64_t columns(std::string_view s) {
+  return std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+}
+
+RILL_INLINE bracket_layout::bracket_layout(rill::shape const& s, std::vector<std::string> words, std::int64_t edge,
+                                           std::int64_t width)
+    : shape_(s), words_(std::move(words)), edge_(edge), width_(width) {}
+
+RILL_INLINE std::string bracket_layout::nested(std::size_t axis, std::int64_t width) {
+  if (axis + 1 == shape_.rank()) return row(axis, width - 1);
+  std::string const indent(axis + 1, ' '), gap(shape_.rank() - axis - 1, '\n');
+  std::string s = "[";
+  for (std::int64_t i = 0; i < shown(axis); ++i) {
+    if (i != 0) s += gap + indent;
+    if (skips(axis) && i == edge_) s += "..." + gap + indent;
+    s += nested(axis + 1, width - 1);
+  }
+  if (skips(axis) && shown(axis) == 0) s += "...";
+  return s + "]";
+}
+
+RILL_INLINE std::string bracket_layout::row(std::size_t axis, std::int64_t width) {
+  std::string const indent(axis + 1, ' ');
+  std::string done, line = indent;
+  auto const add = [&](std::string const& word) {
+    if (columns(line) + columns(word) > width && line.size() > indent.size()) {
+      done += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+      line = indent;
+    }
+    line += word;
+  };
+  for (std::int64_t i = 0; i < shown(axis); ++i) {
+    if (skips(axis) && i == edge_) add("..."), line += ' ';
+    add(words_[next_++]);
+    if (i + 1 < shown(axis)) line += ' ';
+  }
+  if (skips(axis) && shown(axis) == 0) add("...");
+  return "[" + (done + line).substr(indent.size()) + "]";
+}
+
+}  // namespace printing
+
+RILL_INLINE std::string text(tensor const& t, print_options const& options) {
   if (!t) return "(no tensor)";
   if (t.elements() == 0) return "[]";
   expects(options.precision >= 0 && options.edge_items >= 0, "a tensor is printed with a negative precision or edge");
@@ -280,7 +306,6 @@ inline std::string text(tensor const& t, print_options const& options) {
   });
 }
 
-/// Writes `text(t)`.
-inline std::ostream& operator<<(std::ostream& to, tensor const& t) { return to << text(t); }
+#endif
 
 }  // namespace rill

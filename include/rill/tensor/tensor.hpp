@@ -50,10 +50,7 @@ class tensor {
         buffer::adopt(const_cast<std::remove_const_t<T>*>(values.data()), values.size_bytes(), nullptr, true));
   }
   /// The same of a type, all of whose extents are known.
-  static tensor borrow(rill::type const& t, void const* elements) {
-    auto const bytes = static_cast<std::size_t>(rill::elements(t.shape())) * size_of(t.element);
-    return tensor(t.element, t.shape(), buffer::adopt(const_cast<void*>(elements), bytes, nullptr, true));
-  }
+  static tensor borrow(rill::type const& t, void const* elements);
   /// A vector's elements, taken over and not copied.
   template <rill::element T>
     requires(!std::same_as<T, bool>)
@@ -108,38 +105,13 @@ class tensor {
   }
 
   /// The same elements with other extents; their number must be the same.
-  tensor reshaped(rill::shape const& extents) const {
-    expects(rill::elements(extents) == elements(), "a reshape changes the number of elements");
-    tensor t = *this;
-    t.shape_ = extents;
-    return t;
-  }
+  tensor reshaped(rill::shape const& extents) const;
   /// Rows [first, last) of the first axis; shares the elements.
-  tensor rows(std::int64_t first, std::int64_t last) const {
-    expects(rank() > 0, "a scalar has no rows");
-    if (first < 0 || last < first || last > shape_[0])
-      throw error(code::invalid_argument,
-                  "rows " + std::to_string(first) + " to " + std::to_string(last) + " lie outside of " + type().text());
-    tensor t = *this;
-    t.shape_[0] = last - first;
-    auto const row = shape_[0] == 0 ? 0 : bytes() / static_cast<std::size_t>(shape_[0]);
-    t.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(first) * row;
-    return t;
-  }
+  tensor rows(std::int64_t first, std::int64_t last) const;
   /// A tensor with elements of its own; of an empty handle, one.
-  tensor clone(allocator& from = host_allocator()) const {
-    if (!buffer_) return {};
-    tensor t(element_, shape_, from);
-    t.assign(*this);
-    return t;
-  }
+  tensor clone(allocator& from = host_allocator()) const;
   /// Copies the elements of a tensor of the same type over these; error(failed_precondition) for an empty handle.
-  void assign(tensor const& from) {
-    if (!buffer_ || !from.buffer_) tensor().refuse(element_);
-    expects(from.element_ == element_ && from.shape_ == shape_, "a tensor is assigned one of another type");
-    if (element_ == dtype::string) std::copy_n(from.data<std::string>(), elements(), mutable_data<std::string>());
-    else if (auto const n = bytes(); n != 0) std::memcpy(data_, from.data_, n);
-  }
+  void assign(tensor const& from);
 
  private:
   template <class T> void check() const {
@@ -172,13 +144,7 @@ RILL_INLINE void tensor::refuse(dtype asked) const {
 
 /// The same type, extents and bytes (strings: the same characters). NaN equals NaN of the same bits, an empty handle
 /// another one.
-inline bool same_bits(tensor const& a, tensor const& b) {
-  if (!a || !b) return !a && !b;
-  if (a.element() != b.element() || a.shape() != b.shape()) return false;
-  if (a.element() == dtype::string)
-    return std::equal(a.span<std::string>().begin(), a.span<std::string>().end(), b.span<std::string>().begin());
-  return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
-}
+bool same_bits(tensor const& a, tensor const& b);
 
 namespace detail {
 [[noreturn, gnu::cold]] void refuse_type(type const& t, type const& wanted);
@@ -223,5 +189,55 @@ template <element T> tensor_of<of<T, unknown, unknown>> matrix(std::initializer_
   }
   return tensor_of<of<T, unknown, unknown>>(std::move(t));
 }
+
+#if RILL_RUNTIME
+
+RILL_INLINE tensor tensor::borrow(rill::type const& t, void const* elements) {
+  auto const bytes = static_cast<std::size_t>(rill::elements(t.shape())) * size_of(t.element);
+  return tensor(t.element, t.shape(), buffer::adopt(const_cast<void*>(elements), bytes, nullptr, true));
+}
+
+RILL_INLINE tensor tensor::clone(allocator& from) const {
+  if (!buffer_) return {};
+  tensor t(element_, shape_, from);
+  t.assign(*this);
+  return t;
+}
+
+RILL_INLINE void tensor::assign(tensor const& from) {
+  if (!buffer_ || !from.buffer_) tensor().refuse(element_);
+  expects(from.element_ == element_ && from.shape_ == shape_, "a tensor is assigned one of another type");
+  if (element_ == dtype::string) std::copy_n(from.data<std::string>(), elements(), mutable_data<std::string>());
+  else if (auto const n = bytes(); n != 0) std::memcpy(data_, from.data_, n);
+}
+
+RILL_INLINE bool same_bits(tensor const& a, tensor const& b) {
+  if (!a || !b) return !a && !b;
+  if (a.element() != b.element() || a.shape() != b.shape()) return false;
+  if (a.element() == dtype::string)
+    return std::equal(a.span<std::string>().begin(), a.span<std::string>().end(), b.span<std::string>().begin());
+  return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
+}
+
+RILL_INLINE tensor tensor::reshaped(rill::shape const& extents) const {
+  expects(rill::elements(extents) == elements(), "a reshape changes the number of elements");
+  tensor t = *this;
+  t.shape_ = extents;
+  return t;
+}
+
+RILL_INLINE tensor tensor::rows(std::int64_t first, std::int64_t last) const {
+  expects(rank() > 0, "a scalar has no rows");
+  if (first < 0 || last < first || last > shape_[0])
+    throw error(code::invalid_argument,
+                "rows " + std::to_string(first) + " to " + std::to_string(last) + " lie outside of " + type().text());
+  tensor t = *this;
+  t.shape_[0] = last - first;
+  auto const row = shape_[0] == 0 ? 0 : bytes() / static_cast<std::size_t>(shape_[0]);
+  t.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(first) * row;
+  return t;
+}
+
+#endif
 
 }  // namespace rill

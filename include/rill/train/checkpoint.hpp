@@ -11,10 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "rill/io/crc32.hpp"
 #include "rill/io/file.hpp"
-#include "rill/io/json.hpp"
 #include "rill/train/batches.hpp"
+
+#if RILL_IO_RUNTIME
+#include "rill/io/crc32.hpp"
+#include "rill/io/json.hpp"
+#endif
 
 namespace rill {
 
@@ -29,30 +32,55 @@ struct checkpoint {
   std::optional<double> metric = {};               ///< by which the best one is known; a finite number
   std::map<std::string, std::string> shards = {};  ///< the file of each tensor
 
-  std::string prefix() const {
-    char digits[24];
-    std::snprintf(digits, sizeof digits, "-%06lld", static_cast<long long>(number));
-    return name + digits;
-  }
+  std::string prefix() const;
   std::filesystem::path index() const { return directory / (prefix() + ".safetensors.index.json"); }
   /// The file of shard `i` of `count`.
-  std::string shard(std::size_t i, std::size_t count) const {
-    char part[48];
-    std::snprintf(part, sizeof part, "-%05zu-of-%05zu", i + 1, count);
-    return prefix() + part + ".safetensors";
-  }
+  std::string shard(std::size_t i, std::size_t count) const;
 };
 
 namespace detail {
 
-inline std::string index_checksum(nlohmann::json const& content) {
+/// Makes a checkpoint of shards that are on the disk.
+void write_index(checkpoint const& c);
+
+/// Reads an index; error(data_loss) if it is damaged. Nothing that it says leads out of its directory.
+checkpoint read_index(checkpoint c);
+
+/// Whether a file is called `name` and then as `form` says, where '#' stands for digits.
+bool has_form(std::string_view file, std::string_view name, std::string_view form);
+
+/// The checkpoints of that name in a directory, the oldest first, of whose indices nothing was read yet.
+std::vector<checkpoint> numbered_checkpoints(std::filesystem::path const& directory, std::string const& name);
+
+}  // namespace detail
+
+/// The checkpoints of that name in a directory, the oldest first; none if there is no such directory. error(data_loss)
+/// names an index that is damaged: without that file, the others are listed.
+std::vector<checkpoint> checkpoints(std::filesystem::path const& directory, std::string const& name = "checkpoint");
+
+#if RILL_IO_RUNTIME
+
+RILL_IO_INLINE std::string checkpoint::prefix() const {
+  char digits[24];
+  std::snprintf(digits, sizeof digits, "-%06lld", static_cast<long long>(number));
+  return name + digits;
+}
+
+RILL_IO_INLINE std::string checkpoint::shard(std::size_t i, std::size_t count) const {
+  char part[48];
+  std::snprintf(part, sizeof part, "-%05zu-of-%05zu", i + 1, count);
+  return prefix() + part + ".safetensors";
+}
+
+namespace detail {
+
+RILL_IO_INLINE std::string index_checksum(nlohmann::json const& content) {
   char sum[9];
   std::snprintf(sum, sizeof sum, "%08x", static_cast<unsigned>(crc32(content.dump())));
   return sum;
 }
 
-/// Makes a checkpoint of shards that are on the disk.
-inline void write_index(checkpoint const& c) {
+RILL_IO_INLINE void write_index(checkpoint const& c) {
   nlohmann::json j;
   j["weight_map"] = c.shards;
   auto& words = j["metadata"];
@@ -64,8 +92,7 @@ inline void write_index(checkpoint const& c) {
   write_file(c.index(), j.dump(1) + "\n");
 }
 
-/// Reads an index; error(data_loss) if it is damaged. Nothing that it says leads out of its directory.
-inline checkpoint read_index(checkpoint c) {
+RILL_IO_INLINE checkpoint read_index(checkpoint c) {
   auto const path = c.index();
   auto const refuse = [&](std::string const& why) -> error {
     return error(code::data_loss, "the checkpoint's index '" + path.string() + "' is damaged: " + why);
@@ -91,8 +118,7 @@ inline checkpoint read_index(checkpoint c) {
   return c;
 }
 
-/// Whether a file is called `name` and then as `form` says, where '#' stands for digits.
-inline bool has_form(std::string_view file, std::string_view name, std::string_view form) {
+RILL_IO_INLINE bool has_form(std::string_view file, std::string_view name, std::string_view form) {
   if (!file.starts_with(name)) return false;
   file.remove_prefix(name.size());
   for (char c : form) {
@@ -105,8 +131,8 @@ inline bool has_form(std::string_view file, std::string_view name, std::string_v
   return file.empty();
 }
 
-/// The checkpoints of that name in a directory, the oldest first, of whose indices nothing was read yet.
-inline std::vector<checkpoint> numbered_checkpoints(std::filesystem::path const& directory, std::string const& name) {
+RILL_IO_INLINE std::vector<checkpoint> numbered_checkpoints(std::filesystem::path const& directory,
+                                                            std::string const& name) {
   std::vector<checkpoint> all;
   std::error_code none;
   for (std::filesystem::directory_iterator i(directory, none), end; !none && i != end; i.increment(none)) {
@@ -122,13 +148,12 @@ inline std::vector<checkpoint> numbered_checkpoints(std::filesystem::path const&
 
 }  // namespace detail
 
-/// The checkpoints of that name in a directory, the oldest first; none if there is no such directory. error(data_loss)
-/// names an index that is damaged: without that file, the others are listed.
-inline std::vector<checkpoint> checkpoints(std::filesystem::path const& directory,
-                                           std::string const& name = "checkpoint") {
+RILL_IO_INLINE std::vector<checkpoint> checkpoints(std::filesystem::path const& directory, std::string const& name) {
   auto all = detail::numbered_checkpoints(directory, name);
   for (auto& c : all) c = detail::read_index(std::move(c));
   return all;
 }
+
+#endif
 
 }  // namespace rill

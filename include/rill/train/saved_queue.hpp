@@ -16,102 +16,32 @@
 namespace rill {
 
 /// The name that a queue's tensor has in a checkpoint: no variable's name begins so.
-inline std::string saved_queue_name(std::string const& queue, std::string_view what) {
-  return "queue:" + queue + "/" + std::string(what);
-}
+std::string saved_queue_name(std::string const& queue, std::string_view what);
 
 namespace detail {
 
 /// What an element's component is as bytes: a string's length may be any, so lengths are kept beside them.
-inline void append_bytes(std::string& bytes, std::vector<std::int64_t>& lengths, tensor const& part) {
-  if (part.element() != dtype::string) {
-    bytes.append(static_cast<char const*>(part.raw()), part.bytes());
-    return;
-  }
-  for (auto const& s : part.span<std::string>()) bytes += s, lengths.push_back(static_cast<std::int64_t>(s.size()));
-}
+void append_bytes(std::string& bytes, std::vector<std::int64_t>& lengths, tensor const& part);
 
-inline tensor as_tensor(std::vector<std::int64_t> const& v) {
-  tensor t(dtype::int64, {static_cast<std::int64_t>(v.size())});
-  std::copy(v.begin(), v.end(), t.mutable_data<std::int64_t>());
-  return t;
-}
-inline tensor as_tensor(std::string const& bytes) {
-  tensor t(dtype::uint8, {static_cast<std::int64_t>(bytes.size())});
-  if (!bytes.empty()) std::memcpy(t.mutable_raw(), bytes.data(), bytes.size());
-  return t;
-}
+tensor as_tensor(std::vector<std::int64_t> const& v);
+tensor as_tensor(std::string const& bytes);
 
-[[noreturn]] inline void refuse_queue(std::string const& queue, std::string const& why) {
-  throw error(code::invalid_argument, "what the checkpoint holds of the queue '" + queue + "' " + why);
-}
+[[noreturn]] void refuse_queue(std::string const& queue, std::string const& why);
 
 /// Takes one component of all elements out of three lists, none of which is believed.
 class saved_component {
  public:
-  saved_component(std::string queue, type const& of, tensor extents, tensor lengths, tensor bytes)
-      : queue_(std::move(queue)),
-        of_(of),
-        extents_(std::move(extents)),
-        lengths_(std::move(lengths)),
-        bytes_(std::move(bytes)) {
-    if (extents_.element() != dtype::int64 || lengths_.element() != dtype::int64 || bytes_.element() != dtype::uint8 ||
-        lengths_.rank() != 1 || bytes_.rank() != 1)
-      refuse_queue(queue_, "is of other types than it was written with");
-  }
+  saved_component(std::string queue, type const& of, tensor extents, tensor lengths, tensor bytes);
 
-  tensor next() {
-    shape s;
-    auto const rank = take(1)[0];
-    if (rank < 0 || rank > static_cast<std::int64_t>(max_rank))
-      refuse_queue(queue_, "has an element of impossible rank");
-    auto const wide = of_.element == dtype::string ? 1 : size_of(of_.element);
-    std::uint64_t count = 1;
-    for (auto const e : take(static_cast<std::size_t>(rank))) {
-      auto const room =
-          static_cast<std::uint64_t>(of_.element == dtype::string ? lengths_.elements() : bytes_.elements());
-      if (e < 0 || static_cast<std::uint64_t>(e) > INT64_MAX / (count + 1))
-        refuse_queue(queue_, "has impossible extents");
-      count *= static_cast<std::uint64_t>(e);
-      if (count > room / wide) refuse_queue(queue_, "is cut short");
-      s.push_back(e);
-    }
-    if (count > left() / wide) refuse_queue(queue_, "is cut short");
-    tensor t(of_.element, s);
-    fill(t, static_cast<std::size_t>(count));
-    return t;
-  }
-  bool at_end() const {
-    return extent_ == static_cast<std::size_t>(extents_.elements()) && length_ == size(lengths_) &&
-           byte_ == size(bytes_);
-  }
+  tensor next();
+  bool at_end() const;
 
  private:
   static std::size_t size(tensor const& t) { return static_cast<std::size_t>(t.elements()); }
-  std::uint64_t left() const { return of_.element == dtype::string ? size(lengths_) - length_ : size(bytes_) - byte_; }
-  std::span<std::int64_t const> take(std::size_t n) {
-    if (n > size(extents_) - extent_) refuse_queue(queue_, "is cut short");
-    return extents_.span<std::int64_t>().subspan(std::exchange(extent_, extent_ + n), n);
-  }
-  std::string_view bytes(std::uint64_t n) {
-    if (n > size(bytes_) - byte_) refuse_queue(queue_, "is cut short");
-    return {static_cast<char const*>(bytes_.raw()) + std::exchange(byte_, byte_ + n), static_cast<std::size_t>(n)};
-  }
-  void fill(tensor& t, std::size_t count) {
-    if (of_.element == dtype::string) {
-      auto* to = t.mutable_data<std::string>();
-      for (std::size_t i = 0; i < count; ++i) {
-        auto const length = lengths_.span<std::int64_t>()[length_++];
-        if (length < 0) refuse_queue(queue_, "has a string of negative length");
-        to[i] = bytes(static_cast<std::uint64_t>(length));
-      }
-      return;
-    }
-    auto const from = bytes(t.bytes());
-    if (of_.element == dtype::boolean && from.find_first_not_of(std::string_view("\0\1", 2)) != from.npos)
-      refuse_queue(queue_, "holds bytes that are neither true nor false");
-    if (!from.empty()) std::memcpy(t.mutable_raw(), from.data(), from.size());
-  }
+  std::uint64_t left() const;
+  std::span<std::int64_t const> take(std::size_t n);
+  std::string_view bytes(std::uint64_t n);
+  void fill(tensor& t, std::size_t count);
 
   std::string queue_;
   type of_;
@@ -122,8 +52,116 @@ class saved_component {
 }  // namespace detail
 
 /// A queue's elements as tensors.
-inline std::vector<named_tensor> saved_queue(std::string const& queue, queue_options const& o,
-                                             queue_contents const& c) {
+std::vector<named_tensor> saved_queue(std::string const& queue, queue_options const& o, queue_contents const& c);
+
+/// The elements again; `read` gives the tensor of a name. error(invalid_argument) if they are not what was written for
+/// a queue of these components.
+queue_contents restored_queue(std::string const& queue, queue_options const& o,
+                              std::function<tensor(std::string const&)> const& read);
+
+#if RILL_RUNTIME
+
+RILL_INLINE std::string saved_queue_name(std::string const& queue, std::string_view what) {
+  return "queue:" + queue + "/" + std::string(what);
+}
+
+namespace detail {
+
+RILL_INLINE void append_bytes(std::string& bytes, std::vector<std::int64_t>& lengths, tensor const& part) {
+  if (part.element() != dtype::string) {
+    bytes.append(static_cast<char const*>(part.raw()), part.bytes());
+    return;
+  }
+  for (auto const& s : part.span<std::string>()) bytes += s, lengths.push_back(static_cast<std::int64_t>(s.size()));
+}
+
+RILL_INLINE tensor as_tensor(std::vector<std::int64_t> const& v) {
+  tensor t(dtype::int64, {static_cast<std::int64_t>(v.size())});
+  std::copy(v.begin(), v.end(), t.mutable_data<std::int64_t>());
+  return t;
+}
+
+RILL_INLINE tensor as_tensor(std::string const& bytes) {
+  tensor t(dtype::uint8, {static_cast<std::int64_t>(bytes.size())});
+  if (!bytes.empty()) std::memcpy(t.mutable_raw(), bytes.data(), bytes.size());
+  return t;
+}
+
+RILL_INLINE void refuse_queue(std::string const& queue, std::string const& why) {
+  throw error(code::invalid_argument, "what the checkpoint holds of the queue '" + queue + "' " + why);
+}
+
+RILL_INLINE saved_component::saved_component(std::string queue, type const& of, tensor extents, tensor lengths,
+                                             tensor bytes)
+    : queue_(std::move(queue)),
+      of_(of),
+      extents_(std::move(extents)),
+      lengths_(std::move(lengths)),
+      bytes_(std::move(bytes)) {
+  if (extents_.element() != dtype::int64 || lengths_.element() != dtype::int64 || bytes_.element() != dtype::uint8 ||
+      lengths_.rank() != 1 || bytes_.rank() != 1)
+    refuse_queue(queue_, "is of other types than it was written with");
+}
+
+RILL_INLINE tensor saved_component::next() {
+  shape s;
+  auto const rank = take(1)[0];
+  if (rank < 0 || rank > static_cast<std::int64_t>(max_rank)) refuse_queue(queue_, "has an element of impossible rank");
+  auto const wide = of_.element == dtype::string ? 1 : size_of(of_.element);
+  std::uint64_t count = 1;
+  for (auto const e : take(static_cast<std::size_t>(rank))) {
+    auto const room =
+        static_cast<std::uint64_t>(of_.element == dtype::string ? lengths_.elements() : bytes_.elements());
+    if (e < 0 || static_cast<std::uint64_t>(e) > INT64_MAX / (count + 1))
+      refuse_queue(queue_, "has impossible extents");
+    count *= static_cast<std::uint64_t>(e);
+    if (count > room / wide) refuse_queue(queue_, "is cut short");
+    s.push_back(e);
+  }
+  if (count > left() / wide) refuse_queue(queue_, "is cut short");
+  tensor t(of_.element, s);
+  fill(t, static_cast<std::size_t>(count));
+  return t;
+}
+
+RILL_INLINE bool saved_component::at_end() const {
+  return extent_ == static_cast<std::size_t>(extents_.elements()) && length_ == size(lengths_) && byte_ == size(bytes_);
+}
+
+RILL_INLINE std::uint64_t saved_component::left() const {
+  return of_.element == dtype::string ? size(lengths_) - length_ : size(bytes_) - byte_;
+}
+
+RILL_INLINE std::span<std::int64_t const> saved_component::take(std::size_t n) {
+  if (n > size(extents_) - extent_) refuse_queue(queue_, "is cut short");
+  return extents_.span<std::int64_t>().subspan(std::exchange(extent_, extent_ + n), n);
+}
+
+RILL_INLINE std::string_view saved_component::bytes(std::uint64_t n) {
+  if (n > size(bytes_) - byte_) refuse_queue(queue_, "is cut short");
+  return {static_cast<char const*>(bytes_.raw()) + std::exchange(byte_, byte_ + n), static_cast<std::size_t>(n)};
+}
+
+RILL_INLINE void saved_component::fill(tensor& t, std::size_t count) {
+  if (of_.element == dtype::string) {
+    auto* to = t.mutable_data<std::string>();
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const length = lengths_.span<std::int64_t>()[length_++];
+      if (length < 0) refuse_queue(queue_, "has a string of negative length");
+      to[i] = bytes(static_cast<std::uint64_t>(length));
+    }
+    return;
+  }
+  auto const from = bytes(t.bytes());
+  if (of_.element == dtype::boolean && from.find_first_not_of(std::string_view("\0\1", 2)) != from.npos)
+    refuse_queue(queue_, "holds bytes that are neither true nor false");
+  if (!from.empty()) std::memcpy(t.mutable_raw(), from.data(), from.size());
+}
+
+}  // namespace detail
+
+RILL_INLINE std::vector<named_tensor> saved_queue(std::string const& queue, queue_options const& o,
+                                                  queue_contents const& c) {
   std::vector<named_tensor> all{
       {saved_queue_name(queue, "counts"), detail::as_tensor(std::vector{static_cast<std::int64_t>(c.elements.size()),
                                                                         static_cast<std::int64_t>(c.draws)})}};
@@ -144,10 +182,8 @@ inline std::vector<named_tensor> saved_queue(std::string const& queue, queue_opt
   return all;
 }
 
-/// The elements again; `read` gives the tensor of a name. error(invalid_argument) if they are not what was written for
-/// a queue of these components.
-inline queue_contents restored_queue(std::string const& queue, queue_options const& o,
-                                     std::function<tensor(std::string const&)> const& read) {
+RILL_INLINE queue_contents restored_queue(std::string const& queue, queue_options const& o,
+                                          std::function<tensor(std::string const&)> const& read) {
   auto const counts = read(saved_queue_name(queue, "counts"));
   if (counts.type() != type(dtype::int64, {2}) || counts.at<std::int64_t>(0) < 0 || counts.at<std::int64_t>(1) < 0)
     detail::refuse_queue(queue, "does not begin with two counts");
@@ -171,5 +207,7 @@ inline queue_contents restored_queue(std::string const& queue, queue_options con
     if (!each.at_end()) detail::refuse_queue(queue, "goes on behind its last element");
   return c;
 }
+
+#endif
 
 }  // namespace rill

@@ -15,7 +15,9 @@ namespace rill::ops {
 struct likeness {
   extents axes;
   bool mean = false;
-  static constexpr auto fields() { return std::tuple{field{"axes", &likeness::axes}, field{"mean", &likeness::mean}}; }
+  static constexpr auto fields(auto const& take) {
+    return take(field{"axes", &likeness::axes}, field{"mean", &likeness::mean});
+  }
 
   /// `small` with `axes` put in as extents of 1.
   constexpr type widened(type const& small) const {

@@ -13,7 +13,7 @@ struct concat_op {
   static constexpr std::int8_t arity = -1;
   struct attributes {
     std::int64_t axis = 0;
-    static constexpr auto fields() { return std::tuple{field{"axis", &attributes::axis}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"axis", &attributes::axis}); }
   };
   static constexpr type infer(attributes const& a, std::span<type const> x) {
     bool ranked = true, known = true;
@@ -77,8 +77,8 @@ struct concat_piece_op {
   static constexpr std::uint32_t shape_only = ~1u;
   struct attributes {
     std::int64_t axis = 0, which = 0;
-    static constexpr auto fields() {
-      return std::tuple{field{"axis", &attributes::axis}, field{"which", &attributes::which}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"axis", &attributes::axis}, field{"which", &attributes::which});
     }
   };
   static constexpr type infer(attributes const& a, std::span<type const> x) {

@@ -15,7 +15,7 @@ struct constant_op {
   static constexpr std::int8_t arity = 0;
   struct attributes {
     tensor value;
-    static constexpr auto fields() { return std::tuple{field{"value", &attributes::value}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"value", &attributes::value}); }
   };
   static type infer(attributes const& a, std::span<type const>) {
     expects(static_cast<bool>(a.value), "constant: the tensor is an empty handle");

@@ -6,7 +6,7 @@ namespace rill::ops {
 
 struct axis_attributes {
   std::int64_t axis = 0;
-  static constexpr auto fields() { return std::tuple{field{"axis", &axis_attributes::axis}}; }
+  static constexpr auto fields(auto const& take) { return take(field{"axis", &axis_attributes::axis}); }
 };
 
 // Not a reshape, which could not tell apart two extents that are open.

@@ -15,7 +15,7 @@ struct fill_op {
   static constexpr dtypes elements = numeric_or_bool;
   struct attributes {
     type to;  ///< only its extents count
-    static constexpr auto fields() { return std::tuple{field{"to", &attributes::to}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"to", &attributes::to}); }
   };
   static constexpr type infer(attributes const& a, type const& x) {
     expects(elements.contains(x.element), "fill: strings are not taken");

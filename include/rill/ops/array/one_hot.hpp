@@ -16,8 +16,8 @@ struct one_hot_op {
   struct attributes {
     std::int64_t depth = 0;
     dtype element = dtype::float32;
-    static constexpr auto fields() {
-      return std::tuple{field{"depth", &attributes::depth}, field{"element", &attributes::element}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"depth", &attributes::depth}, field{"element", &attributes::element});
     }
   };
   static constexpr type infer(attributes const& a, type const& which) {

@@ -10,7 +10,7 @@ struct placeholder_op {
   static constexpr std::int8_t arity = 0;
   struct attributes {
     type of;
-    static constexpr auto fields() { return std::tuple{field{"type", &attributes::of}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"type", &attributes::of}); }
   };
   static constexpr type infer(attributes const& a, std::span<type const>) { return a.of; }
 };

@@ -14,8 +14,8 @@ struct positions_op {
   struct attributes {
     std::int64_t axis = 0;
     dtype element = dtype::int32;
-    static constexpr auto fields() {
-      return std::tuple{field{"axis", &attributes::axis}, field{"element", &attributes::element}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"axis", &attributes::axis}, field{"element", &attributes::element});
     }
   };
   static constexpr type infer(attributes const& a, type const& x) {

@@ -52,7 +52,7 @@ struct reshape_op {
   static constexpr bool passes_through = true;
   struct attributes {
     type to;  ///< only its extents count
-    static constexpr auto fields() { return std::tuple{field{"to", &attributes::to}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"to", &attributes::to}); }
   };
   static constexpr type infer(attributes const& a, type const& x) { return reshaped(x, a.to); }
   static cost work(attributes const&, std::span<type const>, std::span<type const>) { return {}; }

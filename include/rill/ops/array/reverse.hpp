@@ -67,7 +67,7 @@ struct reverse_op {
   static constexpr std::int8_t arity = 1;
   struct attributes {
     extents axes;
-    static constexpr auto fields() { return std::tuple{field{"axes", &attributes::axes}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"axes", &attributes::axes}); }
   };
   /// Which axes are turned round.
   static constexpr std::array<bool, max_rank> turned(attributes const& a, std::size_t rank) {

@@ -11,7 +11,9 @@ namespace rill::ops {
 /// Where a box starts and how large it is; a size of -1 reaches to the end.
 struct boxed {
   extents begin, size;
-  static constexpr auto fields() { return std::tuple{field{"begin", &boxed::begin}, field{"size", &boxed::size}}; }
+  static constexpr auto fields(auto const& take) {
+    return take(field{"begin", &boxed::begin}, field{"size", &boxed::size});
+  }
 
   /// The type of the box within x.
   constexpr type within(type const& x) const {

@@ -18,8 +18,8 @@ struct split_op {
   static constexpr std::int64_t most = 65536;
   struct attributes {
     std::int64_t parts = 1, axis = 0;
-    static constexpr auto fields() {
-      return std::tuple{field{"parts", &attributes::parts}, field{"axis", &attributes::axis}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"parts", &attributes::parts}, field{"axis", &attributes::axis});
     }
   };
   /// The type of each part.

@@ -32,7 +32,7 @@ struct array_new_op {
   static constexpr std::uint32_t shape_only = 0b11;
   struct attributes {
     dtype element = dtype::float32;
-    static constexpr auto fields() { return std::tuple{field{"element", &attributes::element}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"element", &attributes::element}); }
   };
   static constexpr std::array<type, 2> infer(attributes const& a, type const& like, type const& row) {
     expects(!like.has_rank() || like.rank > 0, "tensor_array: a scalar has no rows");

@@ -28,7 +28,7 @@ struct transpose_op {
   static constexpr dtypes elements = any_element;
   struct attributes {
     extents permutation;
-    static constexpr auto fields() { return std::tuple{field{"permutation", &attributes::permutation}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"permutation", &attributes::permutation}); }
   };
   /// By the logarithm of an element's size.
   struct kernels {

@@ -15,7 +15,7 @@ struct check_op {
   static constexpr rill::effect effect = rill::effect::writes;
   struct attributes {
     std::string message;
-    static constexpr auto fields() { return std::tuple{field{"message", &attributes::message}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"message", &attributes::message}); }
   };
   template <class Any>  // clang 19 can't make attributes with a string in a constant expression
   static constexpr std::array<type, 0> infer(Any const&, type const& condition) {

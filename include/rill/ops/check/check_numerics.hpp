@@ -22,7 +22,7 @@ struct check_numerics_op {
   static constexpr dtypes elements = floats | complexes;
   struct attributes {
     std::string message;
-    static constexpr auto fields() { return std::tuple{field{"message", &attributes::message}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"message", &attributes::message}); }
   };
   /// The index of the first element that is not finite, or n.
   struct kernels {

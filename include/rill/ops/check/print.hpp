@@ -20,7 +20,7 @@ struct print_op {
   static constexpr rill::effect effect = rill::effect::writes;
   struct attributes {
     std::string message;
-    static constexpr auto fields() { return std::tuple{field{"message", &attributes::message}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"message", &attributes::message}); }
   };
   static constexpr type infer(attributes const&, type const& x) { return x; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) { return {V(r.dy())}; }

@@ -27,9 +27,9 @@ struct calling {
     function_definition const* function = nullptr;
     std::int64_t references = 0, updates = 0;
     std::int64_t key = 0;  ///< tells the random numbers of this call from those of others
-    static constexpr auto fields() {
-      return std::tuple{field{"function", &attributes::function}, field{"references", &attributes::references},
-                        field{"updates", &attributes::updates}, field{"key", &attributes::key}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"function", &attributes::function}, field{"references", &attributes::references},
+                  field{"updates", &attributes::updates}, field{"key", &attributes::key});
     }
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs, effect own);
@@ -43,9 +43,7 @@ struct calling {
 struct call_op : calling {
   using library = void;
   static constexpr std::string_view name = "call", doc = "a function of the graph";
-  static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
-    return calling::infer(a, inputs, rill::effect::none);
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
 };
 struct reading_call_op : calling {
   using library = void;
@@ -64,7 +62,8 @@ struct updating_call_op : calling {
   }
 };
 
-inline std::vector<type> calling::infer(attributes const& a, std::span<type const> inputs, rill::effect own) {
+#if RILL_RUNTIME
+RILL_INLINE std::vector<type> calling::infer(attributes const& a, std::span<type const> inputs, rill::effect own) {
   expects(a.function != nullptr, "call: the function is missing");
   auto const& f = *a.function;
   expects(a.references == static_cast<std::int64_t>(f.references.size()) && a.updates == f.updates &&
@@ -73,13 +72,12 @@ inline std::vector<type> calling::infer(attributes const& a, std::span<type cons
   expects(!f.body || own >= f.effect, "call: the function does more than the call says");
   return f.infer(inputs.subspan(f.references.size()));
 }
+#endif
 
 namespace calls {
 
 /// Where an error was; of calls within each other the innermost says how deep it is.
-inline std::string place_in(function_definition const& f, std::int64_t depth) {
-  return "in the function '" + f.name + "'" + (depth > 1 ? ", " + std::to_string(depth) + " calls deep" : "");
-}
+std::string place_in(function_definition const& f, std::int64_t depth);
 
 }  // namespace calls
 
@@ -196,6 +194,23 @@ RILL_INLINE erased_results call(graph& g, std::string_view name, std::vector<val
   auto const made = detail::record_call(g, find_function(g, name), arguments);
   return detail::handles_from<erased_results>(made);
 }
+
+namespace ops {
+
+RILL_INLINE std::vector<type> call_op::infer(attributes const& a, std::span<type const> inputs) {
+  return calling::infer(a, inputs, rill::effect::none);
+}
+
+}  // namespace ops
+
+namespace ops::calls {
+
+RILL_INLINE std::string place_in(function_definition const& f, std::int64_t depth) {
+  return "in the function '" + f.name + "'" + (depth > 1 ? ", " + std::to_string(depth) + " calls deep" : "");
+}
+
+}  // namespace ops::calls
+
 #endif
 
 }  // namespace rill

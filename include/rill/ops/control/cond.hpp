@@ -25,13 +25,10 @@ struct branch {
     std::int64_t references = 0, updates = 0;
     std::int64_t number = -1;  ///< of a case_: which of its branches `then` is
     bool last = false;         ///< of a case_: `otherwise` is the branch after that; else it holds all that come after
-    static constexpr auto fields() {
-      return std::tuple{field{"then", &attributes::then},
-                        field{"otherwise", &attributes::otherwise},
-                        field{"references", &attributes::references},
-                        field{"updates", &attributes::updates},
-                        field{"number", &attributes::number},
-                        field{"last", &attributes::last}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"then", &attributes::then}, field{"otherwise", &attributes::otherwise},
+                  field{"references", &attributes::references}, field{"updates", &attributes::updates},
+                  field{"number", &attributes::number}, field{"last", &attributes::last});
     }
     void check(std::size_t inputs) const;
     /// What an error says of the body that runs where the predicate is `verdict`; nothing where one of the branches in
@@ -67,7 +64,8 @@ struct updating_cond_op : branch {
   static constexpr rill::effect effect = rill::effect::writes;
 };
 
-inline void branch::attributes::check(std::size_t inputs) const {
+#if RILL_RUNTIME
+RILL_INLINE void branch::attributes::check(std::size_t inputs) const {
   expects(then && otherwise, "cond: a body is missing");
   expects(references >= 0 && updates >= 0 && updates <= references, "cond: its variables are miscounted");
   expects(number >= -1 && number < INT32_MAX, "cond: the number of its branch is out of range");
@@ -77,13 +75,13 @@ inline void branch::attributes::check(std::size_t inputs) const {
   expects(then->outputs.size() == otherwise->outputs.size(), "cond: the branches return different numbers of values");
 }
 
-inline std::string branch::attributes::side(bool verdict) const {
+RILL_INLINE std::string branch::attributes::side(bool verdict) const {
   if (number < 0) return verdict ? "in the branch for true" : "in the branch for false";
   if (verdict) return "in branch " + std::to_string(number);
   return last ? "in branch " + std::to_string(number + 1) : "";
 }
 
-inline std::vector<type> branch::infer(attributes const& a, std::span<type const> inputs) {
+RILL_INLINE std::vector<type> branch::infer(attributes const& a, std::span<type const> inputs) {
   a.check(inputs.size());
   auto const own = static_cast<std::size_t>(a.references);
   expects(accepts(of<bool>, inputs[own]), "cond: the predicate must be a scalar of bool");
@@ -100,13 +98,14 @@ inline std::vector<type> branch::infer(attributes const& a, std::span<type const
   return types;
 }
 
-inline branch::side::side(subgraph const& body, std::span<type const> arguments) {
+RILL_INLINE branch::side::side(subgraph const& body, std::span<type const> arguments) {
   try {
     results = rill::infer(body, arguments);
   } catch (error const& e) {
     misfit = e;
   }
 }
+#endif
 
 #if RILL_DEFINITIONS
 inline path_table branch::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {

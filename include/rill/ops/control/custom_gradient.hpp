@@ -13,7 +13,7 @@ struct custom_gradient_op {
   static constexpr bool passes_through = true;
   struct attributes {
     std::int64_t rule = 0;
-    static constexpr auto fields() { return std::tuple{field{"rule", &attributes::rule}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"rule", &attributes::rule}); }
   };
   static constexpr type infer(attributes const&, std::span<type const> inputs) { return inputs[0]; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

@@ -31,19 +31,13 @@ struct looping {
     std::int64_t parallel = 10;  ///< how many iterations run at once, at the most, in the tagged gear
     std::int64_t saved = 0;      ///< of the rows that it makes, so many of the last are there for a derivative
     std::int64_t uneven = 0;     ///< of the rows that it takes, so many of the last may be uneven
-    static constexpr auto fields() {
-      return std::tuple{field{"body", &attributes::body},
-                        field{"condition", &attributes::condition},
-                        field{"variables", &attributes::variables},
-                        field{"rows", &attributes::rows},
-                        field{"references", &attributes::references},
-                        field{"updates", &attributes::updates},
-                        field{"given_count", &attributes::given_count},
-                        field{"backwards", &attributes::backwards},
-                        field{"key", &attributes::key},
-                        field{"parallel", &attributes::parallel},
-                        field{"saved", &attributes::saved},
-                        field{"uneven", &attributes::uneven}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"body", &attributes::body}, field{"condition", &attributes::condition},
+                  field{"variables", &attributes::variables}, field{"rows", &attributes::rows},
+                  field{"references", &attributes::references}, field{"updates", &attributes::updates},
+                  field{"given_count", &attributes::given_count}, field{"backwards", &attributes::backwards},
+                  field{"key", &attributes::key}, field{"parallel", &attributes::parallel},
+                  field{"saved", &attributes::saved}, field{"uneven", &attributes::uneven});
     }
     bool counted() const { return condition->outputs.empty(); }
     // Where its inputs begin; the given count comes before the first extents.
@@ -104,7 +98,8 @@ inline bool is_loop(node const& n) {
   return n.op->name == loop_op::name || n.op->name == reading_loop_op::name || n.op->name == updating_loop_op::name;
 }
 
-inline void looping::attributes::check(std::size_t inputs) const {
+#if RILL_RUNTIME
+RILL_INLINE void looping::attributes::check(std::size_t inputs) const {
   expects(body && condition, "loop: a body is missing");
   expects(parallel > 0 && parallel <= 4096, "loop: between 1 and 4096 iterations may run at once");
   expects(references >= 0 && updates >= 0 && updates <= references && variables >= 0 && rows >= 0 &&
@@ -126,7 +121,7 @@ inline void looping::attributes::check(std::size_t inputs) const {
   expects(rows == 0 && !given_count, "loop: one with a condition has no rows and no count");
 }
 
-inline std::pair<std::vector<type>, dim> looping::arguments(attributes const& a, std::span<type const> inputs) {
+RILL_INLINE std::pair<std::vector<type>, dim> looping::arguments(attributes const& a, std::span<type const> inputs) {
   std::vector<type> given(inputs.begin() + static_cast<std::ptrdiff_t>(a.first_variable()), inputs.end());
   dim count = unknown;
   for (auto i = static_cast<std::size_t>(a.variables); i < static_cast<std::size_t>(a.variables + a.rows); ++i) {
@@ -142,23 +137,23 @@ inline std::pair<std::vector<type>, dim> looping::arguments(attributes const& a,
   return {std::move(given), count};
 }
 
-inline std::vector<type> looping::given(attributes const& a, std::span<type const> inputs,
-                                        std::span<type const> outputs) {
+RILL_INLINE std::vector<type> looping::given(attributes const& a, std::span<type const> inputs,
+                                             std::span<type const> outputs) {
   auto types = arguments(a, inputs).first;
   std::copy_n(outputs.begin(), a.variables, types.begin());
   return types;
 }
 
-inline bool looping::is_alike(type const& t) {
+RILL_INLINE bool looping::is_alike(type const& t) {
   return t.has_rank() &&
          std::all_of(t.dims.begin(), t.dims.begin() + t.rank, [](dim const& d) { return d != unknown; });
 }
 
-inline type looping::made(type const& row, bool saved, dim const& count) {
+RILL_INLINE type looping::made(type const& row, bool saved, dim const& count) {
   return saved && !is_alike(row) ? type::of_unknown_rank(row.element) : stacked(row, count);
 }
 
-inline bool looping::opens(attributes const& a, std::span<type const> outputs) {
+RILL_INLINE bool looping::opens(attributes const& a, std::span<type const> outputs) {
   for (std::uint32_t o = 0; o < outputs.size(); ++o) {
     auto const& t = outputs[o];
     if (!t.is_known() && (o < a.row_port(0) || !t.has_rank() || !row_of(t).is_known())) return true;
@@ -166,18 +161,18 @@ inline bool looping::opens(attributes const& a, std::span<type const> outputs) {
   return false;
 }
 
-inline bool looping::never_runs(attributes const& a, std::span<type const> inputs) {
+RILL_INLINE bool looping::never_runs(attributes const& a, std::span<type const> inputs) {
   auto const [given, count] = arguments(a, inputs);
   return a.given_count && count == dim(0) && branch::side(*a.body, given).misfit;
 }
 
-inline std::vector<type> looping::without_rows(attributes const& a, std::vector<type> arguments) {
+RILL_INLINE std::vector<type> looping::without_rows(attributes const& a, std::vector<type> arguments) {
   auto const first = arguments.begin() + static_cast<std::ptrdiff_t>(a.variables);
   arguments.erase(first, first + static_cast<std::ptrdiff_t>(a.rows));
   return arguments;
 }
 
-inline std::vector<type> looping::infer(attributes const& a, std::span<type const> inputs) {
+RILL_INLINE std::vector<type> looping::infer(attributes const& a, std::span<type const> inputs) {
   a.check(inputs.size());
   if (a.given_count) {
     auto const& count = inputs[static_cast<std::size_t>(a.references)];
@@ -217,6 +212,7 @@ inline std::vector<type> looping::infer(attributes const& a, std::span<type cons
     types.push_back(looping::made(made[i], a.is_saved(i - variables), count));
   return types;
 }
+#endif
 
 #if RILL_DEFINITIONS
 // A result of the body that depends on a variable depends on what that was made from in the iterations before.

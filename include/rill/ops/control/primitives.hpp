@@ -57,17 +57,12 @@ struct enter_op : flow_primitive {
     std::string frame;                      ///< its name; frames of one name and one surrounding iteration are the same
     bool constant = false;                  ///< x is there in all iterations
     std::int64_t parallel_iterations = 10;  ///< how many run at once, at the most
-    static constexpr auto fields() {
-      return std::tuple{field{"frame", &attributes::frame}, field{"constant", &attributes::constant},
-                        field{"parallel_iterations", &attributes::parallel_iterations}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"frame", &attributes::frame}, field{"constant", &attributes::constant},
+                  field{"parallel_iterations", &attributes::parallel_iterations});
     }
   };
-  static type infer(attributes const& a, type const& x) {
-    expects(!a.frame.empty(), "enter: the frame must have a name");
-    expects(a.parallel_iterations > 0 && a.parallel_iterations <= 4096,
-            "enter: the number of parallel iterations must be between 1 and 4096");
-    return x;
-  }
+  static type infer(attributes const& a, type const& x);
 };
 
 struct exit_op : flow_primitive {
@@ -116,7 +111,7 @@ struct goes_on_op : flow_primitive {
   static constexpr std::int8_t arity = 1;
   struct attributes {
     std::int64_t most = -1;  ///< rows that there are; -1: not known
-    static constexpr auto fields() { return std::tuple{field{"most", &attributes::most}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"most", &attributes::most}); }
   };
   static type infer(attributes const&, type const& count) {
     expects(accepts(of<std::int64_t>, count), "goes_on: the count must be a scalar of int64");
@@ -133,12 +128,9 @@ struct row_op : flow_primitive {
   static constexpr std::int8_t arity = 2;
   struct attributes {
     bool backwards = false;  ///< the last row first
-    static constexpr auto fields() { return std::tuple{field{"backwards", &attributes::backwards}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"backwards", &attributes::backwards}); }
   };
-  static type infer(attributes const&, type const& x, type const& count) {
-    expects(x.has_rank() && x.rank > 0 && count.element == dtype::int64, "row: x must have rows, and a count of int64");
-    return row_of(x);
-  }
+  static type infer(attributes const&, type const& x, type const& count);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
 #endif
@@ -153,15 +145,12 @@ struct collect_op : flow_primitive {
     std::int64_t rows = -1;  ///< how many there will be; -1: not known
     bool backwards = false;  ///< the last row first; then a second input is the count
     bool saved = false;      ///< they are there for a derivative
-    static constexpr auto fields() {
-      return std::tuple{field{"rows", &attributes::rows}, field{"backwards", &attributes::backwards},
-                        field{"saved", &attributes::saved}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"rows", &attributes::rows}, field{"backwards", &attributes::backwards},
+                  field{"saved", &attributes::saved});
     }
   };
-  static std::array<type, 1> infer(attributes const& a, std::span<type const> x) {
-    expects(x.size() == (a.backwards ? 2u : 1u), "collect: a row, and the count if the last row comes first");
-    return {stacked(x[0], a.rows < 0 ? unknown : dim(a.rows))};
-  }
+  static std::array<type, 1> infer(attributes const& a, std::span<type const> x);
 };
 
 /// Draws the random numbers of an iteration by its row, so that a loop the other way draws the same.
@@ -173,26 +162,18 @@ struct drawn_by_row_op : flow_primitive {
   struct attributes {
     std::int64_t key = 0;    ///< tells the numbers of this loop from those of others
     bool backwards = false;  ///< the last row first; then an input is the count
-    static constexpr auto fields() {
-      return std::tuple{field{"key", &attributes::key}, field{"backwards", &attributes::backwards}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"key", &attributes::key}, field{"backwards", &attributes::backwards});
     }
   };
-  static std::array<type, 0> infer(attributes const& a, std::span<type const> x) {
-    expects(x.size() == (a.backwards ? 1u : 0u), "drawn_by_row: the count if the last row comes first, else nothing");
-    return {};
-  }
+  static std::array<type, 0> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
 #endif
 };
 
 /// Whether a node runs in the tagged gear alone.
-inline bool is_primitive(node const& n) {
-  return n.op->name == switch_op::name || n.op->name == merge_op::name || n.op->name == enter_op::name ||
-         n.op->name == exit_op::name || n.op->name == next_iteration_op::name || n.op->name == loop_cond_op::name ||
-         n.op->name == iterations_op::name || n.op->name == goes_on_op::name || n.op->name == row_op::name ||
-         n.op->name == collect_op::name || n.op->name == drawn_by_row_op::name;
-}
+bool is_primitive(node const& n);
 
 }  // namespace rill::ops
 
@@ -286,5 +267,42 @@ template <operand X, operand M> operation next_iteration(X x, M merged) {
 template <operand P> auto loop_cond(P predicate) { return record<ops::loop_cond_op>(predicate); }
 
 }  // namespace tagged
+
+#if RILL_RUNTIME
+
+namespace ops {
+
+RILL_INLINE type enter_op::infer(attributes const& a, type const& x) {
+  expects(!a.frame.empty(), "enter: the frame must have a name");
+  expects(a.parallel_iterations > 0 && a.parallel_iterations <= 4096,
+          "enter: the number of parallel iterations must be between 1 and 4096");
+  return x;
+}
+
+RILL_INLINE type row_op::infer(attributes const&, type const& x, type const& count) {
+  expects(x.has_rank() && x.rank > 0 && count.element == dtype::int64, "row: x must have rows, and a count of int64");
+  return row_of(x);
+}
+
+RILL_INLINE std::array<type, 1> collect_op::infer(attributes const& a, std::span<type const> x) {
+  expects(x.size() == (a.backwards ? 2u : 1u), "collect: a row, and the count if the last row comes first");
+  return {stacked(x[0], a.rows < 0 ? unknown : dim(a.rows))};
+}
+
+RILL_INLINE std::array<type, 0> drawn_by_row_op::infer(attributes const& a, std::span<type const> x) {
+  expects(x.size() == (a.backwards ? 1u : 0u), "drawn_by_row: the count if the last row comes first, else nothing");
+  return {};
+}
+
+RILL_INLINE bool is_primitive(node const& n) {
+  return n.op->name == switch_op::name || n.op->name == merge_op::name || n.op->name == enter_op::name ||
+         n.op->name == exit_op::name || n.op->name == next_iteration_op::name || n.op->name == loop_cond_op::name ||
+         n.op->name == iterations_op::name || n.op->name == goes_on_op::name || n.op->name == row_op::name ||
+         n.op->name == collect_op::name || n.op->name == drawn_by_row_op::name;
+}
+
+}  // namespace ops
+
+#endif
 
 }  // namespace rill

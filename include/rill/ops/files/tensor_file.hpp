@@ -18,26 +18,10 @@ struct save_op {
   static constexpr rill::effect effect = rill::effect::writes;
   struct attributes {
     std::vector<std::string> names;
-    static constexpr auto fields() { return std::tuple{field{"names", &attributes::names}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"names", &attributes::names}); }
   };
-  static std::array<type, 0> infer(attributes const& a, std::span<type const> x) {
-    expects(accepts(type(dtype::string), x[0]), "save: the path is not a string");
-    expects(a.names.size() + 1 == x.size(), "save: there is not one name for each value");
-    return {};
-  }
-  static kernel cpu(kernel_request const& r) {
-    auto const a = decode<attributes>(r.at.attributes);
-    return kernel(
-        [names = a.names, types = std::vector<type>(r.inputs.begin() + 1, r.inputs.end())](kernel_call const& call) {
-          std::vector<named_tensor> all;
-          for (std::size_t i = 0; i < names.size(); ++i) {
-            auto const bytes = types[i].bytes();
-            auto share = buffer::adopt(const_cast<void*>(call.in(i + 1)), bytes, nullptr);
-            all.push_back({names[i], tensor(types[i].element, types[i].shape(), std::move(share))});
-          }
-          write_safetensors(*call.in<std::string>(0), all);
-        });
-  }
+  static std::array<type, 0> infer(attributes const& a, std::span<type const> x);
+  static kernel cpu(kernel_request const& r);
 };
 
 struct restore_op {
@@ -47,26 +31,12 @@ struct restore_op {
   struct attributes {
     std::string tensor;
     type of;
-    static constexpr auto fields() {
-      return std::tuple{field{"tensor", &attributes::tensor}, field{"type", &attributes::of}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"tensor", &attributes::tensor}, field{"type", &attributes::of});
     }
   };
-  static type infer(attributes const& a, type const& path) {
-    expects(accepts(type(dtype::string), path), "restore: the path is not a string");
-    return a.of;
-  }
-  static kernel cpu(kernel_request const& r) {
-    kernel k([a = decode<attributes>(r.at.attributes), to = r.outputs[0]](kernel_call const& call) {
-      auto const& path = *call.in<std::string>(0);
-      auto read = safetensors_file(path).read(a.tensor);
-      if (read.type() != to)
-        throw error(code::invalid_argument,
-                    "tensor '" + a.tensor + "' of '" + path + "' is a " + read.type().text() + ", not a " + to.text());
-      call.give(0, std::move(read));
-    });
-    k.owns_outputs = true;
-    return k;
-  }
+  static type infer(attributes const& a, type const& path);
+  static kernel cpu(kernel_request const& r);
 };
 
 }  // namespace rill::ops
@@ -74,19 +44,69 @@ struct restore_op {
 namespace rill {
 
 /// Writes values to a safetensors file under the given names; it appears whole or not at all.
-inline operation save(value path, std::vector<std::string> names, std::vector<value> const& values) {
-  std::vector<value> inputs{path};
-  inputs.insert(inputs.end(), values.begin(), values.end());
-  return record_erased<ops::save_op>(detail::graph_of(path), {std::move(names)}, inputs);
-}
+operation save(value path, std::vector<std::string> names, std::vector<value> const& values);
 /// A tensor of a safetensors file; a step fails with error(not_found) if the file has none of that name, and
 /// error(invalid_argument) if it is of another type.
-inline value restore(value path, std::string_view tensor, type const& of) {
-  return record_erased<ops::restore_op>(detail::graph_of(path), {std::string(tensor), of}, {path});
-}
+value restore(value path, std::string_view tensor, type const& of);
 /// The same with a type that the compiler knows: `restore<float, 784, 10>(path, "w")`.
 template <element T, dim... Extents> expr<of<T, Extents...>> restore(value path, std::string_view tensor) {
   return {restore(path, tensor, of<T, Extents...>)};
 }
+
+#if RILL_IO_RUNTIME
+
+namespace ops {
+
+RILL_IO_INLINE std::array<type, 0> save_op::infer(attributes const& a, std::span<type const> x) {
+  expects(accepts(type(dtype::string), x[0]), "save: the path is not a string");
+  expects(a.names.size() + 1 == x.size(), "save: there is not one name for each value");
+  return {};
+}
+
+RILL_IO_INLINE kernel save_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return kernel(
+      [names = a.names, types = std::vector<type>(r.inputs.begin() + 1, r.inputs.end())](kernel_call const& call) {
+        std::vector<named_tensor> all;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+          auto const bytes = types[i].bytes();
+          auto share = buffer::adopt(const_cast<void*>(call.in(i + 1)), bytes, nullptr);
+          all.push_back({names[i], tensor(types[i].element, types[i].shape(), std::move(share))});
+        }
+        write_safetensors(*call.in<std::string>(0), all);
+      });
+}
+
+RILL_IO_INLINE type restore_op::infer(attributes const& a, type const& path) {
+  expects(accepts(type(dtype::string), path), "restore: the path is not a string");
+  return a.of;
+}
+
+RILL_IO_INLINE kernel restore_op::cpu(kernel_request const& r) {
+  kernel k([a = decode<attributes>(r.at.attributes), to = r.outputs[0]](kernel_call const& call) {
+    auto const& path = *call.in<std::string>(0);
+    auto read = safetensors_file(path).read(a.tensor);
+    if (read.type() != to)
+      throw error(code::invalid_argument,
+                  "tensor '" + a.tensor + "' of '" + path + "' is a " + read.type().text() + ", not a " + to.text());
+    call.give(0, std::move(read));
+  });
+  k.owns_outputs = true;
+  return k;
+}
+
+}  // namespace ops
+
+RILL_IO_INLINE operation save(value path, std::vector<std::string> names, std::vector<value> const& values) {
+  std::vector<value> inputs{path};
+  inputs.insert(inputs.end(), values.begin(), values.end());
+  return record_erased<ops::save_op>(detail::graph_of(path), {std::move(names)}, inputs);
+}
+
+RILL_IO_INLINE value restore(value path, std::string_view tensor, type const& of) {
+  return record_erased<ops::restore_op>(detail::graph_of(path), {std::string(tensor), of}, {path});
+}
+
+#endif
 
 }  // namespace rill

@@ -2,7 +2,6 @@
 #pragma once
 #include <string>
 #include <string_view>
-#include <tuple>
 
 #include "rill/dsl/expr.hpp"
 
@@ -13,7 +12,7 @@ struct image_decoding {
   static constexpr bool brings_extents = true;
   struct attributes {
     std::int64_t channels = 0;  ///< 0: those of the image
-    static constexpr auto fields() { return std::tuple{field{"channels", &attributes::channels}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"channels", &attributes::channels}); }
   };
   static constexpr type infer(attributes const& a, type const& bytes) {
     expects(accepts(type(dtype::string), bytes), "an image is decoded from a scalar string");

@@ -22,8 +22,8 @@ enum class interpolation : std::uint8_t { nearest, bilinear };
 /// The height and width of the result.
 struct new_size {
   std::int64_t height = 1, width = 1;
-  static constexpr auto fields() {
-    return std::tuple{field{"height", &new_size::height}, field{"width", &new_size::width}};
+  static constexpr auto fields(auto const& take) {
+    return take(field{"height", &new_size::height}, field{"width", &new_size::width});
   }
 };
 
@@ -31,9 +31,9 @@ struct new_size {
 struct resized_by {
   std::int64_t height = 1, width = 1;
   interpolation method = interpolation::nearest;
-  static constexpr auto fields() {
-    return std::tuple{field{"height", &resized_by::height}, field{"width", &resized_by::width},
-                      field{"method", &resized_by::method}};
+  static constexpr auto fields(auto const& take) {
+    return take(field{"height", &resized_by::height}, field{"width", &resized_by::width},
+                field{"method", &resized_by::method});
   }
 };
 
@@ -242,10 +242,7 @@ inline value resize_nearest(value x, std::int64_t height, std::int64_t width) {
 
 /// Images [height, width, channels] or [n, height, width, channels] in another height and width by linear interpolation
 /// between the centres of pixels, as TensorFlow 2 resizes. Integers become float32.
-inline value resize_bilinear(value x, std::int64_t height, std::int64_t width) {
-  auto const y = integers.contains(x.type().element) ? cast(x, dtype::float32) : x;
-  return record_erased<ops::resize_bilinear_op>(detail::graph_of(x), {height, width}, {y});
-}
+value resize_bilinear(value x, std::int64_t height, std::int64_t width);
 /// The same for a size that the compiler knows: `resize_bilinear<224, 224>(x)`.
 template <std::int64_t Height, std::int64_t Width, operand X> auto resize_bilinear(X x) {
   if constexpr (!typed<X>) return resize_bilinear(value(x), Height, Width);
@@ -257,5 +254,14 @@ template <std::int64_t Height, std::int64_t Width, operand X> auto resize_biline
 inline value resize_gradient(value x, value dy, ops::resized_by const& how) {
   return record_erased<ops::resize_gradient_op>(detail::graph_of(x), how, {x, dy});
 }
+
+#if RILL_RUNTIME
+
+RILL_INLINE value resize_bilinear(value x, std::int64_t height, std::int64_t width) {
+  auto const y = integers.contains(x.type().element) ? cast(x, dtype::float32) : x;
+  return record_erased<ops::resize_bilinear_op>(detail::graph_of(x), {height, width}, {y});
+}
+
+#endif
 
 }  // namespace rill

@@ -22,10 +22,10 @@ struct decode_csv_op {
     std::int64_t first = 0;  ///< of the fields
     std::int64_t fields_of_record = 1;
     std::uint8_t delimiter = ',';
-    static constexpr auto fields() {
+    static constexpr auto fields(auto const& take) {
       using a = attributes;
-      return std::tuple{field{"of", &a::of}, field{"first", &a::first}, field{"fields", &a::fields_of_record},
-                        field{"delimiter", &a::delimiter}};
+      return take(field{"of", &a::of}, field{"first", &a::first}, field{"fields", &a::fields_of_record},
+                  field{"delimiter", &a::delimiter});
     }
   };
   static constexpr type infer(attributes const& a, type const& strings) {

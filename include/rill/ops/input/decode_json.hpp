@@ -15,18 +15,8 @@ struct decode_json_op : field_decoding {
     expects(!complexes.contains(one.element), "decode_json: JSON has no complex numbers");
     return field_decoding::of_field(one, strings);
   }
-  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
-    for (auto const& t : a.types) of_field(t, x[0]);
-    return field_decoding::infer(a, x);
-  }
-  static kernel cpu(kernel_request const& r) {
-    return decoding(r, name, [](attributes const& a, std::string_view line) {
-      auto members = parse_json_line(line, a.names);
-      for (std::size_t i = 0; i < members.size(); ++i)
-        if (members[i]) members[i] = json_member_as(*members[i], a.types[i], a.names[i]);
-      return members;
-    });
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
+  static kernel cpu(kernel_request const& r);
 };
 
 }  // namespace rill::ops
@@ -43,8 +33,32 @@ auto decode_json(X lines, named_field<First> const& first, named_field<T> const&
   return detail::record_fields<ops::decode_json_op>(lines, first, more...);
 }
 /// The same for types that only the run of the program knows.
-inline std::vector<value> decode_json(value lines, std::vector<erased_field> const& fields) {
+std::vector<value> decode_json(value lines, std::vector<erased_field> const& fields);
+
+#if RILL_IO_RUNTIME
+
+namespace ops {
+
+RILL_IO_INLINE std::vector<type> decode_json_op::infer(attributes const& a, std::span<type const> x) {
+  for (auto const& t : a.types) of_field(t, x[0]);
+  return field_decoding::infer(a, x);
+}
+
+RILL_IO_INLINE kernel decode_json_op::cpu(kernel_request const& r) {
+  return decoding(r, name, [](attributes const& a, std::string_view line) {
+    auto members = parse_json_line(line, a.names);
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (members[i]) members[i] = json_member_as(*members[i], a.types[i], a.names[i]);
+    return members;
+  });
+}
+
+}  // namespace ops
+
+RILL_IO_INLINE std::vector<value> decode_json(value lines, std::vector<erased_field> const& fields) {
   return detail::erased_outputs(detail::record_fields<ops::decode_json_op>(lines, fields), fields.size());
 }
+
+#endif
 
 }  // namespace rill

@@ -31,8 +31,8 @@ struct decode_raw_op {
   struct attributes {
     type of;
     bool highest_first = false;
-    static constexpr auto fields() {
-      return std::tuple{field{"of", &attributes::of}, field{"highest_first", &attributes::highest_first}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"of", &attributes::of}, field{"highest_first", &attributes::highest_first});
     }
   };
   static constexpr type infer(attributes const& a, type const& strings) {

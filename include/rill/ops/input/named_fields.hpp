@@ -39,9 +39,9 @@ struct field_decoding {
     std::vector<std::string> names;     ///< of the fields
     std::vector<type> types;            ///< what they become
     std::vector<std::string> optional;  ///< the names of those that a record may lack, in the same order
-    static constexpr auto fields() {
-      return std::tuple{field{"names", &attributes::names}, field{"types", &attributes::types},
-                        field{"optional", &attributes::optional}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"names", &attributes::names}, field{"types", &attributes::types},
+                  field{"optional", &attributes::optional});
     }
   };
   /// What a field becomes for all strings.

@@ -29,12 +29,7 @@ struct add_n_op {
     }
     return y;
   }
-  static cost work(no_attributes, std::span<type const> in, std::span<type const> out) {
-    cost c{0, rill::detail::bytes_of(in) + rill::detail::bytes_of(out)};
-    if (out[0].is_known())
-      c.flops = static_cast<double>(in.size() - 1) * static_cast<double>(rill::elements(out[0].shape()));
-    return c;
-  }
+  static cost work(no_attributes, std::span<type const> in, std::span<type const> out);
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     std::vector<gradient> all(r.inputs());
     for (std::size_t i = 0; i < r.inputs(); ++i)
@@ -62,7 +57,29 @@ struct add_n_op {
 namespace rill {
 
 /// The sum of values of one type, from the first to the last; a single one is itself.
-inline value add_n(std::vector<value> const& x) {
+value add_n(std::vector<value> const& x);
+
+/// The same for typed values: `add_n(a, b, c)`.
+template <operand... X>
+  requires(sizeof...(X) > 0)
+auto add_n(X... x) {
+  return record<ops::add_n_op>(x...);
+}
+
+#if RILL_RUNTIME
+
+namespace ops {
+
+RILL_INLINE cost add_n_op::work(no_attributes, std::span<type const> in, std::span<type const> out) {
+  cost c{0, rill::detail::bytes_of(in) + rill::detail::bytes_of(out)};
+  if (out[0].is_known())
+    c.flops = static_cast<double>(in.size() - 1) * static_cast<double>(rill::elements(out[0].shape()));
+  return c;
+}
+
+}  // namespace ops
+
+RILL_INLINE value add_n(std::vector<value> const& x) {
   expects(!x.empty(), "add_n: there is nothing to add");
   auto& g = detail::graph_of(x[0]);
   (void)ops::add_n_op::infer({}, std::array{x[0].type()});  // a single one is refused as one of many would be
@@ -78,11 +95,7 @@ inline value add_n(std::vector<value> const& x) {
   }
   return sum;
 }
-/// The same for typed values: `add_n(a, b, c)`.
-template <operand... X>
-  requires(sizeof...(X) > 0)
-auto add_n(X... x) {
-  return record<ops::add_n_op>(x...);
-}
+
+#endif
 
 }  // namespace rill

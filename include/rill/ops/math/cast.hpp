@@ -39,7 +39,7 @@ struct cast_op : cast_function<cast_op> {
   static constexpr dtypes elements = numeric_or_bool;
   struct attributes {
     dtype to = dtype::float32;
-    static constexpr auto fields() { return std::tuple{field{"to", &attributes::to}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"to", &attributes::to}); }
   };
   /// By the element types of operand and result.
   struct kernels {

@@ -18,8 +18,8 @@ namespace rill {
 /// Which operands of a matrix product are transposed first: `matmul<transposed{.b = true}>(x, y)`.
 struct transposed {
   bool a = false, b = false;
-  static constexpr auto fields() {
-    return std::tuple{field{"transpose_a", &transposed::a}, field{"transpose_b", &transposed::b}};
+  static constexpr auto fields(auto const& take) {
+    return take(field{"transpose_a", &transposed::a}, field{"transpose_b", &transposed::b});
   }
 };
 

@@ -17,9 +17,9 @@ struct convolution {
   extents stride{}, dilation{};  ///< empty: 1, 1
   padding pad = padding::same;
   extents pads{};
-  static constexpr auto fields() {
-    return std::tuple{field{"stride", &convolution::stride}, field{"dilation", &convolution::dilation},
-                      field{"pad", &convolution::pad}, field{"pads", &convolution::pads}};
+  static constexpr auto fields(auto const& take) {
+    return take(field{"stride", &convolution::stride}, field{"dilation", &convolution::dilation},
+                field{"pad", &convolution::pad}, field{"pads", &convolution::pads});
   }
 };
 

@@ -17,9 +17,9 @@ struct pooling {
   extents window{2, 2}, stride{};  ///< no stride: the window's extents, so that windows don't overlap
   padding pad = padding::valid;
   extents pads{};
-  static constexpr auto fields() {
-    return std::tuple{field{"window", &pooling::window}, field{"stride", &pooling::stride}, field{"pad", &pooling::pad},
-                      field{"pads", &pooling::pads}};
+  static constexpr auto fields(auto const& take) {
+    return take(field{"window", &pooling::window}, field{"stride", &pooling::stride}, field{"pad", &pooling::pad},
+                field{"pads", &pooling::pads});
   }
 };
 

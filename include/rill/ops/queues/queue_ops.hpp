@@ -22,18 +22,13 @@ struct queue_attributes {
   std::vector<type> components;
   std::int64_t together = 0;
 
-  template <class Owner, class... More> static constexpr auto fields_of(More... more) {
-    return std::tuple{field{"queue", &Owner::queue},
-                      field{"order", &Owner::order},
-                      field{"capacity", &Owner::capacity},
-                      field{"min_after_dequeue", &Owner::min_after_dequeue},
-                      field{"seed", &Owner::seed},
-                      field{"padded", &Owner::padded},
-                      field{"components", &Owner::components},
-                      field{"together", &Owner::together},
-                      more...};
+  template <class Owner> static constexpr auto fields_of(auto const& take, auto... more) {
+    return take(field{"queue", &Owner::queue}, field{"order", &Owner::order}, field{"capacity", &Owner::capacity},
+                field{"min_after_dequeue", &Owner::min_after_dequeue}, field{"seed", &Owner::seed},
+                field{"padded", &Owner::padded}, field{"components", &Owner::components},
+                field{"together", &Owner::together}, more...);
   }
-  static constexpr auto fields() { return fields_of<queue_attributes>(); }
+  static constexpr auto fields(auto const& take) { return fields_of<queue_attributes>(take); }
   /// error(invalid_argument) if they make no sense.
   queue_options options() const;
   /// error(invalid_argument) if there is not a value for each component.
@@ -81,7 +76,9 @@ struct enqueue_op : enqueuing {
   static constexpr std::string_view name = "enqueue", doc = "puts an element into a queue; waits while it is full";
   struct attributes : queue_attributes {
     std::int64_t threads = 0;  ///< of input functions: how many threads run it once the input is started
-    static constexpr auto fields() { return fields_of<attributes>(field{"threads", &attributes::threads}); }
+    static constexpr auto fields(auto const& take) {
+      return fields_of<attributes>(take, field{"threads", &attributes::threads});
+    }
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
@@ -112,8 +109,8 @@ struct dequeue_many_op : dequeuing {
   struct attributes : queue_attributes {
     std::int64_t count = 0;
     bool fewer = false;  ///< at the end of a closed queue fewer will do
-    static constexpr auto fields() {
-      return fields_of<attributes>(field{"count", &attributes::count}, field{"fewer", &attributes::fewer});
+    static constexpr auto fields(auto const& take) {
+      return fields_of<attributes>(take, field{"count", &attributes::count}, field{"fewer", &attributes::fewer});
     }
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
@@ -130,7 +127,9 @@ struct queue_close_op : queue_operation {
   static constexpr std::size_t outputs = 0;
   struct attributes : queue_attributes {
     bool cancel = false;  ///< those that wait to get in fail
-    static constexpr auto fields() { return fields_of<attributes>(field{"cancel", &attributes::cancel}); }
+    static constexpr auto fields(auto const& take) {
+      return fields_of<attributes>(take, field{"cancel", &attributes::cancel});
+    }
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
@@ -158,21 +157,23 @@ inline queue_options queue_attributes::options() const {
   return o;
 }
 
-inline void queue_attributes::expect_values(std::string_view operation, std::span<type const> x) const {
+#if RILL_RUNTIME
+RILL_INLINE void queue_attributes::expect_values(std::string_view operation, std::span<type const> x) const {
   if (x.size() != components.size())
     throw error(code::invalid_argument, std::string(operation) + ": an element of the queue '" + queue + "' has " +
                                             std::to_string(components.size()) + " components, and " +
                                             std::to_string(x.size()) +
                                             (x.size() == 1 ? " value came" : " values came"));
 }
-inline void queue_attributes::refuse(std::string_view operation, std::size_t component, std::string_view takes,
-                                     type const& came) const {
+
+RILL_INLINE void queue_attributes::refuse(std::string_view operation, std::size_t component, std::string_view takes,
+                                          type const& came) const {
   throw error(code::invalid_argument, std::string(operation) + ": component " + std::to_string(component) +
                                           " of the queue '" + queue + "' takes " + std::string(takes) + " " +
                                           components[component].text() + ", and a " + came.text() + " came");
 }
 
-inline std::vector<type> enqueue_op::infer(attributes const& a, std::span<type const> x) {
+RILL_INLINE std::vector<type> enqueue_op::infer(attributes const& a, std::span<type const> x) {
   a.options();
   expects(a.threads >= 0, "enqueue: the number of threads is negative");
   a.expect_values(name, x);
@@ -180,7 +181,8 @@ inline std::vector<type> enqueue_op::infer(attributes const& a, std::span<type c
     if (!accepts(a.components[i], x[i])) a.refuse(name, i, "a", x[i]);
   return {};
 }
-inline std::vector<type> enqueue_many_op::infer(attributes const& a, std::span<type const> x) {
+
+RILL_INLINE std::vector<type> enqueue_many_op::infer(attributes const& a, std::span<type const> x) {
   a.options();
   a.expect_values(name, x);
   dim count = unknown;
@@ -191,12 +193,14 @@ inline std::vector<type> enqueue_many_op::infer(attributes const& a, std::span<t
   }
   return {};
 }
-inline std::vector<type> dequeue_op::infer(attributes const& a, std::span<type const> x) {
+
+RILL_INLINE std::vector<type> dequeue_op::infer(attributes const& a, std::span<type const> x) {
   expect_no_inputs(x);
   expects(a.order != queue_order::bucketed, "dequeue: the elements of a bucket queue leave together");
   return a.options().components;
 }
-inline std::vector<type> dequeue_many_op::infer(attributes const& a, std::span<type const> x) {
+
+RILL_INLINE std::vector<type> dequeue_many_op::infer(attributes const& a, std::span<type const> x) {
   expect_no_inputs(x);
   expects(a.count >= 0, "dequeue_many: the number of elements is negative");
   expects(a.order != queue_order::bucketed || a.count == a.together,
@@ -208,11 +212,14 @@ inline std::vector<type> dequeue_many_op::infer(attributes const& a, std::span<t
   }
   return types;
 }
-inline std::vector<type> queue_close_op::infer(attributes const& a, std::span<type const> x) {
+
+RILL_INLINE std::vector<type> queue_close_op::infer(attributes const& a, std::span<type const> x) {
   expect_no_inputs(x);
   a.options();
   return {};
 }
+
+#endif
 
 }  // namespace rill::ops
 

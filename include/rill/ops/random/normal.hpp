@@ -11,10 +11,10 @@ struct drawing_normal : drawing {
     type of;
     double mean = 0, deviation = 1;
     std::int64_t key = 0;
-    static constexpr auto fields() {
+    static constexpr auto fields(auto const& take) {
       using a = attributes;
-      return std::tuple{field{"of", &a::of}, field{"mean", &a::mean}, field{"deviation", &a::deviation},
-                        field{"key", &a::key}};
+      return take(field{"of", &a::of}, field{"mean", &a::mean}, field{"deviation", &a::deviation},
+                  field{"key", &a::key});
     }
   };
   static constexpr type infer(attributes const& a, std::span<type const> like) {

@@ -16,10 +16,10 @@ struct uniform_op : drawing {
     double low = 0, high = 1;          ///< of floats
     std::int64_t first = 0, last = 0;  ///< of integers
     std::int64_t key = 0;
-    static constexpr auto fields() {
+    static constexpr auto fields(auto const& take) {
       using a = attributes;
-      return std::tuple{field{"of", &a::of},       field{"low", &a::low},   field{"high", &a::high},
-                        field{"first", &a::first}, field{"last", &a::last}, field{"key", &a::key}};
+      return take(field{"of", &a::of}, field{"low", &a::low}, field{"high", &a::high}, field{"first", &a::first},
+                  field{"last", &a::last}, field{"key", &a::key});
     }
   };
   static constexpr type infer(attributes const& a, std::span<type const> like) {

@@ -19,8 +19,8 @@ struct argmax_op {
   struct attributes {
     std::int64_t axis = -1;
     dtype index = dtype::int32;
-    static constexpr auto fields() {
-      return std::tuple{field{"axis", &attributes::axis}, field{"index", &attributes::index}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"axis", &attributes::axis}, field{"index", &attributes::index});
     }
   };
   using run_function = void (*)(reduction_pass const&, void const* from, void* to, parallel const&);

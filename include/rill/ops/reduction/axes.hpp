@@ -25,8 +25,8 @@ namespace ops {
 struct reduction {
   extents axes;
   bool keep = false;
-  static constexpr auto fields() {
-    return std::tuple{field{"axes", &reduction::axes}, field{"keep", &reduction::keep}};
+  static constexpr auto fields(auto const& take) {
+    return take(field{"axes", &reduction::axes}, field{"keep", &reduction::keep});
   }
 };
 

@@ -21,26 +21,11 @@ struct fused_update_op {
   struct attributes {
     std::shared_ptr<program const> what;
     std::int64_t references = 0;
-    static constexpr auto fields() {
-      return std::tuple{field{"program", &attributes::what}, field{"references", &attributes::references}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"program", &attributes::what}, field{"references", &attributes::references});
     }
   };
-  static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
-    expects(a.what != nullptr, "fused_update: the program is missing");
-    verify(*a.what);
-    auto const count = static_cast<std::size_t>(a.references);
-    expects(a.references > 0 && count <= inputs.size() && a.what->inputs.size() == inputs.size() &&
-                a.what->outputs.size() == count,
-            "fused_update: the program does not fit the inputs");
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      expects(a.what->inputs[i] == inputs[i].element,
-              "fused_update: an input has another element type than the program's");
-    for (std::size_t i = 0; i < count; ++i)
-      expects(a.what->element(a.what->outputs[i]) == inputs[i].element &&
-                  accepts(inputs[0].with(inputs[i].element), inputs[i]),
-              "fused_update: a result is not of its variable's type");
-    return {inputs.begin(), inputs.begin() + a.references};
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto const a = decode<attributes>(r.at.attributes);
@@ -90,5 +75,26 @@ struct fused_update_op {
   }
 #endif
 };
+
+#if RILL_RUNTIME
+
+RILL_INLINE std::vector<type> fused_update_op::infer(attributes const& a, std::span<type const> inputs) {
+  expects(a.what != nullptr, "fused_update: the program is missing");
+  verify(*a.what);
+  auto const count = static_cast<std::size_t>(a.references);
+  expects(a.references > 0 && count <= inputs.size() && a.what->inputs.size() == inputs.size() &&
+              a.what->outputs.size() == count,
+          "fused_update: the program does not fit the inputs");
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    expects(a.what->inputs[i] == inputs[i].element,
+            "fused_update: an input has another element type than the program's");
+  for (std::size_t i = 0; i < count; ++i)
+    expects(a.what->element(a.what->outputs[i]) == inputs[i].element &&
+                accepts(inputs[0].with(inputs[i].element), inputs[i]),
+            "fused_update: a result is not of its variable's type");
+  return {inputs.begin(), inputs.begin() + a.references};
+}
+
+#endif
 
 }  // namespace rill::ops

@@ -16,7 +16,7 @@ struct variable_op {
   static constexpr rill::effect effect = rill::effect::reads;
   struct attributes {
     type of;
-    static constexpr auto fields() { return std::tuple{field{"type", &attributes::of}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"type", &attributes::of}); }
   };
   static constexpr type infer(attributes const& a, std::span<type const>) { return a.of; }
   /// None: it hands out the tensor that is there.

@@ -18,15 +18,11 @@ struct accumulator_attributes {
   std::string accumulator;  ///< its name in the container
   type of;                  ///< of a gradient
   bool sparse = false;
-  static constexpr auto fields() {
-    return std::tuple{field{"accumulator", &accumulator_attributes::accumulator},
-                      field{"of", &accumulator_attributes::of}, field{"sparse", &accumulator_attributes::sparse}};
+  static constexpr auto fields(auto const& take) {
+    return take(field{"accumulator", &accumulator_attributes::accumulator}, field{"of", &accumulator_attributes::of},
+                field{"sparse", &accumulator_attributes::sparse});
   }
-  void check() const {
-    expects(is_differentiable(of.element), "an accumulator's elements have no derivatives");
-    expects(!sparse || (of.has_rank() && of.rank > 0 && row_of(of).is_known()),
-            "a sparse accumulator is of tensors with rows of known extents");
-  }
+  void check() const;
 };
 
 /// What operations of an accumulator share.
@@ -46,21 +42,7 @@ struct accumulator_apply_op : accumulating {
       doc = "adds a gradient (of a sparse accumulator: indices and rows) of a step; one that is stale is dropped";
   static constexpr std::int8_t arity = -1;
   static constexpr std::size_t outputs = 0;
-  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
-    a.check();
-    expects(x.size() == (a.sparse ? 3u : 2u), "accumulator_apply: it takes a gradient and its step");
-    expect_step(x.back());
-    if (!a.sparse) {
-      expects(accepts(a.of, x[0]), "accumulator_apply: the gradient is not of the accumulator's type");
-      return {};
-    }
-    expects(accepts(of<std::int64_t, unknown>, x[0]), "accumulator_apply: the indices are not a vector of int64");
-    if (!x[1].has_rank()) return {};
-    expects(x[1].rank > 0 && x[1].element == a.of.element && accepts(row_of(a.of), row_of(x[1])),
-            "accumulator_apply: the rows are not of the accumulator's type");
-    if (x[0].has_rank()) agree(x[0][0], x[1][0], "accumulator_apply: there is not one index for each row");
-    return {};
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
 #endif
@@ -77,18 +59,12 @@ struct accumulator_average_op : accumulating {
     type of;
     bool sparse = false;
     std::int64_t wanted = 1;
-    static constexpr auto fields() {
-      return std::tuple{field{"accumulator", &attributes::accumulator}, field{"of", &attributes::of},
-                        field{"sparse", &attributes::sparse}, field{"wanted", &attributes::wanted}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"accumulator", &attributes::accumulator}, field{"of", &attributes::of},
+                  field{"sparse", &attributes::sparse}, field{"wanted", &attributes::wanted});
     }
   };
-  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
-    accumulator_attributes{a.accumulator, a.of, a.sparse}.check();
-    expects(x.empty(), "accumulator_average: it takes no inputs");
-    expects(a.wanted > 0, "accumulator_average: it must wait for one gradient or more");
-    if (!a.sparse) return {a.of};
-    return {type(dtype::int64, {unknown}), stacked(row_of(a.of), unknown)};
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
 #endif
@@ -98,11 +74,7 @@ struct accumulator_count_op : accumulating {
   static constexpr std::string_view name = "accumulator_count", doc = "gradients that came since the last average";
   static constexpr std::int8_t arity = -2;
   static constexpr rill::effect effect = rill::effect::reads;
-  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
-    a.check();
-    expects(x.empty(), "accumulator_count: it takes no inputs");
-    return {type(dtype::int64)};
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
 #endif
@@ -113,11 +85,7 @@ struct accumulator_set_step_op : accumulating {
                                     doc = "from now on gradients of earlier steps are stale";
   static constexpr std::int8_t arity = 1;
   static constexpr std::size_t outputs = 0;
-  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
-    a.check();
-    expect_step(x[0]);
-    return {};
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
 #endif
@@ -221,5 +189,55 @@ template <type T> class sparse_accumulator {
   graph* graph_;
   ops::accumulator_attributes about_;
 };
+
+#if RILL_RUNTIME
+
+namespace ops {
+
+RILL_INLINE void accumulator_attributes::check() const {
+  expects(is_differentiable(of.element), "an accumulator's elements have no derivatives");
+  expects(!sparse || (of.has_rank() && of.rank > 0 && row_of(of).is_known()),
+          "a sparse accumulator is of tensors with rows of known extents");
+}
+
+RILL_INLINE std::vector<type> accumulator_apply_op::infer(attributes const& a, std::span<type const> x) {
+  a.check();
+  expects(x.size() == (a.sparse ? 3u : 2u), "accumulator_apply: it takes a gradient and its step");
+  expect_step(x.back());
+  if (!a.sparse) {
+    expects(accepts(a.of, x[0]), "accumulator_apply: the gradient is not of the accumulator's type");
+    return {};
+  }
+  expects(accepts(of<std::int64_t, unknown>, x[0]), "accumulator_apply: the indices are not a vector of int64");
+  if (!x[1].has_rank()) return {};
+  expects(x[1].rank > 0 && x[1].element == a.of.element && accepts(row_of(a.of), row_of(x[1])),
+          "accumulator_apply: the rows are not of the accumulator's type");
+  if (x[0].has_rank()) agree(x[0][0], x[1][0], "accumulator_apply: there is not one index for each row");
+  return {};
+}
+
+RILL_INLINE std::vector<type> accumulator_average_op::infer(attributes const& a, std::span<type const> x) {
+  accumulator_attributes{a.accumulator, a.of, a.sparse}.check();
+  expects(x.empty(), "accumulator_average: it takes no inputs");
+  expects(a.wanted > 0, "accumulator_average: it must wait for one gradient or more");
+  if (!a.sparse) return {a.of};
+  return {type(dtype::int64, {unknown}), stacked(row_of(a.of), unknown)};
+}
+
+RILL_INLINE std::vector<type> accumulator_count_op::infer(attributes const& a, std::span<type const> x) {
+  a.check();
+  expects(x.empty(), "accumulator_count: it takes no inputs");
+  return {type(dtype::int64)};
+}
+
+RILL_INLINE std::vector<type> accumulator_set_step_op::infer(attributes const& a, std::span<type const> x) {
+  a.check();
+  expect_step(x[0]);
+  return {};
+}
+
+}  // namespace ops
+
+#endif
 
 }  // namespace rill

@@ -20,9 +20,9 @@ struct keyed_attributes {
   std::vector<type> components;
   std::int64_t number = 0;  ///< the component to insert, or how many elements to take
   bool fewer = false;       ///< at the end of a closed barrier fewer will do; of a close: it cancels; of a size: which
-  static constexpr auto fields() {
-    return std::tuple{field{"barrier", &keyed_attributes::barrier}, field{"components", &keyed_attributes::components},
-                      field{"number", &keyed_attributes::number}, field{"fewer", &keyed_attributes::fewer}};
+  static constexpr auto fields(auto const& take) {
+    return take(field{"barrier", &keyed_attributes::barrier}, field{"components", &keyed_attributes::components},
+                field{"number", &keyed_attributes::number}, field{"fewer", &keyed_attributes::fewer});
   }
   void check() const {
     expects(!components.empty(), "a keyed barrier needs at least one component");
@@ -35,11 +35,7 @@ struct keyed_operation {
   static constexpr std::string_view meets_at = "barrier";
   static constexpr std::int8_t arity = -2;
   static constexpr std::size_t outputs = 0;
-  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
-    a.check();
-    expects(x.empty(), "a keyed barrier's operation takes no inputs here");
-    return {};
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
 };
 
 struct keyed_insert_op : keyed_operation {
@@ -47,19 +43,7 @@ struct keyed_insert_op : keyed_operation {
   static constexpr std::string_view name = "keyed_insert",
                                     doc = "puts a component of elements into a keyed barrier, by their keys";
   static constexpr std::int8_t arity = 2;
-  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
-    a.check();
-    expects(a.number >= 0 && a.number < static_cast<std::int64_t>(a.components.size()),
-            "keyed_insert: the barrier has no such component");
-    expects(accepts(type(dtype::string, {unknown}), x[0]), "keyed_insert: the keys are not a vector of strings");
-    auto const& component = a.components[static_cast<std::size_t>(a.number)];
-    if (!accepts(stacked(component, unknown), x[1]))
-      throw error(code::invalid_argument, "keyed_insert: component " + std::to_string(a.number) + " of the barrier '" +
-                                              a.barrier + "' takes rows of " + component.text() + ", and a " +
-                                              x[1].text() + " came");
-    if (x[0].has_rank() && x[1].has_rank()) agree(x[0][0], x[1][0], "keyed_insert: there is not a value for each key");
-    return {};
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto const a = decode<attributes>(r.at.attributes);
@@ -81,14 +65,7 @@ struct keyed_take_op : keyed_operation {
   static constexpr std::string_view name = "keyed_take",
                                     doc = "takes so many elements whose components are all there; waits for them";
   static constexpr bool brings_extents = true;
-  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
-    keyed_operation::infer(a, x);
-    expects(a.number >= 0, "keyed_take: the number of elements is negative");
-    auto const count = a.fewer ? unknown : dim(a.number);
-    std::vector<type> types{type(dtype::string, {count})};
-    for (auto const& c : a.components) types.push_back(stacked(c, count));
-    return types;
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto const a = decode<attributes>(r.at.attributes);
@@ -137,10 +114,7 @@ struct keyed_size_op : keyed_operation {
                                     doc = "how many elements of a keyed barrier have all their components, or have not";
   static constexpr std::size_t outputs = 1;
   static constexpr rill::effect effect = rill::effect::reads;
-  static std::vector<type> infer(attributes const& a, std::span<type const> x) {
-    keyed_operation::infer(a, x);
-    return {type(dtype::int64)};
-  }
+  static std::vector<type> infer(attributes const& a, std::span<type const> x);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto const a = decode<attributes>(r.at.attributes);
@@ -210,5 +184,47 @@ template <type... Components> class keyed_barrier {
   graph* graph_;
   ops::keyed_attributes about_;
 };
+
+#if RILL_RUNTIME
+
+namespace ops {
+
+RILL_INLINE std::vector<type> keyed_operation::infer(attributes const& a, std::span<type const> x) {
+  a.check();
+  expects(x.empty(), "a keyed barrier's operation takes no inputs here");
+  return {};
+}
+
+RILL_INLINE std::vector<type> keyed_insert_op::infer(attributes const& a, std::span<type const> x) {
+  a.check();
+  expects(a.number >= 0 && a.number < static_cast<std::int64_t>(a.components.size()),
+          "keyed_insert: the barrier has no such component");
+  expects(accepts(type(dtype::string, {unknown}), x[0]), "keyed_insert: the keys are not a vector of strings");
+  auto const& component = a.components[static_cast<std::size_t>(a.number)];
+  if (!accepts(stacked(component, unknown), x[1]))
+    throw error(code::invalid_argument, "keyed_insert: component " + std::to_string(a.number) + " of the barrier '" +
+                                            a.barrier + "' takes rows of " + component.text() + ", and a " +
+                                            x[1].text() + " came");
+  if (x[0].has_rank() && x[1].has_rank()) agree(x[0][0], x[1][0], "keyed_insert: there is not a value for each key");
+  return {};
+}
+
+RILL_INLINE std::vector<type> keyed_take_op::infer(attributes const& a, std::span<type const> x) {
+  keyed_operation::infer(a, x);
+  expects(a.number >= 0, "keyed_take: the number of elements is negative");
+  auto const count = a.fewer ? unknown : dim(a.number);
+  std::vector<type> types{type(dtype::string, {count})};
+  for (auto const& c : a.components) types.push_back(stacked(c, count));
+  return types;
+}
+
+RILL_INLINE std::vector<type> keyed_size_op::infer(attributes const& a, std::span<type const> x) {
+  keyed_operation::infer(a, x);
+  return {type(dtype::int64)};
+}
+
+}  // namespace ops
+
+#endif
 
 }  // namespace rill

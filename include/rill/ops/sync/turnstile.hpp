@@ -22,7 +22,7 @@ struct turnstile {
   static constexpr std::string_view meets_at = "mutex";
   struct attributes {
     std::string mutex;
-    static constexpr auto fields() { return std::tuple{field{"mutex", &attributes::mutex}}; }
+    static constexpr auto fields(auto const& take) { return take(field{"mutex", &attributes::mutex}); }
   };
   template <class Attributes> static std::vector<type> infer(Attributes const&, std::span<type const> x) {
     expects(x.empty(), "mutexes and barriers take no inputs");
@@ -68,8 +68,8 @@ struct barrier_arrive_op : turnstile {
   struct attributes {
     std::string barrier;
     std::int64_t parties = 0;
-    static constexpr auto fields() {
-      return std::tuple{field{"barrier", &attributes::barrier}, field{"parties", &attributes::parties}};
+    static constexpr auto fields(auto const& take) {
+      return take(field{"barrier", &attributes::barrier}, field{"parties", &attributes::parties});
     }
   };
 #if RILL_DEFINITIONS
@@ -119,9 +119,15 @@ class mutex {
 };
 
 /// Waits until `parties` steps have arrived at the barrier of that name, which is in the session's container.
-inline operation arrive(graph& g, std::string name, std::int64_t parties) {
+operation arrive(graph& g, std::string name, std::int64_t parties);
+
+#if RILL_RUNTIME
+
+RILL_INLINE operation arrive(graph& g, std::string name, std::int64_t parties) {
   expects(parties > 0, "a barrier is for one party or more");
   return record_erased<ops::barrier_arrive_op>(g, {std::move(name), parties}, {});
 }
+
+#endif
 
 }  // namespace rill
