@@ -137,16 +137,16 @@ struct united_bodies {
 };
 united_bodies unite(std::vector<std::pair<recorded_body*, std::size_t>> const& bodies);
 
-#if RILL_DEFINITIONS
+#if RILL_RUNTIME
 /// A table without a path.
-inline path_table no_paths(std::size_t results, std::size_t inputs) {
+RILL_INLINE path_table no_paths(std::size_t results, std::size_t inputs) {
   return path_table(results, std::vector<bool>(inputs));
 }
 
 /// Adds the paths through a body whose inputs are a node's from `first` on, and which knows the first ones, variables,
 /// by name; false if the body's are not known.
-inline bool add_paths(path_table& table, body_paths const* through, std::span<std::string_view const> variables,
-                      std::size_t first) {
+RILL_INLINE bool add_paths(path_table& table, body_paths const* through, std::span<std::string_view const> variables,
+                           std::size_t first) {
   if (through == nullptr) return false;
   for (std::size_t o = 0; o < through->to_inputs.size(); ++o) {
     for (std::size_t k = 0; k < variables.size(); ++k) table[o][k] = table[o][k] || through->reaches(o, variables[k]);

@@ -5,7 +5,7 @@
 #include "rill/graph/record_function.hpp"
 #include "rill/ops/control/body.hpp"
 
-#if RILL_DEFINITIONS
+#if RILL_RUNTIME
 #include "rill/base/coroutine.hpp"
 #include "rill/base/philox.hpp"
 #include "rill/device/step.hpp"
@@ -34,10 +34,8 @@ struct calling {
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs, effect own);
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::call_gradient(r); }
-#if RILL_DEFINITIONS
   static path_table paths(node const& n, std::span<std::string_view const> names, path_finder& finder);
   static kernel cpu(kernel_request const& r);
-#endif
 };
 
 struct call_op : calling {
@@ -81,8 +79,8 @@ std::string place_in(function_definition const& f, std::int64_t depth);
 
 }  // namespace calls
 
-#if RILL_DEFINITIONS
-inline path_table calling::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
+#if RILL_RUNTIME
+RILL_INLINE path_table calling::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
   auto const& f = *decode<attributes>(n.attributes).function;
   auto table = detail::no_paths(n.outputs.size(), n.inputs.size());
   auto const own = f.references.size();
@@ -109,7 +107,7 @@ template <class F> void with_stack(step_context& step, F const& f) {
 }
 
 /// An error of a function's body.
-inline error located(function_definition const& f, std::int64_t depth, error const& e) {
+RILL_INLINE error located(function_definition const& f, std::int64_t depth, error const& e) {
   auto const at = e.message().find(place_in(f, 1));
   if (at != std::string::npos) return {e.code(), e.message().substr(at)};
   return {e.code(), place_in(f, depth) + detail::place_of(e)};
@@ -117,7 +115,7 @@ inline error located(function_definition const& f, std::int64_t depth, error con
 
 }  // namespace calls
 
-inline kernel calling::cpu(kernel_request const& r) {
+RILL_INLINE kernel calling::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   auto const own = static_cast<std::size_t>(a.references);
   expects(r.functions != nullptr, "call: a function runs in a plan alone");

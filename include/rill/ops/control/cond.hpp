@@ -43,10 +43,8 @@ struct branch {
     side(subgraph const& body, std::span<type const> arguments);
   };
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::branch_gradient(r); }
-#if RILL_DEFINITIONS
   static path_table paths(node const& n, std::span<std::string_view const> names, path_finder& finder);
   static kernel cpu(kernel_request const& r);
-#endif
 };
 
 struct cond_op : branch {
@@ -105,10 +103,8 @@ RILL_INLINE branch::side::side(subgraph const& body, std::span<type const> argum
     misfit = e;
   }
 }
-#endif
 
-#if RILL_DEFINITIONS
-inline path_table branch::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
+RILL_INLINE path_table branch::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
   auto const a = decode<attributes>(n.attributes);
   auto table = detail::no_paths(n.outputs.size(), n.inputs.size());
   for (auto const& body : {a.then, a.otherwise}) {
@@ -118,7 +114,7 @@ inline path_table branch::paths(node const& n, std::span<std::string_view const>
   return table;
 }
 
-inline kernel branch::cpu(kernel_request const& r) {
+RILL_INLINE kernel branch::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   auto const own = static_cast<std::size_t>(a.references);
   auto const arguments = r.inputs.subspan(own + 1);

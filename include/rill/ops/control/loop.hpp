@@ -71,11 +71,9 @@ struct looping {
   static std::vector<type> without_rows(attributes const& a, std::vector<type> arguments);
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::loop_gradient(r); }
-#if RILL_DEFINITIONS
   static path_table paths(node const& n, std::span<std::string_view const> names, path_finder& finder);
   static kernel cpu(kernel_request const& r);
   static kernel open_cpu(kernel_request const& r, attributes const& a);
-#endif
 };
 
 struct loop_op : looping {
@@ -212,11 +210,9 @@ RILL_INLINE std::vector<type> looping::infer(attributes const& a, std::span<type
     types.push_back(looping::made(made[i], a.is_saved(i - variables), count));
   return types;
 }
-#endif
 
-#if RILL_DEFINITIONS
 // A result of the body that depends on a variable depends on what that was made from in the iterations before.
-inline path_table looping::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
+RILL_INLINE path_table looping::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
   auto const a = decode<attributes>(n.attributes);
   auto const first = a.first_variable(), variables = static_cast<std::size_t>(a.variables);
   auto of = detail::no_paths(a.body->outputs.size(), n.inputs.size());

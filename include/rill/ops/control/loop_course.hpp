@@ -2,7 +2,7 @@
 #pragma once
 #include "rill/ops/control/body.hpp"
 
-#if RILL_DEFINITIONS
+#if RILL_RUNTIME
 #include "rill/base/philox.hpp"
 #include "rill/device/step.hpp"
 

@@ -3,7 +3,7 @@
 #include "rill/ops/control/loop.hpp"
 #include "rill/ops/control/loop_course.hpp"
 
-#if RILL_DEFINITIONS
+#if RILL_RUNTIME
 #include <algorithm>
 #include <atomic>
 
@@ -244,7 +244,7 @@ class loop_kernel {
   std::shared_ptr<compiled_body> body_, condition_, step_;
 };
 
-inline subgraph loop_kernel::joined(subgraph part, subgraph const& condition, std::size_t variables) {
+RILL_INLINE subgraph loop_kernel::joined(subgraph part, subgraph const& condition, std::size_t variables) {
   std::vector<endpoint> place(condition.size());
   for (std::size_t i = 0; i < condition.inputs.size(); ++i)
     place[condition.inputs[i]] = i < variables ? part.outputs[i] : endpoint{part.inputs[i], 0};
@@ -266,7 +266,7 @@ inline subgraph loop_kernel::joined(subgraph part, subgraph const& condition, st
   return part;
 }
 
-inline kernel looping::cpu(kernel_request const& r) {
+RILL_INLINE kernel looping::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   if (opens(a, r.outputs) || never_runs(a, r.inputs) || !all_known(given(a, r.inputs, r.outputs)))
     return open_cpu(r, a);

@@ -4,7 +4,7 @@
 #include "rill/ops/control/loop.hpp"
 #include "rill/ops/control/loop_course.hpp"
 
-#if RILL_DEFINITIONS
+#if RILL_RUNTIME
 #include <map>
 
 #include "rill/ops/array/box.hpp"
@@ -211,7 +211,7 @@ class open_loop_kernel {
   std::shared_ptr<compiled_body> body_, condition_;
 };
 
-inline kernel looping::open_cpu(kernel_request const& r, attributes const& a) {
+RILL_INLINE kernel looping::open_cpu(kernel_request const& r, attributes const& a) {
   kernel k(open_loop_kernel(r, a));
   k.owns_outputs = true;
   return k;

@@ -117,9 +117,7 @@ struct goes_on_op : flow_primitive {
     expects(accepts(of<std::int64_t>, count), "goes_on: the count must be a scalar of int64");
     return dtype::boolean;
   }
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 
 struct row_op : flow_primitive {
@@ -131,9 +129,7 @@ struct row_op : flow_primitive {
     static constexpr auto fields(auto const& take) { return take(field{"backwards", &attributes::backwards}); }
   };
   static type infer(attributes const&, type const& x, type const& count);
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 
 struct collect_op : flow_primitive {
@@ -167,9 +163,7 @@ struct drawn_by_row_op : flow_primitive {
     }
   };
   static std::array<type, 0> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 
 /// Whether a node runs in the tagged gear alone.
@@ -177,7 +171,7 @@ bool is_primitive(node const& n);
 
 }  // namespace rill::ops
 
-#if RILL_DEFINITIONS
+#if RILL_RUNTIME
 #include <string>
 
 #include "rill/base/philox.hpp"
@@ -186,7 +180,7 @@ bool is_primitive(node const& n);
 
 namespace rill::ops {
 
-inline kernel goes_on_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel goes_on_op::cpu(kernel_request const& r) {
   return kernel([most = decode<attributes>(r.at.attributes).most](kernel_call const& call) {
     auto const count = *call.in<std::int64_t>(0);
     if (count < 0 || (most >= 0 && count > most))
@@ -196,7 +190,7 @@ inline kernel goes_on_op::cpu(kernel_request const& r) {
   });
 }
 
-inline kernel row_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel row_op::cpu(kernel_request const& r) {
   bool const backwards = decode<attributes>(r.at.attributes).backwards;
   auto const element = r.outputs[0].element;
   auto const bytes = r.outputs[0].bytes();
@@ -211,7 +205,7 @@ inline kernel row_op::cpu(kernel_request const& r) {
   });
 }
 
-inline kernel drawn_by_row_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel drawn_by_row_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   return kernel([key = static_cast<std::uint64_t>(a.key), backwards = a.backwards](kernel_call const& call) {
     auto const i = call.step.iteration;

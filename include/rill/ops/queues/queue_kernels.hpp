@@ -4,7 +4,7 @@
 #include "rill/ops/queues/queue_ops.hpp"
 #include "rill/ops/sync/waiting.hpp"
 
-#if RILL_DEFINITIONS
+#if RILL_RUNTIME
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -12,7 +12,8 @@
 namespace rill::detail {
 
 /// Puts elements into a queue; waits while there is no room for all of them.
-inline void put_in(std::shared_ptr<queue_state> const& q, std::span<queue_element> elements, kernel_call const& call) {
+RILL_INLINE void put_in(std::shared_ptr<queue_state> const& q, std::span<queue_element> elements,
+                        kernel_call const& call) {
   if (q->try_enqueue(elements)) return;
   auto const request = std::make_shared<queue_request>();
   request->elements.assign(std::move_iterator(elements.begin()), std::move_iterator(elements.end()));
@@ -34,15 +35,15 @@ void take_out(std::shared_ptr<queue_state> const& q, std::span<queue_element> in
 }
 
 /// A tensor of its own, of elements that lie in the step's memory.
-inline tensor copied(type const& t, void const* from) {
+RILL_INLINE tensor copied(type const& t, void const* from) {
   tensor made(t.element, t.shape());
   ops::copy_elements(t.element, made.mutable_raw(), from, static_cast<std::size_t>(made.elements()));
   return made;
 }
 
 /// One component of many elements, stacked; error(invalid_argument) if they are of different extents and not padded.
-inline tensor stack_component(std::span<queue_element const> elements, std::size_t which, type const& component,
-                              bool padded) {
+RILL_INLINE tensor stack_component(std::span<queue_element const> elements, std::size_t which, type const& component,
+                                   bool padded) {
   shape row = elements.empty() ? shape{} : elements[0].parts[which].shape();
   if (elements.empty())
     for (std::size_t i = 0; i < component.rank; ++i) row.push_back(component[i].known() ? component[i].extent : 0);
@@ -75,7 +76,7 @@ inline tensor stack_component(std::span<queue_element const> elements, std::size
 
 namespace rill::ops {
 
-inline kernel enqueue_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel enqueue_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   return detail::waiting(
       [q = r.state.queue(a.queue, a.options()),
@@ -88,7 +89,7 @@ inline kernel enqueue_op::cpu(kernel_request const& r) {
       false);
 }
 
-inline kernel enqueue_many_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel enqueue_many_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   return detail::waiting(
       [q = r.state.queue(a.queue, a.options()),
@@ -107,7 +108,7 @@ inline kernel enqueue_many_op::cpu(kernel_request const& r) {
       false);
 }
 
-inline kernel dequeue_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel dequeue_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   return detail::waiting(
       [q = r.state.queue(a.queue, a.options())](kernel_call const& call) {
@@ -119,7 +120,7 @@ inline kernel dequeue_op::cpu(kernel_request const& r) {
       true);
 }
 
-inline kernel dequeue_many_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel dequeue_many_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   return detail::waiting(
       [q = r.state.queue(a.queue, a.options()), count = static_cast<std::size_t>(a.count),
@@ -134,7 +135,7 @@ inline kernel dequeue_many_op::cpu(kernel_request const& r) {
       true);
 }
 
-inline kernel queue_close_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel queue_close_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   return detail::waiting(
       [q = r.state.queue(a.queue, a.options()), cancel = a.cancel](kernel_call const& call) {
@@ -145,13 +146,13 @@ inline kernel queue_close_op::cpu(kernel_request const& r) {
       false);
 }
 
-inline kernel queue_size_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel queue_size_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   return kernel(
       [q = r.state.queue(a.queue, a.options())](kernel_call const& call) { *call.out<std::int64_t>(0) = q->size(); });
 }
 
-inline kernel queue_is_closed_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel queue_is_closed_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   return kernel(
       [q = r.state.queue(a.queue, a.options())](kernel_call const& call) { *call.out<bool>(0) = q->closed(); });

@@ -81,26 +81,20 @@ struct enqueue_op : enqueuing {
     }
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 struct enqueue_many_op : enqueuing {
   using library = void;
   static constexpr std::string_view name = "enqueue_many",
                                     doc = "puts each row into a queue, as an element; waits while it is full";
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 struct dequeue_op : dequeuing {
   using library = void;
   static constexpr std::string_view name = "dequeue", doc = "takes an element out of a queue; waits for one";
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 struct dequeue_many_op : dequeuing {
   using library = void;
@@ -114,9 +108,7 @@ struct dequeue_many_op : dequeuing {
     }
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 struct queue_close_op : queue_operation {
   using library = void;
@@ -132,23 +124,17 @@ struct queue_close_op : queue_operation {
     }
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 struct queue_size_op : queue_question<dtype::int64> {
   using library = void;
   static constexpr std::string_view name = "queue_size", doc = "how many elements are in a queue";
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 struct queue_is_closed_op : queue_question<dtype::boolean> {
   using library = void;
   static constexpr std::string_view name = "queue_is_closed", doc = "whether a queue is closed";
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 
 inline queue_options queue_attributes::options() const {

@@ -43,9 +43,7 @@ struct accumulator_apply_op : accumulating {
   static constexpr std::int8_t arity = -1;
   static constexpr std::size_t outputs = 0;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 struct accumulator_average_op : accumulating {
   using library = void;
@@ -65,9 +63,7 @@ struct accumulator_average_op : accumulating {
     }
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 struct accumulator_count_op : accumulating {
   using library = void;
@@ -75,9 +71,7 @@ struct accumulator_count_op : accumulating {
   static constexpr std::int8_t arity = -2;
   static constexpr rill::effect effect = rill::effect::reads;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 struct accumulator_set_step_op : accumulating {
   using library = void;
@@ -86,13 +80,11 @@ struct accumulator_set_step_op : accumulating {
   static constexpr std::int8_t arity = 1;
   static constexpr std::size_t outputs = 0;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r);
-#endif
 };
 
-#if RILL_DEFINITIONS
-inline kernel accumulator_apply_op::cpu(kernel_request const& r) {
+#if RILL_RUNTIME
+RILL_INLINE kernel accumulator_apply_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   std::vector<type> const types(r.inputs.begin(), r.inputs.end());
   if (!a.sparse)
@@ -103,7 +95,7 @@ inline kernel accumulator_apply_op::cpu(kernel_request const& r) {
     to->apply({detail::copied(types[0], call.in(0)), detail::copied(types[1], call.in(1))}, *call.in<std::int64_t>(2));
   });
 }
-inline kernel accumulator_average_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel accumulator_average_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   auto const of = [wanted = a.wanted]<class State>(std::shared_ptr<State> from) {
     return detail::waiting(
@@ -119,14 +111,14 @@ inline kernel accumulator_average_op::cpu(kernel_request const& r) {
   };
   return a.sparse ? of(r.state.sparse_accumulator(a.accumulator, a.of)) : of(r.state.accumulator(a.accumulator, a.of));
 }
-inline kernel accumulator_count_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel accumulator_count_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   auto const of = [](auto from) {
     return kernel([from](kernel_call const& call) { *call.out<std::int64_t>(0) = from->count(); });
   };
   return a.sparse ? of(r.state.sparse_accumulator(a.accumulator, a.of)) : of(r.state.accumulator(a.accumulator, a.of));
 }
-inline kernel accumulator_set_step_op::cpu(kernel_request const& r) {
+RILL_INLINE kernel accumulator_set_step_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   auto const of = [](auto to) {
     return kernel([to](kernel_call const& call) { to->set_step(*call.in<std::int64_t>(0)); });

@@ -44,20 +44,7 @@ struct keyed_insert_op : keyed_operation {
                                     doc = "puts a component of elements into a keyed barrier, by their keys";
   static constexpr std::int8_t arity = 2;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const a = decode<attributes>(r.at.attributes);
-    return kernel([b = r.state.keyed_barrier(a.barrier, a.components), which = static_cast<std::size_t>(a.number),
-                   of = r.inputs[1]](kernel_call const& call) {
-      auto const count = of[0].extent;
-      auto const* const first = call.in<std::string>(0);
-      auto const all = detail::copied(of, call.in(1));
-      std::vector<tensor> values;
-      for (std::int64_t i = 0; i < count; ++i) values.push_back(all.rows(i, i + 1).reshaped(row_of(of).shape()));
-      b->insert(which, {first, first + count}, values);
-    });
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 struct keyed_take_op : keyed_operation {
   using library = void;
@@ -66,47 +53,15 @@ struct keyed_take_op : keyed_operation {
                                     doc = "takes so many elements whose components are all there; waits for them";
   static constexpr bool brings_extents = true;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const a = decode<attributes>(r.at.attributes);
-    return detail::waiting(
-        [b = r.state.keyed_barrier(a.barrier, a.components), wanted = static_cast<std::size_t>(a.number),
-         fewer = a.fewer](kernel_call const& call) {
-          auto const request = std::make_shared<keyed_request>();
-          request->wanted = wanted;
-          request->fewer = fewer;
-          detail::suspend(call, b, request, [to = call.owned, b](keyed_request& served) {
-            hand_over(b->components(), served.elements, to);
-          });
-          b->take(request);
-        },
-        true);
-  }
+  static kernel cpu(kernel_request const& r);
 
  private:
-  static void hand_over(std::vector<type> const& components, std::vector<keyed_element>& taken, tensor* to) {
-    to[0] = tensor(dtype::string, {static_cast<std::int64_t>(taken.size())});
-    std::vector<queue_element> elements;
-    for (std::size_t i = 0; i < taken.size(); ++i) {
-      to[0].mutable_data<std::string>()[i] = std::move(taken[i].key);
-      elements.push_back({std::move(taken[i].parts)});
-    }
-    for (std::size_t i = 0; i < components.size(); ++i)
-      to[i + 1] = detail::stack_component(elements, i, components[i], false);
-  }
-#endif
+  static void hand_over(std::vector<type> const& components, std::vector<keyed_element>& taken, tensor* to);
 };
 struct keyed_close_op : keyed_operation {
   using library = void;
   static constexpr std::string_view name = "keyed_close", doc = "lets no new keys into a keyed barrier";
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const a = decode<attributes>(r.at.attributes);
-    return kernel([b = r.state.keyed_barrier(a.barrier, a.components), cancel = a.fewer](kernel_call const&) {
-      b->close(cancel);
-    });
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 struct keyed_size_op : keyed_operation {
   using library = void;
@@ -115,14 +70,7 @@ struct keyed_size_op : keyed_operation {
   static constexpr std::size_t outputs = 1;
   static constexpr rill::effect effect = rill::effect::reads;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const a = decode<attributes>(r.at.attributes);
-    return kernel([b = r.state.keyed_barrier(a.barrier, a.components), incomplete = a.fewer](kernel_call const& call) {
-      *call.out<std::int64_t>(0) = incomplete ? b->incomplete() : b->ready();
-    });
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 
 }  // namespace rill::ops
@@ -221,6 +169,64 @@ RILL_INLINE std::vector<type> keyed_take_op::infer(attributes const& a, std::spa
 RILL_INLINE std::vector<type> keyed_size_op::infer(attributes const& a, std::span<type const> x) {
   keyed_operation::infer(a, x);
   return {type(dtype::int64)};
+}
+
+}  // namespace ops
+
+namespace ops {
+
+RILL_INLINE kernel keyed_insert_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return kernel([b = r.state.keyed_barrier(a.barrier, a.components), which = static_cast<std::size_t>(a.number),
+                 of = r.inputs[1]](kernel_call const& call) {
+    auto const count = of[0].extent;
+    auto const* const first = call.in<std::string>(0);
+    auto const all = detail::copied(of, call.in(1));
+    std::vector<tensor> values;
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(all.rows(i, i + 1).reshaped(row_of(of).shape()));
+    b->insert(which, {first, first + count}, values);
+  });
+}
+
+RILL_INLINE kernel keyed_take_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return detail::waiting(
+      [b = r.state.keyed_barrier(a.barrier, a.components), wanted = static_cast<std::size_t>(a.number),
+       fewer = a.fewer](kernel_call const& call) {
+        auto const request = std::make_shared<keyed_request>();
+        request->wanted = wanted;
+        request->fewer = fewer;
+        detail::suspend(call, b, request, [to = call.owned, b](keyed_request& served) {
+          hand_over(b->components(), served.elements, to);
+        });
+        b->take(request);
+      },
+      true);
+}
+
+RILL_INLINE void keyed_take_op::hand_over(std::vector<type> const& components, std::vector<keyed_element>& taken,
+                                          tensor* to) {
+  to[0] = tensor(dtype::string, {static_cast<std::int64_t>(taken.size())});
+  std::vector<queue_element> elements;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    to[0].mutable_data<std::string>()[i] = std::move(taken[i].key);
+    elements.push_back({std::move(taken[i].parts)});
+  }
+  for (std::size_t i = 0; i < components.size(); ++i)
+    to[i + 1] = detail::stack_component(elements, i, components[i], false);
+}
+
+RILL_INLINE kernel keyed_close_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return kernel(
+      [b = r.state.keyed_barrier(a.barrier, a.components), cancel = a.fewer](kernel_call const&) { b->close(cancel); });
+}
+
+RILL_INLINE kernel keyed_size_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return kernel([b = r.state.keyed_barrier(a.barrier, a.components), incomplete = a.fewer](kernel_call const& call) {
+    *call.out<std::int64_t>(0) = incomplete ? b->incomplete() : b->ready();
+  });
 }
 
 }  // namespace ops

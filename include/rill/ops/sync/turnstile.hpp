@@ -34,31 +34,12 @@ struct mutex_acquire_op : turnstile {
   using library = void;
   static constexpr bool waits = true;
   static constexpr std::string_view name = "mutex_acquire", doc = "holds a mutex until the step ends or releases it";
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    return detail::waiting(
-        [m = r.state.mutex(decode<attributes>(r.at.attributes).mutex)](kernel_call const& call) {
-          auto const request = std::make_shared<turn_request>();
-          detail::suspend(call, m, request, [m, held = call.step.holdings](turn_request&) {
-            held->add(m.get(), std::shared_ptr<void>(m.get(), [m](void*) { m->release(); }));
-          });
-          m->acquire(request);
-        },
-        false);
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 struct mutex_release_op : turnstile {
   using library = void;
   static constexpr std::string_view name = "mutex_release", doc = "lets a mutex go that the step holds";
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    return kernel([m = r.state.mutex(decode<attributes>(r.at.attributes).mutex)](kernel_call const& call) {
-      if (!call.step.holdings->drop(m.get()))
-        throw error(code::failed_precondition, "the step does not hold the mutex '" + m->name() + "'");
-    });
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 struct barrier_arrive_op : turnstile {
   using library = void;
@@ -72,18 +53,7 @@ struct barrier_arrive_op : turnstile {
       return take(field{"barrier", &attributes::barrier}, field{"parties", &attributes::parties});
     }
   };
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const a = decode<attributes>(r.at.attributes);
-    return detail::waiting(
-        [b = r.state.barrier(a.barrier, a.parties)](kernel_call const& call) {
-          auto const request = std::make_shared<turn_request>();
-          detail::suspend(call, b, request, [](turn_request&) {});
-          b->arrive(request);
-        },
-        false);
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 
 }  // namespace rill::ops
@@ -127,6 +97,40 @@ RILL_INLINE operation arrive(graph& g, std::string name, std::int64_t parties) {
   expects(parties > 0, "a barrier is for one party or more");
   return record_erased<ops::barrier_arrive_op>(g, {std::move(name), parties}, {});
 }
+
+namespace ops {
+
+RILL_INLINE kernel mutex_acquire_op::cpu(kernel_request const& r) {
+  return detail::waiting(
+      [m = r.state.mutex(decode<attributes>(r.at.attributes).mutex)](kernel_call const& call) {
+        auto const request = std::make_shared<turn_request>();
+        detail::suspend(call, m, request, [m, held = call.step.holdings](turn_request&) {
+          held->add(m.get(), std::shared_ptr<void>(m.get(), [m](void*) { m->release(); }));
+        });
+        m->acquire(request);
+      },
+      false);
+}
+
+RILL_INLINE kernel mutex_release_op::cpu(kernel_request const& r) {
+  return kernel([m = r.state.mutex(decode<attributes>(r.at.attributes).mutex)](kernel_call const& call) {
+    if (!call.step.holdings->drop(m.get()))
+      throw error(code::failed_precondition, "the step does not hold the mutex '" + m->name() + "'");
+  });
+}
+
+RILL_INLINE kernel barrier_arrive_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return detail::waiting(
+      [b = r.state.barrier(a.barrier, a.parties)](kernel_call const& call) {
+        auto const request = std::make_shared<turn_request>();
+        detail::suspend(call, b, request, [](turn_request&) {});
+        b->arrive(request);
+      },
+      false);
+}
+
+}  // namespace ops
 
 #endif
 
