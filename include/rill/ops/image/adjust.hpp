@@ -34,9 +34,19 @@ template <operand X> void provide_adjustments() {
   }
 }
 
-value with_contrast(value x, value factor);
+inline value with_contrast(value x, value factor) {
+  auto const middle = mean(x, extents{-3, -2}, true);
+  return (x - middle) * factor + middle;
+}
 
-value standardized(value x);
+inline value standardized(value x) {
+  auto const all = extents{-3, -2, -1};
+  auto const apart = x - mean(x, all, true);
+  auto const deviation = sqrt(mean(square(apart), all, true));
+  // An image of one colour has no deviation: it is divided by that of an image with one step in one pixel.
+  auto const pixels = sum(broadcast_like(like(x, 1), x), all, true);
+  return apart / maximum(deviation, like(x, 1) / sqrt(pixels));
+}
 
 }  // namespace detail
 
@@ -76,27 +86,5 @@ template <operand X> auto per_image_standardization(X x) {
   else if constexpr (integers.contains(X::static_type.element)) return per_image_standardization(cast<float>(x));
   else return X{detail::standardized(x)};
 }
-
-#if RILL_RUNTIME
-
-namespace detail {
-
-RILL_INLINE value with_contrast(value x, value factor) {
-  auto const middle = mean(x, extents{-3, -2}, true);
-  return (x - middle) * factor + middle;
-}
-
-RILL_INLINE value standardized(value x) {
-  auto const all = extents{-3, -2, -1};
-  auto const apart = x - mean(x, all, true);
-  auto const deviation = sqrt(mean(square(apart), all, true));
-  // An image of one colour has no deviation: it is divided by that of an image with one step in one pixel.
-  auto const pixels = sum(broadcast_like(like(x, 1), x), all, true);
-  return apart / maximum(deviation, like(x, 1) / sqrt(pixels));
-}
-
-}  // namespace detail
-
-#endif
 
 }  // namespace rill

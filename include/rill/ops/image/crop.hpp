@@ -85,7 +85,9 @@ struct crop_op {
     expects(elements.contains(x.element), "crop: strings are no pixels");
     return a.of(x, begin);
   }
-  static cost work(cut const&, std::span<type const>, std::span<type const> out);
+  static cost work(cut const&, std::span<type const>, std::span<type const> out) {
+    return {0, 2 * rill::detail::bytes_of(out)};
+  }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     std::vector<gradient> all(2);
     if (r.wanted[0]) all[0] = crop_gradient(V(r.in(0)), r.in(1), r.dy(), decode<cut>(r.origin().attributes));
@@ -147,9 +149,13 @@ template <std::int64_t Height, std::int64_t Width, operand X, operand B> auto cr
   return record<ops::crop_op, ops::cut{Height, Width}>(x, begin);
 }
 /// The same for a size that only the run of the program knows.
-value crop(value x, value begin, std::int64_t height, std::int64_t width);
+inline value crop(value x, value begin, std::int64_t height, std::int64_t width) {
+  return record_erased<ops::crop_op>(detail::graph_of(x), {height, width}, {x, begin});
+}
 /// Zeros of the extents of images x, with each part dy where `crop` took it from.
-value crop_gradient(value x, value begin, value dy, ops::cut const& how);
+inline value crop_gradient(value x, value begin, value dy, ops::cut const& how) {
+  return record_erased<ops::crop_gradient_op>(detail::graph_of(x), how, {x, begin, dy});
+}
 
 namespace detail {
 
@@ -167,7 +173,13 @@ template <number N> value drawn_for_each(value x, dtype element, N low, N high) 
 }
 
 /// Row and column, any of int64 from 0 on, for each image of x.
-value drawn_places(value x);
+inline value drawn_places(value x) {
+  auto const most = std::int64_t{1} << 62;  // far above any extent, so that no place is likelier by much
+  if (x.type().has_rank() && x.type().rank == 3)
+    return uniform(graph_of(x), of<std::int64_t, 2>, std::int64_t{0}, most);
+  auto const one = [&] { return reshape(drawn_for_each(x, dtype::int64, std::int64_t{0}, most), extents{-1, 1}); };
+  return concat({one(), one()}, 1);
+}
 
 }  // namespace detail
 
@@ -182,37 +194,5 @@ template <std::int64_t Height, std::int64_t Width, operand X> auto random_crop(X
 inline value random_crop(value x, std::int64_t height, std::int64_t width) {
   return crop(x, detail::drawn_places(x), height, width);
 }
-
-#if RILL_RUNTIME
-
-namespace ops {
-
-RILL_INLINE cost crop_op::work(cut const&, std::span<type const>, std::span<type const> out) {
-  return {0, 2 * rill::detail::bytes_of(out)};
-}
-
-}  // namespace ops
-
-RILL_INLINE value crop(value x, value begin, std::int64_t height, std::int64_t width) {
-  return record_erased<ops::crop_op>(detail::graph_of(x), {height, width}, {x, begin});
-}
-
-RILL_INLINE value crop_gradient(value x, value begin, value dy, ops::cut const& how) {
-  return record_erased<ops::crop_gradient_op>(detail::graph_of(x), how, {x, begin, dy});
-}
-
-namespace detail {
-
-RILL_INLINE value drawn_places(value x) {
-  auto const most = std::int64_t{1} << 62;  // far above any extent, so that no place is likelier by much
-  if (x.type().has_rank() && x.type().rank == 3)
-    return uniform(graph_of(x), of<std::int64_t, 2>, std::int64_t{0}, most);
-  auto const one = [&] { return reshape(drawn_for_each(x, dtype::int64, std::int64_t{0}, most), extents{-1, 1}); };
-  return concat({one(), one()}, 1);
-}
-
-}  // namespace detail
-
-#endif
 
 }  // namespace rill

@@ -242,7 +242,10 @@ inline value resize_nearest(value x, std::int64_t height, std::int64_t width) {
 
 /// Images [height, width, channels] or [n, height, width, channels] in another height and width by linear interpolation
 /// between the centres of pixels, as TensorFlow 2 resizes. Integers become float32.
-value resize_bilinear(value x, std::int64_t height, std::int64_t width);
+inline value resize_bilinear(value x, std::int64_t height, std::int64_t width) {
+  auto const y = integers.contains(x.type().element) ? cast(x, dtype::float32) : x;
+  return record_erased<ops::resize_bilinear_op>(detail::graph_of(x), {height, width}, {y});
+}
 /// The same for a size that the compiler knows: `resize_bilinear<224, 224>(x)`.
 template <std::int64_t Height, std::int64_t Width, operand X> auto resize_bilinear(X x) {
   if constexpr (!typed<X>) return resize_bilinear(value(x), Height, Width);
@@ -254,14 +257,5 @@ template <std::int64_t Height, std::int64_t Width, operand X> auto resize_biline
 inline value resize_gradient(value x, value dy, ops::resized_by const& how) {
   return record_erased<ops::resize_gradient_op>(detail::graph_of(x), how, {x, dy});
 }
-
-#if RILL_RUNTIME
-
-RILL_INLINE value resize_bilinear(value x, std::int64_t height, std::int64_t width) {
-  auto const y = integers.contains(x.type().element) ? cast(x, dtype::float32) : x;
-  return record_erased<ops::resize_bilinear_op>(detail::graph_of(x), {height, width}, {y});
-}
-
-#endif
 
 }  // namespace rill
