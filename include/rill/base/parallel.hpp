@@ -14,13 +14,16 @@ struct parallel {
 
   /// Calls `f(chunk)` for each chunk in [0, chunks); `f` must not throw.
   template <class F> void operator()(std::size_t chunks, F const& f) const {
-    if (chunks <= 1 || threads <= 1 || run == nullptr) {
-      for (std::size_t i = 0; i < chunks; ++i) f(i);
-      return;
-    }
-    run(
-        context, chunks, [](void* argument, std::size_t chunk) { (*static_cast<F const*>(argument))(chunk); },
+    each(
+        chunks, [](void* argument, std::size_t chunk) { (*static_cast<F const*>(argument))(chunk); },
         const_cast<void*>(static_cast<void const*>(&f)));
+  }
+
+ private:
+  // Not inlined: or the body of every loop would be compiled twice, once for the caller's own chunks.
+  [[gnu::noinline]] void each(std::size_t chunks, body f, void* argument) const {
+    if (chunks > 1 && threads > 1 && run != nullptr) return run(context, chunks, f, argument);
+    for (std::size_t i = 0; i < chunks; ++i) f(argument, i);
   }
 };
 
