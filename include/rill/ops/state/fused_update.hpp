@@ -8,6 +8,10 @@
 #include "rill/ops/elementwise.hpp"
 #include "rill/ops/state/assign.hpp"
 
+#if RILL_RUNTIME
+#include "rill/state/variable.hpp"
+#endif
+
 namespace rill::ops {
 
 struct fused_update_op {
@@ -26,54 +30,11 @@ struct fused_update_op {
     }
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const a = decode<attributes>(r.at.attributes);
-    std::vector<shape> shapes;
-    for (auto const& t : r.inputs) shapes.push_back(t.shape());
-    auto const count = static_cast<std::size_t>(a.references);
-    check(shapes, count);
-    auto bound = std::make_shared<bound_program const>(*a.what, shapes, shapes[0]);
-    std::vector<std::pair<variable_state*, std::size_t>> locking;
-    for (std::size_t i = 0; i < count; ++i) {
-      expects(bound->may_share(i, i), "fused_update: a variable is read after it is written");
-      locking.emplace_back(r.variables[i].get(), i);
-    }
-    std::sort(locking.begin(), locking.end());
-    expects(std::adjacent_find(locking.begin(), locking.end(),
-                               [](auto const& x, auto const& y) { return x.first == y.first; }) == locking.end(),
-            "fused_update: a variable comes twice");
-    kernel k([bound, locking, shapes, keep = r.variables](kernel_call const& call) {
-      std::array<void*, most_pointers> pointers;
-      std::copy_n(call.pointers, call.inputs, pointers.begin());
-      std::array<std::optional<variable_state::writer>, most_variables> writers;
-      for (std::size_t i = 0; i < locking.size(); ++i) {
-        auto const [variable, at] = locking[i];
-        auto& t = writers[i].emplace(*variable).value();
-        expects(t.shape() == shapes[at], "an update has other extents than the variable");
-        pointers[at] = pointers[call.inputs + at] = t.mutable_raw();
-        call.give(at, t);
-      }
-      (*bound)(pointers.data(), call.threads);
-    });
-    k.owns_outputs = true;
-    return k;
-  }
+  static kernel cpu(kernel_request const& r);
 
  private:
   static constexpr std::size_t most_variables = 8, most_pointers = 80;  // more than the pass makes
-
-  // The node may have come from outside, and not from the pass.
-  static void check(std::vector<shape> const& shapes, std::size_t count) {
-    expects(count <= most_variables && shapes.size() + count <= most_pointers,
-            "fused_update: there are too many operands");
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      auto const wide = broadcast(type(dtype::boolean, shapes[0]), type(dtype::boolean, shapes[i])).shape();
-      expects(wide == shapes[0] && (i >= count || shapes[i] == shapes[0]),
-              "fused_update: an operand has not the variables' extents");
-    }
-  }
-#endif
+  static void check(std::vector<shape> const& shapes, std::size_t count);
 };
 
 #if RILL_RUNTIME
@@ -93,6 +54,50 @@ RILL_INLINE std::vector<type> fused_update_op::infer(attributes const& a, std::s
                 accepts(inputs[0].with(inputs[i].element), inputs[i]),
             "fused_update: a result is not of its variable's type");
   return {inputs.begin(), inputs.begin() + a.references};
+}
+
+RILL_INLINE kernel fused_update_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  std::vector<shape> shapes;
+  for (auto const& t : r.inputs) shapes.push_back(t.shape());
+  auto const count = static_cast<std::size_t>(a.references);
+  check(shapes, count);
+  auto bound = std::make_shared<bound_program const>(*a.what, shapes, shapes[0]);
+  std::vector<std::pair<variable_state*, std::size_t>> locking;
+  for (std::size_t i = 0; i < count; ++i) {
+    expects(bound->may_share(i, i), "fused_update: a variable is read after it is written");
+    locking.emplace_back(r.variables[i].get(), i);
+  }
+  std::sort(locking.begin(), locking.end());
+  expects(std::adjacent_find(locking.begin(), locking.end(),
+                             [](auto const& x, auto const& y) { return x.first == y.first; }) == locking.end(),
+          "fused_update: a variable comes twice");
+  kernel k([bound, locking, shapes, keep = r.variables](kernel_call const& call) {
+    std::array<void*, most_pointers> pointers;
+    std::copy_n(call.pointers, call.inputs, pointers.begin());
+    std::array<std::optional<variable_state::writer>, most_variables> writers;
+    for (std::size_t i = 0; i < locking.size(); ++i) {
+      auto const [variable, at] = locking[i];
+      auto& t = writers[i].emplace(*variable).value();
+      expects(t.shape() == shapes[at], "an update has other extents than the variable");
+      pointers[at] = pointers[call.inputs + at] = t.mutable_raw();
+      call.give(at, t);
+    }
+    (*bound)(pointers.data(), call.threads);
+  });
+  k.owns_outputs = true;
+  return k;
+}
+
+// The node may have come from outside, and not from the pass.
+RILL_INLINE void fused_update_op::check(std::vector<shape> const& shapes, std::size_t count) {
+  expects(count <= most_variables && shapes.size() + count <= most_pointers,
+          "fused_update: there are too many operands");
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    auto const wide = broadcast(type(dtype::boolean, shapes[0]), type(dtype::boolean, shapes[i])).shape();
+    expects(wide == shapes[0] && (i >= count || shapes[i] == shapes[0]),
+            "fused_update: an operand has not the variables' extents");
+  }
 }
 
 #endif
