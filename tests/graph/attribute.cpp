@@ -47,6 +47,36 @@ TEST(attribute, gives_an_operation_back_what_it_wrote) {
   EXPECT_EQ(again.value.item<int>(), 4);
 }
 
+struct lists {
+  std::int64_t count = 0;
+  double fraction = 0;
+  extents axes;
+  type of;
+  std::vector<std::string> names;
+  std::vector<type> row;
+  std::shared_ptr<program const> what;
+  static constexpr auto fields(auto const& take) {
+    return take(field{"count", &lists::count}, field{"fraction", &lists::fraction}, field{"axes", &lists::axes},
+                field{"of", &lists::of}, field{"names", &lists::names}, field{"row", &lists::row},
+                field{"what", &lists::what});
+  }
+};
+
+TEST(attribute, is_a_copy_of_what_was_written) {
+  auto const what = std::make_shared<program const>();
+  lists const s{std::numeric_limits<std::int64_t>::min(), 0.1, {0, -1}, of<float, 2>, {"a", ""}, {of<int>}, what};
+  auto const list = encode(s);
+  auto const again = decode<lists>(list);
+  EXPECT_EQ(again.count, s.count);
+  EXPECT_EQ(again.fraction, 0.1);
+  EXPECT_EQ(again.axes, s.axes);
+  EXPECT_EQ(again.of, s.of);
+  EXPECT_EQ(again.names, s.names);
+  EXPECT_EQ(again.row, s.row);
+  EXPECT_EQ(again.what, what);
+  EXPECT_EQ(what.use_count(), 4);  // here, in s, in the list, and in what was read from it
+}
+
 TEST(attribute, keeps_the_order_of_the_fields) {
   auto const list = encode(sample{.of = {}, .text = {}, .value = {}});
   EXPECT_EQ(list.front().first, "flag");

@@ -47,15 +47,17 @@ template <class Op> using attributes_of = typename detail::attributes_of<Op>::ty
 
 namespace detail {
 
-template <class Attributes> attribute_list encode_erased(void const* attributes) {
-  return encode(*static_cast<Attributes const*>(attributes));
+template <class Attributes> void encode_erased(void const* attributes, attribute_list& to) {
+  encode(*static_cast<Attributes const*>(attributes), to);
 }
+
+void assign_types(std::vector<type>& out, std::span<type const>);
 
 template <class Op>
 void infer_erased(attribute_list const& list, std::span<type const> inputs, std::vector<type>& out) {
   auto const result = infer<Op>(decode<rill::attributes_of<Op>>(list), inputs);
-  if constexpr (std::same_as<std::remove_cvref_t<decltype(result)>, type>) out.assign(1, result);
-  else out.assign(result.begin(), result.end());
+  if constexpr (std::same_as<std::remove_cvref_t<decltype(result)>, type>) assign_types(out, {&result, 1});
+  else assign_types(out, result);
 }
 
 /// The elements, and the bytes, of what is known of these types.
@@ -75,6 +77,10 @@ cost work_erased(attribute_list const& list, std::span<type const> inputs, std::
 }
 
 #if RILL_RUNTIME
+RILL_INLINE void assign_types(std::vector<type>& out, std::span<type const> from) {
+  out.assign(from.begin(), from.end());
+}
+
 RILL_INLINE double elements_of(std::span<type const> types) {
   double count = 0;
   for (auto const& t : types)

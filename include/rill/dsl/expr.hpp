@@ -91,7 +91,9 @@ RILL_INLINE graph& detail::graph_of(value const& first) {
 }
 RILL_INLINE value detail::record(graph& g, op_def const& op, void const* attributes, std::span<value const> inputs,
                                  std::string_view name) {
-  return g.add(op, op.encode(attributes), {inputs.begin(), inputs.end()}, name);
+  attribute_list list;
+  op.encode(attributes, list);
+  return g.add(op, std::move(list), {inputs.begin(), inputs.end()}, name);
 }
 RILL_INLINE value detail::record(op_def const& op, void const* attributes, std::span<value const> inputs) {
   return record(graph_of(inputs[0]), op, attributes, inputs, {});

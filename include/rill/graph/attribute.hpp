@@ -1,10 +1,11 @@
 // Named, typed constants of a node: axes, strides, element types, values.
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -44,65 +45,120 @@ template <class Owner, class T> field(char const*, T Owner::*) -> field<Owner, T
 
 namespace detail {
 
-template <class T> attribute to_attribute(T const& v) {
-  if constexpr (std::is_enum_v<T> && !std::same_as<T, dtype>) return static_cast<std::int64_t>(v);
-  else if constexpr (std::integral<T> && !std::same_as<T, bool>) return static_cast<std::int64_t>(v);
-  else if constexpr (std::floating_point<T>) return static_cast<double>(v);
-  else if constexpr (std::derived_from<T, extents>) return static_cast<extents const&>(v);
-  else return v;
+// What an attribute keeps a T as: all whole numbers and enumerations alike, all fractions, and lists with a name of
+// their own as plain ones.
+template <class T> constexpr auto kept_type() {
+  if constexpr (std::same_as<T, bool> || std::same_as<T, dtype>) return std::type_identity<T>{};
+  else if constexpr (std::integral<T> || std::is_enum_v<T>) return std::type_identity<std::int64_t>{};
+  else if constexpr (std::floating_point<T>) return std::type_identity<double>{};
+  else if constexpr (std::derived_from<T, extents>) return std::type_identity<extents>{};
+  else return std::type_identity<T>{};
+}
+template <class T> using kept_as = typename decltype(kept_type<T>())::type;
+
+template <class T, class... All> constexpr std::size_t place_among(std::variant<All...> const*) {
+  std::size_t i = 0;
+  (void)((std::same_as<T, All> || (++i, false)) || ...);
+  return i;
+}
+/// Which of an attribute's alternatives T is.
+template <class T>
+inline constexpr std::size_t place_in_attribute = [] {
+  constexpr auto place = place_among<T>(static_cast<attribute*>(nullptr));
+  static_assert(place < std::variant_size_v<attribute>,
+                "graphs can't keep an attribute of this type: see rill::attribute");
+  return place;
+}();
+
+// By numbers and addresses, so that the operations of a program compile no variant.
+
+/// Where the value of the attribute of that name lies, which is the alternative `place`; error(invalid_argument) if it
+/// is missing or another.
+void const* find_attribute(attribute_list const& list, std::string_view wanted, std::size_t place);
+/// Appends a copy of what lies at `value`, which is the alternative `place`.
+void append_attribute(attribute_list& list, std::string_view name, std::size_t place, void const* value);
+[[noreturn, gnu::cold]] void refuse_attribute(std::string_view name, std::int64_t v);
+
+template <class T> T const& attribute_as(attribute_list const& list, std::string_view name) {
+  return *static_cast<T const*>(find_attribute(list, name, place_in_attribute<T>));
 }
 
 /// The number as a T; error(invalid_argument) if T can't hold it.
 template <class T> T narrowed(std::int64_t v, std::string_view name) {
-  if (!std::in_range<T>(v))
-    throw error(code::invalid_argument,
-                "attribute '" + std::string(name) + "' is " + std::to_string(v) + ", which is out of range");
+  if (!std::in_range<T>(v)) refuse_attribute(name, v);
   return static_cast<T>(v);
 }
 
-template <class T> void from_attribute(T& to, attribute const& from, std::string_view name) {
-  auto const get = [&]<class A>(A const*) -> A const& {
-    if (auto* v = std::get_if<A>(&from)) return *v;
-    throw error(code::invalid_argument, "attribute '" + std::string(name) + "' has the wrong type");
-  };
-  if constexpr (std::is_enum_v<T> && !std::same_as<T, dtype>)
-    to = static_cast<T>(narrowed<std::underlying_type_t<T>>(get((std::int64_t*)nullptr), name));
-  else if constexpr (std::integral<T> && !std::same_as<T, bool>) to = narrowed<T>(get((std::int64_t*)nullptr), name);
-  else if constexpr (std::floating_point<T>) to = static_cast<T>(get((double*)nullptr));
-  else if constexpr (std::derived_from<T, extents>) static_cast<extents&>(to) = get((extents*)nullptr);
-  else to = get(static_cast<T*>(nullptr));
+template <class T> void take_attribute(T& to, attribute_list const& list, std::string_view name) {
+  using kept = kept_as<T>;
+  auto const& from = attribute_as<kept>(list, name);
+  if constexpr (std::is_enum_v<T> && !std::same_as<T, kept>)
+    to = static_cast<T>(narrowed<std::underlying_type_t<T>>(from, name));
+  else if constexpr (std::integral<T> && !std::same_as<T, kept>) to = narrowed<T>(from, name);
+  else if constexpr (std::floating_point<T>) to = static_cast<T>(from);
+  else static_cast<kept&>(to) = from;
+}
+
+template <class T> void append_attribute(attribute_list& list, std::string_view name, T const& v) {
+  using kept = kept_as<T>;
+  if constexpr (std::derived_from<T, kept> || std::same_as<T, kept>) {
+    append_attribute(list, name, place_in_attribute<kept>, &static_cast<kept const&>(v));
+  } else {
+    auto const number = static_cast<kept>(v);
+    append_attribute(list, name, place_in_attribute<kept>, &number);
+  }
 }
 
 }  // namespace detail
 
+/// Appends an operation's attributes to what a node keeps.
+template <class Attributes> void encode(Attributes const& a, attribute_list& to) {
+  Attributes::fields([&](auto... f) { (detail::append_attribute(to, f.name, a.*(f.member)), ...); });
+}
 /// An operation's attributes as a node keeps them.
 template <class Attributes> attribute_list encode(Attributes const& a) {
   attribute_list list;
-  Attributes::fields([&](auto... f) { (list.emplace_back(f.name, detail::to_attribute(a.*(f.member))), ...); });
+  encode(a, list);
   return list;
 }
-
-namespace detail {
-
-/// The attribute of that name; error(invalid_argument) if it is missing.
-attribute const& find_attribute(attribute_list const& list, std::string_view wanted);
-
-}  // namespace detail
 
 /// A node's attributes as its operation reads them; error(invalid_argument) if one is missing or of another type.
 template <class Attributes> Attributes decode(attribute_list const& list) {
   Attributes a{};
-  Attributes::fields(
-      [&](auto... f) { (detail::from_attribute(a.*(f.member), detail::find_attribute(list, f.name), f.name), ...); });
+  Attributes::fields([&](auto... f) { (detail::take_attribute(a.*(f.member), list, f.name), ...); });
   return a;
 }
 
 #if RILL_RUNTIME
-RILL_INLINE attribute const& detail::find_attribute(attribute_list const& list, std::string_view wanted) {
-  for (auto const& [name, value] : list)
-    if (name == wanted) return value;
+namespace detail {
+
+RILL_INLINE void const* find_attribute(attribute_list const& list, std::string_view wanted, std::size_t place) {
+  for (auto const& [name, value] : list) {
+    if (name != wanted) continue;
+    if (value.index() != place)
+      throw error(code::invalid_argument, "attribute '" + std::string(name) + "' has the wrong type");
+    return std::visit([](auto const& v) -> void const* { return &v; }, value);
+  }
   throw error(code::invalid_argument, "attribute '" + std::string(wanted) + "' is missing");
 }
+
+RILL_INLINE void append_attribute(attribute_list& list, std::string_view name, std::size_t place, void const* value) {
+  auto const append = [&]<std::size_t I> {
+    if (I == place)
+      list.emplace_back(name, attribute(std::in_place_index<I>,
+                                        *static_cast<std::variant_alternative_t<I, attribute> const*>(value)));
+  };
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (append.template operator()<I>(), ...);
+  }(std::make_index_sequence<std::variant_size_v<attribute>>());
+}
+
+RILL_INLINE void refuse_attribute(std::string_view name, std::int64_t v) {
+  throw error(code::invalid_argument,
+              "attribute '" + std::string(name) + "' is " + std::to_string(v) + ", which is out of range");
+}
+
+}  // namespace detail
 
 RILL_INLINE bool same(attribute const& a, attribute const& b) {
   if (a.index() != b.index()) return false;

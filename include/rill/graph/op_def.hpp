@@ -140,7 +140,8 @@ struct op_def {
   scalar_function const* elementwise = nullptr;
   std::span<std::string_view const> attributes = {};  ///< their names, in the order in which nodes keep them
 
-  attribute_list (*encode)(void const* attributes) = nullptr;  ///< of the operation's own struct of attributes
+  /// Appends the attributes in the operation's own struct.
+  void (*encode)(void const* attributes, attribute_list& to) = nullptr;
   void (*infer)(attribute_list const&, std::span<type const> inputs, std::vector<type>& outputs) = nullptr;
   rill::cost (*work)(attribute_list const&, std::span<type const> inputs, std::span<type const> outputs) = nullptr;
   std::vector<gradient> (*grad)(gradient_request const&) = nullptr;  ///< null: not differentiable

@@ -49,7 +49,7 @@ class meetings {
  private:
   void add(node const& n, std::vector<meeting>& all, std::set<function_definition const*>& seen) {
     if (!n.op->meets_at.empty() && n.op->effect == effect::writes) {
-      auto const& name = std::get<std::string>(find_attribute(n.attributes, n.op->meets_at));
+      auto const& name = attribute_as<std::string>(n.attributes, n.op->meets_at);
       auto const place = static_cast<std::uint32_t>(places_.size());
       all.push_back(
           {places_.try_emplace({n.op->meets_at, name}, place).first->second, n.op->brings_extents, n.op->waits});

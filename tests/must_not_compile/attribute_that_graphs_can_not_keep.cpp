@@ -1,0 +1,11 @@
+// expect: graphs can't keep an attribute of this type: see rill::attribute
+#include <rill/rill.hpp>
+struct attributes {
+#ifdef VALID
+  std::vector<std::string> names;
+#else
+  std::vector<double> names;
+#endif
+  static constexpr auto fields(auto const& take) { return take(rill::field{"names", &attributes::names}); }
+};
+auto f(attributes const& a) { return rill::encode(a); }
