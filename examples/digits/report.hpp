@@ -75,7 +75,9 @@ inline void print_confusion(std::vector<std::int32_t> const& predicted, examples
 /// One line of a drawn digit: two characters a pixel, or for large images one for two pixels that lie above each other.
 inline std::string drawn_line(float const* image, std::int64_t side, std::int64_t line) {
   constexpr std::string_view shades = " .:-=+*#%@";
-  auto const shade = [&](float p) { return shades[static_cast<std::size_t>(std::clamp(p, 0.f, 1.f) * 9.f + 0.5f)]; };
+  auto const shade = [&](float p) {  // of what is no number, nothing
+    return shades[p > 0 ? static_cast<std::size_t>(std::min(p, 1.f) * 9.f + 0.5f) : 0];
+  };
   std::string s;
   for (std::int64_t x = 0; x < side; ++x)
     if (side <= 16) s += std::string(2, shade(image[line * side + x]));

@@ -93,15 +93,16 @@ template <class F> double best_of(F&& f) {
   return best;
 }
 
-/// A tensor of small numbers, none of them 0; of empty strings for strings.
-inline tensor numbers_of(type const& t) {
+/// A tensor of small numbers, none of them 0; of empty strings for strings. Whole ones are below `bound`, so that they
+/// can be indices.
+inline tensor numbers_of(type const& t, std::int64_t bound) {
   tensor x(t.element, t.shape());
   visit(t.element, [&]<class T>() {
     auto* to = x.template mutable_data<T>();
     for (std::int64_t i = 0; i < x.elements(); ++i) {
       int const n = static_cast<int>(i * 7919 % 61) + 1;
       if constexpr (std::same_as<T, bool>) to[i] = n % 2 == 0;
-      else if constexpr (std::integral<T>) to[i] = static_cast<T>(n);
+      else if constexpr (std::integral<T>) to[i] = static_cast<T>(bound > 1 ? n % (bound - 1) + 1 : 0);
       else if constexpr (requires { T(0.5f); }) to[i] = T(static_cast<float>(n) / 64);
     }
   });
@@ -140,20 +141,37 @@ inline cost work_of(graph const& g) {
 
 namespace detail {
 
+/// The least extent among those of the fractions, so that whole numbers below it are indices along any axis.
+template <type... In> constexpr std::int64_t index_bound() {
+  std::int64_t bound = 62;
+  auto const look = [&](type const& t) {
+    for (std::size_t i = 0; i < t.rank && (floats | complexes).contains(t.element); ++i)
+      bound = t[i].extent < bound ? t[i].extent : bound;
+  };
+  (look(In), ...);
+  return bound;
+}
+
+/// What a function of expressions returned, one or several, as a step's outputs.
+template <class... Y> auto outputs_of(std::tuple<Y...> const& y) {
+  return std::apply([](auto const&... each) { return outputs(each...); }, y);
+}
+template <class Y> auto outputs_of(Y const& y) { return outputs(y); }
+
 /// An expression's graph, session and prepared call.
 template <type... In, class F> auto prepared_call(F const& f) {
   struct state {
     rill::graph graph;
     rill::session session{graph, {.threads = threads()}};
-    std::tuple<tensor_of<In>...> inputs{tensor_of<In>(numbers_of(In))...};
+    std::tuple<tensor_of<In>...> inputs{tensor_of<In>(numbers_of(In, index_bound<In...>()))...};
     cost work;
   };
   auto s = std::make_shared<state>();
   std::tuple const x{expr<In>{rill::placeholder(s->graph, In)}...};
   auto const y = std::apply(f, x);
   s->work = work_of(s->graph);
-  auto call = std::apply([&](auto const&... each) { return s->session.prepare(inputs(each...), outputs(y)); }, x);
-  return std::tuple{s, call, y.type()};
+  auto call = std::apply([&](auto const&... each) { return s->session.prepare(inputs(each...), outputs_of(y)); }, x);
+  return std::tuple{s, call};
 }
 
 }  // namespace detail
@@ -172,7 +190,7 @@ class machine {
   /// Operations a second of a large matrix product of elements T.
   template <element T> static double product_rate() {
     static double const rate = [] {
-      auto [s, call, y] =
+      auto [s, call] =
           detail::prepared_call<of<T, 768, 768>, of<T, 768, 768>>([](auto a, auto b) { return matmul(a, b); });
       return s->work.flops / detail::best_of([&] { std::apply(call, s->inputs); });
     }();
@@ -211,10 +229,10 @@ template <dtype Element> double least_seconds(cost const& work) {
   return work.flops > 0 ? std::max(moving, work.flops / machine::product_rate<number>()) : moving;
 }
 
-/// Runs one benchmark; what RILL_BENCHMARK registers.
-template <type... In, class F> void run(benchmark::State& state, F const& f) {
+/// Runs one benchmark; what RILL_BENCHMARK registers. One that fails says why, and the others run.
+template <type... In, class F> void run(benchmark::State& state, F const& f) try {
   instruction_counter instructions;  // before the session starts its threads
-  auto [s, call, y] = detail::prepared_call<In...>(f);
+  auto [s, call] = detail::prepared_call<In...>(f);
   std::apply(call, s->inputs);
   auto const before = instructions.read();
   auto const begin = std::chrono::steady_clock::now();
@@ -226,6 +244,8 @@ template <type... In, class F> void run(benchmark::State& state, F const& f) {
   state.counters["GB/s"] = s->work.bytes / seconds * 1e-9;
   state.counters["%limit"] = 100 * least_seconds<first.element>(s->work) / seconds;
   if (before != 0) state.counters["instructions"] = static_cast<double>(instructions.read() - before) / calls;
+} catch (error const& e) {
+  state.SkipWithError(e.what());
 }
 
 /// Registers a benchmark of `f` of arguments of the given types.

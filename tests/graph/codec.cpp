@@ -148,15 +148,17 @@ TEST(codec, gives_back_the_marks_of_nodes) {
   g.recomputed([&] { return neg(x); });
   g.hogwild([&] { return neg(x); });
   g.with_gradient("neg", {}, [&] { return neg(x); });
+  g.again(1, [&] { return neg(x); });
   op_def const* const known[]{&definition<ops::placeholder_op>(), &definition<ops::neg_op>()};
   auto const again = graph_from_bytes(to_bytes(g), known);
   for (std::size_t i = 0; i < g.size(); ++i) {
     EXPECT_EQ((*again)[i].recompute, i == 1 ? 1 : 0);
     EXPECT_EQ((*again)[i].may_race, i == 2);
     EXPECT_EQ((*again)[i].rule, i == 3 ? 0 : -1);
+    EXPECT_EQ((*again)[i].copy_of, i == 4 ? 1 : -1);
   }
   again->recomputed([&] { return neg(again->find("x")); });
-  EXPECT_EQ((*again)[4].recompute, 2);
+  EXPECT_EQ((*again)[5].recompute, 2);
 }
 
 TEST(codec, gives_back_constants_of_every_element_type) {

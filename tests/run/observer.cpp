@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "rill/ops/operations.hpp"
 #include "rill/run/session.hpp"
 
@@ -30,6 +32,17 @@ TEST(observer, is_told_of_each_node_of_the_steps_that_name_it) {
   s.run({{x, in}}, y, observe(r));
   EXPECT_EQ(r.seen, (std::vector<std::string>{"exp", "matmul"}));
   s.run({{x, in}}, y);
+  EXPECT_EQ(r.begun, 1);
+  EXPECT_EQ(r.ended, 1);
+}
+
+TEST(observer, is_told_of_the_end_of_a_step_that_fails) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x");
+  auto const y = check_numerics(x, "x");
+  session s{g};
+  recorder r;
+  EXPECT_THROW(s.run({{x, tensor(std::nanf(""))}}, y, observe(r)), error);
   EXPECT_EQ(r.begun, 1);
   EXPECT_EQ(r.ended, 1);
 }

@@ -129,5 +129,38 @@ TEST(prepared, allocates_nothing_in_the_steady_state) {
   EXPECT_EQ(memory.usage().total, before);
 }
 
+TEST(prepared, refuses_one_input_twice) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  session s(g);
+  EXPECT_EQ(sentence([&] { s.prepare(inputs(x, x), outputs(x + x)); }),
+            "invalid_argument: node 'x': it is an input of a prepared step twice");
+}
+
+TEST(prepared, refuses_a_node_that_has_no_value) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  group(g, {operation(x)});
+  value const nothing = g.find("group");
+  session s(g);
+  for (auto const& said : {sentence([&] { s.prepare(inputs(nothing), outputs(x))(tensor(1.f)); }),
+                           sentence([&] { as<of<float>>(nothing); }), sentence([&] { neg(nothing); })})
+    EXPECT_NE(said.find("invalid_argument: node 'group"), said.npos) << said;
+}
+
+TEST(prepared, gives_memory_back_when_its_plan_is_no_longer_kept) {
+  host_memory memory;
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x");
+  auto const y = sum(square(neg(x)));
+  session s(g, {.memory = &memory, .passes = {.fuse = false}, .plans = 1});
+  auto step = s.prepare(inputs(x), outputs(y));
+  step(tensor_of<of<float, unknown>>(tensor(dtype::float32, {100000})));
+  s.run({{x, tensor(dtype::float32, {10})}}, y);
+  EXPECT_GE(memory.usage().current, 100000);
+  s.trim();
+  EXPECT_EQ(memory.usage().current, 0);
+}
+
 }  // namespace
 }  // namespace rill

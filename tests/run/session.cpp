@@ -10,6 +10,7 @@
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/fill.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/check/print.hpp"
 #include "rill/ops/control/flow.hpp"
@@ -458,6 +459,26 @@ TEST(session, whose_container_is_reset_within_a_step_leaves_the_step_what_it_has
     EXPECT_EQ(float(s.run(twice)), 6);
     EXPECT_EQ(refusal([&] { s.run(v); }), code::failed_precondition);
   }
+}
+
+TEST(session, keeps_variables_in_the_memory_that_it_is_given) {
+  host_memory memory;
+  graph g;
+  auto const v = variable(fill(constant(g, 1.f), {1000}), "v");
+  auto const up = assign_add(v, fill(constant(g, 1.f), {1000}));
+  {
+    session s(g, {.memory = &memory, .passes = {.fuse = false}});
+    s.run(initializer(g));
+    s.trim();
+    EXPECT_GE(memory.usage().current, 4000);
+    tensor const before = s.run(v);
+    auto const host = host_allocator().usage().current;
+    s.run(up);  // a copy, for `before` is kept
+    EXPECT_EQ(host_allocator().usage().current, host);
+    EXPECT_EQ(before.at<float>(0), 1);
+    EXPECT_EQ(tensor(s.run(v)).at<float>(999), 2);
+  }
+  EXPECT_EQ(memory.usage().current, 0);
 }
 
 }  // namespace

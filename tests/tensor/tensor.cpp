@@ -158,5 +158,31 @@ TEST(typed_tensor, refuses_rows_of_different_lengths) {
   EXPECT_EQ(matrix<int>({}).shape(), (shape{0, 0}));
 }
 
+TEST(tensor, shares_no_buffer_of_other_objects_nor_out_of_line) {
+  auto const invalid = [](auto&& make) {
+    try {
+      make();
+    } catch (error const& e) {
+      return e.code() == code::invalid_argument;
+    }
+    return false;
+  };
+  EXPECT_TRUE(invalid([] { tensor(dtype::string, {1}, buffer::allocate(64)); }));
+  EXPECT_TRUE(invalid([] { tensor(dtype::int64, {1}, tensor(dtype::string, {1}).storage()); }));
+  EXPECT_TRUE(invalid([] { tensor(dtype::int64, {1}, buffer::allocate(64), 3); }));
+
+  EXPECT_EQ(tensor(dtype::string, {0}, buffer::allocate(0)).elements(), 0);
+  EXPECT_EQ(tensor::adopt(std::vector<std::string>{"a"}, {1}).at<std::string>(0), "a");
+}
+
+TEST(tensor, borrows_elements_that_nobody_may_change) {
+  std::vector<float> const numbers{1, 2, 3};
+  auto const t = tensor::borrow(std::span(numbers), {3});
+  EXPECT_EQ(t.raw(), numbers.data());
+  EXPECT_FALSE(t.storage().unique());
+  std::vector<std::string> const words{"a", "b"};
+  EXPECT_EQ(tensor::borrow(std::span(words), {2}).at<std::string>(1), "b");
+}
+
 }  // namespace
 }  // namespace rill

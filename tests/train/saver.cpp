@@ -347,5 +347,15 @@ TEST(saver, says_where_no_directory_can_be_made) {
     EXPECT_NO_THROW(refusal([&] { saver(m.g, where).save(*m.s); })) << where;  // an error of rill's
 }
 
+TEST(saver, counts_on_beside_a_file_with_the_last_number) {
+  scratch place;
+  model m;
+  saver saves(m.g, place / "run");
+  saves.save(*m.s);
+  std::ofstream(place / "run" / "checkpoint-9223372036854775807.safetensors.index.json") << "{}";
+  EXPECT_EQ(saves.save(*m.s).number, 2);
+  EXPECT_EQ(saves.restore(*m.s)->number, 2);
+}
+
 }  // namespace
 }  // namespace rill

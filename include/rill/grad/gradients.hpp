@@ -179,10 +179,11 @@ class differentiator {
   }
 
   // The node as it is computed again for the derivative: its part is copied, to run after what comes from outside of
-  // it.
+  // it. What has no inputs (variables, constants, what is fed), reads state or draws stays as it is: it would be
+  // another.
   std::uint32_t again(std::uint32_t i, std::vector<value> const& outer) {
     auto const part = graph_[i].recompute;
-    if (auto const& known = copies_[part]; !known.empty()) return known.at(i);
+    if (auto const known = copies_.find(part); known != copies_.end()) return of(known->second, i);
     std::vector<operation> after;
     for (auto const& v : outer)
       if (v) after.emplace_back(v);
@@ -190,13 +191,17 @@ class differentiator {
     graph_.after(after, [&] {
       for (std::uint32_t k = 0; k <= last_; ++k) {
         auto const n = graph_[k];
-        if (n.recompute != part || n.op->effect == effect::writes) continue;
+        if (n.recompute != part || n.op->effect != effect::none || n.inputs.empty()) continue;
         std::vector<value> inputs;
-        for (auto e : n.inputs) inputs.push_back(copy.contains(e.node) ? value{&graph_, copy[e.node], e.port} : at(e));
-        copy[k] = graph_.add(*n.op, n.attributes, inputs, n.op->name).node;
+        for (auto e : n.inputs) inputs.push_back({&graph_, of(copy, e.node), e.port});
+        copy[k] = graph_.again(k, [&] { return graph_.add(*n.op, n.attributes, inputs, n.op->name); }).node;
       }
     });
-    return copy.at(i);
+    return of(copy, i);
+  }
+  static std::uint32_t of(std::map<std::uint32_t, std::uint32_t> const& copies, std::uint32_t i) {
+    auto const found = copies.find(i);
+    return found == copies.end() ? i : found->second;
   }
 
   graph& graph_;

@@ -162,7 +162,7 @@ inline void save(writer& to, node const& n) {
     to(std::string(a.first));
     save(to, a.second);
   });
-  to(n.device, n.colocated, n.recompute, n.may_race, n.rule);
+  to(n.device, n.colocated, n.recompute, n.copy_of, n.may_race, n.rule);
   save_list(to, n.outputs, [&](type const& t) { save(to, t); });
 }
 
@@ -191,7 +191,7 @@ inline node load_node(reader& from, known_operations const& known, bool in_body 
   });
   load_list(from, sizeof(std::uint32_t), [&] { from(n.controls.emplace_back()); });
   n.attributes = load_attributes(from, *n.op, known);
-  from(n.device, n.colocated, n.recompute, n.may_race, n.rule);
+  from(n.device, n.colocated, n.recompute, n.copy_of, n.may_race, n.rule);
   return n;
 }
 

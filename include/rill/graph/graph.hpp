@@ -116,6 +116,11 @@ class graph {
   template <class F> auto recomputed(F&& f) {
     return with(&graph::recompute_, ++innermost().recomputed_parts_, std::forward<F>(f));
   }
+  /// Records what `f` records, one node, as node `i` computed again: on its device and with its gradient rule. Who
+  /// feeds that one's outputs feeds this one's.
+  template <class F> auto again(std::uint32_t i, F&& f) {
+    return with(&graph::copy_of_, std::int64_t{i}, std::forward<F>(f));
+  }
 
   /// Records what `f` records so that its updates may race with each other: two of one variable need no order then, and
   /// which comes first is the schedule's. Each still is a whole (Hogwild, with a lock a variable).
@@ -217,6 +222,7 @@ class graph {
   rules_by_operation rules_of_, recorded_rules_;
   bool may_race_ = false;
   std::uint32_t recompute_ = 0, recomputed_parts_ = 0;
+  std::int64_t copy_of_ = -1;
   std::uint64_t seed_ = 0;
   std::size_t recorded_ = 0;
   // Of bodies.

@@ -26,6 +26,7 @@ struct node {
   std::string device;           ///< a constraint such as "/device:gpu:0"; empty: anywhere
   std::string colocated;        ///< the node beside which this one must run; empty: none
   std::uint32_t recompute = 0;  ///< the part, if any, that derivatives compute again instead of keeping it
+  std::int64_t copy_of = -1;    ///< the node that this one computes again for a derivative; -1: none
   bool may_race = false;        ///< an update that others of the same variable need not be ordered with
   std::int64_t rule = -1;       ///< the number of a gradient rule that a user gave this node; -1: none
 };

@@ -15,12 +15,19 @@ subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<end
 #if RILL_RUNTIME
 namespace detail {
 
+// Which of the fed values stands for an output; -1: none. What is fed is also what a derivative would compute again.
+inline std::ptrdiff_t fed_place(graph const& g, std::vector<endpoint> const& fed, endpoint e) {
+  if (auto const at = std::find(fed.begin(), fed.end(), e); at != fed.end()) return at - fed.begin();
+  auto const original = g[e.node].copy_of;
+  return original < 0 ? -1 : fed_place(g, fed, {static_cast<std::uint32_t>(original), e.port});
+}
+
 inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> const& fed,
                                          std::vector<endpoint> const& fetched,
                                          std::vector<std::uint32_t> const& targets) {
   std::vector<bool> seen(g.size());
   std::vector<std::uint32_t> todo, found;
-  auto const is_fed = [&](endpoint e) { return std::find(fed.begin(), fed.end(), e) != fed.end(); };
+  auto const is_fed = [&](endpoint e) { return fed_place(g, fed, e) >= 0; };
   auto const visit = [&](std::uint32_t n) {
     if (seen[n]) return;
     seen[n] = true;
@@ -70,12 +77,12 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
   }
   std::vector<std::uint32_t> place(g.size());
   auto const mapped = [&](endpoint e) {
-    auto const at = std::find(fed.begin(), fed.end(), e);
-    return at != fed.end() ? endpoint{static_cast<std::uint32_t>(at - fed.begin()), 0}
-                           : endpoint{place[e.node], e.port};
+    auto const at = detail::fed_place(g, fed, e);
+    return at >= 0 ? endpoint{static_cast<std::uint32_t>(at), 0} : endpoint{place[e.node], e.port};
   };
   for (auto i : wanted) {
     node n = g[i];
+    n.copy_of = -1;  // a part is fed no more
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       n.inputs[k] = means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
     }

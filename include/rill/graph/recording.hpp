@@ -38,6 +38,10 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
   n.recompute = recompute_;
   n.may_race = may_race_;
   if (auto const given = recorded_rules_.find(op.name); given != recorded_rules_.end()) n.rule = given->second;
+  if (n.copy_of = copy_of_; n.copy_of >= 0) {
+    auto const& original = *nodes_.at(static_cast<std::size_t>(n.copy_of));
+    n.device = original.device, n.colocated = original.colocated, n.rule = original.rule;
+  }
   return keep_or_forget(n, [&] {
     n.inputs.reserve(inputs.size());
     for (auto const& i : inputs) {
@@ -58,6 +62,8 @@ RILL_INLINE value graph::adopt(node n) {
     if (!n.colocated.empty() && !names_.contains(n.colocated))
       throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node",
                   n.name);
+    if (n.copy_of >= static_cast<std::int64_t>(nodes_.size()))
+      throw error(code::invalid_argument, "it computes no earlier node again", n.name);
     recomputed_parts_ = std::max(recomputed_parts_, n.recompute);
     return append(n);
   });
@@ -106,6 +112,8 @@ RILL_INLINE value graph::append(node& n) {
   } catch (error const& e) {
     throw error(e.code(), e.message() + described(types), n.name);
   }
+  if (n.copy_of >= 0 && nodes_[static_cast<std::size_t>(n.copy_of)]->outputs != n.outputs)
+    throw error(code::invalid_argument, "it has other outputs than the node that it computes again", n.name);
   auto const id = static_cast<std::uint32_t>(nodes_.size());
   names_.emplace(n.name, id);
   if (n.op->hands_back) back_edges_.push_back(id);
@@ -277,7 +285,12 @@ RILL_INLINE node const& value::origin() const {
   if (graph == nullptr) throw error(code::invalid_argument, "an empty handle was used");
   return (*graph)[node];
 }
-RILL_INLINE type const& value::type() const { return origin().outputs.at(port); }
+RILL_INLINE type const& value::type() const {
+  auto const& n = origin();
+  if (port >= n.outputs.size())
+    throw error(code::invalid_argument, "it has no value: it is run for what it does", n.name);
+  return n.outputs[port];
+}
 RILL_INLINE std::string value::name() const { return origin().name + (port ? ":" + std::to_string(port) : ""); }
 RILL_INLINE node const& operation::origin() const { return value{graph, node, 0}.origin(); }
 

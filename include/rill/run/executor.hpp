@@ -106,6 +106,15 @@ struct executor::parts {
   std::mutex mutex;
   std::unordered_map<std::vector<std::int64_t>, std::shared_ptr<compiled_step>, hash> plans;
   std::deque<std::vector<std::int64_t>> ages;
+  std::vector<std::weak_ptr<compiled_step>> forgotten;  // that prepared steps may still keep
+
+  void forget_oldest() {
+    std::erase_if(forgotten, [](auto const& step) { return step.expired(); });
+    auto const oldest = plans.find(ages.front());
+    forgotten.push_back(oldest->second);
+    plans.erase(oldest);
+    ages.pop_front();
+  }
 
   static std::vector<std::int64_t> key(run_request const& r) {
     std::vector<std::int64_t> k{static_cast<std::int64_t>(r.feeds.size()), static_cast<std::int64_t>(r.fetches.size()),
@@ -200,7 +209,7 @@ RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r) 
   auto made = detail::compile(*graph_, r, options_, nullptr);
   std::lock_guard lock(parts_->mutex);
   if (parts_->plans.insert_or_assign(k, made).second) parts_->ages.push_back(std::move(k));
-  while (parts_->ages.size() > options_.plans) parts_->plans.erase(parts_->ages.front()), parts_->ages.pop_front();
+  while (parts_->ages.size() > options_.plans) parts_->forget_oldest();
   return made;
 }
 
@@ -220,9 +229,16 @@ RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> 
   step.log = options_.log ? &options_.log : nullptr;
   step_holdings holdings;
   step.holdings = &holdings;
-  if (step.watch) step.watch->step_begins(step.number);
+  struct watched {  // a step that fails ends as well
+    step_context& step;
+    explicit watched(step_context& s) : step(s) {
+      if (step.watch) step.watch->step_begins(step.number);
+    }
+    ~watched() {
+      if (step.watch) step.watch->step_ended(step.number);
+    }
+  } const guard{step};
   run_parts(compiled, fed, step, results);
-  if (step.watch) step.watch->step_ended(step.number);
 }
 
 RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
@@ -260,6 +276,8 @@ RILL_INLINE std::string executor::explain(run_request const& r) {
 RILL_INLINE void executor::trim() {
   std::lock_guard lock(parts_->mutex);
   for (auto& [key, step] : parts_->plans) step->trim();
+  for (auto const& each : parts_->forgotten)
+    if (auto const step = each.lock()) step->trim();
 }
 
 #endif

@@ -20,7 +20,7 @@ class observer {
   virtual ~observer() = default;
   virtual void step_begins(std::uint64_t) {}
   virtual void node_ran(node_record const&) = 0;
-  virtual void step_ended(std::uint64_t) {}
+  virtual void step_ended(std::uint64_t) {}  ///< also of a step that failed
 };
 
 /// Among the fetches of a run: who watches it.

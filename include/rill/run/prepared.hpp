@@ -84,6 +84,8 @@ RILL_INLINE prepared_step::prepared_step(executor& e, std::span<value const> in,
     if (x.graph != &e.graph())
       throw error(code::invalid_argument, x.graph ? "a prepared step's input belongs to another graph"
                                                   : "a prepared step's input is an empty handle");
+    if (std::find(request_.feeds.begin(), request_.feeds.end(), x.endpoint()) != request_.feeds.end())
+      throw error(code::invalid_argument, "it is an input of a prepared step twice", x.name());
     request_.feeds.push_back(x.endpoint());
   }
   for (auto const& x : out) e.add_fetch(request_, x);

@@ -30,13 +30,14 @@ class variable_state {
   /// Replaces the value; error(invalid_argument) if it is not of the declared type.
   void assign(tensor t);
   /// Lets `f(tensor&)` fill elements of the given extents that nobody else sees; the memory that is there is used
-  /// again. `f` must not throw.
-  template <class F> void overwrite(shape const& extents, F&& f) {
+  /// again, or new one comes from `memory`. `f` must not throw.
+  template <class F> void overwrite(shape const& extents, allocator& memory, F&& f) {
     if (!accepts(type_, rill::type(type_.element, extents)))
       throw error(code::invalid_argument,
                   "a value of " + extents.text() + " can't be assigned to a variable of " + type_.text(), name_);
     std::lock_guard lock(mutex_);
-    if (!value_ || value_.shape() != extents || !value_.storage().unique()) value_ = tensor(type_.element, extents);
+    if (!value_ || value_.shape() != extents || !value_.storage().unique())
+      value_ = tensor(type_.element, extents, memory);
     f(value_);
   }
   /// Calls `f(tensor&)` with elements that nobody else sees, under the variable's lock.
@@ -96,7 +97,7 @@ RILL_INLINE void variable_state::assign(tensor t) {
 
 RILL_INLINE variable_state::writer::writer(variable_state& v) : variable_(v), lock_(v.mutex_) {
   v.check();
-  if (!v.value_.storage().unique()) v.value_ = v.value_.clone();
+  if (!v.value_.storage().unique()) v.value_ = v.value_.clone(v.value_.storage().source());
 }
 
 #endif

@@ -36,6 +36,10 @@ class buffer {
     return block_ && !block_->foreign && block_->references.load(std::memory_order_acquire) == 1;
   }
   friend bool operator==(buffer const&, buffer const&) = default;
+  /// Whether the bytes are std::strings.
+  bool holds_strings() const noexcept { return block_ && block_->strings; }
+  /// Where the bytes come from: host_allocator() if they are somebody else's.
+  allocator& source() const { return block_ && block_->from ? *block_->from : host_allocator(); }
 
   /// Uninitialised bytes from `from`; error(resource_exhausted) if it has no room for them.
   static buffer allocate(std::size_t bytes, allocator& from = host_allocator());
@@ -57,18 +61,24 @@ class buffer {
     b->destroy = [](block* base) noexcept { delete static_cast<kept*>(base); };
     return buffer(b);
   }
+  /// The same bytes, which are std::strings or not.
+  buffer holding_strings(bool strings) && noexcept {
+    if (block_) block_->strings = strings;
+    return std::move(*this);
+  }
 
  private:
   struct block {
     std::atomic<std::uint32_t> references{1};
     void* data = nullptr;
     std::size_t bytes = 0;
+    allocator* from = nullptr;
     bool foreign = false;  // somebody outside looks at the bytes as well
+    bool strings = false;
     void (*destroy)(block*) noexcept = nullptr;
   };
   // A block in front of its own bytes.
   struct owned final : block {
-    allocator* from = nullptr;
     std::size_t size = 0;
 
     static owned* allocate(std::size_t bytes, allocator& from);
@@ -87,6 +97,7 @@ RILL_INLINE buffer buffer::strings(std::size_t count, allocator& from) {
   if (count > SIZE_MAX / 2 / sizeof(std::string)) throw too_large();
   auto* const b = owned::allocate(count * sizeof(std::string), from);
   std::uninitialized_value_construct_n(static_cast<std::string*>(b->data), count);
+  b->strings = true;
   b->destroy = [](block* base) noexcept {
     std::destroy_n(static_cast<std::string*>(base->data), base->bytes / sizeof(std::string));
     owned::deallocate(base);

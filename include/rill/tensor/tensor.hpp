@@ -24,7 +24,8 @@ class tensor {
   /// A scalar.
   template <rill::element T> tensor(T const& value) : tensor(dtype_of<T>, rill::shape{}) { *mutable_data<T>() = value; }
 
-  /// A share of a buffer from byte `offset` on; error(invalid_argument) if the elements don't lie within it.
+  /// A share of a buffer from byte `offset` on; error(invalid_argument) if the elements don't lie within it, aligned,
+  /// or one of them holds strings and the other does not.
   tensor(dtype element, rill::shape const& extents, buffer share, std::size_t offset = 0)
       : element_(element), shape_(extents), buffer_(std::move(share)) {
     auto const need =
@@ -32,6 +33,7 @@ class tensor {
     if (offset > buffer_.bytes() || need > buffer_.bytes() - offset)
       throw error(code::invalid_argument, "a tensor of " + type().text() + " does not lie within its buffer of " +
                                               std::to_string(buffer_.bytes()) + " bytes");
+    if (need > 0) check_share(offset);
     data_ = static_cast<std::byte*>(buffer_.data()) + offset;
   }
 
@@ -44,10 +46,13 @@ class tensor {
     return t;
   }
   /// The caller's own elements, not copied: they must outlive every share of the tensor.
-  template <rill::element T> static tensor borrow(std::span<T> values, rill::shape const& extents) {
-    return tensor(
-        dtype_of<std::remove_const_t<T>>, extents,
-        buffer::adopt(const_cast<std::remove_const_t<T>*>(values.data()), values.size_bytes(), nullptr, true));
+  template <class T>
+    requires rill::element<std::remove_const_t<T>>
+  static tensor borrow(std::span<T> values, rill::shape const& extents) {
+    using plain = std::remove_const_t<T>;
+    return tensor(dtype_of<plain>, extents,
+                  buffer::adopt(const_cast<plain*>(values.data()), values.size_bytes(), nullptr, true)
+                      .holding_strings(std::same_as<plain, std::string>));
   }
   /// The same of a type, all of whose extents are known.
   static tensor borrow(rill::type const& t, void const* elements);
@@ -57,7 +62,8 @@ class tensor {
   static tensor adopt(std::vector<T> values, rill::shape const& extents) {
     auto const bytes = values.size() * sizeof(T);
     T* data = values.data();
-    return tensor(dtype_of<T>, extents, buffer::adopt(data, bytes, std::move(values)));
+    return tensor(dtype_of<T>, extents,
+                  buffer::adopt(data, bytes, std::move(values)).holding_strings(std::same_as<T, std::string>));
   }
 
   explicit operator bool() const noexcept { return static_cast<bool>(buffer_); }
@@ -117,6 +123,7 @@ class tensor {
   template <class T> void check() const {
     if (!buffer_ || dtype_of<T> != element_) refuse(dtype_of<T>);
   }
+  void check_share(std::size_t offset) const;
   [[noreturn, gnu::cold]] void refuse(dtype asked) const;
 
   dtype element_ = dtype::float32;
@@ -133,6 +140,16 @@ RILL_INLINE tensor::tensor(dtype element, rill::shape const& extents, allocator&
   buffer_ =
       element == dtype::string ? buffer::strings(static_cast<std::size_t>(n), from) : buffer::allocate(bytes, from);
   data_ = buffer_.data();
+}
+
+RILL_INLINE void tensor::check_share(std::size_t offset) const {
+  if ((element_ == dtype::string) != buffer_.holds_strings())
+    throw error(code::invalid_argument, "a tensor of " + type().text() + " can't share a buffer that holds " +
+                                            (buffer_.holds_strings() ? "strings" : "no strings"));
+  auto const align = visit(element_, []<class T>() { return alignof(T); });
+  if ((reinterpret_cast<std::uintptr_t>(buffer_.data()) + offset) % align != 0)
+    throw error(code::invalid_argument, "a tensor of " + type().text() + " is aligned to " + std::to_string(align) +
+                                            " bytes, and its place in the buffer is not");
 }
 
 RILL_INLINE void tensor::refuse(dtype asked) const {
@@ -194,7 +211,9 @@ template <element T> tensor_of<of<T, unknown, unknown>> matrix(std::initializer_
 
 RILL_INLINE tensor tensor::borrow(rill::type const& t, void const* elements) {
   auto const bytes = static_cast<std::size_t>(rill::elements(t.shape())) * size_of(t.element);
-  return tensor(t.element, t.shape(), buffer::adopt(const_cast<void*>(elements), bytes, nullptr, true));
+  return tensor(
+      t.element, t.shape(),
+      buffer::adopt(const_cast<void*>(elements), bytes, nullptr, true).holding_strings(t.element == dtype::string));
 }
 
 RILL_INLINE tensor tensor::clone(allocator& from) const {

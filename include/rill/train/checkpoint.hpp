@@ -140,7 +140,7 @@ RILL_IO_INLINE std::vector<checkpoint> numbered_checkpoints(std::filesystem::pat
     if (!has_form(file, name, "-#.safetensors.index.json")) continue;
     checkpoint c{.directory = directory, .name = name};
     std::from_chars(file.data() + name.size() + 1, file.data() + file.size(), c.number);
-    if (c.index().filename() == file) all.push_back(std::move(c));
+    if (c.number < INT64_MAX && c.index().filename() == file) all.push_back(std::move(c));  // the next has a number too
   }
   std::sort(all.begin(), all.end(), [](checkpoint const& a, checkpoint const& b) { return a.number < b.number; });
   return all;

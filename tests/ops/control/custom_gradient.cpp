@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/run/session.hpp"
+#include "rill/train/gradient_descent.hpp"
 
 namespace {
 
@@ -63,6 +66,87 @@ TEST(recompute, gives_the_same_gradient_and_computes_the_part_twice) {
   std::size_t exps = 0;
   for (auto at = listing.find("exp"); at != listing.npos; at = listing.find("exp", at + 1)) ++exps;
   EXPECT_GE(exps, 2u) << listing;
+}
+
+TEST(recompute, trains_the_variables_of_a_part_and_makes_none) {
+  tensor const in = matrix<float>({{1, 2}});
+  auto const trained = [&](bool again) {
+    graph g;
+    auto const x = placeholder<float, 1, 2>(g, "x");
+    auto const layer = [&] {
+      auto const w = variable(fill(constant(g, 0.5f), {2, 3}), "w");
+      return sum(square(matmul(value(x), w)));
+    };
+    value const loss = again ? recompute(g, layer) : layer();
+    auto const train = gradient_descent{0.01f}.minimize(loss);
+    std::size_t variables = 0;
+    for (std::size_t i = 0; i < g.size(); ++i) variables += g[i].op->name == "variable";
+    EXPECT_EQ(variables, 1u);
+    session s{g};
+    s.run(initializer(g));
+    for (int i = 0; i < 3; ++i) s.run({{x, in}}, train);
+    return s.run({{x, in}}, loss);
+  };
+  EXPECT_TRUE(same_bits(trained(true), trained(false)));
+}
+
+TEST(recompute, sees_what_the_part_saw_of_a_variable_and_of_random_numbers) {
+  graph g;
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const x = constant(g, 1.f);
+  auto const up = assign_add(v, constant(g, 10.f));
+  auto const y = recompute(g, [&] {
+    value const now = g.after({up}, [&] { return read(v); });
+    return square(now) * value(x);
+  });
+  auto const drawn = recompute(g, [&] { return exp(value(x)) * value(uniform<float>(g)); });
+  session s{g};
+  s.run(initializer(g));
+  auto const [squared, by_x] = s.run(y, gradients(y, {value(x)})[0]);
+  EXPECT_EQ(tensor(squared).item<float>(), 121);
+  EXPECT_EQ(tensor(by_x).item<float>(), 121);
+  auto const [product, slope] = s.run(drawn, gradients(drawn, {value(x)})[0]);
+  EXPECT_EQ(tensor(product).item<float>(), tensor(slope).item<float>());
+}
+
+TEST(recompute, is_fed_what_the_part_is_fed) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  value middle, other;
+  auto const y = recompute(g, [&] {
+    middle = square(x);
+    other = placeholder_with_default(constant(g, 3.f), "other");
+    return square(middle) * other;
+  });
+  auto const dx = gradients(y, {value(x)})[0];
+  session s{g};
+  EXPECT_EQ(tensor(s.run({{x, tensor(2.f)}}, dx)).item<float>(), 4 * 8 * 3);
+  EXPECT_EQ(tensor(s.run({{x, tensor(2.f)}, {middle, tensor(100.f)}}, dx)).item<float>(), 800 * 3);
+  EXPECT_EQ(tensor(s.run({{x, tensor(2.f)}, {other, tensor(10.f)}}, dx)).item<float>(), 4 * 8 * 10);
+}
+
+TEST(recompute, computes_again_where_the_part_ran_and_by_its_rules) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const rule = [](auto const&, value, value dy) { return std::vector<value>{dy * 7.f}; };
+  auto const y = g.on("/device:cpu:0", [&] {
+    return g.with_gradient("square", rule, [&] { return recompute(g, [&] { return exp(value(square(x))); }); });
+  });
+  auto const before = g.size();
+  auto const dx = gradients(y, {value(x)})[0];
+  std::size_t copies = 0;
+  for (std::size_t i = before; i < g.size(); ++i) {
+    if (g[i].copy_of < 0) continue;
+    ++copies;
+    auto const& original = g[static_cast<std::size_t>(g[i].copy_of)];
+    EXPECT_EQ(g[i].op, original.op);
+    EXPECT_EQ(g[i].device, original.device);
+    EXPECT_EQ(g[i].rule, original.rule);
+  }
+  EXPECT_EQ(copies, 2u);
+  auto const second = gradients(dx, {value(x)})[0];  // of 7 exp(x²)
+  session s{g};
+  EXPECT_NEAR(tensor(s.run({{x, tensor(0.5f)}}, second)).item<float>(), 49 * std::exp(0.25f), 1e-4f);
 }
 
 }  // namespace

@@ -124,5 +124,14 @@ TEST(softmax_cross_entropy, refuses_labels_that_do_not_fit) {
   refuses("no axis of classes", [&] { softmax_cross_entropy(p(of<float>), p(of<int>)); });
 }
 
+TEST(softmax_cross_entropy, of_no_classes_is_0_and_has_empty_derivatives) {
+  tensor const none(dtype::float64, {3, 0});
+  for (std::size_t k = 0; k < 2; ++k) {
+    auto const d = test::run(
+        [k](auto const& in) { return gradients(sum(softmax_cross_entropy(in[0], in[1])), {in[k]})[0]; }, {none, none});
+    EXPECT_EQ(d.shape(), (shape{3, 0}));
+  }
+}
+
 }  // namespace
 }  // namespace rill

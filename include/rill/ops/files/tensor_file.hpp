@@ -68,11 +68,8 @@ RILL_IO_INLINE kernel save_op::cpu(kernel_request const& r) {
   return kernel(
       [names = a.names, types = std::vector<type>(r.inputs.begin() + 1, r.inputs.end())](kernel_call const& call) {
         std::vector<named_tensor> all;
-        for (std::size_t i = 0; i < names.size(); ++i) {
-          auto const bytes = types[i].bytes();
-          auto share = buffer::adopt(const_cast<void*>(call.in(i + 1)), bytes, nullptr);
-          all.push_back({names[i], tensor(types[i].element, types[i].shape(), std::move(share))});
-        }
+        for (std::size_t i = 0; i < names.size(); ++i)
+          all.push_back({names[i], tensor::borrow(types[i], call.in(i + 1))});
         write_safetensors(*call.in<std::string>(0), all);
       });
 }

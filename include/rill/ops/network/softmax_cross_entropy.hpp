@@ -3,7 +3,6 @@
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/network/softmax.hpp"
-#include "rill/ops/reduction/max.hpp"
 
 namespace rill::ops {
 
@@ -123,10 +122,7 @@ struct softmax_cross_entropy_dense_op {
     if (r.dy(0)) {
       V each = beside(V(r.dy(0)), r.out(1));
       dx = V(r.out(1)) * each;
-      if (r.wanted[1]) {
-        V shifted = x - max(x, extents{-1}, true);
-        dp = each * (log(sum(exp(shifted), extents{-1}, true)) - shifted);
-      }
+      if (r.wanted[1]) dp = -(each * log_softmax(x));
     }
     if (r.dy(1)) {  // a second derivative
       V d = r.dy(1), s = softmax(x);

@@ -57,14 +57,14 @@ struct assign_op : updating {
   static constexpr std::string_view name = "assign", doc = "makes x the variable's value";
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    kernel k([v = r.variables[0], t = r.inputs[1]](kernel_call const& call) {
+    kernel k([v = r.variables[0], t = r.inputs[1], memory = r.memory](kernel_call const& call) {
       if (t.element == dtype::string) {  // copying strings can fail, so the old value stays until all are there
-        tensor fresh(t.element, t.shape());
+        tensor fresh(t.element, t.shape(), *memory);
         std::copy_n(call.in<std::string>(1), fresh.elements(), fresh.mutable_data<std::string>());
         call.give(0, fresh);
         return v->assign(std::move(fresh));
       }
-      v->overwrite(t.shape(), [&](tensor& value) {
+      v->overwrite(t.shape(), *memory, [&](tensor& value) {
         if (value.bytes() != 0) std::memcpy(value.mutable_raw(), call.in(1), value.bytes());
         call.give(0, value);
       });
