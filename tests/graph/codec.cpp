@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <cmath>
 #include <cstdlib>
 #include <random>
@@ -107,6 +109,7 @@ struct written {
   std::vector<std::uint32_t> controls = {};
   attribute_list attributes{{"value", tensor(1.f)}};
   std::string device = {}, colocated = {};
+  std::int64_t copy_of = -1;
   std::vector<type> outputs{{dtype::float32}};
   std::uint64_t count = 1;
 
@@ -120,7 +123,7 @@ struct written {
       to(std::string(a.first));
       wire::save(to, a.second);
     });
-    to(device, colocated, std::uint32_t{0}, false, std::int64_t{-1});
+    to(device, colocated, std::uint32_t{0}, copy_of, false, std::int64_t{-1});
     wire::save_list(to, outputs, [&](type const& t) { wire::save(to, t); });
     to(std::uint64_t{0});
     return to.take();
@@ -230,6 +233,11 @@ TEST(codec, refuses_edges_that_do_not_come_from_earlier_nodes) {
   n = written{.controls = {0}};
   EXPECT_EQ(refusal(n.bytes(), "control edge"), code::invalid_argument);
   EXPECT_EQ(refusal(written{.colocated = "nobody"}.bytes(), "'nobody'"), code::invalid_argument);
+}
+
+TEST(codec, refuses_copies_of_what_comes_later) {
+  for (std::int64_t const later : {std::int64_t{0}, std::int64_t{7}, std::numeric_limits<std::int64_t>::max()})
+    EXPECT_EQ(refusal(written{.copy_of = later}.bytes(), "computes no earlier node again"), code::invalid_argument);
 }
 
 TEST(codec, refuses_wrong_arities) {
