@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <random>
 
 #include "graph/samples.hpp"
