@@ -153,10 +153,10 @@ template <type... In> constexpr std::int64_t index_bound() {
 }
 
 /// What a function of expressions returned, one or several, as a step's outputs.
-template <class... Y> auto outputs_of(std::tuple<Y...> const& y) {
-  return std::apply([](auto const&... each) { return outputs(each...); }, y);
+template <class Y> auto as_outputs(Y const& y) {
+  if constexpr (operand<Y>) return outputs(y);
+  else return std::apply([](auto const&... each) { return outputs(each...); }, y);
 }
-template <class Y> auto outputs_of(Y const& y) { return outputs(y); }
 
 /// An expression's graph, session and prepared call.
 template <type... In, class F> auto prepared_call(F const& f) {
@@ -170,7 +170,7 @@ template <type... In, class F> auto prepared_call(F const& f) {
   std::tuple const x{expr<In>{rill::placeholder(s->graph, In)}...};
   auto const y = std::apply(f, x);
   s->work = work_of(s->graph);
-  auto call = std::apply([&](auto const&... each) { return s->session.prepare(inputs(each...), outputs_of(y)); }, x);
+  auto call = std::apply([&](auto const&... each) { return s->session.prepare(inputs(each...), as_outputs(y)); }, x);
   return std::tuple{s, call};
 }
 
