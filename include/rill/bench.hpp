@@ -143,7 +143,7 @@ namespace detail {
 
 /// The least extent among those of the fractions, so that whole numbers below it are indices along any axis.
 template <type... In> constexpr std::int64_t index_bound() {
-  std::int64_t bound = 62;
+  std::int64_t bound = 62;  // numbers_of makes none above 61
   auto const look = [&](type const& t) {
     for (std::size_t i = 0; i < t.rank && (floats | complexes).contains(t.element); ++i)
       bound = t[i].extent < bound ? t[i].extent : bound;

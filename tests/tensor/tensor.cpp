@@ -170,7 +170,6 @@ TEST(tensor, shares_no_buffer_of_other_objects_nor_out_of_line) {
   EXPECT_TRUE(invalid([] { tensor(dtype::string, {1}, buffer::allocate(64)); }));
   EXPECT_TRUE(invalid([] { tensor(dtype::int64, {1}, tensor(dtype::string, {1}).storage()); }));
   EXPECT_TRUE(invalid([] { tensor(dtype::int64, {1}, buffer::allocate(64), 3); }));
-
   EXPECT_EQ(tensor(dtype::string, {0}, buffer::allocate(0)).elements(), 0);
   EXPECT_EQ(tensor::adopt(std::vector<std::string>{"a"}, {1}).at<std::string>(0), "a");
 }

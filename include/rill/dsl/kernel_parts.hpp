@@ -12,6 +12,8 @@ namespace rill {
 /// typed handles, by erased ones or by a gradient's rule.
 inline constexpr dtypes common_elements =
     dtypes{dtype::boolean} | dtype::int32 | dtype::int64 | dtype::float32 | dtype::float64;
+/// Those of operations whose kernels are long to compile.
+inline constexpr dtypes common_floats = dtypes{dtype::float32} | dtype::float64;
 
 namespace detail {
 

@@ -111,7 +111,7 @@ struct executor::parts {
   void forget_oldest() {
     std::erase_if(forgotten, [](auto const& step) { return step.expired(); });
     auto const oldest = plans.find(ages.front());
-    forgotten.push_back(oldest->second);
+    if (oldest->second.use_count() > 1) forgotten.push_back(oldest->second);
     plans.erase(oldest);
     ages.pop_front();
   }

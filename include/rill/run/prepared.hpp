@@ -1,5 +1,6 @@
 // Steps that are compiled once and called like functions.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <memory>

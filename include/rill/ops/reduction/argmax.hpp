@@ -15,7 +15,7 @@ struct argmax_op {
                                         "the index of the largest element along an axis: the first of equals, the "
                                         "first NaN if there is one";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = reals, common = dtypes{dtype::float32} | dtype::float64;
+  static constexpr dtypes elements = reals, common = common_floats;
   struct attributes {
     std::int64_t axis = -1;
     dtype index = dtype::int32;

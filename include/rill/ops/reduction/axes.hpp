@@ -156,7 +156,7 @@ inline cost reduction_work(std::span<type const> inputs, std::span<type const> o
 /// What sum, mean and max share. Op's `reduce<T>()` is the kernel for elements of type T.
 template <class Op> struct reducing {
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes common = dtypes{dtype::float32} | dtype::float64;
+  static constexpr dtypes common = common_floats;
   using attributes = reduction;
   using kernels = reduction_table;
   static cost work(reduction const&, std::span<type const> in, std::span<type const> out) {

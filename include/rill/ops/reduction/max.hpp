@@ -25,7 +25,7 @@ struct max_op : reducing<max_op> {
                                     doc =
                                         "the largest element over some axes, or all; NaN if any is, true if any is; "
                                         "the gradient is shared equally by equal largest elements";
-  static constexpr dtypes elements = reals | dtype::boolean, common = reducing::common | dtype::boolean;
+  static constexpr dtypes elements = reals | dtype::boolean, common = common_floats | dtype::boolean;
   static constexpr type infer(reduction const& a, type const& x) {
     expects(elements.contains(x.element), "max: only real numbers and bools have a largest; cast the operand");
     return reduced(a, x);
