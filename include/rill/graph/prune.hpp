@@ -17,6 +17,7 @@ namespace detail {
 
 // Which of the fed values stands for an output; -1: none. What is fed is also what a derivative would compute again.
 inline std::ptrdiff_t fed_place(graph const& g, std::vector<endpoint> const& fed, endpoint e) {
+  if (fed.empty()) return -1;
   if (auto const at = std::find(fed.begin(), fed.end(), e); at != fed.end()) return at - fed.begin();
   auto const original = g[e.node].copy_of;
   return original < 0 ? -1 : fed_place(g, fed, {static_cast<std::uint32_t>(original), e.port});
