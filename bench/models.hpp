@@ -1,5 +1,6 @@
 // The networks that are trained, of the sizes that the peers' program has, and what their steps cost in memory.
 #pragma once
+#include <rill/ops/array/as.hpp>
 #include <rill/ops/array/concat.hpp>
 #include <rill/ops/array/gather.hpp>
 #include <rill/ops/array/placeholder.hpp>

@@ -266,6 +266,7 @@ inline std::vector<hostile_call> calls_of_the_rest() {
   std::vector<hostile_call> all{
       {&definition<ops::constant_op>(), attributes(ops::constant_op::attributes{f({3})}), {}},
       {&definition<ops::placeholder_with_default_op>(), attributes(ops::placeholder_op::attributes{d({3})}), {f({3})}},
+      {&definition<ops::as_op>(), attributes(ops::as_op::attributes{d({3})}), {f({3})}},
       {&definition<ops::read_op>(), {}, {f({3, 2})}},
       {&definition<ops::is_initialized_op>(), {}, {f({3, 2})}},
       {&definition<ops::assign_op>(), {}, {f({3, 2}), f({3, 2})}},

@@ -41,23 +41,6 @@ TEST(expr, mixed_with_erased_handles_is_erased) {
   EXPECT_EQ((x + v).type(), (of<float, 2>));
 }
 
-TEST(expr, is_the_checked_way_back_from_an_erased_handle) {
-  graph g;
-  value const v = placeholder(g, of<float, unknown, 2>, "v");
-  auto const x = as<of<float, "batch", 2>>(v);
-  static_assert(decltype(x)::static_type == of<float, "batch", 2>);
-  try {
-    as<of<double, 2, 2>>(v);
-    FAIL();
-  } catch (error const& e) {
-    EXPECT_EQ(e.code(), code::invalid_argument);
-    EXPECT_EQ(e.node(), "v");
-    EXPECT_EQ(e.message(), "the value is a float32[?, 2], not a float64[2, 2]");
-  }
-  EXPECT_THROW((as<of<float, 3, 3>>(v)), error);
-  EXPECT_THROW(as<of<float>>(value()), error);
-}
-
 TEST(expr, comes_as_a_tuple_where_an_operation_has_several_outputs) {
   graph g;
   auto const x = placeholder<float, 2>(g, "x");

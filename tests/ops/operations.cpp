@@ -97,6 +97,7 @@ TEST(operations, every_one_has_an_example_or_a_test_of_its_own) {
   std::set<std::string_view> with{"constant",
                                   "placeholder",
                                   "placeholder_with_default",
+                                  "as",
                                   "variable",
                                   "read",
                                   "is_initialized",

@@ -163,6 +163,7 @@ std::map<std::string, recorder> const& recorders() {
     unary("check_numerics", [](value x) { return check_numerics(x); });
     unary("placeholder", [](value x) { return x; });
     unary("placeholder_with_default", [](value x) { return placeholder_with_default(x); });
+    unary("as", [](value x) { return as(x, type(x.type().element, {"rows", "columns"})); });
     unary("softmax", [](value x) { return softmax(x); });
     unary("log_softmax", [](value x) { return log_softmax(x); });
     unary("fill", [](value x) { return fill(x, shape{2, 3}); });

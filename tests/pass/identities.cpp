@@ -4,6 +4,7 @@
 
 #include "parts.hpp"
 #include "rill/ops/operations.hpp"
+#include "rill/pass/bind.hpp"
 
 namespace {
 
@@ -17,6 +18,18 @@ TEST(identities, removes_arithmetic_that_changes_nothing) {
   verify(part);
   EXPECT_EQ(part.size(), 1u);
   EXPECT_EQ(part.outputs[0], part.outputs[1]);
+}
+
+TEST(identities, removes_what_only_says_more_of_a_value_when_that_is_checked) {
+  graph g;
+  value const x = placeholder(g, of<float, unknown>, "x");
+  auto part = part_of(g, {neg(as(placeholder_with_default(neg(x)), of<float, "n">))}, {}, {x});
+  container state;
+  bind_extents(part, {of<float, 2>}, state);
+  EXPECT_TRUE(remove_identities(part, nullptr));
+  verify(part);
+  EXPECT_EQ(part.size(), 3u);
+  EXPECT_EQ(count(part, "neg"), 2u);
 }
 
 TEST(identities, keeps_x_plus_zero_of_floats_because_of_the_sign_of_zero) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/sentence.hpp"
+#include "rill/ops/array/as.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/flow.hpp"

@@ -8,6 +8,7 @@
 #include "base/sentence.hpp"
 #include "rill/base/pool.hpp"
 #include "rill/grad/gradients.hpp"
+#include "rill/ops/array/as.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/fill.hpp"

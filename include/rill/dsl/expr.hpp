@@ -28,13 +28,6 @@ template <class X>
 concept number = std::is_arithmetic_v<X> || std::same_as<X, half> || std::same_as<X, bfloat16> ||
                  std::same_as<X, std::complex<float>> || std::same_as<X, std::complex<double>>;
 
-/// The typed handle of an erased one: error(invalid_argument) if the value's type is another.
-template <type T> expr<T> as(value v) {
-  if (!accepts(T, v.type()))
-    throw error(code::invalid_argument, "the value is a " + v.type().text() + ", not a " + T.text(), v.name());
-  return {v};
-}
-
 namespace detail {
 
 /// The graph of the first operand; error(invalid_argument) if the handle is empty.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rill/graph/graph.hpp"
@@ -18,6 +19,7 @@ struct subgraph {
   std::vector<std::uint32_t> inputs;  ///< nodes
   std::vector<endpoint> outputs;
   std::vector<std::uint32_t> targets;  ///< nodes that run for what they do
+  std::vector<std::pair<dim, std::int64_t>> axes;  ///< what its types' names were bound to
 
   node& operator[](std::uint32_t i) { return nodes[i]; }
   node const& operator[](std::uint32_t i) const { return nodes[i]; }

@@ -1,6 +1,7 @@
 // Every operation of rill: one list, which tests, docs and the library's build walk.
 #pragma once
 #include "rill/base/type_list.hpp"
+#include "rill/ops/array/as.hpp"
 #include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
@@ -68,6 +69,7 @@ using operations = type_list<
     ops::constant_op,
     ops::placeholder_op,
     ops::placeholder_with_default_op,
+    ops::as_op,
     ops::variable_op,
     ops::read_op,
     ops::is_initialized_op,

@@ -1,5 +1,7 @@
 // Settles every extent of a part for the types that are fed: named axes get their one extent for the step.
 #pragma once
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,11 @@ namespace rill {
 /// Named axes and the extents that a step's feeds give them.
 class axis_binding {
  public:
+  using extents_of_names = std::vector<std::pair<dim, std::int64_t>>;
+
+  explicit axis_binding(extents_of_names bound = {}) : bound_(std::move(bound)) {}
+  extents_of_names const& bound() const { return bound_; }
+
   /// Binds the names in `declared` to the extents of what came; error(invalid_argument) names the axis and both
   /// extents.
   void bind(type const& declared, type const& came, std::string const& node) {
@@ -42,11 +49,12 @@ class axis_binding {
       if (name == d) return &extent;
     return nullptr;
   }
-  std::vector<std::pair<dim, std::int64_t>> bound_;
+  extents_of_names bound_;
 };
 
 /// Gives every output of the part the type that it will have for inputs of the given types; a variable whose declared
-/// extents are open has those of its present value.
+/// extents are open has those of its present value. What it bound stays with the part, and is kept if it is bound
+/// again.
 void bind_extents(subgraph& part, std::vector<type> const& fed, container& state);
 
 #if RILL_RUNTIME
@@ -82,6 +90,18 @@ inline void bind_variable(node& n, bool read, axis_binding& axes, container& sta
   if (!n.outputs[0].is_known()) n.outputs[0] = present;
 }
 
+// Names that a node gives to what it computes. What passes its input through and has a "type" only says more of it: its
+// extents are the input's, known or not.
+inline void bind_names(node& n, std::span<type const> inputs, axis_binding& axes) {
+  if (n.outputs.size() != 1) return;
+  for (auto const& [name, a] : n.attributes) {
+    auto const* const said = std::get_if<type>(&a);
+    if (said == nullptr) continue;
+    if (n.op->passes_through && name == "type") n.outputs[0] = inputs[0];
+    if (n.outputs[0].rank == said->rank) axes.bind(*said, n.outputs[0], n.name);
+  }
+}
+
 // The elements of a value can be counted, and so can their bytes.
 inline void check_size(type const& t, std::string const& node) {
   try {
@@ -94,7 +114,7 @@ inline void check_size(type const& t, std::string const& node) {
 }  // namespace detail
 
 RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, container& state) {
-  axis_binding axes;
+  axis_binding axes(std::move(part.axes));
   for (std::size_t i = 0; i < fed.size(); ++i) {
     auto& n = part[part.inputs[i]];
     if (!accepts(n.outputs[0], fed[i]))
@@ -116,9 +136,7 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
       for (auto const& t : inputs) types += (types.empty() ? " (" : ", ") + t.text();
       throw error(e.code(), e.message() + (types.empty() ? "" : types + ")"), n.name);
     }
-    for (auto const& [_, a] : n.attributes)  // names that a node gives to what it computes
-      if (auto const* named = std::get_if<type>(&a); named && n.outputs.size() == 1 && n.outputs[0].rank == named->rank)
-        axes.bind(*named, n.outputs[0], n.name);
+    detail::bind_names(n, inputs, axes);
     for (auto& t : n.outputs) {
       t = axes.resolved(t);
       detail::check_size(t, n.name);
@@ -126,6 +144,7 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
     if (n.op->name == "variable")
       detail::bind_variable(n, read[static_cast<std::size_t>(&n - part.nodes.data())], axes, state);
   }
+  part.axes = axes.bound();
 }
 #endif
 

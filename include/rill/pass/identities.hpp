@@ -59,6 +59,8 @@ inline constexpr named_identity identities[] = {
     {"x * 1", "mul", [](auto const& p, auto const& n) { return if_one(p, n, 1); }},
     {"1 * x", "mul", [](auto const& p, auto const& n) { return if_one(p, n, 0); }},
     {"x / 1", "div", [](auto const& p, auto const& n) { return if_one(p, n, 1); }},
+    {"said already", "as", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
+    {"not fed", "placeholder_with_default", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
     {"identity", "identity", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
     {"stop_gradient", "stop_gradient", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
     {"sum to the same extents", "sum_like", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},

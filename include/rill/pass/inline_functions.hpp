@@ -64,6 +64,22 @@ inline bool can_inline(call_site const& s) {
          f.body->targets.empty() && !updates_what_it_reads(s.part, s.call) && !draws(*f.body);
 }
 
+// The axes that a body names are each call's own: here they become numbers. What is not bound yet is left to the call's
+// own plan.
+inline void replace_names(subgraph& body) {
+  for (auto& n : body.nodes) {
+    if (n.op->name == "variable" || n.outputs.size() != 1) continue;
+    for (auto& [_, a] : n.attributes) {
+      auto* const said = std::get_if<type>(&a);
+      for (std::size_t i = 0; said && said->rank == n.outputs[0].rank && said->has_rank() && i < said->rank; ++i) {
+        if (!(*said)[i].named()) continue;
+        if (!n.outputs[0][i].known()) throw error(code::unimplemented, "a name that is bound late", n.name);
+        (*said)[i] = n.outputs[0][i];
+      }
+    }
+  }
+}
+
 /// One call while its body takes its place.
 class inliner {
  public:
@@ -73,6 +89,7 @@ class inliner {
     std::vector<type> given;
     for (auto i = f.references.size(); i < call.inputs.size(); ++i) given.push_back(r.part().type_of(call.inputs[i]));
     bind_extents(body_, given, state);
+    replace_names(body_);
   }
 
   void run(std::string_view rule) {

@@ -133,6 +133,13 @@ struct executor::parts {
 
 namespace detail {
 
+// What is fed: who only says more of a value is that value.
+inline endpoint fed_endpoint(value const& v) {
+  auto const& n = v.origin();
+  if (n.op->name != "as") return v.endpoint();
+  return fed_endpoint({v.graph, n.inputs[0].node, n.inputs[0].port});
+}
+
 // A part for feeds of the given types.
 inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> const& fed, std::uint64_t seed,
                                               session_options const& options, pass_report* report) {
@@ -174,7 +181,7 @@ RILL_INLINE void executor::add_feed(run_request& r, value to, tensor const& with
                 to.graph ? "a fed value belongs to another graph" : "a fed value is an empty handle");
   if (!with) throw error(code::invalid_argument, "it was fed an empty tensor handle", to.name());
   if (to.origin().outputs.empty()) throw error(code::invalid_argument, "a node without outputs was fed", to.name());
-  auto const at = to.endpoint();
+  auto const at = detail::fed_endpoint(to);
   if (std::find(r.feeds.begin(), r.feeds.end(), at) != r.feeds.end())
     throw error(code::invalid_argument, "it was fed twice", to.name());
   if (!accepts(to.type(), with.type()))

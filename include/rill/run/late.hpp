@@ -122,6 +122,7 @@ class cutter {
     rewriter r(early_, "late", nullptr);
     for (std::uint32_t i = 0; i < early_.size(); ++i)
       if (is_late_[i]) r.drop(i);
+    late_.part.axes = early_.axes;
     r.said("cut", 0);
     r.finish();
     return std::move(late_);

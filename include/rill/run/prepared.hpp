@@ -85,9 +85,10 @@ RILL_INLINE prepared_step::prepared_step(executor& e, std::span<value const> in,
     if (x.graph != &e.graph())
       throw error(code::invalid_argument, x.graph ? "a prepared step's input belongs to another graph"
                                                   : "a prepared step's input is an empty handle");
-    if (std::find(request_.feeds.begin(), request_.feeds.end(), x.endpoint()) != request_.feeds.end())
+    auto const at = detail::fed_endpoint(x);
+    if (std::find(request_.feeds.begin(), request_.feeds.end(), at) != request_.feeds.end())
       throw error(code::invalid_argument, "it is an input of a prepared step twice", x.name());
-    request_.feeds.push_back(x.endpoint());
+    request_.feeds.push_back(at);
   }
   for (auto const& x : out) e.add_fetch(request_, x);
   for (auto const& t : targets) e.add_target(request_, t);

@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "rill/ops/array/as.hpp"
 #include "rill/ops/reduction/reduce.hpp"
 #include "rill/train/optimizer.hpp"
 

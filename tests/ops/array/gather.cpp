@@ -2,6 +2,7 @@
 
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
+#include "rill/ops/array/as.hpp"
 #include "rill/ops/array/one_hot.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"

@@ -579,7 +579,7 @@ TEST(function, whose_body_settles_extents_that_its_signature_does_not_allow_is_r
   graph g;
   auto const x = placeholder<float, 4>(g, "x");
   auto const first = rill::function<"high", of<float, 2>(of<float, 4>, of<int>)>(g, [](auto self, auto v, auto n) {
-    return cond(n < 1, [&] { return as<of<float, 2>>(gather(v, where(v > 0.f))); }, [&] { return self(v, n - 1); });
+    return cond(n < 1, [&] { return value(gather(v, where(v > 0.f))); }, [&] { return value(self(v, n - 1)); });
   });
   auto const y = first(x, constant(g, 2));
   session s(g);

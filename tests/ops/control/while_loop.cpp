@@ -355,10 +355,12 @@ TEST(while_loop, whose_variable_is_declared_open_may_keep_less_of_it_in_each_ite
 TEST(while_loop, whose_open_variable_becomes_another_than_declared_says_which_and_when) {
   graph g;
   auto const x = placeholder<float, 4>(g, "x");
-  auto const [n, last] =
-      while_loop([](auto i, auto) { return i < 9; },
-                 [](auto i, auto v) { return std::tuple{i + 1, as<of<float, 4>>(gather(v - 1.f, where(v > 1.f)))}; },
-                 constant(g, 0), x);
+  value const last = while_loop(
+      [](std::vector<value> const& in) { return less(in[0], value(constant(*in[0].graph, 9))); },
+      [](std::vector<value> const& in) {
+        return std::vector<value>{in[0] + 1, gather(in[1] - 1.f, where(less(constant(*in[0].graph, 1.f), in[1])))};
+      },
+      {value(constant(g, 0)), x})[1];
   in_each_gear(g, [&](session& s) {
     auto const text = sentence([&] { s.run({{x, vector<float>({3, 4, 5, 6})}}, last); });
     EXPECT_NE(text.find("node 'loop': in iteration 2: loop: variable 1 was declared as a float32[4] and became a "

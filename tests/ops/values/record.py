@@ -272,6 +272,7 @@ def arrays():
         record("stop_gradient", d, [(x, d)], (x, d))
         record("placeholder", d, [(x, d)], (x, d))
         record("placeholder_with_default", d, [(x, d)], (x, d))
+        record("as", d, [(x, d)], (x, d))
         record("constant", d, [(x, d)], (x, d))
         record("variable", d, [(x, d)], (x, d))
         record("read", d, [(x, d)], (x, d))

@@ -1,6 +1,6 @@
 // Derivatives that a user gives: custom_gradient, and parts that are computed again rather than kept.
 #pragma once
-#include "rill/dsl/expr.hpp"
+#include "rill/ops/array/as.hpp"
 
 namespace rill::ops {
 

@@ -1,5 +1,6 @@
 // A part of each image, at a place that the step decides: by a value, or by chance.
 #pragma once
+#include "rill/ops/array/as.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/index.hpp"
 #include "rill/ops/array/reshape.hpp"
