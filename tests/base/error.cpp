@@ -19,6 +19,13 @@ TEST(error, leaves_the_node_out_where_there_is_none) {
   EXPECT_TRUE(e.node().empty());
 }
 
+TEST(error, writes_zero_bytes_so_that_nothing_behind_them_is_lost) {
+  using namespace std::string_literals;
+  error const e(code::data_loss, "\0the name '\0' ends\0"s);
+  EXPECT_STREQ(e.what(), "data_loss: \\0the name '\\0' ends\\0");
+  EXPECT_EQ(e.message(), "\0the name '\0' ends\0"s);
+}
+
 TEST(error, has_a_name_for_every_code) {
   EXPECT_EQ(name(code::invalid_argument), "invalid_argument");
   EXPECT_EQ(name(code::internal), "internal");

@@ -18,7 +18,7 @@ struct subgraph {
   std::vector<std::uint32_t> origin;  ///< the node of the graph that each one was
   std::vector<std::uint32_t> inputs;  ///< nodes
   std::vector<endpoint> outputs;
-  std::vector<std::uint32_t> targets;  ///< nodes that run for what they do
+  std::vector<std::uint32_t> targets;              ///< nodes that run for what they do
   std::vector<std::pair<dim, std::int64_t>> axes;  ///< what its types' names were bound to
 
   node& operator[](std::uint32_t i) { return nodes[i]; }
@@ -108,7 +108,10 @@ RILL_INLINE std::vector<type> function_definition::infer(std::span<type const> g
       fail("takes a " + arguments[i].text() + " as argument " + std::to_string(i) + " and was given a " +
            given[i].text());
   auto const bound = given.first(arguments.size());
-  check_call(arguments, bound);
+  if (auto const c = clash_of_names(arguments, bound); c.name.named())
+    throw error(code::invalid_argument,
+                "a function's argument has another extent than one whose axis has the same name: in a call of '" +
+                    name + "' axis '" + c.name.text() + "' is " + c.one.text() + " and " + c.other.text());
   bool as_recorded = body && !recursive;
   for (std::size_t i = 0; as_recorded && i < given.size(); ++i)
     as_recorded = (*body)[body->inputs[i]].outputs[0] == given[i];

@@ -70,25 +70,26 @@ constexpr bool accepts_call(std::span<type const> arguments, std::span<type cons
     if (!accepts(arguments[i], given[i])) return false;
   return true;
 }
+/// Two extents that were given for axes of one name; none without a name.
+struct clash {
+  dim name, one, other;
+};
+/// The first clash of what is given for arguments of these types.
+constexpr clash clash_of_names(std::span<type const> arguments, std::span<type const> given) {
+  clash found;
+  for (auto const& t : arguments)
+    for (std::size_t k = 0; t.has_rank() && k < t.rank && !found.name.named(); ++k) {
+      if (!t[k].named()) continue;
+      auto const one = detail::extent_in_call(t[k], arguments, given);
+      detail::for_each_extent(t[k], arguments, given, [&](dim const& came) {
+        if (came != one && came != unknown && !found.name.named()) found = {t[k], one, came};
+      });
+    }
+  return found;
+}
 /// Whether axes of one name were given one extent.
 constexpr bool names_agree(std::span<type const> arguments, std::span<type const> given) {
-  bool agreed = true;
-  for (auto const& t : arguments)
-    for (std::size_t k = 0; t.has_rank() && k < t.rank; ++k) {
-      if (!t[k].named()) continue;
-      auto const found = detail::extent_in_call(t[k], arguments, given);
-      detail::for_each_extent(t[k], arguments, given,
-                              [&](dim const& came) { agreed = agreed && (came == found || came == unknown); });
-    }
-  return agreed;
-}
-
-/// Refuses what is given for arguments of these types: error(invalid_argument).
-constexpr void check_call(std::span<type const> arguments, std::span<type const> given) {
-  expects(arguments.size() == given.size(), "a function takes as many values as it was declared with");
-  expects(accepts_call(arguments, given), "a function's argument is not of the type that it was declared with");
-  expects(names_agree(arguments, given),
-          "a function's argument has another extent than one whose axis has the same name");
+  return !clash_of_names(arguments, given).name.named();
 }
 
 }  // namespace rill

@@ -68,7 +68,11 @@ TEST(function, takes_any_extent_for_a_named_axis_in_each_call) {
     EXPECT_TRUE(same_bits(q, vector<float>({1, 4, 9})));
     EXPECT_TRUE(same_bits(r, vector<float>({25})));
   }
-  EXPECT_NE(sentence([&] { scaled(value(x), value(y)); }).find("whose axis has the same name"), std::string::npos);
+  EXPECT_NE(sentence([&] { scaled(value(x), value(y)); })
+                .find("whose axis has the same name: in a call of "
+                      "'scaled' axis 'n' is 2 and 3"),
+            std::string::npos)
+      << sentence([&] { scaled(value(x), value(y)); });
 }
 
 TEST(function, is_recorded_once_and_kept_once) {

@@ -42,7 +42,12 @@ TEST(add_n, takes_more_operands_than_a_node_does) {
   value const one = constant(g, 1);
   session s{g, {.threads = 1}};
   EXPECT_EQ(s.run(add_n(std::vector<value>(20'000, one))).item<int>(), 20'000);
-  EXPECT_EQ(refusal([&] { add_n({value(constant(g, std::string("a")))}); }), code::invalid_argument);
+  value const word = constant(g, tensor(std::string("a")), "word");
+  for (auto const& words : {std::vector{word}, std::vector{word, word}}) {
+    auto const e = error_of([&] { add_n(words); });
+    EXPECT_EQ(e.code(), code::invalid_argument);
+    EXPECT_EQ(e.node(), "word");
+  }
 }
 
 }  // namespace

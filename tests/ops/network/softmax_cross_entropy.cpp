@@ -120,6 +120,7 @@ TEST(softmax_cross_entropy, refuses_labels_that_do_not_fit) {
   refuses("not one label for each row", [&] { softmax_cross_entropy(p(of<float, 3, 4>), p(of<int, 3, 1>)); });
   refuses("not one probability for each logit", [&] { softmax_cross_entropy(p(of<float, 3, 4>), p(of<float, 3, 5>)); });
   refuses("another element type", [&] { softmax_cross_entropy(p(of<float, 3, 4>), p(of<double, 3, 4>)); });
+  refuses("neither int32 nor int64", [&] { softmax_cross_entropy(p(of<float, 3, 4>), p(of<std::uint8_t, 3>)); });
   refuses("not floats", [&] { softmax_cross_entropy(p(of<int, 3, 4>), p(of<int, 3>)); });
   refuses("no axis of classes", [&] { softmax_cross_entropy(p(of<float>), p(of<int>)); });
 }

@@ -1,7 +1,6 @@
 // The sum of any number of values.
 #pragma once
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "rill/ops/math/arithmetic.hpp"
@@ -82,7 +81,8 @@ RILL_INLINE cost add_n_op::work(no_attributes, std::span<type const> in, std::sp
 RILL_INLINE value add_n(std::vector<value> const& x) {
   expects(!x.empty(), "add_n: there is nothing to add");
   auto& g = detail::graph_of(x[0]);
-  (void)ops::add_n_op::infer({}, std::array{x[0].type()});  // a single one is refused as one of many would be
+  if (!ops::add_n_op::elements.contains(x[0].type().element))
+    throw error(code::invalid_argument, "add_n: the operands are not numbers", x[0].name());
   constexpr auto most = ops::add_n_op::most;
   value sum = x[0];
   for (std::size_t at = 1; at < x.size();) {

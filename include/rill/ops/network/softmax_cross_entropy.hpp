@@ -163,11 +163,11 @@ namespace rill {
 /// error(invalid_argument) and names the row.
 template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels) {
   if constexpr (typed<X> && typed<L>) {
-    if constexpr (indices.contains(L::static_type.element))
+    if constexpr (integers.contains(L::static_type.element))
       return std::get<0>(record<ops::softmax_cross_entropy_op>(logits, labels));
     else return std::get<0>(record<ops::softmax_cross_entropy_dense_op>(logits, labels));
   } else {
-    bool const classes = indices.contains(labels.type().element);
+    bool const classes = integers.contains(labels.type().element);
     return classes ? record_erased<ops::softmax_cross_entropy_op>(detail::graph_of(logits), {}, {logits, labels})
                    : record_erased<ops::softmax_cross_entropy_dense_op>(detail::graph_of(logits), {}, {logits, labels});
   }
