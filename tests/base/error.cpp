@@ -19,11 +19,12 @@ TEST(error, leaves_the_node_out_where_there_is_none) {
   EXPECT_TRUE(e.node().empty());
 }
 
-TEST(error, writes_zero_bytes_so_that_nothing_behind_them_is_lost) {
+TEST(error, can_be_shown_whatever_it_quotes) {
   using namespace std::string_literals;
-  error const e(code::data_loss, "\0the name '\0' ends\0"s);
-  EXPECT_STREQ(e.what(), "data_loss: \\0the name '\\0' ends\\0");
-  EXPECT_EQ(e.message(), "\0the name '\0' ends\0"s);
+  auto const sentence = "the name '\0\x1b[2J\xff' ends\0"s;
+  error const e(code::data_loss, sentence);
+  EXPECT_STREQ(e.what(), "data_loss: the name '\\x00\\x1b[2J\\xff' ends\\x00");
+  EXPECT_EQ(e.message(), sentence);
 }
 
 TEST(error, has_a_name_for_every_code) {

@@ -1,6 +1,5 @@
 // What goes wrong, as one exception type with a code, a sentence and the node it happened at.
 #pragma once
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "rill/base/config.hpp"
+#include "rill/base/utf8.hpp"
 
 namespace rill {
 
@@ -50,7 +50,7 @@ class error : public std::exception {
   std::string const& message() const noexcept { return message_; }
   /// The name of the node that failed; empty if the failure belongs to none.
   std::string const& node() const noexcept { return node_; }
-  /// All of it; a zero byte, quoted from a file perhaps, is written as \0.
+  /// All of it, as a terminal may show it, whatever it quotes.
   char const* what() const noexcept override { return text_.c_str(); }
 
  private:
@@ -61,8 +61,7 @@ class error : public std::exception {
 #if RILL_RUNTIME
 RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string at)
     : code_(what_kind), message_(std::move(sentence)), node_(std::move(at)) {
-  text_ = std::string(rill::name(code_)) + ": " + (node_.empty() ? "" : "node '" + node_ + "': ") + message_;
-  for (std::size_t zero = 0; (zero = text_.find('\0', zero)) != std::string::npos;) text_.replace(zero, 1, "\\0");
+  text_ = readable(std::string(rill::name(code_)) + ": " + (node_.empty() ? "" : "node '" + node_ + "': ") + message_);
 }
 #endif
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/utf8.hpp"
 #include "rill/graph/subgraph.hpp"
-#include "rill/io/utf8.hpp"
 
 namespace rill {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "rill/base/utf8.hpp"
 #include "rill/io/bytes.hpp"
 #include "rill/io/file.hpp"
 #include "rill/io/npy_header.hpp"
-#include "rill/io/utf8.hpp"
 #include "rill/tensor/tensor.hpp"
 
 namespace rill {

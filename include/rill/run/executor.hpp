@@ -37,7 +37,8 @@ struct session_options {
   int threads = 0;                        ///< that compute, the caller's included; 0: one for each processor
   std::shared_ptr<rill::pool> pool = {};  ///< the caller's own; then `threads` is ignored
   std::shared_ptr<container> state = {};  ///< where variables live; empty: a new one
-  allocator* memory = nullptr;            ///< null: host_allocator(); must outlive all tensors, and variables
+  allocator* memory = nullptr;            ///< of variables and of what steps compute, but for constants, those that
+                                          ///< are folded too. Null: host_allocator(). It must outlive all tensors
   log_callback log = {};                  ///< where `print` writes; empty: nowhere
   pass_options passes = {};               ///< which rewrites are done
   rill::gear gear = gear::automatic;      ///< how the nodes of a step are walked

@@ -1,4 +1,4 @@
-#include "rill/io/utf8.hpp"
+#include "rill/base/utf8.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,6 +24,14 @@ TEST(utf8, refuses_bytes_that_are_cut_overlong_or_surrogates) {
                                   "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\xc3z"})
     EXPECT_FALSE(decode_utf8(bytes)) << bytes;
   EXPECT_EQ(decode_utf8(""), std::u32string());
+}
+
+TEST(utf8, makes_of_any_bytes_what_can_be_shown) {
+  using namespace std::string_literals;
+  EXPECT_EQ(readable("a line\n\tand \xe2\x82\xac \xf0\x9f\x98\x80\n"), "a line\n\tand \xe2\x82\xac \xf0\x9f\x98\x80\n");
+  EXPECT_EQ(readable("\0a\x1b[2J\r\x7f"s), "\\x00a\\x1b[2J\\x0d\\x7f");
+  EXPECT_EQ(readable("\xff\xe2\x82 \xc2\x9b\xed\xa0\x80"), "\\xff\\xe2\\x82 \\xc2\\x9b\\xed\\xa0\\x80");
+  EXPECT_EQ(readable(""), "");
 }
 
 }  // namespace
