@@ -203,8 +203,6 @@ class graph {
   value append(node& n);
   value known_inside(value const& v) const;
 
-  static std::string described(std::vector<type> const& types);
-
   static constexpr std::size_t max_inputs = UINT16_MAX;  // plans number them with 16 bits
 
   mutable std::shared_mutex mutex_;

@@ -1,6 +1,7 @@
 // Nodes of a graph, and the handles that erased code passes around.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,5 +57,22 @@ struct operation {
   operation(value const& v) : graph(v.graph), node(v.node) {}
   rill::node const& origin() const;
 };
+
+/// The types of a node's outputs for these types of its inputs. An error names the node, and what came; in a body that
+/// the node runs, the node there too.
+void infer_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs);
+
+#if RILL_RUNTIME
+RILL_INLINE void infer_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs) {
+  try {
+    n.op->infer(n.attributes, inputs, outputs);
+  } catch (error const& e) {
+    if (!e.node().empty()) throw error(e.code(), "in a body, node '" + e.node() + "': " + e.message(), n.name);
+    std::string came;
+    for (auto const& t : inputs) came += (came.empty() ? " (" : ", ") + t.text();
+    throw error(e.code(), e.message() + (came.empty() ? "" : came + ")"), n.name);
+  }
+}
+#endif
 
 }  // namespace rill

@@ -107,11 +107,7 @@ RILL_INLINE value graph::append(node& n) {
       throw error(code::invalid_argument, "an input is no output of an earlier node", n.name);
     types.push_back(nodes_[e.node]->outputs[e.port]);
   }
-  try {
-    n.op->infer(n.attributes, types, n.outputs);
-  } catch (error const& e) {
-    throw error(e.code(), e.message() + described(types), n.name);
-  }
+  infer_outputs(n, types, n.outputs);
   if (n.copy_of >= 0 && nodes_[static_cast<std::size_t>(n.copy_of)]->outputs != n.outputs)
     throw error(code::invalid_argument, "it has other outputs than the node that it computes again", n.name);
   auto const id = static_cast<std::uint32_t>(nodes_.size());
@@ -217,12 +213,6 @@ RILL_INLINE void graph::check_arity(node const& n) {
                 n.name);
   if (inputs > max_inputs)
     throw error(code::invalid_argument, "a node takes at most " + std::to_string(max_inputs) + " inputs", n.name);
-}
-
-RILL_INLINE std::string graph::described(std::vector<type> const& types) {
-  std::string s = " (";
-  for (std::size_t i = 0; i < types.size(); ++i) s += (i ? ", " : "") + types[i].text();
-  return types.empty() ? "" : s + ")";
 }
 
 RILL_INLINE std::int64_t graph::add_rule(rule r) {

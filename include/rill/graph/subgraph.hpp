@@ -86,11 +86,7 @@ RILL_INLINE std::vector<type> infer(subgraph const& part, std::span<type const> 
     if (n.op == &fed_op) continue;
     in.clear();
     for (auto e : n.inputs) in.push_back(types[e.node][e.port]);
-    try {
-      n.op->infer(n.attributes, in, types[i]);
-    } catch (error const& e) {
-      throw error(e.code(), e.message(), e.node().empty() ? n.name : e.node());
-    }
+    infer_outputs(n, in, types[i]);
   }
   for (auto e : part.outputs) out.push_back(types[e.node][e.port]);
   return out;

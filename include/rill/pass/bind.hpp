@@ -129,13 +129,7 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
     if (n.op->name == "placeholder") throw error(code::invalid_argument, "this placeholder must be fed", n.name);
     inputs.clear();
     for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(detail::bound_input(part, n, k));
-    try {
-      n.op->infer(n.attributes, inputs, n.outputs);
-    } catch (error const& e) {
-      std::string types;
-      for (auto const& t : inputs) types += (types.empty() ? " (" : ", ") + t.text();
-      throw error(e.code(), e.message() + (types.empty() ? "" : types + ")"), n.name);
-    }
+    infer_outputs(n, inputs, n.outputs);
     detail::bind_names(n, inputs, axes);
     for (auto& t : n.outputs) {
       t = axes.resolved(t);
