@@ -75,8 +75,10 @@ RILL_INLINE std::string readable(std::string_view bytes) {
         c && (c->code == '\n' || c->code == '\t' || (c->code >= 0x20 && (c->code < 0x7f || c->code >= 0xa0)));
     if (shown) out += bytes.substr(0, size);
     else
-      for (unsigned char const each : bytes.substr(0, size))
-        out += {'\\', 'x', "0123456789abcdef"[each >> 4], "0123456789abcdef"[each & 15]};
+      for (char const each : bytes.substr(0, size)) {
+        auto const byte = static_cast<unsigned char>(each);
+        out += {'\\', 'x', "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+      }
     bytes.remove_prefix(size);
   }
   return out;
