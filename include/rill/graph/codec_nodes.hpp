@@ -244,7 +244,7 @@ inline void settle(reader& from, subgraph& body, node& n) {
     if (n.outputs.size() != 1) fail("an argument of a body has one type");
     return;
   }
-  n.op->infer(n.attributes, inputs, n.outputs);
+  infer_outputs(n, inputs, n.outputs);
   check_outputs(from, n);
 }
 

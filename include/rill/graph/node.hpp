@@ -58,21 +58,8 @@ struct operation {
   rill::node const& origin() const;
 };
 
-/// The types of a node's outputs for these types of its inputs. An error names the node, and what came; in a body that
-/// the node runs, the node there too.
+/// The types of a node's outputs for these types of its inputs; names that a body gives to axes are its own, and
+/// unknown outside of it. An error names the node, and what came; in a body that the node runs, the node there too.
 void infer_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs);
-
-#if RILL_RUNTIME
-RILL_INLINE void infer_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs) {
-  try {
-    n.op->infer(n.attributes, inputs, outputs);
-  } catch (error const& e) {
-    if (!e.node().empty()) throw error(e.code(), "in a body, node '" + e.node() + "': " + e.message(), n.name);
-    std::string came;
-    for (auto const& t : inputs) came += (came.empty() ? " (" : ", ") + t.text();
-    throw error(e.code(), e.message() + (came.empty() ? "" : came + ")"), n.name);
-  }
-}
-#endif
 
 }  // namespace rill

@@ -126,7 +126,7 @@ RILL_INLINE void graph::grow(std::uint32_t i, attribute_list attributes) {
   std::vector<type> types;
   for (auto e : n.inputs) types.push_back(nodes_[e.node]->outputs[e.port]);
   n.outputs.clear();
-  n.op->infer(n.attributes, types, n.outputs);
+  infer_outputs(n, types, n.outputs);
   if (n.outputs.size() < before.size() || !std::equal(before.begin(), before.end(), n.outputs.begin()))
     throw error(code::internal, "a node that grows must keep the outputs that it has", n.name);
   nodes_[i] = &recorded_nodes_.emplace_back(std::move(n));

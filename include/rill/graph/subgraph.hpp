@@ -64,6 +64,10 @@ bool may_wait(node const& n);
 /// Whether all extents are known.
 bool all_known(std::span<type const> types);
 
+/// The same within a part whose inputs have these types for good: what only says more of its input, which has an
+/// attribute "type", has the input's extents, known or not.
+void settle_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs);
+
 /// The types of a part's outputs for inputs of the given types.
 std::vector<type> infer(subgraph const& part, std::span<type const> inputs);
 
@@ -71,6 +75,40 @@ std::vector<type> infer(subgraph const& part, std::span<type const> inputs);
 void verify(subgraph const& g);
 
 #if RILL_RUNTIME
+namespace detail {
+
+// A name that no input brings is one of a body's own.
+inline void forget_names_of_bodies(std::span<type const> inputs, std::vector<type>& outputs) {
+  auto const has = [](type const& t, dim const& name) {
+    return t.has_rank() && std::find(t.dims.begin(), t.dims.begin() + t.rank, name) != t.dims.begin() + t.rank;
+  };
+  for (auto& t : outputs)
+    for (std::size_t i = 0; t.has_rank() && i < t.rank; ++i)
+      if (t[i].named() && std::none_of(inputs.begin(), inputs.end(), [&](type const& x) { return has(x, t[i]); }))
+        t[i] = unknown;
+}
+
+}  // namespace detail
+
+RILL_INLINE void infer_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs) {
+  try {
+    n.op->infer(n.attributes, inputs, outputs);
+  } catch (error const& e) {
+    if (!e.node().empty()) throw error(e.code(), "in a body, node '" + e.node() + "': " + e.message(), n.name);
+    std::string came;
+    for (auto const& t : inputs) came += (came.empty() ? " (" : ", ") + t.text();
+    throw error(e.code(), e.message() + (came.empty() ? "" : came + ")"), n.name);
+  }
+  if (has_bodies(n)) detail::forget_names_of_bodies(inputs, outputs);
+}
+
+RILL_INLINE void settle_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs) {
+  infer_outputs(n, inputs, outputs);
+  if (n.op->passes_through &&
+      std::any_of(n.attributes.begin(), n.attributes.end(), [](auto const& a) { return a.first == "type"; }))
+    outputs[0] = inputs[0];
+}
+
 RILL_INLINE std::vector<type> infer(subgraph const& part, std::span<type const> inputs) {
   std::vector<std::vector<type>> types(part.size());
   for (std::size_t i = 0; i < part.inputs.size(); ++i) {
@@ -86,7 +124,7 @@ RILL_INLINE std::vector<type> infer(subgraph const& part, std::span<type const> 
     if (n.op == &fed_op) continue;
     in.clear();
     for (auto e : n.inputs) in.push_back(types[e.node][e.port]);
-    infer_outputs(n, in, types[i]);
+    settle_outputs(n, in, types[i]);
   }
   for (auto e : part.outputs) out.push_back(types[e.node][e.port]);
   return out;

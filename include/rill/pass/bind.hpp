@@ -1,7 +1,6 @@
 // Settles every extent of a part for the types that are fed: named axes get their one extent for the step.
 #pragma once
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -90,16 +89,11 @@ inline void bind_variable(node& n, bool read, axis_binding& axes, container& sta
   if (!n.outputs[0].is_known()) n.outputs[0] = present;
 }
 
-// Names that a node gives to what it computes. What passes its input through and has a "type" only says more of it: its
-// extents are the input's, known or not.
-inline void bind_names(node& n, std::span<type const> inputs, axis_binding& axes) {
-  if (n.outputs.size() != 1) return;
-  for (auto const& [name, a] : n.attributes) {
-    auto const* const said = std::get_if<type>(&a);
-    if (said == nullptr) continue;
-    if (n.op->passes_through && name == "type") n.outputs[0] = inputs[0];
-    if (n.outputs[0].rank == said->rank) axes.bind(*said, n.outputs[0], n.name);
-  }
+// Names that a node gives to what it computes.
+inline void bind_names(node const& n, axis_binding& axes) {
+  for (auto const& [_, a] : n.attributes)
+    if (auto const* said = std::get_if<type>(&a); said && n.outputs.size() == 1 && n.outputs[0].rank == said->rank)
+      axes.bind(*said, n.outputs[0], n.name);
 }
 
 // The elements of a value can be counted, and so can their bytes.
@@ -129,8 +123,8 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
     if (n.op->name == "placeholder") throw error(code::invalid_argument, "this placeholder must be fed", n.name);
     inputs.clear();
     for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(detail::bound_input(part, n, k));
-    infer_outputs(n, inputs, n.outputs);
-    detail::bind_names(n, inputs, axes);
+    settle_outputs(n, inputs, n.outputs);
+    detail::bind_names(n, axes);
     for (auto& t : n.outputs) {
       t = axes.resolved(t);
       detail::check_size(t, n.name);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rill/ops/array/as.hpp"
 #include "rill/pass/bind.hpp"
 #include "rill/pass/rewriter.hpp"
 
@@ -80,6 +81,18 @@ inline void replace_names(subgraph& body) {
   }
 }
 
+// What a function says of its arguments and results is checked by its call, where the extents are settled late.
+inline void check_said(function_definition const& f, std::vector<type> const& given, subgraph const& body) {
+  auto const check = [&](type const& said, type const& made) {
+    if (!made.is_known() && merged(said, made) != made)
+      throw error(code::unimplemented, "what its signature says is checked late", f.name);
+  };
+  std::span<type const> const arguments(given.data(), f.arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) check(f.arguments[i], given[i]);
+  for (std::size_t o = 0; f.has_results && o < f.results.size(); ++o)
+    check(type_in_call(f.results[o], f.arguments, arguments), body.type_of(body.outputs[o]));
+}
+
 /// One call while its body takes its place.
 class inliner {
  public:
@@ -90,6 +103,7 @@ class inliner {
     for (auto i = f.references.size(); i < call.inputs.size(); ++i) given.push_back(r.part().type_of(call.inputs[i]));
     bind_extents(body_, given, state);
     replace_names(body_);
+    check_said(f, given, body_);
   }
 
   void run(std::string_view rule) {

@@ -186,7 +186,8 @@ TEST(as, names_axes_for_each_call_of_a_function_and_each_run_of_a_body) {
   };
   EXPECT_EQ(run(calls).at<float>(), 18);
   EXPECT_EQ(run(lately).at<float>(), 20);
-  test::expect_error(code::invalid_argument, "axis 'n' is 3 elsewhere", [&] { run(clash); });
+  test::expect_error(code::invalid_argument, "axis 'n' is 3 elsewhere in this step and 1 here",
+                     [&] { s.run({{v, vector<float>({1, 2, 3})}, {w, vector<float>({4})}}, clash); });
   EXPECT_EQ(run(last).elements(), 2);
   auto const [iterations, same] =
       while_loop([](auto i, auto) { return i < 9; },
@@ -198,6 +199,63 @@ TEST(as, names_axes_for_each_call_of_a_function_and_each_run_of_a_body) {
       code::invalid_argument,
       "in iteration 0, node 'body_1/as': the value is not the float32[3] that it was said to be (float32[2])",
       [&] { s.run({{"three", vector<float>({2, 1, 2})}}, value(same)); });
+}
+
+TEST(as, says_again_outside_of_a_body_what_a_result_is) {
+  graph g;
+  auto const positive = [](value v) { return gather(v, where(less(constant(*v.graph, 0.f), v))); };
+  auto const named = [](value v) { return as<of<float, "n">>(v); };
+  value const v = placeholder(g, of<float, unknown>, "v");
+  auto const x = placeholder<float, "n">(g, "x");
+  auto const p = placeholder<bool>(g, "p");
+  auto const open = as<of<float, unknown>>(v);
+  auto const late = rill::function<"late", of<float, unknown>>(g, [&](auto a) { return named(positive(a)); });
+  auto const known = rill::function<"known", of<float, unknown>>(g, [&](auto a) { return named(neg(a)); });
+  auto const branch = cond(p, [&] { return named(positive(v)); }, [&] { return named(positive(neg(v))); });
+  static_assert(decltype(branch)::static_type == of<float, "n">);
+  test::gears rewritten{g}, plain{g, {.passes = pass_options::none()}};
+  for (value const y : {value(branch + x), value(named(late(open)) + x), value(named(known(positive(v))) + x)})
+    for (auto* s : {&rewritten, &plain}) {
+      auto const run = [&](tensor const& of_x) {
+        return s->run({{v, vector<float>({1, 2, -3})}, {p, tensor(true)}, {x, of_x}}, y);
+      };
+      EXPECT_EQ(std::abs(run(vector<float>({0, 0})).at<float>(1)), 2);
+      for (auto const& other : {vector<float>({0}), vector<float>({0, 0, 0})})
+        test::expect_error(code::invalid_argument,
+                           "axis 'n' is " + std::to_string(other.elements()) + " elsewhere in this step and 2 here",
+                           [&] { run(other); });
+    }
+  // What a function's body calls an axis is its own.
+  static_assert(decltype(late(open))::static_type == of<float, unknown>);
+  value const alone = sum(value(branch)), kept = identity(x);
+  for (auto* s : {&rewritten, &plain}) {
+    auto const [of_branch, of_x] = s->run(
+        {{v, vector<float>({1, 2, -3})}, {p, tensor(false)}, {x, vector<float>({1, 2, 3})}}, value(late(open)), kept);
+    EXPECT_EQ(of_branch.elements(), 2);
+    EXPECT_EQ(of_x.elements(), 3);
+  }
+  EXPECT_EQ(rewritten.run({{v, vector<float>({1, 2, -3})}, {p, tensor(false)}}, alone).template at<float>(), 3);
+}
+
+TEST(function, keeps_what_its_signature_says_where_extents_are_settled_late) {
+  graph g;
+  auto const positive = [](value v) { return gather(v, where(less(constant(*v.graph, 0.f), v))); };
+  value const v = placeholder(g, of<float, unknown>, "v"), w = placeholder(g, of<float, unknown>, "w");
+  function(g, "sum", {of<float, "n">, of<float, "n">}, [](auto const& in) { return std::vector{add(in[0], in[1])}; });
+  function(g, "three", {of<float, 3>}, [](auto const& in) { return std::vector{neg(in[0])}; });
+  value const both = call(g, "sum", positive(v), positive(w))[0], three = call(g, "three", positive(v))[0];
+  test::gears rewritten{g}, plain{g, {.passes = pass_options::none()}};
+  for (auto* s : {&rewritten, &plain}) {
+    auto const run = [&](value const& y, tensor const& of_w) {
+      return s->run({{v, vector<float>({1, 2, -3})}, {w, of_w}}, y);
+    };
+    EXPECT_EQ(run(both, vector<float>({3, 4})).at<float>(1), 6);
+    test::expect_error(code::invalid_argument, "in a call of 'sum' axis 'n' is 2 and 1",
+                       [&] { run(both, vector<float>({3, -4})); });
+    test::expect_error(code::invalid_argument, "'three' takes a float32[3] as argument 0 and was given a float32[2]",
+                       [&] { run(three, vector<float>({3})); });
+    EXPECT_EQ(s->run({{v, vector<float>({1, 2, 3})}}, three).at<float>(2), -3);
+  }
 }
 
 TEST(as, names_an_open_variable_and_takes_part_in_its_updates) {

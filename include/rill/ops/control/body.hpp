@@ -13,6 +13,7 @@
 #include "rill/dsl/expr.hpp"
 #include "rill/graph/body.hpp"
 #include "rill/graph/paths.hpp"
+#include "rill/ops/array/as.hpp"
 
 namespace rill {
 
@@ -64,7 +65,8 @@ template <handle... X> std::vector<value> values_of(X const&... x) {
 }
 /// A handle of the next values; `next()` gives one after the other.
 template <handle X, class Next> X handle_from(Next&& next) {
-  if constexpr (operand<X>) return X{next()};
+  if constexpr (typed<X>) return X{as<X::static_type>(next())};
+  else if constexpr (operand<X>) return X{next()};
   else
     return [&]<class... Part>(std::type_identity<std::tuple<Part...>>) {
       return X(std::tuple<Part...>{handle_from<Part>(next)...});

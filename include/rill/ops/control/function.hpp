@@ -50,7 +50,14 @@ template <class... Result> struct types_of_handles<std::tuple<Result...>> {
 template <std::size_t R, std::size_t A>
 constexpr std::array<type, R> types_in_call(std::array<type, R> results, std::array<type, A> const& declared,
                                             std::array<type, A> const& given) {
-  for (auto& t : results) t = type_in_call(t, declared, given);
+  for (auto& t : results) {
+    for (std::size_t i = 0; t.has_rank() && i < t.rank; ++i) {
+      bool of_an_argument = !t[i].named();
+      for_each_extent(t[i], declared, given, [&](dim const&) { of_an_argument = true; });
+      if (!of_an_argument) t[i] = unknown;  // the body's own
+    }
+    t = type_in_call(t, declared, given);
+  }
   return results;
 }
 
