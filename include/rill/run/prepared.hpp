@@ -33,6 +33,7 @@ class prepared_step {
   void check_types() const;
 
   executor* executor_;
+  std::vector<value> inputs_;  ///< as they were given: they may say more than what is fed in their place
   run_request request_;
   std::shared_ptr<compiled_step> step_;
   std::optional<cancellation> stop_;
@@ -80,7 +81,7 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
 
 RILL_INLINE prepared_step::prepared_step(executor& e, std::span<value const> in, std::span<value const> out,
                                          std::span<operation const> targets)
-    : executor_(&e) {
+    : executor_(&e), inputs_(in.begin(), in.end()) {
   for (auto const& x : in) {
     if (x.graph != &e.graph())
       throw error(code::invalid_argument, x.graph ? "a prepared step's input belongs to another graph"
@@ -118,8 +119,8 @@ RILL_INLINE void prepared_step::run(std::span<tensor const* const> tensors, std:
 }
 
 RILL_INLINE void prepared_step::check_types() const {
-  for (std::size_t i = 0; i < request_.feeds.size(); ++i) {
-    value const to{&executor_->graph(), request_.feeds[i].node, request_.feeds[i].port};
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    auto const& to = inputs_[i];
     if (!accepts(to.type(), request_.with[i].type()))
       throw error(code::invalid_argument,
                   "it is a " + to.type().text() + " and was fed a " + request_.with[i].type().text(), to.name());

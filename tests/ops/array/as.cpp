@@ -131,6 +131,11 @@ TEST(as, leaves_the_value_what_is_fed) {
   auto step = s.prepare(inputs(x), outputs(y));
   EXPECT_EQ(step(vector<float>({3})).at<float>(0), 6);
   EXPECT_EQ(refusal([&] { s.prepare(inputs(x, v), outputs(y)); }), code::invalid_argument);
+  auto of_two = s.prepare(inputs(value(two)), outputs(y));
+  auto const e = error_of([&] { of_two(tensor(dtype::float32, {3})); });
+  EXPECT_EQ(e.node(), "two");
+  EXPECT_EQ(e.message(), "it is a float32[2] and was fed a float32[3]");
+  EXPECT_EQ(of_two(vector<float>({1, 2})).at<float>(1), 4);
   // A computed value that is fed is not computed, whatever is said of it.
   auto const said = as<of<float, "k">>(-v, "said");
   EXPECT_EQ(s.run({{said, vector<float>({7})}}, said * 1.f).at<float>(0), 7);
@@ -272,6 +277,28 @@ TEST(as, names_an_open_variable_and_takes_part_in_its_updates) {
     test::expect_error(code::invalid_argument, "axis 'n' is 1 elsewhere",
                        [&] { s.run({{x, tensor(dtype::float32, {1})}}, y); });
   }
+}
+
+TEST(as, says_again_of_stacked_rows_what_a_body_says_of_each) {
+  graph g;
+  auto const v = placeholder<float, 2, unknown>(g, "v");
+  auto const z = placeholder<float, "z">(g, "z");
+  auto const named = [](auto const& row) { return as<of<float, "z">>(value(row)); };
+  auto const mapped = map(named, v);
+  static_assert(decltype(mapped)::static_type == of<float, 2, "z">);
+  auto const first = placeholder<float, unknown>(g, "first");
+  auto const scanned = scan([](auto const& sum, auto const& row) { return sum + row; },
+                            as<of<float, "z">>(value(first)), as<of<float, 2, "z">>(value(v)));
+  static_assert(decltype(scanned)::static_type == of<float, 2, "z">);
+  value const plus = mapped + z, states = scanned + z;
+  test::gears s{g};
+  auto const rows = test::counting(dtype::float32, {2, 3});
+  auto const start = tensor(dtype::float32, {3});
+  EXPECT_EQ(s.run({{v, rows}, {z, start}}, plus).at<float>(1, 2), 5);
+  EXPECT_EQ(s.run({{v, rows}, {first, start}, {z, start}}, states).at<float>(1, 2), 7);
+  auto const one = tensor(dtype::float32, {1});
+  test::expect_error(code::invalid_argument, "axis 'z'", [&] { s.run({{v, rows}, {z, one}}, plus); });
+  test::expect_error(code::invalid_argument, "axis 'z'", [&] { s.run({{v, rows}, {first, start}, {z, one}}, states); });
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ template <class X> auto row_inside(value v) {
 /// A handle of rows like X, as many as Rows has; of a handle that is made of several, a tuple of those of its parts.
 /// `next()` gives one value after the other.
 template <handle X, class Rows, class Next> auto stacked_handle(Next& next) {
-  if constexpr (typed<X> && typed<Rows>) return expr<stacked(X::static_type, Rows::static_type[0])>{next()};
+  if constexpr (typed<X> && typed<Rows>) return as<stacked(X::static_type, Rows::static_type[0])>(next());
   else if constexpr (operand<X>) return next();
   else
     return [&]<class... Part>(std::type_identity<std::tuple<Part...>>) {
