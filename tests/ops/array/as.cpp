@@ -293,9 +293,9 @@ TEST(as, says_again_of_stacked_rows_what_a_body_says_of_each) {
   value const plus = mapped + z, states = scanned + z;
   test::gears s{g};
   auto const rows = test::counting(dtype::float32, {2, 3});
-  auto const start = tensor(dtype::float32, {3});
-  EXPECT_EQ(s.run({{v, rows}, {z, start}}, plus).at<float>(1, 2), 5);
-  EXPECT_EQ(s.run({{v, rows}, {first, start}, {z, start}}, states).at<float>(1, 2), 7);
+  auto const start = test::counting(dtype::float32, {3});
+  EXPECT_EQ(s.run({{v, rows}, {z, start}}, plus).at<float>(1, 2), 9);
+  EXPECT_EQ(s.run({{v, rows}, {first, start}, {z, start}}, states).at<float>(1, 2), 15);
   auto const one = tensor(dtype::float32, {1});
   test::expect_error(code::invalid_argument, "axis 'z'", [&] { s.run({{v, rows}, {z, one}}, plus); });
   test::expect_error(code::invalid_argument, "axis 'z'", [&] { s.run({{v, rows}, {first, start}, {z, one}}, states); });
