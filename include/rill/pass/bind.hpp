@@ -77,6 +77,15 @@ inline std::vector<bool> nodes_read(subgraph const& part) {
   return read;
 }
 
+// Which nodes are variables that the part updates.
+inline std::vector<bool> nodes_updated(subgraph const& part) {
+  std::vector<bool> updated(part.size());
+  for (auto const& n : part.nodes)
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (updates_reference(n, k)) updated[n.inputs[k].node] = true;
+  return updated;
+}
+
 // A variable that is declared with open extents has those of its value, and where it is read, so have its axes' names.
 inline void bind_variable(node& n, bool read, axis_binding& axes, container& state) {
   auto const& declared = declared_type(n);
@@ -116,7 +125,7 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
     axes.bind(n.outputs[0], fed[i], n.name);
     n.outputs[0] = fed[i];
   }
-  auto const read = detail::nodes_read(part);
+  auto const read = detail::nodes_read(part), updated = detail::nodes_updated(part);
   std::vector<type> inputs;
   for (auto& n : part.nodes) {
     if (n.op == &fed_op) continue;
@@ -125,12 +134,14 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
     for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(detail::bound_input(part, n, k));
     settle_outputs(n, inputs, n.outputs);
     detail::bind_names(n, axes);
-    for (auto& t : n.outputs) {
-      t = axes.resolved(t);
-      detail::check_size(t, n.name);
-    }
-    if (n.op->name == "variable")
-      detail::bind_variable(n, read[static_cast<std::size_t>(&n - part.nodes.data())], axes, state);
+    auto const at = static_cast<std::size_t>(&n - part.nodes.data());
+    bool const is_variable = n.op->name == "variable";
+    // A variable that is taken by reference alone has its value's extents, whatever its names mean in this part; one
+    // that the part updates comes to have those that they mean.
+    if (!is_variable || updated[at])
+      for (auto& t : n.outputs) t = axes.resolved(t);
+    if (is_variable) detail::bind_variable(n, read[at], axes, state);
+    for (auto const& t : n.outputs) detail::check_size(t, n.name);
   }
   part.axes = axes.bound();
 }

@@ -301,5 +301,22 @@ TEST(as, says_again_of_stacked_rows_what_a_body_says_of_each) {
   test::expect_error(code::invalid_argument, "axis 'z'", [&] { s.run({{v, rows}, {first, start}, {z, one}}, states); });
 }
 
+TEST(function, reads_a_variable_whose_axis_has_a_name_that_means_another_extent_outside) {
+  graph g;
+  auto const w = variable<float, "n">(g, "w");
+  auto const set = assign(w, placeholder<float, unknown>(g, "fresh"));
+  function(g, "total", {of<float>}, [&](auto const& in) {
+    value const all = sum(value(w), {0});
+    return std::vector{add(all, in[0])};
+  });
+  auto const x = placeholder<float, "n">(g, "x");
+  value const y = add(call(g, "total", constant(g, 1.f))[0], value(x));
+  test::gears rewritten{g}, plain{g, {.passes = pass_options::none()}};
+  for (auto* s : {&rewritten, &plain}) {
+    s->run({{"fresh", test::counting(dtype::float32, {3})}}, operation(set));
+    EXPECT_EQ(s->run({{x, test::counting(dtype::float32, {2})}}, y).at<float>(1), 9);
+  }
+}
+
 }  // namespace
 }  // namespace rill
