@@ -108,6 +108,8 @@ struct kernel_request {
   compiled_functions* functions = nullptr;
   /// Where the plan remembers what its kernels run.
   std::vector<std::shared_ptr<keeps_memory>>* bodies = nullptr;
+  /// Bodies are compiled when they run: the step may change the extents of variables that they read.
+  bool bodies_late = false;
 };
 
 /// How an operation meets what outlives a step.

@@ -1,5 +1,6 @@
 // Settles every extent of a part for the types that are fed: named axes get their one extent for the step.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -56,34 +57,44 @@ class axis_binding {
 /// again.
 void bind_extents(subgraph& part, std::vector<type> const& fed, container& state);
 
+/// Which nodes of a part are variables whose extents it may change.
+std::vector<bool> nodes_resized(subgraph const& part);
+
 #if RILL_RUNTIME
 namespace detail {
 
 inline type const& declared_type(node const& variable) { return std::get<type>(variable.attributes[0].second); }
 
-// An update may change a variable's extents, so it meets the declared ones; all others meet those of the present value.
-inline type const& bound_input(subgraph const& part, node const& n, std::size_t k) {
+// Whether a node may give variables that it updates other extents.
+inline bool may_resize(node const& n) {
+  auto const within = [](subgraph const& body) {
+    return std::any_of(body.nodes.begin(), body.nodes.end(), may_resize);
+  };
+  if (auto const* const f = called_by(n)) return !f->body || f->recursive || within(*f->body);
+  bool found = n.op->name == "assign";
+  for_each_body(n, [&](subgraph const& body) { found = found || within(body); });
+  return found;
+}
+
+// Whether a node is made for the extents that a variable, its input k, has when the step begins.
+inline bool meets_present(node const& n, std::size_t k, std::vector<bool> const& resized) {
+  return !means_variable(n, k) || (n.op->name == "read" && !resized[n.inputs[k].node]) || n.op->name == "fused_update";
+}
+
+// Others who take a variable meet its declared extents.
+inline type const& bound_input(subgraph const& part, node const& n, std::size_t k, std::vector<bool> const& resized) {
   auto const& from = part[n.inputs[k].node];
-  return from.op->name == "variable" && updates_reference(n, k) ? declared_type(from) : part.type_of(n.inputs[k]);
+  return from.op->name == "variable" && !meets_present(n, k, resized) ? declared_type(from) : part.type_of(n.inputs[k]);
 }
 
 // Which nodes' values the part needs; who means a variable itself does not need it.
-inline std::vector<bool> nodes_read(subgraph const& part) {
+inline std::vector<bool> nodes_read(subgraph const& part, std::vector<bool> const& resized) {
   std::vector<bool> read(part.size());
   for (auto const& n : part.nodes)
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (!means_variable(n, k)) read[n.inputs[k].node] = true;
+      if (meets_present(n, k, resized)) read[n.inputs[k].node] = true;
   for (auto e : part.outputs) read[e.node] = true;
   return read;
-}
-
-// Which nodes are variables that the part updates.
-inline std::vector<bool> nodes_updated(subgraph const& part) {
-  std::vector<bool> updated(part.size());
-  for (auto const& n : part.nodes)
-    for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (updates_reference(n, k)) updated[n.inputs[k].node] = true;
-  return updated;
 }
 
 // A variable that is declared with open extents has those of its value, and where it is read, so have its axes' names.
@@ -116,6 +127,16 @@ inline void check_size(type const& t, std::string const& node) {
 
 }  // namespace detail
 
+RILL_INLINE std::vector<bool> nodes_resized(subgraph const& part) {
+  std::vector<bool> resized(part.size());
+  for (auto const& n : part.nodes)
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (auto const& from = part[n.inputs[k].node];
+          updates_reference(n, k) && from.op->name == "variable" && !detail::declared_type(from).is_known())
+        resized[n.inputs[k].node] = resized[n.inputs[k].node] || detail::may_resize(n);
+  return resized;
+}
+
 RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, container& state) {
   axis_binding axes(std::move(part.axes));
   for (std::size_t i = 0; i < fed.size(); ++i) {
@@ -125,22 +146,20 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
     axes.bind(n.outputs[0], fed[i], n.name);
     n.outputs[0] = fed[i];
   }
-  auto const read = detail::nodes_read(part), updated = detail::nodes_updated(part);
+  auto const resized = nodes_resized(part), read = detail::nodes_read(part, resized);
   std::vector<type> inputs;
   for (auto& n : part.nodes) {
     if (n.op == &fed_op) continue;
     if (n.op->name == "placeholder") throw error(code::invalid_argument, "this placeholder must be fed", n.name);
     inputs.clear();
-    for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(detail::bound_input(part, n, k));
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      inputs.push_back(axes.resolved(detail::bound_input(part, n, k, resized)));
     settle_outputs(n, inputs, n.outputs);
     detail::bind_names(n, axes);
     auto const at = static_cast<std::size_t>(&n - part.nodes.data());
-    bool const is_variable = n.op->name == "variable";
-    // A variable that is taken by reference alone has its value's extents, whatever its names mean in this part; one
-    // that the part updates comes to have those that they mean.
-    if (!is_variable || updated[at])
+    if (n.op->name == "variable") detail::bind_variable(n, read[at], axes, state);
+    else if (!n.op->brings_extents)  // names in what a kernel brings are bound when that is there
       for (auto& t : n.outputs) t = axes.resolved(t);
-    if (is_variable) detail::bind_variable(n, read[at], axes, state);
     for (auto const& t : n.outputs) detail::check_size(t, n.name);
   }
   part.axes = axes.bound();

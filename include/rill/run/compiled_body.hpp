@@ -170,11 +170,14 @@ class body_in_parts final : public open_body {
 /// A function for arguments of these types, as calls of it see it.
 class function_form final : public compiled_body {
  public:
-  function_form(function_definition const& f, std::span<type const> arguments, std::span<type const> results)
-      : of_(&f), arguments_(arguments.begin(), arguments.end()), results_(results.begin(), results.end()) {}
+  function_form(function_definition const& f, std::span<type const> arguments, kernel_request const& r)
+      : of_(&f),
+        arguments_(arguments.begin(), arguments.end()),
+        results_(r.outputs.begin(), r.outputs.end()),
+        late_(r.bodies_late) {}
   bool is_of(function_definition const& f) const { return of_ == &f; }
-  bool is(function_definition const& f, std::span<type const> types) const {
-    return is_of(f) && std::equal(types.begin(), types.end(), arguments_.begin(), arguments_.end());
+  bool is(function_definition const& f, std::span<type const> types, bool late) const {
+    return is_of(f) && late_ == late && std::equal(types.begin(), types.end(), arguments_.begin(), arguments_.end());
   }
 
   void compile(body_setting const& s) {
@@ -212,6 +215,7 @@ class function_form final : public compiled_body {
 
   function_definition const* of_;
   std::vector<type> arguments_, results_;
+  bool late_;
   bool settled_ = false;  // what it returns is what the signature says, whatever it is given
   std::shared_ptr<compiled_body> body_;
 };
@@ -222,15 +226,16 @@ class planned_functions final : public compiled_functions {
   compiled_body* find(kernel_request const& r, function_definition const& f, std::span<type const> arguments) override {
     std::size_t forms = 0;
     for (auto& known : all_) {
-      if (known.is(f, arguments)) return &known;
+      if (known.is(f, arguments, r.bodies_late)) return &known;
       forms += known.is_of(f);
     }
     if (forms == most_forms)
       throw error(code::resource_exhausted, "the function '" + f.name + "' is called with arguments of more than " +
                                                 std::to_string(most_forms) + " types in one step");
-    auto& made = all_.emplace_back(f, arguments, r.outputs);
+    auto& made = all_.emplace_back(f, arguments, r);
     try {
-      made.compile(body_setting(r));
+      if (r.bodies_late) made.look_up(by_extents(f, r));
+      else made.compile(body_setting(r));
     } catch (error const& e) {
       forget_from(made);
       if (forms == 0) throw;
@@ -280,7 +285,7 @@ class functions_at_run final : public compiled_functions {
  public:
   explicit functions_at_run(planned_functions& all) : all_(all) {}
   compiled_body* find(kernel_request const& r, function_definition const& f, std::span<type const> arguments) override {
-    auto& made = calls_.emplace_back(f, arguments, r.outputs);
+    auto& made = calls_.emplace_back(f, arguments, r);
     made.look_up(all_.by_extents(f, r));
     return &made;
   }
@@ -312,7 +317,9 @@ RILL_INLINE std::shared_ptr<compiled_body> compile_part(body_setting const& s, s
 
 RILL_INLINE std::shared_ptr<compiled_body> compile_body(kernel_request const& r, subgraph const& body,
                                                         std::span<type const> arguments) {
-  auto made = detail::compile_part(detail::body_setting(r), body, arguments);
+  auto const setting = detail::body_setting(r);
+  auto made = r.bodies_late ? std::make_shared<detail::body_by_extents>(setting, body)
+                            : detail::compile_part(setting, body, arguments);
   if (r.bodies) r.bodies->push_back(made);
   return made;
 }

@@ -87,6 +87,14 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
 
 namespace detail {
 
+/// Whether a node's bodies are compiled when they run: the part that it is in may change the extents of variables that
+/// they read.
+inline bool has_bodies_late(node const& n, std::vector<bool> const& resized) {
+  for (std::size_t k = 0; k < n.inputs.size(); ++k)
+    if (resized[n.inputs[k].node] && means_variable(n, k)) return has_bodies(n);
+  return false;
+}
+
 /// Whether a node must, or is to, run with tags.
 inline bool runs_with_tags(node const& n, gear wish, std::span<type const> inputs, container& state,
                            pass_options const& passes) {
@@ -100,6 +108,7 @@ inline bool runs_with_tags(node const& n, gear wish, std::span<type const> input
 RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool> const& computed, container& state,
                                          std::uint64_t seed, int threads, gear wish, pass_options const& passes,
                                          compiled_functions* functions) {
+  auto const resized = nodes_resized(part);
   std::vector<type> inputs;
   for (auto i : order_) {
     auto const& n = part[i];
@@ -128,16 +137,17 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       if (!takes_reference(n, k)) continue;
       if (from.op->name == "variable") {
         variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
-        if (!means_variable(n, k)) assume(from, state);
+        if (detail::meets_present(n, k, resized)) assume(from, state);
       } else if (n.op->effect == effect::writes)
         throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
     }
-    assume_bodies(n, state);
+    bool const bodies_late = detail::has_bodies_late(n, resized);
+    if (!bodies_late) assume_bodies(n, state);
     instruction made;
     try {
-      kernel_request const request{n,       inputs,     n.outputs, variables,    state,     seed,
-                                   threads, allocator_, &passes,   compile_body, functions, &bodies_};
-      bool const with_tags = detail::runs_with_tags(n, wish, inputs, state, passes);
+      kernel_request const request{n,          inputs,  n.outputs,    variables, state,    seed,       threads,
+                                   allocator_, &passes, compile_body, functions, &bodies_, bodies_late};
+      bool const with_tags = !bodies_late && detail::runs_with_tags(n, wish, inputs, state, passes);
       made.run = with_tags ? tagged_kernel(request) : n.op->cpu(request);
       if (wish != gear::straight && !made.run.waits && may_wait(n)) made.run = detail::aside(std::move(made.run));
       tagged_ = tagged_ || with_tags;
@@ -222,11 +232,13 @@ RILL_INLINE void plan::assume_bodies(node const& n, container& state) {
   assume_part(*f->body, state);
 }
 RILL_INLINE void plan::assume_part(subgraph const& body, container& state) {
+  auto const resized = nodes_resized(body);
   for (auto const& inner : body.nodes) {
     for (std::size_t k = 0; k < inner.inputs.size(); ++k)
-      if (auto const& from = body[inner.inputs[k].node]; from.op->name == "variable" && !means_variable(inner, k))
+      if (auto const& from = body[inner.inputs[k].node];
+          from.op->name == "variable" && detail::meets_present(inner, k, resized))
         assume(from, state);
-    assume_bodies(inner, state);
+    if (!detail::has_bodies_late(inner, resized)) assume_bodies(inner, state);
   }
   for (auto e : body.outputs)
     if (body[e.node].op->name == "variable") assume(body[e.node], state);

@@ -39,6 +39,7 @@ struct read_op {
                                         "a variable as it is now: after the updates that control edges put before this";
   static constexpr std::int8_t arity = 1;
   static constexpr std::uint32_t by_reference = 1;
+  static constexpr bool brings_extents = true;  // an update may have changed the variable's
   static constexpr rill::effect effect = rill::effect::reads;
   static constexpr type infer(no_attributes, type const& v) { return v; }
   static cost work(no_attributes, std::span<type const>, std::span<type const>) { return {}; }
