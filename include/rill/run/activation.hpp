@@ -143,9 +143,7 @@ class activation {
   void take(plan::slot const& s, tensor& brought) {
     if (!accepts(s.of, brought.type()))
       throw error(code::aborted, "its value is a " + brought.type().text() + " where the step was made for a " +
-                                     s.of.text() +
-                                     ": a variable's extents changed while it ran, or elsewhere in this step an axis "
-                                     "of the same name has another extent");
+                                     s.of.text() + ": a variable's extents changed while it ran");
     point(s, brought.mutable_raw());
   }
 

@@ -1,23 +1,49 @@
 // A plan and the activations that run it: what a session keeps for a run signature.
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "rill/pass/bind.hpp"
 #include "rill/run/activation.hpp"
 #include "rill/run/idle_runs.hpp"
 #include "rill/run/late.hpp"
 
 namespace rill {
 
+/// What a step has bound its axes' names to before it runs, and which results bring extents that have names.
+struct step_names {
+  struct result {
+    std::size_t at;
+    type said;
+    std::string node;
+  };
+  axis_binding::extents_of_names axes;
+  std::vector<result> open;
+
+  /// Of a bound part.
+  static step_names of(subgraph const& part) {
+    step_names names{part.axes, {}};
+    for (std::size_t i = 0; i < part.outputs.size(); ++i) {
+      auto const& t = part.type_of(part.outputs[i]);
+      bool const named = t.has_rank() && std::any_of(&t[0], &t[0] + t.rank, [](dim const& d) { return d.named(); });
+      if (named) names.open.push_back({i, t, part[part.outputs[i].node].name});
+    }
+    return names;
+  }
+};
+
 /// A compiled step. Several threads may run it at once, each with an activation of its own; those are kept for the
 /// next.
 class compiled_step {
  public:
-  explicit compiled_step(rill::plan p, std::optional<late_part> late = {})
-      : plan_(std::move(p)), late_part_(std::move(late)), late_(64) {}
+  explicit compiled_step(rill::plan p, std::optional<late_part> late = {}, step_names names = {})
+      : plan_(std::move(p)), late_part_(std::move(late)), late_(64), names_(std::move(names)) {}
 
   /// All of the step, or what of it could be planned at first.
   rill::plan const& plan() const { return plan_; }
@@ -25,6 +51,7 @@ class compiled_step {
   late_part const* late() const { return late_part_ ? &*late_part_ : nullptr; }
   /// And for which extents it was.
   compiled_lately<compiled_step>& late_steps() { return late_; }
+  step_names const& names() const { return names_; }
   /// Whether variables of open extents still have those that it was compiled for.
   bool holds() const { return plan_.holds(); }
 
@@ -58,6 +85,7 @@ class compiled_step {
   rill::plan plan_;
   std::optional<late_part> late_part_;
   compiled_lately<compiled_step> late_;
+  step_names names_;
   detail::idle_runs<activation> idle_;
 };
 

@@ -30,6 +30,7 @@
 namespace rill {
 
 class pool;
+class axis_binding;
 class compiled_step;
 
 /// How a session runs. Everything has a default; what is given is shared, not copied.
@@ -85,7 +86,8 @@ class executor {
   void trim();
 
  private:
-  void run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step, std::span<tensor> results);
+  void run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step, std::span<tensor> results,
+                 axis_binding* names);
 
   struct parts;
   rill::graph* graph_;
@@ -145,13 +147,14 @@ inline endpoint fed_endpoint(value const& v) {
 inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> const& fed, std::uint64_t seed,
                                               session_options const& options, pass_report* report) {
   bind_extents(part, fed, *options.state);
+  auto names = step_names::of(part);
   std::optional<late_part> late;
   if (has_primitives(part)) part = as_region(std::move(part));
   else late = rewrite_early(part, options.passes, *options.state, report);
   return std::make_shared<compiled_step>(
       plan(part, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
            options.gear, options.passes),
-      std::move(late));
+      std::move(late), std::move(names));
 }
 
 inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request const& r,
@@ -246,11 +249,15 @@ RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> 
       if (step.watch) step.watch->step_ended(step.number);
     }
   } const guard{step};
-  run_parts(compiled, fed, step, results);
+  axis_binding names;
+  auto const& open = compiled.names().open;
+  run_parts(compiled, fed, step, results, open.empty() ? nullptr : &names);
+  for (auto const& r : open) names.bind(r.said, results[r.at].type(), r.node);
 }
 
+// `names` come to be those that were bound before the last part ran.
 RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
-                                     std::span<tensor> results) {
+                                     std::span<tensor> results, axis_binding* names) {
   auto* const late = compiled.late();
   std::vector<tensor> own;
   compiled.run(fed, options_.pool.get(), step, [&](activation const& a) {
@@ -258,13 +265,16 @@ RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor c
     auto const to = late ? std::span(own) : results;
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = a.result(i, fed);
   });
-  if (!late) return;
+  if (!late) {
+    if (names) *names = axis_binding(compiled.names().axes);
+    return;
+  }
   std::vector<tensor> made(late->part.outputs.size());
   auto const with = late->given(fed, own);
   auto const next = compiled.late_steps().find(with, [&](std::vector<type> const& types) {
     return detail::compile(late->part, types, graph_->seed(), options_, nullptr);
   });
-  run_parts(*next, with, step, made);
+  run_parts(*next, with, step, made, names);
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = late->result(i, own, made);
 }
 

@@ -35,6 +35,35 @@ TEST(queue, hands_elements_out_as_they_came) {
   EXPECT_EQ(std::int64_t(s.run(q.size())), 0);
 }
 
+TEST(queue, hands_out_elements_whose_axes_have_the_extents_that_their_names_mean_in_the_step) {
+  graph g;
+  auto const q = fifo_queue<of<float, "n">>(g, {}, "q");
+  auto const put = q.enqueue(as<of<float, "n">>(value(placeholder<float, unknown>(g, "fresh"))));
+  auto const x = placeholder<float, "n">(g, "x");
+  auto const one = dequeue(q), other = dequeue(q);
+  auto const with_x = one + x;
+  auto const total = sum(x);
+  for (auto how : {gear::straight, gear::forked, gear::tagged}) {
+    session s(g, {.gear = how});
+    auto const fill = [&](std::initializer_list<std::int64_t> all) {
+      for (auto n : all) s.run({{"fresh", test::counting(dtype::float32, {n})}}, put);
+    };
+    feed const two{x, vector<float>({1, 2})};
+    fill({2, 3, 3, 2, 3, 2, 3, 4, 4});
+    EXPECT_EQ(s.run({two}, with_x).values()[1], 4);
+    expect_error(code::invalid_argument, "axis 'n' is 2 elsewhere in this step and 3 here",
+                 [&] { s.run({two}, with_x); });
+    // Whether they are used or fetched alone, and whoever comes first.
+    expect_error(code::invalid_argument, "axis 'n' is 2 elsewhere in this step and 3 here",
+                 [&] { s.run({two}, one, total); });
+    expect_error(code::invalid_argument, "axis 'n' is", [&] { s.run(one, other); });
+    expect_error(code::invalid_argument, "axis 'n' is", [&] { s.run(sum(one), other); });
+    auto const [a, b] = s.run(sum(one), other);
+    EXPECT_EQ(float(a), 10);
+    EXPECT_EQ(b.shape(), (shape{4}));
+  }
+}
+
 TEST(queue, stacks_many_even_more_than_its_capacity) {
   graph g;
   auto const q = fifo_queue<of<float>>(g, {.capacity = 2});

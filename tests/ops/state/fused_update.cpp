@@ -187,7 +187,7 @@ TEST(fused_update, computes_a_program_with_many_registers_and_refuses_one_with_t
       code::resource_exhausted);
 }
 
-TEST(fused_update, needs_a_variable_that_has_a_value_and_known_extents) {
+TEST(fused_update, needs_a_variable_that_has_a_value_of_the_right_extents) {
   bench here;
   auto const p = std::make_shared<program const>(of_floats(2, {make(plus(), 0, 1)}, {2}));
   auto const empty = variable(here.g, type(dtype::float32, {2, 3}), "empty");
@@ -195,9 +195,14 @@ TEST(fused_update, needs_a_variable_that_has_a_value_and_known_extents) {
   operation const first = record_erased<ops::fused_update_op>(here.g, {p, 1}, {empty, here.x});
   operation const second = record_erased<ops::fused_update_op>(here.g, {p, 1}, {open, here.x});
   session s(here.g, {.threads = 1});
-  s.run(assign(open, constant(here.g, here.first)));
   for (auto const& update : {first, second}) EXPECT_THROW(s.run({{here.x, here.first}}, update), error);
-  EXPECT_TRUE(same_bits(s.run(open), here.first));
+  s.run(assign(open, constant(here.g, here.first)));
+  s.run({{here.x, here.first}}, second);
+  EXPECT_EQ(test::to_doubles(s.run(open))[5], 12);
+  auto const wider = test::counting(dtype::float32, {2, 4});
+  s.run(assign(open, constant(here.g, wider)));
+  EXPECT_THROW(s.run({{here.x, here.first}}, second), error);
+  EXPECT_TRUE(same_bits(s.run(open), wider));
 }
 
 }  // namespace
