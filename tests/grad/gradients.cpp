@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rill/ops/array/as.hpp"
 #include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/flow.hpp"
@@ -22,6 +23,12 @@ code refusal(auto&& f, std::string const& part) {
   }
   ADD_FAILURE() << "nothing was thrown";
   return code::internal;
+}
+
+graph::rule times(float factor) {
+  return [factor](std::vector<value> const& x, value, value dy) {
+    return std::vector<value>{mul(mul(dy, x[0]), constant(*dy.graph, tensor(factor)))};
+  };
 }
 
 template <class... F> auto run(graph& g, F const&... fetches) {
@@ -141,6 +148,21 @@ TEST(gradients, of_rows_added_from_several_places_stay_sparse) {
   EXPECT_TRUE(same_bits(run(g, dense[0]), matrix<float>({{3, 3}, {2, 2}, {1, 1}})));
 }
 
+TEST(gradients, of_rows_stay_sparse_behind_what_is_the_table_itself) {
+  graph g;
+  value const table = placeholder(g, type(dtype::float32, {unknown, 2}), "table");
+  auto const typed = identity(as<of<float, 3, 2>>(table));
+  auto const once = sum(gather(typed, constant<std::int32_t, 3>(g, {2, 0, 2})));
+  value const y = value(once) + sum(value(gather(table, constant<std::int32_t, 1>(g, {1}))));
+  EXPECT_TRUE(partial_gradients(y, {table})[0].sparse());
+  auto const dense = gradients(y + sum(value(square(typed))), std::vector<value>{table});
+  session s(g);
+  EXPECT_TRUE(same_bits(s.run({{table, matrix<float>({{1, 2}, {3, 4}, {5, 6}})}}, dense[0]),
+                        matrix<float>({{3, 5}, {7, 9}, {12, 14}})));
+  g.set_gradient("identity", times(10));  // a user's rule is given a dense one
+  EXPECT_FALSE(partial_gradients(value(once), {table})[0].sparse());
+}
+
 TEST(gradients, work_with_extents_that_only_the_run_knows) {
   graph g;
   auto const x = placeholder<double, "n", 2>(g, "x");
@@ -150,12 +172,6 @@ TEST(gradients, work_with_extents_that_only_the_run_knows) {
   auto const [at_x, at_b] = s.run({{x, matrix<double>({{0, 0}, {1, 1}, {2, 2}, {3, 3}})}}, dx, db);
   EXPECT_EQ(at_x.shape(), (shape{4, 2}));
   EXPECT_TRUE(same_bits(at_b, vector<double>({2.5, 3.5})));
-}
-
-graph::rule times(float factor) {
-  return [factor](std::vector<value> const& x, value, value dy) {
-    return std::vector<value>{mul(mul(dy, x[0]), constant(*dy.graph, tensor(factor)))};
-  };
 }
 
 TEST(gradients, come_from_the_rule_that_a_user_gives_an_operation) {

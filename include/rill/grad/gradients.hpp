@@ -146,12 +146,18 @@ class differentiator {
     return ports[e.port][0];
   }
 
+  // Whether a node is its input, so that a sparse derivative is handed on as it came.
+  bool is_identity(node const& n) const {
+    return (n.op->name == "identity" || n.op->name == "as") && graph_.rule_of(n) < 0;
+  }
+
   void visit(std::uint32_t i) {
     auto const n = graph_[i];  // a copy: the rules extend the graph
     auto const wanted = this->wanted(i);
     if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return;
     std::vector<value> outer;
     bool alive = false;
+    if (auto const g = total({i, 0}); g.sparse() && is_identity(n)) return add(n.inputs[0], g);
     for (std::uint32_t o = 0; o < n.outputs.size(); ++o) {
       auto const g = total({i, o});
       alive = alive || g;
