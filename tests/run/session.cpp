@@ -445,7 +445,15 @@ TEST(session, explains_a_run) {
   auto const x = placeholder<float, "n", 2>(g, "x");
   auto const y = matmul(x, constant<float, 2, 1>(g, {1, 2}));
   session s(g);
-  EXPECT_NE(s.explain({{value(x), matrix<float>({{1, 2}})}}, y).find("matmul"), std::string::npos);
+  feed const one{value(x), matrix<float>({{1, 2}})};
+  EXPECT_NE(s.explain({one}, y).find("matmul"), std::string::npos);
+  EXPECT_EQ(s.explain({one}, y).find("planned when"), std::string::npos);
+  auto const v = variable<float, unknown, 2>(g, "v");
+  auto const set = assign(v, x);
+  auto const later = g.after({set}, [&] { return matmul(read(v), constant<float, 2, 1>(g, {1, 2})); });
+  auto const text = s.explain({one}, later);
+  EXPECT_EQ(text.find("matmul"), std::string::npos) << text;
+  EXPECT_NE(text.find("planned when they are known"), std::string::npos) << text;
 }
 
 TEST(session, whose_container_is_reset_within_a_step_leaves_the_step_what_it_has_read) {

@@ -287,7 +287,7 @@ RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context
 RILL_INLINE std::string executor::explain(run_request const& r) {
   pass_report report;
   auto const made = detail::compile(*graph_, r, options_, &report);
-  auto const then = made->late() ? "what waits for the number of iterations is planned then\n" : "";
+  auto const then = made->late() ? "what waits for extents that the step settles is planned when they are known\n" : "";
   return report.text() + made->plan().text() + then;
 }
 
