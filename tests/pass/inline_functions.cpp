@@ -130,6 +130,22 @@ TEST(inline_functions, settles_what_is_known_only_when_a_loop_in_a_function_has_
   EXPECT_EQ(s.run({{x, tensor(8.f)}}, steps).template at<std::int64_t>(), 3);
 }
 
+TEST(inline_functions, settles_what_reads_a_result_that_has_the_extents_of_a_variable) {
+  graph g;
+  auto const v = variable(g, of<float, unknown>, "v");
+  value const x = placeholder(g, of<float, unknown>, "x");
+  operation const set = assign(v, x);
+  function(g, "negated", {}, [&](auto const&) { return std::vector{neg(value(v))}; });
+  value const y = add(call(g, "negated", {})[0], x);
+  for (auto const& passes : {pass_options(), pass_options::none()}) {
+    session s(g, {.passes = passes});
+    for (int n : {3, 1}) {
+      s.run({{x, tensor(dtype::float32, {n})}}, set);
+      EXPECT_EQ(s.run({{x, tensor(dtype::float32, {3})}}, y).shape(), (shape{3}));
+    }
+  }
+}
+
 TEST(inline_functions, changes_no_bits_and_can_be_switched_off) {
   graph g;
   auto const x = placeholder<float, 2, 3>(g, "x");

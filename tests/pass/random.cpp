@@ -1,6 +1,6 @@
 // Random graphs of operations that share memory with each other, broadcast, reduce and update, some of them in
-// branches, loops and functions, some of extents that the step settles, or computed again for derivatives: with all
-// passes, in each gear, they give the bits that they give without any.
+// branches, loops and functions, some of extents that the step settles or changes, or computed again for derivatives:
+// with all passes, in each gear, they give the bits that they give without any.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -35,9 +35,12 @@ class author {
   void write() {
     for (int i = 0; i < 4; ++i) add_source();
     for (auto const* name : {"v", "w"}) values_.push_back(variable(constant(g, 1.5f), name));
+    auto const resized = variable(g, of<float, unknown>, "r");
+    if (bodies_ || late_) values_.push_back(resized);
+    auto const first = assign(resized, constant(g, vector<float>({0.5f, 1.5f})));
     add_values(30);
     for (int i = 0; i < 5; ++i) fetches.push_back(recent());
-    start = initializer(g);
+    start = group(g, {initializer(g), first});
   }
 
  private:
@@ -148,12 +151,21 @@ class author {
     return recompute(g, [&] { return mul(tanh(mul(a, b)), below(2) ? a : square(b)); });
   }
 
-  // One update of each variable, or reads after it; where bodies may update and read, more updates in their order.
+  // The value itself, or one more than the variable has.
+  value other_extents(variable_value r, value x) {
+    if (below(2)) return cast(reshape(x, extents{-1}), dtype::float32);
+    return concat({r, reshape(cast(sum(x), dtype::float32), extents{1})}, 0);
+  }
+  // One update of each variable, or reads after it; where bodies may update and read, more updates in their order. That
+  // of r gives it other extents.
   value update(value x) {
-    variable_value const v{g.find(below(2) ? "v" : "w")};
+    auto const which = below(bodies_ || late_ ? 3 : 2);
+    variable_value const v{g.find(which == 0 ? "v" : which == 1 ? "w" : "r")};
     auto& last = updates_[v.node];
     if (last.empty() || (bodies_ && below(2))) {
-      auto const made = g.after(last, [&] { return assign_add(v, cast(sum(x), dtype::float32)); });
+      auto const made = g.after(last, [&]() -> value {
+        return which == 2 ? assign(v, other_extents(v, x)) : assign_add(v, cast(sum(x), dtype::float32));
+      });
       if (depth_ == 0) last = {made};
       return made;
     }
@@ -257,7 +269,7 @@ bool same_numbers(tensor const& a, tensor const& b) {
   }
 }
 
-/// The results of two steps, and the variable after them; or the code of what went wrong.
+/// The results of two steps, and the variables after them; or the code of what went wrong.
 std::pair<std::vector<tensor>, std::optional<code>> run(author& made, session_options const& options) {
   try {
     session s(made.g, options);
@@ -266,7 +278,7 @@ std::pair<std::vector<tensor>, std::optional<code>> run(author& made, session_op
     for (auto const& f : made.fetches) names.push_back(f.name());
     auto results = s.run(std::span<feed const>(made.feeds), names);
     for (auto& t : s.run(std::span<feed const>(made.feeds), names)) results.push_back(std::move(t));
-    for (auto const* name : {"v", "w"}) results.push_back(s.run(name));
+    for (auto const* name : {"v", "w", "r"}) results.push_back(s.run(name));
     return {std::move(results), {}};
   } catch (error const& e) {
     EXPECT_NE(e.code(), code::internal) << e.what();

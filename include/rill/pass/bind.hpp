@@ -57,6 +57,9 @@ class axis_binding {
 /// again.
 void bind_extents(subgraph& part, std::vector<type> const& fed, container& state);
 
+/// Does so again for what is still open in a bound part, which now knows more.
+void settle_open(subgraph& part);
+
 /// Which nodes of a part are variables whose extents it may change.
 std::vector<bool> nodes_resized(subgraph const& part);
 
@@ -81,10 +84,12 @@ inline bool meets_present(node const& n, std::size_t k, std::vector<bool> const&
   return !means_variable(n, k) || (n.op->name == "read" && !resized[n.inputs[k].node]) || n.op->name == "fused_update";
 }
 
-// Others who take a variable meet its declared extents.
-inline type const& bound_input(subgraph const& part, node const& n, std::size_t k, std::vector<bool> const& resized) {
+// Others who take a variable meet its declared extents; those who read what a kernel brings, what its names mean.
+inline type bound_input(subgraph const& part, node const& n, std::size_t k, std::vector<bool> const& resized,
+                        axis_binding const& axes) {
   auto const& from = part[n.inputs[k].node];
-  return from.op->name == "variable" && !meets_present(n, k, resized) ? declared_type(from) : part.type_of(n.inputs[k]);
+  if (from.op->name == "variable" && !meets_present(n, k, resized)) return declared_type(from);
+  return axes.resolved(part.type_of(n.inputs[k]));
 }
 
 // Which nodes' values the part needs; who means a variable itself does not need it.
@@ -102,11 +107,10 @@ inline void bind_variable(node& n, bool read, axis_binding& axes, container& sta
   auto const& declared = declared_type(n);
   if (declared.is_known()) return;
   auto const v = state.variable(n.name, declared);
-  if (read && !n.outputs[0].is_known()) v->inspect([](tensor const&) {});  // refuses one without a value
+  if (read) v->inspect([](tensor const&) {});  // refuses one without a value
   if (!v->initialized()) return;
-  auto const present = v->read().type();
-  if (read) axes.bind(declared, present, n.name);
-  if (!n.outputs[0].is_known()) n.outputs[0] = present;
+  n.outputs[0] = v->read().type();
+  if (read) axes.bind(declared, n.outputs[0], n.name);
 }
 
 // Names that a node gives to what it computes.
@@ -123,6 +127,17 @@ inline void check_size(type const& t, std::string const& node) {
   } catch (error const& e) {
     throw error(e.code(), "of its result, a " + t.text() + ", " + e.message(), node);
   }
+}
+
+// What a node computes of its inputs.
+inline void settle(subgraph const& part, node& n, std::vector<bool> const& resized, axis_binding& axes) {
+  std::vector<type> inputs;
+  for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(bound_input(part, n, k, resized, axes));
+  settle_outputs(n, inputs, n.outputs);
+  bind_names(n, axes);
+  if (!n.op->brings_extents)  // names in what a kernel brings are bound when that is there
+    for (auto& t : n.outputs) t = axes.resolved(t);
+  for (auto const& t : n.outputs) check_size(t, n.name);
 }
 
 }  // namespace detail
@@ -147,21 +162,23 @@ RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, cont
     n.outputs[0] = fed[i];
   }
   auto const resized = nodes_resized(part), read = detail::nodes_read(part, resized);
-  std::vector<type> inputs;
   for (auto& n : part.nodes) {
     if (n.op == &fed_op) continue;
     if (n.op->name == "placeholder") throw error(code::invalid_argument, "this placeholder must be fed", n.name);
-    inputs.clear();
-    for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      inputs.push_back(axes.resolved(detail::bound_input(part, n, k, resized)));
-    settle_outputs(n, inputs, n.outputs);
-    detail::bind_names(n, axes);
-    auto const at = static_cast<std::size_t>(&n - part.nodes.data());
-    if (n.op->name == "variable") detail::bind_variable(n, read[at], axes, state);
-    else if (!n.op->brings_extents)  // names in what a kernel brings are bound when that is there
-      for (auto& t : n.outputs) t = axes.resolved(t);
-    for (auto const& t : n.outputs) detail::check_size(t, n.name);
+    if (n.op->name == "variable") {
+      infer_outputs(n, {}, n.outputs);
+      detail::bind_variable(n, read[static_cast<std::size_t>(&n - part.nodes.data())], axes, state);
+      detail::check_size(n.outputs[0], n.name);
+    } else detail::settle(part, n, resized, axes);
   }
+  part.axes = axes.bound();
+}
+
+RILL_INLINE void settle_open(subgraph& part) {
+  axis_binding axes(std::move(part.axes));
+  auto const resized = nodes_resized(part);
+  for (auto& n : part.nodes)
+    if (n.op != &fed_op && n.op->name != "variable" && !all_known(n.outputs)) detail::settle(part, n, resized, axes);
   part.axes = axes.bound();
 }
 #endif

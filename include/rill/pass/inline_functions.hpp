@@ -170,6 +170,7 @@ inline bool inline_calls(subgraph& part, container& state, pass_report* report) 
 RILL_INLINE bool inline_functions(subgraph& part, container& state, pass_report* report) {
   bool changed = false;
   while (detail::inline_calls(part, state, report)) changed = true;
+  if (changed) settle_open(part);  // who reads what a body knows now
   return changed;
 }
 #endif

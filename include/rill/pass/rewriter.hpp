@@ -117,6 +117,7 @@ class rewriter {
     for (auto i : part_.inputs) made.inputs.push_back(place[i]);
     for (auto e : part_.outputs) made.outputs.push_back({place[e.node], e.port});
     for (auto t : part_.targets) made.targets.push_back(place[t]);
+    made.axes = std::move(part_.axes);
     part_ = std::move(made);
   }
 

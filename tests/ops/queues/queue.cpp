@@ -43,16 +43,20 @@ TEST(queue, hands_out_elements_whose_axes_have_the_extents_that_their_names_mean
   auto const one = dequeue(q), other = dequeue(q);
   auto const with_x = one + x;
   auto const total = sum(x);
+  function(g, "total", {of<float, unknown>}, [](auto const& in) { return std::vector<value>{sum(in[0])}; });
+  value const with_total = add(sum(value(one)), call(g, "total", x)[0]);
   for (auto how : {gear::straight, gear::forked, gear::tagged}) {
     session s(g, {.gear = how});
     auto const fill = [&](std::initializer_list<std::int64_t> all) {
       for (auto n : all) s.run({{"fresh", test::counting(dtype::float32, {n})}}, put);
     };
     feed const two{x, vector<float>({1, 2})};
-    fill({2, 3, 3, 2, 3, 2, 3, 4, 4});
+    fill({2, 3, 3, 3, 2, 3, 2, 3, 4, 4});
     EXPECT_EQ(s.run({two}, with_x).values()[1], 4);
     expect_error(code::invalid_argument, "axis 'n' is 2 elsewhere in this step and 3 here",
                  [&] { s.run({two}, with_x); });
+    expect_error(code::invalid_argument, "axis 'n' is 2 elsewhere in this step and 3 here",
+                 [&] { s.run({two}, with_total); });
     // Whether they are used or fetched alone, and whoever comes first.
     expect_error(code::invalid_argument, "axis 'n' is 2 elsewhere in this step and 3 here",
                  [&] { s.run({two}, one, total); });
