@@ -32,7 +32,7 @@ TEST(late, what_depends_on_extents_that_the_step_settles_is_planned_then) {
     EXPECT_EQ(v.shape(), shape{n});
     EXPECT_EQ(float(total), sum_of);
   }
-  EXPECT_NE(s.explain({{k, tensor(2.f)}}, scaled).find("planned then"), std::string::npos);
+  EXPECT_NE(s.explain({{k, tensor(2.f)}}, scaled).find("planned when they are known"), std::string::npos);
 }
 
 TEST(late, reads_variables_as_the_step_found_them_and_updates_them) {
