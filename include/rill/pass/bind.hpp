@@ -81,7 +81,8 @@ inline bool may_resize(node const& n) {
 
 // Whether a node is made for the extents that a variable, its input k, has when the step begins.
 inline bool meets_present(node const& n, std::size_t k, std::vector<bool> const& resized) {
-  return !means_variable(n, k) || (n.op->name == "read" && !resized[n.inputs[k].node]) || n.op->name == "fused_update";
+  if (!takes_reference(n, k) || n.op->name == "fused_update") return true;
+  return (n.op->reference_or_value || n.op->name == "read") && !resized[n.inputs[k].node];
 }
 
 // Others who take a variable meet its declared extents; those who read what a kernel brings, what its names mean.

@@ -138,6 +138,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       if (from.op->name == "variable") {
         variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
         if (detail::meets_present(n, k, resized)) assume(from, state);
+        else if (n.op->reference_or_value) inputs.back() = detail::declared_type(from);
       } else if (n.op->effect == effect::writes)
         throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
     }

@@ -11,6 +11,7 @@
 #include "rill/ops/array/as.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/gather.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/function.hpp"
 #include "rill/ops/control/while_loop.hpp"
@@ -19,6 +20,7 @@
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/ops/state/scatter.hpp"
 
 namespace rill {
 namespace {
@@ -76,6 +78,47 @@ TEST(variable, is_read_with_the_extents_that_an_update_gave_it) {
   auto const typed = m.g.after({m.set}, [&] { return as<of<float, 2>>(m.now()); });
   EXPECT_EQ(runs(m, typed, {2, 2}), (extents{2, 2}));
   EXPECT_EQ(error_of([&] { runs(m, typed, {4}); }).code(), code::invalid_argument);
+}
+
+TEST(variable, gives_rows_of_the_extents_that_an_update_gave_it) {
+  graph g;
+  auto const v = variable(g, type::of_unknown_rank(dtype::float32), "v");
+  value const x = placeholder(g, type::of_unknown_rank(dtype::float32), "x"), set = assign(v, x);
+  auto const which = constant<std::int32_t, 2>(g, {1, 0});
+  value const before = gather(v, which), after = g.after({set}, [&] { return neg(gather(v, which)); });
+  value const inside = g.after(
+      {set}, [&] { return cond(constant(g, true), [&] { return value(gather(v, which)); }, [&] { return x; }); });
+  test::gears s(g);
+  s.run({{x, ones(5)}}, operation(set));
+  auto const table = [](std::int64_t rows, std::int64_t width) {
+    return test::counting(dtype::float32, {rows, width});
+  };
+  auto const [was, is] = s.run({{x, table(2, 3)}}, before, after);
+  EXPECT_EQ(was.shape(), shape{2});
+  EXPECT_TRUE(same_bits(is, matrix<float>({{-4, -5, -6}, {-1, -2, -3}})));
+  EXPECT_TRUE(same_bits(s.run({{x, table(4, 1)}}, after), matrix<float>({{-2}, {-1}})));
+  EXPECT_TRUE(same_bits(s.run({{x, table(2, 2)}}, inside), matrix<float>({{3, 4}, {1, 2}})));
+  EXPECT_EQ(error_of([&] { s.run({{x, ones(1)}}, after); }).code(), code::invalid_argument);
+  s.run({{x, ones(4)}}, operation(set));
+  EXPECT_EQ(s.run(before).elements(), 2);
+}
+
+TEST(variable, is_given_rows_for_the_extents_that_it_has) {
+  model m;
+  auto const which = constant<std::int32_t, 2>(m.g, {1, 1});
+  auto const more = scatter_add(m.v, which, constant<float, 2>(m.g, {1, 2}));
+  auto const then = m.g.after({m.set}, [&] { return scatter_sub(m.v, which, constant<float, 2>(m.g, {1, 2})); });
+  test::gears s(m.g);
+  for (auto n : {2, 5, 3}) {
+    s.run({{m.x, ones(n)}}, m.set);
+    s.run(more);
+    EXPECT_EQ(s.run(m.v).at<float>(1), 4);
+    s.run({{m.x, ones(n + 1)}}, then);
+    EXPECT_EQ(s.run(m.v).elements(), n + 1);
+    EXPECT_EQ(s.run(m.v).at<float>(1), -2);
+  }
+  test::expect_error(code::invalid_argument, "index 0 is 1, and there are 1 rows",
+                     [&] { s.run({{m.x, ones(1)}}, then); });
 }
 
 TEST(variable, may_have_no_value_before_the_update_that_comes_before_a_read) {

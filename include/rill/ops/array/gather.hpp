@@ -99,19 +99,35 @@ struct gather_variable_op : gathering {
                                     doc = "the rows of a variable that indices of any rank name, read under its lock";
   static constexpr std::uint32_t by_reference = 1;
   static constexpr bool reference_or_value = true;
+  static constexpr bool brings_extents = true;  // an update may have changed the variable's
   static constexpr rill::effect effect = rill::effect::reads;
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    row_copy const copy(r.inputs[0], r.inputs[1]);
     auto const v = r.variables[0];
+    if (v && (!r.inputs[0].is_known() || !r.outputs[0].is_known())) return of_resized(r);
+    row_copy const copy(r.inputs[0], r.inputs[1]);
     if (!v)  // the variable was fed
       return kernel([copy](kernel_call const& call) { copy(call.in(0), call.in(1), call.out(0), call.threads); });
     return kernel([copy, v, extents = r.inputs[0].shape()](kernel_call const& call) {
       v->inspect([&](tensor const& t) {
-        expects(t.shape() == extents, "gather: the variable's extents changed while the step ran");
+        if (t.shape() != extents)
+          throw error(code::aborted, "gather: the variable's extents changed while the step ran");
         copy(t.raw(), call.in(1), call.out(0), call.threads);
       });
     });
+  }
+  static kernel of_resized(kernel_request const& r) {
+    kernel k([v = r.variables[0], which = r.inputs[1], memory = r.memory](kernel_call const& call) {
+      v->inspect([&](tensor const& t) {
+        auto const made = gathered(t.type(), which);
+        tensor rows(made.element, made.shape(), *memory);
+        row_copy const copy(t.type(), which);
+        copy(t.raw(), call.in(1), rows.mutable_raw(), call.threads);
+        call.give(0, std::move(rows));
+      });
+    });
+    k.owns_outputs = true;
+    return k;
   }
 #endif
 };

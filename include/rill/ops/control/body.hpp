@@ -204,7 +204,8 @@ class body_call {
 };
 #endif
 
-/// A type that both are; extents that differ are unknown. `why` if there is none.
+/// A type that both are; extents that differ are unknown, and so is a rank that one of them has not. `why` if there is
+/// none.
 type common_type(type const& a, type const& b, char const* why);
 
 #if RILL_RUNTIME
@@ -233,11 +234,11 @@ RILL_INLINE united_bodies unite(std::vector<std::pair<recorded_body*, std::size_
 }
 
 RILL_INLINE type common_type(type const& a, type const& b, char const* why) {
-  expects(a.element == b.element && a.rank == b.rank, why);
+  expects(a.element == b.element && (a.rank == b.rank || !a.has_rank() || !b.has_rank()), why);
+  if (!a.has_rank() || !b.has_rank()) return type::of_unknown_rank(a.element);
   type t = a;
-  if (t.has_rank())
-    for (std::size_t i = 0; i < t.rank; ++i)
-      if (a[i] != b[i]) t[i] = unknown;
+  for (std::size_t i = 0; i < t.rank; ++i)
+    if (a[i] != b[i]) t[i] = unknown;
   return t;
 }
 

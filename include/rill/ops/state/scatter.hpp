@@ -6,18 +6,26 @@
 namespace rill::ops {
 
 #if RILL_DEFINITIONS
-/// The kernel of an update of a variable's rows: in place, under its lock. Indices are checked before anything is
-/// written.
+/// The kernel of an update of a variable's rows: in place, under its lock, for the extents that it has then. Indices
+/// are checked before anything is written.
 inline kernel scatter_into(kernel_request const& r, bool subtract) {
-  type const& table = r.inputs[0];
-  // The variable's extents may have been open when the node was recorded.
-  expects(accepts(gathered(table, r.inputs[1]), r.inputs[2]), "a scattered update has not one row for each index");
-  return scattering(r, table, 1, [v = r.variables[0], extents = table.shape(), subtract](kernel_call const&, auto add) {
-    v->update([&](tensor& t) {
-      expects(t.shape() == extents, "an update was planned for a variable of other extents");
-      add(t.mutable_raw(), subtract);
-    });
-  });
+  auto const element = r.inputs[2].element;
+  auto const add = kernels_of<scatter_like_op>(element).add[static_cast<std::size_t>(element)];
+  auto const scratch = static_cast<std::size_t>(elements(r.inputs[1].shape())) * sizeof(std::int64_t);
+  return kernel(
+      [=, v = r.variables[0], which = r.inputs[1], rows = r.inputs[2]](kernel_call const& call) {
+        v->update([&](tensor& t) {
+          auto const& table = t.type();
+          expects(accepts(gathered(table, which), rows), "a scattered update has not one row for each index");
+          index_reader const read(which, table[0].extent);
+          auto* const checked = static_cast<std::int64_t*>(call.scratch());
+          read(call.in(1), checked);
+          add(t.mutable_raw(), static_cast<std::size_t>(table[0].extent),
+              static_cast<std::size_t>(elements(row_of(table).shape())), call.in(2), checked, read.count(), subtract,
+              call.threads);
+        });
+      },
+      scratch);
 }
 #endif
 
