@@ -1,4 +1,4 @@
-// Random graphs of operations that share memory with each other, broadcast, reduce and update, some of them in
+// Random graphs of operations that share memory with each other, broadcast, reduce, update and wait, some of them in
 // branches, loops and functions, some of extents that the step settles or changes, or computed again for derivatives:
 // with all passes, in each gear, they give the bits that they give without any.
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 #include "rill/ops/control/function.hpp"
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/operations.hpp"
+#include "rill/ops/queues/queue.hpp"
 #include "rill/ops/use_elements.hpp"
 #include "rill/run/session.hpp"
 
@@ -156,10 +157,17 @@ class author {
     if (below(2)) return cast(reshape(x, extents{-1}), dtype::float32);
     return concat({r, reshape(cast(sum(x), dtype::float32), extents{1})}, 0);
   }
+  // Its elements, which come when the step takes them out again.
+  value through_queue(value x) {
+    auto const q = fifo_queue<of<float, unknown>>(g, {.capacity = 1});
+    auto const in = q.enqueue_by(0, {reshape(cast(x, dtype::float32), extents{-1})});
+    return g.after({in}, [&] { return value(q.dequeue()); });
+  }
   // One update of each variable, or reads after it; where bodies may update and read, more updates in their order. That
   // of r gives it other extents.
   value update(value x) {
-    auto const which = below(bodies_ || late_ ? 3 : 2);
+    auto const which = below(bodies_ || late_ ? 4 : 2);
+    if (which == 3) return through_queue(x);
     variable_value const v{g.find(which == 0 ? "v" : which == 1 ? "w" : "r")};
     auto& last = updates_[v.node];
     if (last.empty() || (bodies_ && below(2))) {

@@ -3,7 +3,7 @@
 #include "rill/base/type_list.hpp"
 #include "rill/ops/files/tensor_file.hpp"
 #include "rill/ops/input/decode_json.hpp"
-#include "rill/ops/input/reader.hpp"
+#include "rill/ops/input/read_record.hpp"
 
 namespace rill {
 

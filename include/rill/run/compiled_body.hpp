@@ -16,7 +16,7 @@
 #include "rill/run/idle_runs.hpp"
 #include "rill/run/late.hpp"
 #include "rill/run/program_body.hpp"
-#include "rill/run/tagged_walk.hpp"
+#include "rill/run/tagged_kernel.hpp"
 
 namespace rill {
 

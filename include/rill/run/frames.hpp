@@ -8,38 +8,15 @@
 #include <vector>
 
 #include "rill/run/basic_blocks.hpp"
-#include "rill/run/lower.hpp"
+#include "rill/run/lowered.hpp"
 #include "rill/run/node_frames.hpp"
+#include "rill/run/room.hpp"
 #include "rill/run/tagged_plan.hpp"
 
 #if RILL_RUNTIME
 namespace rill {
 
 namespace detail {
-
-// Room for a token that comes from elsewhere: the walk writes it.
-inline void no_inference(attribute_list const&, std::span<type const>, std::vector<type>&) {}
-inline kernel room_kernel(kernel_request const&) {
-  return kernel([](kernel_call const&) {});
-}
-inline kernel open_room_kernel(kernel_request const&) {
-  kernel k([](kernel_call const&) {});
-  k.owns_outputs = true;
-  return k;
-}
-inline constexpr op_def room_op{.name = "room",
-                                .doc = "room for a token",
-                                .arity = 0,
-                                .infer = no_inference,
-                                .work = unknown_work,
-                                .cpu = room_kernel};
-inline constexpr op_def open_room_op{.name = "open_room",
-                                     .doc = "room for rows of which nobody knows how many, or in another memory",
-                                     .arity = 0,
-                                     .brings_extents = true,
-                                     .infer = no_inference,
-                                     .work = unknown_work,
-                                     .cpu = open_room_kernel};
 
 class framing {
  public:

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rill/run/lower.hpp"
+#include "rill/run/lowered.hpp"
 #include "rill/run/tagged_plan.hpp"
 
 #if RILL_RUNTIME

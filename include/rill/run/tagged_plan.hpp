@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rill/run/lower.hpp"
+#include "rill/run/lowered.hpp"
 #include "rill/run/plan.hpp"
 
 namespace rill {

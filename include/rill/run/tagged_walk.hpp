@@ -3,7 +3,6 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,14 +13,12 @@
 #include <vector>
 
 #include "rill/run/activation.hpp"
-#include "rill/run/frames.hpp"
+#include "rill/run/tagged_failure.hpp"
 #include "rill/run/tagged_plan.hpp"
 #include "rill/run/tokens.hpp"
 
-namespace rill {
-
 #if RILL_RUNTIME
-namespace detail {
+namespace rill::detail {
 
 /// One run of a tagged plan at a time. Whoever works on it holds its lock, but for kernels that take long.
 class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
@@ -172,37 +169,12 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
         t.at->memory.name_failure(o.value.instruction);
       }
     } catch (error const& e) {
-      return placed(e, *t.at, o.node);
+      return placed(e, plan_->source, *t.at, o.node);
     } catch (...) {
       return caught_failure();
     }
     return nullptr;
   }
-  // The sentence that the straight gear would say.
-  failure placed(error const& e, iteration const& where, std::uint32_t node) const {
-    auto const& from = plan_->source;
-    auto const* i = &where;
-    auto at = from.within.empty() ? lowered::none : from.within[node];
-    if (at == lowered::none) {
-      if (!i->frame->outer) return std::make_shared<error const>(e);
-      return std::make_shared<error const>(
-          e.code(), "in iteration " + std::to_string(i->index) + " of frame '" + i->layout->name + "': " + e.message(),
-          e.node());
-    }
-    auto text = ops::is_primitive(from.part[node]) ? ": " + e.message() : place_of(e);
-    for (; at != lowered::none; at = from.places[at].outer) {
-      auto const& p = from.places[at];
-      if (p.body == lowered::body::iteration || p.body == lowered::body::condition) {
-        bool const after = p.body == lowered::body::condition && i->index > 0;  // it was asked after that iteration
-        text = "in iteration " + std::to_string(i->index - after) + text;
-        if (i->frame->outer) i = i->frame->outer;
-      } else text = p.text + text;
-      if (p.body == lowered::body::function && i->frame->outer) i = i->frame->outer;
-      if (p.outer != lowered::none && !from.places[p.outer].hands_on()) text = ", node '" + p.name + "': " + text;
-    }
-    return std::make_shared<error const>(e.code(), std::move(text));
-  }
-
   // Works until there is nothing to do, then lets go of the lock.
   void go_on(guard& lock) {
     constexpr unsigned between_looks = 32;
@@ -231,7 +203,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       call_->step.check();
     } catch (error const& e) {
       auto const node = t.at->layout->blocks[t.block].node;
-      fail(placed(error(e.code(), e.message(), plan_->source.part[node].name), *t.at, node));
+      fail(placed(error(e.code(), e.message(), plan_->source.part[node].name), plan_->source, *t.at, node));
       return true;
     }
     return false;
@@ -361,47 +333,5 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   tokens tokens_;
 };
 
-/// The walks of one plan: each step that runs at the same time has one of its own.
-class tagged_walks final : public keeps_memory {
- public:
-  tagged_walks(std::shared_ptr<tagged_plan const> p, std::size_t references)
-      : plan_(std::move(p)), references_(references) {}
-  std::shared_ptr<tagged_walk> find() {
-    std::lock_guard lock(mutex_);
-    for (auto& w : all_)
-      if (w.use_count() == 1) return w;
-    return all_.emplace_back(std::make_shared<tagged_walk>(plan_, references_));
-  }
-  void trim() override {
-    for (auto const& f : plan_->frames) f.plan->trim();
-    std::lock_guard lock(mutex_);
-    std::erase_if(all_, [](auto const& w) { return w.use_count() == 1; });
-  }
-
- private:
-  std::shared_ptr<tagged_plan const> plan_;
-  std::size_t references_;
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<tagged_walk>> all_;
-};
-
-}  // namespace detail
-
-RILL_INLINE kernel tagged_kernel(kernel_request const& r) {
-  std::size_t references = 0;
-  while (references < r.inputs.size() && takes_reference(r.at, references)) ++references;
-  auto part = is_region(r.at) ? lowered{*std::get<std::shared_ptr<subgraph const>>(r.at.attributes[0].second)}
-                              : lower(r.at, r.inputs, r.state, *r.passes);
-  auto p = std::make_shared<tagged_plan const>(std::move(part), r.state, r.seed, *r.memory, r.threads, *r.passes,
-                                               r.functions);
-  bool const open = std::any_of(p->outputs.begin(), p->outputs.end(), [](auto const& o) { return !o.of.is_known(); });
-  auto const walks = std::make_shared<detail::tagged_walks>(std::move(p), references);
-  if (r.bodies) r.bodies->push_back(walks);
-  kernel k([walks](kernel_call const& call) { walks->find()->start(call); });
-  k.waits = true;
-  k.owns_outputs = open;
-  return k;
-}
+}  // namespace rill::detail
 #endif
-
-}  // namespace rill

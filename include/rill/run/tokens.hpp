@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rill/run/activation.hpp"
+#include "rill/run/frame_runs.hpp"
 #include "rill/run/tagged_plan.hpp"
 
 #if RILL_RUNTIME
@@ -24,37 +24,24 @@ inline void copy_elements(void* to, void const* from, tagged_plan::move const& m
   else if (m.bytes != 0) std::memcpy(to, from, m.bytes);
 }
 
-/// Frames, their iterations, and the tokens that wait to be worked on. What is done is used again by the next.
+/// The tokens of one run, and those among them that wait to be worked on.
 class tokens {
  public:
-  struct frame_run;
-  struct iteration {
-    explicit iteration(plan const& p) : memory(p) {}
-    activation memory;
-    step_context step;
-    tagged_plan::frame const* layout = nullptr;
-    frame_run* frame = nullptr;
-    std::int64_t index = 0;
-    std::size_t outstanding = 0;      // tokens that are being worked on, and frames within
-    std::vector<std::uint32_t> left;  // of each block: tokens still to come, and what came of them
-    std::vector<frame_run*> within;
-    std::uint64_t constants_of = 0;  // the run of a frame whose constants it has
-    bool used = false;               // in this run
-  };
+  using iteration = frame_runs::iteration;
+  using frame_run = frame_runs::frame_run;
   struct token {
     iteration* at;
     std::uint32_t block;
     bool live;
   };
 
-  explicit tokens(tagged_plan const& p)
-      : plan_(p), room_for_(p.source.part.size(), 8), idle_(p.frames.size()), idle_frames_(p.frames.size()) {}
+  explicit tokens(tagged_plan const& p) : plan_(p), runs_(p), room_for_(p.source.part.size(), 8) {}
 
   /// Begins a run. The first inputs are references, the others tokens.
   void begin(kernel_call const& call, std::size_t references, bool apart) {
     step_ = &call.step;
     apart_ = apart;
-    root_ = new_iteration(*new_frame(0, nullptr));
+    root_ = new_iteration(*runs_.new_frame(0, nullptr));
     for (std::size_t k = references; k < call.inputs; ++k)
       root_->memory.argument(k - references, const_cast<void*>(call.in(k)));
     root_->outstanding = 1;
@@ -107,48 +94,8 @@ class tokens {
   /// Lets go of all that a run has left.
   void reset() {
     drop_all();
-    for (std::size_t f = 0; f < idle_.size(); ++f) idle_[f].clear(), idle_frames_[f].clear();
-    for (auto& i : iterations_) {
-      i.memory.release();
-      i.within.clear();
-      i.step = {};
-      i.used = false;
-      idle_[i.frame->of].push_back(&i);
-    }
-    for (auto& f : frame_runs_) {
-      f.made.clear();
-      idle_frames_[f.of].push_back(&f);
-    }
+    runs_.reset();
   }
-
-  struct frame_run {
-    std::uint32_t of = 0;  // the plan's frames
-    tagged_plan::frame const* layout = nullptr;
-    iteration* outer = nullptr;
-    std::uint64_t number = 0;
-    std::deque<iteration*> live;      // oldest first
-    std::int64_t next = 0;            // index of the next iteration
-    std::uint32_t arrived = 0;        // tokens that entered
-    std::uint32_t constants_due = 0;  // of those, to all iterations: still to come
-    bool is_dead = false;             // one of them was
-    struct arrival {
-      enum : std::uint8_t { not_yet, alive, dead } came = not_yet;
-      void* at = nullptr;
-    };
-    std::vector<arrival> constants;
-    std::vector<std::pair<tagged_plan::operation const*, arrival>> held;  // before the gate
-    struct waiting {
-      iteration* from;
-      tagged_plan::operation const* next;
-    };
-    std::vector<waiting> deferred;   // tokens for an iteration that can't begin yet
-    std::vector<std::int64_t> left;  // of the operations by which tokens leave: how many did
-    struct rows {
-      tensor all;
-      std::int64_t room = 0, end = 0;
-    };
-    std::vector<rows> made;
-  };
 
  private:
   using act = tagged_plan::act;
@@ -162,49 +109,6 @@ class tokens {
   }
 
   // Frames and iterations.
-  frame_run* new_frame(std::uint32_t of, iteration* outer) {
-    auto const& f = plan_.frames[of];
-    auto* const made = idle_frames_[of].empty() ? &frame_runs_.emplace_back() : idle_frames_[of].back();
-    if (!idle_frames_[of].empty()) idle_frames_[of].pop_back();
-    made->of = of;
-    made->layout = &f;
-    made->outer = outer;
-    made->number = ++numbers_;
-    made->live.clear();
-    made->next = 0;
-    made->arrived = 0;
-    made->constants_due = static_cast<std::uint32_t>(f.constants.size());
-    made->is_dead = false;
-    made->constants.assign(f.constants.size(), {});
-    made->held.clear();
-    made->deferred.clear();
-    made->left.assign(f.leaving.size(), 0);
-    made->made.clear();
-    made->made.resize(f.leaving.size());
-    if (outer) ++outer->outstanding, outer->within.push_back(made);
-    return made;
-  }
-  iteration* new_iteration(frame_run& of) {
-    auto const& f = *of.layout;
-    auto& idle = idle_[of.of];
-    auto* const made = idle.empty() ? &iterations_.emplace_back(*f.plan) : idle.back();
-    if (!idle.empty()) idle.pop_back();
-    if (!made->used) made->step = *step_;
-    made->used = true;
-    made->layout = &f;
-    made->frame = &of;
-    made->index = of.next++;
-    made->step.stream = of.outer ? of.outer->step.stream : step_->stream;
-    made->step.iteration = of.outer ? made->index : step_->iteration;
-    made->step.calls = of.outer ? of.outer->step.calls + f.calls : step_->calls;
-    made->outstanding = 0;
-    made->left.assign(f.counts.begin(), f.counts.end());
-    of.live.push_back(made);
-    if (made->constants_of == of.number && f.gated) return made;
-    made->constants_of = of.number;
-    for (std::uint32_t c = 0; c < of.constants.size(); ++c) arrive(*made, c);
-    return made;
-  }
   // A constant comes to an iteration.
   void arrive(iteration& i, std::uint32_t number) {
     auto const& c = i.layout->constants[number];
@@ -213,16 +117,19 @@ class tokens {
     if (a.came == a.alive) i.memory.argument(c.argument, a.at);
     if (c.block != none) push(i, c.block, a.came == a.alive);
   }
+  iteration* new_iteration(frame_run& of) {
+    auto* const made = runs_.new_iteration(of, *step_);
+    if (made->constants_of == of.number && of.layout->gated) return made;
+    made->constants_of = of.number;
+    for (std::uint32_t c = 0; c < of.constants.size(); ++c) arrive(*made, c);
+    return made;
+  }
   frame_run& frame_within(iteration& i, std::uint32_t of) {
     for (auto* f : i.within)
       if (f->of == of) return *f;
-    auto* const made = new_frame(of, &i);
+    auto* const made = runs_.new_frame(of, &i);
     new_iteration(*made);
     return *made;
-  }
-  void recycle(iteration& i) {
-    i.memory.release();
-    idle_[i.frame->of].push_back(&i);
   }
 
   // Iterations that are done make room for the next; a frame that is done tells the iteration around it.
@@ -240,13 +147,12 @@ class tokens {
           auto* const next = new_iteration(f);
           for (auto const& [from, by] : std::exchange(f.deferred, {})) hand_on(*from, *by, *next);
         }
-        recycle(*done);
+        runs_.recycle(*done);
       }
       if (!f.live.empty()) return;
       auto* const outer = f.outer;
       leave(f);
-      std::erase(outer->within, &f);
-      idle_frames_[f.of].push_back(&f);
+      runs_.recycle(f);
       if (--outer->outstanding != 0) return;
       i = outer;
     }
@@ -395,12 +301,8 @@ class tokens {
   iteration* root_ = nullptr;
   std::vector<token> ready_;
   std::deque<token> slow_;
-  std::uint64_t numbers_ = 0;
-  std::deque<iteration> iterations_;
-  std::deque<frame_run> frame_runs_;
+  frame_runs runs_;
   std::vector<std::int64_t> room_for_;  // how many rows each node collected last
-  std::vector<std::vector<iteration*>> idle_;
-  std::vector<std::vector<frame_run*>> idle_frames_;
 };
 
 }  // namespace rill::detail

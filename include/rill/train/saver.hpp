@@ -21,15 +21,13 @@
 #include "rill/run/input_gates.hpp"
 #include "rill/run/session.hpp"
 #include "rill/train/checkpoint.hpp"
+#include "rill/train/checkpoint_shelf.hpp"
 #include "rill/train/saved_queue.hpp"
 
 namespace rill {
 
 /// All variables of a graph: also those of optimizers, and those without a first value.
 std::vector<variable_value> all_variables(graph& g);
-
-/// Which of two metrics is the better one.
-enum class better : std::uint8_t { neither, lower, higher };
 
 struct saver_options {
   std::string name = "checkpoint";        ///< how the files' names begin
@@ -72,7 +70,7 @@ class saver {
   /// The directory's checkpoints, the oldest first.
   std::vector<checkpoint> checkpoints() const { return rill::checkpoints(directory_, options_.name); }
   /// The best one by its metric; nothing if none was saved with a metric, or the options don't say which is best.
-  std::optional<checkpoint> best() const { return best_of(checkpoints()); }
+  std::optional<checkpoint> best() const { return shelf().best_of(checkpoints()); }
 
  private:
   struct shard_nodes {
@@ -94,29 +92,19 @@ class saver {
     operation assign;
   };
 
+  detail::checkpoint_shelf shelf() const { return {directory_, options_.name, options_.keep, options_.better}; }
+
   void record_shards();
 
   void save_queues(session& s, checkpoint& c, std::string const& file) const;
   /// What a checkpoint holds of the queues; nothing of those that it doesn't know.
   std::map<std::string, queue_contents> look_up_queues(checkpoint const& from) const;
 
-  static std::vector<std::string> files_of(checkpoint const& c);
-
   /// Finds all that is asked for, or throws what is missing or of another type.
   std::vector<place> look_up(checkpoint const& from, restore_names const& names) const;
 
   /// The nodes that restore such a choice: all tensors are read before the first variable changes.
   restoring& recorded(std::vector<place> const& places);
-
-  std::optional<checkpoint> best_of(std::vector<checkpoint> const& all) const;
-
-  /// An old checkpoint's index goes first, so that no index is ever without its files.
-  void drop_old() const;
-
-  /// Removes what a program left that was killed: temporaries, and files that belong to no checkpoint.
-  void sweep(std::vector<checkpoint> const& whole) const;
-
-  static void remove(std::filesystem::path const& path);
 
   graph* graph_;
   std::filesystem::path directory_;
@@ -164,10 +152,10 @@ RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::
   std::filesystem::create_directories(directory_, failed);
   if (failed) files::fail("make the directory", directory_, failed.value());
   if (metric && !std::isfinite(*metric)) metric.reset();
-  directory_lock const alone(directory_);  // or `sweep` would take another's files for those of a dead program
+  directory_lock const alone(directory_);  // or sweeping would take another's files for those of a dead program
   auto const before = detail::numbered_checkpoints(directory_, options_.name);
   checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {}};
-  sweep(before);
+  shelf().sweep(before);
   struct uncounted {
     session& s;
     std::uint64_t steps;
@@ -186,7 +174,7 @@ RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::
     if (!queues_.empty()) save_queues(s, c, c.shard(count - 1, count));
   }
   detail::write_index(c);
-  drop_old();
+  shelf().drop_old();
   return c;
 }
 
@@ -204,7 +192,7 @@ RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_n
   auto const halt = contents.empty() ? nullptr : std::make_unique<input_pause>(s.state());
   std::vector<feed> feeds;
   for (auto const& [file, path] : known.paths)
-    feeds.emplace_back(path, tensor((from.directory / files_of(from)[file]).string()));
+    feeds.emplace_back(path, tensor((from.directory / detail::files_of(from)[file]).string()));
   s.run(feeds, known.assign);
   for (auto const& [queue, c] : contents) s.state().queue(queue, queues_.at(queue))->restore(c);
   s.set_steps(from.steps);
@@ -249,16 +237,8 @@ RILL_IO_INLINE std::map<std::string, queue_contents> saver::look_up_queues(check
   return found;
 }
 
-RILL_IO_INLINE std::vector<std::string> saver::files_of(checkpoint const& c) {
-  std::vector<std::string> files;
-  for (auto const& [tensor, file] : c.shards) files.push_back(file);
-  std::sort(files.begin(), files.end());
-  files.erase(std::unique(files.begin(), files.end()), files.end());
-  return files;
-}
-
 RILL_IO_INLINE std::vector<saver::place> saver::look_up(checkpoint const& from, restore_names const& names) const {
-  auto const files = files_of(from);
+  auto const files = detail::files_of(from);
   std::vector<std::optional<safetensors_file>> opened(files.size());
   std::vector<place> found;
   std::string missing, other;
@@ -313,54 +293,6 @@ RILL_IO_INLINE saver::restoring& saver::recorded(std::vector<place> const& place
     made.assign = group(*graph_, assigned, "all");
   });
   return made;
-}
-
-RILL_IO_INLINE std::optional<checkpoint> saver::best_of(std::vector<checkpoint> const& all) const {
-  std::optional<checkpoint> found;
-  if (options_.better == better::neither) return found;
-  bool const higher = options_.better == better::higher;
-  for (auto const& c : all)
-    if (c.metric && (!found || (higher ? *c.metric >= *found->metric : *c.metric <= *found->metric))) found = c;
-  return found;
-}
-
-RILL_IO_INLINE void saver::drop_old() const {
-  std::vector<checkpoint> all;
-  for (auto const& c : detail::numbered_checkpoints(directory_, options_.name)) {
-    try {
-      all.push_back(detail::read_index(c));
-    } catch (error const&) {  // a damaged one
-    }
-  }
-  if (all.size() <= options_.keep) return;
-  auto const kept = best_of(all);
-  for (std::size_t i = 0; i + options_.keep < all.size(); ++i) {
-    if (kept && kept->number == all[i].number) continue;
-    remove(all[i].index());
-    for (auto const& file : files_of(all[i])) remove(directory_ / file);
-  }
-}
-
-RILL_IO_INLINE void saver::sweep(std::vector<checkpoint> const& whole) const {
-  std::vector<std::filesystem::path> left;
-  std::error_code failed;
-  for (std::filesystem::directory_iterator i(directory_, failed), end; !failed && i != end; i.increment(failed)) {
-    auto const file = i->path().filename().string();
-    auto const is = [&](char const* form) { return detail::has_form(file, options_.name, form); };
-    bool const owned =
-        std::any_of(whole.begin(), whole.end(), [&](auto const& c) { return file.starts_with(c.prefix() + "-"); });
-    if ((is("-#-#-of-#.safetensors") && !owned) || is("-#-#-of-#.safetensors.#-#.tmp") ||
-        is("-#.safetensors.index.json.#-#.tmp"))
-      left.push_back(i->path());
-  }
-  if (failed) files::fail("list the directory", directory_, failed.value());
-  for (auto const& path : left) remove(path);
-}
-
-RILL_IO_INLINE void saver::remove(std::filesystem::path const& path) {
-  std::error_code failed;
-  std::filesystem::remove(path, failed);
-  if (failed) files::fail("remove", path, failed.value());
 }
 
 #endif

@@ -45,7 +45,7 @@ struct add_n_op {
       p.instructions.push_back({definition<add_op>().elementwise, {sum, static_cast<std::uint16_t>(i)}, element});
       sum = static_cast<std::uint16_t>(p.registers() - 1);
     }
-    p.outputs = {sum};
+    p.outputs.push_back(sum);
     return rill::detail::make_kernel(p, r);
   }
 #endif

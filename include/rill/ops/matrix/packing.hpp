@@ -107,7 +107,7 @@ template <class T, class Sum> struct columns_of_matrix {
   /// Copies a panel, or what it has of columns, and zeros beyond them.
   static void copy_panel(Sum* to, matrix_view<T> part, index column0, index columns, index depth) {
     if (columns < width) {
-      __builtin_memset(static_cast<void*>(to), 0, static_cast<std::size_t>(depth * width) * sizeof(Sum));
+      for (index k = 0; k < depth; ++k) __builtin_memset(static_cast<void*>(to + k * width), 0, width * sizeof(Sum));
     }
     if (part.column == 1) {
       for (index k = 0; k < depth; ++k) detail::copy_line(to + k * width, part.at(k, column0), 1, columns);
