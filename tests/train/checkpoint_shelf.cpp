@@ -11,7 +11,7 @@ using detail::checkpoint_shelf;
 
 checkpoint written(scratch const& place, std::int64_t number, std::optional<double> metric = {}) {
   checkpoint c{.directory = place / ".", .number = number, .metric = metric};
-  for (std::size_t i : {0, 1}) {
+  for (std::size_t i : {0u, 1u}) {
     c.shards["tensor " + std::to_string(i)] = c.shard(i, 2);
     write_file(c.directory / c.shard(i, 2), "");
   }
