@@ -37,11 +37,11 @@ template <class Derived> shape shape_of(Eigen::DenseBase<Derived> const& m) {
 
 /// The elements as a row-major Eigen matrix, not copied, for tensors of rank 0 to 2; a vector of n elements is n by 1.
 /// Throws error(invalid_argument) for another rank or element type. It must not outlive the tensor.
-template <element T> eigen_map<T> as_eigen(tensor& t) {
+template <element T> eigen_map<T> as_eigen(tensor& t RILL_LIFETIMEBOUND) {
   auto const [rows, columns] = eigen::extents_of(t);
   return {t.mutable_data<T>(), rows, columns};
 }
-template <element T> eigen_map<T const> as_eigen(tensor const& t) {
+template <element T> eigen_map<T const> as_eigen(tensor const& t RILL_LIFETIMEBOUND) {
   auto const [rows, columns] = eigen::extents_of(t);
   return {t.data<T>(), rows, columns};
 }

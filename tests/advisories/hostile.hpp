@@ -288,9 +288,9 @@ inline std::vector<hostile_call> calls_of_the_rest() {
       {&definition<ops::check_op>(), {}, {from_doubles(dtype::boolean, {2, 2}, {1, 1, 1, 1})}},
   };
   graph g;
-  for (auto const& v :
-       {uniform(g, d({3, 2})), normal(g, d({3, 2})), truncated_normal(g, d({3, 2})), uniform(g, i32({5}), -3, 9)})
-    all.push_back({v.origin().op, v.origin().attributes, {}});
+  value const drawn[] = {uniform(g, d({3, 2})), normal(g, d({3, 2})), truncated_normal(g, d({3, 2})),
+                         uniform(g, i32({5}), -3, 9)};
+  for (auto const& v : drawn) all.push_back({v.origin().op, v.origin().attributes, {}});
   auto const x = placeholder(g, d({3, 2}));
   for (auto const& v : {uniform_like(x), normal_like(x)})
     all.push_back({v.origin().op, v.origin().attributes, {f({3, 2})}});

@@ -43,9 +43,11 @@ struct model {
   // The number that all elements of all variables are; -1 if they aren't the same.
   double number() {
     double const first = s->run(variables[0]).at<double>(0, 0);
-    for (auto const& v : variables)
-      for (auto x : s->run(v).span<double>())
+    for (auto const& v : variables) {
+      tensor const t = s->run(v);
+      for (auto x : t.span<double>())
         if (x != first) return -1;
+    }
     return first;
   }
 };

@@ -12,12 +12,19 @@
 // RILL_IO_INLINE   how that of RILL_IO_RUNTIME is marked
 // RILL_COMPILER    marks what all programs call by the compiler: g++ and clang lay out lambdas' captures in different
 //                  orders, so that a program and a run time of two compilers must not be linked
+// RILL_LIFETIMEBOUND marks what hands out a part of its argument: clang warns where that outlives it
 #pragma once
 
 #if defined(__clang__)
 #define RILL_COMPILER [[gnu::abi_tag("clang")]]
 #else
 #define RILL_COMPILER [[gnu::abi_tag("gnu")]]
+#endif
+
+#if defined(__clang__)
+#define RILL_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define RILL_LIFETIMEBOUND
 #endif
 
 #if defined(RILL_COMPILED) && defined(RILL_SEPARATE)

@@ -68,27 +68,27 @@ class tensor {
 
   explicit operator bool() const noexcept { return static_cast<bool>(buffer_); }
   dtype element() const noexcept { return element_; }
-  rill::shape const& shape() const noexcept { return shape_; }
+  rill::shape const& shape() const noexcept RILL_LIFETIMEBOUND { return shape_; }
   rill::type type() const { return rill::type(element_, shape_); }
   std::size_t rank() const noexcept { return shape_.count; }
   std::int64_t elements() const { return rill::elements(shape_); }
   std::size_t bytes() const { return static_cast<std::size_t>(elements()) * size_of(element_); }
-  buffer const& storage() const noexcept { return buffer_; }
+  buffer const& storage() const noexcept RILL_LIFETIMEBOUND { return buffer_; }
 
   void const* raw() const noexcept { return data_; }
   /// Where to write; the caller must be the only owner or know the others.
   void* mutable_raw() noexcept { return data_; }
 
   /// The elements; error(invalid_argument) if T is not the element type.
-  template <rill::element T> T const* data() const {
+  template <rill::element T> T const* data() const RILL_LIFETIMEBOUND {
     check<T>();
     return static_cast<T const*>(data_);
   }
-  template <rill::element T> T* mutable_data() {
+  template <rill::element T> T* mutable_data() RILL_LIFETIMEBOUND {
     check<T>();
     return static_cast<T*>(data_);
   }
-  template <rill::element T> std::span<T const> span() const {
+  template <rill::element T> std::span<T const> span() const RILL_LIFETIMEBOUND {
     return {data<T>(), static_cast<std::size_t>(elements())};
   }
 
@@ -186,7 +186,7 @@ template <type T> struct tensor_of : tensor {
   {
     return item<element_of<T.element>>();
   }
-  std::span<element_of<T.element> const> values() const { return span<element_of<T.element>>(); }
+  std::span<element_of<T.element> const> values() const RILL_LIFETIMEBOUND { return span<element_of<T.element>>(); }
 };
 
 /// A tensor of rank 1 from its values.

@@ -173,8 +173,7 @@ auto function_with_self(graph& g, std::string_view name, F const& f, depth_limit
                             .arguments = {argument_of<Signature, A>...},
                             .results = std::vector<type>(Signature.results.begin(), Signature.results.end()),
                             .most = most};
-  function_definition const& made = record_function(g, std::move(declared), body);
-  return Function(g, made);
+  return Function(g, record_function(g, std::move(declared), body));
 }
 
 template <auto Signature, class F>
