@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "base/sentence.hpp"
@@ -10,6 +12,7 @@
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
@@ -108,12 +111,39 @@ TEST(prepared, ends_when_it_is_cancelled) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   session s(g);
-  auto step = s.prepare(inputs(x), outputs(neg(x)));
   cancellation stop;
-  step.stop_by(stop);
+  auto step = s.prepare(inputs(x), outputs(neg(x)), stop);
   EXPECT_EQ(float(step(1.f)), -1);
   stop.cancel();
   EXPECT_EQ(refusal([&] { step(1.f); }), code::cancelled);
+}
+
+TEST(prepared, gives_each_call_its_own_time) {
+  graph g;
+  auto const x = placeholder<int>(g, "x");
+  auto const last = while_loop([&](auto i) { return i < x; }, [](auto i) { return i + 1; }, constant(g, 0));
+  session s(g);
+  auto step = s.prepare(inputs(x), outputs(last), timeout{std::chrono::seconds(20)});
+  auto hurried = s.prepare(inputs(x), outputs(last), timeout{std::chrono::nanoseconds(1)});
+  EXPECT_EQ(int(step(100)), 100);
+  EXPECT_EQ(refusal([&] { hurried(2'000'000'000); }), code::deadline_exceeded);
+  EXPECT_EQ(int(step(10)), 10);
+}
+
+TEST(prepared, tells_an_observer_of_each_call) {
+  struct counter final : observer {
+    int begun = 0, nodes = 0, ended = 0;
+    void step_begins(std::uint64_t) override { ++begun; }
+    void node_ran(node_record const&) override { ++nodes; }
+    void step_ended(std::uint64_t) override { ++ended; }
+  } seen;
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  session s(g);
+  auto step = s.prepare(inputs(x), outputs(neg(x)), observe(seen));
+  step(1.f);
+  step(2.f);
+  EXPECT_EQ(std::tuple(seen.begun, seen.nodes, seen.ended), std::tuple(2, 2, 2));
 }
 
 TEST(prepared, allocates_nothing_in_the_steady_state) {

@@ -2,12 +2,14 @@
 #pragma once
 #include <chrono>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "rill/base/deadline.hpp"
 #include "rill/device/step.hpp"
 #include "rill/dsl/expr.hpp"
 #include "rill/run/observer.hpp"
@@ -34,10 +36,32 @@ struct timeout {
   std::chrono::nanoseconds after;
 };
 
+/// What may stand among fetches and says how they are run.
+class run_options {
+ public:
+  void add(timeout const& t) { limit_ = t; }
+  void add(cancellation const& c) { stop_ = c; }
+  void add(observe const& o) { watch_ = o.who; }
+
+  /// A step that begins now.
+  step_context begin() const {
+    step_context step;
+    step.watch = watch_;
+    step.stop = stop_;
+    if (limit_) step.deadline = deadline_after(limit_->after);
+    return step;
+  }
+
+ private:
+  observer* watch_ = nullptr;
+  std::optional<cancellation> stop_;
+  std::optional<timeout> limit_;
+};
+
 namespace detail {
 
 template <class F>
-concept run_option = std::same_as<F, timeout> || std::same_as<F, cancellation> || std::same_as<F, observe>;
+concept run_option = requires(run_options& all, F const& one) { all.add(one); };
 
 template <class F> constexpr bool yields() { return !std::same_as<F, operation> && !run_option<F>; }
 

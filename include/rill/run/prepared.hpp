@@ -4,7 +4,6 @@
 #include <array>
 #include <concepts>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -19,13 +18,10 @@ namespace rill {
 
 /// What a prepared step is, apart from its types.
 class prepared_step {
- public:
-  /// From now on the calls end with error(cancelled) when `stop` is cancelled.
-  void stop_by(cancellation const& stop) { stop_ = stop; }
-
  protected:
   /// Throws error(invalid_argument) if an input belongs to another graph or is empty.
-  prepared_step(executor& e, std::span<value const> in, std::span<value const> out, std::span<operation const> targets);
+  prepared_step(executor& e, std::span<value const> in, std::span<value const> out, std::span<operation const> targets,
+                run_options const& how);
   /// Runs the step with a tensor for each input, and fills `results`, one for each output.
   void run(std::span<tensor const* const> tensors, std::span<tensor> results);
 
@@ -36,7 +32,7 @@ class prepared_step {
   std::vector<value> inputs_;  ///< as they were given: they may say more than what is fed in their place
   run_request request_;
   std::shared_ptr<compiled_step> step_;
-  std::optional<cancellation> stop_;
+  run_options how_;
 };
 
 template <class Inputs, class Outputs> class prepared;
@@ -44,8 +40,9 @@ template <class Inputs, class Outputs> class prepared;
 /// A step as a function; made by `session::prepare`. One thread at a time calls one of it; each thread can have a copy.
 template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O...>> : public prepared_step {
  public:
-  prepared(executor& e, inputs_of<I...> in, outputs_of<O...> out, std::span<operation const> targets)
-      : prepared_step(e, std::apply(erased<I...>, in.each), std::apply(erased<O...>, out.each), targets) {}
+  prepared(executor& e, inputs_of<I...> in, outputs_of<O...> out, std::span<operation const> targets,
+           run_options const& how)
+      : prepared_step(e, std::apply(erased<I...>, in.each), std::apply(erased<O...>, out.each), targets, how) {}
 
   /// Runs the step with a tensor, or a number, for each input. Throws what `session::run` throws.
   template <std::convertible_to<tensor const&>... T>
@@ -80,8 +77,8 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
 #if RILL_RUNTIME
 
 RILL_INLINE prepared_step::prepared_step(executor& e, std::span<value const> in, std::span<value const> out,
-                                         std::span<operation const> targets)
-    : executor_(&e), inputs_(in.begin(), in.end()) {
+                                         std::span<operation const> targets, run_options const& how)
+    : executor_(&e), inputs_(in.begin(), in.end()), how_(how) {
   for (auto const& x : in) {
     if (x.graph != &e.graph())
       throw error(code::invalid_argument, x.graph ? "a prepared step's input belongs to another graph"
@@ -113,8 +110,7 @@ RILL_INLINE void prepared_step::run(std::span<tensor const* const> tensors, std:
     check_types();
     step_ = executor_->find(request_);
   }
-  step_context step;
-  step.stop = stop_;
+  auto step = how_.begin();
   executor_->run(*step_, request_.with, step, results);
 }
 

@@ -103,8 +103,7 @@ RILL_INLINE std::shared_ptr<queue_state> queue_runner::queue_of(session& s, oper
 
 RILL_INLINE bool queue_runner::fill(session& s, operation const& enqueue, queue_state const& into,
                                     input_gates::gate& gate, cancellation const& stop) {
-  auto step = s.prepare(inputs(), outputs(), enqueue);
-  step.stop_by(stop);
+  auto step = s.prepare(inputs(), outputs(), enqueue, stop);
   try {
     for (;;) {
       input_gates::passage const within(gate, stop);

@@ -1,6 +1,5 @@
 // A session: runs steps of a graph (white paper §2; OSDI'16 §3).
 #pragma once
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -13,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "rill/base/deadline.hpp"
 #include "rill/run/executor.hpp"
 #include "rill/run/feed.hpp"
 #include "rill/run/prepared.hpp"
@@ -46,8 +44,10 @@ class session {
     return run(std::span<feed const>(feeds), fetches...);
   }
   template <class... F> auto run(std::span<feed const> feeds, F const&... fetches) {
-    step_context step;
-    auto results = executor_.run(request(step, feeds, fetches...), step);
+    run_options how;
+    auto const r = request(how, feeds, fetches...);
+    auto step = how.begin();
+    auto results = executor_.run(r, step);
     std::size_t next = 0;
     auto const take = [&]<class Each>(Each const&) {
       if constexpr (detail::run_option<Each> || std::same_as<Each, operation>) return std::tuple<>{};
@@ -63,9 +63,10 @@ class session {
   }
   /// Fetches by name, as many as the run decides.
   std::vector<tensor> run(std::span<feed const> feeds, std::vector<std::string> const& names) {
-    step_context step;
-    auto r = request(step, feeds);
+    run_options how;
+    auto r = request(how, feeds);
     for (auto const& n : names) executor_.add_fetch(r, graph().find(n));
+    auto step = how.begin();
     return executor_.run(r, step);
   }
   std::vector<tensor> run(std::initializer_list<feed> feeds, std::vector<std::string> const& names) {
@@ -74,10 +75,17 @@ class session {
 
   /// A step that is compiled once (for each set of extents) and then called like a function of its inputs' tensors:
   /// `auto step = s.prepare(inputs(image, label), outputs(loss), train); float l = step(images, labels);`
+  /// A `timeout`, `cancellation` or `observe` among the targets holds for each call.
   template <class... I, class... O, class... Targets>
   auto prepare(inputs_of<I...> in, outputs_of<O...> out, Targets const&... targets) {
-    return prepared<inputs_of<I...>, outputs_of<O...>>(
-        executor_, in, out, std::array<operation, sizeof...(Targets)>{operation(targets)...});
+    run_options how;
+    std::vector<operation> what;
+    [[maybe_unused]] auto const take = [&]<class Each>(Each const& each) {
+      if constexpr (detail::run_option<Each>) how.add(each);
+      else what.push_back(operation(each));
+    };
+    (take(targets), ...);
+    return prepared<inputs_of<I...>, outputs_of<O...>>(executor_, in, out, what, how);
   }
 
   rill::graph& graph() const { return executor_.graph(); }
@@ -90,8 +98,8 @@ class session {
 
   /// What the passes did to a run of these fetches, and the plan that came of it, as text.
   template <class... F> std::string explain(std::span<feed const> feeds, F const&... fetches) {
-    step_context step;
-    return executor_.explain(request(step, feeds, fetches...));
+    run_options how;
+    return executor_.explain(request(how, feeds, fetches...));
   }
   template <class... F> std::string explain(std::initializer_list<feed> feeds, F const&... fetches) {
     return explain(std::span<feed const>(feeds.begin(), feeds.size()), fetches...);
@@ -110,16 +118,14 @@ class session {
   rill::executor& executor() { return executor_; }
 
  private:
-  template <class... F> run_request request(step_context& step, std::span<feed const> feeds, F const&... fetches) {
+  template <class... F> run_request request(run_options& how, std::span<feed const> feeds, F const&... fetches) {
     run_request r;
     for (auto const& f : feeds) executor_.add_feed(r, f.to ? f.to : graph().find(f.by_name), f.with);
-    (add(r, step, fetches), ...);
+    (add(r, how, fetches), ...);
     return r;
   }
-  template <class F> void add(run_request& r, step_context& step, F const& f) {
-    if constexpr (std::same_as<F, timeout>) step.deadline = deadline_after(f.after);
-    else if constexpr (std::same_as<F, cancellation>) step.stop = f;
-    else if constexpr (std::same_as<F, observe>) step.watch = f.who;
+  template <class F> void add(run_request& r, run_options& how, F const& f) {
+    if constexpr (detail::run_option<F>) how.add(f);
     else if constexpr (std::same_as<F, operation>) executor_.add_target(r, f);
     else if constexpr (std::convertible_to<F const&, std::string_view>) executor_.add_fetch(r, graph().find(f));
     else executor_.add_fetch(r, f);
