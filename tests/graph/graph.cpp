@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <thread>
 
 #include "rill/ops/array/constant.hpp"
@@ -72,6 +73,14 @@ TEST(graph, finds_values_by_name_and_port) {
   EXPECT_EQ(g.find("s/x").node, x.node);
   EXPECT_EQ(g.find("s/x:0").endpoint(), x.endpoint());
   EXPECT_EQ(g.find("s/x").name(), "s/x");
+}
+
+TEST(graph, writes_what_a_handle_is_of) {
+  graph g;
+  auto const x = g.scope("layer", [&] { return placeholder<float, "batch", 2>(g, "x"); });
+  std::ostringstream text;
+  text << x << "; " << value(x < 0.f) << "; " << value{} << "; " << value{&g, no_op(g, "all").node, 0};
+  EXPECT_EQ(text.str(), "layer/x: float32[batch, 2]; less: bool[batch, 2]; an empty handle; all");
 }
 
 TEST(graph, says_not_found_for_names_and_ports_that_are_not_there) {

@@ -17,6 +17,15 @@ namespace rill {
 /// A value of a graph whose type the compiler knows as far as `T` says.
 template <type T> struct expr : value {
   static constexpr rill::type static_type = T;
+
+  /// Whether the handle is one of a node; not asked of a condition, as in `if (loss < 1.f)`, where it would be a
+  /// mistake.
+  explicit operator bool() const {
+    static_assert(T.element != dtype::boolean,
+                  "a condition of the graph is known when a step runs, not while the graph is recorded: cond, select "
+                  "and while_loop take it; &, | and ~ combine several");
+    return graph != nullptr;
+  }
 };
 
 template <class X>

@@ -1,6 +1,7 @@
 // Nodes of a graph, and the handles that erased code passes around.
 #pragma once
 #include <cstdint>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ struct value {
   rill::type const& type() const;
   std::string name() const;  ///< "name:port", or "name" for port 0
 };
+/// Writes what a handle is of: "hidden/weights: float32[64, 128]".
+std::ostream& operator<<(std::ostream& to, value const& v);
 
 /// A handle to a node that is run for what it does, not for a value.
 struct operation {

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -282,6 +283,11 @@ RILL_INLINE type const& value::type() const {
   return n.outputs[port];
 }
 RILL_INLINE std::string value::name() const { return origin().name + (port ? ":" + std::to_string(port) : ""); }
+RILL_INLINE std::ostream& operator<<(std::ostream& to, value const& v) {
+  if (!v) return to << "an empty handle";
+  to << v.name();
+  return v.port < v.origin().outputs.size() ? to << ": " << v.type().text() : to;
+}
 RILL_INLINE node const& operation::origin() const { return value{graph, node, 0}.origin(); }
 
 #endif

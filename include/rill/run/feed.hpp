@@ -25,6 +25,14 @@ struct feed {
   /// Checked when it runs.
   feed(value to_feed, tensor t) : to(to_feed), with(std::move(t)) {}
   feed(std::string_view name, tensor t) : by_name(name), with(std::move(t)) {}
+  template <class To, class What>
+    requires((std::convertible_to<To const&, value> || std::convertible_to<To const&, std::string_view>) &&
+             !std::convertible_to<What const&, tensor>)
+  feed(To const&, What const&) {
+    static_assert(
+        std::convertible_to<What const&, tensor>,
+        "feed: what is fed is a tensor, as rill::vector, rill::matrix, tensor::copy, adopt and borrow make it");
+  }
 
   value to;
   std::string by_name;  ///< "name:port", where `to` is empty

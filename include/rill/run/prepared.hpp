@@ -45,9 +45,8 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
       : prepared_step(e, std::apply(erased<I...>, in.each), std::apply(erased<O...>, out.each), targets, how) {}
 
   /// Runs the step with a tensor, or a number, for each input. Throws what `session::run` throws.
-  template <std::convertible_to<tensor const&>... T>
-    requires(sizeof...(T) == sizeof...(I))
-  auto operator()(T const&... tensors) {
+  template <std::convertible_to<tensor const&>... T> auto operator()(T const&... tensors) {
+    static_assert(sizeof...(T) == sizeof...(I), "a prepared step is called with a tensor for each of its inputs");
     (check<I, T>(), ...);
     std::array<tensor, sizeof...(O)> results;
     run(std::array<tensor const*, sizeof...(I)>{address(tensors)...}, results);

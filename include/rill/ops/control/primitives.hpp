@@ -251,7 +251,7 @@ template <operand X> X enter(X x, into const& f) {
 /// x outside of its frame, once it is not dead.
 template <operand X> auto exit(X x) { return record<ops::exit_op>(x); }
 /// Hands x to `merged`, a merge of this frame, in the next iteration.
-template <operand X, operand M> operation next_iteration(X x, M merged) {
+inline operation next_iteration(value x, value merged) {
   auto& g = detail::graph_of(x);
   if (!merged || merged.origin().op->name != ops::merge_op::name || merged.port != 0)
     throw error(code::invalid_argument, "next_iteration: the second value must be that of a merge");

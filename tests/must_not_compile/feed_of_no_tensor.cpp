@@ -1,0 +1,9 @@
+// expect: feed: what is fed is a tensor
+#include <rill/rill.hpp>
+auto f(rill::session& s, rill::expr<rill::of<float, 2>> x, std::vector<float> const& numbers) {
+#ifdef VALID
+  return s.run({{x, rill::tensor::copy<float>(numbers, {2})}}, x);
+#else
+  return s.run({{x, numbers}}, x);
+#endif
+}
