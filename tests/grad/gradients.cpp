@@ -148,6 +148,15 @@ TEST(gradients, of_rows_added_from_several_places_stay_sparse) {
   EXPECT_TRUE(same_bits(run(g, dense[0]), matrix<float>({{3, 3}, {2, 2}, {1, 1}})));
 }
 
+TEST(gradients, of_rows_looked_up_by_int32_and_by_int64_add_up) {
+  graph g;
+  auto const table = constant<double, 3, 1>(g, {1, 2, 3});
+  auto const narrow = constant<std::int32_t, 1>(g, {1});
+  auto const wide = constant<std::int64_t, 2>(g, {1, 2});
+  auto const [dt] = gradients(sum(gather(table, narrow)) + sum(gather(table, wide)), table);
+  EXPECT_TRUE(same_bits(run(g, dt), matrix<double>({{0}, {2}, {1}})));
+}
+
 TEST(gradients, of_rows_stay_sparse_behind_what_is_the_table_itself) {
   graph g;
   value const table = placeholder(g, type(dtype::float32, {unknown, 2}), "table");

@@ -12,7 +12,7 @@ TEST(feed, is_by_handle_typed_handle_or_name) {
   auto const x = placeholder<float, "n">(g, "x");
   feed const typed(x, vector<float>({1, 2})), erased(value(x), tensor(1)), named("x:0", tensor(1.f));
   EXPECT_EQ(typed.to.endpoint(), x.endpoint());
-  EXPECT_TRUE(typed.by_name.empty());
+  EXPECT_FALSE(typed.by_name.has_value());
   EXPECT_EQ(erased.with.item<int>(), 1);
   EXPECT_EQ(named.by_name, "x:0");
   EXPECT_FALSE(named.to);

@@ -128,6 +128,7 @@ TEST(prepared, gives_each_call_its_own_time) {
   EXPECT_EQ(int(step(100)), 100);
   EXPECT_EQ(refusal([&] { hurried(2'000'000'000); }), code::deadline_exceeded);
   EXPECT_EQ(int(step(10)), 10);
+  EXPECT_EQ(int(s.run({{x, tensor(3)}}, last, timeout{std::chrono::hours::max()})), 3);
 }
 
 TEST(prepared, tells_an_observer_of_each_call) {

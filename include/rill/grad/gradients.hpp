@@ -15,6 +15,7 @@
 #include "rill/ops/array/scatter.hpp"
 #include "rill/ops/math/add_n.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/cast.hpp"
 
 namespace rill {
 
@@ -62,6 +63,11 @@ inline gradient sum_of(std::vector<gradient> const& parts) {
     if (p.sparse()) indices.push_back(p.indices), rows.push_back(p.rows);
     else dense.push_back(p.dense);
   }
+  for (auto& i : indices)  // one table may be looked up by int32 and by int64
+    if (i.type().element != indices[0].type().element) {
+      for (auto& each : indices) each = cast(each, dtype::int64);
+      break;
+    }
   if (dense.empty()) return {concat(indices, 0), concat(rows, 0)};
   auto const sum = dense.size() == 1 ? dense[0] : add_n(dense);
   return indices.empty() ? sum : add_rows(sum, concat(indices, 0), concat(rows, 0));

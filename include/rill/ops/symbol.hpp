@@ -1,7 +1,9 @@
 // Stand-ins for numbers: a lambda called with them leaves the program of what it does.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 
 #include "rill/dsl/expr.hpp"
 #include "rill/ops/math/exponential.hpp"
@@ -30,8 +32,10 @@ template <dtype R, class Op, dtype... E> symbol<R> emit(symbol<E>... operands) {
 
 template <dtype E, class N> symbol<E> immediate_symbol(program* p, N n) {
   tensor const t = literal_as<element_of<E>>(n);
-  p->immediates.push_back(immediate::of(t.item<element_of<E>>()));
-  return {p, static_cast<std::uint16_t>(immediate_mark + p->immediates.size() - 1)};
+  auto const wanted = immediate::of(t.item<element_of<E>>());
+  auto const at = std::find(p->immediates.begin(), p->immediates.end(), wanted) - p->immediates.begin();
+  if (at == std::ssize(p->immediates)) p->immediates.push_back(wanted);
+  return {p, static_cast<std::uint16_t>(immediate_mark + at)};
 }
 
 // Gives every register its final number: inputs, immediates, results.

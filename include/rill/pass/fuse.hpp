@@ -38,7 +38,7 @@ class fusion {
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
-  static constexpr std::size_t most_nodes = 24, most_visited = 128;
+  static constexpr std::size_t most_nodes = 24, most_visited = 128, most_tried = 16;
 
   bool is_elementwise(std::uint32_t i) const {
     return part_[i].controls.empty() && elementwise_program::takes(part_, i);
@@ -46,9 +46,12 @@ class fusion {
 
   void join(std::uint32_t i) {
     std::uint32_t best = none;
-    for (auto c : waiters_[i])
-      if (group_[c] != none && group_[c] != best && fits(i, group_[c]) && (best == none || group_[c] < best))
-        best = group_[c];
+    std::size_t tried = 0;  // each try looks at all who wait: of thousands not all are tried
+    for (auto c : waiters_[i]) {
+      if (group_[c] == none || group_[c] == best) continue;
+      if (++tried > most_tried) break;
+      if ((best == none || group_[c] < best) && fits(i, group_[c])) best = group_[c];
+    }
     if (best == none) {
       best = static_cast<std::uint32_t>(groups_.size());
       groups_.emplace_back();

@@ -35,12 +35,19 @@ struct feed {
   }
 
   value to;
-  std::string by_name;  ///< "name:port", where `to` is empty
+  std::optional<std::string> by_name = {};  ///< "name:port", if `to` was not given
   tensor with;
 };
 
 /// A limit on the time of one run: error(deadline_exceeded) when it has passed.
 struct timeout {
+  /// No time is too long: what nanoseconds can't count is their greatest number.
+  template <class Number, class Unit>
+  constexpr timeout(std::chrono::duration<Number, Unit> time)
+      : after(std::chrono::duration<double>(time) < std::chrono::duration<double>(std::chrono::nanoseconds::max())
+                  ? std::chrono::duration_cast<std::chrono::nanoseconds>(time)
+                  : std::chrono::nanoseconds::max()) {}
+
   std::chrono::nanoseconds after;
 };
 
@@ -70,6 +77,13 @@ namespace detail {
 
 template <class F>
 concept run_option = requires(run_options& all, F const& one) { all.add(one); };
+
+/// That a run has at most one option of each kind, so that none is passed over.
+template <class... F> constexpr void check_options() {
+  static_assert((std::same_as<F, timeout> + ... + 0) <= 1, "a run has one timeout at the most");
+  static_assert((std::same_as<F, cancellation> + ... + 0) <= 1, "a run has one cancellation at the most");
+  static_assert((std::same_as<F, observe> + ... + 0) <= 1, "a run has one observer at the most");
+}
 
 template <class F> constexpr bool yields() { return !std::same_as<F, operation> && !run_option<F>; }
 

@@ -154,7 +154,8 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       tagged_ = tagged_ || with_tags;
     } catch (error const& e) {
       if (is_region(n)) throw;  // it names a node that somebody wrote
-      throw error(e.code(), (e.node().empty() ? "" : "in a body, node '" + e.node() + "': ") + e.message(), n.name);
+      auto const where = has_bodies(n) ? "in a body, node '" : "'";
+      throw error(e.code(), (e.node().empty() ? "" : where + e.node() + "': ") + e.message(), n.name);
     }
     for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k)
       if (n.op->overwrites >> k & 1) made.run.overwrites.push_back({k, k});

@@ -78,6 +78,7 @@ class session {
   /// A `timeout`, `cancellation` or `observe` among the targets holds for each call.
   template <class... I, class... O, class... Targets>
   auto prepare(inputs_of<I...> in, outputs_of<O...> out, Targets const&... targets) {
+    detail::check_options<Targets...>();
     run_options how;
     std::vector<operation> what;
     [[maybe_unused]] auto const take = [&]<class Each>(Each const& each) {
@@ -119,8 +120,9 @@ class session {
 
  private:
   template <class... F> run_request request(run_options& how, std::span<feed const> feeds, F const&... fetches) {
+    detail::check_options<F...>();
     run_request r;
-    for (auto const& f : feeds) executor_.add_feed(r, f.to ? f.to : graph().find(f.by_name), f.with);
+    for (auto const& f : feeds) executor_.add_feed(r, f.by_name ? graph().find(*f.by_name) : f.to, f.with);
     (add(r, how, fetches), ...);
     return r;
   }

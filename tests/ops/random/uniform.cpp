@@ -1,5 +1,7 @@
 #include "rill/ops/random/uniform.hpp"
 
+#include <limits>
+
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
 
@@ -90,6 +92,21 @@ TEST(uniform, takes_extents_from_another_value_and_gives_it_no_gradient) {
   EXPECT_EQ(s.run({{x, tensor_of<of<float, 0, 3>>(test::counting(dtype::float32, {0, 3}))}}, y).elements(), 0);
 }
 
+TEST(uniform, draws_between_bounds_that_are_farther_apart_than_any_number_is_great) {
+  graph g;
+  session s{g};
+  auto const most = std::numeric_limits<float>::max();
+  auto const drawn = s.run(uniform<float, 1000>(g, -most, most));
+  double mean = 0, square = 0;
+  for (float x : drawn.values()) {
+    EXPECT_GE(x, -most);
+    EXPECT_LT(x, most);
+    mean += x / (1000. * most), square += x / (1000. * most) * (x / most);
+  }
+  EXPECT_NEAR(mean, 0, 0.1);
+  EXPECT_NEAR(square, 1 / 3., 0.05);
+}
+
 TEST(uniform, refuses_bounds_that_make_no_sense) {
   graph g;
   auto const refuses = [&](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
@@ -102,6 +119,7 @@ TEST(uniform, refuses_bounds_that_make_no_sense) {
   refuses("beyond the element type", [&] { uniform<std::int8_t, 2>(g, 0, 200); });
   refuses("bounds of integers are integers", [&] { uniform<int, 2>(g, 0.5, 2.); });
   refuses("bounds of integers are integers", [&] { uniform<int, 2>(g, 0., 1e300); });
+  refuses("of uint64 too", [&] { uniform<std::uint64_t, 2>(g, 0, std::uint64_t{1} << 63); });
   refuses("only integers and floats", [&] { uniform(g, type{dtype::complex64, {2}}); });
 }
 

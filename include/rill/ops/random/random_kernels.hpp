@@ -157,12 +157,14 @@ void fill_uniform(random_stream const& s, T* to, std::size_t n, double low, doub
                        : std::is_same_v<T, half>  ? 11
                                                   : 8;
   constexpr V unit = V(1) / static_cast<V>(std::uint64_t{1} << bits);
-  auto const first = static_cast<V>(low), width = static_cast<V>(high - low);
+  // Bounds that are farther apart than the greatest number are halved, and what is drawn doubled.
+  V const scale = std::isinf(static_cast<V>(high - low)) ? V(2) : V(1);
+  auto const first = static_cast<V>(low) / scale, width = static_cast<V>(high / scale - low / scale);
   detail::for_random_tiles<Word>(s, to, n, threads, [=](Word const* words, std::size_t count, T* y) {
     for (std::size_t i = 0; i < count; ++i) {
       V const v = first + static_cast<V>(words[i] >> (8 * sizeof(Word) - bits)) * unit * width;
-      y[i] = detail::rounded<T>(v);
-      if (!(static_cast<double>(y[i]) < high)) y[i] = detail::rounded<T>(first);  // it was rounded up
+      y[i] = detail::rounded<T>(v * scale);
+      if (!(static_cast<double>(y[i]) < high)) y[i] = detail::rounded<T>(first * scale);  // it was rounded up
     }
   });
 }

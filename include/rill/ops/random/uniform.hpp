@@ -83,7 +83,7 @@ ops::uniform_op::attributes uniform_attributes(graph& g, type const& of, Number 
   }
   if constexpr (std::integral<Number>)
     expects(std::in_range<std::int64_t>(low) && std::in_range<std::int64_t>(high),
-            "uniform: a bound does not fit 64 bits");
+            "uniform: the bounds of integers, of uint64 too, are numbers that int64 has");
   else
     expects(std::abs(low) < 9e18 && std::abs(high) < 9e18 && std::trunc(low) == low && std::trunc(high) == high,
             "uniform: the bounds of integers are integers");
