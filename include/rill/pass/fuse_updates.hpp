@@ -63,6 +63,8 @@ class update_fusion {
       if (!line_of(u) || u.inputs[1].node != i || fetched_[c] || !consumers_[c].empty()) return {};
       if (part_[u.inputs[0].node].op->name != "variable" || !alone(u.inputs[0].node)) return {};
       if (part_.type_of(u.inputs[0]) != part_.type_of(u.inputs[1])) return {};
+      bool const reads_it = std::find(n.inputs.begin(), n.inputs.end(), u.inputs[0]) != n.inputs.end();
+      if (*line_of(u) == nullptr && !reads_it) return {};  // it may have no value yet, that works in place
       found.push_back(c);
     }
     if (found.size() != n.outputs.size() || found.size() > most_variables ||

@@ -40,6 +40,15 @@ TEST(variable, without_a_value_is_an_error_that_names_it_and_says_what_to_do) {
   EXPECT_TRUE(bool(s.run(is_initialized(v))));
 }
 
+TEST(variable, may_start_with_what_is_computed) {
+  graph g;
+  auto const v = variable(uniform<float, 4>(g, 1, 2) * 2.f, "v");
+  session s{g};
+  s.run(initializer(g));
+  auto const first = s.run(v);
+  for (float x : first.values()) EXPECT_TRUE(x >= 2 && x < 4);
+}
+
 TEST(variable, is_shared_by_sessions_with_one_container_and_by_no_others) {
   graph g;
   auto const v = variable(constant(g, 1.f), "v");
