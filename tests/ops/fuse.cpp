@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sentence.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/run/session.hpp"
@@ -83,6 +84,44 @@ TEST(fuse, a_program_that_fits_no_inputs_is_refused) {
   p.inputs = {dtype::float32};
   p.outputs = {9};
   EXPECT_THROW(record_erased<ops::fused_op>(g, {std::make_shared<program const>(p)}, {x}), error);
+}
+
+TEST(fuse, keeps_equal_constants_once) {
+  graph g;
+  auto const y = fuse([](auto a) { return (a + 0.5f) * (a - 0.5f) + 0.25f * a; }, placeholder<float, 3>(g, "x"));
+  auto const& p = *std::get<std::shared_ptr<program const>>(value(y).origin().attributes[0].second);
+  EXPECT_EQ(p.immediates.size(), 2u);
+}
+
+TEST(fuse, takes_hundreds_of_constants) {
+  graph g;
+  auto const x = placeholder<float, 3>(g, "x");
+  auto const many = [](auto a) {
+    auto all = a;
+    for (int i = 1; i <= 500; ++i) all = all + a * static_cast<float>(i);
+    return all;
+  };
+  auto const y = fuse(many, x);
+  session s{g};
+  EXPECT_EQ(s.run({{x, tensor(vector<float>({1, 2, 3}))}}, y).values()[1], 2.f + 2 * 125250.f);
+}
+
+TEST(fuse, refuses_more_lines_than_can_be_numbered) {
+  auto const lines = [](int n) {
+    graph g;
+    auto const x = placeholder<float, 2>(g, "x");
+    auto const y = fuse(
+        [n](auto a) {
+          auto last = a;
+          for (int i = 0; i < n; ++i) last = i % 2 ? last + a : last + 1.f;
+          return last;
+        },
+        x);
+    session s{g};
+    return s.run({{x, tensor(vector<float>({0, 1}))}}, y).values()[1];
+  };
+  EXPECT_EQ(lines(32767), 32768.f);
+  for (int n : {32768, 40000, 70000}) EXPECT_EQ(refusal([&] { lines(n); }), code::invalid_argument) << n;
 }
 
 }  // namespace

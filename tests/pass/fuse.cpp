@@ -133,4 +133,25 @@ TEST(fuse_pass, does_not_change_a_bit_of_random_graphs) {
   }
 }
 
+// Joined, 20 programs of 2,000 lines have more registers than can be numbered.
+TEST(fuse_pass, leaves_programs_apart_that_would_be_too_long) {
+  graph g;
+  auto const x = placeholder<float, 4>(g, "x");
+  expr<of<float, 4>> y = x;
+  for (int k = 0; k < 20; ++k)
+    y = fuse<"part">(
+        [](auto a) {
+          for (int i = 0; i < 2000; ++i) a = i % 2 ? a + 1.f : a * 0.5f;
+          return a;
+        },
+        y);
+  auto part = part_of(g, {y}, {}, {x});
+  fuse_elementwise(part, nullptr);
+  verify(part);
+  EXPECT_EQ(count(part, "part") + count(part, "fused"), 10u);  // by twos
+  session a{g}, b{g, {.passes = pass_options::none()}};
+  auto const in = tensor(vector<float>({-1, 0, 1, 2}));
+  EXPECT_TRUE(same_bits(a.run({{x, in}}, y), b.run({{x, in}}, y)));
+}
+
 }  // namespace

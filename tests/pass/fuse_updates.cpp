@@ -109,4 +109,18 @@ TEST(fuse_updates, keeps_a_snapshot_that_somebody_fetches) {
   EXPECT_EQ(before.values()[1], 2.f);
 }
 
+TEST(fuse_updates, leaves_arithmetic_apart_that_is_very_long) {
+  graph g;
+  auto const v = variable(constant<float, 2>(g, {1, 2}), "v");
+  auto const x = placeholder<float, 2>(g, "x");
+  auto const update = assign_sub(v, fuse(
+                                        [](auto a) {
+                                          for (int i = 0; i < 5000; ++i) a = i % 2 ? a + 1.f : a * 0.5f;
+                                          return a;
+                                        },
+                                        x));
+  auto part = part_of(g, {}, {update}, {x});
+  EXPECT_FALSE(fuse_updates(part, nullptr));
+}
+
 }  // namespace

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/sentence.hpp"
+#include "run/no_threads.hpp"
 
 namespace rill {
 namespace {
@@ -55,6 +56,15 @@ TEST(coordinator, its_end_stops_its_threads) {
     c.start([&] { stopped = c.wait_for(1h); });
   }
   EXPECT_TRUE(stopped);
+}
+
+TEST(coordinator, does_not_wait_for_a_thread_that_could_not_be_started) {
+  coordinator c;
+  {
+    no_threads const now;
+    EXPECT_THROW(c.start([] {}), std::system_error);
+  }
+  c.join(1h);
 }
 
 }  // namespace

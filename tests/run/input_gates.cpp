@@ -65,5 +65,20 @@ TEST(input_gates, a_thread_that_halts_can_be_stopped) {
   s.reset();
 }
 
+TEST(input_gates, what_begins_in_a_pause_begins_after_it) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 2}, "late");
+  auto const next = dequeue(q);
+  session s(g);
+  std::optional<queue_runner> fill;
+  {
+    input_pause const halt(s.state());
+    fill.emplace(s, q.enqueue(constant(g, 1.f)));
+    std::this_thread::sleep_for(20ms);
+    EXPECT_EQ(q.in(s.state())->size(), 0);
+  }
+  EXPECT_EQ(float(s.run(next)), 1.f);
+}
+
 }  // namespace
 }  // namespace rill

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "base/sentence.hpp"
+
 namespace rill {
 namespace {
 
@@ -65,6 +67,16 @@ TEST(memory, gives_equal_blocks_the_same_places_every_time) {
   plan_memory(a);
   plan_memory(b);
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].offset, b[i].offset);
+}
+
+TEST(memory, of_more_bytes_than_can_be_counted_is_refused) {
+  for (std::size_t small : {0u, 4000u}) {  // by size, and by time
+    std::vector<memory_block> blocks(small, memory_block{64, 0, 9});
+    for (int i = 0; i < 4; ++i) blocks.push_back({std::size_t{1} << 62, 0, 9});
+    EXPECT_EQ(refusal([&] { plan_memory(blocks); }), code::resource_exhausted) << small;
+    blocks.pop_back();
+    EXPECT_EQ(plan_memory(blocks), (std::size_t{3} << 62) + 64 * small);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
+#include "run/no_threads.hpp"
 
 namespace rill {
 namespace {
@@ -156,6 +157,22 @@ TEST(queue_runner, is_waited_for_until_a_deadline) {
   auto const q = fifo_queue<of<float>>(g, {.capacity = 2}, "q");
   queue_runner fill{s, q.enqueue(constant(g, 1.f))};
   EXPECT_EQ(refusal([&] { fill.join(std::chrono::milliseconds(10)); }), code::deadline_exceeded);
+}
+
+TEST(queue_runner, that_can_not_start_its_threads_closes_the_queue) {
+  graph g;
+  session s(g);
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 2}, "empty");
+  auto const put = q.enqueue(constant(g, 1.f));
+  auto const next = dequeue(q);
+  {
+    no_threads const now;
+    EXPECT_THROW(queue_runner(s, {put, put}), std::system_error);
+  }
+  auto const said = sentence([&] { s.run(next); });
+  EXPECT_NE(said.find("what fills the queue 'empty' could not be started"), std::string::npos) << said;
+  queue_runner const fill(s, put);
+  EXPECT_EQ(float(s.run(next)), 1.f);
 }
 
 }  // namespace

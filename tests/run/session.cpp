@@ -491,5 +491,32 @@ TEST(session, keeps_variables_in_the_memory_that_it_is_given) {
   EXPECT_EQ(memory.usage().current, 0);
 }
 
+// Each of the values could be, and all of them are more bytes than can be counted.
+TEST(session, of_more_bytes_than_can_be_counted_is_refused) {
+  graph g;
+  auto const huge = [](graph& in) {
+    value all = constant(in, 0.f);
+    for (int k = 0; k < 20; ++k)
+      all = all + sum(slice(fill(constant(in, 1.f), shape{std::int64_t{1} << 58}), extents{k}, extents{2}));
+    return all;
+  };
+  auto const straight = huge(g);
+  auto const looped = while_loop([](auto i) { return i < 2.f; },
+                                 [&](auto i) { return i + as<of<float>>(huge(*value(i).graph)); }, constant(g, 0.f));
+  for (auto gear : {gear::straight, gear::tagged, gear::forked}) {
+    session s{g, {.threads = 2, .passes = pass_options::none(), .gear = gear}};
+    EXPECT_EQ(refusal([&] { s.run(straight); }), code::resource_exhausted);
+    EXPECT_EQ(refusal([&] { s.run(looped); }), code::resource_exhausted);
+  }
+}
+
+TEST(session, refuses_to_feed_an_empty_handle) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  session s{g};
+  EXPECT_EQ(sentence([&] { s.run({{value(), tensor(1.f)}}, value(x)); }),
+            "invalid_argument: a fed value is an empty handle");
+}
+
 }  // namespace
 }  // namespace rill

@@ -45,5 +45,16 @@ TEST(container, takes_every_value_away_on_request_but_not_the_snapshots) {
   EXPECT_EQ(c.variables().size(), 1);
 }
 
+TEST(container, forgets_what_it_refused) {
+  container c;
+  EXPECT_THROW(c.barrier("b", 0), error);
+  EXPECT_THROW(c.queue("q", {.capacity = 0}), error);
+  EXPECT_THROW(c.other<int>("n", []() -> int* { throw error(code::internal, "none"); }), error);
+  c.reset();
+  EXPECT_EQ(c.barrier("b", 2)->parties(), 2);
+  EXPECT_EQ(c.queue("q", {.capacity = 1, .components = {of<float>}})->options().capacity, 1);
+  EXPECT_EQ(*c.other<int>("n", [] { return new int(3); }), 3);
+}
+
 }  // namespace
 }  // namespace rill

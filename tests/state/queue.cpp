@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "base/sentence.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
@@ -228,6 +229,42 @@ TEST(queue_state, of_steps_that_are_late_or_cancelled_at_random_loses_and_double
     }
     for (auto n : certain) EXPECT_EQ(out.count(n), 1u) << n << " was lost";
   }
+}
+
+// Those who wait hold elements of before, which must not come back.
+TEST(queue_state, restored_while_somebody_waits_has_what_was_restored_alone) {
+  for (auto order : {queue_order::fifo, queue_order::shuffled, queue_order::windowed, queue_order::priority}) {
+    SCOPED_TRACE(static_cast<int>(order));
+    bool const draws = order == queue_order::shuffled || order == queue_order::windowed;
+    queue_state q(
+        "q",
+        {.order = order, .capacity = 100, .min_after_dequeue = draws ? 20 : 0, .components = {type(dtype::int64)}});
+    for (std::int64_t i = 0; i < 50; ++i) {
+      queue_element e{{tensor(i)}};
+      ASSERT_TRUE(q.try_enqueue({&e, 1}));
+    }
+    asked a;
+    a.request->wanted = 60;
+    q.dequeue(a.request);
+    q.restore({{{tensor(std::int64_t{7})}}, 0});
+    q.give_up(*a.request, failed(code::cancelled, "that is enough"));
+    EXPECT_FALSE(a.wait());
+    auto const left = q.contents();
+    ASSERT_EQ(left.elements.size(), 1u);
+    EXPECT_EQ(left.elements[0][0].item<std::int64_t>(), 7);
+    EXPECT_EQ(left.draws, 0u);
+  }
+}
+
+TEST(queue_state, restored_serves_those_who_wait) {
+  queue_state q("q", {.capacity = 4, .components = {type(dtype::int64)}});
+  asked a;
+  a.request->wanted = 2;
+  q.dequeue(a.request);
+  q.restore({{{tensor(std::int64_t{7})}, {tensor(std::int64_t{8})}}, 0});
+  EXPECT_TRUE(a.wait());
+  EXPECT_EQ(a.request->elements[1].parts[0].item<std::int64_t>(), 8);
+  EXPECT_EQ(refusal([&] { q.restore({{{tensor(1.f)}}, 0}); }), code::invalid_argument);
 }
 
 }  // namespace

@@ -203,8 +203,6 @@ class graph {
   value append(node& n);
   value known_inside(value const& v) const;
 
-  static constexpr std::size_t max_inputs = UINT16_MAX;  // plans number them with 16 bits
-
   mutable std::shared_mutex mutex_;
   std::deque<node> recorded_nodes_;  // never changed, so that others may read them while this graph grows
   std::vector<node const*> nodes_;   // what stands for each node now

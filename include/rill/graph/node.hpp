@@ -33,6 +33,9 @@ struct node {
   std::int64_t rule = -1;       ///< the number of a gradient rule that a user gave this node; -1: none
 };
 
+/// The most inputs of a node, and the most outputs: plans number them with 16 bits.
+inline constexpr std::size_t max_ports = UINT16_MAX;
+
 /// The operation of a node that stands for a value from outside: what is fed to a part, the arguments of a body.
 inline constexpr op_def fed_op{.name = "fed", .doc = "a value from outside", .arity = 0};
 

@@ -212,8 +212,8 @@ RILL_INLINE void graph::check_arity(node const& n) {
                 std::string(n.op->name) + " takes " + (arity < 0 ? "at least one" : std::to_string(arity)) +
                     " inputs, not " + std::to_string(inputs),
                 n.name);
-  if (inputs > max_inputs)
-    throw error(code::invalid_argument, "a node takes at most " + std::to_string(max_inputs) + " inputs", n.name);
+  if (inputs > max_ports)
+    throw error(code::invalid_argument, "a node takes at most " + std::to_string(max_ports) + " inputs", n.name);
 }
 
 RILL_INLINE std::int64_t graph::add_rule(rule r) {

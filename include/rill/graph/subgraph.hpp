@@ -99,6 +99,8 @@ RILL_INLINE void infer_outputs(node const& n, std::span<type const> inputs, std:
     for (auto const& t : inputs) came += (came.empty() ? " (" : ", ") + t.text();
     throw error(e.code(), e.message() + (came.empty() ? "" : came + ")"), n.name);
   }
+  if (outputs.size() > max_ports)
+    throw error(code::invalid_argument, "a node has at most " + std::to_string(max_ports) + " outputs", n.name);
   if (has_bodies(n)) detail::forget_names_of_bodies(inputs, outputs);
 }
 

@@ -73,7 +73,7 @@ template <dtype E> struct element_of_symbol<symbol<E>> {
 /// }, x, beta)`. The operands broadcast; it runs as one kernel, is differentiable, and travels as its program. The
 /// lambda may use arithmetic, comparisons, &, |, ~, select, maximum, minimum and the elementary functions. It must
 /// depend on its arguments and captures alone: one that reads what may change, a global variable for instance, may be
-/// called again when the step runs. It has room for some 40 constants that differ.
+/// called again when the step runs.
 template <fixed_string Name = "fused", class F, typed... X> auto fuse(F f, X... x) {
   static_assert(((X::static_type.element != dtype::string) && ...), "fuse: a program does not compute with strings");
   using Result = decltype(f(symbol<X::static_type.element>{}...));

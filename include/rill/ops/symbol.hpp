@@ -44,6 +44,8 @@ inline std::uint16_t settled(program const& p, std::uint16_t r) {
   return r < p.inputs.size() ? r : static_cast<std::uint16_t>(r + p.immediates.size());
 }
 inline void settle(program& p) {
+  expects(p.inputs.size() + p.instructions.size() <= immediate_mark && p.immediates.size() < immediate_mark,
+          "a program has at most 32,768 inputs and lines, and 32,767 constants");
   for (auto& i : p.instructions)
     for (std::size_t k = 0; k < i.function->arity; ++k) i.operands[k] = settled(p, i.operands[k]);
   for (auto& o : p.outputs) o = settled(p, o);

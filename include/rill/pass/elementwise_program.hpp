@@ -27,6 +27,13 @@ class elementwise_program {
     return n.op->elementwise != nullptr || n.op == &definition<ops::fused_op>();
   }
 
+  /// Registers that a node adds, but for those of its inputs.
+  static std::size_t size_of(node const& n) {
+    return n.op->elementwise ? 1 : std::get<std::shared_ptr<program const>>(n.attributes[0].second)->registers();
+  }
+  /// Passes make no longer programs: far from what can be numbered, and what they gain does not grow any more.
+  static constexpr std::size_t most_registers = 4096;
+
   static constexpr std::uint16_t none = UINT16_MAX;
   /// The register of a value; none: it has none yet.
   std::uint16_t find(endpoint e) const {
@@ -44,7 +51,7 @@ class elementwise_program {
   void add_constant(endpoint e) {
     auto const& t = std::get<tensor>(part_[e.node].attributes[0].second);
     immediate i{t.element(), {}};
-    std::memcpy(i.bytes.data(), t.raw(), size_of(t.element()));
+    std::memcpy(i.bytes.data(), t.raw(), rill::size_of(t.element()));
     alias(e, add_immediate(i));
   }
   /// The lines of a node: its function, or the whole program of what was fused already.
@@ -53,7 +60,7 @@ class elementwise_program {
     if (n.op->elementwise != nullptr) {
       program::instruction line{n.op->elementwise, {}, n.outputs[0].element};
       for (std::size_t k = 0; k < n.inputs.size(); ++k) line.operands[k] = find(n.inputs[k]);
-      return alias({m, 0}, add_line(line));
+      return add_line({m, 0}, line);
     }
     auto const& inner = *std::get<std::shared_ptr<program const>>(n.attributes[0].second);
     std::vector<std::uint16_t> registers;
@@ -61,10 +68,12 @@ class elementwise_program {
     for (auto const& i : inner.immediates) registers.push_back(add_immediate(i));
     for (auto line : inner.instructions) {
       for (std::size_t k = 0; k < line.function->arity; ++k) line.operands[k] = registers[line.operands[k]];
-      registers.push_back(add_line(line));
+      registers.push_back(append(line));
     }
     for (std::uint32_t o = 0; o < inner.outputs.size(); ++o) alias({m, o}, registers[inner.outputs[o]]);
   }
+  /// A line of its own, which gives the value.
+  void add_line(endpoint e, program::instruction const& line) { alias(e, append(line)); }
   program const& so_far() const { return program_; }
 
   /// The program that returns these values.
@@ -80,7 +89,7 @@ class elementwise_program {
     program_.immediates.push_back(i);
     return static_cast<std::uint16_t>(immediate_mark + program_.immediates.size() - 1);
   }
-  std::uint16_t add_line(program::instruction const& line) {
+  std::uint16_t append(program::instruction const& line) {
     program_.instructions.push_back(line);
     return static_cast<std::uint16_t>(program_.inputs.size() + program_.instructions.size() - 1);
   }

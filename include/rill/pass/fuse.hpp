@@ -65,7 +65,7 @@ class fusion {
     auto const& a = part_[i].outputs[0];
     auto const& b = part_[members[0]].outputs[0];
     if (members.size() >= most_nodes || a.rank != b.rank || a.dims != b.dims) return false;
-    if (inputs_with(i, group) > 16) return false;
+    if (inputs_with(i, group) > 16 || registers_with(i, group) > elementwise_program::most_registers) return false;
     for (auto c : waiters_[i])
       if (group_[c] != group && reaches(c, group)) return false;
     return true;
@@ -75,6 +75,12 @@ class fusion {
     std::size_t count = part_[i].inputs.size();
     for (auto m : groups_[group])
       for (auto e : part_[m].inputs) count += group_[e.node] != group && e.node != i;
+    return count;
+  }
+
+  std::size_t registers_with(std::uint32_t i, std::uint32_t group) const {
+    std::size_t count = elementwise_program::size_of(part_[i]);
+    for (auto m : groups_[group]) count += elementwise_program::size_of(part_[m]);
     return count;
   }
 

@@ -6,8 +6,8 @@
 #if RILL_RUNTIME
 #include <map>
 
-#include "rill/ops/fuse.hpp"
 #include "rill/ops/state/fused_update.hpp"
+#include "rill/pass/elementwise_program.hpp"
 #endif
 
 namespace rill {
@@ -55,8 +55,9 @@ class update_fusion {
   // The arithmetic's consumers, if all of them are updates that may join it.
   std::vector<std::uint32_t> updates(std::uint32_t i) const {
     auto const& n = part_[i];
-    bool const elementwise = n.op->elementwise != nullptr || n.op == &definition<ops::fused_op>();
-    if (!elementwise || fetched_[i] || !n.controls.empty() || !n.outputs[0].is_known()) return {};
+    if (!elementwise_program::takes(part_, i) || fetched_[i] || !n.controls.empty() ||
+        elementwise_program::size_of(n) > elementwise_program::most_registers)
+      return {};
     std::vector<std::uint32_t> found;
     for (auto c : consumers_[i]) {
       auto const& u = part_[c];
@@ -96,50 +97,30 @@ class update_fusion {
   void try_fuse(std::uint32_t i) {
     auto const found = updates(i);
     if (found.empty()) return;
-    auto const& n = part_[i];
-    auto const inner =
-        n.op->elementwise ? single_line(n) : *std::get<std::shared_ptr<program const>>(n.attributes[0].second);
     node made;
-    program p;
+    elementwise_program p(part_);
+    std::vector<endpoint> results;
     for (auto u : found) {
       for (auto c : part_[u].controls)
         if (std::find(made.controls.begin(), made.controls.end(), c) == made.controls.end()) made.controls.push_back(c);
       made.inputs.push_back(part_[u].inputs[0]);
       made.outputs.push_back(part_.type_of(part_[u].inputs[0]));
-      p.inputs.push_back(made.outputs.back().element);
+      p.add_input(part_[u].inputs[0]);
+      results.push_back({u, 0});
     }
-    std::vector<std::uint16_t> registers;
-    for (auto e : n.inputs) {
-      auto at = std::find(made.inputs.begin(), made.inputs.end(), e);  // the variable itself: this is its only update
-      if (at == made.inputs.end()) {
-        made.inputs.push_back(e);
-        p.inputs.push_back(part_.type_of(e).element);
-        at = made.inputs.end() - 1;
-      }
-      registers.push_back(static_cast<std::uint16_t>(at - made.inputs.begin()));
+    for (auto e : part_[i].inputs)
+      if (p.find(e) == p.none) p.add_input(e), made.inputs.push_back(e);  // else the variable: this is its only update
+    p.add(i);
+    for (auto u : found) {
+      auto const from = p.find(part_[u].inputs[1]);
+      if (auto const* function = *line_of(part_[u]))
+        p.add_line({u, 0}, {function, {p.find(part_[u].inputs[0]), from}, part_[u].outputs[0].element});
+      else p.alias({u, 0}, from);
     }
-    auto const next = [&] { return static_cast<std::uint16_t>(p.inputs.size() + p.instructions.size() - 1); };
-    p.immediates = inner.immediates;
-    for (std::size_t k = 0; k < p.immediates.size(); ++k)
-      registers.push_back(static_cast<std::uint16_t>(immediate_mark + k));
-    for (auto line : inner.instructions) {
-      for (std::size_t k = 0; k < line.function->arity; ++k) line.operands[k] = registers[line.operands[k]];
-      p.instructions.push_back(line);
-      registers.push_back(next());
-    }
-    for (std::size_t v = 0; v < found.size(); ++v) {
-      auto const& u = part_[found[v]];
-      auto const from = registers[inner.outputs[u.inputs[1].port]];
-      if (auto const* function = *line_of(u)) {
-        p.instructions.push_back({function, {static_cast<std::uint16_t>(v), from}, p.inputs[v]});
-        p.outputs.push_back(next());
-      } else p.outputs.push_back(from);
-    }
-    if (!in_place(p, found.size())) return;
-    settle(p);
+    if (!in_place(p, results)) return;
     made.op = &definition<ops::fused_update_op>();
     made.name = part_[found[0]].name;
-    made.attributes = {{"program", std::make_shared<program const>(std::move(p))},
+    made.attributes = {{"program", std::make_shared<program const>(p.finish(results))},
                        {"references", static_cast<std::int64_t>(found.size())}};
     auto const at = rewriter_.add(std::move(made), part_.origin[found[0]]);
     for (std::uint32_t v = 0; v < found.size(); ++v) {
@@ -148,29 +129,20 @@ class update_fusion {
     }
   }
 
-  // Each result is computed (not handed on), and nothing reads a variable after its result is written.
-  static bool in_place(program const& p, std::size_t variables) {
-    for (std::size_t v = 0; v < variables; ++v) {
-      auto const out = p.outputs[v];
-      if (out >= immediate_mark || out < p.inputs.size()) return false;
-      if (std::count(p.outputs.begin(), p.outputs.end(), out) != 1) return false;
-      for (std::size_t s = 0; s < p.instructions.size(); ++s)
-        for (std::size_t k = 0; k < p.instructions[s].function->arity; ++k)
-          if (p.instructions[s].operands[k] == v && p.inputs.size() + s > out) return false;
+  // Each result is computed (not handed on), and nothing reads a variable after its result is written. The variables
+  // are the first inputs.
+  static bool in_place(elementwise_program const& p, std::vector<endpoint> const& results) {
+    auto const& lines = p.so_far().instructions;
+    auto const inputs = p.so_far().inputs.size();
+    for (std::size_t v = 0; v < results.size(); ++v) {
+      auto const out = p.find(results[v]);
+      if (out >= immediate_mark || out < inputs) return false;
+      if (std::count_if(results.begin(), results.end(), [&](auto r) { return p.find(r) == out; }) != 1) return false;
+      for (std::size_t s = 0; s < lines.size(); ++s)
+        for (std::size_t k = 0; k < lines[s].function->arity; ++k)
+          if (lines[s].operands[k] == v && inputs + s > out) return false;
     }
     return true;
-  }
-
-  program single_line(node const& n) const {
-    program p;
-    program::instruction line{n.op->elementwise, {}, n.outputs[0].element};
-    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      p.inputs.push_back(part_.type_of(n.inputs[k]).element);
-      line.operands[k] = static_cast<std::uint16_t>(k);
-    }
-    p.instructions.push_back(line);
-    p.outputs.push_back(static_cast<std::uint16_t>(n.inputs.size()));
-    return p;
   }
 
   subgraph& part_;

@@ -29,7 +29,7 @@ class bound_program {
   bool may_share(std::size_t i, std::size_t o) const;
 
  private:
-  static constexpr std::size_t scratch_bytes = 32768;  // of each thread's stack; with the tile it stays in the L1 cache
+  static constexpr std::size_t scratch_bytes = 32768;  // of each thread's stack: it stays in the L1 cache
   static constexpr std::size_t chunk_elements = 16384;
   // Elements times lines that one thread has done, in some 25 microseconds, by the time that another is awake.
   static constexpr std::size_t alone = 1 << 18;
@@ -152,8 +152,6 @@ RILL_INLINE void bound_program::assign_slots(program const& p) {
   }
   for (auto size : sizes_) widest_ = std::max(widest_, size);
   if (slots_ > 0) tile_ = std::clamp<std::size_t>(scratch_bytes / (slots_ * widest_) / 64 * 64, 64, 1024);
-  if (slots_ * widest_ * tile_ > scratch_bytes)
-    throw error(code::resource_exhausted, "a program needs more registers than a tile has room for");
 }
 
 RILL_INLINE tile_function bound_program::single_tile() const {
@@ -229,7 +227,10 @@ RILL_INLINE void bound_program::load(operand const& o, std::byte const* from, st
 }
 
 RILL_INLINE void bound_program::run_range(void* const* pointers, std::size_t first, std::size_t last) const {
-  alignas(64) std::byte scratch[scratch_bytes];
+  alignas(64) std::byte near_by[scratch_bytes];
+  std::size_t const wanted = slots_ * tile_ * widest_;
+  std::vector<std::byte> more(wanted > scratch_bytes ? wanted : 0);  // for hundreds of registers
+  auto* const scratch = more.empty() ? near_by : more.data();
   auto const slot = [&](std::int32_t i) { return scratch + static_cast<std::size_t>(i) * tile_ * widest_; };
   for (std::size_t r = 0; r < first_result_; ++r) {
     auto const& o = operands_[r];

@@ -61,7 +61,6 @@ class coordinator {
 
 RILL_INLINE void coordinator::start(std::function<void()> f) {
   std::lock_guard lock(mutex_);
-  ++running_;
   threads_.emplace_back([this, f = std::move(f)] {
     try {
       f();
@@ -72,6 +71,7 @@ RILL_INLINE void coordinator::start(std::function<void()> f) {
     --running_;
     changed_.notify_all();
   });
+  ++running_;  // it waits for the lock until then
 }
 
 RILL_INLINE void coordinator::request_stop(std::exception_ptr why) {

@@ -55,6 +55,7 @@ class input_gates {
   std::mutex mutex_, pausing_;
   std::condition_variable changed_;
   std::vector<std::weak_ptr<gate>> gates_;
+  bool paused_ = false;
 };
 
 /// As long as it lives, no thread of a queue_runner or of start_input is within a step: what they have made is in the
@@ -86,6 +87,7 @@ RILL_INLINE std::shared_ptr<input_gates::gate> input_gates::add(std::shared_ptr<
                                                                 std::uint32_t place) {
   auto made = std::make_shared<gate>(*this, std::move(fills), place);
   std::lock_guard lock(mutex_);
+  made->closed_ = paused_;
   std::erase_if(gates_, [](auto const& g) { return g.expired(); });
   gates_.push_back(made);
   return made;
@@ -109,6 +111,7 @@ RILL_INLINE input_pause::input_pause(container& c, std::chrono::nanoseconds at_m
     std::lock_guard lock(gates_->mutex_);
     for (auto const& g : gates_->gates_)
       if (auto held = g.lock()) closed_.push_back(std::move(held));
+    gates_->paused_ = true;
   }
   // Those first that take from the others' queues: their steps need what the others still make.
   std::sort(closed_.begin(), closed_.end(), [](auto const& a, auto const& b) { return a->place_ > b->place_; });
@@ -134,7 +137,9 @@ RILL_INLINE bool input_pause::close(input_gates::gate& g, std::chrono::steady_cl
 RILL_INLINE void input_pause::open() {
   for (auto const& g : closed_) g->fills_->widen(false);
   std::lock_guard lock(gates_->mutex_);
-  for (auto const& g : closed_) g->closed_ = false;
+  gates_->paused_ = false;
+  for (auto const& g : gates_->gates_)  // also those that were added meanwhile
+    if (auto const held = g.lock()) held->closed_ = false;
   gates_->changed_.notify_all();
 }
 

@@ -27,9 +27,7 @@ std::size_t plan_memory(std::vector<memory_block>& blocks);
 #if RILL_RUNTIME
 namespace detail {
 
-inline std::size_t aligned_bytes(memory_block const& b) {
-  return (b.bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
-}
+inline std::size_t aligned_bytes(memory_block const& b) { return aligned_bytes(b.bytes); }
 
 // Large blocks first, each at the lowest place that is free for its whole life: tight, but quadratic. `together(a, b)`
 // tells which blocks may be alive at the same time.
@@ -44,15 +42,16 @@ template <class Together> std::size_t place_by_size(std::vector<memory_block>& b
   for (auto b : order) {
     auto& block = blocks[b];
     auto const bytes = aligned_bytes(block);
-    std::size_t at = 0;
+    std::size_t at = 0, end = bytes;
     for (auto o : placed) {
       auto const& other = blocks[o];
-      if (other.offset >= at + bytes) break;
+      if (other.offset >= end) break;
       if (!together(o, b)) continue;
       at = std::max(at, other.offset + aligned_bytes(other));
+      end = add_bytes(at, bytes);
     }
     block.offset = at;
-    size = std::max(size, at + bytes);
+    size = std::max(size, end);
     placed.insert(std::upper_bound(placed.begin(), placed.end(), b,
                                    [&](auto x, auto y) { return blocks[x].offset < blocks[y].offset; }),
                   b);
@@ -99,7 +98,7 @@ inline std::size_t place_by_time(std::vector<memory_block>& blocks) {
       if (room > bytes) open(offset + bytes, room - bytes);
     } else {
       block.offset = size;
-      size += bytes;
+      size = add_bytes(size, bytes);
     }
   }
   return size;

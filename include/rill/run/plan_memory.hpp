@@ -145,7 +145,7 @@ RILL_INLINE void plan::place_apart() {
     auto const& made = instructions_[at];
     auto const block = [&](std::size_t size) {
       blocks_.push_back({size, at, at, memory_.arena});
-      memory_.arena += detail::aligned_bytes(blocks_.back());
+      memory_.arena = detail::add_bytes(memory_.arena, detail::aligned_bytes(size));
       return static_cast<std::uint32_t>(blocks_.size() - 1);
     };
     for (auto number : slots_of_[made.node]) {

@@ -67,7 +67,8 @@ RILL_INLINE void queue_runner::start(session& s, std::vector<operation> const& e
       std::max_element(enqueues.begin(), enqueues.end(), [](auto const& a, auto const& b) { return a.node < b.node; });
   auto const gate = input_gates::of(s.state())->add(state, last->node);
   auto const since = state->begin_filling(enqueues.size());
-  for (auto const& e : enqueues)
+  std::size_t started = 0;
+  auto const start_one = [&](operation const& e) {
     threads_.start([&s, e, state, since, &all = threads_, gate] {
       bool ended = false;
       try {
@@ -78,6 +79,15 @@ RILL_INLINE void queue_runner::start(session& s, std::vector<operation> const& e
       }
       state->end_filling(since, ended || !all.should_stop() ? nullptr : stopped(*state, all.reason()));
     });
+    ++started;
+  };
+  try {
+    std::for_each(enqueues.begin(), enqueues.end(), start_one);
+  } catch (...) {
+    auto const why = told(*state, "could not be started", *caught_failure());
+    for (; started < enqueues.size(); ++started) state->end_filling(since, why, true);
+    throw;
+  }
 }
 
 RILL_INLINE failure queue_runner::told(queue_state const& q, char const* what, error const& e) {

@@ -282,9 +282,13 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     ask(lock);
     if (failure_ || !more()) return conclude(lock);
     ++offered_;
+    ++running_;  // it can't end before the offer is made, which reaches for the step
     auto* const later = later_;
     lock.unlock();
     later->offer([self] { self->work(); });
+    acquire(lock);
+    --running_;
+    conclude(lock);
   }
 
   using asks = std::vector<std::function<void()>>;

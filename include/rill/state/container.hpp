@@ -34,9 +34,12 @@ class container {
   /// What else lives under a name: a state of type R, made by `make()` if there is none.
   template <class R, class Make> std::shared_ptr<R> other(std::string const& name, Make&& make) {
     std::lock_guard lock(mutex_);
-    auto& place = others_[{std::type_index(typeid(R)), name}];
-    if (!place) place = std::shared_ptr<R>(make());
-    return std::static_pointer_cast<R>(place);
+    std::pair key(std::type_index(typeid(R)), name);
+    auto const known = others_.find(key);
+    if (known != others_.end()) return std::static_pointer_cast<R>(known->second);
+    std::shared_ptr<R> made(make());
+    others_.emplace(std::move(key), made);
+    return made;
   }
   /// All variables, by name.
   std::vector<std::shared_ptr<variable_state>> variables() const;
@@ -69,12 +72,12 @@ template <class State, class Agrees, class... About>
 std::shared_ptr<State> container::kept(by_name<State>& states, std::string const& name, char const* what,
                                        Agrees const& agrees, About const&... about) {
   std::lock_guard lock(mutex_);
-  auto& place = states[name];
-  if (!place) place = std::make_shared<State>(name, about...);
-  else if (!agrees(*place))
+  auto const known = states.find(name);
+  if (known == states.end()) return states.emplace(name, std::make_shared<State>(name, about...)).first->second;
+  if (!agrees(*known->second))
     throw error(code::failed_precondition,
                 std::string("the container already has a ") + what + " of that name that is made otherwise", name);
-  return place;
+  return known->second;
 }
 
 template <class State> std::vector<std::shared_ptr<State>> container::all(by_name<State> const& states) const {
@@ -86,14 +89,15 @@ template <class State> std::vector<std::shared_ptr<State>> container::all(by_nam
 
 RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string const& name, type const& t) {
   std::lock_guard lock(mutex_);
-  auto& place = variables_[name];
-  if (!place) place = std::make_shared<variable_state>(name, t);
-  else if (!accepts(place->type(), t))
-    throw error(
-        code::failed_precondition,
-        "the container already has a variable of that name with type " + place->type().text() + ", not " + t.text(),
-        name);
-  return place;
+  auto const known = variables_.find(name);
+  if (known == variables_.end())
+    return variables_.emplace(name, std::make_shared<variable_state>(name, t)).first->second;
+  auto const& has = known->second->type();
+  if (!accepts(has, t))
+    throw error(code::failed_precondition,
+                "the container already has a variable of that name with type " + has.text() + ", not " + t.text(),
+                name);
+  return known->second;
 }
 RILL_INLINE std::shared_ptr<queue_state> container::queue(std::string const& name, queue_options const& options) {
   return kept(queues_, name, "queue", [&](auto const& q) { return q.options() == options; }, options);

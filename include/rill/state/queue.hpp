@@ -293,6 +293,7 @@ RILL_INLINE void queue_state::restore(queue_contents c) {
                                                 options().components[i].text() + ", not a " + parts[i].type().text());
   }
   ended done(mutex_);
+  for (auto const& r : dequeues_) r->elements.clear();  // they were of those before
   line_.restore(std::move(c));
   serve(done);
 }

@@ -13,6 +13,20 @@ namespace rill {
 /// Buffers start at multiples of this many bytes: a cache line, and the widest vector register.
 inline constexpr std::size_t buffer_alignment = 64;
 
+namespace detail {
+
+/// What a buffer of so many bytes takes where others lie behind it.
+constexpr std::size_t aligned_bytes(std::size_t bytes) {
+  return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+}
+/// a + b; error(resource_exhausted) rather than a wrapped number.
+constexpr std::size_t add_bytes(std::size_t a, std::size_t b) {
+  if (b > SIZE_MAX - a) throw error(code::resource_exhausted, "a step needs more bytes than can be counted");
+  return a + b;
+}
+
+}  // namespace detail
+
 /// What an allocator has given out, in bytes.
 struct memory_usage {
   std::int64_t current = 0;  ///< alive now

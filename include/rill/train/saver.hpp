@@ -277,7 +277,7 @@ RILL_IO_INLINE std::vector<saver::place> saver::look_up(checkpoint const& from, 
 RILL_IO_INLINE saver::restoring& saver::recorded(std::vector<place> const& places) {
   for (auto& known : restorings_)
     if (known.places == places) return known;
-  auto& made = restorings_.emplace_back(restoring{places, {}, {}});
+  restoring made{places, {}, {}};
   graph_->scope("restore", [&] {
     std::vector<value> values;
     std::vector<operation> read, assigned;
@@ -292,7 +292,7 @@ RILL_IO_INLINE saver::restoring& saver::recorded(std::vector<place> const& place
     });
     made.assign = group(*graph_, assigned, "all");
   });
-  return made;
+  return restorings_.emplace_back(std::move(made));
 }
 
 #endif

@@ -19,7 +19,8 @@ struct shape : extents {
 /// a * b for extents; an error rather than a wrapped number. Neither may be negative.
 constexpr std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   expects(a >= 0 && b >= 0, "an extent is negative");
-  expects(b == 0 || a <= std::numeric_limits<std::int64_t>::max() / b, "the number of elements does not fit 64 bits");
+  expects(b == 0 || a <= std::numeric_limits<std::int64_t>::max() / b,
+          "the elements of the shape are more than can be counted");
   return a * b;
 }
 
@@ -32,7 +33,7 @@ constexpr std::int64_t elements(extents const& s) {
   for (auto e : s) {
     if (e == 0) none = true;
     else product = checked_product(product, e);
-    expects(product <= most, "the number of elements does not fit 64 bits");
+    expects(product <= most, "the elements of the shape are more than can be counted");
   }
   return none ? 0 : product;
 }

@@ -61,5 +61,17 @@ TEST(split, refuses_what_does_not_divide) {
   refuses("the number of parts is not between", [&] { split(x, INT64_MAX); });
 }
 
+TEST(split, has_as_many_parts_as_a_node_has_outputs) {
+  graph g;
+  auto const all = split(placeholder(g, of<float, unknown>, "x"), 65535, 0);
+  ASSERT_EQ(all.size(), 65535u);
+  tensor in(dtype::float32, {65535});
+  for (int i = 0; i < 65535; ++i) in.mutable_data<float>()[i] = static_cast<float>(i);
+  session s{g};
+  EXPECT_EQ(s.run({{"x", in}}, all[65534]).item<float>(), 65534);
+  auto const more = placeholder(g, of<float, 65536>, "more");
+  test::expect_error(code::invalid_argument, "between 1 and 65535", [&] { split(more, 65536, 0); });
+}
+
 }  // namespace
 }  // namespace rill

@@ -49,6 +49,27 @@ TEST(variable, may_start_with_what_is_computed) {
   for (float x : first.values()) EXPECT_TRUE(x >= 2 && x < 4);
 }
 
+TEST(variable, starts_with_what_is_computed_from_the_first_values_of_others) {
+  graph g;
+  auto const v = variable(uniform<float, 4>(g), "v");
+  auto const copy = variable(v, "copy");
+  auto const more = variable(copy * 2.f + read(v), "more");
+  auto const chosen =
+      variable(cond(constant(g, true), [&] { return more + v; }, [&] { return more - v; }) + 1.f, "chosen");
+  for (auto const& passes : {pass_options::none(), pass_options{.verify = true}}) {
+    session s{g, {.passes = passes}};
+    s.run(initializer(g));
+    auto const [a, b, c, d] = s.run(v, copy, more, chosen);
+    EXPECT_TRUE(same_bits(a, b));
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(c.at<float>(i), a.at<float>(i) * 2 + a.at<float>(i));
+      EXPECT_EQ(d.at<float>(i), c.at<float>(i) + a.at<float>(i) + 1);
+    }
+    s.run(assign(v, constant<float, 4>(g, {1, 2, 3, 4})));
+    EXPECT_TRUE(same_bits(s.run(copy), a));
+  }
+}
+
 TEST(variable, is_shared_by_sessions_with_one_container_and_by_no_others) {
   graph g;
   auto const v = variable(constant(g, 1.f), "v");

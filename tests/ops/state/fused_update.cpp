@@ -178,13 +178,12 @@ program squares_at_once(std::uint16_t many) {
   return of_floats(2, lines, {sum});
 }
 
-TEST(fused_update, computes_a_program_with_many_registers_and_refuses_one_with_too_many) {
-  bench here;
-  auto const got = here.run({here.a, here.x}, 1, squares_at_once(50));
-  EXPECT_EQ(test::to_doubles(got[0])[1], 2 + 4 * 50);
-  expect_refused(
-      "more registers", [](bench& other) { other.run({other.a, other.x}, 1, squares_at_once(3000)); },
-      code::resource_exhausted);
+TEST(fused_update, computes_programs_with_many_registers) {
+  for (auto registers : {std::uint16_t{50}, std::uint16_t{3000}}) {
+    bench here;
+    auto const got = here.run({here.a, here.x}, 1, squares_at_once(registers));
+    EXPECT_EQ(test::to_doubles(got[0])[1], 2 + 4 * registers);
+  }
 }
 
 TEST(fused_update, needs_a_variable_that_has_a_value_of_the_right_extents) {

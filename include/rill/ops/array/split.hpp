@@ -15,7 +15,7 @@ struct split_op {
   using library = void;
   static constexpr std::string_view name = "split", doc = "equal parts along an axis, one output each";
   static constexpr std::int8_t arity = 1;
-  static constexpr std::int64_t most = 65536;
+  static constexpr std::int64_t most = 65535;
   struct attributes {
     std::int64_t parts = 1, axis = 0;
     static constexpr auto fields(auto const& take) {
@@ -24,7 +24,7 @@ struct split_op {
   };
   /// The type of each part.
   static constexpr type part(attributes const& a, type const& x) {
-    expects(a.parts > 0 && a.parts <= most, "split: the number of parts is not between 1 and 65536");
+    expects(a.parts > 0 && a.parts <= most, "split: the number of parts is not between 1 and 65535");
     if (!x.has_rank()) return x;
     auto const axis = checked_axis(a.axis, x.rank, "split: the axis lies outside of the operand's rank");
     type y = x;

@@ -49,7 +49,7 @@ class loop_kernel {
   bool settles_extents() const { return body_->open() || (condition_ && condition_->open()); }
 
   /// Bytes of scratch that a call needs.
-  std::size_t scratch() const { return 2 * room_; }
+  std::size_t scratch() const { return detail::add_bytes(room_, room_); }
 
   /// Whether it brings its outputs itself: the number of rows that it makes is known only when it has run, or they
   /// lie in another memory.
@@ -92,7 +92,7 @@ class loop_kernel {
     v.at = strings ? of_strings_.size() : room_;
     if (!v.kept && !v.in_place && strings) of_strings_.push_back(v.count);
     else if (!v.kept && !v.in_place)
-      room_ += (v.count * size_of(v.element) + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+      room_ = detail::add_bytes(room_, detail::aligned_bytes(v.count * size_of(v.element)));
     variables_.push_back(v);
   }
 
