@@ -94,7 +94,7 @@ TEST(graph, refuses_handles_of_another_graph_and_empty_ones) {
   graph g, other;
   value const x = constant(g, 1.f), y = constant(other, 1.f);
   EXPECT_EQ(thrown([&] { add(x, y); }).message(), "an input belongs to another graph");
-  EXPECT_EQ(thrown([&] { add(x, value()); }).message(), "an input is an empty handle");
+  EXPECT_EQ(thrown([&] { add(x, value()); }).message(), "an input, or what a lambda returned, is an empty handle");
   EXPECT_EQ(thrown([&] { neg(value()); }).code(), code::invalid_argument);
   EXPECT_EQ(thrown([&] { value().type(); }).code(), code::invalid_argument);
   EXPECT_THROW(g.after({operation(y)}, [] {}), error);

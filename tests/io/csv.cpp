@@ -100,6 +100,8 @@ TEST(csv, names_file_line_and_column_of_what_it_cannot_read) {
 TEST(csv, refuses_ragged_rows) {
   EXPECT_EQ(sentence("1,2\n3\n", {of<float, 2>}), "a.csv: line 2 has 1 fields, and 2 were expected");
   EXPECT_EQ(sentence("1,2\n3,4,5,6\n", {of<float, 2>}), "a.csv: line 2 has 4 fields, and 2 were expected");
+  EXPECT_EQ(sentence("1,2,a\n3,b\n", {of<float, unknown>, of<std::string>}),
+            "a.csv: line 2 has 2 fields, and 3 were expected");
   EXPECT_EQ(sentence("1,2\n3,\n", {of<float, 2>}), "a.csv: line 2, column 2: '' is not a float32");
   EXPECT_EQ(sentence("1\n", {of<float, 2>, of<float, unknown>}),
             "a.csv: line 1 has 1 fields, fewer than the types of a row ask");

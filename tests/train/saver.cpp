@@ -153,6 +153,19 @@ TEST(saver, refuses_damaged_files_and_changes_nothing) {
   EXPECT_FALSE(saves.restore(*a.s));
 }
 
+TEST(saver, refuses_what_its_files_can_not_hold_when_it_is_made) {
+  scratch place;
+  graph g;
+  variable(constant(g, std::string("hello")), "words");
+  auto const number = variable(constant(g, 1.f), "number");
+  auto const said = sentence([&] { saver(g, place / "run"); });
+  EXPECT_NE(said.find("safetensors files hold no string: tensor 'words'"), std::string::npos) << said;
+  saver picked(g, place / "run", {}, {number});
+  session s(g);
+  s.run(initializer(g));
+  picked.save(s);
+}
+
 TEST(saver, refuses_variables_without_a_value) {
   scratch place;
   graph g;

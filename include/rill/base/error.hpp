@@ -68,6 +68,7 @@ RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string
 /// An error on its way between threads, each of which throws a copy of its own; null: none.
 using failure = std::shared_ptr<error const>;
 
+/// The failure that such an error is.
 failure failed(code c, std::string sentence);
 
 /// What is being caught, as a failure.

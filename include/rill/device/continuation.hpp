@@ -1,4 +1,4 @@
-// How a kernel waits without holding a thread (architecture.md, idea 9).
+// How a kernel waits without holding a thread (architecture.md, *Waiting is a continuation*).
 #pragma once
 #include <functional>
 #include <utility>

@@ -36,6 +36,8 @@ struct cancellation_state {
 /// Asks steps to stop; copies are one and the same.
 class cancellation {
  public:
+  /// The steps that were given a copy end with error(cancelled), as soon as the kernels that run now are done. It may
+  /// be called from any thread, and again.
   void cancel() const;
   bool cancelled() const noexcept { return shared_->flag.load(std::memory_order_relaxed); }
 

@@ -28,11 +28,13 @@ template <type T> struct expr : value {
   }
 };
 
+/// A handle whose type the compiler knows.
 template <class X>
 concept typed = requires { X::static_type; } && std::derived_from<X, value>;
 /// What operations take: typed handles, or erased ones, which are checked when they are recorded.
 template <class X>
 concept operand = std::derived_from<X, value>;
+/// A number of C++ that can stand for a scalar beside a handle.
 template <class X>
 concept number = std::is_arithmetic_v<X> || std::same_as<X, half> || std::same_as<X, bfloat16> ||
                  std::same_as<X, std::complex<float>> || std::same_as<X, std::complex<double>>;

@@ -87,7 +87,11 @@ class differentiator {
         reached_(last_ + 1) {
     for (auto const& v : x) {
       if (v.graph != &graph_)
-        throw error(code::invalid_argument, "gradients: a value belongs to another graph", v.name());
+        throw error(code::invalid_argument,
+                    v && v.graph->is_body()
+                        ? "gradients: a value is from inside a body, which means nothing outside of it"
+                        : "gradients: a value belongs to another graph",
+                    v.name());
       if (!is_differentiable(v.type().element))
         throw error(code::invalid_argument, "gradients: a " + v.type().text() + " has no derivatives", v.name());
       if (v.node <= last_)

@@ -33,6 +33,7 @@ struct gradient_request {
   std::vector<gradient> (*derive)(std::vector<value> const& y, std::vector<value> const& x,
                                   std::vector<value> const& dy) = nullptr;
 
+  /// The node, its inputs and outputs, and what the target's derivative with respect to an output is.
   node const& origin() const { return graph[at]; }
   value in(std::size_t i) const {
     auto const e = origin().inputs[i];

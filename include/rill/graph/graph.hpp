@@ -29,8 +29,8 @@ class graph {
   graph(graph const&) = delete;
   graph& operator=(graph const&) = delete;
 
-  /// Opens a body: until it is closed, all that is recorded in this graph goes into it (architecture.md, *Structure in,
-  /// primitives out*). Values from outside that it mentions become its captures by themselves.
+  /// Opens a body: until it is closed, all that is recorded in this graph goes into it (architecture.md, *Structure
+  /// in*). Values from outside that it mentions become its captures by themselves.
   graph& open_body(std::string_view name);
   /// Closes the body that is open in this graph. It stays as long as the graph, so that handles that leaked out of it
   /// are told from others.
@@ -129,6 +129,7 @@ class graph {
   /// A gradient rule that belongs to one node: from the inputs, the output and the outer derivative to one derivative
   /// for each input.
   using rule = std::function<std::vector<value>(std::vector<value> const& x, value y, value dy)>;
+  /// Keeps the rule and returns the number by which a node mentions it.
   std::int64_t add_rule(rule r);
   /// The rule of that number; error(not_found) in a graph that came without its rules, from a file for instance.
   rule const& find_rule(std::int64_t number) const;

@@ -1,5 +1,5 @@
-// The order of a step: each node after what it needs, reads of a variable before its updates (architecture.md, idea
-// 10).
+// The order of a step: each node after what it needs, reads of a variable before its updates (architecture.md,
+// *State lives in containers*).
 #pragma once
 #include <algorithm>
 #include <cstdint>

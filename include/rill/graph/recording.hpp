@@ -196,7 +196,7 @@ RILL_INLINE void graph::wait_outside(operation const& o) {
 
 RILL_INLINE void graph::refuse(graph const* of, std::string const& node) const {
   throw error(code::invalid_argument,
-              !of             ? "an input is an empty handle"
+              !of             ? "an input, or what a lambda returned, is an empty handle"
               : of->is_body() ? "an input is a value from inside the body '" + of->scope_ +
                                     "', which means nothing outside of it: let the body return it"
                               : "an input belongs to another graph",

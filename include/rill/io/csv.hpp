@@ -101,12 +101,22 @@ RILL_INLINE std::vector<tensor> room_for(std::vector<type> const& row, std::int6
   return out;
 }
 
-/// Reads the fields of one record into row `index` of a tensor.
-RILL_INLINE void read_row(scanner& from, tensor& to, std::int64_t width, std::int64_t index) {
+[[noreturn]] RILL_INLINE void fail_count(scanner& from, std::int64_t fields) {
+  from.fail(" has " + std::to_string(from.count_fields()) + " fields, and " + std::to_string(fields) +
+            " were expected");
+}
+
+/// Reads fields of one record, of so many, into row `index` of a tensor.
+RILL_INLINE void read_row(scanner& from, tensor& to, std::int64_t width, std::int64_t index, std::int64_t fields) {
   visit(to.element(), [&]<class T>() {
     T* const first = to.mutable_data<T>() + index * width;
-    for (T* each = first; each != first + width && from.more(); ++each)
-      if (auto const f = from.field(); !read(f, *each)) from.fail_field(f, name(dtype_of<T>));
+    for (T* each = first; each != first + width && from.more(); ++each) {
+      auto const f = from.field();
+      if (read(f, *each)) continue;
+      auto rest = from;
+      if (rest.count_fields() != static_cast<std::size_t>(fields)) fail_count(rest, fields);
+      from.fail_field(f, name(dtype_of<T>));
+    }
   });
 }
 
@@ -128,10 +138,8 @@ RILL_INLINE std::vector<tensor> parse_csv(std::string_view text, std::vector<typ
   auto out = csv::room_for(types, static_cast<std::int64_t>(most));
   std::int64_t rows = 0;
   for (; from.next_record(); ++rows) {
-    for (std::size_t i = 0; i < out.size(); ++i) csv::read_row(from, out[i], widths[i], rows);
-    if (from.more() || from.column() != static_cast<std::size_t>(fields))
-      from.fail(" has " + std::to_string(from.count_fields()) + " fields, and " + std::to_string(fields) +
-                " were expected");
+    for (std::size_t i = 0; i < out.size(); ++i) csv::read_row(from, out[i], widths[i], rows, fields);
+    if (from.more() || from.column() != static_cast<std::size_t>(fields)) csv::fail_count(from, fields);
   }
   for (auto& t : out) t = t.rows(0, rows);
   return out;

@@ -49,6 +49,12 @@ std::vector<named_tensor> read_safetensors(std::filesystem::path const& path, sa
 /// The same from the bytes of such a file.
 std::vector<named_tensor> parse_safetensors(std::string_view bytes, safetensors::metadata* words = nullptr);
 
+namespace safetensors {
+/// Refuses what the format can't hold: error(unimplemented) for strings and complex128, error(invalid_argument) for the
+/// one name that is its own.
+void check_entry(std::string_view tensor, dtype element);
+}  // namespace safetensors
+
 /// Tensors and words as the bytes of a safetensors file. Throws error(unimplemented) for strings and complex128, which
 /// the format doesn't have, and error(invalid_argument) for names that occur twice or are not UTF-8.
 std::string safetensors_bytes(std::span<named_tensor const> tensors, safetensors::metadata const& words = {});
@@ -146,13 +152,17 @@ namespace safetensors {
 
 RILL_IO_INLINE std::string_view bytes_of(tensor const& t) { return {static_cast<char const*>(t.raw()), t.bytes()}; }
 
-RILL_IO_INLINE entry entry_for(named_tensor const& t, metadata& words) {
-  auto const element = t.value.element();
-  if (t.name == "__metadata__")
+RILL_IO_INLINE void check_entry(std::string_view tensor, dtype element) {
+  if (tensor == "__metadata__")
     throw error(code::invalid_argument, "the name '__metadata__' is the format's own: no tensor can have it");
   if (name_of(element).empty())
-    throw error(code::unimplemented, "safetensors files hold no " + std::string(name(element)) + ": tensor '" + t.name +
-                                         "' cannot be written");
+    throw error(code::unimplemented, "safetensors files hold no " + std::string(name(element)) + ": tensor '" +
+                                         std::string(tensor) + "' cannot be written");
+}
+
+RILL_IO_INLINE entry entry_for(named_tensor const& t, metadata& words) {
+  auto const element = t.value.element();
+  check_entry(t.name, element);
   char sum[9];
   std::snprintf(sum, sizeof sum, "%08x",
                 static_cast<unsigned>(checksum_of(element, t.value.shape(), bytes_of(t.value))));

@@ -29,6 +29,7 @@ class rewriter {
   void refresh(std::uint32_t i) {
     for (auto& e : part_[i].inputs) e = now(e);
   }
+  /// Who reads `from` is to read `to`; the listing says by which rule.
   void replace(endpoint from, endpoint to, std::string_view rule) {
     if (forward_.size() < part_.size()) forward_.resize(part_.size());
     auto& ports = forward_[from.node];
@@ -36,6 +37,7 @@ class rewriter {
     ports[from.port] = to;
     said(rule, from.node);
   }
+  /// The listing says what a rule did to a node.
   void said(std::string_view rule, std::uint32_t node) {
     changed_ = true;
     if (report_) report_->lines.push_back(std::string(pass_) + ": " + std::string(rule) + ": " + part_[node].name);

@@ -62,8 +62,11 @@ class executor {
   executor& operator=(executor const&) = delete;
 
   rill::graph& graph() const { return *graph_; }
+  /// Where the variables are.
   container& state() const { return *options_.state; }
+  /// Those that work on a step, the caller included.
   int threads() const;
+  /// Steps run so far, and the number from which the next ones are counted: random numbers are drawn by it.
   std::uint64_t steps() const;
   void set_steps(std::uint64_t n);
 

@@ -18,7 +18,7 @@ struct node_record {
 class observer {
  public:
   virtual ~observer() = default;
-  virtual void step_begins(std::uint64_t) {}
+  virtual void step_begins(std::uint64_t) {}  ///< with its number
   virtual void node_ran(node_record const&) = 0;
   virtual void step_ended(std::uint64_t) {}  ///< also of a step that failed
 };

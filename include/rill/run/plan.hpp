@@ -1,4 +1,5 @@
-// A step, compiled: flat arrays of kernels and pointers, every value's place settled (architecture.md, idea 6).
+// A step, compiled: flat arrays of kernels and pointers, every value's place settled (architecture.md, *A step is
+// compiled once*).
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -92,9 +92,11 @@ class session {
   rill::graph& graph() const { return executor_.graph(); }
   /// Where the variables are.
   container& state() const { return executor_.state(); }
+  /// Those that work on a step, the caller included.
   int threads() const { return executor_.threads(); }
   /// Steps run so far; random numbers are drawn by it, so a checkpoint keeps it.
   std::uint64_t steps() const { return executor_.steps(); }
+  /// The next step is counted, and draws, as if so many had run.
   void set_steps(std::uint64_t n) { executor_.set_steps(n); }
 
   /// What the passes did to a run of these fetches, and the plan that came of it, as text.

@@ -47,6 +47,7 @@ class mutex_state : public turnstile_state {
  public:
   explicit mutex_state(std::string name) : turnstile_state(std::move(name)) {}
 
+  /// Tells `r` when it holds the mutex.
   void acquire(std::shared_ptr<turn_request> const& r);
   /// Hands it to the next who waits.
   void release();
@@ -63,6 +64,7 @@ class barrier_state : public turnstile_state {
   }
   std::int64_t parties() const { return parties_; }
 
+  /// Tells `r` when all parties have arrived.
   void arrive(std::shared_ptr<turn_request> const& r);
 
  private:

@@ -19,6 +19,7 @@ namespace rill {
 template <class I>
 concept initializer_of_variables = std::is_invocable_r_v<value, I const&, graph&, type const&>;
 
+// What the functions below return; each is documented there.
 namespace initializers {
 
 struct same {

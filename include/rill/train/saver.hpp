@@ -29,6 +29,7 @@ namespace rill {
 /// All variables of a graph: also those of optimizers, and those without a first value.
 std::vector<variable_value> all_variables(graph& g);
 
+/// Which checkpoints a saver keeps, and in what files.
 struct saver_options {
   std::string name = "checkpoint";        ///< how the files' names begin
   std::size_t keep = 5;                   ///< the last so many are kept, at least one; older ones go

@@ -139,6 +139,7 @@ struct dtypes {
   friend constexpr bool operator==(dtypes, dtypes) = default;
 };
 
+// The sets that operations are made for.
 inline constexpr dtypes signed_integers = dtypes{dtype::int8} | dtype::int16 | dtype::int32 | dtype::int64;
 inline constexpr dtypes unsigned_integers = dtypes{dtype::uint8} | dtype::uint16 | dtype::uint32 | dtype::uint64;
 inline constexpr dtypes integers = signed_integers | unsigned_integers;
@@ -151,7 +152,9 @@ inline constexpr dtypes any_element = numeric_or_bool | dtype::string;
 /// The index types of gather, labels and the like.
 inline constexpr dtypes indices = dtypes{dtype::int32} | dtype::int64;
 
+/// Whether it is one of half, bfloat16, float and double.
 constexpr bool is_float(dtype d) { return floats.contains(d); }
+/// Whether it is one of complex64 and complex128.
 constexpr bool is_complex(dtype d) { return complexes.contains(d); }
 /// Gradients flow through floats and complex numbers.
 constexpr bool is_differentiable(dtype d) { return (floats | complexes).contains(d); }

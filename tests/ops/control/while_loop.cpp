@@ -616,6 +616,27 @@ TEST(scan, keeps_every_state_and_fold_the_last) {
 
 std::string word(char of) { return std::string(40, of); }  // too long to lie in the string itself
 
+TEST(while_loop, says_that_a_lambda_returned_an_empty_handle) {
+  graph g;
+  auto const said =
+      sentence([&] { while_loop([](value) { return value(); }, [](value i) { return i; }, value(constant(g, 1))); });
+  EXPECT_NE(said.find("what a lambda returned, is an empty handle"), std::string::npos) << said;
+}
+
+TEST(gradients, with_respect_to_a_value_from_inside_a_body_are_refused) {
+  graph g;
+  value leaked;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = while_loop([](auto v) { return v < 10.f; },
+                            [&](auto v) {
+                              leaked = v * x;
+                              return v + x * x;
+                            },
+                            constant(g, 1.f));
+  auto const said = sentence([&] { gradients(value(y), {leaked}); });
+  EXPECT_NE(said.find("from inside a body"), std::string::npos) << said;
+}
+
 TEST(while_loop, carries_strings_that_change_stay_and_change_places) {
   graph g;
   auto const n = placeholder<std::int32_t>(g, "n");

@@ -60,6 +60,7 @@ namespace ops {
 RILL_IO_INLINE std::array<type, 0> save_op::infer(attributes const& a, std::span<type const> x) {
   expects(accepts(type(dtype::string), x[0]), "save: the path is not a string");
   expects(a.names.size() + 1 == x.size(), "save: there is not one name for each value");
+  for (std::size_t i = 0; i < a.names.size(); ++i) safetensors::check_entry(a.names[i], x[i + 1].element);
   return {};
 }
 
