@@ -44,7 +44,9 @@ class bound_program {
   };
   void collapse(std::vector<shape> const& inputs, shape const& output);
   void assign_slots(program const& p);
-  void run_range(void* const* pointers, std::size_t first, std::size_t last) const;
+  std::size_t wanted_scratch() const { return slots_ * tile_ * widest_; }
+  void run_chunk(void* const* pointers, std::size_t first, std::size_t last) const;
+  void run_range(void* const* pointers, std::size_t first, std::size_t last, std::byte* scratch) const;
   void run_one(void* const* pointers) const;
   void load(operand const&, std::byte const* from, std::byte* to, std::size_t first, std::size_t n) const;
   static void fill(std::byte* to, std::byte const* value, std::size_t size, std::size_t n);
@@ -226,11 +228,8 @@ RILL_INLINE void bound_program::load(operand const& o, std::byte const* from, st
   }
 }
 
-RILL_INLINE void bound_program::run_range(void* const* pointers, std::size_t first, std::size_t last) const {
-  alignas(64) std::byte near_by[scratch_bytes];
-  std::size_t const wanted = slots_ * tile_ * widest_;
-  std::vector<std::byte> more(wanted > scratch_bytes ? wanted : 0);  // for hundreds of registers
-  auto* const scratch = more.empty() ? near_by : more.data();
+RILL_INLINE void bound_program::run_range(void* const* pointers, std::size_t first, std::size_t last,
+                                          std::byte* scratch) const {
   auto const slot = [&](std::int32_t i) { return scratch + static_cast<std::size_t>(i) * tile_ * widest_; };
   for (std::size_t r = 0; r < first_result_; ++r) {
     auto const& o = operands_[r];
@@ -264,6 +263,11 @@ RILL_INLINE void bound_program::run_range(void* const* pointers, std::size_t fir
   }
 }
 
+RILL_INLINE void bound_program::run_chunk(void* const* pointers, std::size_t first, std::size_t last) const {
+  alignas(64) std::byte scratch[scratch_bytes];
+  run_range(pointers, first, last, scratch);
+}
+
 // Of one element nothing is copied, for every way through memory begins at it.
 RILL_INLINE void bound_program::run_one(void* const* pointers) const {
   constexpr std::size_t widest = 16;
@@ -285,9 +289,13 @@ RILL_INLINE void bound_program::run_one(void* const* pointers) const {
 
 RILL_INLINE void bound_program::operator()(void* const* pointers, parallel const& threads) const {
   if (elements_ == 1 && registers_ <= few) return run_one(pointers);
-  if (elements_ * std::max<std::size_t>(steps_.size(), 1) <= alone) return run_range(pointers, 0, elements_);
+  if (auto const wanted = wanted_scratch(); wanted > scratch_bytes) {  // hundreds of registers: the caller alone
+    std::vector<std::byte> scratch(wanted);
+    return run_range(pointers, 0, elements_, scratch.data());
+  }
+  if (elements_ * std::max<std::size_t>(steps_.size(), 1) <= alone) return run_chunk(pointers, 0, elements_);
   threads((elements_ + chunk_elements - 1) / chunk_elements, [&](std::size_t chunk) {
-    run_range(pointers, chunk * chunk_elements, std::min(elements_, (chunk + 1) * chunk_elements));
+    run_chunk(pointers, chunk * chunk_elements, std::min(elements_, (chunk + 1) * chunk_elements));
   });
 }
 #endif

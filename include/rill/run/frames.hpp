@@ -134,14 +134,15 @@ class framing {
     arrive_[i] = leave_[i] = station_at(f, i);
     auto& s = at(arrive_[i]);
     if (n.op == &fed_op) locals(0)[i] = fed(0, n);
-    else if (is(i, ops::switch_op::name)) s.asked = keep(f, n.inputs[1]);
+    else if (is(i, ops::switch_op::name)) require_known_input(n, 1), s.asked = keep(f, n.inputs[1]);
     else if (!is(i, ops::loop_cond_op::name)) return add_kernel(i);
     s.nothing = true;
   }
   void add_kernel(std::uint32_t i) {
     auto const& n = part_[i];
-    if (made_.source.within.empty() && is(i, ops::row_op::name) && !part_.type_of(n.inputs[0]).is_known())
-      throw error(code::unimplemented, "row: how many rows x has is not known before the step runs", n.name);
+    if (by_hand())
+      for (std::uint32_t k = 0; k < n.inputs.size(); ++k)
+        if (!takes_reference(n, k)) require_known_input(n, k);
     node copy = n;
     for (auto& e : copy.inputs) e = local(frames_.of(i), e);
     auto& s = at(arrive_[i]);
@@ -180,10 +181,21 @@ class framing {
     leaves.value = moved(inner, n.inputs[0]);
     leaves.frame = outer;
     if (leaves.what != act::collect) return;
+    if (by_hand()) require_known_input(n, 0);
     auto const a = decode<ops::collect_op::attributes>(n.attributes);
     leaves.backwards = a.backwards;
     leaves.saved = a.saved;
-    if (leaves.backwards) leaves.number = keep(inner, n.inputs[1]);
+    if (leaves.backwards) require_known_input(n, 1), leaves.number = keep(inner, n.inputs[1]);
+  }
+  // Primitives that somebody wrote, not a lowered node: nothing of such a part is settled late.
+  bool by_hand() const { return made_.source.within.empty(); }
+  void require_known_input(node const& n, std::uint32_t k) const {
+    auto const& t = part_.type_of(n.inputs[k]);
+    if (!t.is_known())
+      throw error(code::unimplemented,
+                  "the extents of input " + std::to_string(k) + ", " + t.text() +
+                      ", are not known before the step runs, as they must be beside primitives of control flow",
+                  n.name);
   }
   static void require_known(node const& n) {
     if (!n.outputs[0].is_known())
@@ -208,6 +220,14 @@ class framing {
   void add_next(std::uint32_t i) {
     auto const& n = part_[i];
     auto const f = frames_.of(i), merge = n.inputs[1].node;
+    if (!is(merge, ops::merge_op::name) || n.inputs[1].port != 0)
+      throw error(code::invalid_argument, "next_iteration: the second value must be that of a merge", n.name);
+    require_known_input(n, 0);
+    require_known(part_[merge]);
+    auto const &x = part_.type_of(n.inputs[0]), &y = part_.type_of(n.inputs[1]);
+    if (x.element != y.element || x.shape() != y.shape())
+      throw error(code::invalid_argument, "next_iteration: a " + x.text() + " is handed to a merge of " + y.text(),
+                  n.name);
     if (frames_.of(merge) != f)
       throw error(code::invalid_argument, "next_iteration: the merge is in another frame", n.name);
     arrive_[i] = leave_[i] = station_at(f, i);

@@ -195,14 +195,24 @@ RILL_INLINE void sparse_sum::add(part const& gradient, type const& of) {
     if (which[i] < 0 || (of[0].known() && which[i] >= of[0].extent))
       throw error(code::invalid_argument, "index " + std::to_string(i) + " is " + std::to_string(which[i]) +
                                               ", which is no row of a " + of.text());
-  for (std::size_t i = 0; i < which.size(); ++i) {
+  auto const row = [&](std::size_t i) {
     auto const at = static_cast<std::int64_t>(i);
-    auto const row = gradient.rows.rows(at, at + 1);
-    auto& [sum, count] = rows_[which[i]];
-    if (!sum) sum = row.clone();
-    else detail::add_elements(row.element(), sum.mutable_raw(), row.raw(), static_cast<std::size_t>(row.elements()));
-    ++count;
+    return gradient.rows.rows(at, at + 1);
+  };
+  auto const add_to = [](std::pair<tensor, std::int64_t>& sum, tensor const& x) {
+    detail::add_elements(x.element(), sum.first.mutable_raw(), x.raw(), static_cast<std::size_t>(x.elements()));
+    ++sum.second;
+  };
+  // What needs memory first: without it nothing is added.
+  decltype(rows_) fresh;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    if (rows_.contains(which[i])) continue;
+    if (auto const again = fresh.find(which[i]); again != fresh.end()) add_to(again->second, row(i));
+    else fresh.emplace(which[i], std::pair(row(i).clone(), std::int64_t{1}));
   }
+  for (std::size_t i = 0; i < which.size(); ++i)
+    if (auto const known = rows_.find(which[i]); known != rows_.end()) add_to(known->second, row(i));
+  rows_.merge(fresh);
 }
 RILL_INLINE std::vector<tensor> sparse_sum::average(type const& of, std::int64_t) const {
   auto const n = static_cast<std::int64_t>(rows_.size());

@@ -272,6 +272,70 @@ TEST(primitives, rows_that_are_not_there_are_neither_read_nor_written) {
   expect_error(code::invalid_argument, "there is no row 2", [&] { s.run(y); });
 }
 
+// Bytes may say what `next_iteration` does not take: the value that it is handed back to is written.
+TEST(primitives, hand_back_to_the_value_of_a_merge_alone) {
+  graph g;
+  auto const x = placeholder<std::string>(g, "x");
+  auto const [v, which] = tagged::merge(tagged::enter(x, {.frame = "f"}));
+  auto const zero = tagged::enter(placeholder_with_default(constant(g, 0)), {.frame = "f", .constant = true});
+  auto const go_on = tagged::loop_cond(which == zero);
+  auto const [done, again] = tagged::switch_(v, go_on);
+  auto const [end, number] = tagged::switch_(which, go_on);
+  auto const more = number + number;
+  operation const wrong[] = {record_erased<ops::next_iteration_op>(g, {}, {more, which}),
+                             record_erased<ops::next_iteration_op>(g, {}, {again, tagged::enter(x, {.frame = "f"})}),
+                             record_erased<ops::next_iteration_op>(g, {}, {more, more})};
+  auto const read = graph_from_bytes(to_bytes(g), all_operations());
+  for (auto const& each : wrong) {
+    auto const part = g.after({each}, [&] { return tagged::exit(done); });
+    session s(g);
+    expect_error(code::invalid_argument, "the second value must be that of a merge",
+                 [&] { s.run({{x, tensor(std::string("abc"))}}, part, each); });
+  }
+  session t(*read);
+  EXPECT_THROW(t.run({{"x", tensor(std::string("abc"))}}, operation(read->find("next_iteration"))), error);
+}
+
+// Nothing of a part with primitives is settled late: kernels would take what has no extents yet.
+TEST(primitives, refuse_values_beside_them_whose_extents_only_the_step_brings) {
+  graph g;
+  auto const q = fifo_queue<of<float, 2, unknown>, of<float, unknown, 3>>(g, {.capacity = 4}, "open");
+  auto const rows = fifo_queue<of<float, unknown>>(g, {.capacity = 4}, "rows");
+  auto const yes = fifo_queue<of<bool>>(g, {.capacity = 4}, "yes");
+  auto const [a, b] = dequeue(q);
+  auto const row = dequeue(rows);
+  auto const go = placeholder<bool>(g, "go");
+  session s(g);
+  auto const refused = [&](std::string_view words, value v) {
+    s.run(q.enqueue(fill(constant(g, 1.f), shape{2, 5}), fill(constant(g, 1.f), shape{5, 3})));
+    s.run(rows.enqueue(fill(constant(g, 3.f), shape{2})));
+    expect_error(code::unimplemented, words, [&] { s.run({{go, tensor(true)}}, v); });
+  };
+  refused("the extents of input 0, float32[2, ?]", tagged::switch_(value(matmul(a, b)), value(go))[1]);
+  refused("the extents of input 0, float32[2, ?]",
+          sum(tagged::switch_(reshape(value(a), extents{1 << 22}), value(go))[1]));
+  auto const first = tagged::enter(constant<float, 2>(g, {1, 1}), {.frame = "f"});
+  auto const all = tagged::enter(value(row), {.frame = "f", .constant = true});
+  auto const on = tagged::enter(value(go), {.frame = "f", .constant = true});
+  auto const v = tagged::merge(value(first))[0];
+  auto const sides = tagged::switch_(v, on);
+  tagged::next_iteration(tagged::switch_(all, on)[1], v);
+  refused("the extents of input 0, float32[?]", tagged::exit(sides[0]));
+}
+
+TEST(primitives, count_in_scalars_of_int64) {
+  graph g;
+  value const x = placeholder(g, of<float, 3>, "x"), empty = placeholder(g, of<std::int64_t, 0>, "empty"),
+              flag = placeholder(g, of<bool>, "flag");
+  for (auto const& count : {empty, flag}) {
+    auto const refused = [&](auto f) { expect_error(code::invalid_argument, "must be a scalar of int64", f); };
+    refused([&] { record_erased<ops::row_op>(g, {false}, {x, count}); });
+    refused([&] { record_erased<ops::collect_op>(g, {4, true, false}, {x, count}); });
+    refused([&] { record_erased<ops::drawn_by_row_op>(g, {1, true}, {count}); });
+    refused([&] { record_erased<ops::goes_on_op>(g, {-1}, {count}); });
+  }
+}
+
 TEST(primitives, an_endless_loop_of_them_ends_by_a_deadline_or_a_cancellation_and_names_no_node_that_nobody_wrote) {
   graph g;
   auto const x = placeholder<float>(g, "x");

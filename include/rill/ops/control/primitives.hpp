@@ -222,7 +222,8 @@ namespace rill {
 
 /// Control flow by hand, from primitives. A graph that holds them runs as it was written, without rewrites; they have
 /// no gradient. `exit` of a loop that ends, and what a switch did not choose, is dead: a node with a dead input does
-/// not run and is dead itself, up to a merge; to fetch it is error(failed_precondition).
+/// not run and is dead itself, up to a merge; to fetch it is error(failed_precondition). All extents in such a step must
+/// be known when it begins: nothing is settled late beside primitives, error(unimplemented).
 namespace tagged {
 
 /// x where `predicate` says: `auto [no, yes] = switch_(x, predicate)`.
@@ -274,17 +275,20 @@ RILL_INLINE type enter_op::infer(attributes const& a, type const& x) {
 }
 
 RILL_INLINE type row_op::infer(attributes const&, type const& x, type const& count) {
-  expects(x.has_rank() && x.rank > 0 && count.element == dtype::int64, "row: x must have rows, and a count of int64");
+  expects(x.has_rank() && x.rank > 0, "row: x must have rows");
+  expects(accepts(of<std::int64_t>, count), "row: the count must be a scalar of int64");
   return row_of(x);
 }
 
 RILL_INLINE std::array<type, 1> collect_op::infer(attributes const& a, std::span<type const> x) {
   expects(x.size() == (a.backwards ? 2u : 1u), "collect: a row, and the count if the last row comes first");
+  expects(!a.backwards || accepts(of<std::int64_t>, x[1]), "collect: the count must be a scalar of int64");
   return {stacked(x[0], a.rows < 0 ? unknown : dim(a.rows))};
 }
 
 RILL_INLINE std::array<type, 0> drawn_by_row_op::infer(attributes const& a, std::span<type const> x) {
   expects(x.size() == (a.backwards ? 1u : 0u), "drawn_by_row: the count if the last row comes first, else nothing");
+  expects(!a.backwards || accepts(of<std::int64_t>, x[0]), "drawn_by_row: the count must be a scalar of int64");
   return {};
 }
 
