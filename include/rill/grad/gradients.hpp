@@ -89,7 +89,7 @@ class differentiator {
       if (v.graph != &graph_)
         throw error(code::invalid_argument,
                     v && v.graph->is_body()
-                        ? "gradients: a value is from inside a body, which means nothing outside of it"
+                        ? "gradients: a value lies in another body than the target: differentiate there"
                         : "gradients: a value belongs to another graph",
                     v.name());
       if (!is_differentiable(v.type().element))

@@ -105,16 +105,11 @@ RILL_INLINE value rate::like(value x) const { return from_ ? cast(from_, x.type(
 namespace detail {
 
 RILL_INLINE variable_value slot(variable_value v, std::string_view name) {
-  auto& g = *v.graph;
   auto const& of = v.origin();
   auto const nothing = widened(zero(value(v)));
   auto const full = of.name + "/" + std::string(name);
   if (of.outputs[0].is_known()) return variable(fill(nothing, of.outputs[0].shape()), full);
-  for (auto const& i : g.initials())
-    if (i.variable == v.node) {
-      auto const first = g[i.assignment].inputs[1];
-      return variable(broadcast_like(nothing, value{&g, first.node, first.port}), full);
-    }
+  if (auto const first = find_initial_value(v)) return variable(broadcast_like(nothing, first), full);
   throw error(code::failed_precondition, "an optimizer can't tell the extents of a variable that has no first value",
               of.name);
 }

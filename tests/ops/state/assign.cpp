@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/sentence.hpp"
+#include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/run/session.hpp"
 #include "rill/state/container.hpp"
@@ -49,25 +50,30 @@ TEST(variable, may_start_with_what_is_computed) {
   for (float x : first.values()) EXPECT_TRUE(x >= 2 && x < 4);
 }
 
-TEST(variable, starts_with_what_is_computed_from_the_first_values_of_others) {
+TEST(variable, may_start_as_another_does) {
   graph g;
   auto const v = variable(uniform<float, 4>(g), "v");
-  auto const copy = variable(v, "copy");
-  auto const more = variable(copy * 2.f + read(v), "more");
-  auto const chosen =
-      variable(cond(constant(g, true), [&] { return more + v; }, [&] { return more - v; }) + 1.f, "chosen");
+  auto const copy = variable(initial_value(v), "copy");
+  auto const twice = variable(initial_value(copy) * 2.f, "twice");
+  auto const erased = variable(initial_value(variable_value(v)), "erased");
+  static_assert(std::same_as<decltype(initial_value(v)), expr<of<float, 4>>>);
   for (auto const& passes : {pass_options::none(), pass_options{.verify = true}}) {
     session s{g, {.passes = passes}};
     s.run(initializer(g));
-    auto const [a, b, c, d] = s.run(v, copy, more, chosen);
+    auto const [a, b, c, d] = s.run(v, copy, twice, erased);
     EXPECT_TRUE(same_bits(a, b));
-    for (int i = 0; i < 4; ++i) {
-      EXPECT_EQ(c.at<float>(i), a.at<float>(i) * 2 + a.at<float>(i));
-      EXPECT_EQ(d.at<float>(i), c.at<float>(i) + a.at<float>(i) + 1);
-    }
+    EXPECT_TRUE(same_bits(a, d));
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(c.at<float>(i), a.at<float>(i) * 2);
     s.run(assign(v, constant<float, 4>(g, {1, 2, 3, 4})));
     EXPECT_TRUE(same_bits(s.run(copy), a));
   }
+  auto const inside = while_loop([](auto i) { return i < 1.f; },
+                                 [&](auto i) { return i + 1.f + 0.f * sum(initial_value(v)); }, constant(g, 0.f));
+  EXPECT_EQ(float(session(g).run(inside)), 1.f);
+  auto const empty = variable(g, of<float>, "empty");
+  EXPECT_EQ(refusal([&] { initial_value(empty); }), code::failed_precondition);
+  g.add_initial({empty.node, no_op(g).node});  // as bytes may say
+  EXPECT_EQ(refusal([&] { initial_value(empty); }), code::failed_precondition);
 }
 
 TEST(variable, is_shared_by_sessions_with_one_container_and_by_no_others) {

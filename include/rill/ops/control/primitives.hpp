@@ -222,8 +222,8 @@ namespace rill {
 
 /// Control flow by hand, from primitives. A graph that holds them runs as it was written, without rewrites; they have
 /// no gradient. `exit` of a loop that ends, and what a switch did not choose, is dead: a node with a dead input does
-/// not run and is dead itself, up to a merge; to fetch it is error(failed_precondition). All extents in such a step must
-/// be known when it begins: nothing is settled late beside primitives, error(unimplemented).
+/// not run and is dead itself, up to a merge; to fetch it is error(failed_precondition). All extents in such a step
+/// must be known when it begins: nothing is settled late beside primitives, error(unimplemented).
 namespace tagged {
 
 /// x where `predicate` says: `auto [no, yes] = switch_(x, predicate)`.

@@ -1,12 +1,5 @@
 // Updates of variables: assign, assign_add, assign_sub; and the first values of variables.
 #pragma once
-#include <algorithm>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/state/variable.hpp"
 
@@ -128,15 +121,14 @@ template <variable_handle V, operand X> auto assign_sub(V v, X x) {
 }
 
 namespace detail {
-/// `first`, made of the first values of the variables that it reads: `initializer` gives all variables theirs in one
-/// step, which would read them as it found them, without any.
-value at_start(value first);
+/// The first value of a variable; an empty handle if it has none.
+value find_initial_value(variable_value v);
 /// A variable of that type, and the assignment that `initializer` runs.
 variable_value variable_of(type const& t, value first, std::string_view name);
 }  // namespace detail
 
-/// A variable with its first value, which `initializer(graph)` gives it: the type is the value's. What that reads of
-/// other variables are their first values: `variable(v, "copy")` starts as v does.
+/// A variable with its first value, which `initializer(graph)` gives it: the type is the value's. In that step no other
+/// variable has a value yet; what one starts with is `initial_value(v)`.
 template <type T> variable_expr<T> variable(expr<T> first, std::string_view name) {
   return {{detail::variable_of(T, first, name)}};
 }
@@ -144,48 +136,33 @@ inline variable_value variable(value first, std::string_view name) {
   return detail::variable_of(first.type(), first, name);
 }
 
+/// What `initializer(graph)` gives a variable, as TensorFlow 1's `initial_value`: another one starts as v does with
+/// `variable(initial_value(v), "copy")`. error(failed_precondition) if it has no first value.
+value initial_value(variable_value v);
+template <type T> expr<T> initial_value(variable_expr<T> v) { return expr<T>{initial_value(variable_value(v))}; }
+
 #if RILL_RUNTIME
-RILL_INLINE value detail::at_start(value first) {
-  auto& g = graph_of(first);
-  if (g.is_body()) return first;        // it is refused
-  std::map<std::uint32_t, bool> reads;  // of what it is computed from, in order: whether that is a variable
-  std::vector<std::uint32_t> todo{first.node};
-  while (!todo.empty()) {
-    auto const i = todo.back();
-    todo.pop_back();
-    auto const& n = g[i];
-    if (!reads.emplace(i, n.op->name == ops::variable_op::name).second) continue;
-    for (auto e : n.inputs) todo.push_back(e.node);
+RILL_INLINE value detail::find_initial_value(variable_value v) {
+  auto& g = graph_of(v).outermost();
+  for (auto const& i : g.initials()) {
+    if (g[i.variable].name != v.origin().name) continue;  // a body has a node of its own for it
+    auto const& n = g[i.assignment];
+    if (n.op->name == ops::assign_op::name && n.inputs[0].node == i.variable)
+      return {&g, n.inputs[1].node, n.inputs[1].port};
   }
-  if (std::none_of(reads.begin(), reads.end(), [](auto const& each) { return each.second; })) return first;
-  std::map<std::uint32_t, endpoint> starts;  // of variables
-  for (auto const& i : g.initials()) starts[i.variable] = g[i.assignment].inputs[1];
-  std::map<std::uint32_t, value> made;  // in the place of a node: its output 0
-  auto const in_place = [&](endpoint e) {
-    auto const found = made.find(e.node);
-    if (found == made.end()) return value{&g, e.node, e.port};
-    return value{&g, found->second.node, found->second.port + e.port};
-  };
-  for (auto const& [i, is_variable] : reads) {
-    auto const n = g[i];  // a copy: the graph grows
-    if (auto const start = starts.find(i); start != starts.end())
-      made[i] = {&g, start->second.node, start->second.port};
-    else if (std::none_of(n.inputs.begin(), n.inputs.end(), [&](endpoint e) { return made.contains(e.node); }))
-      continue;
-    else if (n.op->name == ops::read_op::name) made[i] = in_place(n.inputs[0]);
-    else if (n.op->effect != effect::writes) {
-      std::vector<value> inputs;
-      for (auto e : n.inputs) inputs.push_back(in_place(e));
-      made[i] = g.add(*n.op, n.attributes, inputs, n.op->name);
-    }
-  }
-  return in_place(first.endpoint());
+  return {};
+}
+
+RILL_INLINE value initial_value(variable_value v) {
+  if (auto const first = detail::find_initial_value(v)) return first;
+  throw error(code::failed_precondition, "the variable has no first value, which initializer(graph) would give it",
+              v.origin().name);
 }
 
 RILL_INLINE variable_value detail::variable_of(type const& t, value first, std::string_view name) {
   auto& g = graph_of(first);
   auto const v = variable(g, t, name);
-  auto const a = record_erased<ops::assign_op>(g, {}, {v, at_start(first)}, std::string(name) + "/assign");
+  auto const a = record_erased<ops::assign_op>(g, {}, {v, first}, std::string(name) + "/assign");
   g.add_initial({v.node, a.node});
   return v;
 }
