@@ -13,8 +13,8 @@
 #include "rill/base/pool.hpp"
 #include "rill/ops/array/box.hpp"
 #include "rill/run/aside.hpp"
-#include "rill/run/plan.hpp"
-#include "rill/run/region.hpp"
+#include "rill/run/plan/plan.hpp"
+#include "rill/run/tagged/region.hpp"
 #include "rill/run/turning.hpp"
 #include "rill/run/waiting_thread.hpp"
 

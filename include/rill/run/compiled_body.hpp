@@ -14,9 +14,9 @@
 #include "rill/pass/bind.hpp"
 #include "rill/run/activation.hpp"
 #include "rill/run/idle_runs.hpp"
-#include "rill/run/late.hpp"
+#include "rill/run/plan/late.hpp"
 #include "rill/run/program_body.hpp"
-#include "rill/run/tagged_kernel.hpp"
+#include "rill/run/tagged/kernel.hpp"
 
 namespace rill {
 

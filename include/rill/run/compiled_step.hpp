@@ -12,7 +12,7 @@
 #include "rill/pass/bind.hpp"
 #include "rill/run/activation.hpp"
 #include "rill/run/idle_runs.hpp"
-#include "rill/run/late.hpp"
+#include "rill/run/plan/late.hpp"
 
 namespace rill {
 

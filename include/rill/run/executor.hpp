@@ -24,7 +24,7 @@
 #include "rill/pass/passes.hpp"
 #include "rill/run/compiled_body.hpp"
 #include "rill/run/compiled_step.hpp"
-#include "rill/run/region.hpp"
+#include "rill/run/tagged/region.hpp"
 #endif
 
 namespace rill {

@@ -11,7 +11,7 @@
 #include "rill/ops/registry.hpp"
 #include "rill/pass/passes.hpp"
 #include "rill/rill.hpp"
-#include "rill/run/plan.hpp"
+#include "rill/run/plan/plan.hpp"
 
 namespace rill {
 namespace {

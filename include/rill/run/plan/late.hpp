@@ -1,0 +1,210 @@
+// What of a step or body waits until extents are known that it settles itself: it is cut off, and planned when the rest
+// has run.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "rill/pass/passes.hpp"
+#include "rill/run/plan/late_nodes.hpp"
+
+namespace rill {
+
+/// The part of a step, or body, that is planned late.
+struct late_part {
+  /// Where a tensor comes from: what was fed to the whole, or a result of one of its two parts.
+  enum class origin : std::uint8_t { feed, early, late };
+  struct source {
+    origin from;
+    std::uint32_t index;
+  };
+  subgraph part;
+  std::vector<source> inputs;   ///< of the part
+  std::vector<source> results;  ///< of the whole
+
+  /// What the part is given, of what was fed to the whole and what the early part made.
+  std::vector<tensor> given(std::span<tensor const> fed, std::span<tensor const> early) const {
+    std::vector<tensor> all;
+    for (auto const& in : inputs) all.push_back(in.from == origin::feed ? fed[in.index] : early[in.index]);
+    return all;
+  }
+  /// Result i of the whole.
+  tensor const& result(std::size_t i, std::span<tensor const> early, std::span<tensor const> late) const {
+    return (results[i].from == origin::early ? early : late)[results[i].index];
+  }
+};
+
+/// Cuts off what can't be planned yet; nothing if all can be. What stays hands out what the late part reads.
+std::optional<late_part> cut_late(subgraph& part);
+
+/// Rewrites a bound part; what can't be planned yet is cut off before.
+std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
+                                       pass_report* report);
+
+/// What is compiled for the extents that came up lately: so many of them. The one that was asked for last
+/// alone keeps memory for its next run.
+template <class Compiled> class compiled_lately {
+ public:
+  explicit compiled_lately(std::size_t most) : most_(most) {}
+
+  /// What is compiled for these inputs; `compile` makes it of their types if need be.
+  template <class Compile> std::shared_ptr<Compiled> find(std::span<tensor const> inputs, Compile&& compile) {
+    std::vector<type> types;
+    for (auto const& t : inputs) types.push_back(t.type());
+    if (auto known = find(types)) return known;
+    std::shared_ptr<Compiled> made = compile(types);
+    std::lock_guard lock(mutex_);
+    std::erase_if(all_, [&](auto const& c) { return c.first == types; });
+    make_room();
+    all_.emplace_front(std::move(types), made);
+    return made;
+  }
+
+  /// Gives the memory of runs that are over back.
+  void trim() {
+    std::lock_guard lock(mutex_);
+    if (!all_.empty()) all_.front().second->trim();  // the others have none
+  }
+
+ private:
+  std::shared_ptr<Compiled> find(std::vector<type> const& types) {
+    std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (all_[i].first != types || !all_[i].second->holds()) continue;
+      if (i != 0) {
+        all_.front().second->trim();
+        std::rotate(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(i),
+                    all_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      }
+      return all_.front().second;
+    }
+    return nullptr;
+  }
+  void make_room() {
+    if (!all_.empty()) all_.front().second->trim();
+    while (all_.size() >= most_) all_.pop_back();
+  }
+
+  std::size_t most_;
+  std::mutex mutex_;
+  std::deque<std::pair<std::vector<type>, std::shared_ptr<Compiled>>> all_;  // the last that was asked for first
+};
+
+#if RILL_RUNTIME
+namespace detail {
+
+/// A part while it is cut in two.
+class cutter {
+ public:
+  cutter(subgraph& whole, std::vector<bool> late)
+      : early_(whole), is_late_(std::move(late)), place_(whole.size(), none) {}
+
+  late_part run() {
+    auto const outputs = std::exchange(early_.outputs, {});
+    auto const targets = std::exchange(early_.targets, {});
+    for (std::uint32_t i = 0; i < early_.size(); ++i)
+      if (is_late_[i]) copy(i);
+    for (auto e : outputs) {
+      auto& from = is_late_[e.node] ? late_.part : early_;
+      late_.results.push_back({is_late_[e.node] ? late_part::origin::late : late_part::origin::early,
+                               static_cast<std::uint32_t>(from.outputs.size())});
+      from.outputs.push_back(is_late_[e.node] ? endpoint{place_[e.node], e.port} : e);
+    }
+    for (auto t : targets)
+      if (is_late_[t]) late_.part.targets.push_back(place_[t]);
+      else early_.targets.push_back(t);
+    rewriter r(early_, "late", nullptr);
+    for (std::uint32_t i = 0; i < early_.size(); ++i)
+      if (is_late_[i]) r.drop(i);
+    late_.part.axes = early_.axes;
+    r.said("cut", 0);
+    r.finish();
+    return std::move(late_);
+  }
+
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+  std::uint32_t add(node n, std::uint32_t from) {
+    late_.part.nodes.push_back(std::move(n));
+    late_.part.origin.push_back(early_.origin[from]);
+    return static_cast<std::uint32_t>(late_.part.size() - 1);
+  }
+  void copy(std::uint32_t i) {
+    auto n = early_[i];
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) n.inputs[k] = late_input(early_[i], k);
+    std::erase_if(n.controls, [&](auto c) { return !is_late_[c]; });
+    for (auto& c : n.controls) c = place_[c];
+    place_[i] = add(std::move(n), i);
+  }
+  endpoint late_input(node const& n, std::size_t k) {
+    auto const e = n.inputs[k];
+    auto const& from = early_[e.node];
+    bool const same =
+        is_late_[e.node] || from.op->name == "constant" || (from.op->name == "variable" && takes_reference(n, k));
+    if (!same) return handed(e);
+    if (place_[e.node] == none) {
+      auto copied = from;
+      copied.controls.clear();
+      place_[e.node] = add(std::move(copied), e.node);
+    }
+    return {place_[e.node], e.port};
+  }
+  // A value that the early part hands over, or that was fed to both.
+  endpoint handed(endpoint e) {
+    if (auto const known = handed_.find(e); known != handed_.end()) return known->second;
+    auto const fed = std::find(early_.inputs.begin(), early_.inputs.end(), e.node);
+    if (fed != early_.inputs.end())
+      late_.inputs.push_back({late_part::origin::feed, static_cast<std::uint32_t>(fed - early_.inputs.begin())});
+    else {
+      late_.inputs.push_back({late_part::origin::early, static_cast<std::uint32_t>(early_.outputs.size())});
+      early_.outputs.push_back(e);
+    }
+    node n;
+    n.op = &fed_op;
+    n.name = early_[e.node].name;
+    n.outputs = {early_.type_of(e)};
+    auto const at = add(std::move(n), e.node);
+    late_.part.inputs.push_back(at);
+    return handed_[e] = {at, 0};
+  }
+
+  subgraph& early_;
+  std::vector<bool> is_late_;
+  std::vector<std::uint32_t> place_;  // in the late part
+  std::map<endpoint, endpoint> handed_;
+  late_part late_;
+};
+
+}  // namespace detail
+
+RILL_INLINE std::optional<late_part> cut_late(subgraph& part) {
+  auto late = late_nodes(part);
+  if (late.empty()) return std::nullopt;
+  return detail::cutter(part, std::move(late)).run();
+}
+
+RILL_INLINE std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
+                                                   pass_report* report) {
+  std::optional<late_part> late;
+  if (options.functions) inline_functions(part, state, report);
+  auto rest = options;
+  rest.functions = false;  // that was all
+  bool const known =
+      std::all_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return all_known(n.outputs); });
+  if (!known) {
+    if (options.loops) trim_loops(part, state, report);
+    late = cut_late(part);
+  }
+  rewrite(part, rest, state, report);
+  return late;
+}
+#endif
+
+}  // namespace rill

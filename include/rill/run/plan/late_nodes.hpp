@@ -1,0 +1,195 @@
+// Which nodes of a step or body are planned late: those that depend on extents that it settles itself, and those that
+// wait for them.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rill/graph/order.hpp"
+#include "rill/run/plan/open_rows.hpp"
+
+namespace rill {
+
+/// For each node whether it can't run before the rest has; empty: all can. What can't be planned yet is late. So is
+/// what waits at a queue, mutex or the like for a late node, which comes only when all that is early is done; but not
+/// what the late nodes' extents come from.
+std::vector<bool> late_nodes(subgraph const& part);
+
+#if RILL_RUNTIME
+namespace detail {
+
+/// Whether a node reads extents as input k that the part settles.
+inline bool reads_open(subgraph const& part, std::uint32_t i, std::size_t k) {
+  return is_settled_late(part, part[i].inputs[k]) && !takes_open_rows(part, part[i], k);
+}
+
+/// What a node, or one in its bodies or in what it calls, does at a queue or the like.
+struct meeting {
+  std::uint32_t place;  ///< the queue, counted from 0
+  bool takes;           ///< what others put there
+  bool waits;
+};
+
+/// The meetings of each node of a part.
+class meetings {
+ public:
+  explicit meetings(subgraph const& part) : of_(part.size()) {
+    for (std::uint32_t i = 0; i < part.size(); ++i) {
+      std::set<function_definition const*> seen;
+      add(part[i], of_[i], seen);
+    }
+  }
+  std::vector<meeting> const& operator[](std::uint32_t node) const { return of_[node]; }
+
+ private:
+  void add(node const& n, std::vector<meeting>& all, std::set<function_definition const*>& seen) {
+    if (!n.op->meets_at.empty() && n.op->effect == effect::writes) {
+      auto const& name = attribute_as<std::string>(n.attributes, n.op->meets_at);
+      auto const place = static_cast<std::uint32_t>(places_.size());
+      all.push_back(
+          {places_.try_emplace({n.op->meets_at, name}, place).first->second, n.op->brings_extents, n.op->waits});
+    }
+    auto const add_all = [&](subgraph const& body) {
+      for (auto const& each : body.nodes) add(each, all, seen);
+    };
+    for_each_body(n, add_all);
+    auto const* const f = called_by(n);
+    if (f && f->body && seen.insert(f).second) add_all(*f->body);
+  }
+
+  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> places_;  // by kind and name
+  std::vector<std::vector<meeting>> of_;
+};
+
+/// Who is at each place.
+class attendance {
+ public:
+  void add(meeting m) { (m.takes ? takers_ : others_).insert(m.place); }
+  /// Whether one of them may serve, or be served by, who is there as well: those that take don't serve each other.
+  bool concerns(meeting m) const { return others_.contains(m.place) || (!m.takes && takers_.contains(m.place)); }
+
+ private:
+  std::set<std::uint32_t> takers_, others_;
+};
+
+/// A part while it is found out which of its nodes are late.
+class lateness {
+ public:
+  lateness(subgraph const& part, std::vector<std::uint32_t> readers)
+      : part_(part), readers_(std::move(readers)), after_(order(part).after), late_(part.size()) {
+    for (auto r : readers_) reach(r, after_, late_);
+  }
+
+  std::vector<bool> run() && {
+    if (std::any_of(part_.nodes.begin(), part_.nodes.end(), [](node const& n) { return may_wait(n); })) defer_waits();
+    return std::move(late_);
+  }
+
+ private:
+  using marks = std::vector<bool>;
+  using edges = std::vector<std::vector<std::uint32_t>>;
+
+  // Marks a node and all that the edges lead to.
+  static void reach(std::uint32_t first, edges const& along, marks& reached) {
+    std::vector<std::uint32_t> todo;
+    auto const mark = [&](std::uint32_t i) {
+      if (!reached[i]) reached[i] = true, todo.push_back(i);
+    };
+    mark(first);
+    while (!todo.empty()) {
+      auto const i = todo.back();
+      todo.pop_back();
+      for (auto n : along[i]) mark(n);
+    }
+  }
+
+  // Whatever waits for a late node is late. A wait may end the step, so updates stay behind those that they were
+  // recorded after (order.hpp).
+  void defer_waits() {
+    meetings const met(part_);
+    auto const early = needed_early(met);
+    for (bool more = true; more;) {
+      more = false;
+      attendance late;
+      bool waited = false;
+      for (std::uint32_t i = 0; i < part_.size(); ++i)
+        if (late_[i]) std::for_each(met[i].begin(), met[i].end(), [&](meeting m) { late.add(m); });
+      for (std::uint32_t i = 0; i < part_.size(); ++i) {
+        if (!late_[i] && !early[i] && (served_by(late, met[i]) || (waited && updates(i))))
+          reach(i, after_, late_), more = true;
+        waited = waited || (late_[i] && may_wait(part_[i]));
+      }
+    }
+  }
+  static bool served_by(attendance const& those, std::vector<meeting> const& mine) {
+    return std::any_of(mine.begin(), mine.end(), [&](meeting m) { return m.waits && those.concerns(m); });
+  }
+  bool updates(std::uint32_t i) const {
+    for (std::size_t k = 0; k < part_[i].inputs.size(); ++k)
+      if (updates_reference(part_[i], k)) return true;
+    return false;
+  }
+
+  // What the extents come from that are waited for, and what serves that. If some come without a wait, those first: the
+  // others may wait for what can be planned then.
+  marks needed_early(meetings const& met) const {
+    edges before(part_.size());
+    for (std::uint32_t i = 0; i < part_.size(); ++i)
+      for (auto n : after_[i]) before[n].push_back(i);
+    marks waits(part_.size()), all(part_.size()), at_once(part_.size());
+    for (std::uint32_t i = 0; i < part_.size(); ++i)
+      if (may_wait(part_[i])) reach(i, after_, waits);
+    bool some = false;
+    for (auto s : settling()) {
+      reach(s, before, all);
+      if (!waits[s]) reach(s, before, at_once), some = true;
+    }
+    if (some) return at_once;
+    for (bool more = true; more;) {
+      more = false;
+      attendance waiting;
+      for (std::uint32_t i = 0; i < part_.size(); ++i)
+        for (auto m : met[i])
+          if (all[i] && m.waits) waiting.add(m);
+      for (std::uint32_t i = 0; i < part_.size(); ++i)
+        if (!all[i] && !late_[i] &&
+            std::any_of(met[i].begin(), met[i].end(), [&](meeting m) { return waiting.concerns(m); }))
+          reach(i, before, all), more = true;
+    }
+    return all;
+  }
+  // Nodes that settle extents that others read, and can run before those of the others do.
+  std::vector<std::uint32_t> settling() const {
+    std::vector<std::uint32_t> all;
+    for (auto r : readers_)
+      for (std::size_t k = 0; k < part_[r].inputs.size(); ++k)
+        if (auto const e = part_[r].inputs[k]; reads_open(part_, r, k) && !late_[e.node]) all.push_back(e.node);
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  subgraph const& part_;
+  std::vector<std::uint32_t> readers_;  // of open extents
+  edges after_;
+  marks late_;
+};
+
+}  // namespace detail
+
+RILL_INLINE std::vector<bool> late_nodes(subgraph const& part) {
+  std::vector<std::uint32_t> readers;
+  for (std::uint32_t i = 0; i < part.size(); ++i)
+    for (std::size_t k = 0; k < part[i].inputs.size(); ++k)
+      if (detail::reads_open(part, i, k) && (readers.empty() || readers.back() != i)) readers.push_back(i);
+  if (readers.empty()) return {};
+  return detail::lateness(part, std::move(readers)).run();
+}
+#endif
+
+}  // namespace rill

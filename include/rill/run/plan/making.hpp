@@ -1,0 +1,314 @@
+// How a part becomes a plan: slots for its values, kernels for its nodes, and who waits for whom where it forks.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rill/run/aside.hpp"
+#include "rill/run/plan/open_rows.hpp"
+#include "rill/run/plan/plan.hpp"
+#include "rill/run/tagged/can_lower.hpp"
+#include "rill/run/tagged/region.hpp"
+
+namespace rill {
+
+#if RILL_RUNTIME
+RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory, int threads,
+                       gear wish, pass_options const& passes, compiled_functions* functions)
+    : functions_(functions ? nullptr : no_functions()), allocator_(&memory) {
+  auto const sequence = order(part);
+  order_ = sequence.nodes;
+  make_slots(part);
+  make_instructions(part, nodes_to_compute(part), state, seed, threads, wish, passes,
+                    functions ? functions : functions_.get());
+  mark_outputs(part);
+  auto const forked = fork(part, sequence, wish, threads);
+  take_over(part, forked.get());
+  place_values(part, forked.get());
+  lay_pointers(part);
+  mark_plain();
+  slots_of_.clear();
+}
+
+RILL_INLINE plan::plan(subgraph const& iteration, std::vector<endpoint> const& kept, container& state,
+                       std::uint64_t seed, allocator& memory, int threads, pass_options const& passes,
+                       compiled_functions* functions)
+    : frame_(true), allocator_(&memory) {
+  for (std::uint32_t i = 0; i < iteration.size(); ++i) order_.push_back(i);
+  make_slots(iteration);
+  std::vector<bool> computed(iteration.size());
+  for (std::uint32_t i = 0; i < iteration.size(); ++i) {
+    auto const& n = iteration[i];
+    computed[i] = computed[i] || n.op->name != "variable";
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (!takes_reference(n, k)) computed[n.inputs[k].node] = true;
+  }
+  for (auto e : kept) computed[e.node] = true;
+  make_instructions(iteration, computed, state, seed, threads, gear::automatic, passes, functions);
+  mark_outputs(iteration);
+  place_apart();
+  for (auto e : kept) kept_.push_back(slot_of(e));
+  lay_pointers(iteration);
+  slots_of_.clear();
+}
+
+// A slot for each output; what passes through shares the slot of what came in.
+RILL_INLINE void plan::make_slots(subgraph const& part) {
+  slots_of_.resize(part.size());
+  for (std::uint32_t i = 0; i < part.size(); ++i) {
+    auto const& n = part[i];
+    for (std::uint32_t port = 0; port < n.outputs.size(); ++port) {
+      if (n.op->passes_through && port == 0) {
+        slots_of_[i].push_back(slot_of(n.inputs[0]));
+        continue;
+      }
+      if (!n.outputs[port].is_known() && n.op->name != "variable" &&  // which may be taken by reference alone
+          !(frame_ && n.op == &fed_op) &&                             // of which rows are taken alone
+          !detail::is_settled_late(part, {i, port}))
+        throw error(code::unimplemented,
+                    "the extents of its output, " + n.outputs[port].text() + ", are not known before the step runs",
+                    n.name);
+      slots_of_[i].push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.emplace_back().of = n.outputs[port];
+    }
+  }
+  for (auto i : part.inputs) {
+    auto& s = slots_[slots_of_[i][0]];
+    s.where = place::fed;
+    s.index = static_cast<std::uint32_t>(fed_.size());
+    fed_.push_back(s.of);
+    fed_slots_.push_back(slots_of_[i][0]);
+  }
+}
+
+namespace detail {
+
+/// Whether a node's bodies are compiled when they run: the part that it is in may change the extents of variables that
+/// they read.
+inline bool has_bodies_late(node const& n, std::vector<bool> const& resized) {
+  for (std::size_t k = 0; k < n.inputs.size(); ++k)
+    if (resized[n.inputs[k].node] && means_variable(n, k)) return has_bodies(n);
+  return false;
+}
+
+/// Whether a node must, or is to, run with tags.
+inline bool runs_with_tags(node const& n, gear wish, std::span<type const> inputs, container& state,
+                           pass_options const& passes) {
+  if (is_region(n)) return true;
+  if (wish == gear::straight || !is_lowered(n)) return false;
+  return (wish == gear::tagged || may_wait(n)) && can_lower(n, inputs, state, passes);
+}
+
+}  // namespace detail
+
+RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool> const& computed, container& state,
+                                         std::uint64_t seed, int threads, gear wish, pass_options const& passes,
+                                         compiled_functions* functions) {
+  auto const resized = nodes_resized(part);
+  std::vector<type> inputs;
+  for (auto i : order_) {
+    auto const& n = part[i];
+    if (n.op == &fed_op || n.op->passes_through) continue;
+    if (!computed[i]) {
+      for (auto s : slots_of_[i]) slots_[s].index = none;
+      continue;
+    }
+    if (n.op->name == "variable") assume(n, state);
+    if (n.op->name == "constant") {
+      auto& s = slots_[slots_of_[i][0]];
+      s.where = place::constant;
+      s.index = static_cast<std::uint32_t>(constants_.size());
+      constants_.push_back(std::get<tensor>(n.attributes[0].second));
+      memory_.held += constants_.back().bytes();
+      continue;
+    }
+    if (n.op->cpu == nullptr && !is_region(n))
+      throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no kernel for this device",
+                  n.name);
+    inputs.clear();
+    std::vector<std::shared_ptr<variable_state>> variables(n.inputs.size());
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      inputs.push_back(part.type_of(n.inputs[k]));
+      auto const& from = part[n.inputs[k].node];
+      if (!takes_reference(n, k)) continue;
+      if (from.op->name == "variable") {
+        variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
+        if (detail::meets_present(n, k, resized)) assume(from, state);
+        else if (n.op->reference_or_value) inputs.back() = detail::declared_type(from);
+      } else if (n.op->effect == effect::writes)
+        throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
+    }
+    bool const bodies_late = detail::has_bodies_late(n, resized);
+    if (!bodies_late) assume_bodies(n, state);
+    instruction made;
+    try {
+      kernel_request const request{n,          inputs,  n.outputs,    variables, state,    seed,       threads,
+                                   allocator_, &passes, compile_body, functions, &bodies_, bodies_late};
+      bool const with_tags = !bodies_late && detail::runs_with_tags(n, wish, inputs, state, passes);
+      made.run = with_tags ? tagged_kernel(request) : n.op->cpu(request);
+      if (wish != gear::straight && !made.run.waits && may_wait(n)) made.run = detail::aside(std::move(made.run));
+      tagged_ = tagged_ || with_tags;
+    } catch (error const& e) {
+      if (is_region(n)) throw;  // it names a node that somebody wrote
+      auto const where = has_bodies(n) ? "in a body, node '" : "'";
+      throw error(e.code(), (e.node().empty() ? "" : where + e.node() + "': ") + e.message(), n.name);
+    }
+    for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k)
+      if (n.op->overwrites >> k & 1) made.run.overwrites.push_back({k, k});
+    keep_unread(made.run.overwrites, n);
+    keep_unread(made.run.may_share, n);
+    made.run.may_share.insert(made.run.may_share.end(), made.run.overwrites.begin(), made.run.overwrites.end());
+    waiting_ += made.run.waits;
+    made.node = i;
+    lines_.push_back(
+        {{}, 0, static_cast<std::uint16_t>(n.inputs.size()), static_cast<std::uint16_t>(n.outputs.size())});
+    auto const at = static_cast<std::uint32_t>(instructions_.size());
+    for (auto s : slots_of_[i]) slots_[s].first = slots_[s].last = at;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (!variables[k]) {
+        auto& s = slots_[slot_of(n.inputs[k])];
+        s.used = true;
+        if (!reads_extents_alone(n, k)) s.last = std::max(s.last, at);
+      }
+    instructions_.push_back(std::move(made));
+    names_.push_back(n.name);
+    operations_.push_back(n.op->name);
+  }
+}
+
+// A place that a kernel reads by two names, a value's and its reshape's, is written only if either may be.
+RILL_INLINE void plan::keep_unread(std::vector<kernel::shared_memory>& pairs, node const& n) const {
+  std::vector<std::uint32_t> read;
+  for (auto e : n.inputs) read.push_back(slot_of(e));
+  auto sorted = read;
+  std::sort(sorted.begin(), sorted.end());
+  if (pairs.empty() || std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return;
+  std::erase_if(pairs, [&, all = pairs](auto const& pair) {
+    for (std::uint32_t k = 0; k < read.size(); ++k)
+      if (read[k] == read[pair.input] && std::none_of(all.begin(), all.end(), [&](auto const& other) {
+            return other.input == k && other.output == pair.output;
+          }))
+        return true;
+    return false;
+  });
+}
+
+// All but those of which nobody reads the elements: others read their extents alone, or take a variable by reference.
+RILL_INLINE std::vector<bool> plan::nodes_to_compute(subgraph const& part) const {
+  std::vector<bool> wanted(part.size());
+  auto const run = [&](std::uint32_t i) { wanted[i] = wanted[i] || part[i].op->name != "variable"; };
+  for (auto e : part.outputs) wanted[e.node] = true;
+  for (auto t : part.targets) run(t);
+  for (auto i = order_.rbegin(); i != order_.rend(); ++i) {
+    auto const& n = part[*i];
+    wanted[*i] = wanted[*i] || n.op == &fed_op || n.op->effect == effect::writes;
+    if (!wanted[*i]) continue;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (!takes_reference(n, k) && !reads_extents_alone(n, k)) wanted[n.inputs[k].node] = true;
+    for (auto c : n.controls) run(c);
+  }
+  return wanted;
+}
+
+// A variable whose declared extents are open is read with those that it has now.
+RILL_INLINE void plan::assume(node const& n, container& state) {
+  auto const& declared = std::get<type>(n.attributes[0].second);
+  if (declared.is_known()) return;
+  auto v = state.variable(n.name, declared);
+  v->inspect([](tensor const&) {});  // refuses one without a value
+  auto const& bound = n.outputs[0];
+  auto const extents = bound.is_known() ? bound.shape() : v->read().shape();
+  assumed_.emplace_back(std::move(v), extents);
+}
+
+// So are those that a node's bodies read, which are compiled for them.
+RILL_INLINE void plan::assume_bodies(node const& n, container& state) {
+  for_each_body(n, [&](subgraph const& body) { assume_part(body, state); });
+  auto const* const f = called_by(n);
+  if (!f || std::find(assumed_functions_.begin(), assumed_functions_.end(), f) != assumed_functions_.end()) return;
+  assumed_functions_.push_back(f);
+  assume_part(*f->body, state);
+}
+RILL_INLINE void plan::assume_part(subgraph const& body, container& state) {
+  auto const resized = nodes_resized(body);
+  for (auto const& inner : body.nodes) {
+    for (std::size_t k = 0; k < inner.inputs.size(); ++k)
+      if (auto const& from = body[inner.inputs[k].node];
+          from.op->name == "variable" && detail::meets_present(inner, k, resized))
+        assume(from, state);
+    if (!detail::has_bodies_late(inner, resized)) assume_bodies(inner, state);
+  }
+  for (auto e : body.outputs)
+    if (body[e.node].op->name == "variable") assume(body[e.node], state);
+}
+
+RILL_INLINE bool plan::holds() const {
+  for (auto const& [v, extents] : assumed_)
+    if (!v->initialized() || v->read().shape() != extents) return false;
+  return true;
+}
+
+// Nothing if the straight gear is the better one.
+RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step_order const& sequence, gear wish,
+                                                      int threads) {
+  if (!may_fork(wish, instructions_.size(), threads, waiting_)) return nullptr;
+  std::vector<std::uint32_t> instruction_of(part.size(), none);
+  std::vector<cost> costs;
+  std::vector<type> inputs;
+  for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
+    auto const& n = part[instructions_[at].node];
+    instruction_of[instructions_[at].node] = at;
+    inputs.clear();
+    for (auto e : n.inputs) inputs.push_back(part.type_of(e));
+    costs.push_back(n.op->work(n.attributes, inputs, n.outputs));
+  }
+  dependencies waits(sequence, instruction_of, instructions_.size());
+  if (wish != gear::forked && !pays_to_fork(waits, costs, threads)) {
+    if (waiting_ < 2 && !tagged_) return nullptr;
+    alone_ = !tagged_;
+  }
+
+  std::vector<std::vector<std::uint32_t>> users(slots_.size());
+  for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
+    auto const& n = part[instructions_[at].node];
+    for (auto s : slots_of_[instructions_[at].node]) users[s].push_back(at);
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      auto& list = users[slot_of(n.inputs[k])];
+      if (takes_reference(n, k) && part[n.inputs[k].node].op->name == "variable") {
+        // An update waits for those that use the snapshot and come before it: then it need not copy.
+        if (updates_reference(n, k))
+          for (auto user : list)
+            if (user != at) waits.add(user, at);
+      } else if (!reads_extents_alone(n, k) && (list.empty() || list.back() != at)) list.push_back(at);
+    }
+  }
+  holds_.resize(instructions_.size());
+  for (auto s : owned_slots_) {
+    bool const fetched = slots_[s].last == instructions_.size();
+    holders_.push_back(fetched ? none : static_cast<std::uint32_t>(users[s].size()));
+    if (!fetched)
+      for (auto at : users[s]) holds_[at].push_back(slots_[s].index);
+  }
+  fork_ = fork_schedule(waits);
+  auto before = instructions_.size() <= most_forked ? std::optional<ancestry>(waits) : std::nullopt;
+  return std::make_unique<forking>(forking{std::move(users), std::move(before)});
+}
+
+RILL_INLINE void plan::trim() {
+  for (auto const& body : bodies_) body->trim();
+  if (functions_) functions_->trim();
+}
+
+RILL_INLINE std::string plan::text() const {
+  std::string s;
+  if (forks()) s = "in the forked gear\n";
+  for (std::size_t i = 0; i < instructions_.size(); ++i) s += std::to_string(i) + "  " + names_[i] + "\n";
+  return s;
+}
+#endif
+
+}  // namespace rill

@@ -1,0 +1,42 @@
+// Where a node of the tagged gear failed, as errors say it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "rill/base/error.hpp"
+#include "rill/ops/control/body.hpp"
+#include "rill/ops/control/primitives.hpp"
+#include "rill/run/tagged/lowered.hpp"
+#include "rill/run/tagged/tokens.hpp"
+
+#if RILL_RUNTIME
+namespace rill::detail {
+
+/// An error in the words of the straight gear: in which iterations, branches and calls the node stood that it names.
+inline failure placed(error const& e, lowered const& from, tokens::iteration const& where, std::uint32_t node) {
+  auto const* i = &where;
+  auto at = from.within.empty() ? lowered::none : from.within[node];
+  if (at == lowered::none) {
+    if (!i->frame->outer) return std::make_shared<error const>(e);
+    return std::make_shared<error const>(
+        e.code(), "in iteration " + std::to_string(i->index) + " of frame '" + i->layout->name + "': " + e.message(),
+        e.node());
+  }
+  auto text = ops::is_primitive(from.part[node]) ? ": " + e.message() : place_of(e);
+  for (; at != lowered::none; at = from.places[at].outer) {
+    auto const& p = from.places[at];
+    if (p.body == lowered::body::iteration || p.body == lowered::body::condition) {
+      bool const after = p.body == lowered::body::condition && i->index > 0;  // it was asked after that iteration
+      text = "in iteration " + std::to_string(i->index - after) + text;
+      if (i->frame->outer) i = i->frame->outer;
+    } else text = p.text + text;
+    if (p.body == lowered::body::function && i->frame->outer) i = i->frame->outer;
+    if (p.outer != lowered::none && !from.places[p.outer].hands_on()) text = ", node '" + p.name + "': " + text;
+  }
+  return std::make_shared<error const>(e.code(), std::move(text));
+}
+
+}  // namespace rill::detail
+#endif

@@ -1,0 +1,141 @@
+// Frames while they run, and their iterations (EuroSys'18 §4.3). What is done is used again by the next.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "rill/run/activation.hpp"
+#include "rill/run/tagged/plan.hpp"
+
+#if RILL_RUNTIME
+namespace rill::detail {
+
+/// All frames and iterations of one run of a tagged plan.
+class frame_runs {
+ public:
+  struct frame_run;
+  struct iteration {
+    explicit iteration(plan const& p) : memory(p) {}
+    activation memory;
+    step_context step;
+    tagged_plan::frame const* layout = nullptr;
+    frame_run* frame = nullptr;
+    std::int64_t index = 0;
+    std::size_t outstanding = 0;      // tokens that are being worked on, and frames within
+    std::vector<std::uint32_t> left;  // of each block: tokens still to come, and what came of them
+    std::vector<frame_run*> within;
+    std::uint64_t constants_of = 0;  // the run of a frame whose constants it has
+    bool used = false;               // in this run
+  };
+  struct frame_run {
+    std::uint32_t of = 0;  // the plan's frames
+    tagged_plan::frame const* layout = nullptr;
+    iteration* outer = nullptr;
+    std::uint64_t number = 0;
+    std::deque<iteration*> live;      // oldest first
+    std::int64_t next = 0;            // index of the next iteration
+    std::uint32_t arrived = 0;        // tokens that entered
+    std::uint32_t constants_due = 0;  // of those, to all iterations: still to come
+    bool is_dead = false;             // one of them was
+    struct arrival {
+      enum : std::uint8_t { not_yet, alive, dead } came = not_yet;
+      void* at = nullptr;
+    };
+    std::vector<arrival> constants;
+    std::vector<std::pair<tagged_plan::operation const*, arrival>> held;  // before the gate
+    struct waiting {
+      iteration* from;
+      tagged_plan::operation const* next;
+    };
+    std::vector<waiting> deferred;   // tokens for an iteration that can't begin yet
+    std::vector<std::int64_t> left;  // of the operations by which tokens leave: how many did
+    struct rows {
+      tensor all;
+      std::int64_t room = 0, end = 0;
+    };
+    std::vector<rows> made;
+  };
+
+  explicit frame_runs(tagged_plan const& p) : plan_(p), idle_(p.frames.size()), idle_frames_(p.frames.size()) {}
+
+  /// A frame within an iteration, or the outermost. It has no iteration yet.
+  frame_run* new_frame(std::uint32_t of, iteration* outer) {
+    auto const& f = plan_.frames[of];
+    auto* const made = idle_frames_[of].empty() ? &frames_.emplace_back() : idle_frames_[of].back();
+    if (!idle_frames_[of].empty()) idle_frames_[of].pop_back();
+    made->of = of;
+    made->layout = &f;
+    made->outer = outer;
+    made->number = ++numbers_;
+    made->live.clear();
+    made->next = 0;
+    made->arrived = 0;
+    made->constants_due = static_cast<std::uint32_t>(f.constants.size());
+    made->is_dead = false;
+    made->constants.assign(f.constants.size(), {});
+    made->held.clear();
+    made->deferred.clear();
+    made->left.assign(f.leaving.size(), 0);
+    made->made.clear();
+    made->made.resize(f.leaving.size());
+    if (outer) ++outer->outstanding, outer->within.push_back(made);
+    return made;
+  }
+  /// The next iteration of a frame, in a step.
+  iteration* new_iteration(frame_run& of, step_context const& step) {
+    auto const& f = *of.layout;
+    auto& idle = idle_[of.of];
+    auto* const made = idle.empty() ? &iterations_.emplace_back(*f.plan) : idle.back();
+    if (!idle.empty()) idle.pop_back();
+    if (!made->used) made->step = step;
+    made->used = true;
+    made->layout = &f;
+    made->frame = &of;
+    made->index = of.next++;
+    made->step.stream = of.outer ? of.outer->step.stream : step.stream;
+    made->step.iteration = of.outer ? made->index : step.iteration;
+    made->step.calls = of.outer ? of.outer->step.calls + f.calls : step.calls;
+    made->outstanding = 0;
+    made->left.assign(f.counts.begin(), f.counts.end());
+    of.live.push_back(made);
+    return made;
+  }
+  /// An iteration that is done.
+  void recycle(iteration& i) {
+    i.memory.release();
+    idle_[i.frame->of].push_back(&i);
+  }
+  /// A frame that is done.
+  void recycle(frame_run& f) {
+    std::erase(f.outer->within, &f);
+    idle_frames_[f.of].push_back(&f);
+  }
+  /// All are done.
+  void reset() {
+    for (std::size_t f = 0; f < idle_.size(); ++f) idle_[f].clear(), idle_frames_[f].clear();
+    for (auto& i : iterations_) {
+      i.memory.release();
+      i.within.clear();
+      i.step = {};
+      i.used = false;
+      idle_[i.frame->of].push_back(&i);
+    }
+    for (auto& f : frames_) {
+      f.made.clear();
+      idle_frames_[f.of].push_back(&f);
+    }
+  }
+
+ private:
+  tagged_plan const& plan_;
+  std::uint64_t numbers_ = 0;
+  std::deque<iteration> iterations_;
+  std::deque<frame_run> frames_;
+  std::vector<std::vector<iteration*>> idle_;  // of each of the plan's frames
+  std::vector<std::vector<frame_run*>> idle_frames_;
+};
+
+}  // namespace rill::detail
+#endif

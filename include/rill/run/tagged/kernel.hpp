@@ -1,0 +1,61 @@
+// The kernel of a loop, a branch or a call that the tagged gear runs, and of a region that users wrote with primitives.
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "rill/run/tagged/lower.hpp"
+#include "rill/run/tagged/making.hpp"
+#include "rill/run/tagged/walk.hpp"
+
+namespace rill {
+
+#if RILL_RUNTIME
+namespace detail {
+
+/// The walks of one plan: each step that runs at the same time has one of its own.
+class tagged_walks final : public keeps_memory {
+ public:
+  tagged_walks(std::shared_ptr<tagged_plan const> p, std::size_t references)
+      : plan_(std::move(p)), references_(references) {}
+  std::shared_ptr<tagged_walk> find() {
+    std::lock_guard lock(mutex_);
+    for (auto& w : all_)
+      if (w.use_count() == 1) return w;
+    return all_.emplace_back(std::make_shared<tagged_walk>(plan_, references_));
+  }
+  void trim() override {
+    for (auto const& f : plan_->frames) f.plan->trim();
+    std::lock_guard lock(mutex_);
+    std::erase_if(all_, [](auto const& w) { return w.use_count() == 1; });
+  }
+
+ private:
+  std::shared_ptr<tagged_plan const> plan_;
+  std::size_t references_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<tagged_walk>> all_;
+};
+
+}  // namespace detail
+
+RILL_INLINE kernel tagged_kernel(kernel_request const& r) {
+  std::size_t references = 0;
+  while (references < r.inputs.size() && takes_reference(r.at, references)) ++references;
+  auto part = is_region(r.at) ? lowered{*std::get<std::shared_ptr<subgraph const>>(r.at.attributes[0].second)}
+                              : lower(r.at, r.inputs, r.state, *r.passes);
+  auto p = std::make_shared<tagged_plan const>(std::move(part), r.state, r.seed, *r.memory, r.threads, *r.passes,
+                                               r.functions);
+  bool const open = std::any_of(p->outputs.begin(), p->outputs.end(), [](auto const& o) { return !o.of.is_known(); });
+  auto const walks = std::make_shared<detail::tagged_walks>(std::move(p), references);
+  if (r.bodies) r.bodies->push_back(walks);
+  kernel k([walks](kernel_call const& call) { walks->find()->start(call); });
+  k.waits = true;
+  k.owns_outputs = open;
+  return k;
+}
+#endif
+
+}  // namespace rill

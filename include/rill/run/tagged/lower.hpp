@@ -1,0 +1,27 @@
+// Lowers a loop, a branch or a call that waits to the primitives (EuroSys'18 §4.2): one flat part, for the tagged gear.
+#pragma once
+#include <span>
+
+#include "rill/pass/options.hpp"
+#include "rill/run/tagged/lowered.hpp"
+#include "rill/state/container.hpp"
+
+namespace rill {
+
+/// Lowers a bound loop, branch or call and all within it. The inputs of the part are the node's, without its variables;
+/// its outputs are the node's.
+lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
+
+}  // namespace rill
+
+#if RILL_RUNTIME
+#include "rill/run/tagged/lower_loop.hpp"
+
+namespace rill {
+
+RILL_INLINE lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes) {
+  return detail::lowering(state, passes).run(n, inputs);
+}
+
+}  // namespace rill
+#endif

@@ -1,0 +1,356 @@
+// Makes the plan of the tagged gear from a part of primitives (EuroSys'18 §4.3).
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rill/run/tagged/basic_blocks.hpp"
+#include "rill/run/tagged/lowered.hpp"
+#include "rill/run/tagged/node_frames.hpp"
+#include "rill/run/tagged/plan.hpp"
+#include "rill/run/tagged/room.hpp"
+
+#if RILL_RUNTIME
+namespace rill {
+
+namespace detail {
+
+class framing {
+ public:
+  framing(tagged_plan& made, subgraph const& part)
+      : made_(made), part_(part), frames_(made, part), demanded_(part.size()) {}
+
+  void run(container& state, std::uint64_t seed, allocator& memory, int threads, pass_options const& passes,
+           compiled_functions* functions) {
+    arrive_.resize(part_.size()), leave_.resize(part_.size());
+    drafts_.resize(made_.frames.size());
+    for (std::uint32_t f = 1; f < made_.frames.size(); ++f) made_.frames[f].gated = !made_.source.within.empty();
+    for (std::uint32_t i = 0; i < part_.size(); ++i) add(i);
+    for (std::uint32_t i = 0; i < part_.size(); ++i) connect(i);
+    for (auto& d : drafts_) d.blocks.place(d.stations, d.edges);
+    for (auto e : part_.outputs) add_output(e);
+    for (std::uint32_t f = 0; f < drafts_.size(); ++f) {
+      auto& d = drafts_[f];
+      made_.frames[f].plan = std::make_unique<plan>(d.part, d.kept, state, seed, memory, threads, passes, functions);
+      d.instructions = made_.frames[f].plan->instructions_of(d.part.size());
+    }
+    for (std::uint32_t f = 0; f < drafts_.size(); ++f) settle(f);
+    for (std::uint32_t f = 0; f < drafts_.size(); ++f) finish(f);
+  }
+
+ private:
+  static constexpr auto none = tagged_plan::none;
+  using act = tagged_plan::act;
+  struct where {
+    std::uint32_t frame = none, station = none;
+  };
+  // A frame, while it is made.
+  struct draft {
+    subgraph part;                     // of one iteration
+    std::vector<std::uint32_t> local;  // its nodes, by the whole part's
+    std::vector<endpoint> kept;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> kept_at;
+    std::vector<station> stations;
+    std::vector<station_edge> edges;
+    std::vector<std::pair<std::uint32_t, tagged_plan::merging>> merges;  // and their stations
+    block_forming blocks;
+    std::vector<std::uint32_t> instructions;  // of its nodes
+  };
+
+  bool is(std::uint32_t i, std::string_view name) const { return part_[i].op->name == name; }
+  bool is_free(std::uint32_t i) const { return is(i, ops::constant_op::name); }
+  bool leaves(std::uint32_t i) const { return frames_.leaves(i); }
+  static bool is_back_edge(node const& n, std::size_t k) {
+    return n.op->name == ops::next_iteration_op::name && k == 1;
+  }
+
+  where station_at(std::uint32_t f, std::uint32_t i, std::uint32_t local = none) {
+    auto& all = drafts_[f].stations;
+    all.emplace_back();
+    all.back().does.node = i;
+    all.back().local = local;
+    return {f, static_cast<std::uint32_t>(all.size() - 1)};
+  }
+  station& at(where w) { return drafts_[w.frame].stations[w.station]; }
+
+  std::uint32_t append(std::uint32_t f, node n) {
+    auto& part = drafts_[f].part;
+    n.controls.clear();
+    part.nodes.push_back(std::move(n));
+    part.origin.push_back(0);
+    return static_cast<std::uint32_t>(part.size() - 1);
+  }
+  std::uint32_t room(std::uint32_t f, node const& like) {
+    node n;
+    bool const elsewhere = &made_.memory->saved() != made_.memory && like.op->name == ops::collect_op::name &&
+                           decode<ops::collect_op::attributes>(like.attributes).saved;
+    bool const open = elsewhere || !like.outputs[0].is_known();
+    n.op = open ? &open_room_op : &room_op;
+    n.name = like.name;
+    n.outputs = like.outputs;
+    return append(f, std::move(n));
+  }
+  std::uint32_t fed(std::uint32_t f, node const& like) {
+    node n;
+    n.op = &fed_op;
+    n.name = like.name;
+    n.outputs = {like.outputs[0]};
+    auto const made = append(f, std::move(n));
+    drafts_[f].part.inputs.push_back(made);
+    return made;
+  }
+  std::vector<std::uint32_t>& locals(std::uint32_t f) {
+    auto& l = drafts_[f].local;
+    if (l.empty()) l.assign(part_.size(), none);
+    return l;
+  }
+  // A value as a frame's own part knows it; a switch hands on the value that it got.
+  endpoint local(std::uint32_t f, endpoint e) {
+    while (is(e.node, ops::switch_op::name) || is(e.node, ops::loop_cond_op::name)) e = part_[e.node].inputs[0];
+    auto& at = locals(f)[e.node];
+    if (at == none && is_free(e.node)) at = append(f, part_[e.node]);
+    return {at, e.port};
+  }
+  std::uint32_t keep(std::uint32_t f, endpoint e) {
+    auto& d = drafts_[f];
+    auto const at = local(f, e);
+    auto const [found, added] = d.kept_at.emplace(std::pair(at.node, at.port), d.kept.size());
+    if (added) d.kept.push_back(at);
+    return found->second;
+  }
+  tagged_plan::move moved(std::uint32_t f, endpoint e) { return tagged_plan::move::of(part_.type_of(e), keep(f, e)); }
+
+  void add(std::uint32_t i) {
+    if (is_free(i)) return;
+    if (is(i, ops::enter_op::name)) return add_enter(i);
+    if (leaves(i)) return add_leaving(i);
+    if (is(i, ops::merge_op::name)) return add_merge(i);
+    if (is(i, ops::next_iteration_op::name)) return add_next(i);
+    auto const& n = part_[i];
+    auto const f = frames_.of(i);
+    arrive_[i] = leave_[i] = station_at(f, i);
+    auto& s = at(arrive_[i]);
+    if (n.op == &fed_op) locals(0)[i] = fed(0, n);
+    else if (is(i, ops::switch_op::name)) require_known_input(n, 1), s.asked = keep(f, n.inputs[1]);
+    else if (!is(i, ops::loop_cond_op::name)) return add_kernel(i);
+    s.nothing = true;
+  }
+  void add_kernel(std::uint32_t i) {
+    auto const& n = part_[i];
+    if (by_hand())
+      for (std::uint32_t k = 0; k < n.inputs.size(); ++k)
+        if (!takes_reference(n, k)) require_known_input(n, k);
+    node copy = n;
+    for (auto& e : copy.inputs) e = local(frames_.of(i), e);
+    auto& s = at(arrive_[i]);
+    s.local = locals(frames_.of(i))[i] = append(frames_.of(i), std::move(copy));
+    s.nothing = n.op->passes_through;
+    if (!s.nothing) judge(s, n);
+  }
+  void add_enter(std::uint32_t i) {
+    auto const& n = part_[i];
+    auto const inner = frames_.of(i), outer = made_.frames[inner].outer;
+    auto const argument = static_cast<std::uint32_t>(drafts_[inner].part.inputs.size());
+    arrive_[i] = station_at(outer, i);
+    leave_[i] = station_at(inner, i, locals(inner)[i] = fed(inner, n));
+    at(leave_[i]).nothing = at(leave_[i]).heads = at(leave_[i]).arrives = true;
+    auto& enters = at(arrive_[i]).does;
+    enters.what = act::enter;
+    enters.constant = decode<ops::enter_op::attributes>(n.attributes).constant;
+    enters.value.read = keep(outer, n.inputs[0]);
+    enters.value.instruction = argument;
+    enters.frame = inner;
+    auto& frame = made_.frames[inner];
+    ++frame.enters;
+    if (!enters.constant) return;
+    enters.number = static_cast<std::uint32_t>(frame.constants.size());
+    frame.constants.push_back({argument});
+  }
+  void add_leaving(std::uint32_t i) {
+    auto const& n = part_[i];
+    auto const outer = frames_.of(i), inner = frames_.left_by(i);
+    arrive_[i] = station_at(inner, i);
+    leave_[i] = station_at(outer, i, locals(outer)[i] = room(outer, n));
+    at(leave_[i]).nothing = at(leave_[i]).heads = at(leave_[i]).arrives = true;
+    auto& leaves = at(arrive_[i]).does;
+    leaves.what = is(i, ops::exit_op::name) ? act::exit : is(i, ops::collect_op::name) ? act::collect : act::count;
+    if (leaves.what == act::exit) require_known(n);
+    leaves.value = moved(inner, n.inputs[0]);
+    leaves.frame = outer;
+    if (leaves.what != act::collect) return;
+    if (by_hand()) require_known_input(n, 0);
+    auto const a = decode<ops::collect_op::attributes>(n.attributes);
+    leaves.backwards = a.backwards;
+    leaves.saved = a.saved;
+    if (leaves.backwards) require_known_input(n, 1), leaves.number = keep(inner, n.inputs[1]);
+  }
+  // Primitives that somebody wrote, not a lowered node: nothing of such a part is settled late.
+  bool by_hand() const { return made_.source.within.empty(); }
+  void require_known_input(node const& n, std::uint32_t k) const {
+    auto const& t = part_.type_of(n.inputs[k]);
+    if (!t.is_known())
+      throw error(code::unimplemented,
+                  "the extents of input " + std::to_string(k) + ", " + t.text() +
+                      ", are not known before the step runs, as they must be beside primitives of control flow",
+                  n.name);
+  }
+  static void require_known(node const& n) {
+    if (!n.outputs[0].is_known())
+      throw error(code::unimplemented,
+                  "the extents of its output, " + n.outputs[0].text() + ", are not known before the step runs", n.name);
+  }
+  void add_merge(std::uint32_t i) {
+    auto const& n = part_[i];
+    auto const f = frames_.of(i);
+    require_known(n);
+    arrive_[i] = leave_[i] = station_at(f, i, locals(f)[i] = room(f, n));
+    auto& s = at(arrive_[i]);
+    s.nothing = s.heads = s.merges = true;
+    tagged_plan::merging m;
+    m.value = tagged_plan::move::of(n.outputs[0]);
+    for (auto e : n.inputs) m.reads.push_back(keep(f, e));
+    drafts_[f].merges.emplace_back(arrive_[i].station, std::move(m));
+    if (n.controls.empty()) return;
+    leave_[i] = station_at(f, i);
+    at(leave_[i]).nothing = true;
+  }
+  void add_next(std::uint32_t i) {
+    auto const& n = part_[i];
+    auto const f = frames_.of(i), merge = n.inputs[1].node;
+    if (!is(merge, ops::merge_op::name) || n.inputs[1].port != 0)
+      throw error(code::invalid_argument, "next_iteration: the second value must be that of a merge", n.name);
+    require_known_input(n, 0);
+    require_known(part_[merge]);
+    auto const &x = part_.type_of(n.inputs[0]), &y = part_.type_of(n.inputs[1]);
+    if (x.element != y.element || x.shape() != y.shape())
+      throw error(code::invalid_argument, "next_iteration: a " + x.text() + " is handed to a merge of " + y.text(),
+                  n.name);
+    if (frames_.of(merge) != f)
+      throw error(code::invalid_argument, "next_iteration: the merge is in another frame", n.name);
+    arrive_[i] = leave_[i] = station_at(f, i);
+    auto& s = at(arrive_[i]).does;
+    s.what = act::next;
+    s.value = moved(f, n.inputs[0]);
+    s.frame = f;
+  }
+
+  // Others wait for a kernel if that is shorter than to let go of the lock for it, and nothing of a user's can be
+  // called.
+  void judge(station& s, node const& n) const {
+    constexpr double shorter = 1'500;
+    std::vector<type> inputs;
+    for (auto e : n.inputs) inputs.push_back(part_.type_of(e));
+    bool const quiet = n.op->effect == effect::none || ops::is_primitive(n) || n.op->name == "variable";
+    s.nanoseconds = estimate(n.op->work(n.attributes, inputs, n.outputs));
+    s.slow = s.heads = !quiet || has_bodies(n) || n.op->waits || s.nanoseconds >= shorter;
+  }
+
+  void connect(std::uint32_t i) {
+    auto const& n = part_[i];
+    if (is_free(i)) return;
+    auto const to = arrive_[i];
+    auto const waiting = is(i, ops::merge_op::name) ? leave_[i] : to;
+    struct source {
+      std::uint32_t node, port, input;
+      where to;
+    };
+    std::vector<source> from;
+    for (std::uint32_t k = 0; k < n.inputs.size(); ++k) {
+      auto const e = n.inputs[k];
+      if (is_free(e.node) && is(i, ops::merge_op::name))
+        throw error(code::invalid_argument,
+                    "merge: an input is a constant, which is never dead: let it pass through a switch", n.name);
+      if (is_free(e.node) || is_back_edge(n, k)) continue;
+      from.push_back({e.node, is(e.node, ops::switch_op::name) ? e.port : tagged_plan::either, k, to});
+    }
+    for (auto c : n.controls)
+      if (!is_free(c)) from.push_back({c, tagged_plan::either, 0, waiting});
+    auto& edges = drafts_[to.frame].edges;
+    // What a gate waited for need not be waited for again.
+    auto const gated = [&](source const& s) { return made_.frames[to.frame].gated && is_constant_of_frame(s.node); };
+    bool const all = std::all_of(from.begin(), from.end(), gated);
+    for (auto const& s : from) {
+      if (gated(s) && !all && !is(i, ops::merge_op::name)) continue;
+      demanded_[s.node] = demanded_[s.node] || gated(s);
+      edges.push_back({leave_[s.node].station, s.to.station, static_cast<std::uint8_t>(s.port), s.input});
+    }
+    if (waiting.station != to.station) edges.push_back({to.station, waiting.station, tagged_plan::either, 0});
+  }
+  bool is_constant_of_frame(std::uint32_t i) const {
+    return is(i, ops::enter_op::name) && decode<ops::enter_op::attributes>(part_[i].attributes).constant;
+  }
+
+  void add_output(endpoint e) {
+    tagged_plan::output o;
+    o.of = part_.type_of(e);
+    if (!is_free(e.node)) {
+      auto const from = leave_[e.node];
+      if (from.frame != 0)
+        throw error(code::invalid_argument, "a fetched value lies inside a frame: let it exit", part_[e.node].name);
+      o.block = drafts_[0].blocks.block_of(from.station);
+      o.way = block_forming::way(at(from), static_cast<std::uint8_t>(e.port));
+    }
+    o.kept = keep(0, e);
+    made_.outputs.push_back(std::move(o));
+  }
+
+  // Where tokens go, now that there are blocks and instructions.
+  void settle(std::uint32_t f) {
+    std::uint32_t leaving = 0;
+    for (auto& s : drafts_[f].stations) {
+      if (s.nothing) continue;
+      auto& does = s.does;
+      if (does.what == act::call) {
+        does.value.instruction = drafts_[f].instructions[s.local];
+        s.nothing = does.value.instruction == none;  // a variable that is taken by reference alone
+        continue;
+      }
+      auto const to = does.what == act::next ? arrive_[part_[does.node].inputs[1].node] : leave_[does.node];
+      does.block = drafts_[to.frame].blocks.block_of(to.station);
+      if (does.what == act::enter) continue;
+      does.value.instruction = drafts_[to.frame].instructions[at(to).local];
+      if (does.what != act::next) does.place = leaving++;
+    }
+    made_.frames[f].leaving.resize(leaving);
+  }
+  void finish(std::uint32_t f) {
+    auto& frame = made_.frames[f];
+    auto& d = drafts_[f];
+    d.blocks.lay(d.stations, frame);
+    for (std::uint32_t o = 0; o < frame.operations.size(); ++o)
+      if (auto const place = frame.operations[o].place; place != none) frame.leaving[place] = o;
+    for (auto& [s, m] : d.merges) {
+      m.value.instruction = d.instructions[d.stations[s].local];
+      frame.blocks[d.blocks.block_of(s)].merge = static_cast<std::uint32_t>(frame.merges.size());
+      frame.merges.push_back(std::move(m));
+    }
+    for (auto& b : frame.blocks) {
+      b.slow = b.slow && b.first != b.last;
+      b.waits = b.slow && frame.plan->waits(frame.operations[b.first].value.instruction);
+    }
+    for (std::uint32_t i = 0; i < part_.size(); ++i)
+      if (frames_.of(i) == f && is_constant_of_frame(i) && (!frame.gated || demanded_[i]))
+        frame.constants[at(arrive_[i]).does.number].block = d.blocks.block_of(leave_[i].station);
+  }
+
+  tagged_plan& made_;
+  subgraph const& part_;
+  node_frames frames_;
+  std::vector<bool> demanded_;  // for whose constant somebody waits although there is a gate
+  std::vector<where> arrive_, leave_;
+  std::vector<draft> drafts_;
+};
+
+}  // namespace detail
+
+RILL_INLINE tagged_plan::tagged_plan(lowered from_part, container& state, std::uint64_t seed, allocator& of,
+                                     int threads, pass_options const& passes, compiled_functions* functions)
+    : source(std::move(from_part)), memory(&of) {
+  detail::framing(*this, source.part).run(state, seed, of, threads, passes, functions);
+}
+
+}  // namespace rill
+#endif

@@ -1,0 +1,91 @@
+// Which frame each node of a part of primitives is in (EuroSys'18 §4.1): it follows from where values enter and exit.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rill/run/tagged/lowered.hpp"
+#include "rill/run/tagged/plan.hpp"
+
+#if RILL_RUNTIME
+namespace rill::detail {
+
+/// The frames of a part's nodes. error(invalid_argument) where they don't fit together.
+class node_frames {
+ public:
+  /// Makes the frames, outermost first, of a plan that has none yet.
+  node_frames(tagged_plan& made, subgraph const& part)
+      : made_(made), part_(part), frame_(part.size(), none), inner_(frame_) {
+    made_.frames.resize(1);
+    for (std::uint32_t i = 0; i < part_.size(); ++i) place(i);
+  }
+
+  /// The frame in which a node's outputs are; none for constants, which are in all.
+  std::uint32_t of(std::uint32_t i) const { return frame_[i]; }
+  /// The frame that a node leaves.
+  std::uint32_t left_by(std::uint32_t i) const { return inner_[i]; }
+  bool leaves(std::uint32_t i) const {
+    return is(i, ops::exit_op::name) || is(i, ops::collect_op::name) || is(i, ops::iterations_op::name);
+  }
+
+ private:
+  static constexpr auto none = tagged_plan::none;
+  bool is(std::uint32_t i, std::string_view name) const { return part_[i].op->name == name; }
+
+  // The frame in which a node's inputs are: that of all of them.
+  std::uint32_t frame_of_inputs(std::uint32_t i) const {
+    auto const& n = part_[i];
+    std::uint32_t f = none, first = none;
+    auto const meet = [&](std::uint32_t from, char const* why) {
+      if (frame_[from] == none) return;
+      if (f != none && frame_[from] != f)
+        throw error(code::invalid_argument, std::string(why) + ": " + lies(from) + ", " + lies(first), n.name);
+      f = frame_[first = from];
+    };
+    for (auto e : n.inputs) meet(e.node, "its inputs lie in different frames: let them enter or exit");
+    for (auto c : n.controls) meet(c, "a control edge crosses from one frame to another");
+    return f == none ? 0 : f;
+  }
+  // Where a node lies; of what is fed a reader expects the frame of the node that would make it.
+  std::string lies(std::uint32_t i) const {
+    auto const f = frame_[i];
+    auto const whose = "'" + part_[i].name + "'" + (part_[i].op == &fed_op ? ", which is fed," : "");
+    return whose + " is in " + (f == 0 || f == none ? "no frame" : "frame '" + made_.frames[f].name + "'");
+  }
+
+  void place(std::uint32_t i) {
+    if (is(i, ops::constant_op::name)) return;
+    auto const inside = frame_of_inputs(i);
+    if (is(i, ops::enter_op::name)) frame_[i] = find_frame(inside, i);
+    else if (leaves(i)) {
+      if (inside == 0)
+        throw error(code::invalid_argument, "it leaves a frame, and " + lies(part_[i].inputs[0].node), part_[i].name);
+      frame_[i] = made_.frames[inside].outer;
+      inner_[i] = inside;
+    } else frame_[i] = inside;
+    if (is(i, ops::next_iteration_op::name) && inside == 0)
+      throw error(code::invalid_argument,
+                  "there is no next iteration where there is no frame: " + lies(part_[i].inputs[0].node),
+                  part_[i].name);
+  }
+  std::uint32_t find_frame(std::uint32_t outer, std::uint32_t i) {
+    auto const a = decode<ops::enter_op::attributes>(part_[i].attributes);
+    for (std::uint32_t f = 1; f < made_.frames.size(); ++f)
+      if (made_.frames[f].outer == outer && made_.frames[f].name == a.frame) return f;
+    auto& made = made_.frames.emplace_back();
+    made.name = a.frame;
+    made.outer = outer;
+    made.parallel = a.parallel_iterations;
+    auto const& from = made_.source;
+    made.calls = !from.within.empty() && from.places[from.within[i]].body == lowered::body::function;
+    return static_cast<std::uint32_t>(made_.frames.size() - 1);
+  }
+
+  tagged_plan& made_;
+  subgraph const& part_;
+  std::vector<std::uint32_t> frame_, inner_;
+};
+
+}  // namespace rill::detail
+#endif

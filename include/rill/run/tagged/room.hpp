@@ -1,0 +1,33 @@
+// Room for a token that comes from elsewhere: an operation of a frame's own part whose result the walk writes.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "rill/run/tagged/region.hpp"
+
+namespace rill::detail {
+
+inline void no_inference(attribute_list const&, std::span<type const>, std::vector<type>&) {}
+inline kernel room_kernel(kernel_request const&) {
+  return kernel([](kernel_call const&) {});
+}
+inline kernel open_room_kernel(kernel_request const&) {
+  kernel k([](kernel_call const&) {});
+  k.owns_outputs = true;
+  return k;
+}
+inline constexpr op_def room_op{.name = "room",
+                                .doc = "room for a token",
+                                .arity = 0,
+                                .infer = no_inference,
+                                .work = unknown_work,
+                                .cpu = room_kernel};
+inline constexpr op_def open_room_op{.name = "open_room",
+                                     .doc = "room for rows of which nobody knows how many, or in another memory",
+                                     .arity = 0,
+                                     .brings_extents = true,
+                                     .infer = no_inference,
+                                     .work = unknown_work,
+                                     .cpu = open_room_kernel};
+
+}  // namespace rill::detail

@@ -1,0 +1,309 @@
+// The tokens of a tagged plan (EuroSys'18 §4.3): a value, dead or not, and a tag, which is an iteration of a frame
+// within an iteration of the frame around it. One thread at a time works on them.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rill/run/tagged/frame_runs.hpp"
+#include "rill/run/tagged/plan.hpp"
+
+#if RILL_RUNTIME
+namespace rill::detail {
+
+/// Copies the elements of a value.
+inline void copy_elements(void* to, void const* from, tagged_plan::move const& m) {
+  if (m.strings)
+    std::copy_n(static_cast<std::string const*>(from), m.bytes / sizeof(std::string), static_cast<std::string*>(to));
+  else if (m.bytes == 4) std::memcpy(to, from, 4);  // the compiler knows those
+  else if (m.bytes == 8) std::memcpy(to, from, 8);
+  else if (m.bytes != 0) std::memcpy(to, from, m.bytes);
+}
+
+/// The tokens of one run, and those among them that wait to be worked on.
+class tokens {
+ public:
+  using iteration = frame_runs::iteration;
+  using frame_run = frame_runs::frame_run;
+  struct token {
+    iteration* at;
+    std::uint32_t block;
+    bool live;
+  };
+
+  explicit tokens(tagged_plan const& p) : plan_(p), runs_(p), room_for_(p.source.part.size(), 8) {}
+
+  /// Begins a run. The first inputs are references, the others tokens.
+  void begin(kernel_call const& call, std::size_t references, bool apart) {
+    step_ = &call.step;
+    apart_ = apart;
+    root_ = new_iteration(*runs_.new_frame(0, nullptr));
+    for (std::size_t k = references; k < call.inputs; ++k)
+      root_->memory.argument(k - references, const_cast<void*>(call.in(k)));
+    root_->outstanding = 1;
+    for (auto b : root_->layout->sources) push(*root_, b, true);
+    done_ = --root_->outstanding == 0;
+  }
+  bool done() const { return done_; }
+  iteration const& outermost() const { return *root_; }
+  void const* read(std::uint32_t kept) const { return read(*root_, kept); }
+  bool is_dead(tagged_plan::output const& o) const {
+    if (o.block == none) return false;
+    auto const state = root_->left[o.block];
+    return (state & fired) == 0 || (state & dead) != 0 || !takes(*root_, o.way);
+  }
+
+  /// Tokens to work on: those of blocks that are short, and the others, oldest first.
+  bool ready() const { return !ready_.empty(); }
+  std::size_t slow() const { return slow_.size(); }
+  token next() const { return ready() ? ready_.back() : slow_.front(); }
+  token pop() {
+    auto const t = ready_.back();
+    ready_.pop_back();
+    return t;
+  }
+  token pop_slow() {
+    auto const t = slow_.front();
+    slow_.pop_front();
+    return t;
+  }
+  void drop_all() { ready_.clear(), slow_.clear(); }
+
+  /// Runs a block's operations from `first` on, kernels by `call(token, operation)`, which says whether to go on; then
+  /// hands tokens on.
+  template <class Call> void fire(token t, std::uint32_t first, Call const& call) {
+    auto& i = *t.at;
+    auto const& b = i.layout->blocks[t.block];
+    if (t.live || b.enters)
+      for (auto o = first; o < b.last; ++o) {
+        auto const& does = i.layout->operations[o];
+        if (does.what == act::enter) enter(i, does, t.live);
+        else if (!t.live) continue;
+        else if (does.what == act::call) {
+          if (!call(t, does)) return;
+        } else hand_over(i, does);
+      }
+    pass_on(i, b, t.live);
+    if (--i.outstanding == 0) settle(&i);
+  }
+
+  /// Lets go of all that a run has left.
+  void reset() {
+    drop_all();
+    runs_.reset();
+  }
+
+ private:
+  using act = tagged_plan::act;
+  static constexpr auto none = tagged_plan::none;
+  static constexpr auto one = tagged_plan::token;
+  enum : std::uint32_t { dead = 1, fired = 2 };  // what came of a block
+
+  static void* read(iteration const& i, std::uint32_t kept) { return i.memory.kept(kept); }
+  static bool takes(iteration const& i, tagged_plan::edge const& e) {
+    return e.port == tagged_plan::either || *static_cast<bool const*>(read(i, e.asked)) == (e.port != 0);
+  }
+
+  // Frames and iterations.
+  // A constant comes to an iteration.
+  void arrive(iteration& i, std::uint32_t number) {
+    auto const& c = i.layout->constants[number];
+    auto const& a = i.frame->constants[number];
+    if (a.came == a.not_yet) return;
+    if (a.came == a.alive) i.memory.argument(c.argument, a.at);
+    if (c.block != none) push(i, c.block, a.came == a.alive);
+  }
+  iteration* new_iteration(frame_run& of) {
+    auto* const made = runs_.new_iteration(of, *step_);
+    if (made->constants_of == of.number && of.layout->gated) return made;
+    made->constants_of = of.number;
+    for (std::uint32_t c = 0; c < of.constants.size(); ++c) arrive(*made, c);
+    return made;
+  }
+  frame_run& frame_within(iteration& i, std::uint32_t of) {
+    for (auto* f : i.within)
+      if (f->of == of) return *f;
+    auto* const made = runs_.new_frame(of, &i);
+    new_iteration(*made);
+    return *made;
+  }
+
+  // Iterations that are done make room for the next; a frame that is done tells the iteration around it.
+  void settle(iteration* i) {
+    for (;;) {
+      auto& f = *i->frame;
+      if (!f.outer) {
+        done_ = i->outstanding == 0;
+        return;
+      }
+      while (!f.live.empty() && f.live.front()->outstanding == 0 && f.arrived == f.layout->enters) {
+        auto* const done = f.live.front();
+        f.live.pop_front();
+        if (!f.deferred.empty()) {
+          auto* const next = new_iteration(f);
+          for (auto const& [from, by] : std::exchange(f.deferred, {})) hand_on(*from, *by, *next);
+        }
+        runs_.recycle(*done);
+      }
+      if (!f.live.empty()) return;
+      auto* const outer = f.outer;
+      leave(f);
+      runs_.recycle(f);
+      if (--outer->outstanding != 0) return;
+      i = outer;
+    }
+  }
+  // What a frame that is done still owes the one around it: rows, counts, and that what has not left is dead.
+  void leave(frame_run& f) {
+    auto& there = *f.outer;
+    for (std::size_t k = 0; k < f.left.size(); ++k) {
+      auto const& does = f.layout->operations[f.layout->leaving[k]];
+      auto const at = does.value.instruction;
+      if (does.what == act::exit) {
+        if (f.left[k] == 0) push(there, does.block, false);
+        continue;
+      }
+      if (!f.is_dead && does.what == act::count) *static_cast<std::int64_t*>(there.memory.output(at)) = f.left[k];
+      if (!f.is_dead && does.what == act::collect && there.memory.brings(at)) {
+        auto& rows = f.made[k];
+        if (!rows.all) make_room(rows, does, 0);
+        room_for_[does.node] = rows.end;
+        there.memory.bring(at, rows.all.rows(0, rows.end));
+      }
+      push(there, does.block, !f.is_dead);
+    }
+  }
+
+  // Tokens.
+  void push(iteration& i, std::uint32_t b, bool live) {
+    ++i.outstanding;
+    auto const& to = i.layout->blocks[b];
+    i.left[b] |= live ? fired : fired | dead;
+    if (live && (to.slow || (apart_ && to.first != to.last))) slow_.push_back({&i, b, live});
+    else ready_.push_back({&i, b, live});
+  }
+  void pass_on(iteration& i, tagged_plan::block const& b, bool live) {
+    auto const& f = *i.layout;
+    for (auto k = b.first_edge; k < b.last_edge; ++k) {
+      auto const& e = f.edges[k];
+      auto const& to = f.blocks[e.to];
+      bool const comes = live && takes(i, e);
+      auto& left = i.left[e.to];
+      left -= one;
+      if (to.merge != none) {
+        if ((left & fired) != 0) continue;
+        auto const& m = f.merges[to.merge];
+        if (comes) merge(i, e.to, m.value, read(i, m.reads[e.input]), e.input);
+        else if (left < one) push(i, e.to, false);
+        continue;
+      }
+      if (!comes) left |= dead;
+      if (left >= one) continue;
+      if ((left & dead) == 0) push(i, e.to, true);
+      else if (to.ends) left |= fired;
+      else push(i, e.to, false);
+    }
+  }
+  void merge(iteration& i, std::uint32_t b, tagged_plan::move const& to, void const* from, std::uint32_t which) {
+    copy_elements(i.memory.output(to.instruction), from, to);
+    *static_cast<std::int32_t*>(i.memory.output(to.instruction, 1)) = static_cast<std::int32_t>(which);
+    push(i, b, true);
+  }
+  // A token comes to the merge of the next iteration.
+  void hand_on(iteration const& from, tagged_plan::operation const& by, iteration& to) {
+    if ((to.left[by.block] & fired) == 0) merge(to, by.block, by.value, read(from, by.value.read), 1);
+  }
+
+  void enter(iteration& i, tagged_plan::operation const& does, bool live) {
+    auto& f = frame_within(i, does.frame);
+    frame_run::arrival const a{live ? frame_run::arrival::alive : frame_run::arrival::dead,
+                               live ? read(i, does.value.read) : nullptr};
+    f.is_dead = f.is_dead || !live;
+    ++f.arrived;
+    if (does.constant) {
+      f.constants[does.number] = a;
+      --f.constants_due;
+      for (auto* each : f.live) arrive(*each, does.number);
+    } else f.held.emplace_back(&does, a);
+    if (!f.layout->gated || f.constants_due == 0)
+      for (auto const& [by, came] : std::exchange(f.held, {})) {
+        auto& first = *f.live.front();
+        if (came.at) first.memory.argument(by->value.instruction, came.at);
+        push(first, by->block, came.came == came.alive);
+      }
+    if (f.live.front()->outstanding == 0) settle(f.live.front());
+  }
+  void hand_over(iteration& i, tagged_plan::operation const& does) {
+    switch (does.what) {
+      case act::next:
+        return next(i, does);
+      case act::count:
+        ++i.frame->left[does.place];
+        return;
+      case act::exit:
+        return exit(i, does);
+      default:
+        return collect(i, does);
+    }
+  }
+  void next(iteration& i, tagged_plan::operation const& does) {
+    auto& f = *i.frame;
+    if (i.index + 1 < f.next)
+      return hand_on(i, does, *f.live[static_cast<std::size_t>(i.index + 1 - f.live.front()->index)]);
+    if (static_cast<std::int64_t>(f.live.size()) < f.layout->parallel) return hand_on(i, does, *new_iteration(f));
+    f.deferred.push_back({&i, &does});
+  }
+  [[noreturn, gnu::cold]] void refuse(code why, std::string sentence, tagged_plan::operation const& does) const {
+    throw error(why, std::move(sentence), plan_.source.part[does.node].name);
+  }
+  void exit(iteration& i, tagged_plan::operation const& does) {
+    auto& f = *i.frame;
+    if (++f.left[does.place] != 1)
+      refuse(code::failed_precondition, "exit: tokens of two iterations leave the frame: let a switch choose one",
+             does);
+    copy_elements(f.outer->memory.output(does.value.instruction), read(i, does.value.read), does.value);
+    push(*f.outer, does.block, true);
+  }
+  void collect(iteration& i, tagged_plan::operation const& does) {
+    auto& f = *i.frame;
+    auto const row = does.backwards ? *static_cast<std::int64_t const*>(read(i, does.number)) - 1 - i.index : i.index;
+    auto const& rows_are = plan_.source.part[does.node].outputs[0][0];
+    if (row < 0 || (rows_are.known() && row >= rows_are.extent))
+      refuse(code::invalid_argument, "collect: there is no row " + std::to_string(row), does);
+    std::byte* all;
+    if (f.outer->memory.brings(does.value.instruction)) {
+      auto& rows = f.made[does.place];
+      if (row >= rows.room) make_room(rows, does, row + 1);
+      rows.end = std::max(rows.end, row + 1);
+      all = static_cast<std::byte*>(rows.all.mutable_raw());
+    } else all = static_cast<std::byte*>(f.outer->memory.output(does.value.instruction));
+    copy_elements(all + static_cast<std::size_t>(row) * does.value.bytes, read(i, does.value.read), does.value);
+  }
+  void make_room(frame_run::rows& r, tagged_plan::operation const& does, std::int64_t wanted) {
+    auto const before = r.room;
+    r.room = std::max({wanted, before + before / 2, before == 0 ? room_for_[does.node] : 0});
+    auto const& of = plan_.source.part[does.node].outputs[0];
+    tensor wider(of.element, stacked(row_of(of), r.room).shape(), does.saved ? plan_.memory->saved() : *plan_.memory);
+    auto all = does.value;
+    all.bytes *= static_cast<std::size_t>(before);
+    if (r.all) copy_elements(wider.mutable_raw(), r.all.raw(), all);
+    r.all = std::move(wider);
+  }
+
+  tagged_plan const& plan_;
+  step_context const* step_ = nullptr;
+  bool apart_ = false;  // nobody may be called while others wait
+  bool done_ = false;
+  iteration* root_ = nullptr;
+  std::vector<token> ready_;
+  std::deque<token> slow_;
+  frame_runs runs_;
+  std::vector<std::int64_t> room_for_;  // how many rows each node collected last
+};
+
+}  // namespace rill::detail
+#endif

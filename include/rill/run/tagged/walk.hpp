@@ -1,0 +1,341 @@
+// The tagged gear (EuroSys'18 §4.3): threads that work on tokens. Iterations run at once as far as their tokens come;
+// each has memory of its own, which is used again when it is done.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "rill/run/activation.hpp"
+#include "rill/run/tagged/failure.hpp"
+#include "rill/run/tagged/plan.hpp"
+#include "rill/run/tagged/tokens.hpp"
+
+#if RILL_RUNTIME
+namespace rill::detail {
+
+/// One run of a tagged plan at a time. Whoever works on it holds its lock, but for kernels that take long.
+class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
+ public:
+  tagged_walk(std::shared_ptr<tagged_plan const> p, std::size_t references)
+      : plan_(std::move(p)), references_(references), tokens_(*plan_) {}
+
+  /// Begins; who calls is told when it has ended, perhaps before this returns.
+  void start(kernel_call const& call) {
+    auto const self = shared_from_this();
+    auto& later = call.from->suspend();
+    {
+      std::unique_lock lock(mutex_);
+      self_ = self;
+      call_.emplace(call);
+      later_ = &later;
+      may_end_ = call.step.can_end_early();
+      watched_ = call.step.watch != nullptr;  // whom nobody calls under a lock
+      ended_ = false;
+      failure_ = nullptr;
+      met_nowhere_ = false;
+      auto const run = ++run_;
+      later_->on_give_up([self, run](failure why) { self->give_up(run, std::move(why)); });
+      guarded([&] { tokens_.begin(*call_, references_, watched_); });
+    }
+    work();
+  }
+
+  /// Does what there is to do.
+  void work() {
+    auto const self = shared_from_this();
+    std::unique_lock lock(mutex_, std::defer_lock);
+    acquire(lock);
+    if (offered_ != 0) --offered_;
+    go_on(lock);
+  }
+
+ private:
+  using iteration = tokens::iteration;
+  using token = tokens::token;
+  using operation = tagged_plan::operation;
+  using guard = std::unique_lock<std::mutex>;
+
+  struct pending final : continuation {
+    pending(tagged_walk& w, token t, std::chrono::steady_clock::time_point b) : walk(w), at(t), begin(b) {}
+    void resume(failure why) noexcept override { walk.resume(*this, std::move(why)); }
+    void offer(std::function<void()> f) override { walk.later_->offer(std::move(f)); }
+    auto& give_up() { return give_up_; }
+    tagged_walk& walk;
+    token at;
+    std::chrono::steady_clock::time_point begin;
+    enum { called, asleep, resumed, done } state = called;
+    failure cause;
+  };
+  // The call of a kernel that may wait.
+  struct calling final : suspendable {
+    calling(tagged_walk& w, token t) : walk(w), at(t), begin(activation::now(t.at->step)) {}
+    continuation& suspend() override {
+      guard lock(walk.mutex_, std::defer_lock);
+      walk.acquire(lock);
+      std::erase_if(walk.pending_, [](auto const& p) { return p->state == pending::done; });
+      return *(suspended = walk.pending_.emplace_back(std::make_unique<pending>(walk, at, begin)).get());
+    }
+    void call(operation const& o) {
+      at.at->memory.start(o.value.instruction, walk.call_->threads, at.at->step, this);
+      if (!suspended) at.at->memory.settle(o.value.instruction, begin, at.at->step);
+    }
+    tagged_walk& walk;
+    token at;
+    std::chrono::steady_clock::time_point begin;
+    pending* suspended = nullptr;
+  };
+
+  static operation const& head(token t) { return t.at->layout->operations[t.at->layout->blocks[t.block].first]; }
+  bool over() const { return running_ == 0 && (failure_ || tokens_.done()); }
+
+  // Hands the results over, or the failure. Nothing of this may be touched after it.
+  void conclude(guard& lock) {
+    if (ended_ || !over()) return lock.unlock();
+    ended_ = true;
+    if (!failure_) try {
+        hand_over();
+      } catch (...) {
+        failure_ = caught_failure();
+      }
+    auto why = std::move(failure_);
+    reset();
+    auto* const later = later_;
+    auto const self = std::move(self_);
+    lock.unlock();
+    later->resume(std::move(why));
+  }
+  void hand_over() {
+    for (std::size_t k = 0; k < plan_->outputs.size(); ++k) {
+      auto const& o = plan_->outputs[k];
+      if (tokens_.is_dead(o))
+        throw error(code::failed_precondition, "its value is dead: the branch that makes it was not taken",
+                    plan_->source.part[plan_->source.part.outputs[k].node].name);
+      if (!o.of.is_known()) {
+        call_->give(k, tokens_.outermost().memory.kept_tensor(o.kept));
+        continue;
+      }
+      void* to = nullptr;
+      if (call_->owned) {
+        tensor made(o.of.element, o.of.shape(), *plan_->memory);
+        to = made.mutable_raw();
+        call_->give(k, std::move(made));
+      } else to = call_->out(k);
+      copy_elements(to, tokens_.read(o.kept), tagged_plan::move::of(o.of));
+    }
+  }
+  void reset() {
+    tokens_.reset();
+    pending_.clear();
+    call_.reset();
+    offered_ = 0;
+  }
+
+  // Works on a token from one of its block's operations on.
+  void fire(token t, std::uint32_t first, guard& lock) {
+    guarded([&] {
+      tokens_.fire(t, first, [&](token of, operation const& o) {
+        bool const outside = watched_ || (&o == &head(of) && of.at->layout->blocks[of.block].slow);
+        if (auto failed = outside ? attempt_outside(of, o, lock) : attempt(of, o)) fail(std::move(failed));
+        return !failure_;
+      });
+    });
+  }
+  failure attempt(token t, operation const& o) {
+    return caught(t, o, [&] { t.at->memory.call(o.value.instruction, call_->threads, t.at->step); });
+  }
+  failure attempt_outside(token t, operation const& o, guard& lock) {
+    ++running_;
+    auto const helpers = helpers_wanted();
+    auto* const later = later_;
+    lock.unlock();
+    for (std::size_t k = 0; k < helpers; ++k) later->offer([self = shared_from_this()] { self->work(); });
+    auto failed = attempt(t, o);
+    acquire(lock);
+    --running_;
+    return failed;
+  }
+  template <class F> failure caught(token t, operation const& o, F const& f) const {
+    try {
+      try {
+        f();
+      } catch (...) {
+        t.at->memory.name_failure(o.value.instruction);
+      }
+    } catch (error const& e) {
+      return placed(e, plan_->source, *t.at, o.node);
+    } catch (...) {
+      return caught_failure();
+    }
+    return nullptr;
+  }
+  // Works until there is nothing to do, then lets go of the lock.
+  void go_on(guard& lock) {
+    constexpr unsigned between_looks = 32;
+    for (unsigned n = 1; !failure_ && more(); ++n) {
+      if (n % between_looks == 0) {
+        if (may_end_ && ends()) break;
+        if (wanted_.load(std::memory_order_relaxed) != 0) {
+          lock.unlock();
+          std::this_thread::yield();
+          acquire(lock);
+          continue;
+        }
+      }
+      auto const t = tokens_.ready() ? tokens_.pop() : tokens_.pop_slow();
+      auto const& b = t.at->layout->blocks[t.block];
+      if (b.waits && t.live) wait_for(t, lock);
+      else fire(t, b.first, lock);
+    }
+    ask(lock);
+    conclude(lock);
+  }
+  bool more() const { return tokens_.ready() || tokens_.slow() != 0; }
+  bool ends() {
+    auto const t = tokens_.next();
+    try {
+      call_->step.check();
+    } catch (error const& e) {
+      auto const node = t.at->layout->blocks[t.block].node;
+      fail(placed(error(e.code(), e.message(), plan_->source.part[node].name), plan_->source, *t.at, node));
+      return true;
+    }
+    return false;
+  }
+  void acquire(guard& lock) {
+    wanted_.fetch_add(1, std::memory_order_relaxed);
+    lock.lock();
+    wanted_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  // Calls a kernel that waits, without the lock.
+  void wait_for(token t, guard& lock) {
+    ++running_;
+    lock.unlock();
+    calling mine(*this, t);
+    auto const& o = head(t);
+    auto failed = caught(t, o, [&] { mine.call(o); });
+    acquire(lock);
+    if (auto* const p = mine.suspended) {
+      if (!failed && p->state == pending::called) return fall_asleep(*p, lock);
+      if (!failed) failed = brought(*p);
+      p->state = pending::done;
+    }
+    finish(t, std::move(failed), lock);
+  }
+  void fall_asleep(pending& p, guard& lock) {
+    p.state = pending::asleep;
+    ++waiting_;
+    if (!failure_) return;
+    auto const give_up = p.give_up();
+    auto const why = failure_;
+    lock.unlock();
+    if (give_up) give_up(why);
+    acquire(lock);
+  }
+  std::size_t helpers_wanted() {
+    auto const threads = static_cast<std::size_t>(call_->threads.threads);
+    auto const busy = running_ - waiting_ + offered_;
+    auto const more = std::min(tokens_.slow(), threads > busy ? threads - busy : 0);
+    offered_ += more;
+    return more;
+  }
+  failure brought(pending& p) {
+    auto const& o = head(p.at);
+    return caught(p.at, o, [&] {
+      if (p.cause) throw error(*p.cause);
+      p.at.at->memory.settle(o.value.instruction, p.begin, p.at.at->step);
+    });
+  }
+  void finish(token t, failure failed, guard& lock) {
+    --running_;
+    if (failed) fail(std::move(failed));
+    if (!failure_) fire(t, t.at->layout->blocks[t.block].first + 1, lock);
+  }
+  // Tokens need memory: where there is none the step fails, and this can be used again.
+  template <class F> void guarded(F const& f) {
+    try {
+      f();
+    } catch (...) {
+      fail(caught_failure());
+    }
+  }
+  void resume(pending& p, failure why) {
+    auto const self = shared_from_this();
+    std::unique_lock lock(mutex_, std::defer_lock);
+    acquire(lock);
+    p.cause = std::move(why);
+    bool const by_itself = p.state == pending::called;
+    p.state = pending::resumed;
+    if (by_itself) return;  // who called the kernel goes on
+    --waiting_;
+    auto failed = brought(p);
+    auto const t = p.at;
+    p.state = pending::done;
+    finish(t, std::move(failed), lock);
+    ask(lock);
+    if (failure_ || !more()) return conclude(lock);
+    ++offered_;
+    ++running_;  // it can't end before the offer is made, which reaches for the step
+    auto* const later = later_;
+    lock.unlock();
+    later->offer([self] { self->work(); });
+    acquire(lock);
+    --running_;
+    conclude(lock);
+  }
+
+  using asks = std::vector<std::function<void()>>;
+  void fail(failure why) {
+    if (!take_failure(failure_, met_nowhere_, std::move(why))) return;
+    tokens_.drop_all();
+    for (auto& p : pending_)
+      if (p->state == pending::asleep && p->give_up())
+        to_ask_.push_back([give_up = p->give_up(), why = failure_] { give_up(why); });
+  }
+  // Those that wait are asked to give up, without the lock.
+  void ask(guard& lock) {
+    auto const all = std::exchange(to_ask_, {});
+    if (all.empty()) return;
+    lock.unlock();
+    for (auto const& each : all) each();
+    acquire(lock);
+  }
+  void give_up(std::uint64_t run, failure why) {
+    auto const self = shared_from_this();
+    std::unique_lock lock(mutex_, std::defer_lock);
+    acquire(lock);
+    if (run != run_ || ended_) return;
+    if (!failure_) {
+      fail(std::move(why));
+      met_nowhere_ = true;
+    }
+    ask(lock);
+    conclude(lock);
+  }
+
+  std::shared_ptr<tagged_plan const> plan_;
+  std::size_t references_;
+  std::mutex mutex_;
+  std::atomic<unsigned> wanted_{0};
+  std::shared_ptr<tagged_walk> self_;  // while it runs
+  std::optional<kernel_call> call_;
+  continuation* later_ = nullptr;
+  bool may_end_ = false, watched_ = false, ended_ = true;
+  bool met_nowhere_ = false;  // the failure came from outside
+  std::uint64_t run_ = 0;
+  failure failure_;
+  std::size_t running_ = 0, waiting_ = 0, offered_ = 0;
+  std::vector<std::unique_ptr<pending>> pending_;
+  asks to_ask_;
+  tokens tokens_;
+};
+
+}  // namespace rill::detail
+#endif
