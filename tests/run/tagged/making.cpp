@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "pass/parts.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/array/transpose.hpp"
 #include "rill/ops/control/primitives.hpp"
@@ -10,28 +9,10 @@
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/exponential.hpp"
-#include "rill/run/compiled_body.hpp"
+#include "run/tagged/framed.hpp"
 
 namespace rill {
 namespace {
-
-/// The plan of a part whose last node is a loop, or that has primitives in it.
-struct framed {
-  container state;
-  host_memory memory;
-  std::shared_ptr<compiled_functions> functions = no_functions();
-
-  tagged_plan of_loop(graph const& g, value const& result, std::vector<value> const& fed) {
-    auto const part = part_of(g, {result}, {}, fed);
-    auto const& n = part[part.outputs[0].node];
-    std::vector<type> inputs;
-    for (auto e : n.inputs) inputs.push_back(part.type_of(e));
-    return tagged_plan(lower(n, inputs, state, {}), state, 0, memory, 1, {}, functions.get());
-  }
-  tagged_plan of_part(graph const& g, value const& result, std::vector<value> const& fed) {
-    return tagged_plan(lowered{part_of(g, {result}, {}, fed)}, state, 0, memory, 1, {}, functions.get());
-  }
-};
 
 /// The operations of each block of a frame, and where its tokens go: "less -> 1 2".
 std::vector<std::string> blocks(tagged_plan const& p, std::size_t frame) {

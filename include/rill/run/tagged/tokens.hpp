@@ -91,6 +91,11 @@ class tokens {
     if (--i.outstanding == 0) settle(&i);
   }
 
+  /// Calls an operation's kernel, one that does not wait.
+  static void call(token t, tagged_plan::operation const& o, parallel const& threads) {
+    t.at->memory.call(o.value.instruction, threads, t.at->step);
+  }
+
   /// Lets go of all that a run has left.
   void reset() {
     drop_all();

@@ -148,7 +148,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     });
   }
   failure attempt(token t, operation const& o) {
-    return caught(t, o, [&] { t.at->memory.call(o.value.instruction, call_->threads, t.at->step); });
+    return caught(t, o, [&] { tokens::call(t, o, call_->threads); });
   }
   failure attempt_outside(token t, operation const& o, guard& lock) {
     ++running_;

@@ -1,0 +1,29 @@
+// Plans of the tagged gear, for tests of what makes and runs them.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "pass/parts.hpp"
+#include "rill/run/compiled_body.hpp"
+
+namespace rill {
+
+/// The plan of a part whose last node is a loop, or that has primitives in it.
+struct framed {
+  container state;
+  host_memory memory;
+  std::shared_ptr<compiled_functions> functions = no_functions();
+
+  tagged_plan of_loop(graph const& g, value const& result, std::vector<value> const& fed) {
+    auto const part = part_of(g, {result}, {}, fed);
+    auto const& n = part[part.outputs[0].node];
+    std::vector<type> inputs;
+    for (auto e : n.inputs) inputs.push_back(part.type_of(e));
+    return tagged_plan(lower(n, inputs, state, {}), state, 0, memory, 1, {}, functions.get());
+  }
+  tagged_plan of_part(graph const& g, value const& result, std::vector<value> const& fed) {
+    return tagged_plan(lowered{part_of(g, {result}, {}, fed)}, state, 0, memory, 1, {}, functions.get());
+  }
+};
+
+}  // namespace rill
