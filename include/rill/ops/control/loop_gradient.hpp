@@ -85,10 +85,25 @@ class backwards_loop {
   // rows.
   std::vector<value> derive(std::vector<value>& given) {
     auto& here = r_.graph.innermost();
-    std::vector<value> arguments, references, x, y, dy;
-    std::vector<std::size_t> x_of;  // the input of each x
+    std::vector<value> x, y, dy;
+    auto const again = record_again(here, x);
+    take_derivatives(here, again, given, y, dy);
+    auto next = hand_on(here, derivatives_of(r_, y, dy, x), x, given);
+    save(here, again, next);
+    if (even_.empty() && a_.rows > a_.uneven && !a_.given_count) {  // they count
+      auto const rows = r_.in(a_.first_row());
+      even_.push_back({here.argument(row_of(rows.type()), "forward"), rows, {}});
+    }
+    for (auto const* list : {&even_, &uneven_})
+      for (auto const& row : *list) given.push_back(row.inside);
+    return next;
+  }
+
+  // The body, and in x what it is differentiated by.
+  replay record_again(graph& here, std::vector<value>& x) {
+    std::vector<value> arguments, references;
     auto const differentiate_by = [&](std::size_t input, value v, bool wanted) {
-      if (wanted) x.push_back(v), x_of.push_back(input);
+      if (wanted) x.push_back(v), x_of_.push_back(input);
       return v;
     };
     for (std::size_t i = 0; i < static_cast<std::size_t>(a_.references); ++i)
@@ -99,8 +114,13 @@ class backwards_loop {
                                               : here.argument(body_[body_.inputs[place]].outputs[0], "forward");
       arguments.push_back(differentiate_by(i, v, i < a_.first_row() ? active_[place] : r_.wanted[i]));
     }
-    replay const again(here, body_, arguments, references, true);
+    return replay(here, body_, arguments, references, true);
+  }
 
+  // What an iteration makes, and the derivatives of that: a variable's come from the iteration after it, a row's from
+  // outside.
+  void take_derivatives(graph& here, replay const& again, std::vector<value>& given, std::vector<value>& y,
+                        std::vector<value>& dy) {
     for (std::size_t i = 0; i < variables(); ++i) {
       if (!active_[i]) continue;
       auto const outside = r_.out(i);
@@ -119,24 +139,27 @@ class backwards_loop {
       y.push_back(again.of(e));
       (uneven ? uneven_ : even_).push_back({dy.back(), outer, e});
     }
-    auto const parts = derivatives_of(r_, y, dy, x);
+  }
 
+  // What becomes of the derivatives by x: the next ones of the variables, then the next sums, then the rows.
+  std::vector<value> hand_on(graph& here, std::vector<gradient> const& parts, std::vector<value> const& x,
+                             std::vector<value>& given) {
     std::vector<value> next, made, made_uneven;
     std::vector<std::size_t> derived_uneven;
     for (std::size_t k = 0, at = 0; k < x.size(); ++k)
-      if (is_variable(x_of[k])) next.push_back(parts[k] ? densify(parts[k], given[at]) : zeros_like(given[at])), ++at;
+      if (is_variable(x_of_[k])) next.push_back(parts[k] ? densify(parts[k], given[at]) : zeros_like(given[at])), ++at;
     for (std::size_t k = 0; k < x.size(); ++k) {
-      if (!parts[k] || is_variable(x_of[k])) continue;
-      if (is_row(x_of[k])) {
-        bool const uneven = x_of[k] >= a_.first_uneven();
-        (uneven ? derived_uneven : derived_rows_).push_back(x_of[k]);
+      if (!parts[k] || is_variable(x_of_[k])) continue;
+      if (is_row(x_of_[k])) {
+        bool const uneven = x_of_[k] >= a_.first_uneven();
+        (uneven ? derived_uneven : derived_rows_).push_back(x_of_[k]);
         auto const derived = densify(parts[k], x[k]);
         if (uneven) made_uneven.push_back(reshape_like(derived, x[k]));  // where those are alike, these are
         else made.push_back(derived);
         continue;
       }
-      carried_.push_back(x_of[k]);
-      first_.emplace_back(value(), r_.in(x_of[k]));
+      carried_.push_back(x_of_[k]);
+      first_.emplace_back(value(), r_.in(x_of_[k]));
       given.push_back(here.argument(parts[k].sparse() ? x[k].type() : parts[k].dense.type(), "sum"));
       next.push_back(parts[k].sparse() ? add_rows(given.back(), parts[k].indices, parts[k].rows)
                                        : add(given.back(), parts[k].dense));
@@ -144,13 +167,6 @@ class backwards_loop {
     derived_uneven_ = static_cast<std::int64_t>(derived_uneven.size());
     derived_rows_.insert(derived_rows_.end(), derived_uneven.begin(), derived_uneven.end());
     for (auto const& list : {made, made_uneven}) next.insert(next.end(), list.begin(), list.end());
-    save(here, again, next);
-    if (even_.empty() && a_.rows > a_.uneven && !a_.given_count) {  // they count
-      auto const rows = r_.in(a_.first_row());
-      even_.push_back({here.argument(row_of(rows.type()), "forward"), rows, {}});
-    }
-    for (auto const* list : {&even_, &uneven_})
-      for (auto const& row : *list) given.push_back(row.inside);
     return next;
   }
   bool is_variable(std::size_t input) const { return input >= a_.first_variable() && input < a_.first_row(); }
@@ -259,6 +275,7 @@ class backwards_loop {
   ops::looping::attributes const a_;
   subgraph const& body_;
   std::vector<bool> active_;                    // of the loop variables
+  std::vector<std::size_t> x_of_;               // the input that each value is which its body is differentiated by
   std::vector<std::size_t> carried_;            // the input whose derivative each variable of the new loop is
   std::vector<std::size_t> derived_rows_;       // the input whose derivative each of its rows is
   std::vector<std::pair<value, value>> first_;  // of each variable: its first value, or what it is a zero like

@@ -23,8 +23,8 @@ RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t see
   auto const sequence = order(part);
   order_ = sequence.nodes;
   make_slots(part);
-  make_instructions(part, nodes_to_compute(part), state, seed, threads, wish, passes,
-                    functions ? functions : functions_.get());
+  make_instructions(part, nodes_to_compute(part),
+                    {state, seed, threads, wish, passes, functions ? functions : functions_.get()});
   mark_outputs(part);
   auto const forked = fork(part, sequence, wish, threads);
   take_over(part, forked.get());
@@ -48,7 +48,7 @@ RILL_INLINE plan::plan(subgraph const& iteration, std::vector<endpoint> const& k
       if (!takes_reference(n, k)) computed[n.inputs[k].node] = true;
   }
   for (auto e : kept) computed[e.node] = true;
-  make_instructions(iteration, computed, state, seed, threads, gear::automatic, passes, functions);
+  make_instructions(iteration, computed, {state, seed, threads, gear::automatic, passes, functions});
   mark_outputs(iteration);
   place_apart();
   for (auto e : kept) kept_.push_back(slot_of(e));
@@ -105,11 +105,8 @@ inline bool runs_with_tags(node const& n, gear wish, std::span<type const> input
 
 }  // namespace detail
 
-RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool> const& computed, container& state,
-                                         std::uint64_t seed, int threads, gear wish, pass_options const& passes,
-                                         compiled_functions* functions) {
+RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool> const& computed, making const& with) {
   auto const resized = nodes_resized(part);
-  std::vector<type> inputs;
   for (auto i : order_) {
     auto const& n = part[i];
     if (n.op == &fed_op || n.op->passes_through) continue;
@@ -117,7 +114,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       for (auto s : slots_of_[i]) slots_[s].index = none;
       continue;
     }
-    if (n.op->name == "variable") assume(n, state);
+    if (n.op->name == "variable") assume(n, with.state);
     if (n.op->name == "constant") {
       auto& s = slots_[slots_of_[i][0]];
       s.where = place::constant;
@@ -126,58 +123,73 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       memory_.held += constants_.back().bytes();
       continue;
     }
-    if (n.op->cpu == nullptr && !is_region(n))
-      throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no kernel for this device",
-                  n.name);
-    inputs.clear();
-    std::vector<std::shared_ptr<variable_state>> variables(n.inputs.size());
-    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      inputs.push_back(part.type_of(n.inputs[k]));
-      auto const& from = part[n.inputs[k].node];
-      if (!takes_reference(n, k)) continue;
-      if (from.op->name == "variable") {
-        variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
-        if (detail::meets_present(n, k, resized)) assume(from, state);
-        else if (n.op->reference_or_value) inputs.back() = detail::declared_type(from);
-      } else if (n.op->effect == effect::writes)
-        throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
-    }
+    taking const takes = inputs_of(part, n, resized, with.state);
     bool const bodies_late = detail::has_bodies_late(n, resized);
-    if (!bodies_late) assume_bodies(n, state);
-    instruction made;
-    try {
-      kernel_request const request{n,          inputs,  n.outputs,    variables, state,    seed,       threads,
-                                   allocator_, &passes, compile_body, functions, &bodies_, bodies_late};
-      bool const with_tags = !bodies_late && detail::runs_with_tags(n, wish, inputs, state, passes);
-      made.run = with_tags ? tagged_kernel(request) : n.op->cpu(request);
-      if (wish != gear::straight && !made.run.waits && may_wait(n)) made.run = detail::aside(std::move(made.run));
-      tagged_ = tagged_ || with_tags;
-    } catch (error const& e) {
-      if (is_region(n)) throw;  // it names a node that somebody wrote
-      auto const where = has_bodies(n) ? "in a body, node '" : "'";
-      throw error(e.code(), (e.node().empty() ? "" : where + e.node() + "': ") + e.message(), n.name);
-    }
-    for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k)
-      if (n.op->overwrites >> k & 1) made.run.overwrites.push_back({k, k});
-    keep_unread(made.run.overwrites, n);
-    keep_unread(made.run.may_share, n);
-    made.run.may_share.insert(made.run.may_share.end(), made.run.overwrites.begin(), made.run.overwrites.end());
-    waiting_ += made.run.waits;
-    made.node = i;
-    lines_.push_back(
-        {{}, 0, static_cast<std::uint16_t>(n.inputs.size()), static_cast<std::uint16_t>(n.outputs.size())});
-    auto const at = static_cast<std::uint32_t>(instructions_.size());
-    for (auto s : slots_of_[i]) slots_[s].first = slots_[s].last = at;
-    for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (!variables[k]) {
-        auto& s = slots_[slot_of(n.inputs[k])];
-        s.used = true;
-        if (!reads_extents_alone(n, k)) s.last = std::max(s.last, at);
-      }
-    instructions_.push_back(std::move(made));
-    names_.push_back(n.name);
-    operations_.push_back(n.op->name);
+    if (!bodies_late) assume_bodies(n, with.state);
+    add_instruction(i, n, takes, make_kernel(n, takes, bodies_late, with));
   }
+}
+
+RILL_INLINE plan::taking plan::inputs_of(subgraph const& part, node const& n, std::vector<bool> const& resized,
+                                         container& state) {
+  taking takes;
+  takes.variables.resize(n.inputs.size());
+  for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+    takes.types.push_back(part.type_of(n.inputs[k]));
+    auto const& from = part[n.inputs[k].node];
+    if (!takes_reference(n, k)) continue;
+    if (from.op->name == "variable") {
+      takes.variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
+      if (detail::meets_present(n, k, resized)) assume(from, state);
+      else if (n.op->reference_or_value) takes.types.back() = detail::declared_type(from);
+    } else if (n.op->effect == effect::writes)
+      throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
+  }
+  return takes;
+}
+
+RILL_INLINE kernel plan::make_kernel(node const& n, taking const& takes, bool bodies_late, making const& with) {
+  if (n.op->cpu == nullptr && !is_region(n))
+    throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no kernel for this device",
+                n.name);
+  kernel made;
+  try {
+    kernel_request const request{
+        n,          takes.types,  n.outputs,    takes.variables, with.state, with.seed,  with.threads,
+        allocator_, &with.passes, compile_body, with.functions,  &bodies_,   bodies_late};
+    bool const with_tags = !bodies_late && detail::runs_with_tags(n, with.wish, takes.types, with.state, with.passes);
+    made = with_tags ? tagged_kernel(request) : n.op->cpu(request);
+    if (with.wish != gear::straight && !made.waits && may_wait(n)) made = detail::aside(std::move(made));
+    tagged_ = tagged_ || with_tags;
+  } catch (error const& e) {
+    if (is_region(n)) throw;  // it names a node that somebody wrote
+    auto const where = has_bodies(n) ? "in a body, node '" : "'";
+    throw error(e.code(), (e.node().empty() ? "" : where + e.node() + "': ") + e.message(), n.name);
+  }
+  for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k)
+    if (n.op->overwrites >> k & 1) made.overwrites.push_back({k, k});
+  keep_unread(made.overwrites, n);
+  keep_unread(made.may_share, n);
+  made.may_share.insert(made.may_share.end(), made.overwrites.begin(), made.overwrites.end());
+  return made;
+}
+
+RILL_INLINE void plan::add_instruction(std::uint32_t i, node const& n, taking const& takes, kernel run) {
+  waiting_ += run.waits;
+  lines_.push_back({{}, 0, static_cast<std::uint16_t>(n.inputs.size()), static_cast<std::uint16_t>(n.outputs.size())});
+  auto const at = static_cast<std::uint32_t>(instructions_.size());
+  for (auto s : slots_of_[i]) slots_[s].first = slots_[s].last = at;
+  for (std::size_t k = 0; k < n.inputs.size(); ++k)
+    if (!takes.variables[k]) {
+      auto& s = slots_[slot_of(n.inputs[k])];
+      s.used = true;
+      if (!reads_extents_alone(n, k)) s.last = std::max(s.last, at);
+    }
+  auto& made = instructions_.emplace_back();
+  made.run = std::move(run);
+  made.node = i;
+  names_.push_back(n.name);
+  operations_.push_back(n.op->name);
 }
 
 // A place that a kernel reads by two names, a value's and its reshape's, is written only if either may be.

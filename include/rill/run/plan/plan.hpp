@@ -119,10 +119,27 @@ class plan {
     bool before(std::uint32_t earlier, std::uint32_t later) const { return ancestors && (*ancestors)(earlier, later); }
   };
 
+  // What all kernels of a plan are made with.
+  struct making {
+    container& state;
+    std::uint64_t seed;
+    int threads;
+    gear wish;
+    pass_options const& passes;
+    compiled_functions* functions;
+  };
+  // What a node takes: the types of its inputs, and of references the variables.
+  struct taking {
+    std::vector<type> types;
+    std::vector<std::shared_ptr<variable_state>> variables;
+  };
+
   void make_slots(subgraph const&);
   std::vector<bool> nodes_to_compute(subgraph const&) const;
-  void make_instructions(subgraph const&, std::vector<bool> const& computed, container&, std::uint64_t seed,
-                         int threads, gear wish, pass_options const&, compiled_functions*);
+  void make_instructions(subgraph const&, std::vector<bool> const& computed, making const&);
+  taking inputs_of(subgraph const&, node const&, std::vector<bool> const& resized, container&);
+  kernel make_kernel(node const&, taking const&, bool bodies_late, making const&);
+  void add_instruction(std::uint32_t, node const&, taking const&, kernel);
   std::unique_ptr<forking> fork(subgraph const&, step_order const&, gear wish, int threads);
   void assume(node const&, container&);
   void assume_bodies(node const&, container&);
