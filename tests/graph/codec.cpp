@@ -8,6 +8,8 @@
 #include <random>
 
 #include "graph/samples.hpp"
+#include "rill/ops/control/while_loop.hpp"
+#include "rill/ops/random/uniform.hpp"
 #include "rill/run/session.hpp"
 
 // How much memory this thread has, and has had at most, since `start`.
@@ -110,7 +112,7 @@ struct written {
   std::string device = {}, colocated = {};
   std::int64_t copy_of = -1;
   std::vector<type> outputs{{dtype::float32}};
-  std::uint64_t count = 1;
+  std::uint64_t count = 1, recorded = 1;
 
   std::string bytes() const {
     wire::writer to;
@@ -124,7 +126,7 @@ struct written {
     });
     to(device, colocated, std::uint32_t{0}, copy_of, false, std::int64_t{-1});
     wire::save_list(to, outputs, [&](type const& t) { wire::save(to, t); });
-    to(std::uint64_t{0});
+    to(std::uint64_t{0}, recorded);
     return to.take();
   }
 };
@@ -347,8 +349,64 @@ TEST(codec, refuses_an_initial_value_for_a_node_that_is_not_there) {
   graph g;
   variable(constant(g, 1.f), "v");
   auto bytes = to_bytes(g);
-  bytes[bytes.size() - 1] = 1;
-  EXPECT_EQ(refusal(bytes, "initial"), code::invalid_argument);
+  bytes[bytes.size() - 1 - sizeof(std::uint64_t)] = 1;  // of the assignment's number
+  EXPECT_EQ(refusal(bytes, "not there"), code::invalid_argument);
+}
+
+TEST(codec, refuses_an_initial_value_that_is_no_assignment_of_its_variable) {
+  graph g;
+  auto const first = constant(g, 1.f);
+  auto const v = variable(first, "v"), w = variable(first, "w");
+  auto const bytes = to_bytes(g);
+  auto const place = bytes.size() - sizeof(std::uint64_t) - 4 * sizeof(std::uint32_t);
+  ASSERT_EQ(bytes[place], static_cast<char>(v.node));
+  for (auto const& [at, number] : {std::pair{place, w.node}, {place, first.node}, {place + 4, w.node}}) {
+    auto spoilt = bytes;
+    spoilt[at] = static_cast<char>(number);
+    EXPECT_EQ(refusal(spoilt, "no assignment of its variable"), code::invalid_argument) << number;
+  }
+}
+
+TEST(codec, a_graph_that_was_read_draws_what_the_first_one_draws_from_then_on) {
+  graph g(7);
+  auto const first = constant(g, 0);
+  auto const in_loop = while_loop([](auto i) { return i < 2; }, [](auto i) { return i + 1; }, first);
+  auto const once = uniform<float, 4>(g);
+  auto const again = graph_from_bytes(to_bytes(g), all_operations());
+  EXPECT_EQ(again->recorded(), g.recorded());
+  std::vector<value> here, there;  // as many as the loop has nodes: one of them repeated the key of `once`
+  for (int i = 0; i < 12; ++i) here.push_back(uniform<float, 4>(g)), there.push_back(uniform<float, 4>(*again));
+  session s(g), t(*again);
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    s.set_steps(0), t.set_steps(0);
+    auto const drawn = t.run(there[i]);
+    t.set_steps(0);
+    EXPECT_FALSE(same_bits(t.run(again->find(once.name())), drawn)) << "two nodes have one key";
+    EXPECT_TRUE(same_bits(s.run(here[i]), drawn));
+  }
+  s.run(in_loop);
+}
+
+TEST(codec, refuses_a_count_of_nodes_that_no_graph_has) {
+  for (std::uint64_t const recorded : {std::uint64_t{0}, UINT64_MAX})
+    EXPECT_EQ(refusal(written{.recorded = recorded}.bytes(), "counts fewer or more nodes"), code::invalid_argument);
+}
+
+TEST(codec, refuses_a_node_of_a_body_beside_one_that_is_not_there) {
+  graph g;
+  auto const w = constant(g, tensor(1.f), "near_me");
+  auto const x = placeholder<float>(g, "x");
+  g.near(w, [&] { return cond(x < 1.f, [&] { return -x; }, [&] { return x; }); });
+  cond(x < 1.f, [&] { return g.near(w, [&] { return -x; }); }, [&] { return x; });
+  auto const bytes = to_bytes(g);
+  EXPECT_NO_THROW(graph_from_bytes(bytes, all_operations()));
+  int mentioned = 0;
+  for (auto at = bytes.find("near_me"); at != bytes.npos; at = bytes.find("near_me", at + 1), ++mentioned) {
+    auto spoilt = bytes;
+    spoilt[at] = 'N';
+    EXPECT_EQ(refusal(spoilt, "no earlier node"), code::invalid_argument) << at;
+  }
+  EXPECT_EQ(mentioned, 5) << "in the bodies as well";
 }
 
 TEST(codec, does_not_write_empty_tensors_and_programs) {

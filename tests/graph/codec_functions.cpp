@@ -5,9 +5,15 @@
 #include <functional>
 
 #include "base/sentence.hpp"
+#include "rill/grad/gradients.hpp"
+#include "rill/graph/codec.hpp"
 #include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/function.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/registry.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/run/session.hpp"
 
 namespace rill {
 namespace {
@@ -112,6 +118,20 @@ TEST(codec_functions, refuses_what_the_graph_does_not_have) {
   EXPECT_EQ(why([](auto& f) { f.waits = {3}; }), refused);
   EXPECT_EQ(why([](auto& f) { f.references[0] = 3; }), refused) << "there is no such node";
   EXPECT_EQ(why([](auto& f) { f.references[0] = 0; }), refused) << "it is no variable";
+  for (std::int64_t updates : {0, 2})
+    EXPECT_EQ(why([&](auto& f) { f.updates = updates; }), "data_loss: a function updates other variables than it says");
+}
+
+TEST(codec_functions, a_function_whose_result_does_without_a_variable_that_it_mentions_travels) {
+  graph g;
+  auto const v = variable(constant(g, 2.f), "v");
+  auto const f = function<"f", of<float>>(g, [&](auto a) { return a * a * v; });
+  auto const [dv] = gradients(f(constant(g, 3.f)), v);
+  initializer(g);
+  auto const again = graph_from_bytes(to_bytes(g), all_operations());
+  session s(*again);
+  s.run(operation(again->find("initializer")));
+  EXPECT_EQ(s.run(again->find(dv.name())).item<float>(), 9);
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const&
     last = i;
   }
   for (auto const& c : body.references()) {
+    if (!reads(c.inside.node)) continue;
     made.references.push_back(c.outside);
     bool updated = false;
     for (auto const& n : made.part.nodes)

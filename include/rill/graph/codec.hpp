@@ -14,7 +14,7 @@ namespace rill {
 
 /// What the first bytes of a graph say, and the version of the format that follows.
 inline constexpr std::string_view graph_magic = "rill:gph";
-inline constexpr std::uint32_t graph_format = 4;
+inline constexpr std::uint32_t graph_format = 5;
 
 /// The graph as bytes. Throws error(invalid_argument) if a node holds what can't be shipped.
 inline std::string to_bytes(graph const& g) {
@@ -27,6 +27,7 @@ inline std::string to_bytes(graph const& g) {
   to(nodes);
   for (std::size_t i = 0; i < nodes; ++i) wire::save(to, g[i]);
   wire::save_list(to, initials, [&](graph::initial i) { to(i.variable, i.assignment); });
+  to(static_cast<std::uint64_t>(g.recorded()));
   return to.take();
 }
 
@@ -53,11 +54,15 @@ inline std::unique_ptr<graph> graph_from_bytes(std::string_view bytes, operation
     wire::check_outputs(from, added.origin());
   });
   wire::check_functions(*g);
+  wire::check_colocation(*g);
   wire::load_list(from, 2 * sizeof(std::uint32_t), [&] {
     graph::initial i{};
     from(i.variable, i.assignment);
     g->add_initial(i);
   });
+  std::uint64_t recorded = 0;
+  from(recorded);
+  g->set_recorded(recorded);
   if (from.remaining() != 0) throw error(code::data_loss, "more bytes follow after the graph's end");
   return g;
 }

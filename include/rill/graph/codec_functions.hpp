@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -77,7 +79,16 @@ inline void load_function(reader& from, graph& g, known_operations& known) {
   g.functions().define(f);
 }
 
-/// Once the nodes are there: whether they have what the functions take.
+// Whether a part updates a variable, by its name.
+inline bool updates_variable(subgraph const& part, std::string_view name) {
+  return std::any_of(part.nodes.begin(), part.nodes.end(), [&](node const& n) {
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (updates_reference(n, k) && part[n.inputs[k].node].name == name) return true;
+    return false;
+  });
+}
+
+/// Checks that the graph, of which all nodes are read by now, has what its functions take. Throws error(data_loss).
 inline void check_functions(graph const& g) {
   auto const check = [&](bool ok) {
     if (!ok) fail("a function takes from its graph what is not there");
@@ -94,7 +105,35 @@ inline void check_functions(graph const& g) {
       check(std::any_of(f->body->nodes.begin(), f->body->nodes.end(),
                         [&](node const& n) { return n.op->name == "variable" && n.name == g[v].name; }));
     }
+    for (std::size_t i = 0; i < f->references.size(); ++i)
+      if (updates_variable(*f->body, g[f->references[i]].name) != (i < static_cast<std::size_t>(f->updates)))
+        fail("a function updates other variables than it says");
   }
+}
+
+// The names of bodies that lie within each other, innermost last.
+using names_around = std::vector<std::unordered_set<std::string_view>>;
+
+// A node of a body is placed beside an earlier node of it, or one of what lies around it.
+inline void check_colocation(graph const& g, subgraph const& body, names_around& around) {
+  around.emplace_back();
+  for (auto const& n : body.nodes) {
+    auto const known = [&](auto const& names) { return names.contains(n.colocated); };
+    if (!n.colocated.empty() && !g.contains(n.colocated) && std::none_of(around.begin(), around.end(), known))
+      throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node",
+                  n.name);
+    for_each_body(n, [&](subgraph const& inner) { check_colocation(g, inner, around); });
+    around.back().insert(n.name);
+  }
+  around.pop_back();
+}
+
+/// Checks beside which nodes those of bodies are to run; the graph's own were checked when they were added.
+inline void check_colocation(graph const& g) {
+  names_around around;
+  for (auto const* f : g.functions().defined()) check_colocation(g, *f->body, around);
+  for (std::size_t i = 0; i < g.size(); ++i)
+    for_each_body(g[i], [&](subgraph const& body) { check_colocation(g, body, around); });
 }
 
 }  // namespace rill::wire

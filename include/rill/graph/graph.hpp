@@ -55,8 +55,12 @@ class graph {
   graph& outermost() { return root(); }
   /// The handle in this body of a variable from outside; empty if nothing in it has mentioned the variable.
   value known_variable(std::string_view name) const;
-  /// How many nodes were recorded in the graph and its bodies.
+  /// How many nodes were recorded in the graph and its bodies: the keys of random numbers are made of it, so bytes hold
+  /// it.
   std::size_t recorded() const { return root().recorded_; }
+  /// Counts on from `n`, the count of the graph that this one is a copy of. Throws error(invalid_argument) unless `n`
+  /// is at least `recorded()` and at most 2^62.
+  void set_recorded(std::size_t n);
 
   std::size_t size() const {
     std::shared_lock lock(mutex_);
@@ -86,6 +90,11 @@ class graph {
 
   /// The value called "name" or "name:port"; error(not_found).
   value find(std::string_view name_and_port);
+  /// Whether a node has that name.
+  bool contains(std::string_view name) const {
+    std::shared_lock lock(mutex_);
+    return names_.contains(std::string(name));
+  }
 
   /// Records what `f` records with "name/" before every name.
   template <class F> auto scope(std::string_view name, F&& f) {

@@ -151,6 +151,13 @@ RILL_INLINE void graph::close_body() {
   open_ = nullptr;
 }
 
+RILL_INLINE void graph::set_recorded(std::size_t n) {
+  if (outer_) return root().set_recorded(n);
+  std::unique_lock lock(mutex_);
+  expects(n >= recorded_ && n <= std::size_t{1} << 62, "a graph counts fewer or more nodes than it can have recorded");
+  recorded_ = n;
+}
+
 RILL_INLINE value graph::argument(rill::type const& t, std::string_view name) {
   std::unique_lock lock(mutex_);
   node n;
@@ -252,6 +259,10 @@ RILL_INLINE void graph::add_initial(initial i) {
   std::unique_lock lock(mutex_);
   expects(i.variable < nodes_.size() && i.assignment < nodes_.size(),
           "an initial value mentions a node that is not there");
+  auto const& assignment = *nodes_[i.assignment];
+  expects(nodes_[i.variable]->op->name == "variable" && assignment.op->name == "assign" &&
+              assignment.inputs[0] == endpoint{i.variable, 0},
+          "an initial value is no assignment of its variable");
   initials_.push_back(i);
 }
 
