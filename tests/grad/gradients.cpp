@@ -2,13 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <complex>
+
+#include "base/sentence.hpp"
 #include "rill/ops/array/as.hpp"
 #include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/ops/reduction/argmax.hpp"
+#include "rill/ops/state/assign.hpp"
 #include "rill/run/session.hpp"
 
 namespace rill {
@@ -224,6 +231,63 @@ TEST(gradients, refuse_a_given_rule_that_does_not_fit) {
       EXPECT_NE(e.message().find("the gradient rule that was given for it"), std::string::npos) << e.what();
       EXPECT_EQ(e.node(), y.name());
     }
+  }
+}
+
+TEST(gradients, in_a_body_may_be_taken_by_what_the_body_mentions_from_outside) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const v = variable(constant(g, 5.f), "v");
+  auto const one = [&](auto of, auto by) { return std::get<0>(gradients(of, by)); };
+  auto const d = cond(x > 0.f, [&] { return one(x * x * v, x); }, [&] { return one(x * v * v, v); });
+  auto const twice = while_loop([](auto i, auto) { return i < 2; },
+                                [&](auto i, auto a) { return std::tuple{i + 1, a + one(square(x * v), x)}; },
+                                constant(g, 0), constant(g, 0.f));
+  auto const deep =
+      cond(x > 0.f, [&] { return cond(x > 1.f, [&] { return one(x * x, x); }, [&] { return x; }); }, [&] { return x; });
+  session s(g);
+  s.run(initializer(g));
+  EXPECT_EQ(float(s.run({{x, tensor(3.f)}}, d)), 30.f);
+  EXPECT_EQ(float(s.run({{x, tensor(-3.f)}}, d)), -30.f);
+  EXPECT_EQ(float(s.run({{x, tensor(3.f)}}, std::get<1>(twice))), 300.f);
+  EXPECT_EQ(float(s.run({{x, tensor(3.f)}}, deep)), 6.f);
+}
+
+TEST(gradients, in_a_body_say_how_to_get_past_its_edge) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = square(x);
+  auto const by_x = [&](auto const& target) {
+    return sentence([&] { cond(x > 0.f, [&] { return std::get<0>(gradients(target(), x)); }, [&] { return x; }); });
+  };
+  EXPECT_NE(by_x([&] { return y * 2.f; }).find("depends on 'x' through 'square', which is computed outside"),
+            std::string::npos);
+  EXPECT_NE(by_x([&] { return constant(g, 2.f) * 2.f; }).find("does not depend on"), std::string::npos);
+}
+
+// L = Re(sum of y); numerically, dL/d(Re x) + i dL/d(Im x).
+TEST(gradients, of_complex_values_are_those_of_the_real_part) {
+  using number = std::complex<double>;
+  graph g;
+  auto const x = placeholder<number, 2>(g, "x");
+  auto const c = constant<number, 2>(g, {number(1, 2), number(-3, 0.5)});
+  auto const y = x * x * c + conj(x) / c + sqrt(x);
+  auto const [d] = gradients(y, x);
+  session s(g);
+  std::array<number, 2> const at{number(0.5, -1.5), number(2, 1)};
+  auto const loss = [&](std::array<number, 2> const& a) {
+    auto const got = s.run({{x, vector<number>({a[0], a[1]})}}, y);
+    return (got.data<number>()[0] + got.data<number>()[1]).real();
+  };
+  auto const got = s.run({{x, vector<number>({at[0], at[1]})}}, d);
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto const slope = [&](number step) {
+      auto up = at, down = at;
+      up[i] += step, down[i] -= step;
+      return (loss(up) - loss(down)) / 2e-5;
+    };
+    EXPECT_NEAR(got.data<number>()[i].real(), slope({1e-5, 0}), 1e-6);
+    EXPECT_NEAR(got.data<number>()[i].imag(), slope({0, 1e-5}), 1e-6);
   }
 }
 

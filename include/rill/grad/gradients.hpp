@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rill/graph/paths.hpp"
+#include "rill/graph/prune.hpp"
 #include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/reshape.hpp"
@@ -24,7 +25,9 @@ namespace rill {
 std::vector<gradient> partial_gradients(value y, std::vector<value> const& x);
 
 /// The derivatives of the sum of y's elements with respect to each x, dense. Where y does not depend on an x:
-/// error(invalid_argument), or zeros if they are asked for.
+/// error(invalid_argument), or zeros if they are asked for. In the body of a branch, loop or function, x may also be a
+/// value from outside that the body mentions. Of complex values the derivative is that of the real part, L = Re(sum of
+/// y), and is dL/d(Re x) + i dL/d(Im x), the direction in which L grows fastest, as in PyTorch and TensorFlow.
 std::vector<value> gradients(value y, std::vector<value> const& x, bool zeros = false);
 
 namespace detail {
@@ -228,9 +231,34 @@ class differentiator {
   path_finder paths_;
 };
 
+// Whether a value needs another one that was recorded before it; both are of one graph.
+inline bool depends(value const& v, value const& on) {
+  auto const& g = *v.graph;
+  auto const all = needed(g, {}, {v.endpoint()}, {});
+  return std::binary_search(all.begin(), all.end(), on.node);
+}
+
+// The value in the target's body that stands for one from outside. Derivatives end at a body's edge, so the body must
+// mention the value itself, not something that was computed from it outside.
+inline value inside_of(value const& y, value const& x) {
+  auto& body = *y.graph;
+  if (!x || x.graph == &body || !body.is_within(*x.graph)) return x;
+  auto const here = body.inside(x);
+  for (auto const& c : body.captures())
+    if (c.inside.endpoint() != here.endpoint() && c.outside.graph == x.graph && depends(c.outside, x) &&
+        depends(y, c.inside))
+      throw error(code::invalid_argument,
+                  "gradients: in a body, the target depends on '" + x.name() + "' through '" + c.outside.name() +
+                      "', which is computed outside: compute it in the body, or differentiate what the body returns",
+                  y.name());
+  return here;
+}
+
 }  // namespace detail
 
-RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> const& x) {
+RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> const& of) {
+  std::vector<value> x;
+  for (auto const& v : of) x.push_back(detail::inside_of(y, v));
   if (!is_differentiable(y.type().element))
     throw error(code::invalid_argument, "gradients: the target is a " + y.type().text() + ", which has no derivatives",
                 y.name());
@@ -240,8 +268,9 @@ RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> 
   });
 }
 
-RILL_INLINE std::vector<value> gradients(value y, std::vector<value> const& x, bool zeros) {
-  std::vector<value> dense;
+RILL_INLINE std::vector<value> gradients(value y, std::vector<value> const& of, bool zeros) {
+  std::vector<value> dense, x;
+  for (auto const& v : of) x.push_back(detail::inside_of(y, v));
   auto const parts = partial_gradients(y, x);
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!parts[i] && !zeros)

@@ -37,6 +37,8 @@ class graph {
   void close_body();
   /// Whether it is a body's graph: the values in it have no meaning outside of it.
   bool is_body() const { return outer_ != nullptr; }
+  /// Whether it is the graph of a body that lies, perhaps within others, in `other`.
+  bool is_within(graph const& other) const { return lies_in(&other); }
   /// The graph that is recorded into at this moment.
   graph& innermost() { return open_ ? open_->innermost() : *this; }
   /// An argument of a body: a value that each run of it is given.

@@ -101,6 +101,8 @@ RILL_INLINE void queue_options::check() const {
           "the first component of a bucket queue must be a scalar of int64");
   expects(buckets ? together > 0 : together == 0,
           "of a bucket queue, and of no other, several elements leave together");
+  for (auto const& c : components)
+    expects(!padded || c.has_rank(), "a padding or bucket queue stacks elements, so each component needs a known rank");
 }
 
 RILL_INLINE void queue_line::put(queue_element e) {

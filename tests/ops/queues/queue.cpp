@@ -327,6 +327,15 @@ TEST(queue, a_padding_one_fills_up_with_zeros_and_what_follows_is_planned_for_th
   expect_error(code::invalid_argument, "by a padding queue only", [&] { s.run(dequeue_many<2>(plain)); });
 }
 
+TEST(queue, a_padding_one_of_components_of_unknown_rank_is_refused_when_it_is_made) {
+  graph g;
+  constexpr type any = type::of_unknown_rank(dtype::float32);
+  expect_error(code::invalid_argument, "each component needs a known rank", [&] { padding_queue<any>(g); });
+  expect_error(code::invalid_argument, "each component needs a known rank",
+               [&] { bucket_queue<of<std::int64_t>, any>(g, {.together = 2}); });
+  EXPECT_NO_THROW(fifo_queue<any>(g));
+}
+
 TEST(queue, holds_strings) {
   graph g;
   auto const q = fifo_queue<of<std::string>>(g);
