@@ -6,6 +6,7 @@
 
 #include "base/sentence.hpp"
 #include "rill/graph/body.hpp"
+#include "rill/ops/array/as.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/placeholder.hpp"
@@ -174,6 +175,20 @@ TEST(compiled_body, of_which_some_waits_for_extents_is_run_with_tensors) {
   step_context step;
   for (auto const& [x, y] : {std::pair{3.f, -3.f}, {0.f, 0.f}, {-5.f, -5.f}})
     EXPECT_EQ(made->run(std::vector<tensor>{tensor(x)}, {}, step)[0].item<float>(), y);
+}
+
+TEST(compiled_body, compares_the_names_among_its_results) {
+  compiling t;
+  auto const b = record_body(t.g, "body", {type(dtype::float32, {unknown})}, [](auto const& in) {
+    auto const named = [&](value which) { return as(gather(in[0], where(which)), of<float, "n">); };
+    return std::vector<value>{named(less(in[0], zero(in[0]))), named(less(zero(in[0]), in[0]))};
+  });
+  auto const made = t.make(b, {type(dtype::float32, {unknown})});
+  step_context step;
+  auto const run = [&](tensor const& x) { return made->run(std::vector<tensor>{x}, {}, step); };
+  EXPECT_EQ(run(vector<float>({1, -2, 3, -4}))[1].template at<float>(1), 3);
+  EXPECT_EQ(sentence([&] { run(vector<float>({1, -2, 3})); }),
+            "invalid_argument: node 'body/as_1': axis 'n' is 1 elsewhere in this step and 2 here");
 }
 
 TEST(compiled_body, holds_the_memory_of_the_extents_that_came_last_alone) {

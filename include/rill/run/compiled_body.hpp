@@ -13,6 +13,7 @@
 
 #include "rill/pass/bind.hpp"
 #include "rill/run/activation.hpp"
+#include "rill/run/compiled_step.hpp"
 #include "rill/run/idle_runs.hpp"
 #include "rill/run/plan/late.hpp"
 #include "rill/run/program_body.hpp"
@@ -167,6 +168,26 @@ class body_in_parts final : public open_body {
   body_by_extents late_;
 };
 
+/// A body whose results have names for extents that come up when it runs: equal names are equal extents.
+class body_of_named_results final : public open_body {
+ public:
+  body_of_named_results(std::shared_ptr<compiled_body> body, step_names names)
+      : body_(std::move(body)), names_(std::move(names)) {}
+
+  std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
+    auto made = body_->run(given, threads, step);
+    axis_binding axes(names_.axes);
+    for (auto const& r : names_.open) axes.bind(r.said, made[r.at].type(), r.node);
+    return made;
+  }
+  bool holds() const override { return body_->holds(); }
+  void trim() override { body_->trim(); }
+
+ private:
+  std::shared_ptr<compiled_body> body_;
+  step_names names_;
+};
+
 /// A function for arguments of these types, as calls of it see it.
 class function_form final : public compiled_body {
  public:
@@ -300,10 +321,8 @@ inline std::shared_ptr<compiled_functions> planned_functions::at_run() {
   return std::make_shared<functions_at_run>(*this);
 }
 
-RILL_INLINE std::shared_ptr<compiled_body> compile_part(body_setting const& s, subgraph part,
-                                                        std::span<type const> arguments) {
-  if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(part));
-  bind_extents(part, {arguments.begin(), arguments.end()}, *s.state);
+// A body that is bound.
+inline std::shared_ptr<compiled_body> compile_bound(body_setting const& s, subgraph part) {
   auto late = rewrite_early(part, s.passes, *s.state, nullptr);
   if (auto const p = s.passes.fuse && !late ? program_of(part) : std::nullopt)
     return std::make_shared<program_body>(part, *p, *s.memory);
@@ -311,6 +330,16 @@ RILL_INLINE std::shared_ptr<compiled_body> compile_part(body_setting const& s, s
       plan(part, *s.state, s.seed, *s.memory, s.threads, gear::straight, s.passes, s.functions));
   if (!late) return early;
   return std::make_shared<body_in_parts>(s, std::move(early), std::move(*late));
+}
+
+RILL_INLINE std::shared_ptr<compiled_body> compile_part(body_setting const& s, subgraph part,
+                                                        std::span<type const> arguments) {
+  if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(part));
+  bind_extents(part, {arguments.begin(), arguments.end()}, *s.state);
+  auto names = step_names::of(part);
+  auto made = compile_bound(s, std::move(part));
+  if (names.open.empty()) return made;
+  return std::make_shared<body_of_named_results>(std::move(made), std::move(names));
 }
 
 }  // namespace detail
