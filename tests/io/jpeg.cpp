@@ -20,8 +20,9 @@ void expect(tensor const& image, shape const& s, std::vector<int> const& values,
     EXPECT_LE(std::abs(image.data<std::uint8_t>()[i] - values[i]), tolerance) << i;
 }
 
-/// An image as libjpeg compresses it, of the quality 100 and in a space of colours as it stands.
-std::string compressed(tensor const& image, J_COLOR_SPACE space) {
+/// An image as libjpeg compresses it, of the quality 100 and in a space of colours as it stands; in these scans, if
+/// any.
+std::string compressed(tensor const& image, J_COLOR_SPACE space, std::vector<jpeg_scan_info> const& scans = {}) {
   jpeg_error_mgr errors{};
   jpeg_compress_struct to{};
   to.err = jpeg_std_error(&errors);
@@ -34,6 +35,7 @@ std::string compressed(tensor const& image, J_COLOR_SPACE space) {
   to.input_components = static_cast<int>(image.shape()[2]), to.in_color_space = space;
   jpeg_set_defaults(&to);
   jpeg_set_quality(&to, 100, TRUE);
+  if (!scans.empty()) to.scan_info = scans.data(), to.num_scans = static_cast<int>(scans.size());
   jpeg_start_compress(&to, TRUE);
   for (std::int64_t y = 0; y < image.shape()[0]; ++y) {
     auto* row = const_cast<JSAMPLE*>(image.data<std::uint8_t>() + y * image.shape()[1] * image.shape()[2]);
@@ -97,6 +99,49 @@ TEST(jpeg, refuses_sizes_beyond_the_bound_before_it_allocates) {
   auto const before = host_allocator().usage().peak;
   EXPECT_EQ(refusal([&] { decode_jpeg(huge); }), code::resource_exhausted);
   EXPECT_EQ(refusal([] { decode_jpeg(bytes_of("rgb.jpg"), 0, 104); }), code::resource_exhausted);
+  EXPECT_EQ(host_allocator().usage().peak, before);
+}
+
+/// A grey image whose last scan stands there `more` times more. It says nothing new, which the format allows.
+std::string with_scans(std::int64_t height, std::int64_t width, int more) {
+  tensor grey(dtype::uint8, {height, width, 1});
+  for (std::int64_t i = 0; i < grey.elements(); ++i)
+    grey.mutable_data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i % 251);
+  auto bytes = compressed(grey, JCS_GRAYSCALE, {{1, {0}, 0, 0, 0, 0}, {1, {0}, 1, 63, 0, 0}});
+  auto const last = bytes.rfind("\xff\xda"), end = bytes.rfind("\xff\xd9");
+  auto const scan = bytes.substr(last, end - last);
+  bytes.resize(end);
+  for (int i = 0; i < more; ++i) bytes += scan;
+  return bytes + "\xff\xd9";
+}
+
+TEST(jpeg, refuses_more_scans_than_encoders_write) {
+  EXPECT_TRUE(same_bits(decode_jpeg(with_scans(8, 8, 498)), decode_jpeg(with_scans(8, 8, 0))));
+  auto const e = error_of([] { decode_jpeg(with_scans(8, 8, 499)); });
+  EXPECT_EQ(e.code(), code::resource_exhausted);
+  EXPECT_EQ(e.message(), "a JPEG image of 8 x 8 pixels has more than the 500 scans that it may");
+  EXPECT_NO_THROW(decode_jpeg(with_scans(1000, 700, 189)));
+  EXPECT_EQ(refusal([] { decode_jpeg(with_scans(1000, 700, 190)); }), code::resource_exhausted);
+  EXPECT_EQ(jpeg::most_scans(std::uint64_t{1} << 26), 20);
+}
+
+TEST(jpeg, ends_where_the_check_throws) {
+  for (auto const& bytes : {compressed(tensor(dtype::uint8, {400, 3, 1}), JCS_GRAYSCALE), with_scans(400, 3, 5)}) {
+    int rows = 0;
+    auto const check = [&] {
+      if (++rows == 17) throw error(code::cancelled, "enough");
+    };
+    EXPECT_EQ(refusal([&] { decode_jpeg(bytes, 0, most_image_bytes, check); }), code::cancelled);
+    EXPECT_EQ(rows, 17);
+  }
+}
+
+TEST(jpeg, refuses_more_pixels_than_its_bytes_can_hold_before_it_allocates) {
+  auto huge = bytes_of("grey.jpg");
+  huge.replace(huge.find("\xff\xc0") + 5, 4, "\x30\x20\x30\x20");
+  host_allocator().reset_peak();
+  auto const before = host_allocator().usage().peak;
+  EXPECT_EQ(refusal([&] { decode_jpeg(huge); }), code::data_loss);
   EXPECT_EQ(host_allocator().usage().peak, before);
 }
 

@@ -1,6 +1,7 @@
 #include "rill/io/png.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <vector>
 
@@ -56,7 +57,33 @@ TEST(png, gives_full_opacity_to_what_has_none) {
   }
 }
 
-TEST(png, leaves_values_alone_whatever_gamma_the_file_names) { expect("gamma.png", 0, {1, 3, 1}, {16, 128, 240}); }
+/// A chunk of a PNG file.
+std::string chunk(std::string const& name, std::string const& data) {
+  std::string bytes;
+  append_big(bytes, static_cast<std::uint32_t>(data.size()));
+  bytes += name + data;
+  append_big(bytes, crc32(name + data));
+  return bytes;
+}
+
+constexpr std::size_t header_end = 33;  // of every PNG file's first chunk
+
+TEST(png, leaves_values_alone_whatever_gamma_the_file_names) {
+  expect("gamma.png", 0, {1, 3, 1}, {16, 128, 240});
+  auto const rgb = bytes_of("rgb.png");
+  std::string gamma;
+  append_big(gamma, 100'000u);
+  auto const named = std::string(rgb).insert(header_end, chunk("gAMA", gamma));
+  EXPECT_TRUE(same_bits(decode_png(named, 1), decode_png(rgb, 1)));
+}
+
+TEST(png, passes_over_what_is_no_pixel) {
+  auto const rgb = bytes_of("rgb.png");
+  for (auto const* name : {"tEXt", "zTXt", "iCCP", "eXIf", "vpAg"}) {
+    auto const noted = std::string(rgb).insert(header_end, chunk(name, std::string(100'000, 'x')));
+    EXPECT_TRUE(same_bits(decode_png(noted), decode_png(rgb))) << name;
+  }
+}
 
 TEST(png, returns_what_it_wrote) {
   for (std::int64_t channels = 1; channels <= 4; ++channels) {
@@ -92,6 +119,28 @@ TEST(png, refuses_hostile_sizes_before_it_allocates) {
   EXPECT_EQ(refusal([] { decode_png(bytes_of("rgb.png"), 0, 17); }), code::resource_exhausted);
   EXPECT_EQ(host_allocator().usage().peak, before);
   EXPECT_EQ(refusal([] { decode_png(claiming(10'000, 10'000)); }), code::data_loss);
+}
+
+TEST(png, refuses_wide_rows_before_libpng_takes_memory_for_them) {
+  auto const peak = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;  // in KiB
+  };
+  auto const before = peak();
+  EXPECT_EQ(refusal([] { decode_png(claiming(0x7fffffff, 1)); }), code::resource_exhausted);
+  EXPECT_EQ(refusal([] { decode_png(claiming(100'000'000, 1)); }), code::data_loss);
+  EXPECT_LT(peak() - before, 64 << 10);
+}
+
+TEST(png, ends_where_the_check_throws) {
+  auto const bytes = encode_png(tensor(dtype::uint8, {40, 3, 1}));
+  int rows = 0;
+  auto const check = [&] {
+    if (++rows == 17) throw error(code::cancelled, "enough");
+  };
+  EXPECT_EQ(refusal([&] { decode_png(bytes, 0, most_image_bytes, check); }), code::cancelled);
+  EXPECT_EQ(rows, 17);
 }
 
 TEST(png, ends_with_an_error_or_an_image_on_damaged_files) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string_view>
 
 #include "rill/io/file.hpp"
@@ -12,9 +13,10 @@ namespace rill {
 
 /// A PNG or JPEG image as uint8 [height, width, channels]; see decode_png and decode_jpeg. Throws
 /// error(invalid_argument) for what is neither.
-inline tensor decode_image(std::string_view bytes, int channels = 0, std::uint64_t most = most_image_bytes) {
-  if (is_png(bytes)) return decode_png(bytes, channels, most);
-  if (is_jpeg(bytes)) return decode_jpeg(bytes, channels, most);
+inline tensor decode_image(std::string_view bytes, int channels = 0, std::uint64_t most = most_image_bytes,
+                           std::function<void()> const& check = {}) {
+  if (is_png(bytes)) return decode_png(bytes, channels, most, check);
+  if (is_jpeg(bytes)) return decode_jpeg(bytes, channels, most, check);
   throw error(code::invalid_argument, "these bytes are neither a PNG nor a JPEG image");
 }
 

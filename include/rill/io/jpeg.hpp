@@ -3,9 +3,11 @@
 #if !__has_include(<jpeglib.h>)
 #error "rill: JPEG images need libjpeg or libjpeg-turbo; on Debian and Ubuntu: apt-get install libjpeg-dev"
 #endif
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>  // which jpeglib.h needs before it
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -44,10 +46,17 @@ struct error_manager : jpeg_error_mgr {
   }
 };
 
+/// The most scans of an image of so many pixels. A scan of a few bytes may pass over the whole image, so a file of 300
+/// kB could ask for minutes. Encoders write some 10, at most 20; libjpeg-turbo's advice for what is not trusted is 500.
+inline int most_scans(std::uint64_t pixels) {
+  constexpr std::uint64_t pixels_passed = std::uint64_t{1} << 27;  // about a second
+  return static_cast<int>(std::clamp<std::uint64_t>(pixels_passed / std::max<std::uint64_t>(pixels, 1), 20, 500));
+}
+
 /// Reads one image.
 class decoder {
  public:
-  explicit decoder(std::string_view bytes) : bytes_(bytes) {
+  decoder(std::string_view bytes, std::function<void()> const& check) : bytes_(bytes), progress_(check) {
     if (!is_jpeg(bytes)) throw error(code::invalid_argument, "these bytes are not a JPEG image");
     image_.err = &errors_;
   }
@@ -60,13 +69,20 @@ class decoder {
       jpeg_create_decompress(&image_);
       jpeg_mem_src(&image_, reinterpret_cast<unsigned char const*>(bytes_.data()),
                    static_cast<unsigned long>(bytes_.size()));
+      image_.progress = &progress_;
       jpeg_read_header(&image_, TRUE);
     });
+    std::uint64_t const pixels = std::uint64_t{image_.image_height} * image_.image_width;
+    progress_.most_scans = most_scans(pixels);
     bool const inks = image_.num_components == 4;
     if (inks && channels == 1)
       throw error(code::unimplemented, "a JPEG image in four inks was asked for in grey: ask for 3 channels");
     auto const wanted = static_cast<unsigned>(channels > 0 ? channels : image_.num_components == 1 ? 1 : 3);
-    auto result = pixels::room(image_.image_height, image_.image_width, wanted, most);
+    pixels::check_bound(image_.image_height, image_.image_width, wanted, most);
+    // Each block of 8 x 8 takes a bit at least, unless arithmetic coding spares it.
+    if (image_.arith_code == FALSE && pixels / 512 > bytes_.size())
+      throw error(code::data_loss, "a JPEG image claims more pixels than its bytes can hold");
+    auto result = pixels::room(image_.image_height, image_.image_width, wanted);
     image_.out_color_space = inks ? JCS_CMYK : wanted == 1 ? JCS_GRAYSCALE : JCS_RGB;
     // Rows come as the library gives them, three or four bytes a pixel, and leave as they were asked for.
     std::string row(std::size_t{image_.image_width} * 4, '\0');
@@ -84,9 +100,29 @@ class decoder {
   }
 
  private:
+  /// What the library tells of how far it is: here the work ends that was asked to, or has no end.
+  struct progress : jpeg_progress_mgr {
+    files::interruption interruption;
+    int most_scans = 0;
+    bool too_many_scans = false;
+
+    explicit progress(std::function<void()> const& check) : jpeg_progress_mgr{}, interruption(check) {
+      progress_monitor = [](j_common_ptr image) {
+        auto& p = *static_cast<progress*>(image->progress);
+        p.too_many_scans = reinterpret_cast<j_decompress_ptr>(image)->input_scan_number > p.most_scans;
+        if (p.too_many_scans || p.interruption.requested()) static_cast<error_manager*>(image->err)->jump.leave("");
+      };
+    }
+  };
+
   template <class F> void step(F const& f) {
-    if (!files::attempt(errors_.jump, f))
-      throw error(code::data_loss, std::string("a JPEG image is damaged: ") + errors_.jump.words);
+    if (files::attempt(errors_.jump, f)) return;
+    progress_.interruption.rethrow();
+    if (progress_.too_many_scans)
+      throw error(code::resource_exhausted, "a JPEG image of " + std::to_string(image_.image_height) + " x " +
+                                                std::to_string(image_.image_width) + " pixels has more than the " +
+                                                std::to_string(progress_.most_scans) + " scans that it may");
+    throw error(code::data_loss, std::string("a JPEG image is damaged: ") + errors_.jump.words);
   }
 
   void copy_row(JSAMPLE const* from, std::uint8_t* to, unsigned channels, bool inks) const noexcept {
@@ -105,6 +141,7 @@ class decoder {
 
   std::string_view bytes_;
   error_manager errors_;
+  progress progress_;
   jpeg_decompress_struct image_{};
 };
 
@@ -113,10 +150,12 @@ class decoder {
 /// A JPEG image as uint8 [height, width, channels]: 1 or 3 channels as the file has them, or 1, 3 or 4 (full opacity)
 /// as asked. Images in four inks become red, green and blue. Throws error(invalid_argument) for what is no JPEG,
 /// error(data_loss) if it is damaged or ends too early, error(resource_exhausted) if it would take more than `most`
-/// bytes, before they are asked for.
-inline tensor decode_jpeg(std::string_view bytes, int channels = 0, std::uint64_t most = most_image_bytes) {
+/// bytes, before they are asked for, and for more scans than `jpeg::most_scans`. `check` is called for each row of
+/// blocks of each scan; what it throws ends the work.
+inline tensor decode_jpeg(std::string_view bytes, int channels = 0, std::uint64_t most = most_image_bytes,
+                          std::function<void()> const& check = {}) {
   pixels::check_channels(channels);
-  return jpeg::decoder(bytes).decode(channels, most);
+  return jpeg::decoder(bytes, check).decode(channels, most);
 }
 
 }  // namespace rill

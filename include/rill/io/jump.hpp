@@ -3,7 +3,8 @@
 #include <csetjmp>
 #include <cstddef>
 #include <cstring>
-#include <string>
+#include <exception>
+#include <functional>
 
 namespace rill::files {
 
@@ -27,5 +28,30 @@ template <class F> [[gnu::noinline]] bool attempt(jump& j, F const& f) {
   f();
   return true;
 }
+
+/// Asks a callback whether work goes on, from within a C library that no exception may pass.
+class interruption {
+ public:
+  explicit interruption(std::function<void()> const& check) : check_(check) {}
+
+  /// Whether the callback threw, now or before.
+  bool requested() noexcept {
+    if (!check_ || thrown_) return thrown_ != nullptr;
+    try {
+      check_();
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+    return thrown_ != nullptr;
+  }
+  /// Throws what the callback threw, if it did.
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  std::function<void()> const& check_;
+  std::exception_ptr thrown_;
+};
 
 }  // namespace rill::files

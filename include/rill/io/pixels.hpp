@@ -18,13 +18,17 @@ inline void check_channels(int channels) {
           "the channels of an image are 0 (as the file has them), 1 (grey), 3 (red, green, blue) or 4 (with opacity)");
 }
 
-/// Room for an image, once it is known to stay within the bound.
-inline tensor room(std::uint64_t height, std::uint64_t width, std::uint64_t channels, std::uint64_t most) {
+/// Refuses images without pixels, and those whose tensor would have more than `most` bytes.
+inline void check_bound(std::uint64_t height, std::uint64_t width, std::uint64_t channels, std::uint64_t most) {
   if (height == 0 || width == 0) throw error(code::data_loss, "an image has no pixels");
   if (height > most / channels / width)
     throw error(code::resource_exhausted, "an image of " + std::to_string(height) + " x " + std::to_string(width) +
                                               " pixels would take more than the " + std::to_string(most) +
                                               " bytes that it may");
+}
+
+/// Room for an image.
+inline tensor room(std::uint64_t height, std::uint64_t width, std::uint64_t channels) {
   return tensor(dtype::uint8, {static_cast<std::int64_t>(height), static_cast<std::int64_t>(width),
                                static_cast<std::int64_t>(channels)});
 }

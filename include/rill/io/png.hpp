@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,8 @@ namespace png {
 /// Reads one image. The library's errors come by `errors`; warnings say nothing that a program could act on.
 class decoder {
  public:
-  explicit decoder(std::string_view bytes) : rest_(bytes), size_(bytes.size()) {
+  decoder(std::string_view bytes, std::function<void()> const& check)
+      : rest_(bytes), size_(bytes.size()), interruption_(check) {
     if (!is_png(bytes)) throw error(code::invalid_argument, "these bytes are not a PNG image");
     png_ = png_create_read_struct(
         PNG_LIBPNG_VER_STRING, &errors_,
@@ -45,13 +47,19 @@ class decoder {
   tensor decode(int channels, std::uint64_t most) {
     step([&] {
       png_set_read_fn(png_, this, take);
-      png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // `most` is the bound
+      png_set_read_status_fn(png_, pause);
+      png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // `most` is the bound, of the whole image
+      leave_out_chunks();
       png_read_info(png_, info_);
     });
     std::uint64_t const width = png_get_image_width(png_, info_), height = png_get_image_height(png_, info_);
-    step([&] { transform(channels); });
-    auto image = pixels::room(height, width, png_get_channels(png_, info_), most);
+    kind const from = kind_of_file(), to = from.with(channels);
+    // Before the library asks for memory: it takes several times a row's bytes when it begins to transform.
+    pixels::check_bound(height, width, to.channels(), most);
     check_claim(height);
+    step([&] { transform(from, to); });
+    if (png_get_channels(png_, info_) != to.channels()) throw error(code::internal, "libpng has other channels");
+    auto image = pixels::room(height, width, to.channels());
     std::vector<png_bytep> rows(height);
     auto const row_bytes = static_cast<std::size_t>(image.bytes() / height);
     if (png_get_rowbytes(png_, info_) != row_bytes) throw error(code::internal, "libpng has rows of another width");
@@ -64,41 +72,65 @@ class decoder {
   }
 
  private:
+  /// What is in a pixel.
+  struct kind {
+    bool colour, opacity;
+    unsigned channels() const { return (colour ? 3u : 1u) + (opacity ? 1u : 0u); }
+    /// The same in a number of channels, or as it is for 0.
+    kind with(int channels) const { return channels == 0 ? *this : kind{channels >= 3, channels == 4}; }
+  };
+
   template <class F> void step(F const& f) {
-    if (!files::attempt(errors_, f))
-      throw error(code::data_loss, std::string("a PNG image is damaged: ") + errors_.words);
+    if (files::attempt(errors_, f)) return;
+    interruption_.rethrow();
+    throw error(code::data_loss, std::string("a PNG image is damaged: ") + errors_.words);
+  }
+
+  /// Of what the library knows beside pixels, only palette and transparency are read: texts and profiles may be
+  /// expanded to megabytes each, and a gamma would change how colours become grey.
+  void leave_out_chunks() {
+    static constexpr char names[] =
+        "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iCCP\0iTXt\0oFFs\0pCAL\0pHYs\0sBIT\0sCAL\0sPLT\0sRGB\0tEXt\0tIME\0zTXt";
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, reinterpret_cast<png_const_bytep>(names),
+                                static_cast<int>(sizeof names / 5));
+  }
+  kind kind_of_file() const {
+    int const colours = png_get_color_type(png_, info_);
+    return {(colours & PNG_COLOR_MASK_COLOR) != 0,
+            (colours & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(png_, info_, PNG_INFO_tRNS) != 0};
   }
 
   /// Samples become 8 bits, palettes colours, a transparent colour opacity; then channels are put in or left out.
   /// Values are as the file stores them, whatever gamma it names; grey is the luminance of ITU-R BT.601, as in JPEG.
-  void transform(int channels) {
-    raw_row_bytes_ = png_get_rowbytes(png_, info_);
-    bool const transparent = png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
-    int const kind = png_get_color_type(png_, info_);
-    bool const colour = (kind & PNG_COLOR_MASK_COLOR) != 0, opacity = transparent || (kind & PNG_COLOR_MASK_ALPHA) != 0;
+  void transform(kind from, kind to) {
     png_set_expand(png_);
     png_set_strip_16(png_);
-    if (channels >= 3 && !colour) png_set_gray_to_rgb(png_);
-    if (channels == 1 && colour) png_set_rgb_to_gray(png_, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
-    if ((channels == 1 || channels == 3) && opacity) png_set_strip_alpha(png_);
-    if (channels == 4 && !opacity) png_set_add_alpha(png_, 0xff, PNG_FILLER_AFTER);
+    if (to.colour && !from.colour) png_set_gray_to_rgb(png_);
+    if (!to.colour && from.colour) png_set_rgb_to_gray(png_, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
+    if (!to.opacity && from.opacity) png_set_strip_alpha(png_);
+    if (to.opacity && !from.opacity) png_set_add_alpha(png_, 0xff, PNG_FILLER_AFTER);
     png_set_interlace_handling(png_);
     png_read_update_info(png_, info_);
   }
   /// A file of few bytes can't hold many pixels: deflate's best is 258 bytes for two bits.
   void check_claim(std::uint64_t height) const {
-    if (height * raw_row_bytes_ / 1032 > size_)
+    if (png_get_rowbytes(png_, info_) > size_ * 1032 / height)
       throw error(code::data_loss, "a PNG image claims more pixels than its bytes can hold");
   }
+  static decoder& of(png_structp p) { return *static_cast<decoder*>(png_get_io_ptr(p)); }
+  static void pause(png_structp p, png_uint_32, int) {
+    if (of(p).interruption_.requested()) png_error(p, "");
+  }
   static void take(png_structp p, png_bytep to, std::size_t n) {
-    auto& rest = static_cast<decoder*>(png_get_io_ptr(p))->rest_;
+    auto& rest = of(p).rest_;
     if (n > rest.size()) png_error(p, "it ends too early");
     std::memcpy(to, rest.data(), n);
     rest.remove_prefix(n);
   }
 
   std::string_view rest_;
-  std::size_t size_, raw_row_bytes_ = 0;
+  std::size_t size_;
+  files::interruption interruption_;
   files::jump errors_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
@@ -110,9 +142,11 @@ class decoder {
 /// green and blue, 4 with opacity), or 1, 3 or 4 as asked. Opacity that was not asked for is left out, and full where
 /// the file has none; 16 bits become the higher 8. Throws error(invalid_argument) for what is no PNG, error(data_loss)
 /// if it is damaged, error(resource_exhausted) if it would take more than `most` bytes, before they are asked for.
-inline tensor decode_png(std::string_view bytes, int channels = 0, std::uint64_t most = most_image_bytes) {
+/// `check` is called for each row; what it throws ends the work.
+inline tensor decode_png(std::string_view bytes, int channels = 0, std::uint64_t most = most_image_bytes,
+                         std::function<void()> const& check = {}) {
   pixels::check_channels(channels);
-  return png::decoder(bytes).decode(channels, most);
+  return png::decoder(bytes, check).decode(channels, most);
 }
 
 /// An image, uint8 [height, width, 1 to 4 channels], as the bytes of a PNG file. Throws error(invalid_argument) for

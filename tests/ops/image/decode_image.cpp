@@ -49,6 +49,18 @@ TEST(decode_image, is_followed_by_others_and_comes_as_batches) {
   EXPECT_EQ(s.run(images).at<std::uint8_t>(0, 0, 0, 1), 13);
 }
 
+TEST(decode_image, ends_with_its_step_whose_time_is_over) {
+  graph g;
+  auto const bytes = placeholder<std::string>(g, "bytes");
+  auto const any = decode_image(bytes);
+  session s(g);
+  s.run({{bytes, tensor(bytes_of("rgb.png"))}}, any);  // the step is planned
+  // No machine decodes it in a millisecond.
+  std::vector<feed> const large{{bytes, tensor(encode_png(tensor(dtype::uint8, {4000, 4000, 1})))}};
+  expect_error(code::deadline_exceeded, "past its deadline",
+               [&] { s.run(large, any, timeout(std::chrono::milliseconds(1))); });
+}
+
 TEST(decode_image, names_the_node_where_bytes_are_no_image) {
   graph g;
   auto const bytes = placeholder<std::string>(g, "bytes");

@@ -8,9 +8,7 @@ namespace rill::ops {
 struct decode_image_op : image_decoding {
   static constexpr std::string_view name = "decode_image",
                                     doc = "the pixels of a PNG or JPEG image, uint8 [height, width, channels]";
-  static kernel cpu(kernel_request const& r) {
-    return decoding(r, [](std::string_view bytes, int channels) { return rill::decode_image(bytes, channels); });
-  }
+  static kernel cpu(kernel_request const& r) { return decoding(r, rill::decode_image); }
 };
 
 }  // namespace rill::ops

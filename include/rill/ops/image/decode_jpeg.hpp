@@ -8,9 +8,7 @@ namespace rill::ops {
 struct decode_jpeg_op : image_decoding {
   static constexpr std::string_view name = "decode_jpeg",
                                     doc = "the pixels of a JPEG image, uint8 [height, width, channels]";
-  static kernel cpu(kernel_request const& r) {
-    return decoding(r, [](std::string_view bytes, int channels) { return rill::decode_jpeg(bytes, channels); });
-  }
+  static kernel cpu(kernel_request const& r) { return decoding(r, rill::decode_jpeg); }
 };
 
 }  // namespace rill::ops

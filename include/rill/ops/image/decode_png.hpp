@@ -8,9 +8,7 @@ namespace rill::ops {
 struct decode_png_op : image_decoding {
   static constexpr std::string_view name = "decode_png",
                                     doc = "the pixels of a PNG image, uint8 [height, width, channels]";
-  static kernel cpu(kernel_request const& r) {
-    return decoding(r, [](std::string_view bytes, int channels) { return rill::decode_png(bytes, channels); });
-  }
+  static kernel cpu(kernel_request const& r) { return decoding(r, rill::decode_png); }
 };
 
 }  // namespace rill::ops

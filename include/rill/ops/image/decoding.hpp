@@ -1,9 +1,12 @@
 // What the operations share that decode images: bytes in a string to uint8 [height, width, channels].
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 
+#include "rill/device/step.hpp"
 #include "rill/dsl/expr.hpp"
+#include "rill/io/pixels.hpp"
 
 namespace rill::ops {
 
@@ -20,11 +23,15 @@ struct image_decoding {
             "an image is decoded to 1, 3 or 4 channels, or with 0 to those that it has");
     return type(dtype::uint8, {unknown, unknown, a.channels == 0 ? unknown : dim(a.channels)});
   }
-  /// A kernel that decodes by `tensor decode(std::string_view bytes, int channels)`.
-  template <class F> static kernel decoding(kernel_request const& r, F decode_bytes) {
+  using decoder = tensor (*)(std::string_view bytes, int channels, std::uint64_t most,
+                             std::function<void()> const& check);
+  /// A kernel that decodes by such a function, which asks the step whether to go on.
+  static kernel decoding(kernel_request const& r, decoder decode_bytes) {
     auto const channels = static_cast<int>(decode<attributes>(r.at.attributes).channels);
     kernel k([channels, decode_bytes](kernel_call const& call) {
-      call.give(0, decode_bytes(std::string_view(*call.in<std::string>(0)), channels));
+      std::function<void()> check;
+      if (call.step.can_end_early()) check = [&step = call.step] { step.check(); };
+      call.give(0, decode_bytes(*call.in<std::string>(0), channels, most_image_bytes, check));
     });
     k.owns_outputs = true;
     return k;
