@@ -75,6 +75,11 @@ TEST(csv, reads_numbers_too_small_as_nothing_and_refuses_those_too_large) {
     EXPECT_NE(sentence(large, {of<double>}).find("is not a float64"), std::string::npos) << large;
 }
 
+TEST(csv, knows_nan_without_a_payload_alone) {
+  for (auto const* text : {"nan(1)", "NaN()", "-nan(snan) "})
+    EXPECT_NE(sentence(text, {of<double>}).find("is not a float64"), std::string::npos) << text;
+}
+
 TEST(csv, rounds_a_number_of_16_bits_once) {
   EXPECT_EQ(parse_csv("1.00048828125001", {of<half>})[0].item<half>().bits, half(1).bits + 1);
   EXPECT_EQ(parse_csv("1.00390625001", {of<bfloat16>})[0].item<bfloat16>().bits, bfloat16(1).bits + 1);
@@ -142,6 +147,34 @@ TEST(csv, writes_what_it_reads_back_to_the_bit) {
   EXPECT_EQ(csv_text({vector<std::string>({"", "x"})}), "\"\"\nx\n");
   EXPECT_EQ(parse_csv("\"\"\nx\n", {of<std::string>})[0].elements(), 2);
   EXPECT_EQ(csv_text({vector<float>({std::numeric_limits<float>::quiet_NaN()})}), "nan\n");
+}
+
+TEST(csv, drops_carriage_returns_at_the_end_of_a_line_alone) {
+  auto const words = [](std::string const& text) { return values<std::string>(parse_csv(text, {of<std::string>})[0]); };
+  EXPECT_EQ(words("a\r\r\n\"b\"\r\r\nc\rd\n\r\r\n\r"), (std::vector<std::string>{"a", "b", "c\rd"}));
+  EXPECT_EQ(parse_csv("\r,a\r", {of<std::string, 2>})[0].at<std::string>(0, 0), "\r");
+}
+
+TEST(csv, skips_a_byte_order_mark_at_the_start_of_a_file_alone) {
+  std::string const mark = "\xef\xbb\xbf";
+  auto const words = [](std::string const& text, bool file_start) {
+    return values<std::string>(parse_csv(text, {of<std::string>}, {.file_start = file_start})[0]);
+  };
+  EXPECT_EQ(words(mark + mark + "a\n" + mark + "b", true), (std::vector<std::string>{mark + "a", mark + "b"}));
+  EXPECT_EQ(words(mark + "a", false), (std::vector<std::string>{mark + "a"}));
+  EXPECT_EQ(words(csv_text({tensor(mark + "a").reshaped({1})}), true), (std::vector<std::string>{mark + "a"}));
+}
+
+TEST(csv, quotes_numbers_that_have_the_delimiter_in_them) {
+  std::vector<tensor> const table{vector<double>({-0.25, 1e30}), vector<std::int32_t>({0, 101}),
+                                  vector<bool>({true, false})};
+  for (char delimiter : {'-', '.', 'e', '0', '1', '+', ' '}) {
+    auto const read =
+        parse_csv(csv_text(table, delimiter), {of<double>, of<std::int32_t>, of<bool>}, {.delimiter = delimiter});
+    for (std::size_t i = 0; i < table.size(); ++i) EXPECT_TRUE(same_bits(read[i], table[i])) << delimiter;
+  }
+  for (char delimiter : {'"', '\n', '\r'})
+    EXPECT_EQ(refusal([&] { csv_text(table, delimiter); }), code::invalid_argument);
 }
 
 TEST(csv, refuses_to_write_tables_of_unequal_columns) {

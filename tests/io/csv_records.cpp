@@ -42,6 +42,27 @@ TEST(csv_records, gives_what_parse_csv_reads) {
   }
 }
 
+TEST(csv_records, gives_what_parse_csv_reads_whatever_ends_a_line) {
+  for (std::string const text : {"a\r\r\nb\r", "a\n\r", "\r", "\"a\"\r\r\n\r\r\nb\n",
+                                 "a\n\xef\xbb\xbf"
+                                 "b\n",
+                                 "\xef\xbb\xbf\xef\xbb\xbf"
+                                 "a",
+                                 "\xef\xbb\xbf\r\n\xef\xbb\xbf\r\n"}) {
+    auto const whole = std::get<0>(parse_csv<of<std::string>>(text));
+    list parts;
+    for (auto const& record : all_of(text)) {
+      auto const part = std::get<0>(parse_csv<of<std::string>>(record, {.file_start = false}));
+      parts.insert(parts.end(), part.span<std::string>().begin(), part.span<std::string>().end());
+    }
+    EXPECT_EQ(parts, list(whole.span<std::string>().begin(), whole.span<std::string>().end())) << text;
+  }
+}
+
+TEST(csv_records, end_with_the_file_however_many_header_lines_are_asked_for) {
+  EXPECT_EQ(all_of("1\n2\n", {.header_lines = std::size_t{1} << 63}), list{});
+}
+
 TEST(csv_records, resumes_behind_the_header) {
   csv_record_reader r(byte_stream::of("h\n1\n\n2\n3\n"), {.header_lines = 1});
   EXPECT_EQ(r.next(), "1");

@@ -83,6 +83,8 @@ TEST(json_lines, refuse_what_is_no_tensor_by_its_name) {
   EXPECT_EQ(sentence(R"({"a": [1, true]})"), "'a': its values are of different kinds");
   EXPECT_EQ(sentence(R"({"a": ["x", 1.5]})"), "'a': its values are of different kinds");
   EXPECT_EQ(sentence(R"({"a": 9223372036854775808})"), "'a': an integer is beyond int64");
+  EXPECT_EQ(sentence(R"({"a": 18446744073709551616})"), "'a': an integer is beyond int64");
+  EXPECT_EQ(sentence(R"({"a": [1.5, -9223372036854775809]})"), "'a': an integer is beyond int64");
   EXPECT_EQ(sentence(R"({"a": 1, "a": 2})"), "the name 'a' occurs twice");
   EXPECT_EQ(sentence(R"([1])"), "a line of JSON lines is an object");
   EXPECT_EQ(sentence("1"), "a line of JSON lines is an object");
@@ -101,6 +103,11 @@ TEST(json_lines, refuse_what_is_no_json) {
   for (auto const* text :
        {"", "{", "{\"a\":1", "{\"a\":1} x", "{\"a\":}", "{\"a\":1e999}", "{\"a\":NaN}", "{\"\xff\":1}"})
     EXPECT_EQ(sentence(text).substr(0, 31), "this is no JSON at character " + sentence(text).substr(29, 2)) << text;
+  using std::string_literals::operator""s;
+  for (auto const& text : {"{\"a\":1}\0 x"s, "{\"a\":\0 1}"s, "\0"s, "{\"a\":1}\0"s}) {
+    EXPECT_EQ(sentence(text).substr(0, 31), "this is no JSON at character " + std::to_string(text.find('\0') + 1));
+    EXPECT_THROW(parse_json_line(text, std::vector<std::string>{"b"}), error);
+  }
   EXPECT_GT(damage(R"({"a":[[1,2.5],[3,4]],"b":"c","d":true})", [](auto const& b) { parse_json_line(b); }), 100u);
   EXPECT_THROW(parse_json_line("{\"a\":" + std::string(1'000'000, '[')), error);
 }

@@ -152,6 +152,10 @@ TEST(tfrecord, asks_for_no_memory_on_account_of_a_length) {
   append_little(bytes, most_record_bytes);
   append_little(bytes, masked_crc32c(bytes));
   EXPECT_NE(sentence(bytes + "abc").find("ends within the record: 3 of"), std::string::npos);
+  bytes.clear();
+  append_little(bytes, ~std::uint64_t{0});
+  append_little(bytes, masked_crc32c(bytes));
+  EXPECT_NE(sentence(bytes + "abc", ~std::uint64_t{0}).find("ends within the record: 3 of"), std::string::npos);
   EXPECT_NE(sentence(recorded, 3).find("has 4 bytes, more than the 3"), std::string::npos);
 }
 

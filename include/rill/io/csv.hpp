@@ -21,8 +21,8 @@ namespace rill {
 
 /// The records of `text` as one tensor for each type of `row`: a record's fields are dealt out to the types in their
 /// order, as many as each has elements, and the tensors' first axis counts the records. One type may be a vector of
-/// unknown extent: it takes what the others leave. Fields may be quoted, lines may end with CR LF, empty lines are
-/// skipped. Throws error(invalid_argument) that names `source`, line and column.
+/// unknown extent: it takes what the others leave. Fields may be quoted, carriage returns at the end of a line are no
+/// part of it, empty lines are skipped. Throws error(invalid_argument) that names `source`, line and column.
 std::vector<tensor> parse_csv(std::string_view text, std::vector<type> const& row, csv_options const& options = {},
                               std::string_view source = "CSV text");
 
@@ -71,6 +71,11 @@ void write_csv(std::filesystem::path const& path, std::vector<tensor> const& col
 #if RILL_RUNTIME
 
 namespace csv {
+
+RILL_INLINE void check_delimiter(char delimiter) {
+  expects(delimiter != '"' && delimiter != '\n' && delimiter != '\r',
+          "a CSV file's delimiter cannot be a quote or the end of a line");
+}
 
 /// The types with the unknown extent, if there is one, worked out from the first record.
 RILL_INLINE std::vector<type> settled(std::vector<type> row, scanner records) {
@@ -124,8 +129,7 @@ RILL_INLINE void read_row(scanner& from, tensor& to, std::int64_t width, std::in
 
 RILL_INLINE std::vector<tensor> parse_csv(std::string_view text, std::vector<type> const& row,
                                           csv_options const& options, std::string_view source) {
-  expects(options.delimiter != '"' && options.delimiter != '\n' && options.delimiter != '\r',
-          "a CSV file's delimiter cannot be a quote or the end of a line");
+  csv::check_delimiter(options.delimiter);
   csv::scanner from(text, options, source);
   auto const types = csv::settled(row, from);
   std::vector<std::int64_t> widths;
@@ -152,9 +156,9 @@ RILL_INLINE std::vector<tensor> read_csv(std::filesystem::path const& path, std:
 
 namespace csv {
 
-RILL_INLINE void append(std::string& to, std::string const& s, char delimiter) {
+RILL_INLINE void append(std::string& to, std::string_view s, char delimiter) {
   char const special[] = {delimiter, '"', '\n', '\r'};
-  if (!s.empty() && s.find_first_of(special, 0, sizeof special) == s.npos) {
+  if (!s.empty() && s.find_first_of(special, 0, sizeof special) == s.npos && !s.starts_with(byte_order_mark)) {
     to += s;
     return;
   }
@@ -163,17 +167,21 @@ RILL_INLINE void append(std::string& to, std::string const& s, char delimiter) {
   to += '"';
 }
 
-RILL_INLINE void append(std::string& to, bool x, char) { to += x ? '1' : '0'; }
-
-template <class T> void append(std::string& to, T x, char) {
-  char text[64];
-  if constexpr (std::is_floating_point_v<T>) x = std::isnan(x) ? std::fabs(x) : x;  // no "-nan"
-  to.append(text, std::to_chars(text, text + sizeof text, x).ptr);
+RILL_INLINE void append(std::string& to, bool x, char delimiter) {
+  append(to, std::string_view(x ? "1" : "0"), delimiter);
 }
 
-RILL_INLINE void append(std::string& to, half x, char) { append(to, static_cast<float>(x), ','); }
+template <class T>
+  requires std::is_arithmetic_v<T>
+void append(std::string& to, T x, char delimiter) {
+  char text[64];
+  if constexpr (std::is_floating_point_v<T>) x = std::isnan(x) ? std::fabs(x) : x;  // no "-nan"
+  append(to, std::string_view(text, std::to_chars(text, text + sizeof text, x).ptr), delimiter);
+}
 
-RILL_INLINE void append(std::string& to, bfloat16 x, char) { append(to, static_cast<float>(x), ','); }
+RILL_INLINE void append(std::string& to, half x, char delimiter) { append(to, static_cast<float>(x), delimiter); }
+
+RILL_INLINE void append(std::string& to, bfloat16 x, char delimiter) { append(to, static_cast<float>(x), delimiter); }
 
 template <class R> void append(std::string&, std::complex<R>, char) {
   throw error(code::unimplemented, "CSV has no complex numbers");
@@ -193,6 +201,7 @@ RILL_INLINE void append_row(std::string& to, tensor const& t, std::int64_t row, 
 
 RILL_INLINE std::string csv_text(std::vector<tensor> const& columns, char delimiter,
                                  std::vector<std::string> const& header) {
+  csv::check_delimiter(delimiter);
   std::string text;
   auto const end_line = [&] {
     if (!text.empty() && text.back() == delimiter) text.pop_back();

@@ -19,9 +19,14 @@ namespace rill {
 struct csv_options {
   char delimiter = ',';
   std::size_t header_lines = 0;  ///< lines at the start that are skipped
+  /// Whether the text begins as a file does, where a byte order mark is skipped. A record from within a file does not.
+  bool file_start = true;
 };
 
 namespace csv {
+
+/// U+FEFF in UTF-8, which some programs write at the start of a file.
+inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 /// Walks over fields and records and knows where it is.
 class scanner {
@@ -54,6 +59,9 @@ class scanner {
   std::string_view quoted();
   void leave_field();
   void skip_line();
+  /// Where the line goes on behind carriage returns at `at`; `at` itself unless the line ends behind them.
+  char const* behind_returns(char const* at) const;
+  bool ends_line(char const* at) const { return at == end_ || *at == '\n'; }
 
   char const *at_, *end_;
   char delimiter_;
@@ -75,6 +83,7 @@ bool is_tiny(std::string_view s);
 template <class T> bool read(std::string_view s, T& to) {
   s = trimmed(s);
   if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
+  if (s.ends_with(')')) return false;  // from_chars knows "nan(1)"
   auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), to);
   if (end != s.data() + s.size()) return false;
   if (problem == std::errc::result_out_of_range && std::is_floating_point_v<T>) {
@@ -101,12 +110,12 @@ namespace csv {
 
 RILL_INLINE scanner::scanner(std::string_view text, csv_options const& o, std::string_view source)
     : at_(text.data()), end_(text.data() + text.size()), delimiter_(o.delimiter), source_(source) {
-  if (text.starts_with("\xef\xbb\xbf")) at_ += 3;  // the byte order mark that some programs write before UTF-8
+  if (o.file_start && text.starts_with(byte_order_mark)) at_ += byte_order_mark.size();
   for (std::size_t i = 0; i < o.header_lines && at_ != end_; ++i) skip_line();
 }
 
 RILL_INLINE bool scanner::next_record() {
-  while (at_ != end_ && (*at_ == '\n' || (*at_ == '\r' && at_ + 1 != end_ && at_[1] == '\n'))) skip_line();
+  while (at_ != end_ && ends_line(behind_returns(at_))) skip_line();
   column_ = 0;
   more_ = at_ != end_;
   return more_;
@@ -118,7 +127,7 @@ RILL_INLINE std::string_view scanner::field() {
   char const* const first = at_;
   while (at_ != end_ && *at_ != delimiter_ && *at_ != '\n') ++at_;
   char const* last = at_;
-  if (last != first && last[-1] == '\r' && (at_ == end_ || *at_ == '\n')) --last;
+  while (last != first && last[-1] == '\r' && ends_line(at_)) --last;
   leave_field();
   return {first, static_cast<std::size_t>(last - first)};
 }
@@ -145,7 +154,7 @@ RILL_INLINE std::string_view scanner::quoted() {
     unquoted_ += '"';
     ++at_;
   }
-  if (at_ != end_ && *at_ == '\r' && (at_ + 1 == end_ || at_[1] == '\n')) ++at_;
+  at_ = behind_returns(at_);
   if (at_ != end_ && *at_ != delimiter_ && *at_ != '\n')
     fail(", column " + std::to_string(column_) + ": other characters follow a quoted field");
   leave_field();
@@ -164,6 +173,11 @@ RILL_INLINE void scanner::skip_line() {
   at_ = std::find(at_, end_, '\n');
   if (at_ == end_) return;
   ++at_, ++line_;
+}
+
+RILL_INLINE char const* scanner::behind_returns(char const* at) const {
+  auto const behind = std::find_if(at, end_, [](char c) { return c != '\r'; });
+  return ends_line(behind) ? behind : at;
 }
 
 RILL_INLINE std::string_view trimmed(std::string_view s) {

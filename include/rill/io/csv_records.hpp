@@ -1,4 +1,4 @@
-// The records of a CSV file as text, each of which parse_csv and decode_csv take.
+// The records of a CSV file as text, each of which decode_csv takes, and parse_csv with `file_start = false`.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -35,8 +35,9 @@ class quotes {
 
 }  // namespace csv
 
-/// The records of a CSV file as they stand there, without the end of the line; quoted fields may hold such ends. Header
-/// lines, empty lines and a byte order mark are skipped.
+/// The records of a CSV file as they stand there, without the end of the line and carriage returns before it; quoted
+/// fields may hold such ends. Header lines, empty lines and a byte order mark at the start are skipped. Read by
+/// `parse_csv` with `file_start = false`, they give what the whole file does.
 class csv_record_reader : public record_stream {
  public:
   explicit csv_record_reader(std::filesystem::path const& path, csv_options const& options = {},
@@ -84,8 +85,10 @@ RILL_IO_INLINE std::optional<std::string> csv_record_reader::next() {
 
 RILL_IO_INLINE void csv_record_reader::skip_header() {
   std::string line;
-  if (from_.append(line, 3) != 3 || line != "\xef\xbb\xbf") from_.seek(0);
-  for (std::size_t i = 0; i < options_.header_lines; ++i) line.clear(), records::take_line(from_, line, most_);
+  if (from_.append(line, csv::byte_order_mark.size()); !options_.file_start || line != csv::byte_order_mark)
+    from_.seek(0);
+  for (std::size_t i = 0; i < options_.header_lines && !from_.ready().empty(); ++i)
+    line.clear(), records::take_line(from_, line, most_);
 }
 
 RILL_IO_INLINE void csv_record_reader::take_lines(std::string& to) {
@@ -98,7 +101,7 @@ RILL_IO_INLINE void csv_record_reader::take_lines(std::string& to) {
     if (!ended) throw error(code::invalid_argument, "a quoted field has no end");
     to += '\n';
   }
-  if (to.ends_with('\r')) to.pop_back();
+  while (to.ends_with('\r')) to.pop_back();
 }
 
 #endif

@@ -157,7 +157,10 @@ class line_events : public nlohmann::json_sax<nlohmann::json> {
     if (n > INT64_MAX) fail("an integer is beyond int64");
     return add(static_cast<std::int64_t>(n));
   }
-  bool number_float(double x, std::string const&) override { return add(x); }
+  bool number_float(double x, std::string const& text) override {
+    if (text.find_first_of(".eE") == text.npos) fail("an integer is beyond int64");
+    return add(x);
+  }
   bool string(std::string& text) override { return add(std::move(text)); }
   bool null() override { fail("null is no value of a tensor"); }
   bool binary(binary_t&) override { fail("bytes are no value of a tensor"); }
@@ -238,6 +241,13 @@ class chosen_events : public nlohmann::json_sax<nlohmann::json> {
   bool chosen_ = false;
 };
 
+/// Parses a text to its end: the parser itself would take a zero byte for that.
+RILL_IO_INLINE void parse(std::string_view text, nlohmann::json_sax<nlohmann::json>& events) {
+  if (auto const zero = text.find('\0'); zero != text.npos)
+    throw error(code::invalid_argument, "this is no JSON at character " + std::to_string(zero + 1));
+  nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+}
+
 /// Writes a number if To has one that is near; too large ones are errors.
 template <class To> bool write_float(double x, To& to) {
   if constexpr (std::is_same_v<To, double>) return to = x, true;
@@ -272,14 +282,14 @@ template <class F> void with_elements(tensor const& member, F f) {
 
 RILL_IO_INLINE std::vector<named_tensor> parse_json_line(std::string_view text) {
   json::line_events events;
-  nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+  json::parse(text, events);
   return std::move(events.all);
 }
 
 RILL_IO_INLINE std::vector<std::optional<tensor>> parse_json_line(std::string_view text,
                                                                   std::span<std::string const> names) {
   json::chosen_events events(names);
-  nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+  json::parse(text, events);
   std::vector<std::optional<tensor>> found(names.size());
   for (auto& [name, value] : events.shown.all)
     found[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())] = std::move(value);

@@ -87,8 +87,9 @@ RILL_IO_INLINE std::optional<std::string> tfrecord_reader::next() {
 
 RILL_IO_INLINE std::string tfrecord_reader::take_checked(std::uint64_t length, char const* what) {
   std::string bytes;
-  auto const got = from_.append(bytes, length + checksum_bytes);
-  if (got != length + checksum_bytes)
+  auto got = from_.append(bytes, length);
+  if (got == length) got += from_.append(bytes, checksum_bytes);  // apart, as their sum may be beyond 64 bits
+  if (got < checksum_bytes || got - checksum_bytes != length)
     throw error(code::data_loss, "the file ends within " + std::string(what) + ": " + std::to_string(got) + " of " +
                                      std::to_string(length) + " + 4 bytes are there");
   auto const stored = load_little<std::uint32_t>(&bytes[static_cast<std::size_t>(length)]);

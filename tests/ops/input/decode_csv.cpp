@@ -18,6 +18,12 @@ TEST(decode_csv, deals_the_fields_of_each_record_out_to_types) {
   EXPECT_TRUE(same_bits(s.run({{records, in}}, digit), vector<std::int32_t>({7, -1})));
 }
 
+TEST(decode_csv, leaves_a_byte_order_mark_in_a_record_alone) {
+  auto const y = test::run([](auto const& in) { return decode_csv(in[0], {of<std::string>})[0]; },
+                           {tensor(std::string("\xef\xbb\xbfword"))});
+  EXPECT_EQ(y.item<std::string>(), "\xef\xbb\xbfword");
+}
+
 TEST(decode_csv, takes_another_delimiter_and_a_scalar) {
   auto const y = test::run([](auto const& in) { return decode_csv(in[0], {of<bool>, of<double, 1, 2>}, ';')[1]; },
                            {tensor(std::string("true;1;2"))});

@@ -55,7 +55,7 @@ struct decode_csv_op {
   template <class T>
   static void read_record(attributes const& a, std::string const& text, std::size_t index, T* to, std::size_t width) {
     auto const source = "decode_csv: string " + std::to_string(index);
-    csv::scanner from(text, {.delimiter = static_cast<char>(a.delimiter), .header_lines = 0}, source);
+    csv::scanner from(text, {.delimiter = static_cast<char>(a.delimiter), .file_start = false}, source);
     from.next_record();
     auto const first = static_cast<std::size_t>(a.first);
     while (from.more()) {
