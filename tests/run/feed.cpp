@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "base/sentence.hpp"
 #include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/math/exponential.hpp"
+#include "rill/run/session.hpp"
 
 namespace rill {
 namespace {
@@ -27,6 +32,31 @@ TEST(feed, is_checked_while_it_compiles_where_both_types_are_known) {
 TEST(fetch, of_operations_and_options_yields_nothing) {
   static_assert(detail::yields<value>() && detail::yields<expr<of<float>>>());
   static_assert(!detail::yields<operation>() && !detail::yields<timeout>() && !detail::yields<cancellation>());
+}
+
+TEST(timeout, is_the_nearest_time_that_nanoseconds_count) {
+  using std::chrono::nanoseconds;
+  using seconds = std::chrono::duration<double>;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  static_assert(timeout(seconds(1e-3)).after == std::chrono::milliseconds(1));
+  static_assert(timeout(std::chrono::hours(-1)).after == std::chrono::hours(-1));
+  for (double n : {1e300, infinity, 9223372037.0}) {
+    EXPECT_EQ(timeout(seconds(n)).after, nanoseconds::max()) << n;
+    EXPECT_EQ(timeout(seconds(-n)).after, nanoseconds::min()) << n;
+  }
+  EXPECT_EQ(timeout(std::chrono::hours::min()).after, nanoseconds::min());
+  EXPECT_EQ(timeout(std::chrono::duration<float>(-std::numeric_limits<float>::infinity())).after, nanoseconds::min());
+  EXPECT_EQ(refusal([] { timeout(seconds(std::numeric_limits<double>::quiet_NaN())); }), code::invalid_argument);
+}
+
+TEST(timeout, of_less_than_nothing_ends_a_step_at_once) {
+  graph g;
+  auto const x = placeholder<float>(g), y = exp(x);
+  session s(g);
+  for (double n : {-std::numeric_limits<double>::infinity(), -1e300, -1.0})
+    EXPECT_EQ(refusal([&] { s.run({{x, tensor(1.f)}}, y, timeout(std::chrono::duration<double>(n))); }),
+              code::deadline_exceeded)
+        << n;
 }
 
 }  // namespace

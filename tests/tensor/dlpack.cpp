@@ -112,6 +112,13 @@ TEST(dlpack, ignores_the_strides_of_axes_of_extent_one) {
   float data[] = {1, 2, 3};
   foreign f(data, f32, {1, 3, 1}, {77, 1, -5});
   EXPECT_EQ(from_dlpack(&f.face).raw(), data);
+  // Those of what is copied as well.
+  for (std::int64_t huge : {INT64_MAX, INT64_MIN, -INT64_MAX / 2}) {
+    foreign frozen(data, f32, {1, 3, 1}, {huge, 1, huge}), reversed(data + 2, f32, {3, 1}, {-1, huge});
+    frozen.face.flags = dlpack::read_only;
+    EXPECT_EQ(values<float>(from_dlpack(&frozen.face)), (std::vector<float>{1, 2, 3})) << huge;
+    EXPECT_EQ(values<float>(from_dlpack(&reversed.face)), (std::vector<float>{3, 2, 1})) << huge;
+  }
 }
 
 TEST(dlpack, copies_misaligned_and_read_only_elements) {

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
+#include "base/sentence.hpp"
+#include "rill/type/type.hpp"
+
 namespace rill {
 namespace {
 
@@ -13,6 +18,15 @@ TEST(dim, is_a_number_a_name_or_unknown) {
   EXPECT_EQ(number.text(), "3");
   EXPECT_EQ(name.text(), "batch");
   EXPECT_EQ(unknown.text(), "?");
+}
+
+TEST(dim, is_no_negative_number_but_minus_one_for_unknown) {
+  static_assert(dim(-1) == unknown && dim(std::int8_t{-1}) == unknown);
+  for (std::int64_t extent : {std::int64_t{-2}, std::int64_t{-7}, INT64_MIN})
+    EXPECT_EQ(refusal([&] { type(dtype::float32, {extent}); }), code::invalid_argument) << extent;
+  EXPECT_EQ(refusal([] { dim(UINT64_MAX); }), code::invalid_argument);
+  EXPECT_EQ(refusal([] { type(dtype::float32, shape{2, -7}); }), code::invalid_argument);
+  EXPECT_EQ(dim(INT64_MAX).extent, INT64_MAX);
 }
 
 TEST(dim, equals_only_its_like) {

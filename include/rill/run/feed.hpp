@@ -41,14 +41,18 @@ struct feed {
 
 /// A limit on the time of one run: error(deadline_exceeded) when it has passed.
 struct timeout {
-  /// No time is too long: what nanoseconds can't count is their greatest number.
-  template <class Number, class Unit>
-  constexpr timeout(std::chrono::duration<Number, Unit> time)
-      : after(std::chrono::duration<double>(time) < std::chrono::duration<double>(std::chrono::nanoseconds::max())
-                  ? std::chrono::duration_cast<std::chrono::nanoseconds>(time)
-                  : std::chrono::nanoseconds::max()) {}
+  /// No time is too long or too short: what nanoseconds can't count is the nearest that they can. Throws
+  /// error(invalid_argument) for what is not a number.
+  template <class Number, class Unit> constexpr timeout(std::chrono::duration<Number, Unit> time) {
+    using std::chrono::nanoseconds;
+    using seconds = std::chrono::duration<double>;
+    seconds const wanted(time);
+    expects(wanted == wanted, "a timeout is NaN, and not a number of seconds");
+    if (wanted <= seconds(nanoseconds::min())) after = nanoseconds::min();
+    else if (wanted < seconds(nanoseconds::max())) after = std::chrono::duration_cast<nanoseconds>(time);
+  }
 
-  std::chrono::nanoseconds after;
+  std::chrono::nanoseconds after = std::chrono::nanoseconds::max();
 };
 
 /// What may stand among fetches and says how they are run.

@@ -205,8 +205,9 @@ RILL_INLINE bool is_row_major(array const& a, shape const& s) {
 RILL_INLINE void check_strides(array const& a, shape const& s) {
   std::int64_t reach = 0;
   for (std::size_t i = 0; a.strides != nullptr && i < s.rank(); ++i) {
+    if (s[i] <= 1) continue;
     expects(a.strides[i] > -INT64_MAX, "a DLPack tensor's stride does not fit the address space");
-    reach += checked_product(std::abs(a.strides[i]), std::max<std::int64_t>(s[i] - 1, 0)) / (INT64_MAX >> 12);
+    reach += checked_product(std::abs(a.strides[i]), s[i] - 1) / (INT64_MAX >> 12);
   }
   expects(reach == 0, "a DLPack tensor's strides lead out of the address space");
 }
@@ -217,8 +218,11 @@ RILL_INLINE tensor gathered(array const& a, dtype element, shape const& s, std::
   auto const size = size_of(element);
   auto* to = static_cast<std::byte*>(t.mutable_raw());
   extents strides = s, index = s;
+  std::int64_t step = 1;
   for (auto i = s.rank(); i-- > 0;) {
-    strides[i] = a.strides ? a.strides[i] : i + 1 == s.rank() ? 1 : strides[i + 1] * s[i + 1];
+    strides[i] = a.strides ? a.strides[i] : step;
+    step *= s[i];
+    if (s[i] == 1) strides[i] = 0;
     index[i] = 0;
   }
   std::int64_t offset = 0;

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
+
+#include "rill/base/error.hpp"
 
 namespace rill {
 
@@ -14,7 +17,11 @@ struct dim {
   char name[12] = {};
 
   constexpr dim() = default;
-  template <std::integral Integer> constexpr dim(Integer e) : extent(static_cast<std::int64_t>(e)) {}
+  /// A number, or -1 for unknown; error(invalid_argument) for any other negative number and for those beyond int64.
+  template <std::integral Integer> constexpr dim(Integer e) : extent(static_cast<std::int64_t>(e)) {
+    expects(extent >= 0 || (extent == -1 && std::is_signed_v<Integer>),
+            "an extent is negative, and not -1 (rill::unknown) for one that only the run will know");
+  }
   template <std::size_t N>
     requires(N > 1 && N <= 12)
   constexpr dim(char const (&axis)[N]) : extent(-1) {
