@@ -217,6 +217,36 @@ TEST(gradients, come_from_a_given_rule_for_what_was_recorded_under_it_alone) {
   EXPECT_EQ(float(dc), 6.f);
 }
 
+TEST(gradients, refuse_a_rule_for_an_operation_that_there_is_not) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  g.set_gradient("relu", times(10));  // which rill has, and this graph has not
+  EXPECT_NO_THROW(gradients(square(x), x));
+  g.set_gradient("sqare", times(10));
+  EXPECT_EQ(refusal([&] { gradients(square(x), x); }, "operation 'sqare'"), code::not_found);
+  graph other;
+  auto const y = placeholder<float>(other, "y");
+  auto const z = other.with_gradient("sqare", times(10), [&] { return square(y); });
+  EXPECT_EQ(refusal([&] { gradients(z, y); }, "operation 'sqare'"), code::not_found);
+}
+
+TEST(gradients, come_from_a_rule_for_a_users_own_operation_that_is_recorded_later) {
+  static op_def const own = [] {
+    auto copy = definition<ops::square_op>();
+    copy.name = "users_square";
+    return copy;
+  }();
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  g.set_gradient("users_square", times(10));
+  EXPECT_EQ(refusal([&] { gradients(square(x), x); }, "'users_square'"), code::not_found);
+  auto const y = value(cond(
+      x > 0.f, [&] { return value(g.innermost().add(own, {}, {g.innermost().inside(x)})); },
+      [&] { return value(square(x)); }));
+  session s(g);
+  EXPECT_EQ(s.run({{x, tensor(3.f)}}, gradients(y, std::vector<value>{x})[0]).item<float>(), 30.f);
+}
+
 TEST(gradients, refuse_a_given_rule_that_does_not_fit) {
   graph g;
   auto const x = placeholder<float, 2>(g, "x");

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "rill/graph/paths.hpp"
 #include "rill/graph/prune.hpp"
+#include "rill/graph/subgraph.hpp"
 #include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/reshape.hpp"
@@ -17,6 +19,10 @@
 #include "rill/ops/math/add_n.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/cast.hpp"
+
+#if RILL_RUNTIME
+#include "rill/ops/operations.hpp"
+#endif
 
 namespace rill {
 
@@ -254,11 +260,39 @@ inline value inside_of(value const& y, value const& x) {
   return here;
 }
 
+template <class... Op> constexpr bool any_is(std::string_view name, type_list<Op...>) {
+  return ((Op::name == name) || ...);
+}
+
+inline bool has_operation(subgraph const& part, std::string_view name) {
+  return std::any_of(part.nodes.begin(), part.nodes.end(), [&](node const& n) {
+    bool found = n.op->name == name;
+    for_each_body(n, [&](subgraph const& body) { found = found || has_operation(body, name); });
+    return found;
+  });
+}
+/// Whether rill or the graph has it, in bodies too; those that came from bytes are parts of nodes alone.
+inline bool is_operation(graph const& g, std::string_view name) {
+  if (any_is(name, operations()) || g.has_operation(name)) return true;
+  bool found = false;
+  for (std::size_t i = 0; i < g.size() && !found; ++i)
+    for_each_body(g[i], [&](subgraph const& body) { found = found || has_operation(body, name); });
+  return found;
+}
+/// Refuses a rule for operations that there are not: it would be passed over without a word.
+inline void check_rules(graph const& g) {
+  for (auto const& name : g.ruled_operations())
+    if (!is_operation(g, name))
+      throw error(code::not_found, "gradients: a rule was given for the operation '" + name +
+                                       "', and neither rill nor this graph has one of that name");
+}
+
 }  // namespace detail
 
 RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> const& of) {
   std::vector<value> x;
   for (auto const& v : of) x.push_back(detail::inside_of(y, v));
+  detail::check_rules(y.graph->outermost());
   if (!is_differentiable(y.type().element))
     throw error(code::invalid_argument, "gradients: the target is a " + y.type().text() + ", which has no derivatives",
                 y.name());

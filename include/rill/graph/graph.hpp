@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -146,16 +147,22 @@ class graph {
   rule const& find_rule(std::int64_t number) const;
 
   /// From now on derivatives of operations of that name, which have one output, come from `r` in this graph (white
-  /// paper §4.1).
+  /// paper §4.1). The name of no operation is refused when derivatives are taken, as a user's own may be recorded
+  /// later.
   void set_gradient(std::string_view operation, rule r);
   /// The same for what `f` records, and for that alone.
   template <class F> auto with_gradient(std::string_view operation, rule r, F&& f) {
     auto all = innermost().recorded_rules_;
-    all[std::string(operation)] = add_rule(std::move(r));
+    all[std::string(operation)] = add_rule(operation, std::move(r));
     return with(&graph::recorded_rules_, std::move(all), std::forward<F>(f));
   }
   /// The number of the rule that users gave a node or its operation; -1: none.
   std::int64_t rule_of(node const& n) const;
+
+  /// The names of the operations that rules were given for.
+  std::set<std::string> ruled_operations() const;
+  /// Whether an operation of that name was recorded in this graph or in a body within it.
+  bool has_operation(std::string_view name) const;
 
   /// The functions that calls in this graph mention by name.
   function_library& functions() { return root().functions_; }
@@ -212,6 +219,7 @@ class graph {
     }
   }
 
+  std::int64_t add_rule(std::string_view operation, rule r);
   value append(node& n);
   value known_inside(value const& v) const;
 
@@ -228,6 +236,7 @@ class graph {
   std::deque<rule> rules_;
   using rules_by_operation = std::map<std::string, std::int64_t, std::less<>>;
   rules_by_operation rules_of_, recorded_rules_;
+  std::set<std::string> ruled_operations_;
   bool may_race_ = false;
   std::uint32_t recompute_ = 0, recomputed_parts_ = 0;
   std::int64_t copy_of_ = -1;

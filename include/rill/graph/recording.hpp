@@ -240,9 +240,28 @@ RILL_INLINE graph::rule const& graph::find_rule(std::int64_t number) const {
 
 RILL_INLINE void graph::set_gradient(std::string_view operation, rule r) {
   if (outer_) return root().set_gradient(operation, std::move(r));
-  auto const number = add_rule(std::move(r));
+  auto const number = add_rule(operation, std::move(r));
   std::unique_lock lock(mutex_);
   rules_of_[std::string(operation)] = number;
+}
+
+RILL_INLINE std::int64_t graph::add_rule(std::string_view operation, rule r) {
+  auto& all = root();
+  auto const number = all.add_rule(std::move(r));
+  std::unique_lock lock(all.mutex_);
+  all.ruled_operations_.emplace(operation);
+  return number;
+}
+
+RILL_INLINE std::set<std::string> graph::ruled_operations() const {
+  std::shared_lock lock(root().mutex_);
+  return root().ruled_operations_;
+}
+
+RILL_INLINE bool graph::has_operation(std::string_view name) const {
+  std::shared_lock lock(mutex_);
+  return std::any_of(nodes_.begin(), nodes_.end(), [&](node const* n) { return n->op->name == name; }) ||
+         std::any_of(bodies_.begin(), bodies_.end(), [&](auto const& body) { return body->has_operation(name); });
 }
 
 RILL_INLINE std::int64_t graph::rule_of(node const& n) const {

@@ -103,7 +103,7 @@ class executor {
 struct executor::parts {
   struct hash {
     std::size_t operator()(std::vector<std::int64_t> const& k) const {
-      std::uint64_t h = 1469598103934665603u;  // FNV-1a, a word at a time
+      std::uint64_t h = 14695981039346656037u;  // FNV-1a, a word at a time
       for (auto v : k) h = (h ^ static_cast<std::uint64_t>(v)) * 1099511628211u;
       return static_cast<std::size_t>(h ^ h >> 32);
     }
