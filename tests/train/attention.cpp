@@ -71,6 +71,20 @@ TEST(attention, over_padded_sequences_is_that_of_each_alone_and_0_for_those_of_n
     for (int f : {0, 1, 2}) EXPECT_EQ((slope.template at<double>(1, t, f)), 0);
 }
 
+TEST(attention, refuses_lengths_that_no_sequence_has) {
+  graph g;
+  auto const x = placeholder<double, "batch", "time", 3>(g, "x");
+  auto const lengths = placeholder<std::int8_t, "batch">(g, "lengths");
+  auto const y = attention(x, x, x, {.lengths = lengths});
+  test::gears s{g};
+  for (int wrong : {-1, 5, -128, 127})
+    test::expect_error(code::invalid_argument, "index 1 is " + std::to_string(wrong) + ", and there are 5 rows", [&] {
+      s.run({{x, scattered(dtype::float64, {2, 4, 3})},
+             {lengths, vector<std::int8_t>({4, static_cast<std::int8_t>(wrong)})}},
+            y);
+    });
+}
+
 TEST(attention, and_its_derivatives_are_those_of_PyTorch) {
   for (bool causal : {false, true})
     for (bool padded : {false, true}) {

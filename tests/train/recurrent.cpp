@@ -4,6 +4,7 @@
 
 #include "../ops/gears.hpp"
 #include "../ops/run.hpp"
+#include "base/sentence.hpp"
 #include "recorded.hpp"
 
 namespace rill {
@@ -88,6 +89,29 @@ TEST(dynamic_rnn, agrees_with_the_same_cell_unrolled_and_so_do_its_derivatives) 
     auto const [p, q] = s.run(feeds, da[i], db[i]);
     for (std::int64_t k = 0; k < p.elements(); ++k) EXPECT_NEAR(p.data<double>()[k], q.data<double>()[k], 1e-12);
   }
+}
+
+TEST(dynamic_rnn, refuses_lengths_that_no_sequence_has) {
+  graph g(2);
+  auto const x = placeholder<double, "time", "batch", 2>(g, "x");
+  auto const lengths = placeholder<std::int8_t, "batch">(g, "lengths");
+  auto const padded = dynamic_rnn(gru_cell<3>{}, x, lengths, "padded");
+  session s(g);
+  s.run(initializer(g));
+  for (int wrong : {-1, 5, -128, 127}) {
+    auto const text = sentence([&] {
+      s.run({{x, scattered(dtype::float64, {4, 2, 2})},
+             {lengths, vector<std::int8_t>({4, static_cast<std::int8_t>(wrong)})}},
+            padded.outputs);
+    });
+    EXPECT_NE(text.find("index 1 is " + std::to_string(wrong) + ", and there are 5 rows"), std::string::npos) << text;
+    EXPECT_NE(text.find("lengths_within_time"), std::string::npos) << text;
+  }
+  // More steps than the lengths' type can count.
+  auto const long_ones =
+      s.run({{x, scattered(dtype::float64, {300, 1, 2})}, {lengths, vector<std::int8_t>({100})}}, padded.outputs);
+  EXPECT_NE(at(long_ones, 99, 0, 0), 0);
+  for (std::int64_t t = 100; t < 300; ++t) EXPECT_EQ(at(long_ones, t, 0, 0), 0) << t;
 }
 
 TEST(dynamic_rnn, over_a_padded_batch_is_that_of_each_sequence_alone) {

@@ -10,6 +10,7 @@
 #include "rill/ops/math/cast.hpp"
 #include "rill/ops/network/softmax.hpp"
 #include "rill/train/dense.hpp"
+#include "rill/train/lengths.hpp"
 
 namespace rill {
 
@@ -102,7 +103,7 @@ RILL_INLINE value mask_scores(value scores, attention_mask const& mask) {
   value seen;
   if (mask.causal) seen = less_equal(positions(scores, -1), expand_dims(positions(scores, -2), 1));
   if (mask.lengths) {
-    auto const lengths = lengths_like(mask.lengths, scores);
+    auto const lengths = checked_lengths(lengths_like(mask.lengths, scores), scores, -1);
     value const within_length = less(positions(scores, -1, lengths.type().element), lengths);
     seen = seen ? logical_and(seen, within_length) : within_length;
   }

@@ -18,6 +18,7 @@
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/math/select.hpp"
 #include "rill/train/dense.hpp"
+#include "rill/train/lengths.hpp"
 
 namespace rill {
 
@@ -163,8 +164,8 @@ template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
 
   /// Over the steps of x [time, batch, features]; the first state is zeros.
   template <typed X> auto operator()(X x) const { return run(x, {}, false); }
-  /// Over a padded batch: sequence b has `lengths[b]` steps. Behind its end the outputs are zeros, and the state stays
-  /// what it was. `backwards` begins at each sequence's end.
+  /// Over a padded batch: sequence b has `lengths[b]` steps, 0 to time, or a step of the session fails. Behind its end
+  /// the outputs are zeros, and the state stays what it was. `backwards` begins at each sequence's end.
   template <typed X, typed Lengths> auto operator()(X x, Lengths lengths, bool backwards = false) const {
     static_assert(Lengths::static_type.rank == 1 && integers.contains(Lengths::static_type.element),
                   "a recurrent layer's lengths are a vector of integers");
@@ -262,8 +263,8 @@ RILL_INLINE value first_state(value x, std::int64_t units) {
 }
 
 RILL_INLINE value within(value x, value lengths) {
-  auto const number = cast(positions(x, 0), lengths.type().element);
-  return less(reshape(number, {-1, 1, 1}), reshape(lengths, {-1, 1}));
+  auto const number = positions(x, 0, dtype::int64);
+  return less(reshape(number, {-1, 1, 1}), reshape(checked_lengths(lengths, x, 0), {-1, 1}));
 }
 
 }  // namespace detail
