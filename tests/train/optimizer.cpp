@@ -166,6 +166,35 @@ TEST(clip, shortens_what_is_too_long) {
   EXPECT_EQ(refusal([&] { clip_by_norm(x, 0); }), code::invalid_argument);
 }
 
+TEST(clip, measures_elements_whose_squares_are_beyond_their_type) {
+  graph g;
+  auto const x = placeholder<float, unknown>(g), other = placeholder<float, unknown>(g);
+  auto const y = placeholder<double, 2>(g);
+  auto const one = clip_by_norm(x, 5), far = clip_by_norm(x, 1e35);
+  auto const wide = clip_by_norm(y, 5);
+  auto const slope = gradients(value(sum(one * one)), {x})[0];
+  session s(g);
+  std::vector<feed> const fed{{x, vector<float>({3e30f, -4e30f, 0.f})}};
+  auto const clipped = s.run(fed, one);
+  EXPECT_FLOAT_EQ(clipped.at<float>(0), 3);
+  EXPECT_FLOAT_EQ(clipped.at<float>(1), -4);
+  EXPECT_EQ(clipped.at<float>(2), 0);
+  EXPECT_TRUE(same_bits(s.run(fed, far), fed[0].with)) << "it is no longer than that";
+  EXPECT_TRUE(same_bits(s.run({{x, tensor(dtype::float32, {0})}}, one), tensor(dtype::float32, {0})));
+  auto const slopes = s.run(fed, slope);
+  for (float each : slopes.span<float>()) EXPECT_NEAR(each, 0, 1e-20) << "of a length that is always 5";
+  EXPECT_DOUBLE_EQ(s.run({{y, vector<double>({3e200, 4e200})}}, wide).at<double>(1), 4);
+
+  // All gradients together, of two types.
+  auto const of = [](value v) { return variable_gradient{gradient(v), {}}; };
+  auto const norm = global_norm({of(x), of(other)});
+  EXPECT_FLOAT_EQ(s.run({fed[0], {other, vector<float>({12e30f})}}, norm).item<float>(), 13e30f);
+  auto const mixed = global_norm({of(x), of(y)});
+  EXPECT_NEAR(s.run({fed[0], {y, vector<double>({0, 12e30})}}, mixed).item<double>(), 13e30, 1e24);
+  auto const doubles = global_norm({of(y)});
+  EXPECT_DOUBLE_EQ(s.run({{y, vector<double>({3e200, 4e200})}}, doubles).item<double>(), 5e200);
+}
+
 TEST(clip, measures_all_gradients_together) {
   table_model m;
   auto u = variable(constant<float, 2>(m.g, {6, 8}), "u");

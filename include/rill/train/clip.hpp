@@ -1,9 +1,12 @@
 // Gradients kept below a length, so that one bad batch doesn't throw the variables far away (Pascanu et al., ICML
 // 2013).
 #pragma once
+#include <limits>
 #include <vector>
 
 #include "rill/ops/array/as.hpp"
+#include "rill/ops/math/comparison.hpp"
+#include "rill/ops/math/select.hpp"
 #include "rill/ops/reduction/reduce.hpp"
 #include "rill/train/optimizer.hpp"
 
@@ -11,11 +14,26 @@ namespace rill {
 
 namespace detail {
 
+/// What elements are scaled by where the sum of their squares is not finite, so that it is: a power of two, as it costs
+/// no digits (Blue, ACM TOMS 1978).
+constexpr double small_unit(dtype element) { return element == dtype::float64 ? 0x1p-600 : 0x1p-90; }
+
+/// 1 where that sum is finite, or else the small unit.
+inline value unit_for(value squares, double small) {
+  value const fits = less(squares, like(squares, std::numeric_limits<double>::infinity()));
+  return select(fits, like(squares, 1), like(squares, small));
+}
+
 /// x * most / max(length, most), in float32 where x's own type is narrower. The length's derivative at 0 is 0.
 inline value clipped(value x, double most) {
-  value const y = widened(x), bound = like(y, most);
-  value const squares = sum(y * y), length = sqrt(maximum(squares, like(squares, 0x1p-126)));
-  return cast(y * (bound / maximum(length, bound)), x.type().element);
+  value const y = widened(x);
+  auto const small = small_unit(y.type().element);
+  value const scaled = y * like(y, small), squares = sum(y * y), unit = unit_for(squares, small);
+  // In that unit: the length and its bound.
+  value const one = like(squares, 1);
+  value const length = sqrt(maximum(select(equal(unit, one), squares, sum(scaled * scaled)), like(squares, 0x1p-126)));
+  value const bound = like(squares, most);
+  return cast(y * unit * (bound / maximum(length, bound * unit)), x.type().element);
 }
 
 }  // namespace detail
@@ -52,15 +70,21 @@ inline gradient shortened(gradient const& g, value length, double most) {
 
 RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
   expects(!all.empty(), "global_norm: there are no gradients");
-  auto wide = dtype::float32;
-  for (auto const& each : all)
-    if (detail::elements_of(each.by).type().element == dtype::float64) wide = dtype::float64;
-  std::vector<value> parts;
+  auto wide = dtype::float32, narrow = dtype::float64;
   for (auto const& each : all) {
-    value const x = detail::widened(detail::elements_of(each.by));
-    parts.push_back(cast(sum(x * conj(x)), wide));
+    auto const element = detail::elements_of(each.by).type().element;
+    bool const doubles = element == dtype::float64 || element == dtype::complex128;
+    (doubles ? wide : narrow) = doubles ? dtype::float64 : dtype::float32;
   }
-  return sqrt(add_n(parts));
+  auto const small = detail::small_unit(narrow);
+  std::vector<value> squares, scaled;
+  for (auto const& each : all) {
+    value const x = detail::widened(detail::elements_of(each.by)), y = x * like(x, small);
+    squares.push_back(cast(sum(x * conj(x)), wide));
+    scaled.push_back(cast(sum(y * conj(y)), wide));
+  }
+  value const sum = add_n(squares), unit = detail::unit_for(sum, small);
+  return sqrt(select(equal(unit, like(sum, 1)), sum, add_n(scaled))) / unit;
 }
 
 RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double most) {
