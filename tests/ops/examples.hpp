@@ -107,13 +107,51 @@ inline std::vector<example> reduction_examples() {
                    .inputs = inputs,
                    .record = [=](in x) { return max(x[0], axes, keep); },
                    .refuses_nothing = axes.empty() || axes.contains(0)});
+    all.push_back({.operation = "min",
+                   .inputs = inputs,
+                   .record = [=](in x) { return min(x[0], axes, keep); },
+                   .refuses_nothing = axes.empty() || axes.contains(0)});
+    all.push_back({.operation = "prod", .inputs = inputs, .record = [=](in x) { return prod(x[0], axes, keep); }});
+    all.push_back(
+        {.operation = "logsumexp", .inputs = inputs, .record = [=](in x) { return logsumexp(x[0], axes, keep); }});
+    auto const truths = [](auto n) { return std::vector{truth({n, 2, 3})}; };
+    all.push_back({.operation = "all",
+                   .inputs = truths,
+                   .record = [=](in x) { return rill::all(x[0], axes, keep); },
+                   .differentiable = false});
+    all.push_back({.operation = "any",
+                   .inputs = truths,
+                   .record = [=](in x) { return any(x[0], axes, keep); },
+                   .differentiable = false});
+  }
+  for (auto const& [axes, keep] : {way{{1}, false}, way{{-1, 1}, true}, way{{1, 2}, false}, way{{2}, false}})
+    for (std::int64_t by : {0, 1})
+      all.push_back({.operation = "variance",
+                     .inputs = [](auto n) { return std::vector{d({n, 2, 3})}; },
+                     .record = [=](in x) { return variance(x[0], axes, keep, ddof{by}); }});
+  all.push_back({.operation = "variance",
+                 .inputs = [](auto n) { return std::vector{d({n, 2, 3})}; },
+                 .record = [](in x) { return variance(x[0], extents{}); }});
+  for (auto const& axes : {extents{}, extents{1}, extents{2, 0}}) {
+    auto const inputs = [](auto n) { return std::vector(1, d({n, 2, 3})); };
+    all.push_back({.operation = "prod_of_others", .inputs = inputs, .record = [=](in x) {
+                     return prod_of_others(x[0], {}, axes);
+                   }});
+    all.push_back({.operation = "prod_of_others",
+                   .inputs = [](auto n) { return std::vector{d({n, 2, 3}), d({n, 2, 3})}; },
+                   .record = [=](in x) { return prod_of_others(x[0], {x[1]}, axes); }});
   }
   for (auto axis : {0, 1, -1})
-    all.push_back({.operation = "argmax",
-                   .inputs = [](auto n) { return std::vector{d({n, 2, 3})}; },
-                   .record = [=](in x) { return argmax(x[0], axis, axis == 0 ? dtype::int64 : dtype::int32); },
-                   .refuses_nothing = axis == 0,
-                   .differentiable = false});
+    for (bool least : {false, true})
+      all.push_back({.operation = least ? "argmin" : "argmax",
+                     .inputs = [](auto n) { return std::vector{d({n, 2, 3})}; },
+                     .record =
+                         [=](in x) {
+                           auto const index = axis == 0 ? dtype::int64 : dtype::int32;
+                           return least ? argmin(x[0], axis, index) : argmax(x[0], axis, index);
+                         },
+                     .refuses_nothing = axis == 0,
+                     .differentiable = false});
   return all;
 }
 

@@ -196,10 +196,22 @@ std::map<std::string, recorder> const& recorders() {
       r["sum" + words] = [=](call const& c) { return sum(c.x[0], axes, keep); };
       r["mean" + words] = [=](call const& c) { return mean(c.x[0], axes, keep); };
       r["max" + words] = [=](call const& c) { return max(c.x[0], axes, keep); };
+      r["min" + words] = [=](call const& c) { return min(c.x[0], axes, keep); };
+      r["prod" + words] = [=](call const& c) { return prod(c.x[0], axes, keep); };
+      r["prod_of_others" + words] = [=](call const& c) { return prod_of_others(c.x[0], {}, axes); };
+      r["all" + words] = [=](call const& c) { return rill::all(c.x[0], axes, keep); };
+      r["any" + words] = [=](call const& c) { return rill::any(c.x[0], axes, keep); };
+      r["variance" + words] = [=](call const& c) { return variance(c.x[0], axes, keep); };
+      r["variance of samples" + words] = [=](call const& c) { return variance(c.x[0], axes, keep, ddof{1}); };
+      r["logsumexp" + words] = [=](call const& c) { return logsumexp(c.x[0], axes, keep); };
     }
     for (int axis : {0, 1, 2})
       r["argmax along " + std::to_string(axis)] = [=](call const& c) {
         return argmax(c.x[0], axis, axis == 0 ? dtype::int32 : dtype::int64);
+      };
+    for (int axis : {0, 1, 2})
+      r["argmin along " + std::to_string(axis)] = [=](call const& c) {
+        return argmin(c.x[0], axis, axis == 0 ? dtype::int32 : dtype::int64);
       };
 
     r["constant"] = [](call const& c) { return constant(c.g, c.fed[0]); };
@@ -350,6 +362,8 @@ bound bound_of(std::string const& operation) {
                                                    {"softmax", {12}},
                                                    {"log_softmax", {4, true}},
                                                    {"sum", {4, true}},
+                                                   {"prod", {16}},  // of 60 roundings
+                                                   {"prod_of_others", {16, true}},
                                                    {"mean", {4, true}}};
   auto const found = bounds.find(operation);
   return found == bounds.end() ? bound{4, true} : found->second;

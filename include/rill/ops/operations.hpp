@@ -15,6 +15,7 @@
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/array/reverse.hpp"
 #include "rill/ops/array/scatter.hpp"
+#include "rill/ops/array/size.hpp"
 #include "rill/ops/array/slice.hpp"
 #include "rill/ops/array/split.hpp"
 #include "rill/ops/array/tensor_array.hpp"
@@ -50,9 +51,14 @@
 #include "rill/ops/queues/queue_ops.hpp"
 #include "rill/ops/random/normal.hpp"
 #include "rill/ops/random/uniform.hpp"
+#include "rill/ops/reduction/all.hpp"
 #include "rill/ops/reduction/argmax.hpp"
+#include "rill/ops/reduction/logsumexp.hpp"
 #include "rill/ops/reduction/max.hpp"
+#include "rill/ops/reduction/min.hpp"
+#include "rill/ops/reduction/prod.hpp"
 #include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/reduction/variance.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/ops/state/fused_update.hpp"
 #include "rill/ops/state/scatter.hpp"
@@ -199,7 +205,15 @@ using operations = type_list<
     ops::sum_op,
     ops::mean_op,
     ops::max_op,
+    ops::min_op,
+    ops::prod_op,
+    ops::prod_of_others_op,
+    ops::all_op,
+    ops::any_op,
+    ops::variance_op,
+    ops::logsumexp_op,
     ops::argmax_op,
+    ops::argmin_op,
     ops::uniform_op,
     ops::normal_op,
     ops::truncated_normal_op,

@@ -502,7 +502,65 @@ def strings():
     record("select", "string", [(c, "bool"), *both], (np.where(c, a, b), "string"))
 
 
-for part in (arithmetic, elementary, casts, reductions, arrays, networks, images, texts, sums_of_products, strings):
+def others(x, axes):
+    """For each element the product of the others over some axes."""
+    y = np.empty_like(x)
+    for at in np.ndindex(x.shape):
+        rest = x.copy()
+        rest[at] = 1
+        y[at] = rest[tuple(slice(None) if a in axes else slice(i, i + 1) for a, i in enumerate(at))].prod()
+    return y
+
+
+def further_reductions():
+    ways = {"of all": (None, False), "of rows": ((0,), False), "of the middle": ((1,), True), "of two": ((0, 2), False)}
+    for way, (axes, keep) in ways.items():
+        axis = tuple(range(3)) if axes is None else axes
+        for d in NUMBERS:
+            x = draw((3, 4, 5), d)
+            y = reduced(x, d, axes, keep, np.prod)
+            record(f"prod {way}", d, [(x, d)], (wrapped(y, d), d) if d in INTEGERS else rounded_wide(y, d))
+            if d in INTEGERS:
+                continue
+            record(f"prod_of_others {way}", d, [(x, d)], rounded_wide(others(wide(x), axis), d))
+            if d in COMPLEXES:
+                continue
+            record(f"variance {way}", d, [(x, d)], wide(x).var(axis, keepdims=keep))
+            record(f"variance of samples {way}", d, [(x, d)], wide(x).var(axis, keepdims=keep, ddof=1))
+            x = x * 3
+            with np.errstate(all="ignore"):
+                x[0, :, 0], x[1, 2, 3] = -np.inf, np.inf
+                x = rounded(x, d)
+                top = np.max(wide(x), axis=axis, keepdims=True)
+                y = np.log(np.exp(wide(x) - np.where(np.isinf(top), 0, top)).sum(axis, keepdims=True))
+                y = np.where(np.isinf(top), top, y + top)
+                record(f"logsumexp {way}", d, [(x, d)], y if keep else np.squeeze(y, axis))
+        for d in REALS + ["bool"]:
+            x = draw((3, 4, 5), d)
+            if d in FLOATS:
+                x[1, 2, 3] = np.nan
+                x[0, 0, 0], x[0, 0, 1] = -np.inf, np.inf
+            record(f"min {way}", d, [(x, d)], (np.min(x, axis=axis, keepdims=keep), d))
+        x = rng.random((3, 4, 5)) < 0.9
+        record(f"all {way}", "bool", [(x, "bool")], (x.all(axis=axis, keepdims=keep), "bool"))
+        record(f"any {way}", "bool", [(~x, "bool")], ((~x).any(axis=axis, keepdims=keep), "bool"))
+    for axis in (0, 1, 2):
+        for d in REALS:
+            x = draw((3, 4, 5), d)
+            x[1, 3, 2] = x[1, 2, 2] = x[1, 3, 4] = np.nan if d in FLOATS else np.iinfo(d).min
+            record(f"argmin along {axis}", d, [(x, d)], (np.argmin(x, axis), "int64" if axis else "int32"))
+
+
+def rounded_wide(y, d):
+    """y, infinite where the element type is."""
+    if d not in FLOATS:
+        return y
+    with np.errstate(all="ignore"):
+        return np.where(np.isinf(wide(rounded(y, d))), np.sign(y) * np.inf, y)
+
+
+for part in (arithmetic, elementary, casts, reductions, arrays, networks, images, texts, sums_of_products, strings,
+             further_reductions):
     part()
 np.savez_compressed(pathlib.Path(__file__).with_name("values.npz"), tensors=np.array("\n".join(lines).encode()),
                     bytes=np.frombuffer(bytes(blob), np.uint8))

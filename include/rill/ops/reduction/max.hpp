@@ -19,36 +19,42 @@ inline void refuse_nothing(shape const& x, std::array<bool, max_rank> const& gon
 }
 #endif
 
-struct max_op : reducing<max_op> {
-  using library = void;
-  static constexpr std::string_view name = "max",
-                                    doc =
-                                        "the largest element over some axes, or all; NaN if any is, true if any is; "
-                                        "the gradient is shared equally by equal largest elements";
+/// What max and min share: the gradient goes to all equal ones, in equal parts. `Op::of_nothing`
+/// and `Op::of_others` say why it refuses to reduce nothing, and other element types.
+template <class Op> struct extreme_over : reducing<Op> {
   static constexpr dtypes elements = reals | dtype::boolean, common = common_floats | dtype::boolean;
   static constexpr type infer(reduction const& a, type const& x) {
-    expects(elements.contains(x.element), "max: only real numbers and bools have a largest; cast the operand");
+    expects(elements.contains(x.element), Op::of_others);
     return reduced(a, x);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<reduction>(r.origin().attributes);
     auto const axes = a.keep ? extents{} : a.axes;
     V x = r.in(0), y = r.out(), dy = r.dy();
-    V largest = equal(x, broadcast_like(y, x, axes));
-    V count = sum(select(largest, like(dy, 1), zero(dy)), a.axes, a.keep);
-    return {select(largest, broadcast_like(dy / count, x, axes), zero(dy))};
+    V taken = equal(x, broadcast_like(y, x, axes));
+    V count = sum(select(taken, like(dy, 1), zero(dy)), a.axes, a.keep);
+    return {select(taken, broadcast_like(dy / count, x, axes), zero(dy))};
   }
-#if RILL_KERNELS
-  template <class T> static constexpr reduction_kernel reduce() {
-    return reduction_of<T, rill::kernels::reduce_max<T>>();
-  }
-#endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto const& x = r.inputs[0];
-    refuse_nothing(x.shape(), reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank),
-                   "max: there is no largest among no elements");
-    return reducing::cpu(r);
+    refuse_nothing(x.shape(), reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank), Op::of_nothing);
+    return reducing<Op>::cpu(r);
+  }
+#endif
+};
+
+struct max_op : extreme_over<max_op> {
+  using library = void;
+  static constexpr std::string_view name = "max",
+                                    doc =
+                                        "the largest element over some axes, or all; NaN if any is, true if any is; "
+                                        "the gradient is shared equally by equal largest elements";
+  static constexpr char const *of_nothing = "max: there is no largest among no elements",
+                              *of_others = "max: only real numbers and bools have a largest; cast the operand";
+#if RILL_KERNELS
+  template <class T> static constexpr reduction_kernel reduce() {
+    return reduction_of<T, rill::kernels::reduce_max<T>>();
   }
 #endif
 };

@@ -1,4 +1,5 @@
-// Sums, means and maxima over a middle extent on raw pointers, in an order that the extents alone decide.
+// Sums, means, products, maxima and minima over a middle extent on raw pointers, in an order that the extents alone
+// decide.
 #pragma once
 #include "rill/ops/matrix/gemm.hpp"
 #include "rill/ops/share.hpp"
@@ -41,6 +42,11 @@ template <class T> constexpr T least_value() {
   else return static_cast<T>(T{1} << (8 * sizeof(T) - 1));
 }
 
+template <class T> constexpr T greatest_value() {
+  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(__builtin_inf());
+  else return static_cast<T>(~least_value<T>());
+}
+
 }  // namespace detail
 
 /// What maxima are made of: NaN, if there is one.
@@ -48,6 +54,28 @@ template <class T> struct maximum {
   using value = decltype(detail::ordered_type_of<T>());
   static constexpr value identity = detail::least_value<value>();
   template <class X> static X apply(X a, X b) { return ((b > a) | (b != b)) ? b : a; }
+};
+
+/// What minima are made of: NaN, if there is one.
+template <class T> struct minimum {
+  using value = decltype(detail::ordered_type_of<T>());
+  static constexpr value identity = detail::greatest_value<value>();
+  template <class X> static X apply(X a, X b) { return ((b < a) | (b != b)) ? b : a; }
+};
+
+/// The minimum of bools, which are 0 or 1: whether all are true.
+struct conjunction : minimum<unsigned char> {
+  static constexpr value identity = 1;
+};
+
+/// What products are made of.
+template <class T> struct multiplication {
+  using value = sum_type<T>;
+  static constexpr value identity = 1;
+  template <class X> static X apply(X a, X b) {
+    if constexpr (std::is_integral_v<X>) return static_cast<X>(1u * a * b);  // a short one would become a signed int
+    else return a * b;
+  }
 };
 
 namespace detail {
@@ -251,6 +279,19 @@ void add_up(reduce_shape s, T const* from, T* to, void* scratch, parallel const&
                                threads, mean);
 }
 
+// Complex numbers are multiplied one by one, a column at a time.
+template <class T>
+void multiply_columns(reduce_shape const& s, T const* from, T* to, parallel const& threads) noexcept {
+  share(threads, s.outer * s.inner, divide_up(1 << 14, upper(1, s.middle)), [&](index begin, index end) {
+    for (index unit = begin; unit < end; ++unit) {
+      T const* const at = from + unit / s.inner * s.middle * s.inner + unit % s.inner;
+      T product = 1;
+      for (index i = 0; i < s.middle; ++i) product *= at[i * s.inner];
+      to[unit] = product;
+    }
+  });
+}
+
 }  // namespace detail
 
 /// Bytes of scratch that the reductions below need: none if the middle extent is one part.
@@ -280,6 +321,28 @@ void reduce_max(reduce_shape const& s, T const* from, T* to, void* scratch, para
                                               reinterpret_cast<unsigned char*>(to), scratch, threads);
   } else {
     detail::reduce_by<maximum<T>>(s, from, to, scratch, threads);
+  }
+}
+
+/// Minima over the middle extent; NaN where there is one, of bools whether all are true; the greatest value of nothing.
+template <class T>
+void reduce_min(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+  if constexpr (std::is_same_v<T, bool>) {
+    detail::reduce_by<conjunction>(s, reinterpret_cast<unsigned char const*>(from),
+                                   reinterpret_cast<unsigned char*>(to), scratch, threads);
+  } else {
+    detail::reduce_by<minimum<T>>(s, from, to, scratch, threads);
+  }
+}
+
+/// Products over the middle extent; 1 of nothing. Integers wrap; 16-bit floats are multiplied as floats.
+template <class T>
+void reduce_prod(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+  if constexpr (detail::real_of<T>::count == 2) detail::multiply_columns(s, from, to, threads);
+  else {
+    using element = std::conditional_t<std::is_integral_v<T>, sum_type<T>, T>;
+    detail::reduce_by<multiplication<element>>(s, reinterpret_cast<element const*>(from),
+                                               reinterpret_cast<element*>(to), scratch, threads);
   }
 }
 

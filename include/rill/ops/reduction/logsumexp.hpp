@@ -1,0 +1,71 @@
+// The logarithm of a sum of exponentials over axes.
+#pragma once
+#include <cmath>
+
+#include "rill/ops/math/exponential.hpp"
+#include "rill/ops/reduction/merging.hpp"
+
+namespace rill::ops {
+
+struct logsumexp_op {
+  using library = void;
+  static constexpr std::string_view name = "logsumexp",
+                                    doc =
+                                        "the logarithm of the sum of exp(x) over some axes, or all; neither overflows "
+                                        "nor underflows; -inf of nothing";
+  static constexpr std::int8_t arity = 1;
+  static constexpr dtypes elements = floats, common = common_floats;
+  using attributes = reduction;
+  using kernels = merging_table;
+  static constexpr type infer(reduction const& a, type const& x) {
+    expects(elements.contains(x.element), "logsumexp: the operand is not of floats; cast it");
+    return reduced(a, x);
+  }
+  static cost work(reduction const&, std::span<type const> in, std::span<type const> out) {
+    auto c = reduction_work(in, out);
+    c.flops *= 12;
+    return c;
+  }
+  // dx = dy exp(x - y). From a row of -inf alone nothing is subtracted: then none of its elements has a share.
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    auto const a = decode<reduction>(r.origin().attributes);
+    auto const axes = a.keep ? extents{} : a.axes;
+    V x = r.in(0), y = r.out(), above = select(equal(y, like(y, -INFINITY)), zero(y), y);
+    return {broadcast_like(V(r.dy()), x, axes) * exp(x - broadcast_like(above, x, axes))};
+  }
+#if RILL_KERNELS
+  template <dtypes Set> static constexpr merging_table make_kernels() {
+    merging_table t;
+    for_each_type<elements & Set>(
+        [&]<class T>(std::size_t d) { t.of[d] = merging_of<rill::kernels::exponentials, T>(); });
+    return t;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const& x = r.inputs[0];
+    return make_merging(kernels_of<logsumexp_op>(x.element), x,
+                        reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank), 0);
+  }
+#endif
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// log(sum of exp(x)) over the given axes, or all, which neither overflows nor underflows: `logsumexp<-1>(x)`. -inf of
+/// nothing and of -inf alone, inf where there is one.
+template <std::int64_t... Axes, operand X> auto logsumexp(X x) {
+  return record<ops::logsumexp_op, ops::reduction{extents{Axes...}}>(x);
+}
+/// The same, with the reduced axes left as extents of 1.
+template <std::int64_t... Axes, operand X> auto logsumexp(X x, keep_extents) {
+  return record<ops::logsumexp_op, ops::reduction{extents{Axes...}, true}>(x);
+}
+/// The same over axes that only the run of the program knows; none: all.
+inline value logsumexp(value x, extents const& axes, bool keeping = false) {
+  return record_erased<ops::logsumexp_op>(detail::graph_of(x), {axes, keeping}, {x});
+}
+
+}  // namespace rill

@@ -1,0 +1,99 @@
+// Variances over axes.
+#pragma once
+#include "rill/ops/array/size.hpp"
+#include "rill/ops/math/cast.hpp"
+#include "rill/ops/reduction/merging.hpp"
+
+namespace rill {
+
+/// How much less than the number of elements a variance is divided by: `variance<0>(x, ddof{1})` is that of a sample,
+/// without bias.
+struct ddof {
+  std::int64_t less = 0;
+};
+
+namespace ops {
+
+struct variance_op {
+  using library = void;
+  static constexpr std::string_view name = "variance",
+                                    doc =
+                                        "the mean squared distance from the mean over some axes, or all; divided by "
+                                        "`ddof` less than the number of elements, NaN where there are not more";
+  static constexpr std::int8_t arity = 1;
+  static constexpr dtypes elements = floats, common = common_floats;
+  struct attributes {
+    extents axes;
+    bool keep = false;
+    std::int64_t ddof = 0;
+    static constexpr auto fields(auto const& take) {
+      using a = attributes;
+      return take(field{"axes", &a::axes}, field{"keep", &a::keep}, field{"ddof", &a::ddof});
+    }
+  };
+  using kernels = merging_table;
+  static constexpr type infer(attributes const& a, type const& x) {
+    expects(elements.contains(x.element), "variance: the operand is not of floats; cast it");
+    expects(a.ddof >= 0, "variance: ddof is negative");
+    return reduced({a.axes, a.keep}, x);
+  }
+  static cost work(attributes const&, std::span<type const> in, std::span<type const> out) {
+    auto c = reduction_work(in, out);
+    c.flops *= 5;
+    return c;
+  }
+  // dx = dy 2 (x - mean) / (n - ddof), and sharing out divides by n.
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    auto const a = decode<attributes>(r.origin().attributes);
+    V x = r.in(0), far = x - broadcast_like(mean(x, a.axes, true), x);
+    V shared = share_like(V(r.dy()), x, a.keep ? extents{} : a.axes);
+    if (a.ddof == 0) return {shared * (far + far)};
+    V n = rill::cast(V(rill::detail::count_over(x, a.axes)), dtype::float64);
+    V scale = rill::cast(V(2 * n / (n - static_cast<double>(a.ddof))), x.type().element);
+    return {shared * far * scale};
+  }
+#if RILL_KERNELS
+  template <dtypes Set> static constexpr merging_table make_kernels() {
+    merging_table t;
+    for_each_type<elements & Set>([&]<class T>(std::size_t d) { t.of[d] = merging_of<rill::kernels::moments, T>(); });
+    return t;
+  }
+#endif
+#if RILL_DEFINITIONS
+  static kernel cpu(kernel_request const& r) {
+    auto const& x = r.inputs[0];
+    auto const a = decode<attributes>(r.at.attributes);
+    return make_merging(kernels_of<variance_op>(x.element), x, reduced_axes(a.axes, x.rank),
+                        static_cast<double>(a.ddof));
+  }
+#endif
+};
+
+}  // namespace ops
+
+/// The variance over axes that only the run of the program knows; none: all.
+inline value variance(value x, extents const& axes, bool keeping = false, ddof by = {}) {
+  return record_erased<ops::variance_op>(detail::graph_of(x), {axes, keeping, by.less}, {x});
+}
+
+namespace detail {
+template <class X> auto variance_over(X x, extents const& axes, bool keeping, ddof by, auto known) {
+  if constexpr (typed<X>) {
+    constexpr type result = ops::variance_op::infer({known().axes, known().keep, 0}, X::static_type);
+    provide_kernels<ops::variance_op, X::static_type.element>();
+    return expr<result>{variance(value(x), axes, keeping, by)};
+  } else return variance(value(x), axes, keeping, by);
+}
+}  // namespace detail
+
+/// The variance over the given axes, or all: `variance<0>(x)`, `variance(x)`. In two passes, so that a large mean does
+/// no harm; NaN where there are not more elements than ddof.
+template <std::int64_t... Axes, operand X> auto variance(X x, ddof by = {}) {
+  return detail::variance_over(x, extents{Axes...}, false, by, [] { return ops::reduction{extents{Axes...}}; });
+}
+/// The variance, with the reduced axes left as extents of 1.
+template <std::int64_t... Axes, operand X> auto variance(X x, keep_extents, ddof by = {}) {
+  return detail::variance_over(x, extents{Axes...}, true, by, [] { return ops::reduction{extents{Axes...}, true}; });
+}
+
+}  // namespace rill
