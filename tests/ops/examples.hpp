@@ -303,6 +303,21 @@ inline std::vector<example> network_examples() {
     all.push_back({.operation = "softmax", .inputs = inputs, .record = [](in x) { return softmax(x[0]); }});
     all.push_back({.operation = "log_softmax", .inputs = inputs, .record = [](in x) { return log_softmax(x[0]); }});
   }
+  for (auto& e : binary("sigmoid_cross_entropy", [](value x, value z) { return sigmoid_cross_entropy(x, z); }))
+    all.push_back(e);
+  for (auto& e : binary("absolute_error", [](value x, value y) { return absolute_error(x, y); })) all.push_back(e);
+  for (auto& e : binary("relative_entropy", [](value p, value l) { return record<ops::relative_entropy_op>(p, l); })) {
+    e.positive = true;
+    all.push_back(e);
+  }
+  all.push_back({.operation = "weighted_sigmoid_cross_entropy",
+                 .inputs = [](auto n) { return std::vector{d({n, 3}), d({n, 3}), d({3})}; },
+                 .record = [](in x) { return sigmoid_cross_entropy(x[0], x[1], x[2]); }});
+  for (auto const& delta : {d({}), d({3}), d({2, 1, 3})})
+    all.push_back({.operation = "huber",
+                   .inputs = [=](auto n) { return std::vector{d({n, 3}), d({3}), delta}; },
+                   .record = [](in x) { return record<ops::huber_op>(x[0], x[1], x[2]); },
+                   .positive = true});
   all.push_back({.operation = "softmax_cross_entropy",
                  .inputs = [](auto n) { return std::vector{d({n, 3}), i32({n})}; },
                  .record = [](in x) { return softmax_cross_entropy(x[0], x[1]); }});

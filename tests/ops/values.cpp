@@ -308,6 +308,11 @@ std::map<std::string, recorder> const& recorders() {
         return crop_gradient(c.x[0], c.x[1], c.x[2], {2, 2});
       };
     }
+    binary("sigmoid_cross_entropy", [](value x, value z) { return sigmoid_cross_entropy(x, z); });
+    binary("absolute_error", [](value x, value y) { return absolute_error(x, y); });
+    binary("huber", [](value x, value y) { return huber(x, y, 0.5); });
+    binary("relative_entropy", [](value p, value l) { return record<ops::relative_entropy_op>(p, l); });
+    r["weighted_sigmoid_cross_entropy"] = [](call const& c) { return sigmoid_cross_entropy(c.x[0], c.x[1], c.x[2]); };
     unary("decode_raw", [](value x) { return decode_raw(x, of<std::int16_t, 3>); });
     unary("decode_raw turned", [](value x) { return decode_raw(x, of<std::uint16_t, 3>, true); });
     unary("decode_csv", [](value x) { return decode_csv(x, {of<double, 2>})[0]; });

@@ -45,7 +45,9 @@
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/ops/network/bias_add.hpp"
 #include "rill/ops/network/conv2d.hpp"
+#include "rill/ops/network/losses.hpp"
 #include "rill/ops/network/max_pool.hpp"
+#include "rill/ops/network/sigmoid_cross_entropy.hpp"
 #include "rill/ops/network/softmax.hpp"
 #include "rill/ops/network/softmax_cross_entropy.hpp"
 #include "rill/ops/queues/queue_ops.hpp"
@@ -188,6 +190,11 @@ using operations = type_list<
     ops::log_softmax_op,
     ops::softmax_cross_entropy_op,
     ops::softmax_cross_entropy_dense_op,
+    ops::sigmoid_cross_entropy_op,
+    ops::weighted_sigmoid_cross_entropy_op,
+    ops::absolute_error_op,
+    ops::huber_op,
+    ops::relative_entropy_op,
     ops::bias_add_op,
     ops::conv2d_op,
     ops::conv2d_input_gradient_op,

@@ -134,5 +134,62 @@ TEST(softmax_cross_entropy, of_no_classes_is_0_and_has_empty_derivatives) {
   }
 }
 
+// The sum over classes of -w t log softmax(x).
+std::vector<double> weighted_losses(tensor const& x, std::vector<std::vector<double>> const& targets,
+                                    std::vector<double> const& w) {
+  std::vector<double> losses;
+  auto const v = test::to_doubles(x);
+  auto const n = w.size();
+  for (std::size_t r = 0; r < targets.size(); ++r) {
+    double sum = 0, loss = 0;
+    for (std::size_t c = 0; c < n; ++c) sum += std::exp(v[r * n + c]);
+    for (std::size_t c = 0; c < n; ++c) loss += w[c] * targets[r][c] * (std::log(sum) - v[r * n + c]);
+    losses.push_back(loss);
+  }
+  return losses;
+}
+
+TEST(softmax_cross_entropy, smooths_labels_and_weighs_classes) {
+  auto const logits = test::scattered(dtype::float64, {2, 3});
+  std::vector<double> const w{0.5, 2, 3}, none{1, 1, 1};
+  double const rest = 0.1 / 3;
+  std::vector<std::vector<double>> const sharp{{0, 0, 1}, {0, 1, 0}},
+      smooth{{rest, rest, 0.9 + rest}, {rest, 0.9 + rest, rest}}, p{{0.2, 0.3, 0.5}, {0, 1, 0}},
+      smooth_p{{0.18 + rest, 0.27 + rest, 0.45 + rest}, {rest, 0.9 + rest, rest}};
+  graph g;
+  auto const x = placeholder<double, 2, 3>(g);
+  auto const labels = constant<int, 2>(g, {2, 1});
+  auto const parts = constant<double, 2, 3>(g, {0.2, 0.3, 0.5, 0, 1, 0});
+  auto const weights = constant<double, 3>(g, {0.5, 2, 3});
+  session s{g};
+  auto const check = [&](value loss, std::vector<double> const& wanted) {
+    auto const got = test::to_doubles(s.run({{value(x), logits}}, loss));
+    ASSERT_EQ(got.size(), 2u);
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(got[i], wanted[i], 1e-14);
+  };
+  label_smoothing const how{0.1};
+  static_assert(decltype(softmax_cross_entropy(x, labels, weights, how))::static_type.rank == 1);
+  check(softmax_cross_entropy(x, labels, how), weighted_losses(logits, smooth, none));
+  check(softmax_cross_entropy(x, labels, weights), weighted_losses(logits, sharp, w));
+  check(softmax_cross_entropy(x, labels, weights, how), weighted_losses(logits, smooth, w));
+  check(softmax_cross_entropy(x, parts, how), weighted_losses(logits, smooth_p, none));
+  check(softmax_cross_entropy(x, parts, weights), weighted_losses(logits, p, w));
+  check(softmax_cross_entropy(x, parts, weights, how), weighted_losses(logits, smooth_p, w));
+  check(softmax_cross_entropy(value(x), value(labels), value(weights), how), weighted_losses(logits, smooth, w));
+  for (double bad : {-0.1, 1.1, static_cast<double>(NAN)})
+    test::expect_error(code::invalid_argument, "label_smoothing is not from 0 to 1",
+                       [&] { softmax_cross_entropy(x, labels, label_smoothing{bad}); });
+}
+
+// Far from the other logits, log softmax of a smoothed label's rest is a difference of large numbers.
+TEST(softmax_cross_entropy, of_smoothed_labels_is_exact_where_logits_are_large_and_alike) {
+  graph g;
+  auto const x = placeholder<float, 1, 4>(g);
+  auto const loss = softmax_cross_entropy(x, constant<int, 1>(g, {2}), label_smoothing{0.2});
+  session s{g};
+  auto const at = tensor_of<of<float, 1, 4>>(test::from_doubles(dtype::float32, {1, 4}, {1e6, 1e6, 1e6, 1e6}));
+  EXPECT_NEAR(test::to_doubles(s.run({{x, at}}, loss))[0], std::log(4), 1e-6);
+}
+
 }  // namespace
 }  // namespace rill

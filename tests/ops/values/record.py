@@ -559,8 +559,31 @@ def rounded_wide(y, d):
         return np.where(np.isinf(wide(rounded(y, d))), np.sign(y) * np.inf, y)
 
 
+def losses():
+    for d in FLOATS:
+        x = draw((4, 19), d)
+        x[0, :3] = rounded([50, -50, 0], d)
+        z = rounded(rng.random((4, 19)), d)
+        z[:, :4] = rounded([0, 1, 1, 0], d)
+        w = rounded(np.exp(rng.normal(size=19)), d)
+        missed, wrong = np.logaddexp(0, -wide(x)), np.logaddexp(0, wide(x))
+        record("sigmoid_cross_entropy", d, [(x, d), (z, d)], wide(z) * missed + (1 - wide(z)) * wrong)
+        record("weighted_sigmoid_cross_entropy", d, [(x, d), (z, d), (w, d)],
+               wide(w) * wide(z) * missed + (1 - wide(z)) * wrong)
+        y = draw((19,), d)
+        y[:3] = x[1, :3]
+        apart = np.abs(wide(x) - wide(y))
+        record("absolute_error", d, [(x, d), (y, d)], (rounded(apart, d), d))
+        record("huber", d, [(x, d), (y, d)], np.where(apart <= 0.5, apart**2 / 2, 0.5 * (apart - 0.25)))
+        p = rounded(softmax(draw((4, 19), d).astype(float)), d)
+        p[0, :3] = 0
+        q = rounded(np.log(softmax(wide(x))), d)
+        with np.errstate(all="ignore"):
+            record("relative_entropy", d, [(p, d), (q, d)], np.where(wide(p) == 0, 0, wide(p) * (np.log(wide(p)) - wide(q))))
+
+
 for part in (arithmetic, elementary, casts, reductions, arrays, networks, images, texts, sums_of_products, strings,
-             further_reductions):
+             further_reductions, losses):
     part()
 np.savez_compressed(pathlib.Path(__file__).with_name("values.npz"), tensors=np.array("\n".join(lines).encode()),
                     bytes=np.frombuffer(bytes(blob), np.uint8))

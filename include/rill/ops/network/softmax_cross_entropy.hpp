@@ -1,5 +1,6 @@
 // The cross entropy of softmax(logits) and labels, as one operation: what classifiers minimise.
 #pragma once
+#include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/network/softmax.hpp"
@@ -171,6 +172,49 @@ template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels) {
     return classes ? record_erased<ops::softmax_cross_entropy_op>(detail::graph_of(logits), {}, {logits, labels})
                    : record_erased<ops::softmax_cross_entropy_dense_op>(detail::graph_of(logits), {}, {logits, labels});
   }
+}
+
+/// What part of each label is spread evenly over all classes, 0 to 1 (C. Szegedy et al., Rethinking the Inception
+/// Architecture for Computer Vision, 2016, section 7): `softmax_cross_entropy(logits, labels, label_smoothing{0.1})`.
+struct label_smoothing {
+  double part = 0;
+};
+
+namespace detail {
+
+/// The cross entropy, with labels smoothed, where `losses` are those of labels as they are, and class `c`'s term counts
+/// `weigh`(log softmax)[c].
+template <class X, class Losses, class F> auto smoothed(X logits, Losses losses, label_smoothing how, F const& weigh) {
+  expects(how.part >= 0 && how.part <= 1, "softmax_cross_entropy: label_smoothing is not from 0 to 1");
+  auto const each = weigh(log_softmax(logits));
+  if constexpr (typed<X>) return losses * (1 - how.part) - mean<-1>(each) * how.part;
+  else return losses * (1 - how.part) - mean(value(each), extents{-1}) * how.part;
+}
+
+}  // namespace detail
+
+/// The cross entropy with smoothed labels.
+template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels, label_smoothing how) {
+  return detail::smoothed(logits, softmax_cross_entropy(logits, labels), how, [](auto each) { return each; });
+}
+
+/// The cross entropy with a weight for each class, [classes], of the logits' element type: the loss of an example
+/// counts as often as its label's weight says; of a distribution or smoothed label, each class's part by itself.
+/// Examples are weighted by a product: `weights * softmax_cross_entropy(logits, labels)`.
+template <operand X, operand L, operand W> auto softmax_cross_entropy(X logits, L labels, W class_weights) {
+  if constexpr (typed<L>) {
+    if constexpr (integers.contains(L::static_type.element))
+      return softmax_cross_entropy(logits, labels) * gather(class_weights, labels);
+    else return softmax_cross_entropy(logits, labels * class_weights);
+  } else if (integers.contains(labels.type().element)) {
+    return value(softmax_cross_entropy(value(logits), labels) * gather(value(class_weights), labels));
+  } else return value(softmax_cross_entropy(value(logits), value(labels * value(class_weights))));
+}
+/// The same with smoothed labels.
+template <operand X, operand L, operand W>
+auto softmax_cross_entropy(X logits, L labels, W class_weights, label_smoothing how) {
+  return detail::smoothed(logits, softmax_cross_entropy(logits, labels, class_weights), how,
+                          [&](auto each) { return each * class_weights; });
 }
 
 }  // namespace rill

@@ -1,0 +1,106 @@
+// What regressions, margins and distributions are trained by: squared and absolute errors, Huber's loss, the hinge, and
+// the divergence of two distributions. Each gives a loss for an element or an example; their mean is the caller's, but
+// for mse and mae, which are means.
+#pragma once
+#include "rill/ops/math/exponential.hpp"
+#include "rill/ops/math/relu.hpp"
+#include "rill/ops/reduction/reduce.hpp"
+
+namespace rill::ops {
+
+struct absolute_error_op : elementwise<absolute_error_op, 2> {
+  using library = void;
+  static constexpr std::string_view name = "absolute_error",
+                                    doc = "how far x is from y, broadcast; its gradient is 0 where both are equal";
+  static constexpr dtypes elements = floats;
+  template <class S> static S apply(S x, S y) { return abs(x - y); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), y = r.in(1), dz = r.dy();
+    V slope = select(less(y, x), dz, select(less(x, y), -dz, zero(dz)));
+    return binary_gradients(r, [&] { return slope; }, [&] { return -slope; });
+  }
+};
+
+struct huber_op : elementwise<huber_op, 3> {
+  using library = void;
+  static constexpr std::string_view name = "huber",
+                                    doc =
+                                        "half the square of the distance of x and y within delta, and farther apart "
+                                        "as steep as there; all three broadcast";
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 5;
+  static constexpr type infer(no_attributes, type const& x, type const& y, type const& delta) {
+    expects(x.element == y.element && x.element == delta.element,
+            "huber: the operands have different element types; cast them");
+    expects(elements.contains(x.element), "huber: the operands are not of floats; cast them");
+    return broadcast(x, broadcast(y, delta));
+  }
+  template <class S> static S apply(S x, S y, S delta) {
+    S const far = abs(x - y), near = minimum(far, delta);
+    return near * (far - S(0.5) * near);
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), y = r.in(1), delta = r.in(2), dz = r.dy();
+    V apart = x - y, slope = dz * maximum(minimum(apart, delta), -delta);
+    std::vector<gradient> all(3);
+    if (r.wanted[0]) all[0] = sum_like(slope, r.in(0));
+    if (r.wanted[1]) all[1] = sum_like(-slope, r.in(1));
+    if (r.wanted[2]) all[2] = sum_like(dz * relu(V(absolute_error(x, y)) - delta), r.in(2));
+    return all;
+  }
+};
+
+struct relative_entropy_op : elementwise<relative_entropy_op, 2> {
+  using library = void;
+  static constexpr std::string_view name = "relative_entropy",
+                                    doc =
+                                        "p (log p - l) for probabilities p and logarithms l of others, broadcast; 0 "
+                                        "where p is 0, and so is its gradient with respect to p there";
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 13;
+  template <class S> static S apply(S p, S l) { return select(p == S(0), S(0), p * (log(p) - l)); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V p = r.in(0), l = r.in(1), dz = r.dy();
+    return binary_gradients(
+        r,
+        [&] {
+          V none = equal(p, zero(p));
+          return dz * select(none, zero(p), log(select(none, like(p, 1), p)) + 1 - l);
+        },
+        [&] { return -(dz * p); });
+  }
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// (x - y)², an element for each pair; both broadcast.
+template <operand X, operand Y> auto squared_error(X x, Y y) { return square(x - y); }
+/// |x - y|, an element for each pair; both broadcast. Its derivative where they are equal is 0.
+template <operand X, operand Y> auto absolute_error(X x, Y y) { return record<ops::absolute_error_op>(x, y); }
+/// The mean of (x - y)² over all elements: a scalar.
+template <operand X, operand Y> auto mse(X x, Y y) { return mean(squared_error(x, y)); }
+/// The mean of |x - y| over all elements: a scalar.
+template <operand X, operand Y> auto mae(X x, Y y) { return mean(absolute_error(x, y)); }
+
+/// Huber's loss (P. J. Huber, Robust Estimation of a Location Parameter, 1964), an element for each pair: (x - y)² / 2
+/// within `delta` (above 0) of each other, and farther apart as steep as there.
+template <operand X, operand Y> auto huber(X x, Y y, double delta = 1) {
+  expects(delta > 0, "huber: delta is not above 0");
+  return record<ops::huber_op>(x, y, like(x, delta));
+}
+
+/// max(0, 1 - label x), an element for each pair: the hinge of support vector machines. Labels are -1 or 1. Its
+/// derivative where label x is 1 is 0.
+template <operand X, operand L> auto hinge(X x, L labels) { return relu(1 - x * labels); }
+
+/// The Kullback-Leibler divergence of distributions p [..., n] from those whose logarithms are l [..., n] (log_softmax
+/// gives them): the sum of p (log p - l) over the last axis, one for each example [...]. A p of 0 counts for nothing.
+template <operand P, operand L> auto kl_divergence(P p, L l) {
+  auto const each = record<ops::relative_entropy_op>(p, l);
+  if constexpr (typed<P> && typed<L>) return sum<-1>(each);
+  else return sum(value(each), extents{-1});
+}
+
+}  // namespace rill

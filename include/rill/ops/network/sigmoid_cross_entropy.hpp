@@ -1,0 +1,82 @@
+// The cross entropy of sigmoid(logits) and labels, element by element, as one operation: what is minimised where
+// several classes may hold at once.
+#pragma once
+#include "rill/ops/math/exponential.hpp"
+
+namespace rill::ops {
+
+/// log(1 + e) for 0 <= e <= 1: what rounding takes from 1 + e is made up for.
+template <class S> S log_of_1_and(S e) {
+  S const sum = S(1) + e;
+  return log(sum) + (e - (sum - S(1))) / sum;
+}
+
+/// -w z log sigmoid(x) - (1 - z) log(1 - sigmoid(x)), of terms that are not below 0 for labels z between 0 and 1. A
+/// term whose factor is 0 is 0, however large the logit.
+template <class S> S sigmoid_entropy(S x, S z, S w) {
+  S const rest = log_of_1_and(exp(-abs(x))), factor = w * z;
+  S const missed = factor * (maximum(-x, S(0)) + rest), wrong = (S(1) - z) * (maximum(x, S(0)) + rest);
+  return select(factor == S(0), S(0), missed) + select(z == S(1), S(0), wrong);
+}
+
+struct sigmoid_cross_entropy_op : elementwise<sigmoid_cross_entropy_op, 2> {
+  using library = void;
+  static constexpr std::string_view name = "sigmoid_cross_entropy",
+                                    doc =
+                                        "-z log sigmoid(x) - (1 - z) log(1 - sigmoid(x)) for logits x and labels z, "
+                                        "broadcast, without overflow";
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 24;
+  template <class S> static S apply(S x, S z) { return sigmoid_entropy(x, z, S(1)); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), z = r.in(1), dy = r.dy();
+    return binary_gradients(r, [&] { return dy * (sigmoid(x) - z); }, [&] { return -(dy * x); });
+  }
+};
+
+struct weighted_sigmoid_cross_entropy_op : elementwise<weighted_sigmoid_cross_entropy_op, 3> {
+  using library = void;
+  static constexpr std::string_view name = "weighted_sigmoid_cross_entropy",
+                                    doc =
+                                        "-w z log sigmoid(x) - (1 - z) log(1 - sigmoid(x)) for logits x, labels z and "
+                                        "weights w of what holds, broadcast";
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 26;
+  static constexpr type infer(no_attributes, type const& x, type const& z, type const& w) {
+    expects(x.element == z.element && x.element == w.element,
+            "sigmoid_cross_entropy: logits, labels and weights have different element types; cast them");
+    expects(elements.contains(x.element), "sigmoid_cross_entropy: the logits are not floats; cast them");
+    return broadcast(x, broadcast(z, w));
+  }
+  template <class S> static S apply(S x, S z, S w) { return sigmoid_entropy(x, z, w); }
+  // The loss is w z times the loss of a label 1, and 1 - z times that of a label 0.
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), z = r.in(1), w = r.in(2), dy = r.dy();
+    auto const of_label = [&](int label) { return V(sigmoid_cross_entropy(x, like(x, label))); };
+    std::vector<gradient> all(3);
+    if (r.wanted[0]) all[0] = sum_like(dy * ((1 - z + w * z) * sigmoid(x) - w * z), r.in(0));
+    if (r.wanted[1]) all[1] = sum_like(dy * (w * of_label(1) - of_label(0)), r.in(1));
+    if (r.wanted[2]) all[2] = sum_like(dy * (z * of_label(1)), r.in(2));
+    return all;
+  }
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// For each logit x and its label z, which say by how much a class holds (0 to 1, of the logits' element type; they
+/// broadcast): -z log sigmoid(x) - (1 - z) log(1 - sigmoid(x)). Its derivative is sigmoid(x) - z.
+template <operand X, operand Z> auto sigmoid_cross_entropy(X logits, Z labels) {
+  return record<ops::sigmoid_cross_entropy_op>(logits, labels);
+}
+/// The same with a weight of what holds, for classes that are rare: the first term counts `weights` times. A value for
+/// each class, say, or a number.
+template <operand X, operand Z, operand W> auto sigmoid_cross_entropy(X logits, Z labels, W weights) {
+  return record<ops::weighted_sigmoid_cross_entropy_op>(logits, labels, weights);
+}
+template <operand X, operand Z, number W> auto sigmoid_cross_entropy(X logits, Z labels, W weight) {
+  return sigmoid_cross_entropy(logits, labels, like(logits, weight));
+}
+
+}  // namespace rill
