@@ -376,6 +376,15 @@ inline std::vector<example> network_examples() {
     all.push_back({.operation = "max_pool_pick",
                    .inputs = [](auto n) { return std::vector{d({n, 5, 4, 2}), d({n, 5, 4, 2})}; },
                    .record = [=](in x) { return max_pool_pick(x[0], x[1], a); }});
+    for (bool counted : {false, true}) {
+      average_pooling const b{a.window, a.stride, a.pad, a.pads, counted};
+      all.push_back({.operation = "avg_pool",
+                     .inputs = [](auto n) { return std::vector{d({n, 5, 4, 2})}; },
+                     .record = [=](in x) { return avg_pool(x[0], b); }});
+      all.push_back({.operation = "avg_pool_gradient",
+                     .inputs = [=](auto n) { return std::vector{d({n, 5, 4, 2}), d({n, h, w, 2})}; },
+                     .record = [=](in x) { return avg_pool_gradient(x[0], x[1], b); }});
+    }
   }
   return all;
 }

@@ -285,6 +285,12 @@ std::map<std::string, recorder> const& recorders() {
       r["max_pool" + words] = [=](call const& c) { return max_pool(c.x[0], a); };
       r["max_pool_gradient" + words] = [=](call const& c) { return max_pool_gradient(c.x[0], c.x[1], a); };
       r["max_pool_pick" + words] = [=](call const& c) { return max_pool_pick(c.x[0], c.x[1], a); };
+      for (bool counted : {false, true}) {
+        average_pooling const b{a.window, a.stride, a.pad, a.pads, counted};
+        auto const more = words + (counted ? " counted" : "");
+        r["avg_pool" + more] = [=](call const& c) { return avg_pool(c.x[0], b); };
+        r["avg_pool_gradient" + more] = [=](call const& c) { return avg_pool_gradient(c.x[0], c.x[1], b); };
+      }
     }
     struct size {
       std::string words;

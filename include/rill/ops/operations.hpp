@@ -43,6 +43,7 @@
 #include "rill/ops/math/relu.hpp"
 #include "rill/ops/math/select.hpp"
 #include "rill/ops/matrix/matmul.hpp"
+#include "rill/ops/network/avg_pool.hpp"
 #include "rill/ops/network/bias_add.hpp"
 #include "rill/ops/network/conv2d.hpp"
 #include "rill/ops/network/losses.hpp"
@@ -202,6 +203,8 @@ using operations = type_list<
     ops::max_pool_op,
     ops::max_pool_gradient_op,
     ops::max_pool_pick_op,
+    ops::avg_pool_op,
+    ops::avg_pool_gradient_op,
     ops::resize_nearest_op,
     ops::resize_bilinear_op,
     ops::resize_gradient_op,

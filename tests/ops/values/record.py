@@ -582,8 +582,27 @@ def losses():
             record("relative_entropy", d, [(p, d), (q, d)], np.where(wide(p) == 0, 0, wide(p) * (np.log(wide(p)) - wide(q))))
 
 
+def average_pooling():
+    for way, window, stride, pads in POOLINGS:
+        pads = pads or tuple(same(e, window[a], stride[a], 1) for a, e in ((0, 5), (1, 4)))
+        for counted in (False, True):
+            for d in FLOATS:
+                x = draw((2, 5, 4, 3), d)
+                parts = list(windows(wide(x), window, stride, (1, 1), pads, 0))
+                inside = list(windows(np.ones_like(wide(x)), window, stride, (1, 1), pads, 0))
+                count = window[0] * window[1] if counted else sum(p for *_, p in inside)
+                y = sum(p for *_, p in parts) / count
+                record("avg_pool" + way + " counted" * counted, d, [(x, d)], y)
+                dy = draw(y.shape, d)
+                dx = np.zeros((2, 5 + sum(pads[0]), 4 + sum(pads[1]), 3))
+                for _, _, at, _ in parts:
+                    dx[:, at[0], at[1]] += wide(dy) / count
+                dx = dx[:, pads[0][0]:pads[0][0] + 5, pads[1][0]:pads[1][0] + 4]
+                record("avg_pool_gradient" + way + " counted" * counted, d, [(x, d), (dy, d)], dx)
+
+
 for part in (arithmetic, elementary, casts, reductions, arrays, networks, images, texts, sums_of_products, strings,
-             further_reductions, losses):
+             further_reductions, losses, average_pooling):
     part()
 np.savez_compressed(pathlib.Path(__file__).with_name("values.npz"), tensors=np.array("\n".join(lines).encode()),
                     bytes=np.frombuffer(bytes(blob), np.uint8))

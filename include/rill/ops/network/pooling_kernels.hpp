@@ -1,4 +1,4 @@
-// Maxima over windows of images, and their gradient, on raw pointers.
+// Maxima and means over windows of images, and their gradients, on raw pointers.
 #pragma once
 #include "rill/ops/reduction/reduce_kernels.hpp"
 
@@ -137,6 +137,97 @@ void max_pool_gradient(pooling_shape const& s, T const* input, T const* output_g
       if (s.tiles()) image.template backward<true>(unit / blocks, channel, stop, output_gradient, input_gradient);
       else image.template backward<false>(unit / blocks, channel, stop, output_gradient, input_gradient);
     }
+  });
+}
+
+namespace detail {
+
+// Means over windows. 16-bit floats are summed as floats and rounded once.
+template <class T> struct averaging {
+  using V = std::conditional_t<(sizeof(T) < 4), float, T>;
+  static constexpr index channels_at_once = 64;
+
+  pooling_shape const& s;
+  bool count_padding;
+
+  // What the sum over a window is divided by.
+  V count(pixel_range const& window) const {
+    index const pixels =
+        count_padding ? s.window_height * s.window_width : (window.bottom - window.top) * (window.right - window.left);
+    return static_cast<V>(upper(1, pixels));
+  }
+
+  void forward_row(T const* image, index y, T* output) const {
+    for (index x = 0; x < s.out_width; ++x, output += s.channels) {
+      auto const window = window_of(s, y, x);
+      V const by = count(window);
+      for (index channel = 0; channel < s.channels; channel += channels_at_once) {
+        index const channels = lower(channels_at_once, s.channels - channel);
+        V sum[channels_at_once] = {};
+        for (index p = window.top; p < window.bottom; ++p)
+          for (index q = window.left; q < window.right; ++q) {
+            T const* const at = image + (p * s.width + q) * s.channels + channel;
+            for (index c = 0; c < channels; ++c) sum[c] += static_cast<V>(at[c]);
+          }
+        for (index c = 0; c < channels; ++c) output[channel + c] = static_cast<T>(sum[c] / by);
+      }
+    }
+  }
+
+  // The windows along one axis in which a pixel lies.
+  struct range {
+    index begin, end;
+  };
+  static range windows_over(index pixel, index before, index window, index stride, index windows) {
+    index const at = pixel + before;
+    return {at < window ? 0 : (at - window) / stride + 1, lower(windows, at / stride + 1)};
+  }
+
+  // A row of pixels takes its part of all windows that it lies in, in their order.
+  void backward_row(T const* gradient, index p, T* to) const {
+    auto const rows = windows_over(p, s.top, s.window_height, s.stride_y, s.out_height);
+    for (index q = 0; q < s.width; ++q, to += s.channels) {
+      auto const columns = windows_over(q, s.left, s.window_width, s.stride_x, s.out_width);
+      for (index channel = 0; channel < s.channels; channel += channels_at_once) {
+        index const channels = lower(channels_at_once, s.channels - channel);
+        V sum[channels_at_once] = {};
+        for (index y = rows.begin; y < rows.end; ++y)
+          for (index x = columns.begin; x < columns.end; ++x) {
+            T const* const at = gradient + (y * s.out_width + x) * s.channels + channel;
+            V const by = count(window_of(s, y, x));
+            for (index c = 0; c < channels; ++c) sum[c] += static_cast<V>(at[c]) / by;
+          }
+        for (index c = 0; c < channels; ++c) to[channel + c] = static_cast<T>(sum[c]);
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+/// The mean of each window: [batch, out_height, out_width, channels]; of its pixels in the image, or of those beyond,
+/// which are 0, as well.
+template <class T>
+void avg_pool(pooling_shape const& s, bool count_padding, T const* input, T* output, parallel const& threads) noexcept {
+  index const line = s.out_width * s.channels, image = s.height * s.width * s.channels;
+  index const work =
+      detail::upper(1, line * detail::lower(s.window_height, s.height) * detail::lower(s.window_width, s.width));
+  share(threads, s.batch * s.out_height, detail::divide_up(1 << 14, work), [&](index begin, index end) {
+    for (index row = begin; row < end; ++row)
+      detail::averaging<T>{s, count_padding}.forward_row(input + row / s.out_height * image, row % s.out_height,
+                                                         output + row * line);
+  });
+}
+
+/// The gradient of `avg_pool`: each output's shared out equally among the pixels that it is the mean of.
+template <class T>
+void avg_pool_gradient(pooling_shape const& s, bool count_padding, T const* output_gradient, T* input_gradient,
+                       parallel const& threads) noexcept {
+  index const line = s.width * s.channels, image = s.out_height * s.out_width * s.channels;
+  share(threads, s.batch * s.height, detail::divide_up(1 << 12, detail::upper(1, line)), [&](index begin, index end) {
+    for (index row = begin; row < end; ++row)
+      detail::averaging<T>{s, count_padding}.backward_row(output_gradient + row / s.height * image, row % s.height,
+                                                          input_gradient + row * line);
   });
 }
 
