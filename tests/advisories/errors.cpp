@@ -34,13 +34,14 @@ TEST(advisories_errors, the_session_goes_on_after_a_kernel_that_failed) {
       if (c.op == bad.op && c.text() == bad.text()) good = c;
     auto const wanted = attempt(good, declared::unranked, false, 0x00);
     ASSERT_TRUE(wanted) << good.text();
+    bool const draws = good.op == &definition<ops::categorical_op>();  // anew in each step
     for (int threads : {1, 3}) {
       recorded_call r(good, declared::unranked);
       session s(r.g, {.threads = threads});
       for (int round = 0; round < 3; ++round) {
         EXPECT_THROW(r.run(s, bad.inputs), error) << bad.text();
         auto const again = r.run(s, good.inputs);
-        for (std::size_t i = 0; i < again.size(); ++i)
+        for (std::size_t i = 0; i < again.size() && !draws; ++i)
           EXPECT_TRUE(same_bits(again[i], wanted.results[i])) << good.text();
       }
     }

@@ -294,6 +294,9 @@ inline std::vector<hostile_call> calls_of_the_rest() {
   auto const x = placeholder(g, d({3, 2}));
   for (auto const& v : {uniform_like(x), normal_like(x)})
     all.push_back({v.origin().op, v.origin().attributes, {f({3, 2})}});
+  value const rows[] = {permutation(g, 5), permutation_of_rows(x), categorical(x, -1), categorical(x, 4)};
+  for (auto const& v : rows) all.push_back({v.origin().op, v.origin().attributes, {}});
+  for (std::size_t i = all.size() - 3; i < all.size(); ++i) all[i].inputs = {f({3, 2})};
   graph h;
   auto const made = check(placeholder(h, truth({2, 2})), "all must hold");
   for (auto& c : all)

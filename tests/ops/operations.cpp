@@ -158,6 +158,8 @@ TEST(operations, every_one_has_an_example_or_a_test_of_its_own) {
                                   "uniform",
                                   "normal",
                                   "truncated_normal",
+                                  "categorical",
+                                  "permutation",
                                   "check",
                                   "where"};
   for (auto const& e : test::examples()) with.insert(e.operation);

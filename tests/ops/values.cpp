@@ -525,7 +525,9 @@ std::set<std::string_view> const tested_otherwise{
     "check",                 // nothing to compare: tests/ops/check/check.cpp
     "uniform",               // tests/ops/random/uniform.cpp
     "normal",                // tests/ops/random/normal.cpp
-    "truncated_normal"       // tests/ops/random/normal.cpp
+    "truncated_normal",      // tests/ops/random/normal.cpp
+    "categorical",           // tests/ops/random/categorical.cpp
+    "permutation"            // tests/ops/random/permutation.cpp
 };
 
 TEST(values, are_recorded_for_every_operation_and_every_element_type_that_it_takes) {

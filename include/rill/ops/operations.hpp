@@ -52,7 +52,10 @@
 #include "rill/ops/network/softmax.hpp"
 #include "rill/ops/network/softmax_cross_entropy.hpp"
 #include "rill/ops/queues/queue_ops.hpp"
+#include "rill/ops/random/bernoulli.hpp"
+#include "rill/ops/random/categorical.hpp"
 #include "rill/ops/random/normal.hpp"
+#include "rill/ops/random/permutation.hpp"
 #include "rill/ops/random/uniform.hpp"
 #include "rill/ops/reduction/all.hpp"
 #include "rill/ops/reduction/argmax.hpp"
@@ -227,6 +230,8 @@ using operations = type_list<
     ops::uniform_op,
     ops::normal_op,
     ops::truncated_normal_op,
+    ops::categorical_op,
+    ops::permutation_op,
     ops::check_numerics_op,
     ops::print_op,
     ops::check_op>;

@@ -169,16 +169,30 @@ void fill_uniform(random_stream const& s, T* to, std::size_t n, double low, doub
   });
 }
 
+namespace detail {
+
+// The upper 64 bits of a product, from halves: of a random word and a count, a number below the count.
+inline std::uint64_t upper_product(std::uint64_t word, std::uint64_t count) {
+  std::uint64_t const a = word >> 32, b = word & 0xffffffffu, p = count >> 32, q = count & 0xffffffffu;
+  std::uint64_t const middle = a * q + (b * q >> 32), other = b * p + (middle & 0xffffffffu);
+  return a * p + (middle >> 32) + (other >> 32);
+}
+
+// 64 bits that are number i's own.
+inline std::uint64_t random_word_at(random_stream const& s, std::uint64_t i) {
+  auto const block = s.block(i);
+  return std::uint64_t{block[1]} << 32 | block[0];
+}
+
+}  // namespace detail
+
 /// Integers in [low, low + count), evenly up to 1 in 2^64 / count; all of them, for a count of 0.
 template <class T>
 void fill_integers(random_stream const& s, T* to, std::size_t n, std::int64_t low, std::uint64_t count,
                    parallel const& threads) noexcept {
   detail::for_random_tiles<std::uint64_t>(s, to, n, threads, [=](std::uint64_t const* words, std::size_t size, T* y) {
     for (std::size_t i = 0; i < size; ++i) {
-      // The upper 64 bits of the product, from halves.
-      std::uint64_t const a = words[i] >> 32, b = words[i] & 0xffffffffu, p = count >> 32, q = count & 0xffffffffu;
-      std::uint64_t const middle = a * q + (b * q >> 32), other = b * p + (middle & 0xffffffffu);
-      std::uint64_t const at = count == 0 ? words[i] : a * p + (middle >> 32) + (other >> 32);
+      std::uint64_t const at = count == 0 ? words[i] : detail::upper_product(words[i], count);
       y[i] = static_cast<T>(static_cast<std::uint64_t>(low) + at);
     }
   });
@@ -197,6 +211,39 @@ void fill_normal(random_stream const& s, T* to, std::size_t n, double mean, doub
     for (std::size_t i = 0; i < count; ++i) {
       V const z = values[i] < -edge ? -edge : values[i] > edge ? edge : values[i];
       y[i] = detail::rounded<T>(static_cast<V>(mean) + static_cast<V>(deviation) * z);
+    }
+  });
+}
+
+/// The numbers below n in an order of which each is as likely, up to 1 in 2^64 / n (R. A. Fisher and F. Yates; D. E.
+/// Knuth, The Art of Computer Programming, algorithm 3.4.2P).
+template <class Index> void fill_permutation(random_stream const& s, Index* to, std::size_t n) noexcept {
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const j = static_cast<std::size_t>(detail::upper_product(detail::random_word_at(s, i), i + 1));
+    to[i] = to[j];
+    to[j] = static_cast<Index>(i);
+  }
+}
+
+/// For each of `rows` rows of n logits the sums of exp(x - largest) up to each of them: NaN at the end of a row that
+/// has a NaN, an infinity above, or nothing above minus infinity.
+template <class T>
+void sum_up_powers(std::size_t rows, std::size_t n, T const* logits, double* to, parallel const& threads) noexcept {
+  using P = rill::packet<double>;
+  std::size_t const each = 4096 / (n + 1) + 1;
+  threads((rows + each - 1) / each, [&](std::size_t chunk) {
+    for (std::size_t row = chunk * each; row < std::min(rows, (chunk + 1) * each); ++row) {
+      T const* const x = logits + row * n;
+      double* const sums = to + row * n;
+      double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+      for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, static_cast<double>(x[i]));
+      for (std::size_t i = 0; i < n; i += P::lanes) {
+        std::size_t const count = std::min(n - i, std::size_t{P::lanes});
+        double powers[P::lanes] = {};
+        for (std::size_t k = 0; k < count; ++k) powers[k] = static_cast<double>(x[i + k]) - largest;
+        exp(P::load(powers)).store(powers);
+        for (std::size_t k = 0; k < count; ++k) sums[i + k] = sum += powers[k];
+      }
     }
   });
 }
