@@ -54,6 +54,7 @@ std::string page() {
        "Written by the test `operations.are_those_of_the_page` from the lists in `include/rill/ops/operations.hpp` "
        "and\n"
        "`io_operations.hpp`, whose operations, the last ones here, come with `rill/io.hpp`;\n"
+       "inverses and determinants, of `eigen_operations.hpp`, need Eigen and are not listed;\n"
        "`RILL_WRITE_DOCS=1 build/tests/test_ops --gtest_filter=operations.are_those*` writes it again.\n\n"
        "Element types: of the inputs that it computes with; where nothing is said it takes all, or those that its "
        "text names.\nReals are integers and floats, numbers are reals and complex numbers. An elementwise operation "
