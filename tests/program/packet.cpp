@@ -83,6 +83,12 @@ TYPED_TEST(packets, compare_each_lane) {
     EXPECT_EQ((x <= y)[lane], a <= b);
     EXPECT_EQ((x > y)[lane], a > b);
     EXPECT_EQ((x >= y)[lane], a >= b);
+    EXPECT_EQ(equal(x, y)[lane], a == b);
+    EXPECT_EQ(not_equal(x, y)[lane], a != b);
+    EXPECT_EQ(less(x, y)[lane], a < b);
+    EXPECT_EQ(less_equal(x, y)[lane], a <= b);
+    EXPECT_EQ(greater(x, y)[lane], a > b);
+    EXPECT_EQ(greater_equal(x, y)[lane], a >= b);
     EXPECT_TRUE(same(select(x < y, x, y)[lane], a < b ? a : b));
   });
 }
@@ -100,9 +106,15 @@ TYPED_TEST(packets, find_the_larger_and_the_smaller_and_let_nan_through) {
   });
 }
 
-TYPED_TEST(packets, take_absolute_values) {
+TYPED_TEST(packets, take_absolute_values_and_signs) {
   using T = TypeParam;
   for (T const a : some_numbers<T>()) {
+    EXPECT_TRUE(same(sign(packet<T>(a))[0], a > T(0) ? T(1) : a < T(0) ? static_cast<T>(-1) : a)) << +a;
+    if constexpr (std::is_floating_point_v<T>) {
+      EXPECT_EQ(is_nan(packet<T>(a))[0], std::isnan(a));
+      EXPECT_EQ(is_inf(packet<T>(a))[0], std::isinf(a));
+      EXPECT_EQ(is_finite(packet<T>(a))[0], std::isfinite(a));
+    }
     if constexpr (std::is_floating_point_v<T>) EXPECT_TRUE(same(abs(packet<T>(a))[0], std::abs(a)));
     else EXPECT_EQ(abs(packet<T>(a))[0], a < T(0) ? expected<T>::difference(0, a) : a);
   }
@@ -152,6 +164,10 @@ TYPED_TEST(packets, masks_know_logic) {
       EXPECT_EQ((truth(a) == b)[0], a == b);
       EXPECT_EQ((truth(a) != b)[0], a != b);
       EXPECT_EQ((!truth(a))[0], !a);
+      EXPECT_EQ(logical_and(truth(a), truth(b))[0], a && b);
+      EXPECT_EQ(logical_or(truth(a), truth(b))[0], a || b);
+      EXPECT_EQ(logical_xor(truth(a), truth(b))[0], a != b);
+      EXPECT_EQ(logical_not(truth(a))[0], !a);
     }
 }
 

@@ -57,6 +57,17 @@ template <class T> void expect_the_lanes_bits(T x) {
   EXPECT_EQ(bits(tanh(scalar<T>(x)).value), bits(tanh(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(sigmoid(scalar<T>(x)).value), bits(sigmoid(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(sqrt(scalar<T>(x)).value), bits(sqrt(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(expm1(scalar<T>(x)).value), bits(expm1(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(log1p(scalar<T>(x)).value), bits(log1p(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(softplus(scalar<T>(x)).value), bits(softplus(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(erf(scalar<T>(x)).value), bits(erf(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(sin(scalar<T>(x)).value), bits(sin(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(cos(scalar<T>(x)).value), bits(cos(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(tan(scalar<T>(x)).value), bits(tan(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(atan2(scalar<T>(x), 3).value), bits(atan2(packet<T>(x), 3)[0])) << x;
+  EXPECT_EQ(bits(pow(abs(scalar<T>(x)), 1.5).value), bits(pow(abs(packet<T>(x)), 1.5)[0])) << x;
+  EXPECT_EQ(bits(mod(scalar<T>(x), 3).value), bits(mod(packet<T>(x), 3)[0])) << x;
+  EXPECT_EQ(bits(floor_div(scalar<T>(x), 3).value), bits(floor_div(packet<T>(x), 3)[0])) << x;
 }
 
 TEST(scalar, of_a_type_with_packets_gives_the_bits_of_a_lane) {
@@ -81,11 +92,18 @@ TEST(scalar, of_16_bits_rounds_after_each_operation) {
     ASSERT_EQ(sqrt(scalar<half>(x)).value.bits, half(std::sqrt(static_cast<float>(x))).bits);
     ASSERT_EQ(floor(scalar<half>(x)).value, std::floor(static_cast<float>(x)));
     ASSERT_EQ(round(scalar<half>(x)).value, std::nearbyint(static_cast<float>(x)));
+    ASSERT_EQ(ceil(scalar<half>(x)).value, std::ceil(static_cast<float>(x)));
+    ASSERT_EQ(trunc(scalar<half>(x)).value, std::trunc(static_cast<float>(x)));
+    ASSERT_EQ(sin(scalar<half>(x)).value.bits, half(std::sin(static_cast<double>(x))).bits) << bits;
     ASSERT_EQ(tanh(scalar<half>(x)).value.bits, half(std::tanh(static_cast<double>(x))).bits) << bits;
   }
   EXPECT_EQ(maximum(one, 2).value, 2.f);
   EXPECT_EQ(minimum(one, 2).value, 1.f);
   EXPECT_EQ(abs(-one).value, 1.f);
+  EXPECT_EQ(sign(-one).value, -1.f);
+  EXPECT_TRUE(is_finite(one).value && is_inf(one / 0).value && is_nan(one * NAN).value);
+  EXPECT_TRUE(less(one, 2).value && less_equal(one, 1).value && greater(one, 0).value && greater_equal(one, 1).value);
+  EXPECT_TRUE(equal(one, 1).value && not_equal(one, 2).value);
   EXPECT_TRUE(std::isnan(static_cast<float>(maximum(one, std::numeric_limits<float>::quiet_NaN()).value)));
   EXPECT_TRUE((one < 2).value && (one <= 1).value && (one > 0).value && (one >= 1).value);
 }
@@ -97,6 +115,8 @@ TEST(scalar, of_bool_knows_logic) {
       EXPECT_EQ((x & y).value, a && b);
       EXPECT_EQ((x | y).value, a || b);
       EXPECT_EQ((x ^ y).value, a != b);
+      EXPECT_EQ(logical_xor(x == true, y == true).value, a != b);
+      EXPECT_EQ(logical_and(x == true, logical_not(logical_or(y == true, y != y))).value, a && !b);
       EXPECT_EQ((!x).value, !a);
       EXPECT_EQ((x == y).value, a == b);
       EXPECT_EQ((x & (x != y)).value, a && a != b);

@@ -12,8 +12,6 @@
 #include "rill/ops/program_kernel.hpp"
 #endif
 #if RILL_KERNELS
-#include "rill/program/elementary.hpp"
-#include "rill/program/packet.hpp"
 #include "rill/program/scalar.hpp"
 #endif
 

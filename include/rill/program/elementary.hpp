@@ -1,6 +1,6 @@
-// exp, log, tanh, sigmoid, floor and round of packets. They are made of additions, multiplications, divisions and
-// integer operations alone, in one order: every processor and every lane gives the same bits, as long as the compiler
-// does not contract a * b + c (-ffp-contract=off).
+// exp, expm1, log, log1p, tanh, sigmoid and softplus of packets. They are made of additions, multiplications, divisions
+// and integer operations alone, in one order: every processor and every lane gives the same bits, as long as the
+// compiler does not contract a * b + c (-ffp-contract=off).
 //
 // Methods: reduction of the argument by a multiple of ln 2 in two parts, after W. J. Cody and W. Waite, Software Manual
 // for the Elementary Functions (1980), chapters 6 and 13; the logarithm through s = f / (2 + f), as fdlibm's e_log.c
@@ -111,6 +111,19 @@ template <class T, std::size_t Bytes> struct exponential {
     exponent_bits = reinterpret<word_of<T>>(shifted);
   }
 
+  /// The same for x + `more`, where `more` is what x lost when it was rounded, or another small part; and with what r
+  /// loses: `rest` is within a unit of its own last place.
+  [[gnu::always_inline]] exponential(packet<T, Bytes> x, packet<T, Bytes> more) {
+    using known = elementary<T>;
+    auto const shifted = x * known::log2_e + rounder<T>;
+    auto const n = shifted - rounder<T>;
+    auto const high = x - n * known::ln2_high;  // exact
+    auto const low = n * known::ln2_low - more;
+    auto const r = high - low;
+    rest = r + (r * r * polynomial(r, known::exp_terms) + ((high - r) - low));
+    exponent_bits = reinterpret<word_of<T>>(shifted);
+  }
+
   /// fraction * 2^exponent, for exponents of normal numbers.
   [[gnu::always_inline]] packet<T, Bytes> scale_to_normal(packet<T, Bytes> fraction) const {
     return fraction * power_of_two(exponent_bits - (bits_of(rounder<T>) - elementary<T>::bias));
@@ -122,6 +135,14 @@ template <class T, std::size_t Bytes> struct exponential {
     auto const biased_twice = exponent_bits - (bits_of(rounder<T>) - 2 * elementary<T>::bias);
     auto const first = biased_twice >> 1;
     return fraction * power_of_two(first) * power_of_two(biased_twice - first);
+  }
+
+  /// 2^-exponent, for exponents of normal numbers; 0 where it is too small to be seen beside 1.
+  [[gnu::always_inline]] packet<T, Bytes> inverse_power() const {
+    constexpr auto zero_bits = bits_of(rounder<T>);
+    auto const exponent = reinterpret<T>(exponent_bits) - rounder<T>;
+    auto const inverse = power_of_two((zero_bits + elementary<T>::bias) - exponent_bits);
+    return select(exponent > elementary<T>::fraction + 2, 0, inverse);
   }
 
  private:
@@ -159,22 +180,59 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   return select(x < known::exp_least, 0, result);
 }
 
+namespace detail {
+/// log(1 + f) + exponent * log(2) + `more`, for 1 + f between sqrt(1/2) and sqrt(2), of which the large terms are
+/// exact: log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + R(s^2))).
+template <class T, std::size_t Bytes>
+[[gnu::always_inline]] inline packet<T, Bytes> logarithm(packet<T, Bytes> f, packet<T, Bytes> exponent,
+                                                         packet<T, Bytes> more) {
+  using known = elementary<T>;
+  auto const s = f / (2 + f);
+  auto const z = s * s;
+  auto const half_square = f * f * T(0.5);
+  auto const correction = s * (half_square + z * polynomial(z, known::log_terms));
+  auto const rest = half_square - (correction + more);
+  return exponent * known::ln2_high - (rest - f);
+}
+}  // namespace detail
+
 /// The natural logarithm within 0.9 units in the last place: -infinity for zeros, NaN for negative numbers.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> log(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
   using limits = std::numeric_limits<T>;
   detail::binary_parts const parts(x);
-  // log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + R(s^2))), where the large term f is exact.
-  auto const f = parts.m - 1;
-  auto const s = f / (2 + f);
-  auto const z = s * s;
-  auto const half_square = f * f * T(0.5);
-  auto const correction = s * (half_square + z * detail::polynomial(z, known::log_terms));
-  auto const rest = half_square - (correction + parts.exponent * known::ln2_low);
-  auto result = parts.exponent * known::ln2_high - (rest - f);
+  auto result = detail::logarithm(parts.m - 1, parts.exponent, parts.exponent * known::ln2_low);
   result = select(x >= 0, result, limits::quiet_NaN());
   result = select(x == limits::infinity(), x, result);
   return select(x == 0, -limits::infinity(), result);
+}
+
+/// log(1 + x) within 1 unit in the last place, near 0 as well: -infinity for -1, NaN below.
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> log1p(packet<T, Bytes> x) {
+  using known = detail::elementary<T>;
+  using limits = std::numeric_limits<T>;
+  auto const u = 1 + x;
+  // What u lost when it was rounded: log(u + lost) is log(u) + lost / u.
+  auto const lost = select(x > 1, 1 - (u - x), x - (u - 1));
+  detail::binary_parts const parts(u);
+  auto const near = parts.exponent == 0;
+  auto const f = select(near, x, parts.m - 1);
+  auto result = detail::logarithm(f, parts.exponent, parts.exponent * known::ln2_low + select(near, 0, lost / u));
+  result = select(x >= -1, result, limits::quiet_NaN());
+  result = select(x == limits::infinity(), x, result);
+  result = select(x == -1, -limits::infinity(), result);
+  return select(x == 0, x, result);
+}
+
+/// e^x - 1 within 1.7 units in the last place, near 0 as well.
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> expm1(packet<T, Bytes> x) {
+  using known = detail::elementary<T>;
+  constexpr T least = -48;  // below it e^x can't be seen beside 1
+  detail::exponential const power(select(x < least, least, x), packet<T, Bytes>(0));
+  // (1 + rest) 2^n - 1 = (rest + (1 - 2^-n)) 2^n
+  auto result = power.scale(power.rest + (1 - power.inverse_power()));
+  result = select(x > known::exp_most, std::numeric_limits<T>::infinity(), result);
+  return select(x == 0, x, result);
 }
 
 /// The hyperbolic tangent within 1.4 units in the last place: a polynomial near 0, where it keeps the relative error,
@@ -207,22 +265,9 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   return select(x < 0, numerator, 1) / sum;
 }
 
-/// The nearest integer, ties to even.
-template <class T, std::size_t Bytes>
-  requires std::floating_point<T>
-[[gnu::always_inline]] inline packet<T, Bytes> round(packet<T, Bytes> x) {
-  constexpr T unit = T(detail::word_of<T>{1} << detail::elementary<T>::fraction);
-  auto const a = abs(x);
-  // From `unit` on there are no fractions; below, its sum with x has none.
-  return select(a < unit, detail::with_sign((a + unit) - unit, x), x);
-}
-
-/// The largest integer that is not above x.
-template <class T, std::size_t Bytes>
-  requires std::floating_point<T>
-[[gnu::always_inline]] inline packet<T, Bytes> floor(packet<T, Bytes> x) {
-  auto const nearest = round(x);
-  return select(nearest > x, nearest - 1, nearest);
+/// log(1 + e^x) within 1.6 units in the last place, which cannot overflow: max(x, 0) + log(1 + e^-|x|).
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> softplus(packet<T, Bytes> x) {
+  return maximum(x, packet<T, Bytes>(0)) + log1p(exp(-abs(x)));
 }
 
 }  // namespace rill

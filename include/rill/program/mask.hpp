@@ -102,6 +102,12 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   [[gnu::always_inline]] friend mask operator==(mask a, mask b) { return !(a ^ b); }
   [[gnu::always_inline]] friend mask operator!=(mask a, mask b) { return a ^ b; }
 
+  // The same by name, which a lambda over graph handles may use as well.
+  [[gnu::always_inline]] friend mask logical_and(mask a, mask b) { return a & b; }
+  [[gnu::always_inline]] friend mask logical_or(mask a, mask b) { return a | b; }
+  [[gnu::always_inline]] friend mask logical_xor(mask a, mask b) { return a ^ b; }
+  [[gnu::always_inline]] friend mask logical_not(mask a) { return ~a; }
+
   /// Lane by lane `a` where `chosen`, else `b`. A friend of mask, so that it is found even if both are plain numbers.
   [[gnu::always_inline]] friend packet<T, Bytes> select(mask chosen, packet<T, Bytes> a, packet<T, Bytes> b) {
     return packet<T, Bytes>(chosen.raw ? a.raw : b.raw);

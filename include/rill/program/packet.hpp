@@ -1,6 +1,7 @@
 // A register full of numbers, computed with lane by lane.
 #pragma once
 #include <concepts>
+#include <limits>
 
 #include "rill/program/mask.hpp"
 #include "rill/program/square_root.hpp"
@@ -95,6 +96,30 @@ template <class T, std::size_t Bytes> struct packet {
   [[gnu::always_inline]] friend truth operator>(packet a, packet b) { return lanes_of(a.raw > b.raw); }
   [[gnu::always_inline]] friend truth operator>=(packet a, packet b) { return lanes_of(a.raw >= b.raw); }
 
+  // The same by name, which a lambda over graph handles may use as well.
+  [[gnu::always_inline]] friend truth equal(packet a, packet b) { return a == b; }
+  [[gnu::always_inline]] friend truth not_equal(packet a, packet b) { return a != b; }
+  [[gnu::always_inline]] friend truth less(packet a, packet b) { return a < b; }
+  [[gnu::always_inline]] friend truth less_equal(packet a, packet b) { return a <= b; }
+  [[gnu::always_inline]] friend truth greater(packet a, packet b) { return a > b; }
+  [[gnu::always_inline]] friend truth greater_equal(packet a, packet b) { return a >= b; }
+
+  [[gnu::always_inline]] friend truth is_nan(packet a)
+    requires std::floating_point<T>
+  {
+    return a != a;
+  }
+  [[gnu::always_inline]] friend truth is_inf(packet a)
+    requires std::floating_point<T>
+  {
+    return abs(a) == std::numeric_limits<T>::infinity();
+  }
+  [[gnu::always_inline]] friend truth is_finite(packet a)
+    requires std::floating_point<T>
+  {
+    return abs(a) < std::numeric_limits<T>::infinity();
+  }
+
   /// The larger of two, NaN if either is.
   [[gnu::always_inline]] friend packet maximum(packet a, packet b) {
     if constexpr (std::is_floating_point_v<T>) return select(a != a, a, select(a > b, a, b));
@@ -111,6 +136,12 @@ template <class T, std::size_t Bytes> struct packet {
       return detail::reinterpret<T>(detail::reinterpret<word_of_bits>(a) & magnitude_bits);
     else if constexpr (std::is_signed_v<T>) return select(a < 0, -a, a);
     else return a;
+  }
+  /// 1, 0 or -1; zeros keep their sign, and NaN stays NaN.
+  [[gnu::always_inline]] friend packet sign(packet a) {
+    packet const not_above = select(a > 0, 1, a);
+    if constexpr (std::is_unsigned_v<T>) return not_above;
+    else return select(a < 0, -1, not_above);
   }
   /// The square root, rounded correctly; NaN for negative numbers.
   [[gnu::always_inline]] friend packet sqrt(packet a)

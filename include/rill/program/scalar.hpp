@@ -1,7 +1,9 @@
 // One number with a packet's interface: what the types compute with that have no packets.
 #pragma once
 #include "rill/program/complex.hpp"
-#include "rill/program/elementary.hpp"
+#include "rill/program/error_function.hpp"
+#include "rill/program/power.hpp"
+#include "rill/program/trigonometry.hpp"
 #include "rill/type/half.hpp"
 
 namespace rill {
@@ -85,6 +87,11 @@ template <class T> struct scalar_mask {
   [[gnu::always_inline]] friend scalar_mask operator==(scalar_mask a, scalar_mask b) { return a.value == b.value; }
   [[gnu::always_inline]] friend scalar_mask operator!=(scalar_mask a, scalar_mask b) { return a.value != b.value; }
 
+  [[gnu::always_inline]] friend scalar_mask logical_and(scalar_mask a, scalar_mask b) { return a & b; }
+  [[gnu::always_inline]] friend scalar_mask logical_or(scalar_mask a, scalar_mask b) { return a | b; }
+  [[gnu::always_inline]] friend scalar_mask logical_xor(scalar_mask a, scalar_mask b) { return a ^ b; }
+  [[gnu::always_inline]] friend scalar_mask logical_not(scalar_mask a) { return ~a; }
+
   /// `a` where `chosen`, else `b`.
   [[gnu::always_inline]] friend scalar<T> select(scalar_mask chosen, scalar<T> a, scalar<T> b) {
     return chosen.value ? a : b;
@@ -148,6 +155,18 @@ template <class T> struct scalar {
   }
   [[gnu::always_inline]] friend truth operator!=(scalar a, scalar b) { return !(a == b); }
 
+  // clang-format off
+  [[gnu::always_inline]] friend truth equal(scalar a, scalar b) { return a == b; }
+  [[gnu::always_inline]] friend truth not_equal(scalar a, scalar b) { return a != b; }
+  [[gnu::always_inline]] friend truth less(scalar a, scalar b) requires detail::ordered<T> { return a < b; }
+  [[gnu::always_inline]] friend truth less_equal(scalar a, scalar b) requires detail::ordered<T> { return a <= b; }
+  [[gnu::always_inline]] friend truth greater(scalar a, scalar b) requires detail::ordered<T> { return a > b; }
+  [[gnu::always_inline]] friend truth greater_equal(scalar a, scalar b) requires detail::ordered<T> { return a >= b; }
+  [[gnu::always_inline]] friend truth is_nan(scalar a) requires detail::real<T> { return detail::truth_of(is_nan(wide(a))); }
+  [[gnu::always_inline]] friend truth is_inf(scalar a) requires detail::real<T> { return detail::truth_of(is_inf(wide(a))); }
+  [[gnu::always_inline]] friend truth is_finite(scalar a) requires detail::real<T> { return detail::truth_of(is_finite(wide(a))); }
+  // clang-format on
+
   [[gnu::always_inline]] scalar& operator+=(scalar b) { return *this = *this + b; }
   [[gnu::always_inline]] scalar& operator-=(scalar b) { return *this = *this - b; }
   [[gnu::always_inline]] scalar& operator*=(scalar b) { return *this = *this * b; }
@@ -158,6 +177,7 @@ template <class T> struct scalar {
   [[gnu::always_inline]] friend scalar maximum(scalar a, scalar b) requires detail::ordered<T> { return narrow(maximum(wide(a), wide(b))); }
   [[gnu::always_inline]] friend scalar minimum(scalar a, scalar b) requires detail::ordered<T> { return narrow(minimum(wide(a), wide(b))); }
   [[gnu::always_inline]] friend scalar abs(scalar a) requires detail::ordered<T> { return narrow(abs(wide(a))); }
+  [[gnu::always_inline]] friend scalar sign(scalar a) requires detail::ordered<T> { return narrow(sign(wide(a))); }
   [[gnu::always_inline]] friend scalar floor(scalar a) requires detail::real<T> { return narrow(floor(wide(a))); }
   [[gnu::always_inline]] friend scalar round(scalar a) requires detail::real<T> { return narrow(round(wide(a))); }
   [[gnu::always_inline]] friend scalar sqrt(scalar a) requires detail::fractional<T> { return narrow(sqrt(wide(a))); }
@@ -165,6 +185,19 @@ template <class T> struct scalar {
   [[gnu::always_inline]] friend scalar log(scalar a) requires detail::fractional<T> { return narrow(log(wide(a))); }
   [[gnu::always_inline]] friend scalar tanh(scalar a) requires detail::fractional<T> { return narrow(tanh(wide(a))); }
   [[gnu::always_inline]] friend scalar sigmoid(scalar a) requires detail::fractional<T> { return narrow(sigmoid(wide(a))); }
+  [[gnu::always_inline]] friend scalar ceil(scalar a) requires detail::real<T> { return narrow(ceil(wide(a))); }
+  [[gnu::always_inline]] friend scalar trunc(scalar a) requires detail::real<T> { return narrow(trunc(wide(a))); }
+  [[gnu::always_inline]] friend scalar expm1(scalar a) requires detail::real<T> { return narrow(expm1(wide(a))); }
+  [[gnu::always_inline]] friend scalar log1p(scalar a) requires detail::real<T> { return narrow(log1p(wide(a))); }
+  [[gnu::always_inline]] friend scalar softplus(scalar a) requires detail::real<T> { return narrow(softplus(wide(a))); }
+  [[gnu::always_inline]] friend scalar erf(scalar a) requires detail::real<T> { return narrow(erf(wide(a))); }
+  [[gnu::always_inline]] friend scalar sin(scalar a) requires detail::real<T> { return narrow(sin(wide(a))); }
+  [[gnu::always_inline]] friend scalar cos(scalar a) requires detail::real<T> { return narrow(cos(wide(a))); }
+  [[gnu::always_inline]] friend scalar tan(scalar a) requires detail::real<T> { return narrow(tan(wide(a))); }
+  [[gnu::always_inline]] friend scalar mod(scalar a, scalar b) requires detail::ordered<T> { return narrow(mod(wide(a), wide(b))); }
+  [[gnu::always_inline]] friend scalar floor_div(scalar a, scalar b) requires detail::ordered<T> { return narrow(floor_div(wide(a), wide(b))); }
+  [[gnu::always_inline]] friend scalar pow(scalar a, scalar b) requires detail::ordered<T> { return narrow(pow(wide(a), wide(b))); }
+  [[gnu::always_inline]] friend scalar atan2(scalar a, scalar b) requires detail::real<T> { return narrow(atan2(wide(a), wide(b))); }
   // clang-format on
 
  private:
