@@ -2,6 +2,7 @@
 
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
+#include "rill/ops/reduction/reduce.hpp"
 
 namespace rill {
 namespace {
@@ -17,7 +18,7 @@ TEST(minimum, is_NaN_if_either_is) {
   }
 }
 
-TEST(minimum, and_maximum_give_the_gradient_of_equals_to_the_first) {
+TEST(minimum, and_maximum_give_equals_half_of_the_gradient_each) {
   graph g;
   auto x = placeholder<float, 3>(g, "x"), y = placeholder<float, 3>(g, "y");
   auto [dx, dy] = gradients(sum(minimum(x, y)), x, y);
@@ -25,10 +26,33 @@ TEST(minimum, and_maximum_give_the_gradient_of_equals_to_the_first) {
   session s{g};
   auto const [a, b, c, d] =
       s.run({{x, rill::vector<float>({1, 2, 3})}, {y, rill::vector<float>({2, 2, 2})}}, dx, dy, ex, ey);
-  EXPECT_EQ(test::to_doubles(a), (std::vector<double>{1, 1, 0}));
-  EXPECT_EQ(test::to_doubles(b), (std::vector<double>{0, 0, 1}));
-  EXPECT_EQ(test::to_doubles(c), (std::vector<double>{0, 1, 1}));
-  EXPECT_EQ(test::to_doubles(d), (std::vector<double>{1, 0, 0}));
+  EXPECT_EQ(test::to_doubles(a), (std::vector<double>{1, 0.5, 0}));
+  EXPECT_EQ(test::to_doubles(b), (std::vector<double>{0, 0.5, 1}));
+  EXPECT_EQ(test::to_doubles(c), (std::vector<double>{0, 0.5, 1}));
+  EXPECT_EQ(test::to_doubles(d), (std::vector<double>{1, 0.5, 0}));
+}
+
+TEST(minimum, and_maximum_of_a_value_with_itself_have_its_whole_gradient) {
+  graph g;
+  auto x = placeholder<double, 3>(g, "x");
+  auto [dx] = gradients(sum(minimum(x, x) + 2. * maximum(x, x)), x);
+  session s{g};
+  EXPECT_EQ(test::to_doubles(s.run({{x, rill::vector<double>({-1, 0, 2})}}, dx)), (std::vector<double>{3, 3, 3}));
+}
+
+TEST(maximum, and_minimum_take_a_number_on_either_side) {
+  graph g;
+  auto x = placeholder<float, 3>(g, "x");
+  static_assert(std::same_as<decltype(maximum(0.f, x)), expr<of<float, 3>>>);
+  value const erased = x;
+  session s{g};
+  auto const [a, b, c, d, e] = s.run({{x, rill::vector<float>({-1, 0, 2})}}, maximum(x, 0.f), maximum(1.f, x),
+                                     minimum(x, 1.f), minimum(0.f, x), maximum(erased, 1));
+  EXPECT_EQ(test::to_doubles(a), (std::vector<double>{0, 0, 2}));
+  EXPECT_EQ(test::to_doubles(b), (std::vector<double>{1, 1, 2}));
+  EXPECT_EQ(test::to_doubles(c), (std::vector<double>{-1, 0, 1}));
+  EXPECT_EQ(test::to_doubles(d), (std::vector<double>{-1, 0, 0}));
+  EXPECT_EQ(test::to_doubles(e), (std::vector<double>{1, 1, 2}));
 }
 
 }  // namespace

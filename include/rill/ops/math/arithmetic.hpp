@@ -96,14 +96,16 @@ struct sqrt_op : elementwise<sqrt_op, 1> {
   }
 };
 
-/// What maximum and minimum share: the gradient goes to the operand that is taken, to x where they are equal.
+/// What maximum and minimum share: the gradient goes to the operand that is taken, and equals get half of it each, as
+/// in PyTorch and JAX. So max(x, 0) - x z + log(1 + exp(-|x|)) has the derivative 1/2 - z at x = 0, which is that of
+/// the cross-entropy it is.
 template <class Op> struct extreme : elementwise<Op, 2> {
   static constexpr dtypes elements = reals;
   static constexpr bool commutes = true;
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    V dz = r.dy(), second = Op::takes_second(V(r.in(0)), V(r.in(1)));
-    return binary_gradients(
-        r, [&] { return select(second, zero(dz), dz); }, [&] { return select(second, dz, zero(dz)); });
+    V x = r.in(0), y = r.in(1), dz = r.dy(), first = Op::takes(x, y), second = Op::takes(y, x);
+    auto const share = [&](V taken, V other) { return select(other, zero(dz), select(taken, dz, dz * 0.5)); };
+    return binary_gradients(r, [&] { return share(first, second); }, [&] { return share(second, first); });
   }
 };
 
@@ -112,9 +114,10 @@ struct maximum_op : extreme<maximum_op> {
   static constexpr std::string_view
       name = "maximum",
       cuda = "maximum($0, $1)",
-      doc = "the larger of x and y, broadcast; NaN if either is; the gradient of equals goes to x";
+      doc = "the larger of x and y, broadcast; NaN if either is; equals get half of the gradient each";
   template <class S> static S apply(S x, S y) { return maximum(x, y); }
-  template <class V> static V takes_second(V x, V y) { return less(x, y); }
+  /// Where `x` is taken and not `y`.
+  template <class V> static V takes(V x, V y) { return less(y, x); }
 };
 
 struct minimum_op : extreme<minimum_op> {
@@ -122,9 +125,10 @@ struct minimum_op : extreme<minimum_op> {
   static constexpr std::string_view
       name = "minimum",
       cuda = "minimum($0, $1)",
-      doc = "the smaller of x and y, broadcast; NaN if either is; the gradient of equals goes to x";
+      doc = "the smaller of x and y, broadcast; NaN if either is; equals get half of the gradient each";
   template <class S> static S apply(S x, S y) { return minimum(x, y); }
-  template <class V> static V takes_second(V x, V y) { return less(y, x); }
+  /// Where `x` is taken and not `y`.
+  template <class V> static V takes(V x, V y) { return less(x, y); }
 };
 
 struct conj_op : elementwise<conj_op, 1> {
@@ -156,10 +160,15 @@ template <operand X> auto neg(X x) { return record<ops::neg_op>(x); }
 template <operand X> auto square(X x) { return record<ops::square_op>(x); }
 /// The square root; NaN below zero.
 template <operand X> auto sqrt(X x) { return record<ops::sqrt_op>(x); }
-/// The larger of x and y, broadcast; NaN if either is.
+/// The larger of x and y, broadcast; NaN if either is. Equals get half of the gradient each (docs/guide.md, section 3).
 template <operand X, operand Y> auto maximum(X x, Y y) { return record<ops::maximum_op>(x, y); }
-/// The smaller of x and y, broadcast; NaN if either is.
+template <operand X, number N> auto maximum(X x, N n) { return maximum(x, like(x, n)); }
+template <number N, operand X> auto maximum(N n, X x) { return maximum(like(x, n), x); }
+/// The smaller of x and y, broadcast; NaN if either is. Equals get half of the gradient each (docs/guide.md, section
+/// 3).
 template <operand X, operand Y> auto minimum(X x, Y y) { return record<ops::minimum_op>(x, y); }
+template <operand X, number N> auto minimum(X x, N n) { return minimum(x, like(x, n)); }
+template <number N, operand X> auto minimum(N n, X x) { return minimum(like(x, n), x); }
 /// The complex conjugate; a real value is its own.
 template <operand X> auto conj(X x) {
   if constexpr (typed<X>) {
