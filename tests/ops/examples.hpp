@@ -61,10 +61,36 @@ inline std::vector<example> elementwise_examples() {
   add(binary("less_equal", [](value x, value y) { return less_equal(x, y); }, false));
   add(binary("logical_and", [](value x, value y) { return logical_and(x, y); }, false));
   add(binary("logical_or", [](value x, value y) { return logical_or(x, y); }, false));
-  for (auto e : unary("logical_not", [](value x) { return logical_not(x); })) {
-    e.differentiable = false;
+  add(binary("logical_xor", [](value x, value y) { return logical_xor(x, y); }, false));
+  for (auto const& [name, f] : std::initializer_list<std::pair<std::string_view, value (*)(value)>>{
+           {"logical_not", [](value x) { return logical_not(x); }},
+           {"is_nan", [](value x) { return is_nan(x); }},
+           {"is_inf", [](value x) { return is_inf(x); }},
+           {"is_finite", [](value x) { return is_finite(x); }}})
+    for (auto e : unary(name, f)) {
+      e.differentiable = false;
+      all.push_back(e);
+    }
+  add(unary("abs", [](value x) { return abs(x); }));
+  add(unary("sign", [](value x) { return sign(x); }));
+  add(unary("floor", [](value x) { return floor(x); }));
+  add(unary("ceil", [](value x) { return ceil(x); }));
+  add(unary("round", [](value x) { return round(x); }));
+  add(unary("trunc", [](value x) { return trunc(x); }));
+  add(binary("floor_div", [](value x, value y) { return floor_div(x, y); }));
+  add(binary("mod", [](value x, value y) { return mod(x, y); }));
+  for (auto e : binary("pow", [](value x, value y) { return pow(x, y); })) {
+    e.positive = true;
     all.push_back(e);
   }
+  add(unary("expm1", [](value x) { return expm1(x); }));
+  add(unary("log1p", [](value x) { return log1p(x); }, true));
+  add(unary("softplus", [](value x) { return softplus(x); }));
+  add(unary("erf", [](value x) { return erf(x); }));
+  add(unary("sin", [](value x) { return sin(x); }));
+  add(unary("cos", [](value x) { return cos(x); }));
+  add(unary("tan", [](value x) { return tan(x * 0.5); }));  // not near pi / 2
+  add(binary("atan2", [](value y, value x) { return atan2(y, x); }));
   add(unary("neg", [](value x) { return neg(x); }));
   add(unary("square", [](value x) { return square(x); }));
   add(unary("sqrt", [](value x) { return sqrt(x); }, true));

@@ -146,6 +146,11 @@ std::map<std::string, recorder> const& recorders() {
     binary("logical_and", [](value a, value b) { return logical_and(a, b); });
     binary("logical_or", [](value a, value b) { return logical_or(a, b); });
     unary("logical_not", [](value x) { return logical_not(x); });
+    binary("mod", [](value a, value b) { return mod(a, b); });
+    binary("floor_div", [](value a, value b) { return floor_div(a, b); });
+    binary("pow", [](value a, value b) { return pow(a, b); });
+    binary("atan2", [](value a, value b) { return atan2(a, b); });
+    binary("logical_xor", [](value a, value b) { return logical_xor(a, b); });
     binary("relu_gradient", [](value y, value dy) { return relu_gradient(y, dy); });
     binary("bias_add", [](value a, value b) { return bias_add(a, b); });
     unary("neg", [](value x) { return neg(x); });
@@ -157,6 +162,22 @@ std::map<std::string, recorder> const& recorders() {
     unary("sqrt", [](value x) { return sqrt(x); });
     unary("tanh", [](value x) { return tanh(x); });
     unary("sigmoid", [](value x) { return sigmoid(x); });
+    unary("abs", [](value x) { return abs(x); });
+    unary("sign", [](value x) { return sign(x); });
+    unary("floor", [](value x) { return floor(x); });
+    unary("ceil", [](value x) { return ceil(x); });
+    unary("round", [](value x) { return round(x); });
+    unary("trunc", [](value x) { return trunc(x); });
+    unary("expm1", [](value x) { return expm1(x); });
+    unary("log1p", [](value x) { return log1p(x); });
+    unary("softplus", [](value x) { return softplus(x); });
+    unary("erf", [](value x) { return erf(x); });
+    unary("sin", [](value x) { return sin(x); });
+    unary("cos", [](value x) { return cos(x); });
+    unary("tan", [](value x) { return tan(x); });
+    unary("is_nan", [](value x) { return is_nan(x); });
+    unary("is_inf", [](value x) { return is_inf(x); });
+    unary("is_finite", [](value x) { return is_finite(x); });
     unary("identity", [](value x) { return identity(x); });
     unary("stop_gradient", [](value x) { return stop_gradient(x); });
     unary("print", [](value x) { return print(x); });
@@ -373,9 +394,19 @@ bound bound_of(std::string const& operation) {
                                                    {"softmax", {12}},
                                                    {"log_softmax", {4, true}},
                                                    {"sum", {4, true}},
-                                                   {"prod", {16}},  // of 60 roundings
+                                                   {"prod", {16}},
                                                    {"prod_of_others", {16, true}},
-                                                   {"mean", {4, true}}};
+                                                   {"mean", {4, true}},
+                                                   {"expm1", {2.75}},
+                                                   {"log1p", {2}},
+                                                   {"softplus", {2.75}},
+                                                   {"erf", {2.75}},
+                                                   {"sin", {2}},
+                                                   {"cos", {2}},
+                                                   {"tan", {3.25}},
+                                                   {"pow", {2}},
+                                                   {"atan2", {3.25}},
+                                                   {"floor_div", {1}}};
   auto const found = bounds.find(operation);
   return found == bounds.end() ? bound{4, true} : found->second;
 }

@@ -71,7 +71,7 @@ template <dtype E> struct element_of_symbol<symbol<E>> {
 
 /// An operation from a lambda over numbers: `fuse<"swish">([](auto x, auto beta) { return x / (1.f + exp(-beta * x));
 /// }, x, beta)`. The operands broadcast; it runs as one kernel, is differentiable, and travels as its program. The
-/// lambda may use arithmetic, comparisons, &, |, ~, select, maximum, minimum and the elementary functions. It must
+/// lambda may use all functions of numbers that docs/guide.md lists, by names without `rill::`. It must
 /// depend on its arguments and captures alone: one that reads what may change, a global variable for instance, may be
 /// called again when the step runs.
 template <fixed_string Name = "fused", class F, typed... X> auto fuse(F f, X... x) {

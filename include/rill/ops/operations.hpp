@@ -35,13 +35,17 @@
 #include "rill/ops/image/resize.hpp"
 #include "rill/ops/input/decode_csv.hpp"
 #include "rill/ops/input/decode_raw.hpp"
+#include "rill/ops/math/activations.hpp"
 #include "rill/ops/math/add_n.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/exponential.hpp"
+#include "rill/ops/math/power.hpp"
 #include "rill/ops/math/relu.hpp"
+#include "rill/ops/math/rounding.hpp"
 #include "rill/ops/math/select.hpp"
+#include "rill/ops/math/trigonometry.hpp"
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/ops/network/avg_pool.hpp"
 #include "rill/ops/network/bias_add.hpp"
@@ -135,16 +139,37 @@ using operations = type_list<
     ops::maximum_op,
     ops::minimum_op,
     ops::conj_op,
+    ops::sign_op,
+    ops::abs_op,
+    ops::floor_op,
+    ops::ceil_op,
+    ops::round_op,
+    ops::trunc_op,
+    ops::floor_div_op,
+    ops::mod_op,
+    ops::pow_op,
     ops::equal_op,
     ops::less_op,
     ops::less_equal_op,
     ops::logical_and_op,
     ops::logical_or_op,
+    ops::logical_xor_op,
     ops::logical_not_op,
+    ops::is_nan_op,
+    ops::is_inf_op,
+    ops::is_finite_op,
     ops::exp_op,
+    ops::expm1_op,
     ops::log_op,
+    ops::log1p_op,
     ops::tanh_op,
     ops::sigmoid_op,
+    ops::softplus_op,
+    ops::erf_op,
+    ops::sin_op,
+    ops::cos_op,
+    ops::tan_op,
+    ops::atan2_op,
     ops::relu_op,
     ops::relu_gradient_op,
     ops::select_op,

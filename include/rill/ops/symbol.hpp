@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "rill/dsl/expr.hpp"
-#include "rill/ops/math/exponential.hpp"
-#include "rill/ops/math/relu.hpp"
+#include "rill/ops/math/activations.hpp"
+#include "rill/ops/math/trigonometry.hpp"
 
 namespace rill {
 
@@ -66,6 +66,7 @@ template <dtype E> symbol<dtype::boolean> operator<=(symbol<E> x, symbol<E> y) {
 template <dtype E> symbol<dtype::boolean> operator>=(symbol<E> x, symbol<E> y) { return y <= x; }
 inline symbol<dtype::boolean> operator&(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return detail::emit<dtype::boolean, ops::logical_and_op>(x, y); }
 inline symbol<dtype::boolean> operator|(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return detail::emit<dtype::boolean, ops::logical_or_op>(x, y); }
+inline symbol<dtype::boolean> operator^(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return detail::emit<dtype::boolean, ops::logical_xor_op>(x, y); }
 inline symbol<dtype::boolean> operator~(symbol<dtype::boolean> x) { return detail::emit<dtype::boolean, ops::logical_not_op>(x); }
 template <dtype E> symbol<dtype::boolean> operator!=(symbol<E> x, symbol<E> y) { return ~(x == y); }
 
@@ -73,27 +74,90 @@ template <dtype E, number N> auto operator+(symbol<E> x, N n) { return x + detai
 template <dtype E, number N> auto operator-(symbol<E> x, N n) { return x - detail::immediate_symbol<E>(x.into, n); }
 template <dtype E, number N> auto operator*(symbol<E> x, N n) { return x * detail::immediate_symbol<E>(x.into, n); }
 template <dtype E, number N> auto operator/(symbol<E> x, N n) { return x / detail::immediate_symbol<E>(x.into, n); }
-template <dtype E, number N> auto operator==(symbol<E> x, N n) { return x == detail::immediate_symbol<E>(x.into, n); }
-template <dtype E, number N> auto operator<(symbol<E> x, N n) { return x < detail::immediate_symbol<E>(x.into, n); }
-template <dtype E, number N> auto operator>(symbol<E> x, N n) { return x > detail::immediate_symbol<E>(x.into, n); }
-template <dtype E, number N> auto operator<=(symbol<E> x, N n) { return x <= detail::immediate_symbol<E>(x.into, n); }
-template <dtype E, number N> auto operator>=(symbol<E> x, N n) { return x >= detail::immediate_symbol<E>(x.into, n); }
-template <dtype E, number N> auto operator!=(symbol<E> x, N n) { return x != detail::immediate_symbol<E>(x.into, n); }
 template <number N, dtype E> auto operator+(N n, symbol<E> x) { return detail::immediate_symbol<E>(x.into, n) + x; }
 template <number N, dtype E> auto operator-(N n, symbol<E> x) { return detail::immediate_symbol<E>(x.into, n) - x; }
 template <number N, dtype E> auto operator*(N n, symbol<E> x) { return detail::immediate_symbol<E>(x.into, n) * x; }
 template <number N, dtype E> auto operator/(N n, symbol<E> x) { return detail::immediate_symbol<E>(x.into, n) / x; }
 
 template <dtype E> symbol<E> exp(symbol<E> x) { return detail::emit<E, ops::exp_op>(x); }
+template <dtype E> symbol<E> expm1(symbol<E> x) { return detail::emit<E, ops::expm1_op>(x); }
 template <dtype E> symbol<E> log(symbol<E> x) { return detail::emit<E, ops::log_op>(x); }
+template <dtype E> symbol<E> log1p(symbol<E> x) { return detail::emit<E, ops::log1p_op>(x); }
 template <dtype E> symbol<E> tanh(symbol<E> x) { return detail::emit<E, ops::tanh_op>(x); }
 template <dtype E> symbol<E> sigmoid(symbol<E> x) { return detail::emit<E, ops::sigmoid_op>(x); }
+template <dtype E> symbol<E> softplus(symbol<E> x) { return detail::emit<E, ops::softplus_op>(x); }
+template <dtype E> symbol<E> erf(symbol<E> x) { return detail::emit<E, ops::erf_op>(x); }
+template <dtype E> symbol<E> sin(symbol<E> x) { return detail::emit<E, ops::sin_op>(x); }
+template <dtype E> symbol<E> cos(symbol<E> x) { return detail::emit<E, ops::cos_op>(x); }
+template <dtype E> symbol<E> tan(symbol<E> x) { return detail::emit<E, ops::tan_op>(x); }
 template <dtype E> symbol<E> sqrt(symbol<E> x) { return detail::emit<E, ops::sqrt_op>(x); }
+template <dtype E> symbol<E> neg(symbol<E> x) { return -x; }
 template <dtype E> symbol<E> square(symbol<E> x) { return detail::emit<E, ops::square_op>(x); }
+template <dtype E> symbol<E> abs(symbol<E> x) { return detail::emit<E, ops::abs_op>(x); }
+template <dtype E> symbol<E> sign(symbol<E> x) { return detail::emit<E, ops::sign_op>(x); }
+template <dtype E> symbol<E> floor(symbol<E> x) { return detail::emit<E, ops::floor_op>(x); }
+template <dtype E> symbol<E> ceil(symbol<E> x) { return detail::emit<E, ops::ceil_op>(x); }
+template <dtype E> symbol<E> round(symbol<E> x) { return detail::emit<E, ops::round_op>(x); }
+template <dtype E> symbol<E> trunc(symbol<E> x) { return detail::emit<E, ops::trunc_op>(x); }
+template <dtype E> symbol<E> relu(symbol<E> x) { return detail::emit<E, ops::relu_op>(x); }
+template <dtype E> symbol<dtype::boolean> is_nan(symbol<E> x) { return detail::emit<dtype::boolean, ops::is_nan_op>(x); }
+template <dtype E> symbol<dtype::boolean> is_inf(symbol<E> x) { return detail::emit<dtype::boolean, ops::is_inf_op>(x); }
+template <dtype E> symbol<dtype::boolean> is_finite(symbol<E> x) { return detail::emit<dtype::boolean, ops::is_finite_op>(x); }
 template <dtype E> symbol<E> maximum(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::maximum_op>(x, y); }
-template <dtype E, number N> symbol<E> maximum(symbol<E> x, N n) { return maximum(x, detail::immediate_symbol<E>(x.into, n)); }
 template <dtype E> symbol<E> minimum(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::minimum_op>(x, y); }
-template <dtype E, number N> symbol<E> minimum(symbol<E> x, N n) { return minimum(x, detail::immediate_symbol<E>(x.into, n)); }
+template <dtype E> symbol<E> pow(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::pow_op>(x, y); }
+template <dtype E> symbol<E> mod(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::mod_op>(x, y); }
+template <dtype E> symbol<E> floor_div(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::floor_div_op>(x, y); }
+template <dtype E> symbol<E> atan2(symbol<E> y, symbol<E> x) { return detail::emit<E, ops::atan2_op>(y, x); }
+template <dtype E> symbol<dtype::boolean> equal(symbol<E> x, symbol<E> y) { return x == y; }
+template <dtype E> symbol<dtype::boolean> not_equal(symbol<E> x, symbol<E> y) { return x != y; }
+template <dtype E> symbol<dtype::boolean> less(symbol<E> x, symbol<E> y) { return x < y; }
+template <dtype E> symbol<dtype::boolean> less_equal(symbol<E> x, symbol<E> y) { return x <= y; }
+template <dtype E> symbol<dtype::boolean> greater(symbol<E> x, symbol<E> y) { return x > y; }
+template <dtype E> symbol<dtype::boolean> greater_equal(symbol<E> x, symbol<E> y) { return x >= y; }
+inline symbol<dtype::boolean> logical_and(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return x & y; }
+inline symbol<dtype::boolean> logical_or(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return x | y; }
+inline symbol<dtype::boolean> logical_xor(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return x ^ y; }
+inline symbol<dtype::boolean> logical_not(symbol<dtype::boolean> x) { return ~x; }
+
+// With a number on either side.
+template <dtype E, number N> auto maximum(symbol<E> x, N n) { return maximum(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto maximum(N n, symbol<E> x) { return maximum(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto minimum(symbol<E> x, N n) { return minimum(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto minimum(N n, symbol<E> x) { return minimum(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto pow(symbol<E> x, N n) { return pow(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto pow(N n, symbol<E> x) { return pow(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto mod(symbol<E> x, N n) { return mod(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto mod(N n, symbol<E> x) { return mod(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto floor_div(symbol<E> x, N n) { return floor_div(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto floor_div(N n, symbol<E> x) { return floor_div(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto atan2(symbol<E> x, N n) { return atan2(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto atan2(N n, symbol<E> x) { return atan2(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto equal(symbol<E> x, N n) { return equal(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto equal(N n, symbol<E> x) { return equal(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto not_equal(symbol<E> x, N n) { return not_equal(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto not_equal(N n, symbol<E> x) { return not_equal(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto less(symbol<E> x, N n) { return less(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto less(N n, symbol<E> x) { return less(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto less_equal(symbol<E> x, N n) { return less_equal(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto less_equal(N n, symbol<E> x) { return less_equal(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto greater(symbol<E> x, N n) { return greater(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto greater(N n, symbol<E> x) { return greater(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto greater_equal(symbol<E> x, N n) { return greater_equal(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto greater_equal(N n, symbol<E> x) { return greater_equal(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto operator==(symbol<E> x, N n) { return equal(x, n); }
+template <number N, dtype E> auto operator==(N n, symbol<E> x) { return equal(n, x); }
+template <dtype E, number N> auto operator!=(symbol<E> x, N n) { return not_equal(x, n); }
+template <number N, dtype E> auto operator!=(N n, symbol<E> x) { return not_equal(n, x); }
+template <dtype E, number N> auto operator<(symbol<E> x, N n) { return less(x, n); }
+template <number N, dtype E> auto operator<(N n, symbol<E> x) { return less(n, x); }
+template <dtype E, number N> auto operator<=(symbol<E> x, N n) { return less_equal(x, n); }
+template <number N, dtype E> auto operator<=(N n, symbol<E> x) { return less_equal(n, x); }
+template <dtype E, number N> auto operator>(symbol<E> x, N n) { return greater(x, n); }
+template <number N, dtype E> auto operator>(N n, symbol<E> x) { return greater(n, x); }
+template <dtype E, number N> auto operator>=(symbol<E> x, N n) { return greater_equal(x, n); }
+template <number N, dtype E> auto operator>=(N n, symbol<E> x) { return greater_equal(n, x); }
+
 template <dtype E> symbol<E> select(symbol<dtype::boolean> c, symbol<E> x, symbol<E> y) { return detail::emit<E, ops::select_op>(c, x, y); }
 template <dtype E, number N> symbol<E> select(symbol<dtype::boolean> c, symbol<E> x, N n) { return select(c, x, detail::immediate_symbol<E>(x.into, n)); }
 template <dtype E, number N> symbol<E> select(symbol<dtype::boolean> c, N n, symbol<E> y) { return select(c, detail::immediate_symbol<E>(y.into, n), y); }

@@ -195,7 +195,7 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   return detail::turned<1>(select(angle.odd(), angle.sine(), angle.cosine()), angle.quarters + 1);
 }
 
-/// The tangent within 2.2 units in the last place, whatever the size of x.
+/// The tangent within 2.4 units in the last place, whatever the size of x.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> tan(packet<T, Bytes> x) {
   using word = detail::word_of<T>;
   detail::reduced_angle const angle(abs(x));

@@ -6,6 +6,7 @@ The archive has two members: `tensors`, a line for each tensor (the case, the el
 is, its element type, its extents and where its bytes begin), and `bytes`. A tensor is the first input, the next one, a
 result that must come out exactly, or one that may be off by a rounding and is kept as float64 or complex128. A case is
 called as its operation is, perhaps with a word or two more."""
+import math
 import pathlib
 
 import numpy as np
@@ -199,6 +200,62 @@ def elementary():
                     record(name, d, [(x, d)], (rounded(np.sqrt(wide(x)), d), d))
                 else:
                     record(name, d, [(x, d)], f(wide(x)))
+
+
+def whole_power(x, y, dtype):
+    """Wrapped; of negative powers what 1 / x^-y rounds to, toward zero."""
+    x, y = int(x), int(y)
+    if y >= 0:
+        return pow(x, y, 1 << np.iinfo(dtype).bits)
+    return x if x == -1 and y % 2 else abs(x) if abs(x) == 1 else 0
+
+
+def everyday():
+    """What everybody looks for: rounding, whole division, powers, angles, and what a number is."""
+    steps = {"floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc}
+    questions = {"is_nan": np.isnan, "is_inf": np.isinf, "is_finite": np.isfinite}
+    near = {"expm1": np.expm1, "log1p": np.log1p, "softplus": lambda x: np.logaddexp(0, x),
+            "erf": np.vectorize(math.erf, otypes=[float]), "sin": np.sin, "cos": np.cos, "tan": np.tan}
+    with np.errstate(all="ignore"):
+        for d in FLOATS:
+            for name, f in steps.items():
+                x = draw((2, 19), d, True)
+                x.flat[9:13] = rounded([0.5, -1.5, 2.5, -0.2], d)
+                record(name, d, [(x, d)], (rounded(f(wide(x)), d), d))
+            for name, f in questions.items():
+                x = draw((2, 19), d, True)
+                record(name, d, [(x, d)], (f(x), "bool"))
+            for name, f in near.items():
+                x = draw((2, 19), d, True)
+                record(name, d, [(x, d)], f(wide(x)))
+            a, b = draw((2, 19), d, True), draw((19,), d, True)[::-1]
+            record("atan2", d, [(a, d), (b, d)], np.arctan2(wide(a), wide(b)))
+            a, b = draw((3, 1, 5), d), draw((2, 1), d)
+            record("atan2 of columns", d, [(a, d), (b, d)], np.arctan2(wide(a), wide(b)))
+        for d in REALS:
+            x = draw((2, 19), d, True)
+            y = np.abs(x.astype(object)) if d in INTEGERS else np.abs(x)
+            record("abs", d, [(x, d)], (wrapped(y, d) if d in INTEGERS else y, d))
+            record("sign", d, [(x, d)], (np.sign(x), d))
+            for words, left, right in (("", (2, 19), (19,)), (" of columns", (3, 1, 5), (2, 1))):
+                a, b = draw(left, d, True), draw(right, d, True)
+                if words == "":
+                    b = b[::-1]
+                    a[1, ::3] = b[::3]
+                if d in INTEGERS:
+                    if words == "":
+                        b.flat[:3] = [0, wrapped([-1], d)[0], np.iinfo(d).max]
+                    for name, f in (("mod", lambda p, q: p % q if q else 0), ("floor_div", lambda p, q: p // q if q else 0),
+                                    ("pow", lambda p, q: whole_power(p, q, d))):
+                        y = np.vectorize(lambda p, q: f(int(p), int(q)), otypes=[object])(a, b)
+                        record(name + words, d, [(a, d), (b, d)], (wrapped(y, d), d))
+                    continue
+                record("mod" + words, d, [(a, d), (b, d)], (rounded(np.mod(wide(a), wide(b)), d), d))
+                record("floor_div" + words, d, [(a, d), (b, d)], np.floor_divide(a, b))
+                a = np.where(rng.integers(0, 4, a.shape) == 0, a, np.abs(a)).astype(a.dtype)
+                record("pow" + words, d, [(a, d), (b, d)], np.power(wide(a), wide(b)))
+    a, b = draw((2, 19), "bool"), draw((19,), "bool")
+    record("logical_xor", "bool", [(a, "bool"), (b, "bool")], (a ^ b, "bool"))
 
 
 def saturated(x, dtype):
@@ -602,7 +659,7 @@ def average_pooling():
 
 
 for part in (arithmetic, elementary, casts, reductions, arrays, networks, images, texts, sums_of_products, strings,
-             further_reductions, losses, average_pooling):
+             further_reductions, losses, average_pooling, everyday):
     part()
 np.savez_compressed(pathlib.Path(__file__).with_name("values.npz"), tensors=np.array("\n".join(lines).encode()),
                     bytes=np.frombuffer(bytes(blob), np.uint8))

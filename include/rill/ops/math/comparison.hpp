@@ -1,5 +1,5 @@
 // Comparisons, element by element, and what truth values are combined by: equal, less, less_equal; logical_and,
-// logical_or, logical_not.
+// logical_or, logical_xor, logical_not. And what kind of number a float is: is_nan, is_inf, is_finite.
 #pragma once
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/elementwise.hpp"
@@ -67,11 +67,49 @@ struct logical_or_op : elementwise<logical_or_op, 2> {
   template <class S> static S apply(S x, S y) { return x | y; }
 };
 
+struct logical_xor_op : elementwise<logical_xor_op, 2> {
+  using library = void;
+  static constexpr std::string_view name = "logical_xor", doc = "whether one alone is true, broadcast",
+                                    cuda = "$0 != $1";
+  static constexpr dtypes elements = dtype::boolean;
+  static constexpr bool commutes = true;
+  template <class S> static S apply(S x, S y) { return x ^ y; }
+};
+
 struct logical_not_op : elementwise<logical_not_op, 1> {
   using library = void;
   static constexpr std::string_view name = "logical_not", doc = "whether x is false", cuda = "!$0";
   static constexpr dtypes elements = dtype::boolean;
   template <class S> static S apply(S x) { return !x; }
+};
+
+/// What questions about a float share: a bool out.
+template <class Op> struct float_question : elementwise<Op, 1> {
+  static constexpr dtypes elements = floats;
+  static constexpr dtype result = dtype::boolean;
+  static constexpr type infer(no_attributes a, type const& x) {
+    return elementwise<Op, 1>::infer(a, x).with(dtype::boolean);
+  }
+};
+
+struct is_nan_op : float_question<is_nan_op> {
+  using library = void;
+  static constexpr std::string_view name = "is_nan", doc = "whether x is NaN", cuda = "isnan($0)";
+  template <class S> static auto apply(S x) { return is_nan(x); }
+};
+
+struct is_inf_op : float_question<is_inf_op> {
+  using library = void;
+  static constexpr std::string_view name = "is_inf", doc = "whether x is an infinity, of either sign",
+                                    cuda = "isinf($0)";
+  template <class S> static auto apply(S x) { return is_inf(x); }
+};
+
+struct is_finite_op : float_question<is_finite_op> {
+  using library = void;
+  static constexpr std::string_view name = "is_finite", doc = "whether x is neither NaN nor an infinity",
+                                    cuda = "isfinite($0)";
+  template <class S> static auto apply(S x) { return is_finite(x); }
 };
 
 }  // namespace rill::ops
@@ -92,10 +130,32 @@ template <operand X, operand Y> auto greater_equal(X x, Y y) { return less_equal
 template <operand X, operand Y> auto logical_and(X x, Y y) { return record<ops::logical_and_op>(x, y); }
 /// Whether either is true, broadcast. Both are computed.
 template <operand X, operand Y> auto logical_or(X x, Y y) { return record<ops::logical_or_op>(x, y); }
+/// Whether one alone is true, broadcast.
+template <operand X, operand Y> auto logical_xor(X x, Y y) { return record<ops::logical_xor_op>(x, y); }
 /// Whether x is false.
 template <operand X> auto logical_not(X x) { return record<ops::logical_not_op>(x); }
 /// x != y, broadcast; a bool for each pair, true if either is NaN.
 template <operand X, operand Y> auto not_equal(X x, Y y) { return logical_not(equal(x, y)); }
+
+template <operand X, number N> auto equal(X x, N n) { return equal(x, like(x, n)); }
+template <operand X, number N> auto less(X x, N n) { return less(x, like(x, n)); }
+template <operand X, number N> auto greater(X x, N n) { return greater(x, like(x, n)); }
+template <operand X, number N> auto less_equal(X x, N n) { return less_equal(x, like(x, n)); }
+template <operand X, number N> auto greater_equal(X x, N n) { return greater_equal(x, like(x, n)); }
+template <operand X, number N> auto not_equal(X x, N n) { return not_equal(x, like(x, n)); }
+template <number N, operand X> auto equal(N n, X x) { return equal(like(x, n), x); }
+template <number N, operand X> auto less(N n, X x) { return less(like(x, n), x); }
+template <number N, operand X> auto greater(N n, X x) { return greater(like(x, n), x); }
+template <number N, operand X> auto less_equal(N n, X x) { return less_equal(like(x, n), x); }
+template <number N, operand X> auto greater_equal(N n, X x) { return greater_equal(like(x, n), x); }
+template <number N, operand X> auto not_equal(N n, X x) { return not_equal(like(x, n), x); }
+
+/// Whether a float is NaN.
+template <operand X> auto is_nan(X x) { return record<ops::is_nan_op>(x); }
+/// Whether a float is an infinity, of either sign.
+template <operand X> auto is_inf(X x) { return record<ops::is_inf_op>(x); }
+/// Whether a float is neither NaN nor an infinity.
+template <operand X> auto is_finite(X x) { return record<ops::is_finite_op>(x); }
 
 template <operand X, operand Y> auto operator==(X x, Y y) { return equal(x, y); }
 template <operand X, operand Y> auto operator!=(X x, Y y) { return not_equal(x, y); }
@@ -107,11 +167,18 @@ template <operand X, operand Y> auto operator>=(X x, Y y) { return less_equal(y,
 template <operand X, operand Y> auto operator&(X x, Y y) { return logical_and(x, y); }
 template <operand X, operand Y> auto operator|(X x, Y y) { return logical_or(x, y); }
 template <operand X> auto operator~(X x) { return logical_not(x); }
-template <operand X, number N> auto operator==(X x, N n) { return equal(x, like(x, n)); }
-template <operand X, number N> auto operator!=(X x, N n) { return not_equal(x, like(x, n)); }
-template <operand X, number N> auto operator<(X x, N n) { return less(x, like(x, n)); }
-template <operand X, number N> auto operator>(X x, N n) { return less(like(x, n), x); }
-template <operand X, number N> auto operator<=(X x, N n) { return less_equal(x, like(x, n)); }
-template <operand X, number N> auto operator>=(X x, N n) { return less_equal(like(x, n), x); }
+template <operand X, operand Y> auto operator^(X x, Y y) { return logical_xor(x, y); }
+template <operand X, number N> auto operator==(X x, N n) { return equal(x, n); }
+template <operand X, number N> auto operator!=(X x, N n) { return not_equal(x, n); }
+template <operand X, number N> auto operator<(X x, N n) { return less(x, n); }
+template <operand X, number N> auto operator>(X x, N n) { return greater(x, n); }
+template <operand X, number N> auto operator<=(X x, N n) { return less_equal(x, n); }
+template <operand X, number N> auto operator>=(X x, N n) { return greater_equal(x, n); }
+template <number N, operand X> auto operator==(N n, X x) { return equal(n, x); }
+template <number N, operand X> auto operator!=(N n, X x) { return not_equal(n, x); }
+template <number N, operand X> auto operator<(N n, X x) { return less(n, x); }
+template <number N, operand X> auto operator>(N n, X x) { return greater(n, x); }
+template <number N, operand X> auto operator<=(N n, X x) { return less_equal(n, x); }
+template <number N, operand X> auto operator>=(N n, X x) { return greater_equal(n, x); }
 
 }  // namespace rill

@@ -1,4 +1,4 @@
-// exp, log and what is made of them: tanh, sigmoid.
+// exp, log and what is made of them: expm1, log1p, tanh, sigmoid, softplus; and erf, whose derivative exp is.
 #pragma once
 #include "rill/ops/math/arithmetic.hpp"
 
@@ -28,6 +28,31 @@ struct log_op : elementwise<log_op, 1> {
   }
 };
 
+struct expm1_op : elementwise<expm1_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "expm1", doc = "e to the power of x, less 1, as exact near 0",
+                                    cuda = "expm1($0)";
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 12;
+  template <class S> static S apply(S x) { return expm1(x); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return {V(r.dy()) * exp(V(r.in(0)))};
+  }
+};
+
+struct log1p_op : elementwise<log1p_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "log1p",
+                                    doc = "the natural logarithm of 1 + x, as exact near 0; NaN below -1, -inf at -1",
+                                    cuda = "log1p($0)";
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 12;
+  template <class S> static S apply(S x) { return log1p(x); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return {V(r.dy()) / (1 + V(r.in(0)))};
+  }
+};
+
 struct tanh_op : elementwise<tanh_op, 1> {
   using library = void;
   using then = mul_op;
@@ -54,6 +79,31 @@ struct sigmoid_op : elementwise<sigmoid_op, 1> {
   }
 };
 
+// One operation: as max(x, 0) + log(1 + exp(-|x|)) its second derivative at 0 would be lost.
+struct softplus_op : elementwise<softplus_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "softplus", doc = "log(1 + exp(x)), which does not overflow",
+                                    cuda = "softplus($0)";
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 25;
+  template <class S> static S apply(S x) { return softplus(x); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    return {V(r.dy()) * sigmoid(V(r.in(0)))};
+  }
+};
+
+struct erf_op : elementwise<erf_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "erf", doc = "the error function", cuda = "erf($0)";
+  static constexpr dtypes elements = floats;
+  static constexpr double flops = 25;
+  template <class S> static S apply(S x) { return erf(x); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), dy = r.dy();  // dy 2 / sqrt(pi) exp(-x²)
+    return {dy * (exp(-(x * x)) * 1.1283791670955126)};
+  }
+};
+
 }  // namespace rill::ops
 
 namespace rill {
@@ -62,9 +112,18 @@ namespace rill {
 template <operand X> auto exp(X x) { return record<ops::exp_op>(x); }
 /// The natural logarithm; NaN below zero, -inf at zero.
 template <operand X> auto log(X x) { return record<ops::log_op>(x); }
+/// e to the power of x, less 1: as exact near 0 as elsewhere.
+template <operand X> auto expm1(X x) { return record<ops::expm1_op>(x); }
+/// The natural logarithm of 1 + x, as exact near 0 as elsewhere; NaN below -1, -inf at -1.
+template <operand X> auto log1p(X x) { return record<ops::log1p_op>(x); }
 /// The hyperbolic tangent.
 template <operand X> auto tanh(X x) { return record<ops::tanh_op>(x); }
 /// 1 / (1 + exp(-x)).
 template <operand X> auto sigmoid(X x) { return record<ops::sigmoid_op>(x); }
+
+/// log(1 + exp(x)): a relu without a corner, which overflows for no x.
+template <operand X> auto softplus(X x) { return record<ops::softplus_op>(x); }
+/// The error function: 2 / sqrt(pi) times the integral of exp(-t²) from 0 to x.
+template <operand X> auto erf(X x) { return record<ops::erf_op>(x); }
 
 }  // namespace rill

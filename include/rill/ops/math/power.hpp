@@ -1,0 +1,38 @@
+// Powers: pow, and rsqrt and reciprocal, which are made of others.
+#pragma once
+#include "rill/ops/math/exponential.hpp"
+
+namespace rill::ops {
+
+struct pow_op : elementwise<pow_op, 2> {
+  using library = void;
+  static constexpr std::string_view
+      name = "pow",
+      doc =
+          "x to the power of y, broadcast; NaN where x is below 0 and y not whole; integers wrap, and their negative "
+          "powers round toward 0",
+      cuda = "pow($0, $1)";
+  static constexpr dtypes elements = reals;
+  static constexpr double flops = 40;
+  template <class S> static S apply(S x, S y) { return pow(x, y); }
+  // z = x^y: dx = dz y x^(y - 1), which is 0 where y is; dy = dz z log(x), which is 0 where x is. What would be
+  // infinite there is never computed, for a derivative of it would be infinite times 0.
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), y = r.in(1), z = r.out(), dz = r.dy();
+    return binary_gradients(
+        r, [&] { return dz * (y * pow(x, select(equal(y, 0), 1, y - 1))); },
+        [&] { return dz * (z * log(select(equal(x, 0), 1, x))); });
+  }
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// x to the power of y, broadcast. A negative x has powers by whole numbers alone, others are NaN; everything to the
+/// power of 0 is 1. Integers wrap, and their negative powers round toward 0; of 0 they are 0.
+template <operand X, operand Y> auto pow(X x, Y y) { return record<ops::pow_op>(x, y); }
+template <operand X, number N> auto pow(X x, N n) { return pow(x, like(x, n)); }
+template <number N, operand X> auto pow(N n, X x) { return pow(like(x, n), x); }
+
+}  // namespace rill

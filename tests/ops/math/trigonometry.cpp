@@ -1,0 +1,45 @@
+#include "rill/ops/math/trigonometry.hpp"
+
+#include "../run.hpp"
+#include "rill/grad/gradients.hpp"
+#include "rill/ops/reduction/reduce.hpp"
+
+namespace rill {
+namespace {
+
+// Through packets and their rests, and of numbers that no float reduces by hand.
+TEST(trigonometry, of_huge_angles_is_that_of_the_standard_library) {
+  std::vector<double> v;
+  for (int i = 0; i < 37; ++i) v.push_back(std::ldexp(1 + i / 37.0, i * 27 - 10));
+  auto const x = test::from_doubles(dtype::float64, {37}, v);
+  auto const s = test::to_doubles(test::run([](auto const& in) { return sin(in[0]); }, {x}));
+  auto const c = test::to_doubles(test::run([](auto const& in) { return cos(in[0]); }, {x}));
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    EXPECT_NEAR(s[i], std::sin(v[i]), 3e-16) << v[i];
+    EXPECT_NEAR(c[i], std::cos(v[i]), 3e-16) << v[i];
+  }
+}
+
+TEST(atan2, takes_a_number_on_either_side_and_knows_every_quadrant) {
+  graph g;
+  auto y = placeholder<double, 3>(g, "y");
+  session s{g};
+  auto const [a, b, c] = s.run({{y, rill::vector<double>({-1, 0, 1})}}, atan2(y, 1.), atan2(y, -1.), atan2(1., y));
+  double const pi = 3.14159265358979324;
+  EXPECT_EQ(test::to_doubles(a), (std::vector<double>{-pi / 4, 0, pi / 4}));
+  EXPECT_EQ(test::to_doubles(b), (std::vector<double>{-3 * pi / 4, pi, 3 * pi / 4}));
+  EXPECT_EQ(test::to_doubles(c), (std::vector<double>{3 * pi / 4, pi / 2, pi / 4}));
+}
+
+TEST(trigonometry, refuses_integers_and_complex_numbers) {
+  graph g;
+  for (auto d : {dtype::int32, dtype::complex64}) {
+    auto const x = placeholder(g, type(d, {2}));
+    for (auto f : {+[](value v) { return sin(v); }, +[](value v) { return cos(v); }, +[](value v) { return tan(v); },
+                   +[](value v) { return atan2(v, v); }})
+      test::expect_error(code::invalid_argument, "does not take this element type", [&] { f(x); });
+  }
+}
+
+}  // namespace
+}  // namespace rill
