@@ -162,6 +162,23 @@ TEST(body, refuses_to_be_recorded_into_after_it_was_closed) {
   EXPECT_NE(sentence([&] { constant(*inside, 1.f); }).find("from inside the body 'body/'"), std::string::npos);
 }
 
+TEST(body, mentions_variables_that_live_beside_others) {
+  graph g;
+  auto const w = variable(constant(g, 1.f), "w");
+  value const beside_w = g.near(w, [&] { return variable(constant(g, 2.f), "slot"); });
+  value const beside_that = g.near(beside_w, [&] { return variable(constant(g, 3.f), "slot_of_slot"); });
+  for (auto const& v : {beside_w, beside_that}) {
+    auto const outer = record_body(g, "body", {of<float>}, [&](values const& in) {
+      auto const inner = record_body(g, "inner", {}, [&](values const&) { return values{neg(v)}; });
+      EXPECT_EQ(inner.part[0].colocated, v.origin().colocated);
+      return values{add(in[0], v)};
+    });
+    ASSERT_EQ(outer.references.size(), 1);
+    EXPECT_EQ(outer.references[0].endpoint(), v.endpoint());
+    EXPECT_EQ(outer.part[1].colocated, v.origin().colocated);
+  }
+}
+
 TEST(body, waits_for_nodes_outside_as_a_whole) {
   graph g;
   auto const first = no_op(g, "first");

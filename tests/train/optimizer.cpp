@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "io/scratch.hpp"
+#include "rill/graph/codec.hpp"
 #include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/function.hpp"
+#include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/matrix/matmul.hpp"
+#include "rill/ops/registry.hpp"
 #include "rill/ops/use_elements.hpp"
 #include "rill/run/session.hpp"
 #include "rill/state/container.hpp"
@@ -97,6 +101,30 @@ TEST(optimizers, name_their_slots_after_the_variable) {
   for (auto name : {"w/adam/m", "w/adam/v", "b/adam/m", "b/adam/v", "adam/step", "w/momentum"})
     EXPECT_NO_THROW(m.g.find(name)) << name;
   EXPECT_EQ(m.g.find("w/adam/m").type(), (of<float, 3, 2>));
+}
+
+TEST(optimizers, have_slots_that_bodies_read) {
+  small_model m;
+  auto const train = momentum{}.minimize(m.loss);
+  value const slot = m.g.find("w/momentum");
+  auto const times = placeholder<int>(m.g, "times");
+  auto const sums = while_loop(
+      [&](auto const& all) { return less(all[0], times); },
+      [&](auto const& all) { return std::vector<value>{add(all[0], like(all[0], 1)), add(all[1], sum(slot))}; },
+      std::vector<value>{constant(m.g, 0), constant(m.g, 0.f)});
+  auto const f = function<"slot_of_w">(m.g, [&] { return expr<of<float, 3, 2>>{slot}; });
+  auto const again = graph_from_bytes(to_bytes(m.g), all_operations());
+  for (auto* g : {&m.g, &*again}) {
+    session s{*g, {.threads = 1}};
+    s.run(initializer(*g));
+    s.run(operation(g->find(train.origin().name)));
+    auto const v = s.run(slot.name());
+    EXPECT_NE(v.at<float>(0, 0), 0);
+    float expected = 0;
+    for (auto e : v.span<float>()) expected += e;
+    EXPECT_NEAR(s.run({{"times", tensor(3)}}, sums[1].name()).at<float>(), 3 * expected, 1e-6);
+    if (g == &m.g) EXPECT_TRUE(same_bits(s.run(f()), v));
+  }
 }
 
 TEST(optimizers, take_a_rate_that_the_graph_computes) {

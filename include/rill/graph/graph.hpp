@@ -221,6 +221,8 @@ class graph {
 
   std::int64_t add_rule(std::string_view operation, rule r);
   value append(node& n);
+  // Whether a node of this graph, or of one around it, has that name.
+  bool knows(std::string const& name) const;
   value known_inside(value const& v) const;
 
   mutable std::shared_mutex mutex_;

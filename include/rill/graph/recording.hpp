@@ -60,7 +60,7 @@ RILL_INLINE value graph::adopt(node n) {
   return keep_or_forget(n, [&] {
     for (auto c : n.controls)
       if (c >= nodes_.size()) throw error(code::invalid_argument, "a control edge comes from no earlier node", n.name);
-    if (!n.colocated.empty() && !names_.contains(n.colocated))
+    if (!n.colocated.empty() && !knows(n.colocated))
       throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node",
                   n.name);
     if (n.copy_of >= static_cast<std::int64_t>(nodes_.size()))
@@ -169,6 +169,10 @@ RILL_INLINE value graph::argument(rill::type const& t, std::string_view name) {
   return {this, static_cast<std::uint32_t>(nodes_.size() - 1), 0};
 }
 
+RILL_INLINE bool graph::knows(std::string const& name) const {
+  return names_.contains(name) || (outer_ && outer_->knows(name));
+}
+
 RILL_INLINE value graph::known_inside(value const& v) const {
   if (v.graph == this) return v;
   auto const outside = outer_->known_inside(v);
@@ -187,6 +191,7 @@ RILL_INLINE value graph::inside(value v) {
   if (origin.op->name == "variable") {
     node same = origin;
     same.controls.clear();
+    same.recompute = 0;  // a number of a part outside
     references_.push_back({v, adopt(std::move(same))});
     return references_.back().inside;
   }
