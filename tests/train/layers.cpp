@@ -25,13 +25,6 @@ TEST(dense, is_a_product_and_a_bias) {
   EXPECT_EQ(std::vector(v.values().begin(), v.values().end()), (std::vector<float>{7, 8, 9}));
 }
 
-TEST(dense, has_names_of_its_own_each_time) {
-  graph g;
-  auto x = placeholder<float, "batch", 2>(g, "x");
-  dense<3>(dense<3>(x, "hidden"), "hidden");
-  EXPECT_EQ(g.find("hidden_1/weights").type(), (of<float, 3, 3>));
-}
-
 TEST(dense, takes_values_of_which_only_the_run_knows_the_type) {
   graph g;
   auto const x = placeholder(g, of<double, unknown, 4>);

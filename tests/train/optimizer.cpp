@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/scratch.hpp"
+#include "ops/run.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/placeholder.hpp"
@@ -16,6 +17,7 @@
 #include "rill/train/adam.hpp"
 #include "rill/train/clip.hpp"
 #include "rill/train/gradient_descent.hpp"
+#include "rill/train/initializers.hpp"
 #include "rill/train/momentum.hpp"
 
 namespace rill {
@@ -92,6 +94,85 @@ TEST(optimizers, train_what_the_loss_is_computed_from) {
   s.run(only);
   EXPECT_TRUE(same_bits(before, s.run(m.w)));
   EXPECT_NE(s.run(m.b).values()[0], 0);
+}
+
+TEST(optimizers, train_no_variable_that_was_declared_as_not_trainable) {
+  graph g;
+  auto w = variable(constant(g, 1.f), "w");
+  auto scale = variable(constant(g, 3.f), "scale", {.trainable = false});
+  value average = variable(g, of<float>, "average", zeros(), {.trainable = false});
+  auto typed = variable<float>(g, "typed", constant(2), {.trainable = false});
+  auto restored = variable<float>(g, "restored");  // trainable though it has no first value
+  auto frozen = variable<float>(g, "frozen", {.trainable = false});
+  value const loss = expr(w) * expr(scale) * expr(typed) + average + expr(restored) * expr(frozen);
+  auto const names = [](std::vector<variable_value> const& all) {
+    std::string text;
+    for (auto const& v : all) text += v.name() + " ";
+    return text;
+  };
+  EXPECT_EQ(names(trainable_variables(loss)), "w restored ");
+  EXPECT_FALSE(is_trainable(scale));
+  EXPECT_TRUE(is_trainable(w));
+  auto const train = gradient_descent{.rate = 1}.minimize(loss);
+  auto const by_name = gradient_descent{.rate = 1}.minimize(loss, {scale});  // who names it means it
+  test::expect_error(code::invalid_argument, "declared as trainable",
+                     [&] { gradient_descent{}.minimize(value(expr(scale) * 2.f)); });
+  session s{g, {.threads = 1}};
+  s.run(initializer(g));
+  s.run(assign(restored, constant(g, 1.f)), assign(frozen, constant(g, 4.f)));
+  s.run(train);
+  EXPECT_EQ(float(s.run(w)), 1 - 3 * 2);
+  EXPECT_EQ(float(s.run(scale)), 3);
+  EXPECT_EQ(float(s.run(restored)), -3);
+  EXPECT_EQ(float(s.run(frozen)), 4);
+  s.run(by_name);
+  EXPECT_EQ(float(s.run(scale)), 3 + 5 * 2);
+  // The bytes say it, too.
+  auto const again = graph_from_bytes(to_bytes(g), all_operations());
+  EXPECT_EQ(names(trainable_variables(*again)), "w restored ");
+  EXPECT_EQ(names(trainable_variables(again->find(loss.name()))), "w restored ");
+}
+
+TEST(optimizers, train_what_a_body_reads_and_no_more) {
+  graph g;
+  auto w = variable(constant(g, 1.f), "w"), v = variable(constant(g, 1.f), "v");
+  auto scale = variable(constant(g, 3.f), "scale", {.trainable = false});
+  auto const losses = map(
+      [&](auto x) {
+        auto const loss = x * expr(w) * expr(scale);
+        EXPECT_EQ(trainable_variables(loss).size(), 1u);
+        gradient_descent{.rate = 1}.minimize(loss);
+        return loss + expr(v);
+      },
+      constant<float, 2>(g, {1, 2}));
+  session s{g, {.threads = 1}};
+  s.run(initializer(g));
+  s.run(losses);
+  EXPECT_EQ(float(s.run(w)), 1 - 3 - 6);
+  EXPECT_EQ(float(s.run(scale)), 3);
+  EXPECT_EQ(float(s.run(v)), 1);
+}
+
+TEST(optimizers, have_slots_of_their_own_that_nobody_trains) {
+  small_model m;
+  auto unused = variable(constant(m.g, 1.f), "generator/w");
+  auto const first = adam{.rate = 0.1}.minimize(m.loss, {m.w}), second = adam{.rate = 0.1}.minimize(m.loss);
+  momentum{}.minimize(m.loss);
+  m.g.scope("tuning", [&] { momentum{}.minimize(m.loss, {m.b}); });
+  for (auto name : {"adam/step", "w/adam/m", "adam_1/step", "w/adam_1/m", "w/adam_1/v", "b/adam/m", "w/momentum",
+                    "b/momentum", "b/momentum_1"})
+    EXPECT_TRUE(m.g.contains(name)) << name;
+  EXPECT_EQ(trainable_variables(m.g).size(), 3u);
+  EXPECT_EQ(trainable_variables(m.g, "generator/").at(0).node, unused.node);
+  EXPECT_EQ(trainable_variables(value(m.loss + sum(expr<of<float, 3, 2>>{m.g.find("w/adam/m")}))).size(), 2u);
+  session s{m.g, {.threads = 1}};
+  s.run(initializer(m.g));
+  s.run(first);
+  EXPECT_EQ(s.run("adam_1/step").at<std::int64_t>(), 0);
+  EXPECT_EQ(s.run("adam/step").at<std::int64_t>(), 1);
+  s.run(second);
+  EXPECT_EQ(s.run("adam_1/step").at<std::int64_t>(), 1);
+  EXPECT_EQ(s.run("adam/step").at<std::int64_t>(), 1);
 }
 
 TEST(optimizers, name_their_slots_after_the_variable) {

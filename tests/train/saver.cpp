@@ -362,6 +362,20 @@ TEST(saver, says_where_no_directory_can_be_made) {
     EXPECT_NO_THROW(refusal([&] { saver(m.g, where).save(*m.s); })) << where;  // an error of rill's
 }
 
+TEST(saver, keeps_variables_that_are_not_trained) {
+  scratch place;
+  graph g;
+  auto const average = variable(constant(g, 1.f), "average", {.trainable = false});
+  saver all(g, place / "saved");
+  session s{g, {.threads = 1}};
+  s.run(initializer(g));
+  s.run(assign(average, constant(g, 5.f)));
+  all.save(s);
+  session other{g, {.threads = 1}};
+  all.restore(other);
+  EXPECT_EQ(float(other.run(average)), 5);
+}
+
 TEST(saver, counts_on_beside_a_file_with_the_last_number) {
   scratch place;
   model m;

@@ -99,9 +99,17 @@ class graph {
     return names_.contains(std::string(name));
   }
 
-  /// Records what `f` records with "name/" before every name.
+  /// Records what `f` records with "name/" before every name. A second scope of one name is numbered, "name_1/", but
+  /// not in the names of variables: those say what is written, so that a second variable of a name is found out.
   template <class F> auto scope(std::string_view name, F&& f) {
-    return with(&graph::scope_, fresh_name(name) + "/", std::forward<F>(f));
+    auto variables = innermost().variable_scope_ + std::string(name) + "/";
+    return with(&graph::scope_, fresh_name(name) + "/",
+                [&] { return with(&graph::variable_scope_, std::move(variables), std::forward<F>(f)); });
+  }
+  /// Records what `f` records under the names as they are given, whatever scopes are open.
+  template <class F> auto unscoped(F&& f) {
+    return with(&graph::scope_, std::string(),
+                [&] { return with(&graph::variable_scope_, std::string(), std::forward<F>(f)); });
   }
   /// Records what `f` records with a control edge from each of `first`: they run before it.
   template <class F> auto after(std::vector<operation> const& first, F&& f) {
@@ -189,6 +197,10 @@ class graph {
 
   /// A name that no node has yet: `wish` within the open scopes, numbered where it is taken.
   std::string fresh_name(std::string_view wish);
+  /// Whether a variable of that name, within the open scopes, could be recorded now: no node and no scope has it.
+  bool is_free_for_variable(std::string_view name);
+  /// Refuses a variable whose name, within the open scopes, is taken: error(invalid_argument) says how to share one.
+  void check_variable_name(std::string_view name);
 
  private:
   template <class T, class F> auto with(T graph::* member, T now, F&& f) {
@@ -207,6 +219,7 @@ class graph {
   [[noreturn]] void refuse(graph const* of, std::string const& node) const;
 
   std::string unique(std::string_view wish);
+  std::string name_of_variable(std::string_view wish);
 
   // A name that was given to a node that could not be added is free again.
   template <class F> value keep_or_forget(node const& n, F&& add_it) {
@@ -233,7 +246,7 @@ class graph {
   std::vector<initial> initials_;
   std::vector<std::uint32_t> back_edges_;
   function_library functions_;
-  std::string scope_, device_, colocated_;
+  std::string scope_, variable_scope_, device_, colocated_;
   std::vector<std::uint32_t> controls_;
   std::deque<rule> rules_;
   using rules_by_operation = std::map<std::string, std::int64_t, std::less<>>;

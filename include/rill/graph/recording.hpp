@@ -24,14 +24,15 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
   if (outer_) {
     if (closed_) refuse(this, scope_ + std::string(name.empty() ? op.name : name));
     if (op.name == "variable")
-      throw error(code::failed_precondition, "a variable is made in a body of a loop or branch: make it outside");
+      throw error(code::failed_precondition,
+                  "a variable is made in a body of a loop or branch: make it, or the layer that has it, outside");
     for (auto const& i : inputs)
       if (i.graph && lies_in(i.graph)) inside(i);
   }
   std::unique_lock lock(mutex_);
   node n;
   n.op = &op;
-  n.name = unique(name.empty() ? op.name : name);
+  n.name = op.name == "variable" && !name.empty() ? name_of_variable(name) : unique(name.empty() ? op.name : name);
   n.attributes = std::move(attributes);
   n.controls = controls_;
   n.device = device_;
@@ -94,6 +95,37 @@ RILL_INLINE std::string graph::unique(std::string_view wish) {
     std::string numbered = full + "_" + std::to_string(++it->second);
     if (taken_.try_emplace(numbered, 0).second) return numbered;
   }
+}
+
+RILL_INLINE std::string graph::name_of_variable(std::string_view wish) {
+  std::string full = variable_scope_ + std::string(wish);
+  if (taken_.try_emplace(full, 0).second) return full;
+  auto const at = names_.find(full);
+  std::string_view const by = at == names_.end() ? std::string_view() : nodes_[at->second]->op->name;
+  if (by == "variable")
+    throw error(code::invalid_argument,
+                "the graph has a variable of this name: to share it, use the handle that it was declared with, or keep "
+                "the layer that it belongs to (dense_layer, conv2d_layer, ...) and call that again; for weights of its "
+                "own, choose another name",
+                full);
+  throw error(code::invalid_argument,
+              "a variable's name is its own, and this one is taken by " +
+                  (by.empty() ? "a scope or a body" : "a node '" + std::string(by) + "'") +
+                  ": choose another name, or declare the variable before",
+              full);
+}
+
+RILL_INLINE bool graph::is_free_for_variable(std::string_view name) {
+  auto& g = innermost();
+  std::shared_lock lock(g.mutex_);
+  return !g.taken_.contains(g.variable_scope_ + std::string(name));
+}
+
+RILL_INLINE void graph::check_variable_name(std::string_view name) {
+  auto& g = innermost();
+  if (name.empty() || g.is_free_for_variable(name)) return;
+  std::unique_lock lock(g.mutex_);
+  g.name_of_variable(name);
 }
 
 RILL_INLINE value graph::append(node& n) {

@@ -8,13 +8,14 @@
 namespace rill {
 
 /// m = b1 m + (1 - b1) dw; v = b2 v + (1 - b2) dw²; w -= rate * (m / (1 - b1ᵗ)) / (√(v / (1 - b2ᵗ)) + epsilon).
-/// m and v are the slots "<variable>/adam/m" and "<variable>/adam/v", t is the variable "adam/step". A sparse gradient
+/// m and v are the slots "<variable>/adam/m" and "<variable>/adam/v", t is the variable "adam/step"; those of a second
+/// adam are numbered, "adam_1/step". A sparse gradient
 /// is made dense, for m and v decay in every row. For variables of 16 bits m, v and the step are float32.
 struct adam {
   rill::rate rate = 1e-3;
   double first_decay = 0.9, second_decay = 0.999, epsilon = 1e-8;
 
-  /// One step down for the given variables, or for all that the loss is computed from.
+  /// One step down for the given variables, or for all `trainable_variables(loss)`.
   operation minimize(value loss, std::vector<variable_value> const& of = {}) const;
   /// One step with these gradients.
   operation apply(std::vector<variable_gradient> const& all) const;
@@ -29,7 +30,8 @@ RILL_INLINE operation adam::minimize(value loss, std::vector<variable_value> con
 RILL_INLINE operation adam::apply(std::vector<variable_gradient> const& all) const {
   expects(!all.empty(), "an optimizer was given no gradients");
   auto& g = detail::graph_of(all[0].variable);
-  auto const step = variable(constant(g, std::int64_t{0}), "adam/step");
+  auto const step =
+      variable(constant(g, std::int64_t{0}), detail::numbered_variable(g, "adam", "/step"), {.trainable = false});
   auto const t = cast<double>(assign_add(step, constant(g, std::int64_t{1})));
   // The corrections are moved out of the elements: rate' = rate √c2 / c1 and epsilon' = epsilon √c2.
   auto const left = [&](double decay) { return 1.0 - exp(t * std::log(decay)); };
@@ -38,7 +40,7 @@ RILL_INLINE operation adam::apply(std::vector<variable_gradient> const& all) con
   return detail::update_each(all, "adam", [&](variable_gradient const& each) {
     value const w = each.variable, dw = detail::widened(densify(each.by, w));
     auto const wide = dw.type().element;
-    auto const first = detail::slot(each.variable, "adam/m"), second = detail::slot(each.variable, "adam/v");
+    auto const first = detail::slot(each.variable, "adam", "/m"), second = detail::slot(each.variable, "adam", "/v");
     value const m = assign_add(first, (dw - first) * (1 - first_decay));  // in place
     value const v = assign_add(second, (dw * conj(dw) - second) * (1 - second_decay));
     return assign_sub(each.variable, cast(m * cast(scale, wide) / (sqrt(v) + cast(floor, wide)), w.type().element));

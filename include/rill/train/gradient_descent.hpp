@@ -9,7 +9,7 @@ namespace rill {
 struct gradient_descent {
   rill::rate rate = 0.01;
 
-  /// One step down for the given variables, or for all that the loss is computed from.
+  /// One step down for the given variables, or for all `trainable_variables(loss)`.
   operation minimize(value loss, std::vector<variable_value> const& of = {}) const;
   /// One step with these gradients.
   operation apply(std::vector<variable_gradient> const& all) const;

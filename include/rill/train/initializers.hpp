@@ -64,22 +64,22 @@ constexpr initializers::he he() { return {}; }
 
 namespace detail {
 /// A variable whose first value is `make(of, g, t)`.
-variable_value variable_from(graph& g, type const& t, std::string_view name, void const* of,
+variable_value variable_from(graph& g, type const& t, std::string_view name, variable_options o, void const* of,
                              value (*make)(void const* of, graph& g, type const& t));
 }  // namespace detail
 
 /// A variable of any type whose extents are known, with the first value that `first` makes.
 template <initializer_of_variables I>
-variable_value variable(graph& g, type const& t, std::string_view name, I const& first) {
-  return detail::variable_from(g, t, name, &first, [](void const* of, graph& to, type const& wanted) {
+variable_value variable(graph& g, type const& t, std::string_view name, I const& first, variable_options o = {}) {
+  return detail::variable_from(g, t, name, o, &first, [](void const* of, graph& to, type const& wanted) {
     return value((*static_cast<I const*>(of))(to, wanted));
   });
 }
 /// A variable with a first value: `variable<float, 784, 10>(g, "w", glorot())`.
 template <element T, dim... Extents, initializer_of_variables I>
-variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name, I const& first) {
+variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name, I const& first, variable_options o = {}) {
   static_assert(of<T, Extents...>.is_known(), "variable: a first value can only be made when all extents are numbers");
-  return {{variable(g, of<T, Extents...>, name, first)}};
+  return {{variable(g, of<T, Extents...>, name, first, o)}};
 }
 
 #if RILL_RUNTIME
@@ -123,12 +123,14 @@ RILL_INLINE value he::operator()(graph& g, type const& t) const {
 
 }  // namespace initializers
 
-RILL_INLINE variable_value detail::variable_from(graph& g, type const& t, std::string_view name, void const* of,
+RILL_INLINE variable_value detail::variable_from(graph& g, type const& t, std::string_view name, variable_options o,
+                                                 void const* of,
                                                  value (*make)(void const* of, graph& g, type const& t)) {
   expects(t.is_known(), "a variable's first value can't be made before its extents are known");
+  g.check_variable_name(name);
   value const made = g.scope(std::string(name) + "/first", [&] { return make(of, g, t); });
   expects(accepts(t, made.type()), "a variable's first value is of another type than the variable");
-  return variable(made, name);
+  return variable(made, name, o);
 }
 
 #endif

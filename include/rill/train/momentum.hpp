@@ -5,13 +5,13 @@
 namespace rill {
 
 /// v = decay * v + dw; w -= rate * v. With Nesterov's momentum w -= rate * (dw + decay * v). v is the slot
-/// "<variable>/momentum". A sparse gradient is made dense, for v moves every row anyway. For variables of 16 bits v and
-/// the step are float32.
+/// "<variable>/momentum", numbered for a second such optimizer. A sparse gradient is made dense, for v moves every row
+/// anyway. For variables of 16 bits v and the step are float32.
 struct momentum {
   rill::rate rate = 0.01, decay = 0.9;
   bool nesterov = false;
 
-  /// One step down for the given variables, or for all that the loss is computed from.
+  /// One step down for the given variables, or for all `trainable_variables(loss)`.
   operation minimize(value loss, std::vector<variable_value> const& of = {}) const;
   /// One step with these gradients.
   operation apply(std::vector<variable_gradient> const& all) const;

@@ -20,11 +20,14 @@ struct variable_gradient {
   variable_value variable;
 };
 
-/// The variables that have a first value, hold floats or complex numbers, and that `loss` is computed from.
+/// The variables that `loss` is computed from, were declared as trainable, and hold floats or complex numbers.
 std::vector<variable_value> trainable_variables(value loss);
+/// All such variables of a graph; those whose names begin with `prefix`: `trainable_variables(g, "generator/")`.
+std::vector<variable_value> trainable_variables(graph& g, std::string_view prefix = {});
 
-/// The derivatives of `loss` with respect to the given variables, or to all that it trains. error(invalid_argument) if
-/// there is none for a variable that was given, or if there is nothing to train.
+/// The derivatives of `loss` with respect to the given variables, trainable or not, or to all `trainable_variables`
+/// that have one. error(invalid_argument) if there is none for a variable that was given, or if there is nothing to
+/// train.
 std::vector<variable_gradient> variable_gradients(value loss, std::vector<variable_value> const& of = {});
 
 /// A number that an optimizer is given: written down, or a scalar of the graph that changes from step to step.
@@ -46,8 +49,9 @@ namespace detail {
 /// x in float32 if its elements have 16 bits, in which small steps and squares are nothing; else x.
 inline value widened(value x) { return size_of(x.type().element) == 2 ? cast(x, dtype::float32) : x; }
 
-/// A variable of v's extents, of `widened(v)`'s elements, that starts as zeros: "<v>/<name>".
-variable_value slot(variable_value v, std::string_view name);
+/// A variable of v's extents, of `widened(v)`'s elements, that starts as zeros and is not trainable:
+/// "<v>/<optimizer><rest>", numbered where another optimizer of that kind trains v.
+variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest = {});
 
 /// Records `update(variable_gradient)` beside each variable, and the operation that stands for all of them.
 template <class Update>
@@ -66,6 +70,14 @@ operation update_each(std::vector<variable_gradient> const& all, std::string_vie
 
 #if RILL_RUNTIME
 
+namespace detail {
+// Whether a node is a variable that optimizers change which are given none.
+inline bool trains(node const& n) {
+  return n.op == &definition<ops::variable_op>() && is_differentiable(n.outputs[0].element) &&
+         decode<ops::variable_op::attributes>(n.attributes).trainable;
+}
+}  // namespace detail
+
 RILL_INLINE std::vector<variable_value> trainable_variables(value loss) {
   auto& g = detail::graph_of(loss);
   std::vector<bool> seen(loss.node + 1);
@@ -73,13 +85,16 @@ RILL_INLINE std::vector<variable_value> trainable_variables(value loss) {
   for (auto i = loss.node + 1; i-- > 0;)
     if (seen[i])
       for (auto e : g[i].inputs) seen[e.node] = true;
-  auto& whole = g.outermost();
   std::vector<variable_value> found;
-  for (auto const& i : g.initials()) {
-    auto const& name = whole[i.variable].name;
-    auto const at = &g == &whole ? value{&g, i.variable, 0} : g.known_variable(name);
-    if (at && at.node <= loss.node && seen[at.node] && is_differentiable(at.type().element)) found.push_back({at});
-  }
+  for (std::uint32_t i = 0; i <= loss.node; ++i)
+    if (seen[i] && detail::trains(g[i])) found.push_back({{&g, i, 0}});
+  return found;
+}
+
+RILL_INLINE std::vector<variable_value> trainable_variables(graph& g, std::string_view prefix) {
+  std::vector<variable_value> found;
+  for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
+    if (detail::trains(g[i]) && g[i].name.starts_with(prefix)) found.push_back({{&g, i, 0}});
   return found;
 }
 
@@ -94,7 +109,7 @@ RILL_INLINE std::vector<variable_gradient> variable_gradients(value loss, std::v
                   variables[i].name());
   }
   if (all.empty())
-    throw error(code::invalid_argument, "'" + loss.name() + "' depends on no variable that could be trained");
+    throw error(code::invalid_argument, "'" + loss.name() + "' depends on no variable that was declared as trainable");
   return all;
 }
 
@@ -104,12 +119,18 @@ RILL_INLINE value rate::like(value x) const { return from_ ? cast(from_, x.type(
 
 namespace detail {
 
-RILL_INLINE variable_value slot(variable_value v, std::string_view name) {
+RILL_INLINE variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest) {
+  auto& g = graph_of(v);
   auto const& of = v.origin();
   auto const nothing = widened(zero(value(v)));
-  auto const full = of.name + "/" + std::string(name);
-  if (of.outputs[0].is_known()) return variable(fill(nothing, of.outputs[0].shape()), full);
-  if (auto const first = find_initial_value(v)) return variable(broadcast_like(nothing, first), full);
+  auto const named = [&](value first) {  // after the variable alone, wherever the optimizer is recorded
+    return g.unscoped([&] {
+      auto const name = numbered_variable(g, of.name + "/" + std::string(optimizer), rest);
+      return variable(first, name, {.trainable = false});
+    });
+  };
+  if (of.outputs[0].is_known()) return named(fill(nothing, of.outputs[0].shape()));
+  if (auto const first = find_initial_value(v)) return named(broadcast_like(nothing, first));
   throw error(code::failed_precondition, "an optimizer can't tell the extents of a variable that has no first value",
               of.name);
 }

@@ -24,6 +24,39 @@ TEST(variable, reads_as_the_step_found_it_and_keeps_its_value_between_steps) {
   EXPECT_EQ(s.run(v).values()[1], 12.f);
 }
 
+TEST(variable, of_a_taken_name_is_an_error_that_says_how_to_share_it) {
+  graph g;
+  auto const first = constant(g, 1.f);
+  variable(first, "w");
+  for (auto again : {+[](value f) { variable(f, "w"); }, +[](value f) { variable<float>(*f.graph, "w"); },
+                     +[](value f) { variable(*f.graph, of<double, 3>, "w"); }}) {
+    auto const before = g.size();
+    EXPECT_EQ(sentence([&] { again(first); }),
+              "invalid_argument: node 'w': the graph has a variable of this name: to share it, use the handle that it "
+              "was declared with, or keep the layer that it belongs to (dense_layer, conv2d_layer, ...) and call that "
+              "again; for weights of its own, choose another name");
+    EXPECT_EQ(g.size(), before);
+  }
+  placeholder<float>(g, "x");
+  EXPECT_NE(sentence([&] { variable(first, "x"); }).find("is taken by a node 'placeholder': choose another name, or declare"),
+            std::string::npos);
+  g.scope("part", [&] { variable(first, "w"); });
+  EXPECT_NE(sentence([&] { variable(first, "part"); }).find("is taken by a scope"), std::string::npos);
+  EXPECT_EQ(placeholder<float>(g, "w").name(), "w_1");  // other nodes are numbered
+}
+
+TEST(variable, has_the_name_of_its_scopes_as_they_are_written) {
+  graph g;
+  auto const first = constant(g, 1.f);
+  auto const in_part = [&](std::string_view name) { return g.scope("part", [&] { return variable(first, name); }); };
+  EXPECT_EQ(in_part("a").name(), "part/a");
+  EXPECT_EQ(in_part("b").name(), "part/b");  // though nodes of this scope begin with part_1/
+  EXPECT_EQ(refusal([&] { in_part("a"); }), code::invalid_argument);
+  EXPECT_EQ(g.scope("part", [&] { return neg(first); }).name(), "part_3/neg");
+  EXPECT_EQ(g.unscoped([&] { return variable(first, "c"); }).name(), "c");
+  EXPECT_EQ(g.scope("part", [&] { return g.unscoped([&] { return variable(first, "part/d"); }); }).name(), "part/d");
+}
+
 TEST(variable, without_a_value_is_an_error_that_names_it_and_says_what_to_do) {
   graph g;
   auto const v = variable<float, 2>(g, "w");

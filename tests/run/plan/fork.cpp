@@ -289,7 +289,7 @@ TEST(fork, happens_by_itself_only_where_it_outweighs_a_hand_over) {
 TEST(fork, does_not_count_the_reading_of_variables_which_copies_nothing) {
   graph g;
   std::vector<value> read;
-  for (int i = 0; i < 8; ++i) read.push_back(variable(constant(g, filled(65536, 1)), "v"));
+  for (int i = 0; i < 8; ++i) read.push_back(variable(constant(g, filled(65536, 1)), "v" + std::to_string(i)));
   session s(g, with(2, gear::automatic));
   s.run(initializer(g));
   EXPECT_EQ(s.explain({}, value(add_n(read))).find("in the forked gear"), std::string::npos);

@@ -77,10 +77,9 @@ template <type T> class file_reader {
 
   static variable_value new_place(graph& g, std::string const& name, std::string_view usual) {
     auto const begin = [&](std::string const& at) {
-      return variable(value(rill::constant<std::int64_t, 4>(g, {0, 0, 0, 0})), at);
+      return variable(value(rill::constant<std::int64_t, 4>(g, {0, 0, 0, 0})), at, {.trainable = false});
     };
-    if (!name.empty()) return begin(name + std::string(place_suffix));
-    return g.scope(usual, [&] { return begin(std::string(place_suffix.substr(1))); });
+    return begin(name.empty() ? detail::numbered_variable(g, usual, place_suffix) : name + std::string(place_suffix));
   }
   static std::string named_by(value const& place) {
     auto const of_place = place.name();

@@ -124,16 +124,17 @@ namespace detail {
 /// The first value of a variable; an empty handle if it has none.
 value find_initial_value(variable_value v);
 /// A variable of that type, and the assignment that `initializer` runs.
-variable_value variable_of(type const& t, value first, std::string_view name);
+variable_value variable_of(type const& t, value first, std::string_view name, variable_options o);
 }  // namespace detail
 
 /// A variable with its first value, which `initializer(graph)` gives it: the type is the value's. In that step no other
-/// variable has a value yet; what one starts with is `initial_value(v)`.
-template <type T> variable_expr<T> variable(expr<T> first, std::string_view name) {
-  return {{detail::variable_of(T, first, name)}};
+/// variable has a value yet; what one starts with is `initial_value(v)`. Random numbers in it are drawn by the graph's
+/// seed and the variable's name alone (graph/first_draws.hpp).
+template <type T> variable_expr<T> variable(expr<T> first, std::string_view name, variable_options o = {}) {
+  return {{detail::variable_of(T, first, name, o)}};
 }
-inline variable_value variable(value first, std::string_view name) {
-  return detail::variable_of(first.type(), first, name);
+inline variable_value variable(value first, std::string_view name, variable_options o = {}) {
+  return detail::variable_of(first.type(), first, name, o);
 }
 
 /// What `initializer(graph)` gives a variable, as TensorFlow 1's `initial_value`: another one starts as v does with
@@ -159,9 +160,9 @@ RILL_INLINE value initial_value(variable_value v) {
               v.origin().name);
 }
 
-RILL_INLINE variable_value detail::variable_of(type const& t, value first, std::string_view name) {
+RILL_INLINE variable_value detail::variable_of(type const& t, value first, std::string_view name, variable_options o) {
   auto& g = graph_of(first);
-  auto const v = variable(g, t, name);
+  auto const v = variable(g, t, name, o);
   auto const a = record_erased<ops::assign_op>(g, {}, {v, first}, std::string(name) + "/assign");
   g.add_initial({v.node, a.node});
   return v;

@@ -16,7 +16,10 @@ struct variable_op {
   static constexpr rill::effect effect = rill::effect::reads;
   struct attributes {
     type of;
-    static constexpr auto fields(auto const& take) { return take(field{"type", &attributes::of}); }
+    bool trainable = true;  ///< whether optimizers that are given no variables change it
+    static constexpr auto fields(auto const& take) {
+      return take(field{"type", &attributes::of}, field{"trainable", &attributes::trainable});
+    }
   };
   static constexpr type infer(attributes const& a, std::span<type const>) { return a.of; }
   /// None: it hands out the tensor that is there.
@@ -82,12 +85,26 @@ template <type T> struct variable_expr : expr<T> {
 template <class X>
 concept variable_handle = std::convertible_to<X, variable_value> || std::same_as<X, variable_value>;
 
-/// A variable of any type without an initial value; the container knows it by the node's name.
-variable_value variable(graph& g, type const& t, std::string_view name);
+/// How a variable is declared.
+struct variable_options {
+  bool trainable = true;  ///< whether `minimize(loss)` changes it if the loss reads it; moving averages and scales: not
+};
+
+/// A variable of any type without an initial value; the container knows it by the node's name. Throws
+/// error(invalid_argument) if the name is taken, as each function here does that makes a variable.
+variable_value variable(graph& g, type const& t, std::string_view name, variable_options o = {});
 /// A variable without an initial value: `variable<float, 64, 10>(g, "weights")`.
-template <element T, dim... Extents> variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name) {
-  return {{variable(g, of<T, Extents...>, name)}};
+template <element T, dim... Extents>
+variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name, variable_options o = {}) {
+  return {{variable(g, of<T, Extents...>, name, o)}};
 }
+namespace detail {
+/// The first of wish + rest, wish_1 + rest, wish_2 + rest and so on that a variable can be called: for those that users
+/// give no name, of which each is meant to be another one.
+std::string numbered_variable(graph& g, std::string_view wish, std::string_view rest);
+}  // namespace detail
+/// Whether a variable was declared as one that training changes.
+bool is_trainable(variable_value v);
 /// A variable as it is now: record it after updates (`g.after({update}, …)`) to see what they wrote.
 template <type T> expr<T> read(variable_expr<T> v) {
   return {record_erased<ops::read_op>(detail::graph_of(v), {}, {v})};
@@ -99,8 +116,17 @@ inline expr<of<bool>> is_initialized(variable_value v) {
 }
 
 #if RILL_RUNTIME
-RILL_INLINE variable_value variable(graph& g, type const& t, std::string_view name) {
-  return {record_erased<ops::variable_op>(g, {t}, {}, name)};
+RILL_INLINE variable_value variable(graph& g, type const& t, std::string_view name, variable_options o) {
+  return {record_erased<ops::variable_op>(g, {t, o.trainable}, {}, name)};
+}
+RILL_INLINE std::string detail::numbered_variable(graph& g, std::string_view wish, std::string_view rest) {
+  auto name = std::string(wish) + std::string(rest);
+  for (int i = 1; !g.is_free_for_variable(name); ++i)
+    name = std::string(wish) + "_" + std::to_string(i) + std::string(rest);
+  return name;
+}
+RILL_INLINE bool is_trainable(variable_value v) {
+  return decode<ops::variable_op::attributes>(v.origin().attributes).trainable;
 }
 #endif
 
