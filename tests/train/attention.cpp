@@ -3,6 +3,7 @@
 #include "../ops/gears.hpp"
 #include "../ops/run.hpp"
 #include "recorded.hpp"
+#include "rill/train/optimizer.hpp"
 
 namespace rill {
 namespace {
@@ -186,6 +187,28 @@ TEST(multi_head_attention, learns_to_look_at_the_first_of_a_sequence) {
     if (i == 0) begin = end;
   }
   EXPECT_LT(end, begin / 10);
+}
+
+TEST(multi_head_attention_layer, shares_its_weights_among_its_calls) {
+  graph g;
+  auto const x = placeholder<float, 2, 3, 8>(g, "x");
+  auto const y = placeholder<float, 2, 5, 8>(g, "y");
+  auto look = multi_head_attention_layer<4>(g, 8, "look");
+  auto const a = look(x, {.causal = true}), b = look(x, x, {.causal = true});
+  static_assert(std::same_as<decltype(look(x, y)), expr<of<float, 2, 3, 8>>>);
+  auto const c = look(y);
+  EXPECT_EQ(look(value(y), value(x)).type(), c.type());
+  EXPECT_EQ(look.variables().size(), 8u);
+  EXPECT_EQ(trainable_variables(g).size(), 8u);
+  auto erased = multi_head_attention_layer(g, of<double, 8>, of<double, 3>, 2, "erased");
+  EXPECT_EQ(erased(placeholder(g, of<double, 1, 2, 8>), placeholder(g, of<double, 1, 4, 3>)).type(),
+            (of<double, 1, 2, 8>));
+  test::gears s{g};
+  s.run(initializer(g));
+  auto const [one, other] = s.run({{x, scattered(dtype::float32, {2, 3, 8})}}, a, b);
+  EXPECT_TRUE(same_bits(one, other));
+  test::expect_error(code::invalid_argument, "keep the layer", [&] { multi_head_attention<4>(x, "look"); });
+  test::expect_error(code::invalid_argument, "as there are heads", [&] { multi_head_attention_layer<3>(g, 8, "odd"); });
 }
 
 }  // namespace

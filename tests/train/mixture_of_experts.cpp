@@ -192,5 +192,20 @@ TEST(mixture_of_experts, refuses_what_does_not_fit) {
   });
 }
 
+TEST(mixture_of_experts_layer, shares_its_weights_among_its_calls) {
+  graph g(5);
+  auto const x = placeholder<float, "rows", 2>(g, "x");
+  auto mixed = mixture_of_experts_layer<3, 4>(g, 2, "mixture", 2);
+  auto const a = mixed(x), b = mixed(x);
+  EXPECT_EQ(mixed.variables().size(), 1 + 3 * 4u);
+  EXPECT_EQ(trainable_variables(a.result).size(), mixed.variables().size());
+  EXPECT_EQ(trainable_variables(g).size(), mixed.variables().size());
+  test::gears s(g, {.threads = 1});
+  s.run(initializer(g));
+  auto const [one, other] = s.run({{x, scattered(dtype::float32, {9, 2})}}, a.result, b.result);
+  EXPECT_TRUE(same_bits(one, other));
+  test::expect_error(code::invalid_argument, "keep the layer", [&] { mixture_of_experts<3, 4>(x, "mixture"); });
+}
+
 }  // namespace
 }  // namespace rill

@@ -6,6 +6,7 @@
 #include "../ops/run.hpp"
 #include "base/sentence.hpp"
 #include "recorded.hpp"
+#include "rill/train/optimizer.hpp"
 
 namespace rill {
 namespace {
@@ -202,6 +203,30 @@ TEST(dynamic_rnn, learns_to_remember_the_first_of_a_sequence) {
     if (i == 0) first = last;
   }
   EXPECT_LT(last, first / 10);
+}
+
+TEST(recurrent_layer, and_the_one_of_two_directions_share_their_weights_among_their_calls) {
+  graph g(2);
+  auto const x = placeholder<double, "time", "batch", 2>(g, "x");
+  auto const lengths = placeholder<std::int32_t, "batch">(g, "lengths");
+  bidirectional_layer<gru_cell<3>, of<double, 2>> both(g, "both");
+  recurrent_layer<rnn_cell<3>, of<double, 2>> once(g, "once");
+  auto const a = both(x, lengths), b = both(x, lengths);
+  auto const c = once(x), d = once(x);
+  EXPECT_EQ(both.variables().size(), 8u);  // both directions, and of each the input's, the state's and two biases
+  EXPECT_EQ(once.variables().size(), 3u);
+  EXPECT_EQ(trainable_variables(g).size(), 11u);
+  EXPECT_EQ(g.find("both/backward/state").type(), (of<double, 3, 9>));
+  test::gears s(g);
+  s.run(initializer(g));
+  auto const [p, q, r, t] =
+      s.run({{x, scattered(dtype::float64, {4, 3, 2})}, {lengths, vector<std::int32_t>({2, 0, 4})}}, a.outputs,
+            b.outputs, c.outputs, d.outputs);
+  EXPECT_TRUE(same_bits(p, q));
+  EXPECT_TRUE(same_bits(r, t));
+  for (auto again : {+[](expr<of<double, "time", "batch", 2>> y) { dynamic_rnn(rnn_cell<3>{}, y, "once"); },
+                     +[](expr<of<double, "time", "batch", 2>> y) { dynamic_rnn(gru_cell<5>{}, y, "both/forward"); }})
+    test::expect_error(code::invalid_argument, "keep the layer", [&] { again(x); });
 }
 
 }  // namespace

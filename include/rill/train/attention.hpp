@@ -2,7 +2,10 @@
 // 2017).
 #pragma once
 #include <cmath>
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "rill/ops/array/expand_dims.hpp"
 #include "rill/ops/array/positions.hpp"
@@ -54,13 +57,67 @@ template <operand Q, operand K, operand V> auto attention(Q q, K k, V v, attenti
 
 namespace detail {
 
-value multi_head(value queries, value memory, std::int64_t heads, std::string_view name, attention_mask const& mask);
+/// What queries, keys and values of several heads are made with, and what puts the heads' results together.
+struct head_weights {
+  std::string name;
+  std::int64_t heads;
+  affine query, key, content, output;
+
+  /// For queries and memories of these features.
+  head_weights(graph& g, type const& features, type const& memory, std::int64_t count, std::string_view called);
+  value operator()(value queries, value memory, attention_mask const& mask) const;
+  std::vector<variable_value> variables() const;
+};
+
+/// The features of an operand [batch, time, features].
+type sequence_features(type const& x);
 
 }  // namespace detail
 
 /// Attention by several heads at once (§3.2.2): queries [batch, n, features] look into a memory [batch, m, …], and what
-/// the heads found, each in features / Heads numbers, is put together: [batch, n, features]. `name` is the scope of the
-/// variables query/weights, key/weights, value/weights, output/weights, and the four biases.
+/// the heads found, each in features / Heads numbers, is put together: [batch, n, features]. Each call has the same
+/// weights: `auto look = multi_head_attention_layer<8>(g, 64, "look"); look(x);`. `name` is the scope of the variables
+/// query/weights, key/weights, value/weights, output/weights, and the four biases.
+template <std::int64_t Heads = 0, element T = float> class multi_head_attention_layer {
+ public:
+  static_assert(Heads >= 0, "multi_head_attention: the number of heads is not above 0");
+
+  /// For sequences of `features` features that look into themselves or their like.
+  multi_head_attention_layer(graph& g, std::int64_t features, std::string_view name)
+    requires(Heads > 0)
+      : multi_head_attention_layer(g, features, features, name) {}
+  /// For queries of `features` features that look into a memory of `memory` features.
+  multi_head_attention_layer(graph& g, std::int64_t features, std::int64_t memory, std::string_view name)
+    requires(Heads > 0)
+      : weights_(g, type(dtype_of<T>, {dim(features)}), type(dtype_of<T>, {dim(memory)}), Heads, name) {}
+  /// The same where only the run of the program knows the numbers: by the types of the features,
+  /// `multi_head_attention_layer(g, of<float, 64>, of<float, 32>, 8, "look")`.
+  multi_head_attention_layer(graph& g, type const& features, type const& memory, std::int64_t heads,
+                             std::string_view name)
+    requires(Heads == 0)
+      : weights_(g, features, memory, heads, name) {}
+
+  template <typed Q, typed M> auto operator()(Q queries, M memory, attention_mask const& mask = {}) const {
+    constexpr type q = Q::static_type, m = M::static_type;
+    static_assert(q.has_rank() && q.rank == 3 && m.has_rank() && m.rank == 3,
+                  "multi_head_attention: an operand is not [batch, time, features]");
+    static_assert(may_equal(q[0], m[0]), "multi_head_attention: the memory is of another batch than the queries");
+    return expr<q>{weights_(queries, memory, mask)};
+  }
+  /// Where a sequence looks into itself.
+  template <typed X> auto operator()(X x, attention_mask const& mask = {}) const { return (*this)(x, x, mask); }
+  value operator()(value queries, value memory, attention_mask const& mask = {}) const {
+    return weights_(queries, memory, mask);
+  }
+
+  /// What training changes.
+  std::vector<variable_value> variables() const { return weights_.variables(); }
+
+ private:
+  detail::head_weights weights_;
+};
+
+/// A multi_head_attention_layer that is called once.
 template <std::int64_t Heads, typed Q, typed M>
 auto multi_head_attention(Q queries, M memory, std::string_view name, attention_mask const& mask = {}) {
   constexpr type q = Q::static_type, m = M::static_type;
@@ -68,8 +125,8 @@ auto multi_head_attention(Q queries, M memory, std::string_view name, attention_
                 "multi_head_attention: an operand is not [batch, time, features] of a known number of features");
   static_assert(Heads > 0 && q[2].extent % Heads == 0,
                 "multi_head_attention: the features do not fall into as many equal parts as there are heads");
-  static_assert(may_equal(q[0], m[0]), "multi_head_attention: the memory is of another batch than the queries");
-  return expr<q>{detail::multi_head(queries, memory, Heads, name, mask)};
+  return multi_head_attention_layer<Heads, element_of<q.element>>(detail::graph_of(queries), q[2].extent, m[2].extent,
+                                                                  name)(queries, memory, mask);
 }
 /// The same where a sequence looks into itself.
 template <std::int64_t Heads, typed X>
@@ -79,7 +136,8 @@ auto multi_head_attention(X x, std::string_view name, attention_mask const& mask
 /// The same where only the run of the program knows the types and the number of heads.
 inline value multi_head_attention(value queries, value memory, std::int64_t heads, std::string_view name,
                                   attention_mask const& mask = {}) {
-  return detail::multi_head(queries, memory, heads, name, mask);
+  return multi_head_attention_layer<>(detail::graph_of(queries), detail::sequence_features(queries.type()),
+                                      detail::sequence_features(memory.type()), heads, name)(queries, memory, mask);
 }
 
 #if RILL_RUNTIME
@@ -117,17 +175,6 @@ RILL_INLINE value mask_empty(value results, attention_mask const& mask) {
   return select(less(zero(lengths), lengths), results, zero(results));
 }
 
-/// x times weights plus bias for each row of x [batch, time, in].
-inline value project_rows(value x, std::int64_t units, std::string_view name) {
-  auto& g = graph_of(x);
-  type const t = x.type();
-  return g.scope(name, [&] {
-    value const w = variable(g, type(t.element, {t[2], dim(units)}), "weights", glorot());
-    value const b = variable(g, type(t.element, {dim(units)}), "bias", zeros());
-    return bias_add(matmul(x, w), b);
-  });
-}
-
 /// [batch, time, heads · d] as [batch, heads, time, d].
 inline value to_heads(value x, std::int64_t heads) {
   type const t = x.type();
@@ -135,23 +182,47 @@ inline value to_heads(value x, std::int64_t heads) {
   return transpose(record_erased<ops::reshape_op>(graph_of(x), {apart}, {x}), extents{0, 2, 1, 3});
 }
 
-RILL_INLINE value multi_head(value queries, value memory, std::int64_t heads, std::string_view name,
-                             attention_mask const& mask) {
-  auto& g = graph_of(queries);
-  type const q = queries.type(), m = memory.type();
-  expects(q.has_rank() && q.rank == 3 && m.has_rank() && m.rank == 3 && q[2].known() && m[2].known(),
+RILL_INLINE type sequence_features(type const& x) {
+  expects(x.has_rank() && x.rank == 3 && x[2].known(),
           "multi_head_attention: an operand is not [batch, time, features] of a known number of features");
-  expects(heads > 0 && q[2].extent % heads == 0,
+  return {x.element, {x[2]}};
+}
+
+RILL_INLINE type const& features_for(type const& features, std::int64_t heads) {
+  expects(features.has_rank() && features.rank == 1 && heads > 0 && features[0].extent % heads == 0,
           "multi_head_attention: the features do not fall into as many equal parts as there are heads");
+  return features;
+}
+
+RILL_INLINE head_weights::head_weights(graph& g, type const& features, type const& memory, std::int64_t count,
+                                       std::string_view called)
+    : name(called),
+      heads(count),
+      query(g, features_for(features, count), features[0].extent, name + "/query"),
+      key(g, memory, features[0].extent, name + "/key"),
+      content(g, memory, features[0].extent, name + "/value"),
+      output(g, features, features[0].extent, name + "/output") {}
+
+RILL_INLINE value head_weights::operator()(value queries, value memory, attention_mask const& mask) const {
+  auto& g = graph_of(queries);
+  type const q = queries.type();
+  sequence_features(q), sequence_features(memory.type());
   return g.scope(name, [&] {
-    auto const features = q[2].extent;
-    auto const part = [&](value x, std::string_view which) {
-      return to_heads(project_rows(x, features, which), heads);
+    auto const part = [&](affine const& weights, value x, std::string_view which) {
+      return to_heads(g.scope(which, [&] { return weights(x); }), heads);
     };
-    auto const found = attention(part(queries, "query"), part(memory, "key"), part(memory, "value"), mask);
+    auto const found =
+        attention(part(query, queries, "query"), part(key, memory, "key"), part(content, memory, "value"), mask);
     auto const together = record_erased<ops::reshape_op>(g, {q}, {transpose(found, extents{0, 2, 1, 3})});
-    return project_rows(together, features, "output");
+    return g.scope("output", [&] { return output(together); });
   });
+}
+
+RILL_INLINE std::vector<variable_value> head_weights::variables() const {
+  std::vector<variable_value> all;
+  for (auto const* part : {&query, &key, &content, &output})
+    for (auto const& v : part->variables()) all.push_back(v);
+  return all;
 }
 
 }  // namespace detail

@@ -1,7 +1,7 @@
 // Mixtures of experts: a gate that chooses, for each example, which of many networks compute it (OSDI'16 §1, EuroSys'18
 // §2.1; N. Shazeer et al., Outrageously Large Neural Networks, ICLR 2017).
 #pragma once
-#include <array>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -40,6 +40,20 @@ using expert = std::function<value(value rows)>;
 /// computes the rows that chose it and no others; one that nobody chose does not run.
 mixture mix_experts(value x, value logits, std::vector<expert> const& experts, std::int64_t top = 1);
 
+namespace detail {
+
+/// relu(x W + b) V + c.
+struct two_layers {
+  affine hidden, out;
+  two_layers(graph& g, type const& row, std::int64_t units, std::int64_t results, std::string_view name)
+      : hidden(g, row, units, std::string(name) + "/hidden"),
+        out(g, type(row.element, {dim(units)}), results, std::string(name) + "/out") {}
+  value operator()(value x) const { return out(relu(hidden(x))); }
+  std::vector<variable_value> variables() const { return {hidden.weights, hidden.bias, out.weights, out.bias}; }
+};
+
+}  // namespace detail
+
 /// A network of two layers for rows of that type: relu(x W + b) V + c. It may be called more than once.
 template <type Row, dim Hidden, dim Units> class feed_forward {
  public:
@@ -47,44 +61,63 @@ template <type Row, dim Hidden, dim Units> class feed_forward {
                 "a feed_forward network's rows are vectors of known extent, and its numbers of units are numbers");
 
   /// Makes the variables hidden/weights, hidden/bias, out/weights and out/bias in the scope `name`.
-  feed_forward(graph& g, std::string_view name)
-      : layers_(g.scope(
-            name, [&] { return std::array{layer(g, "hidden", Row[0], Hidden), layer(g, "out", Hidden, Units)}; })) {}
+  feed_forward(graph& g, std::string_view name) : layers_(g, Row, Hidden.extent, Units.extent, name) {}
 
   /// [n, units] for rows [n, features].
-  value operator()(value rows) const { return layers_[1](relu(layers_[0](rows))); }
+  value operator()(value rows) const { return layers_(rows); }
+  /// What training changes.
+  std::vector<variable_value> variables() const { return layers_.variables(); }
 
  private:
-  struct weights {
-    value w, b;
-    value operator()(value x) const { return bias_add(matmul(x, w), b); }
-  };
-  static weights layer(graph& g, std::string_view name, dim const& in, dim const& out) {
-    return g.scope(name, [&] {
-      return weights{variable(g, type(Row.element, {in, out}), "weights", glorot()),
-                     variable(g, type(Row.element, {out}), "bias", zeros())};
-    });
-  }
-  std::array<weights, 2> layers_;
+  detail::two_layers layers_;
 };
 
-/// `mixture_of_experts<8, 256>(x, "mixture")`: x [rows, features] by the best of 8 feed_forward networks of 256 hidden
-/// units, as a mixture whose result is as x is. `name` is the scope of the experts' variables, expert_0/hidden/weights
-/// and so on, and of gate [features, 8].
+/// A mixture of feed_forward networks and the gate that chooses among them. Each call has the same weights:
+/// `auto mixture = mixture_of_experts_layer<8, 256>(g, 64, "mixture"); mixture(x);` takes x [rows, 64] through the best
+/// `top` of 8 networks of 256 hidden units, and its result is as x is. `name` is the scope of the experts' variables,
+/// expert_0/hidden/weights and so on, and of gate [features, 8].
+template <std::int64_t Experts, dim Hidden, element T = float> class mixture_of_experts_layer {
+ public:
+  static_assert(Experts > 0, "mixture_of_experts: there are no experts");
+  static_assert(Hidden.known(), "mixture_of_experts: the number of hidden units is not a number");
+
+  /// For rows of `features` features.
+  mixture_of_experts_layer(graph& g, std::int64_t features, std::string_view name, std::int64_t top = 1)
+      : name_(name), top_(top) {
+    type const row(dtype_of<T>, {dim(features)});
+    for (std::int64_t i = 0; i < Experts; ++i)
+      experts_.emplace_back(g, row, Hidden.extent, features, name_ + "/expert_" + std::to_string(i));
+    gate_ = variable(g, type(dtype_of<T>, {dim(features), dim(Experts)}), name_ + "/gate", glorot());
+  }
+
+  mixture operator()(value x) const {
+    return detail::graph_of(x).scope(name_, [&] {
+      return mix_experts(x, matmul(x, value(gate_)), std::vector<expert>(experts_.begin(), experts_.end()), top_);
+    });
+  }
+  /// What training changes.
+  std::vector<variable_value> variables() const {
+    std::vector<variable_value> all{gate_};
+    for (auto const& e : experts_)
+      for (auto const& v : e.variables()) all.push_back(v);
+    return all;
+  }
+
+ private:
+  std::string name_;
+  std::int64_t top_;
+  std::vector<detail::two_layers> experts_;
+  variable_value gate_;
+};
+
+/// A mixture_of_experts_layer that is called once: `mixture_of_experts<8, 256>(x, "mixture")` for x [rows, features].
 template <std::int64_t Experts, dim Hidden, typed X>
 mixture mixture_of_experts(X x, std::string_view name, std::int64_t top = 1) {
   constexpr type in = X::static_type;
   static_assert(in.has_rank() && in.rank == 2 && in[1].known(),
                 "mixture_of_experts: the operand is not a matrix of a known number of columns");
-  static_assert(Experts > 0, "mixture_of_experts: there are no experts");
-  auto& g = detail::graph_of(x);
-  return g.scope(name, [&] {
-    using network = feed_forward<type{in.element, {in[1]}}, Hidden, in[1]>;
-    std::vector<expert> experts;
-    for (std::int64_t i = 0; i < Experts; ++i) experts.push_back(network(g, "expert_" + std::to_string(i)));
-    value const gate = variable(g, type(in.element, {in[1], dim(Experts)}), "gate", glorot());
-    return mix_experts(x, matmul(value(x), gate), experts, top);
-  });
+  return mixture_of_experts_layer<Experts, Hidden, element_of<in.element>>(detail::graph_of(x), in[1].extent, name,
+                                                                           top)(x);
 }
 
 #if RILL_RUNTIME

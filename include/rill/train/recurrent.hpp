@@ -27,6 +27,13 @@ namespace detail {
 /// The variables of a recurrent layer: what multiplies the input, what multiplies the state, and their biases.
 struct recurrent_weights {
   value input, state, bias, state_bias;
+
+  std::vector<variable_value> variables() const {
+    std::vector<variable_value> all;
+    for (auto const& v : {input, state, bias, state_bias})
+      if (v) all.push_back({v});
+    return all;
+  }
 };
 
 /// Columns [i, i + 1) · units of a matrix of several gates.
@@ -178,6 +185,8 @@ template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
     constexpr type t{Row.element, {X::static_type[0], Cell::units}};
     return detail::typed_state<t, Cell>(cell_.step(projected, detail::listed(state), weights_), 0);
   }
+  /// What training changes.
+  std::vector<variable_value> variables() const { return weights_.variables(); }
 
  private:
   template <class X, std::size_t Rank> static constexpr void check_row() {
@@ -195,6 +204,28 @@ template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
 
   Cell cell_;
   detail::recurrent_weights weights_;
+};
+
+/// Two layers of one kind of cell over a padded batch, one from each end. It may be called more than once.
+template <detail::recurrent_cell Cell, type Row> class bidirectional_layer {
+ public:
+  bidirectional_layer(graph& g, std::string_view name, Cell cell = {})
+      : forward_(g, std::string(name) + "/forward", cell), backward_(g, std::string(name) + "/backward", cell) {}
+
+  /// The outputs side by side, [time, batch, 2 units], and a tuple of both states.
+  template <typed X, typed Lengths> auto operator()(X x, Lengths lengths) const {
+    auto const there = forward_(x, lengths), back = backward_(x, lengths, true);
+    return recurrent{concat<2>(there.outputs, back.outputs), std::tuple{there.state, back.state}};
+  }
+  /// What training changes.
+  std::vector<variable_value> variables() const {
+    auto all = forward_.variables();
+    for (auto const& v : backward_.variables()) all.push_back(v);
+    return all;
+  }
+
+ private:
+  recurrent_layer<Cell, Row> forward_, backward_;
 };
 
 namespace detail {
@@ -222,12 +253,7 @@ auto dynamic_rnn(Cell const& cell, X x, Lengths lengths, std::string_view name) 
 /// both states.
 template <detail::recurrent_cell Cell, typed X, typed Lengths>
 auto bidirectional_rnn(Cell const& cell, X x, Lengths lengths, std::string_view name) {
-  using layer = recurrent_layer<Cell, detail::features_of<X>()>;
-  auto& g = detail::graph_of(x);
-  return g.scope(name, [&] {
-    auto const there = layer(g, "forward", cell)(x, lengths), back = layer(g, "backward", cell)(x, lengths, true);
-    return recurrent{concat<2>(there.outputs, back.outputs), std::tuple{there.state, back.state}};
-  });
+  return bidirectional_layer<Cell, detail::features_of<X>()>(detail::graph_of(x), name, cell)(x, lengths);
 }
 
 #if RILL_RUNTIME
