@@ -61,6 +61,11 @@ class graph {
   /// How many nodes were recorded in the graph and its bodies: the keys of random numbers are made of it, so bytes hold
   /// it.
   std::size_t recorded() const { return root().recorded_; }
+  /// A number that no other random node has which is recorded now: how many nodes were recorded before, in the function
+  /// that is being recorded if there is one, whose numbers then don't depend on what the graph had before.
+  std::int64_t random_key();
+  /// Counts the keys of random nodes in this body, a function's, from 0.
+  void count_keys() { first_key_ = recorded(); }
   /// Counts on from `n`, the count of the graph that this one is a copy of. Throws error(invalid_argument) unless `n`
   /// is at least `recorded()` and at most 2^62.
   void set_recorded(std::size_t n);
@@ -257,6 +262,7 @@ class graph {
   std::int64_t copy_of_ = -1;
   std::uint64_t seed_ = 0;
   std::size_t recorded_ = 0;
+  std::size_t first_key_ = 0;  // what was recorded before this function's body
   // Of bodies.
   graph* outer_ = nullptr;  // what this body is recorded within
   graph* open_ = nullptr;   // the body that is being recorded in this graph

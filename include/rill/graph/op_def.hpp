@@ -138,6 +138,7 @@ struct op_def {
                                     ///< each other
   bool hands_back = false;          ///< it belongs to the node of input 1, to which it hands input 0 an iteration later
   bool stops_gradient = false;      ///< its outputs are constants for differentiation
+  bool draws_random = false;        ///< its attribute "key" tells the random numbers of one node from those of others
   bool brings_extents = false;      ///< open extents of its outputs are settled when it runs
   scalar_function const* elementwise = nullptr;
   std::span<std::string_view const> attributes = {};  ///< their names, in the order in which nodes keep them

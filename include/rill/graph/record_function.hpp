@@ -175,7 +175,7 @@ RILL_INLINE bool same_part(subgraph const& a, subgraph const& b) {
       return false;
     if (x.op->name == "variable" && x.name != y.name) return false;
     for (std::size_t k = 0; k < x.attributes.size(); ++k)
-      if (x.attributes[k].first != "key" &&  // of random numbers: those of calls differ anyway
+      if (!(x.op->draws_random && x.attributes[k].first == "key") &&  // those of calls differ anyway
           !same_attribute(x.attributes[k].second, y.attributes[k].second))
         return false;
   }
@@ -203,8 +203,10 @@ RILL_INLINE function_definition const& record_function(graph& g, function_reques
   detail::open_function open(root.functions(), made);
   auto const record = [&] {
     return root.outside_bodies([&] {
-      return record_body(root, made.name + "/body", made.arguments,
-                         [&](std::vector<value> const& arguments) { return f(made, arguments); });
+      return record_body(root, made.name + "/body", made.arguments, [&](std::vector<value> const& arguments) {
+        root.innermost().count_keys();
+        return f(made, arguments);
+      });
     });
   };
   auto body = record();

@@ -183,6 +183,12 @@ RILL_INLINE void graph::close_body() {
   open_ = nullptr;
 }
 
+RILL_INLINE std::int64_t graph::random_key() {
+  std::size_t before = 0;
+  for (auto const* g = &innermost(); g && before == 0; g = g->outer_) before = g->first_key_;
+  return static_cast<std::int64_t>(recorded() - before);
+}
+
 RILL_INLINE void graph::set_recorded(std::size_t n) {
   if (outer_) return root().set_recorded(n);
   std::unique_lock lock(mutex_);

@@ -45,8 +45,7 @@ inline bool draws(subgraph const& part) {
     if (auto const* f = called_by(n)) return f->recursive || draws(*f->body);
     bool found = false;
     for_each_body(n, [&](subgraph const& body) { found = found || draws(body); });
-    auto const numbered = [](auto const& a) { return a.first == "key"; };
-    return found || (!has_bodies(n) && std::any_of(n.attributes.begin(), n.attributes.end(), numbered));
+    return found || (n.op->draws_random && !has_bodies(n));
   });
 }
 

@@ -42,8 +42,13 @@ struct step_names {
 /// next.
 class compiled_step {
  public:
-  explicit compiled_step(rill::plan p, std::optional<late_part> late = {}, step_names names = {})
-      : plan_(std::move(p)), late_part_(std::move(late)), late_(64), names_(std::move(names)) {}
+  explicit compiled_step(rill::plan p, std::optional<late_part> late = {}, step_names names = {},
+                         bool first_values = false)
+      : plan_(std::move(p)),
+        late_part_(std::move(late)),
+        late_(64),
+        names_(std::move(names)),
+        first_values_(first_values) {}
 
   /// All of the step, or what of it could be planned at first.
   rill::plan const& plan() const { return plan_; }
@@ -52,6 +57,8 @@ class compiled_step {
   /// And for which extents it was.
   compiled_lately<compiled_step>& late_steps() { return late_; }
   step_names const& names() const { return names_; }
+  /// Whether it gives variables their first values, which don't depend on the number of the step.
+  bool gives_first_values() const { return first_values_; }
   /// Whether variables of open extents still have those that it was compiled for.
   bool holds() const { return plan_.holds(); }
 
@@ -86,6 +93,7 @@ class compiled_step {
   std::optional<late_part> late_part_;
   compiled_lately<compiled_step> late_;
   step_names names_;
+  bool first_values_;
   detail::idle_runs<activation> idle_;
 };
 

@@ -19,6 +19,7 @@
 #include <unordered_map>
 
 #include "rill/base/pool.hpp"
+#include "rill/graph/first_draws.hpp"
 #include "rill/graph/prune.hpp"
 #include "rill/pass/bind.hpp"
 #include "rill/pass/passes.hpp"
@@ -148,7 +149,8 @@ inline endpoint fed_endpoint(value const& v) {
 
 // A part for feeds of the given types.
 inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> const& fed, std::uint64_t seed,
-                                              session_options const& options, pass_report* report) {
+                                              session_options const& options, pass_report* report,
+                                              bool first_values = false) {
   bind_extents(part, fed, *options.state);
   auto names = step_names::of(part);
   std::optional<late_part> late;
@@ -157,14 +159,16 @@ inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> c
   return std::make_shared<compiled_step>(
       plan(part, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
            options.gear, options.passes),
-      std::move(late), std::move(names));
+      std::move(late), std::move(names), first_values);
 }
 
 inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request const& r,
                                               session_options const& options, pass_report* report) {
   std::vector<type> fed;
   for (auto const& t : r.with) fed.push_back(t.type());
-  return compile(prune(g, r.feeds, r.fetches, r.targets), fed, g.seed(), options, report);
+  auto part = prune(g, r.feeds, r.fetches, r.targets);
+  bool const first_values = key_first_draws(g, part);
+  return compile(std::move(part), fed, g.seed(), options, report, first_values);
 }
 
 }  // namespace detail
@@ -240,6 +244,7 @@ RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor cons
 RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
                                std::span<tensor> results) {
   step.number = step.stream = parts_->steps.fetch_add(1, std::memory_order_relaxed);
+  if (compiled.gives_first_values()) step.stream = first_values_stream;
   step.log = options_.log ? &options_.log : nullptr;
   step_holdings holdings;
   step.holdings = &holdings;

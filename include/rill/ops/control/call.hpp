@@ -22,6 +22,7 @@ namespace rill::ops {
 struct calling {
   static constexpr std::int8_t arity = -2;
   static constexpr std::uint32_t by_reference = counted_references;
+  static constexpr bool draws_random = true;
   static constexpr bool brings_extents = true;
   struct attributes {
     function_definition const* function = nullptr;
@@ -166,7 +167,7 @@ RILL_INLINE value record_call(graph& g, function_definition const& f, std::vecto
   for (auto n : f.waits) waits.emplace_back(&root, n);
   auto const& op = definition_for<ops::call_op, ops::reading_call_op, ops::updating_call_op>(f.effect);
   ops::calling::attributes const a{&f, static_cast<std::int64_t>(f.references.size()), f.updates,
-                                   key >= 0 ? key : static_cast<std::int64_t>(g.recorded())};
+                                   key >= 0 ? key : g.random_key()};
   return root.after(waits, [&] { return root.add(op, encode(a), inputs, f.name); });
 }
 #endif

@@ -19,6 +19,7 @@ namespace rill::ops {
 struct looping {
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t by_reference = counted_references;
+  static constexpr bool draws_random = true;
   static constexpr bool brings_extents = true;
   struct attributes {
     std::shared_ptr<subgraph const> body;  ///< from variables, rows and captures to variables and rows
@@ -268,7 +269,7 @@ RILL_INLINE value record_loop(loop_request r) {
   a.parallel = r.parallel;
   a.saved = r.saved;
   a.uneven = static_cast<std::int64_t>(r.extents.size());
-  a.key = r.key >= 0 ? r.key : static_cast<std::int64_t>(g.recorded());
+  a.key = r.key >= 0 ? r.key : g.random_key();
   a.body = std::make_shared<subgraph const>(std::move(r.body.part));
   a.condition = std::make_shared<subgraph const>(std::move(r.condition.part));
   return g.after(all.waits, [&] { return g.add(op, encode(a), inputs, "loop"); });

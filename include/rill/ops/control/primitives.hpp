@@ -153,6 +153,7 @@ struct collect_op : flow_primitive {
 struct drawn_by_row_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "drawn_by_row", doc = "settles what random numbers this iteration draws";
+  static constexpr bool draws_random = true;
   static constexpr std::int8_t arity = -2;
   static constexpr std::size_t outputs = 0;
   struct attributes {

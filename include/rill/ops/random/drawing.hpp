@@ -34,6 +34,7 @@ struct drawing {
   static constexpr std::int8_t arity = -2;
   static constexpr std::uint32_t shape_only = 1;
   static constexpr rill::effect effect = rill::effect::reads;
+  static constexpr bool draws_random = true;
   using kernels = random_table;
 
   static constexpr type drawn(type const& of, std::span<type const> like) {
@@ -64,7 +65,6 @@ struct drawing {
 
 namespace rill::detail {
 
-/// The number of the graph's next node: no two random nodes of a graph have the same.
-inline std::int64_t random_key(graph const& g) { return static_cast<std::int64_t>(g.recorded()); }
+inline std::int64_t random_key(graph& g) { return g.random_key(); }
 
 }  // namespace rill::detail
