@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -53,6 +56,75 @@ TEST(variable_state, keeps_its_value_when_an_update_throws_before_writing) {
   v.assign(tensor(1.f));
   EXPECT_THROW(v.update([](tensor&) { throw 1; }), int);
   EXPECT_EQ(v.read().item<float>(), 1);
+}
+
+// Runs `f` while an update of v writes, and returns when both have ended.
+template <class F> void during_an_update(variable_state& v, F const& f) {
+  std::atomic<bool> begun = false, done = false;
+  std::thread updating([&] {
+    v.update([&](tensor& t) {
+      begun = true;
+      while (!done) std::this_thread::yield();
+      *t.mutable_data<float>() = 2;
+    });
+  });
+  while (!begun) std::this_thread::yield();
+  f();  // must not wait for the update, or this test never ends
+  done = true;
+  updating.join();
+}
+
+TEST(variable_state, is_read_as_it_was_while_an_update_writes_a_copy) {
+  variable_state v("v", of<float>);
+  v.assign(tensor(1.f));
+  auto const snapshot = v.read();  // so that the update copies
+  during_an_update(v, [&] { EXPECT_EQ(v.read().item<float>(), 1); });
+  EXPECT_EQ(v.read().item<float>(), 2);
+}
+
+TEST(variable_state, tells_its_extents_while_an_update_writes_in_place) {
+  variable_state v("v", of<float, unknown>);
+  v.assign(vector<float>({1}));
+  during_an_update(v, [&] {
+    EXPECT_TRUE(v.initialized());
+    v.expect_value();
+    EXPECT_EQ(v.value_extents(), shape{1});
+  });
+}
+
+TEST(variable_state, is_read_after_an_update_that_writes_in_place) {
+  variable_state v("v", of<float>);
+  v.assign(tensor(1.f));
+  std::thread reading;
+  during_an_update(v, [&] { reading = std::thread([&] { EXPECT_EQ(v.read().item<float>(), 2); }); });
+  reading.join();
+}
+
+// Host memory that asks the variable for its value whenever some is given back, as a user's allocator might.
+class asking_memory final : public allocator {
+ public:
+  variable_state* about = nullptr;
+
+ private:
+  void* acquire(std::size_t bytes) noexcept override {
+    return ::operator new(bytes, std::align_val_t(64), std::nothrow);
+  }
+  void release(void* p, std::size_t) noexcept override {
+    if (about) about->read();
+    ::operator delete(p, std::align_val_t(64));
+  }
+};
+
+TEST(variable_state, gives_memory_back_without_its_lock) {
+  asking_memory memory;
+  variable_state v("v", of<float, unknown>);
+  v.assign(tensor(dtype::float32, {4}, memory));
+  memory.about = &v;
+  v.assign(tensor(dtype::float32, {2}, memory));
+  v.overwrite({3}, memory, [](tensor& t) { std::fill_n(t.mutable_data<float>(), 3, 1.f); });
+  EXPECT_TRUE(same_bits(v.read(), vector<float>({1, 1, 1})));
+  memory.about = nullptr;
+  v.reset();
 }
 
 TEST(variable_state, loses_no_update_of_many_threads) {

@@ -108,9 +108,10 @@ inline void bind_variable(node& n, bool read, axis_binding& axes, container& sta
   auto const& declared = declared_type(n);
   if (declared.is_known()) return;
   auto const v = state.variable(n.name, declared);
-  if (read) v->inspect([](tensor const&) {});  // refuses one without a value
-  if (!v->initialized()) return;
-  n.outputs[0] = v->read().type();
+  if (read) v->expect_value();
+  auto const extents = v->value_extents();
+  if (!extents) return;
+  n.outputs[0] = type(declared.element, *extents);
   if (read) axes.bind(declared, n.outputs[0], n.name);
 }
 

@@ -231,7 +231,7 @@ RILL_INLINE void plan::assume(node const& n, container& state) {
   auto const& declared = std::get<type>(n.attributes[0].second);
   if (declared.is_known()) return;
   auto v = state.variable(n.name, declared);
-  v->inspect([](tensor const&) {});  // refuses one without a value
+  v->expect_value();
   auto const& bound = n.outputs[0];
   auto const extents = bound.is_known() ? bound.shape() : v->read().shape();
   assumed_.emplace_back(std::move(v), extents);
@@ -260,7 +260,7 @@ RILL_INLINE void plan::assume_part(subgraph const& body, container& state) {
 
 RILL_INLINE bool plan::holds() const {
   for (auto const& [v, extents] : assumed_)
-    if (!v->initialized() || v->read().shape() != extents) return false;
+    if (v->value_extents() != extents) return false;
   return true;
 }
 
