@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "rill/base/error.hpp"
+#include "rill/state/versions.hpp"
 
 namespace rill {
 
@@ -84,8 +85,9 @@ class step_holdings {
 /// One run of a session, as kernels see it.
 class step_context {
  public:
-  observer* watch = nullptr;   ///< who is told of each node; null: nobody
-  std::uint64_t number = 0;    ///< of the step
+  observer* watch = nullptr;               ///< who is told of each node; null: nobody
+  std::uint64_t number = 0;                ///< of the step
+  std::uint64_t version = newest_version;  ///< of the variables, as the step found them
   std::uint64_t stream = 0;    ///< what random numbers are drawn by: the step, and within loops the iteration as well
   std::int64_t iteration = 0;  ///< of the innermost loop
   std::int64_t calls = 0;      ///< of functions, within each other

@@ -65,6 +65,8 @@ class executor {
   rill::graph& graph() const { return *graph_; }
   /// Where the variables are.
   container& state() const { return *options_.state; }
+  /// Where the memory of variables comes from.
+  allocator& memory() const;
   /// Those that work on a step, the caller included.
   int threads() const;
   /// Steps run so far, and the number from which the next ones are counted: random numbers are drawn by it.
@@ -182,6 +184,7 @@ RILL_INLINE executor::executor(rill::graph& g, session_options options)
 }
 RILL_INLINE executor::~executor() = default;
 
+RILL_INLINE allocator& executor::memory() const { return options_.memory ? *options_.memory : host_allocator(); }
 RILL_INLINE int executor::threads() const { return options_.pool->threads(); }
 RILL_INLINE std::uint64_t executor::steps() const { return parts_->steps.load(); }
 RILL_INLINE void executor::set_steps(std::uint64_t n) { parts_->steps.store(n); }
@@ -243,6 +246,8 @@ RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor cons
 
 RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
                                std::span<tensor> results) {
+  container::reading const variables(*options_.state);
+  step.version = variables.version();
   step.number = step.stream = parts_->steps.fetch_add(1, std::memory_order_relaxed);
   if (compiled.gives_first_values()) step.stream = first_values_stream;
   step.log = options_.log ? &options_.log : nullptr;

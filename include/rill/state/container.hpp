@@ -1,8 +1,11 @@
 // What keeps state between steps.
 #pragma once
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <set>
 #include <string>
 #include <typeindex>
 #include <utility>
@@ -41,6 +44,25 @@ class container {
     others_.emplace(std::move(key), made);
     return made;
   }
+  /// Replaces the values of variables at once, between steps: a step that began before reads and updates the values
+  /// before, all of them, and one that begins later has the new ones, all of them. It waits for updates that run now,
+  /// but for no step. Nothing changes if one is not of its variable's type, or comes twice: error(invalid_argument).
+  void replace(std::vector<std::pair<std::shared_ptr<variable_state>, tensor>> values);
+  /// As long as this lives a step reads the variables in the version that was the newest when it began.
+  class reading {
+   public:
+    explicit reading(container& c) : container_(c), of_(c.versions_.enter()) {}
+    ~reading() {
+      if (container_.versions_.leave(of_)) container_.forget_unread();
+    }
+    reading(reading const&) = delete;
+    reading& operator=(reading const&) = delete;
+    std::uint64_t version() const { return of_.of->number(); }
+
+   private:
+    container& container_;
+    state_versions::ticket of_;
+  };
   /// All variables, by name.
   std::vector<std::shared_ptr<variable_state>> variables() const;
   /// Takes every value away; steps that run meanwhile keep the snapshots they have. Queues, accumulators and barriers
@@ -56,7 +78,11 @@ class container {
                               About const&... about);
   template <class State> std::vector<std::shared_ptr<State>> all(by_name<State> const& states) const;
 
+  void forget_unread() noexcept;
+
   mutable std::mutex mutex_;
+  std::mutex replacing_;  // taken before any other
+  state_versions versions_;
   by_name<variable_state> variables_;
   by_name<queue_state> queues_;
   by_name<accumulator_state<dense_sum>> accumulators_;
@@ -123,6 +149,32 @@ RILL_INLINE std::shared_ptr<keyed_barrier_state> container::keyed_barrier(std::s
 }
 
 RILL_INLINE std::vector<std::shared_ptr<variable_state>> container::variables() const { return all(variables_); }
+
+RILL_INLINE void container::replace(std::vector<std::pair<std::shared_ptr<variable_state>, tensor>> values) {
+  std::list<variable_state::replacement> prepared;
+  std::set<variable_state const*> once;
+  for (auto& [v, t] : values) {
+    if (!once.insert(v.get()).second)
+      throw error(code::invalid_argument, "the variable is to be replaced twice", v->name());
+    prepared.emplace_back(std::move(v), std::move(t));
+  }
+  {
+    std::lock_guard const alone(replacing_);
+    auto& next = versions_.prepare();
+    for (auto& each : prepared) each.put(next.number());
+    versions_.publish(next);
+  }
+  forget_unread();
+}
+
+// Should memory run out, what nobody reads stays until the next time.
+RILL_INLINE void container::forget_unread() noexcept try {
+  std::list<decltype(std::declval<variable_state&>().forget_all_but({}))> unread;  // outlives the locks
+  std::lock_guard const alone(replacing_);
+  auto const versions = versions_.forget_unread();
+  for (auto const& v : variables()) unread.push_back(v->forget_all_but(versions));
+} catch (std::bad_alloc const&) {
+}
 
 RILL_INLINE void container::reset() {
   for (auto const& v : variables()) v->reset();

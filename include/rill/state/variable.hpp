@@ -1,77 +1,83 @@
 // A variable: a tensor that outlives the step.
 #pragma once
+#include <algorithm>
+#include <cstdint>
+#include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "rill/state/versions.hpp"
 #include "rill/tensor/tensor.hpp"
 
 namespace rill {
 
 /// A named tensor that steps read and update. Reads are snapshots: they share the elements, and an update copies them
 /// first if somebody still looks (white paper §2; copy on write). A read waits for an update that writes in place, and
-/// for no other; what asks only for the extents never waits.
+/// for no other; what asks only for the extents never waits. After `container::replace`, a step that began before goes
+/// on to read and update the value that it found, which is forgotten with the last such step: kernels hand
+/// `step_context::version` on for that.
 class variable_state {
+  template <class Variable> struct locked;
+  // What the value was for versions [since, until).
+  struct earlier_value {
+    std::uint64_t since, until;
+    std::shared_ptr<variable_state> value;
+  };
+
  public:
   variable_state(std::string name, type t);
 
   std::string const& name() const { return name_; }
   /// The declared type; extents may be unknown.
   rill::type const& type() const { return type_; }
-  bool initialized() const { return value_extents().has_value(); }
+  bool initialized(std::uint64_t version = newest_version) const { return value_extents(version).has_value(); }
   /// The extents of the value; none before the first assignment.
-  std::optional<shape> value_extents() const;
+  std::optional<shape> value_extents(std::uint64_t version = newest_version) const;
   /// Throws error(failed_precondition) before the first assignment.
   void expect_value() const;
   /// A snapshot; error(failed_precondition) before the first assignment.
-  tensor read() const;
+  tensor read(std::uint64_t version = newest_version) const;
   /// Replaces the value; error(invalid_argument) if it is not of the declared type.
-  void assign(tensor t);
+  void assign(tensor t, std::uint64_t version = newest_version);
   /// Lets `f(tensor&)` fill elements of the given extents that nobody else sees; the memory that is there is used
   /// again, or new one comes from `memory`. `f` must not throw.
-  template <class F> void overwrite(shape const& extents, allocator& memory, F&& f) {
-    if (!accepts(type_, rill::type(type_.element, extents)))
-      throw error(code::invalid_argument,
-                  "a value of " + extents.text() + " can't be assigned to a variable of " + type_.text(), name_);
-    writer const mine(*this, extents, memory);
-    f(mine.value());
-  }
+  template <class F>
+  void overwrite(shape const& extents, allocator& memory, F&& f, std::uint64_t version = newest_version);
   /// Calls `f(tensor&)` with elements that nobody else sees; updates come one after the other.
-  template <class F> void update(F&& f) {
-    writer const mine(*this);
-    f(mine.value());
-  }
+  template <class F> void update(F&& f, std::uint64_t version = newest_version);
   /// The right to write, held as long as this lives; take several in the order of their addresses.
-  class writer {
-   public:
-    /// With the elements that are there; error(failed_precondition) before the first assignment.
-    explicit writer(variable_state& v);
-    /// With elements of those extents, whatever they hold.
-    writer(variable_state& v, shape const& extents, allocator& memory);
-    ~writer();
-    writer(writer const&) = delete;
-    writer& operator=(writer const&) = delete;
-    /// Elements that nobody else sees; they become the variable's value when this ends.
-    tensor& value() const { return value_; }
-
-   private:
-    variable_state& variable_;
-    mutable tensor value_;  // in the end what was there before, given back without the lock
-    std::lock_guard<std::mutex> alone_;
-  };
+  class writer;
 
   /// Calls `f(tensor const&)` while no update runs, for who reads a part of a large table: a snapshot would make the
   /// next update copy all of it.
-  template <class F> void inspect(F&& f) const {
-    std::lock_guard const no_update(updating_);
-    expect_value();
-    f(value_);
-  }
+  template <class F> void inspect(F&& f, std::uint64_t version = newest_version) const;
   /// Forgets the value and gives its memory back.
   void reset();
 
+  /// A value that is to replace the present one from some version on: what can fail does so when this is made.
+  class replacement {
+   public:
+    /// error(invalid_argument) if the value is not of the declared type.
+    replacement(std::shared_ptr<variable_state> v, tensor t);
+    /// Steps that read `version` or a later one have the new value from now on, those of earlier ones the value before.
+    void put(std::uint64_t version) noexcept;
+    variable_state const* variable() const { return variable_.get(); }
+
+   private:
+    std::shared_ptr<variable_state> variable_;
+    tensor value_;
+    std::list<earlier_value> before_;
+  };
+  /// Takes out the earlier values that steps of none of these versions read. Destroy them without holding a lock.
+  std::list<earlier_value> forget_all_but(std::span<std::uint64_t const> versions);
+
  private:
+  std::shared_ptr<variable_state> earlier(std::uint64_t version) const;
+  std::shared_ptr<variable_state> find_earlier(std::uint64_t version) const;
   tensor take_unshared();
   tensor put(tensor t) noexcept;
 
@@ -81,14 +87,67 @@ class variable_state {
   mutable std::mutex mutex_;     // guards what follows, for a moment
   tensor value_;                 // changes under both
   std::optional<shape> away_;    // the extents of the value, while an update writes it in place
+  std::uint64_t since_ = 0;      // the version that brought the value; changes under both
+  std::list<earlier_value> earlier_;
 };
+
+// The variable as a version has it, while no update of it runs.
+template <class Variable> struct variable_state::locked {
+  locked(Variable& v, std::uint64_t version) : variable(&v), no_update(v.updating_) {
+    if (!(keep = v.earlier(version))) return;
+    no_update.unlock();
+    variable = keep.get();
+    no_update = std::unique_lock(variable->updating_);
+  }
+  std::shared_ptr<variable_state> keep;
+  Variable* variable;
+  std::unique_lock<std::mutex> no_update;
+};
+
+class variable_state::writer {
+ public:
+  /// With the elements that are there; error(failed_precondition) before the first assignment.
+  explicit writer(variable_state& v, std::uint64_t version = newest_version);
+  /// With elements of those extents, whatever they hold.
+  writer(variable_state& v, shape const& extents, allocator& memory, std::uint64_t version = newest_version);
+  ~writer();
+  writer(writer const&) = delete;
+  writer& operator=(writer const&) = delete;
+  /// Elements that nobody else sees; they become the variable's value when this ends.
+  tensor& value() const { return value_; }
+
+ private:
+  mutable tensor value_;  // in the end what was there before, given back without the lock
+  locked<variable_state> at_;
+};
+
+template <class F>
+void variable_state::overwrite(shape const& extents, allocator& memory, F&& f, std::uint64_t version) {
+  if (!accepts(type_, rill::type(type_.element, extents)))
+    throw error(code::invalid_argument,
+                "a value of " + extents.text() + " can't be assigned to a variable of " + type_.text(), name_);
+  writer const mine(*this, extents, memory, version);
+  f(mine.value());
+}
+
+template <class F> void variable_state::update(F&& f, std::uint64_t version) {
+  writer const mine(*this, version);
+  f(mine.value());
+}
+
+template <class F> void variable_state::inspect(F&& f, std::uint64_t version) const {
+  locked<variable_state const> const at(*this, version);
+  at.variable->expect_value();
+  f(at.variable->value_);
+}
 
 #if RILL_RUNTIME
 
 RILL_INLINE variable_state::variable_state(std::string name, rill::type t) : name_(std::move(name)), type_(t) {}
 
-RILL_INLINE std::optional<shape> variable_state::value_extents() const {
+RILL_INLINE std::optional<shape> variable_state::value_extents(std::uint64_t version) const {
   std::lock_guard const lock(mutex_);
+  if (auto const before = find_earlier(version)) return before->value_extents();
   if (away_ || !value_) return away_;
   return value_.shape();
 }
@@ -99,29 +158,42 @@ RILL_INLINE void variable_state::expect_value() const {
                 "the variable has no value yet: run its assignment or initializer(graph) first, or restore it", name_);
 }
 
-RILL_INLINE tensor variable_state::read() const {
+RILL_INLINE tensor variable_state::read(std::uint64_t version) const {
   {
     std::lock_guard const lock(mutex_);
-    if (value_) return value_;
+    if (version >= since_ && value_) return value_;
   }
-  std::lock_guard const no_update(updating_);
-  expect_value();
-  std::lock_guard const lock(mutex_);
-  return value_;
+  locked<variable_state const> const at(*this, version);
+  at.variable->expect_value();
+  std::lock_guard const lock(at.variable->mutex_);
+  return at.variable->value_;
 }
 
-RILL_INLINE void variable_state::assign(tensor t) {
+RILL_INLINE void variable_state::assign(tensor t, std::uint64_t version) {
   if (!accepts(type_, t.type()))
     throw error(code::invalid_argument, "a " + t.type().text() + " can't be assigned to a variable of " + type_.text(),
                 name_);
-  std::lock_guard const no_update(updating_);
-  t = put(std::move(t));
+  locked<variable_state> const at(*this, version);
+  t = at.variable->put(std::move(t));
 }
 
 RILL_INLINE void variable_state::reset() {
   tensor old;
   std::lock_guard const no_update(updating_);
   old = put(tensor());
+}
+
+RILL_INLINE std::shared_ptr<variable_state> variable_state::earlier(std::uint64_t version) const {
+  std::lock_guard const lock(mutex_);
+  return find_earlier(version);
+}
+
+// What the variable was for a version; null if it is the present one's.
+RILL_INLINE std::shared_ptr<variable_state> variable_state::find_earlier(std::uint64_t version) const {
+  if (version >= since_) return nullptr;
+  for (auto const& e : earlier_)
+    if (e.since <= version && version < e.until) return e.value;
+  return nullptr;
 }
 
 // The value if nobody else has it; empty otherwise. It is away then, until something is put.
@@ -141,19 +213,57 @@ RILL_INLINE tensor variable_state::put(tensor t) noexcept {
   return t;
 }
 
-RILL_INLINE variable_state::writer::writer(variable_state& v) : variable_(v), alone_(v.updating_) {
-  v.expect_value();
-  value_ = v.take_unshared();
-  if (!value_) value_ = v.value_.clone(v.value_.storage().source());
+RILL_INLINE variable_state::writer::writer(variable_state& v, std::uint64_t version) : at_(v, version) {
+  at_.variable->expect_value();
+  value_ = at_.variable->take_unshared();
+  auto const& there = at_.variable->value_;
+  if (!value_) value_ = there.clone(there.storage().source());
 }
 
-RILL_INLINE variable_state::writer::writer(variable_state& v, shape const& extents, allocator& memory)
-    : variable_(v), alone_(v.updating_) {
-  if (v.value_ && v.value_.shape() == extents) value_ = v.take_unshared();
+RILL_INLINE variable_state::writer::writer(variable_state& v, shape const& extents, allocator& memory,
+                                           std::uint64_t version)
+    : at_(v, version) {
+  auto const& there = at_.variable->value_;
+  if (there && there.shape() == extents) value_ = at_.variable->take_unshared();
   if (!value_) value_ = tensor(v.type_.element, extents, memory);
 }
 
-RILL_INLINE variable_state::writer::~writer() { value_ = variable_.put(std::move(value_)); }
+RILL_INLINE variable_state::writer::~writer() { value_ = at_.variable->put(std::move(value_)); }
+
+RILL_INLINE variable_state::replacement::replacement(std::shared_ptr<variable_state> v, tensor t)
+    : variable_(std::move(v)), value_(std::move(t)) {
+  auto const& of = variable_->type();
+  if (!value_ || !accepts(of, value_.type()))
+    throw error(code::invalid_argument,
+                (value_ ? "a " + value_.type().text() : std::string("an empty tensor handle")) +
+                    " can't replace the value of a variable of " + of.text(),
+                variable_->name());
+  before_.push_back({0, 0, std::make_shared<variable_state>(variable_->name(), of)});
+}
+
+RILL_INLINE void variable_state::replacement::put(std::uint64_t version) noexcept {
+  auto& v = *variable_;
+  std::lock_guard const no_update(v.updating_);
+  std::lock_guard const lock(v.mutex_);
+  auto& before = before_.front();
+  before.value->value_ = std::exchange(v.value_, std::move(value_));
+  before.since = std::exchange(v.since_, version);
+  before.until = version;
+  v.earlier_.splice(v.earlier_.end(), before_);
+}
+
+RILL_INLINE std::list<variable_state::earlier_value> variable_state::forget_all_but(
+    std::span<std::uint64_t const> versions) {
+  std::list<earlier_value> unread;
+  std::lock_guard const lock(mutex_);
+  for (auto e = earlier_.begin(); e != earlier_.end();) {
+    auto const at = e++;
+    if (std::none_of(versions.begin(), versions.end(),
+                     [&](std::uint64_t v) { return at->since <= v && v < at->until; }))
+      unread.splice(unread.end(), earlier_, at);
+  }
+  return unread;
+}
 
 #endif
 

@@ -109,22 +109,26 @@ struct gather_variable_op : gathering {
     if (!v)  // the variable was fed
       return kernel([copy](kernel_call const& call) { copy(call.in(0), call.in(1), call.out(0), call.threads); });
     return kernel([copy, v, extents = r.inputs[0].shape()](kernel_call const& call) {
-      v->inspect([&](tensor const& t) {
-        if (t.shape() != extents)
-          throw error(code::aborted, "gather: the variable's extents changed while the step ran");
-        copy(t.raw(), call.in(1), call.out(0), call.threads);
-      });
+      v->inspect(
+          [&](tensor const& t) {
+            if (t.shape() != extents)
+              throw error(code::aborted, "gather: the variable's extents changed while the step ran");
+            copy(t.raw(), call.in(1), call.out(0), call.threads);
+          },
+          call.step.version);
     });
   }
   static kernel of_resized(kernel_request const& r) {
     kernel k([v = r.variables[0], which = r.inputs[1], memory = r.memory](kernel_call const& call) {
-      v->inspect([&](tensor const& t) {
-        auto const made = gathered(t.type(), which);
-        tensor rows(made.element, made.shape(), *memory);
-        row_copy const copy(t.type(), which);
-        copy(t.raw(), call.in(1), rows.mutable_raw(), call.threads);
-        call.give(0, std::move(rows));
-      });
+      v->inspect(
+          [&](tensor const& t) {
+            auto const made = gathered(t.type(), which);
+            tensor rows(made.element, made.shape(), *memory);
+            row_copy const copy(t.type(), which);
+            copy(t.raw(), call.in(1), rows.mutable_raw(), call.threads);
+            call.give(0, std::move(rows));
+          },
+          call.step.version);
     });
     k.owns_outputs = true;
     return k;

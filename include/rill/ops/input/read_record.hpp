@@ -70,7 +70,7 @@ class file_sequence {
   static std::shared_ptr<file_sequence> in(container& c, ops::read_record_op::attributes const& a);
 
   /// The next record; the variable is moved behind it. Throws error(out_of_range) when all epochs are over.
-  keyed_record next(variable_state& place);
+  keyed_record next(variable_state& place, std::uint64_t version);
 
  private:
   struct point {
@@ -119,7 +119,7 @@ RILL_IO_INLINE std::array<type, 2> read_record_op::infer(attributes const& a, st
 RILL_IO_INLINE kernel read_record_op::cpu(kernel_request const& r) {
   auto const files = rill::detail::file_sequence::in(r.state, decode<attributes>(r.at.attributes));
   kernel k([files, place = r.variables[0]](kernel_call const& call) {
-    auto record = files->next(*place);
+    auto record = files->next(*place, call.step.version);
     call.give(0, tensor(std::move(record.key)));
     call.give(1, std::move(record.value));
   });
@@ -140,9 +140,9 @@ RILL_IO_INLINE std::shared_ptr<file_sequence> file_sequence::in(container& c,
   return there;
 }
 
-RILL_IO_INLINE keyed_record file_sequence::next(variable_state& place) {
+RILL_IO_INLINE keyed_record file_sequence::next(variable_state& place, std::uint64_t version) {
   std::lock_guard lock(mutex_);
-  auto at = where(place.read());
+  auto at = where(place.read(version));
   bool gave_some = at != point{at.epoch, 0, {}};  // in this epoch
   for (;;) {
     if (a_.epochs >= 0 && at.epoch >= a_.epochs)
@@ -155,7 +155,7 @@ RILL_IO_INLINE keyed_record file_sequence::next(variable_state& place) {
                     "the record '" + record->key + "' is a " + record->value.type().text() + ", not a " + a_.of.text());
       at.in_file = reader_->position();
       stands_ = at;
-      place.assign(as_tensor(at));
+      place.assign(as_tensor(at), version);
       return std::move(*record);
     }
     if (at.file + 1 < static_cast<std::int64_t>(order_.size())) {

@@ -28,11 +28,13 @@ template <class Op> kernel update(kernel_request const& r) {
   auto const run = definition<Op>().elementwise->tile(both, element);
   if (run == nullptr) throw error(code::unimplemented, "the update does not take " + std::string(name(element)));
   kernel k([v = r.variables[0], run, extents = r.inputs[1].shape()](kernel_call const& call) {
-    v->update([&](tensor& t) {
-      expects(t.shape() == extents, "an update has other extents than the variable");
-      in_place(t, run, call.in(1), call.threads);
-      call.give(0, t);
-    });
+    v->update(
+        [&](tensor& t) {
+          expects(t.shape() == extents, "an update has other extents than the variable");
+          in_place(t, run, call.in(1), call.threads);
+          call.give(0, t);
+        },
+        call.step.version);
   });
   k.owns_outputs = true;
   return k;
@@ -62,12 +64,15 @@ struct assign_op : updating {
         tensor fresh(t.element, t.shape(), *memory);
         std::copy_n(call.in<std::string>(1), fresh.elements(), fresh.mutable_data<std::string>());
         call.give(0, fresh);
-        return v->assign(std::move(fresh));
+        return v->assign(std::move(fresh), call.step.version);
       }
-      v->overwrite(t.shape(), *memory, [&](tensor& value) {
-        if (value.bytes() != 0) std::memcpy(value.mutable_raw(), call.in(1), value.bytes());
-        call.give(0, value);
-      });
+      v->overwrite(
+          t.shape(), *memory,
+          [&](tensor& value) {
+            if (value.bytes() != 0) std::memcpy(value.mutable_raw(), call.in(1), value.bytes());
+            call.give(0, value);
+          },
+          call.step.version);
     });
     k.owns_outputs = true;
     return k;

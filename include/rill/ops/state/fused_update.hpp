@@ -78,7 +78,7 @@ RILL_INLINE kernel fused_update_op::cpu(kernel_request const& r) {
     std::array<std::optional<variable_state::writer>, most_variables> writers;
     for (std::size_t i = 0; i < locking.size(); ++i) {
       auto const [variable, at] = locking[i];
-      auto& t = writers[i].emplace(*variable).value();
+      auto& t = writers[i].emplace(*variable, call.step.version).value();
       expects(t.shape() == shapes[at], "an update has other extents than the variable");
       pointers[at] = pointers[call.inputs + at] = t.mutable_raw();
       call.give(at, t);

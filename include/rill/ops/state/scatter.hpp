@@ -14,16 +14,18 @@ inline kernel scatter_into(kernel_request const& r, bool subtract) {
   auto const scratch = static_cast<std::size_t>(elements(r.inputs[1].shape())) * sizeof(std::int64_t);
   return kernel(
       [=, v = r.variables[0], which = r.inputs[1], rows = r.inputs[2]](kernel_call const& call) {
-        v->update([&](tensor& t) {
-          auto const& table = t.type();
-          expects(accepts(gathered(table, which), rows), "a scattered update has not one row for each index");
-          index_reader const read(which, table[0].extent);
-          auto* const checked = static_cast<std::int64_t*>(call.scratch());
-          read(call.in(1), checked);
-          add(t.mutable_raw(), static_cast<std::size_t>(table[0].extent),
-              static_cast<std::size_t>(elements(row_of(table).shape())), call.in(2), checked, read.count(), subtract,
-              call.threads);
-        });
+        v->update(
+            [&](tensor& t) {
+              auto const& table = t.type();
+              expects(accepts(gathered(table, which), rows), "a scattered update has not one row for each index");
+              index_reader const read(which, table[0].extent);
+              auto* const checked = static_cast<std::int64_t*>(call.scratch());
+              read(call.in(1), checked);
+              add(t.mutable_raw(), static_cast<std::size_t>(table[0].extent),
+                  static_cast<std::size_t>(elements(row_of(table).shape())), call.in(2), checked, read.count(),
+                  subtract, call.threads);
+            },
+            call.step.version);
       },
       scratch);
 }

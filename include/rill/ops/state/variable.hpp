@@ -3,6 +3,7 @@
 #include "rill/dsl/expr.hpp"
 
 #if RILL_DEFINITIONS
+#include "rill/device/step.hpp"
 #include "rill/state/container.hpp"
 #endif
 
@@ -27,7 +28,7 @@ struct variable_op {
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     kernel k([v = r.state.variable(r.at.name, decode<attributes>(r.at.attributes).of)](kernel_call const& call) {
-      call.give(0, v->read());
+      call.give(0, v->read(call.step.version));
     });
     k.owns_outputs = true;
     return k;
@@ -50,7 +51,7 @@ struct read_op {
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     expects(r.variables[0] != nullptr, "read takes a variable, not a value");
-    kernel k([v = r.variables[0]](kernel_call const& call) { call.give(0, v->read()); });
+    kernel k([v = r.variables[0]](kernel_call const& call) { call.give(0, v->read(call.step.version)); });
     k.owns_outputs = true;
     return k;
   }
@@ -68,7 +69,8 @@ struct is_initialized_op {
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     expects(r.variables[0] != nullptr, "is_initialized takes a variable, not a value");
-    return kernel([v = r.variables[0]](kernel_call const& call) { *call.out<bool>(0) = v->initialized(); });
+    return kernel(
+        [v = r.variables[0]](kernel_call const& call) { *call.out<bool>(0) = v->initialized(call.step.version); });
   }
 #endif
 };
