@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <fstream>
 
 #include "io/scratch.hpp"
+#include "rill/io/crc32.hpp"
+#include "rill/io/json.hpp"
 
 namespace rill {
 namespace {
@@ -64,6 +68,52 @@ TEST(checkpoint, does_not_lead_out_of_its_directory) {
     detail::write_index(c);
     EXPECT_EQ(refusal([&] { checkpoints(place / "."); }), code::data_loss) << file;
   }
+}
+
+// An index with these words, with a checksum that fits, as whoever writes one can make it.
+void write_words(checkpoint const& c, nlohmann::json const& words, nlohmann::json const& map) {
+  nlohmann::json j{{"metadata", words}, {"weight_map", map}};
+  char sum[9];
+  std::snprintf(sum, sizeof sum, "%08x", static_cast<unsigned>(crc32(j.dump())));
+  j["crc32"] = sum;
+  write_file(c.index(), j.dump());
+}
+
+TEST(checkpoint, of_an_index_that_is_nested_a_hundred_thousand_times_is_refused) {
+  scratch place;
+  checkpoint const c{.directory = place / ".", .number = 1};
+  auto const deep = [](std::string const& open, std::string const& close) {
+    std::string text;
+    for (int i = 0; i < 100'000; ++i) text += open;
+    text += "1";
+    for (int i = 0; i < 100'000; ++i) text += close;
+    return text;
+  };
+  for (auto const& nested : {deep("[", "]"), deep("{\"a\":", "}")})
+    for (auto const& text : {nested, "{\"crc32\":\"00000000\",\"metadata\":{\"steps\":" + nested + "}}",
+                             "{\"crc32\":\"00000000\",\"x\":" + nested + "}", nested.substr(0, nested.size() / 2)}) {
+      write_file(c.index(), text);
+      EXPECT_EQ(refusal([&] { checkpoints(place / "."); }), code::data_loss) << text.substr(0, 50);
+    }
+}
+
+TEST(checkpoint, takes_whole_numbers_that_fit_for_steps_epochs_and_places_alone) {
+  scratch place;
+  checkpoint const c{.directory = place / ".", .number = 1};
+  nlohmann::json const good{{"steps", 7}, {"epoch", INT64_MAX}, {"index", 0}};
+  write_words(c, good, nlohmann::json::object());
+  EXPECT_EQ(checkpoints(place / ".").at(0).position.epoch, INT64_MAX);
+  for (auto const* name : {"steps", "epoch", "index"})
+    for (nlohmann::json const& bad :
+         {nlohmann::json(1e300), nlohmann::json(-1), nlohmann::json(1.5), nlohmann::json(1e19),
+          nlohmann::json(10'000'000'000'000'000'000u), nlohmann::json(true), nlohmann::json("7"), nlohmann::json()}) {
+      auto words = good;
+      words[name] = bad;
+      write_words(c, words, nlohmann::json::object());
+      auto const said = sentence([&] { checkpoints(place / "."); });
+      EXPECT_TRUE(said.starts_with("data_loss: ")) << name << " of " << bad << ": " << said;
+      EXPECT_NE(said.find("its '" + std::string(name) + "' is " + bad.dump() + ", no whole number"), said.npos) << said;
+    }
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ RILL_IO_INLINE std::string index_checksum(nlohmann::json const& content) {
   return sum;
 }
 
-RILL_IO_INLINE void write_index(checkpoint const& c) {
+RILL_IO_INLINE void write_index(checkpoint const& c) try {
   nlohmann::json j;
   j["weight_map"] = c.shards;
   auto& words = j["metadata"];
@@ -90,6 +90,28 @@ RILL_IO_INLINE void write_index(checkpoint const& c) {
   if (c.metric) words["metric"] = *c.metric;
   j["crc32"] = index_checksum(j);
   write_file(c.index(), j.dump(1) + "\n");
+} catch (nlohmann::json::exception const&) {
+  throw error(code::invalid_argument, "the name of the checkpoint '" + c.index().string() + "' is not UTF-8");
+}
+
+/// The JSON of an index, in which nothing stands deeper than the file of a tensor: what is nested goes through
+/// functions that call themselves when it is written or destroyed, as deep as it is.
+RILL_IO_INLINE nlohmann::json parse_index(std::string const& text) {
+  return nlohmann::json::parse(text, [](int depth, nlohmann::json::parse_event_t event, nlohmann::json&) {
+    using at = nlohmann::json::parse_event_t;
+    if (event == at::array_start) throw error(code::data_loss, "a list stands where none may");
+    if (event == at::object_start && depth > 1) throw error(code::data_loss, "objects stand too deep");
+    return true;
+  });
+}
+
+/// A count in an index.
+template <class Count> void read_count(nlohmann::json const& words, char const* name, Count& count) {
+  auto const& n = words.at(name);
+  if (!n.is_number_unsigned() || n.get<std::uint64_t>() > INT64_MAX)
+    throw error(code::data_loss,
+                "its '" + std::string(name) + "' is " + n.dump() + ", no whole number from 0 to 2^63 - 1");
+  n.get_to(count);
 }
 
 RILL_IO_INLINE checkpoint read_index(checkpoint c) {
@@ -99,18 +121,20 @@ RILL_IO_INLINE checkpoint read_index(checkpoint c) {
   };
   auto const text = read_file(path, std::uint64_t{1} << 28);
   try {
-    auto j = nlohmann::json::parse(text);
+    auto j = parse_index(text);
     auto const sum = j.at("crc32").get<std::string>();
     j.erase("crc32");
-    if (sum != index_checksum(j)) throw refuse("its checksum is wrong");
+    if (sum != index_checksum(j)) throw error(code::data_loss, "its checksum is wrong");
     auto const& words = j.at("metadata");
-    words.at("steps").get_to(c.steps);
-    words.at("epoch").get_to(c.position.epoch);
-    words.at("index").get_to(c.position.index);
+    read_count(words, "steps", c.steps);
+    read_count(words, "epoch", c.position.epoch);
+    read_count(words, "index", c.position.index);
     if (words.contains("metric") && !words.at("metric").is_null()) c.metric = words.at("metric").get<double>();
     j.at("weight_map").get_to(c.shards);
   } catch (nlohmann::json::exception const& e) {
     throw refuse(e.what());
+  } catch (error const& e) {
+    throw refuse(e.message());
   }
   for (auto const& [tensor, file] : c.shards)
     if (file.find('/') != file.npos || !file.starts_with(c.prefix() + "-"))
