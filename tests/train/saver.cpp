@@ -6,8 +6,11 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <cmath>
 #include <fstream>
+#include <functional>
+#include <mutex>
 #include <random>
 #include <set>
 #include <thread>
@@ -15,6 +18,15 @@
 #include "base/sentence.hpp"
 #include "io/scratch.hpp"
 #include "rill/ops/array/fill.hpp"
+#include "rill/ops/array/gather.hpp"
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/cond.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/while_loop.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/comparison.hpp"
+#include "rill/ops/queues/queue.hpp"
+#include "rill/ops/state/assign.hpp"
 
 namespace rill {
 namespace {
@@ -384,6 +396,251 @@ TEST(saver, counts_on_beside_a_file_with_the_last_number) {
   std::ofstream(place / "run" / "checkpoint-9223372036854775807.safetensors.index.json") << "{}";
   EXPECT_EQ(saves.save(*m.s).number, 2);
   EXPECT_EQ(saves.restore(*m.s)->number, 2);
+}
+
+// A model as it is served: each of its variables is one number throughout, and a step looks at all of them, by every
+// way in which a step can look at a variable.
+struct served {
+  graph g;
+  std::vector<variable_expr<of<double, 2, 4>>> v;
+  std::vector<value> seen;
+  std::unique_ptr<session> s;
+
+  explicit served(rill::gear gear) {
+    for (int i = 0; i < 8; ++i) v.push_back(variable(fill<2, 4>(constant(g, 0.0)), "v" + std::to_string(i)));
+    auto const row = [&](std::int64_t n) { return constant<std::int64_t, 1>(g, {n}); };
+    seen.push_back(v[0]);
+    seen.push_back(v[1] + 0.0);
+    seen.push_back(gather(v[2], row(1)));
+    seen.push_back(read(v[3]));
+    seen.push_back(g.after({operation(v[0])}, [&] { return read(v[1]); }));
+    seen.push_back(cond(placeholder<bool>(g, "p"), [&] { return v[4] + 0.0; }, [&] { return v[5] + 0.0; }));
+    auto const [i, x, rows] =
+        while_loop([](auto k, auto, auto) { return k < 3; },
+                   [&](auto k, auto, auto) { return std::tuple{k + 1, read(v[7]) + 0.0, gather(v[6], row(0))}; },
+                   constant(g, 0), v[7] + 0.0, gather(v[6], row(0)));
+    seen.push_back(x), seen.push_back(rows);
+    s = std::make_unique<session>(g, session_options{.threads = 2, .gear = gear});
+    s->run(initializer(g));
+  }
+  void set_all(double x) {
+    for (auto const& each : v) {
+      auto const at = s->state().variable(each.name(), each.type());
+      at->update([&](tensor& t) { std::fill_n(t.mutable_data<double>(), t.elements(), x); });
+    }
+  }
+  // The number that all are; -1 if they are not the same.
+  static double number(std::vector<tensor> const& all) {
+    double const first = all[0].at<double>(0, 0);
+    for (auto const& t : all)
+      for (auto x : t.span<double>())
+        if (x != first) return -1;
+    return first;
+  }
+};
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int steps_of_each = 1'000;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr int steps_of_each = 1'000;
+#else
+constexpr int steps_of_each = 25'000;
+#endif
+#else
+constexpr int steps_of_each = 25'000;
+#endif
+
+// Four threads run 25,000 steps each, of which each reads ten times from a variable: a million reads.
+TEST(saver, restores_all_variables_at_once_between_the_steps_of_threads_that_serve) {
+  for (auto const gear : {gear::automatic, gear::tagged}) {
+    scratch place;
+    served m(gear);
+    saver saves(m.g, place / "run");
+    m.set_all(1);
+    auto const one = saves.save(*m.s);
+    m.set_all(2);
+    auto const two = saves.save(*m.s);
+    std::atomic<int> torn = 0, at_work = 4;
+    std::atomic<int> of_one = 0, of_two = 0;
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+          std::vector<std::string> names;
+          for (auto const& x : m.seen) names.push_back(x.name());
+          for (int k = 0; k < steps_of_each / (gear == gear::tagged ? 10 : 1); ++k) {
+            auto const n = served::number(m.s->run({{"p", tensor(true)}}, names));
+            torn += n == -1, of_one += n == 1, of_two += n == 2;
+          }
+          --at_work;
+        });
+      for (int i = 0; at_work > 0; ++i) saves.restore(*m.s, i % 2 == 0 ? one : two);
+    }
+    EXPECT_EQ(torn, 0);
+    EXPECT_GT(of_one, 0);
+    EXPECT_GT(of_two, 0);
+  }
+}
+
+TEST(saver, restores_beside_a_step_that_waits_which_goes_on_with_what_it_found) {
+  for (auto const gear : {gear::automatic, gear::straight}) {
+    scratch place;
+    model m;
+    auto const a = m.variables[0], b = m.variables[1], c = m.variables[2];
+    auto const q = fifo_queue<of<double>>(m.g, {.capacity = 1});
+    auto const go = q.dequeue();
+    auto const late_b = m.g.after({go}, [&] { return read(b); });
+    auto const update = m.g.after({go}, [&] { return assign_add(c, fill(go, {3, 4})); });
+    auto const updated = m.g.after({update}, [&] { return read(c); });
+    auto const enqueue = q.enqueue(constant(m.g, 100.0));
+    m.s = std::make_unique<session>(m.g, session_options{.threads = 2, .gear = gear});
+    m.s->run(initializer(m.g));
+    m.run(1);
+    saver saves(m.g, place / "run", {}, m.variables);
+    auto const one = saves.save(*m.s);
+    m.run(4);
+    std::vector<tensor> seen;
+    struct said final : observer {
+      std::atomic<bool> began = false;
+      void step_begins(std::uint64_t) override { began = true; }
+      void node_ran(node_record const&) override {}
+    } watch;
+    auto const before = m.s->state().variable("a", m.variables[0].type())->read();
+    std::jthread waits([&] {
+      auto [x, y, z] = m.s->run(value(a), value(late_b), value(updated), observe(watch));
+      seen = {x, y, z};
+    });
+    while (!watch.began) std::this_thread::yield();
+    saves.restore(*m.s, one);
+    EXPECT_EQ(m.number(), 1) << "the step that waits holds nobody up";
+    EXPECT_FALSE(before.storage().unique()) << "what the step found is still there";
+    m.s->run(enqueue);
+    waits.join();
+    ASSERT_EQ(seen.size(), 3u);
+    EXPECT_EQ(seen[0].at<double>(0, 0), 5);
+    EXPECT_EQ(seen[1].at<double>(0, 0), 5);
+    EXPECT_EQ(seen[2].at<double>(0, 0), 105) << "it sees its own updates";
+    EXPECT_EQ(m.number(), 1) << "of which the new model knows nothing";
+    seen.clear();
+    EXPECT_TRUE(before.storage().unique()) << "and with the step the model goes that it found";
+  }
+}
+
+TEST(saver, takes_no_step_of_a_session_back_that_trains_meanwhile) {
+  scratch place;
+  model m;
+  saver saves(m.g, place / "run");
+  struct numbers final : observer {
+    std::mutex mutex;
+    std::vector<std::uint64_t> all;
+    void step_begins(std::uint64_t n) override {
+      std::lock_guard lock(mutex);
+      all.push_back(n);
+    }
+    void node_ran(node_record const&) override {}
+  } seen;
+  std::atomic<bool> saved = false;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i)
+      threads.emplace_back([&] {
+        while (!saved) m.s->run(m.step, observe(seen));
+      });
+    for (int i = 0; i < 100; ++i) saves.save(*m.s);
+    saved = true;
+  }
+  EXPECT_EQ(m.s->steps(), seen.all.size());
+  std::sort(seen.all.begin(), seen.all.end());
+  EXPECT_EQ(std::adjacent_find(seen.all.begin(), seen.all.end()), seen.all.end()) << "two steps had one number";
+}
+
+// How many bytes this process has read from files so far.
+std::uint64_t bytes_read() {
+  std::ifstream io("/proc/self/io");
+  std::string word;
+  std::uint64_t n = 0;
+  EXPECT_TRUE(io >> word >> n && word == "rchar:");
+  return n;
+}
+
+TEST(saver, reads_a_file_once_however_many_variables_are_in_it) {
+  scratch place;
+  std::vector<std::string> names;
+  for (int i = 0; i < 500; ++i) names.push_back("layer_of_a_model_with_many_variables/" + std::to_string(i));
+  model m(1, names);
+  m.run();
+  saver saves(m.g, place / "run");
+  auto const c = saves.save(*m.s);
+  std::uint64_t bytes = std::filesystem::file_size(c.index());
+  for (auto const& file : detail::files_of(c)) bytes += std::filesystem::file_size(place / "run" / file.c_str());
+  m.run();
+  auto const before = bytes_read();
+  saves.restore(*m.s, c);
+  EXPECT_LT(bytes_read() - before, 2 * bytes);
+  EXPECT_EQ(m.number(), 1);
+}
+
+TEST(saver, neither_records_in_the_graph_nor_runs_steps_of_it) {
+  scratch place;
+  model m;
+  saver saves(m.g, place / "run");
+  auto const nodes = m.g.size();
+  saves.save(*m.s), saves.restore(*m.s);
+  EXPECT_EQ(m.g.size(), nodes);
+  EXPECT_EQ(m.s->steps(), 0u);
+}
+
+TEST(saver, restores_into_the_memory_of_the_session) {
+  scratch place;
+  model m(1000);
+  saver saves(m.g, place / "run");
+  m.run(2), saves.save(*m.s);
+  struct own_memory final : allocator {
+    void* acquire(std::size_t n) noexcept override { return host_allocator().allocate(n); }
+    void release(void* p, std::size_t n) noexcept override { host_allocator().deallocate(p, n); }
+  } memory;
+  {
+    session s(m.g, {.threads = 1, .memory = &memory});
+    saves.restore(s);
+    EXPECT_GE(memory.usage().current, 3 * 1000 * 4 * 8);
+    EXPECT_EQ(s.run("a").at<double>(999, 3), 2);
+  }
+  EXPECT_EQ(memory.usage().current, 0);
+}
+
+TEST(saver, whose_file_may_not_grow_loses_nothing) {
+  scratch place;
+  model a(1000);
+  saver saves(a.g, place / "run", {.shard_bytes = 40000});
+  a.run(), saves.save(*a.s);
+  rlimit whole;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &whole), 0);
+  auto const told = ::signal(SIGXFSZ, SIG_IGN);
+  a.run();
+  for (rlim_t most : {1u, 100u, 31000u}) {
+    rlimit const small{most, whole.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    auto const said = sentence([&] { saves.save(*a.s); });
+    ::setrlimit(RLIMIT_FSIZE, &whole);
+    EXPECT_NE(said, "") << most;
+  }
+  ::signal(SIGXFSZ, told);
+  EXPECT_EQ(a.number(), 2);
+  EXPECT_EQ(saves.restore(*a.s)->number, 1);
+  EXPECT_EQ(a.number(), 1);
+  EXPECT_EQ(saves.save(*a.s).number, 2) << "what was left is swept";
+}
+
+TEST(saver, looks_at_no_index_that_is_nested_without_end) {
+  scratch place;
+  model m;
+  saver saves(m.g, place / "run", {.keep = 1});
+  auto const damaged = saves.save(*m.s).index();
+  std::ofstream(damaged) << std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_EQ(refusal([&] { saves.restore(*m.s); }), code::data_loss);
+  EXPECT_EQ(refusal([&] { saves.checkpoints(); }), code::data_loss);
+  EXPECT_EQ(saves.save(*m.s).number, 2);
 }
 
 }  // namespace

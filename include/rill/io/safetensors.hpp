@@ -30,17 +30,19 @@ class safetensors_file {
   safetensors::metadata const& metadata() const { return header_.metadata; }
 
   bool contains(std::string_view name) const { return find(name) != nullptr; }
+  /// The entry of that name; null if there is none.
+  safetensors::entry const* find(std::string_view name) const;
   /// The tensor of that name; error(not_found), or error(data_loss) if its checksum is wrong.
   tensor read(std::string_view name) const;
-  tensor read(safetensors::entry const& e) const;
+  tensor read(safetensors::entry const& e, allocator& memory = host_allocator()) const;
 
  private:
   static safetensors::header read_header(input_file const& file, std::uint64_t& start);
-  safetensors::entry const* find(std::string_view name) const;
 
   input_file file_;
   std::uint64_t start_ = 0;
   safetensors::header header_;
+  std::vector<std::uint32_t> by_name_;  // the entries in the order of their names
 };
 
 /// All tensors of a safetensors file, in the header's order; its words too, where `words` points.
@@ -79,8 +81,8 @@ RILL_IO_INLINE void check_beginning(std::uint64_t bytes) {
 }
 
 /// The tensor of an entry, whose bytes `read(begin, to, count)` fetches.
-template <class Read> tensor load(entry const& e, Read read) {
-  tensor t(e.element, e.shape);
+template <class Read> tensor load(entry const& e, allocator& memory, Read read) {
+  tensor t(e.element, e.shape, memory);
   if (t.bytes() != 0) read(e.begin, t.mutable_raw(), t.bytes());
   std::string_view const bytes(static_cast<char const*>(t.raw()), t.bytes());
   if (e.checksum && *e.checksum != checksum_of(e.element, e.shape, bytes))
@@ -93,17 +95,21 @@ template <class Read> tensor load(entry const& e, Read read) {
 }  // namespace safetensors
 
 RILL_IO_INLINE safetensors_file::safetensors_file(std::filesystem::path const& path)
-    : file_(path), header_(read_header(file_, start_)) {}
+    : file_(path), header_(read_header(file_, start_)), by_name_(header_.entries.size()) {
+  std::iota(by_name_.begin(), by_name_.end(), 0u);
+  std::sort(by_name_.begin(), by_name_.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return entries()[a].name < entries()[b].name; });
+}
 
 RILL_IO_INLINE tensor safetensors_file::read(std::string_view name) const {
   if (auto const* e = find(name)) return read(*e);
   throw error(code::not_found, "'" + file_.path().string() + "' holds no tensor '" + std::string(name) + "'");
 }
 
-RILL_IO_INLINE tensor safetensors_file::read(safetensors::entry const& e) const {
+RILL_IO_INLINE tensor safetensors_file::read(safetensors::entry const& e, allocator& memory) const {
   return files::naming(file_.path(), [&] {
     return safetensors::load(
-        e, [&](std::uint64_t at, void* to, std::size_t count) { file_.read_at(start_ + at, to, count); });
+        e, memory, [&](std::uint64_t at, void* to, std::size_t count) { file_.read_at(start_ + at, to, count); });
   });
 }
 
@@ -120,9 +126,9 @@ RILL_IO_INLINE safetensors::header safetensors_file::read_header(input_file cons
 }
 
 RILL_IO_INLINE safetensors::entry const* safetensors_file::find(std::string_view name) const {
-  for (auto const& e : header_.entries)
-    if (e.name == name) return &e;
-  return nullptr;
+  auto const at = std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                                   [&](std::uint32_t i, std::string_view n) { return entries()[i].name < n; });
+  return at != by_name_.end() && entries()[*at].name == name ? &entries()[*at] : nullptr;
 }
 
 RILL_IO_INLINE std::vector<named_tensor> read_safetensors(std::filesystem::path const& path,
@@ -141,7 +147,7 @@ RILL_IO_INLINE std::vector<named_tensor> parse_safetensors(std::string_view byte
   safetensors::header const header(bytes.substr(8, start - 8), data.size());
   std::vector<named_tensor> out;
   for (auto const& e : header.entries)
-    out.push_back({e.name, safetensors::load(e, [&](std::uint64_t at, void* to, std::size_t count) {
+    out.push_back({e.name, safetensors::load(e, host_allocator(), [&](std::uint64_t at, void* to, std::size_t count) {
                      std::memcpy(to, data.data() + at, count);
                    })});
   if (words != nullptr) *words = header.metadata;

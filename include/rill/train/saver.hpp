@@ -1,23 +1,20 @@
 // Saves variables, what is in the queues, and the place in the training, and restores them. Needs nlohmann-json, so
 // rill/io.hpp takes it.
 #pragma once
-#include <algorithm>
 #include <cmath>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "rill/ops/array/placeholder.hpp"
-#include "rill/ops/control/flow.hpp"
-#include "rill/ops/files/tensor_file.hpp"
+#include "rill/io/safetensors.hpp"
 #include "rill/ops/queues/queue_ops.hpp"
-#include "rill/ops/state/assign.hpp"
+#include "rill/ops/state/variable.hpp"
 #include "rill/run/input_gates.hpp"
 #include "rill/run/session.hpp"
 #include "rill/train/checkpoint.hpp"
@@ -44,25 +41,31 @@ using restore_names = std::function<std::optional<std::string>(std::string const
 std::map<std::string, queue_options> all_queues(graph const& g);
 
 /// Saves to one directory and restores from there. A checkpoint appears whole or not at all, whenever the program is
-/// killed. No other thread may record in the graph meanwhile, nor update the variables if they take more than one file,
-/// for files are written one after the other. Savers that save to one directory, in any thread or process, wait for
-/// each other and number their checkpoints in turn.
+/// killed. Threads may run steps meanwhile, and record in the graph, which is looked at when the saver is made alone.
+/// Savers that save to one directory, in any thread or process, wait for each other and number their checkpoints in
+/// turn.
 class saver {
  public:
   /// For the given variables; or for all that the graph has now, and what is in its queues, so that a session that
-  /// restores it takes each example of an epoch that was not taken yet. Records the nodes that save.
+  /// restores it takes each example of an epoch that was not taken yet.
   saver(graph& g, std::filesystem::path directory, saver_options options = {},
         std::vector<variable_value> variables = {});
 
-  /// Saves the variables as they are, the session's count of steps (this one is not counted), and what is given. The
-  /// threads of queue runners halt meanwhile between two of their steps if queues are saved; error(deadline_exceeded)
-  /// if one of these does not end within a minute, because it waits for what no such thread makes. A metric that is not
-  /// finite is none: a loss that has diverged is nobody's best. A damaged checkpoint beside it is left as it is.
+  /// Saves the variables as they are, the session's count of steps, and what is given. It is no step. All variables are
+  /// read, one behind the other, before the first is written: no checkpoint has values from before and after a
+  /// `restore`, but a step that another thread runs meanwhile may have updated some of them and others not yet. The
+  /// threads of queue runners halt between two of their steps while variables and queues are read, if queues are saved;
+  /// error(deadline_exceeded) if one of these does not end within a minute, because it waits for what no such thread
+  /// makes. A metric that is not finite is none: a loss that has diverged is nobody's best. A damaged checkpoint beside
+  /// it is left as it is.
   checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {});
 
   /// The newest checkpoint back into the session; nothing if there is none. error(not_found) or error(invalid_argument)
   /// lists every variable that has no tensor there, or one of another type; then, and if a checksum is wrong
-  /// (error(data_loss)), nothing was changed.
+  /// (error(data_loss)), nothing was changed. A session may serve meanwhile: all variables change at once, between
+  /// steps. A step that began before goes on with the values that it found, and what it still updates is lost with
+  /// them; `restore` does not wait for it. (Where the extents of a variable change, a step that begins at that very
+  /// moment may end with error(aborted).)
   std::optional<checkpoint> restore(session& s, restore_names const& names = {});
   /// A certain checkpoint back, before `start_input` if input is to go on from there; `names` picks and renames:
   /// `[](auto& v) { return v == "head" ? std::nullopt : … }`.
@@ -74,46 +77,36 @@ class saver {
   std::optional<checkpoint> best() const { return shelf().best_of(checkpoints()); }
 
  private:
-  struct shard_nodes {
-    value path;
-    operation write;
-    std::vector<std::string> names;
-  };
-  /// Where a variable's tensor was found: the number of its file, its name and its type.
-  struct place {
-    std::uint32_t variable;
-    std::size_t file;
-    std::string tensor;
+  struct saved_variable {
+    std::string name;
     type of;
-    friend bool operator==(place const&, place const&) = default;
   };
-  struct restoring {
-    std::vector<place> places;
-    std::map<std::size_t, value> paths;
-    operation assign;
+  /// Where a variable's tensor was found.
+  struct place {
+    saved_variable const* variable;
+    safetensors_file const* file;
+    safetensors::entry const* entry;
   };
+  using opened_files = std::map<std::string, safetensors_file>;
 
   detail::checkpoint_shelf shelf() const { return {directory_, options_.name, options_.keep, options_.better}; }
 
-  void record_shards();
+  /// The variables' values, all of one version.
+  std::vector<named_tensor> read_variables(session& s) const;
+  std::vector<named_tensor> read_queues(session& s) const;
+  /// In as many files as the options ask for, the last for the queues. The checkpoint then knows what is where.
+  void write(checkpoint& c, std::span<named_tensor const> variables, std::span<named_tensor const> queues) const;
 
-  void save_queues(session& s, checkpoint& c, std::string const& file) const;
   /// What a checkpoint holds of the queues; nothing of those that it doesn't know.
   std::map<std::string, queue_contents> look_up_queues(checkpoint const& from) const;
+  /// Finds all that is asked for, or throws what is missing or of another type. Each file is opened, and its header
+  /// read, once.
+  std::vector<place> look_up(checkpoint const& from, restore_names const& names, opened_files& files) const;
 
-  /// Finds all that is asked for, or throws what is missing or of another type.
-  std::vector<place> look_up(checkpoint const& from, restore_names const& names) const;
-
-  /// The nodes that restore such a choice: all tensors are read before the first variable changes.
-  restoring& recorded(std::vector<place> const& places);
-
-  graph* graph_;
   std::filesystem::path directory_;
   saver_options options_;
   std::map<std::string, queue_options> queues_;
-  std::vector<variable_value> variables_;
-  std::vector<shard_nodes> shards_;
-  std::deque<restoring> restorings_;
+  std::vector<saved_variable> variables_;
 };
 
 #if RILL_IO_RUNTIME
@@ -137,15 +130,18 @@ RILL_IO_INLINE std::map<std::string, queue_options> all_queues(graph const& g) {
 
 RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_options options,
                             std::vector<variable_value> variables)
-    : graph_(&g),
-      directory_(std::move(directory)),
+    : directory_(std::move(directory)),
       options_(std::move(options)),
-      queues_(variables.empty() ? all_queues(g) : std::map<std::string, queue_options>()),
-      variables_(variables.empty() ? all_variables(g) : std::move(variables)) {
+      queues_(variables.empty() ? all_queues(g) : std::map<std::string, queue_options>()) {
+  for (auto const& v : variables.empty() ? all_variables(g) : std::move(variables)) {
+    expects(v.graph == &g, "a variable of another graph, or an empty handle, was given to a saver");
+    auto const& of = std::get<type>(v.origin().attributes[0].second);
+    safetensors::check_entry(v.origin().name, of.element);
+    variables_.push_back({v.origin().name, of});
+  }
   expects(!variables_.empty(), "a saver was made for a graph without variables");
   expects(options_.name.find('/') == std::string::npos, "a saver's name is the beginning of file names, without '/'");
   expects(options_.keep > 0, "a saver keeps one checkpoint at least");
-  g.scope("save", [&] { record_shards(); });
 }
 
 RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::optional<double> metric) {
@@ -157,23 +153,14 @@ RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::
   auto const before = detail::numbered_checkpoints(directory_, options_.name);
   checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {}};
   shelf().sweep(before);
-  struct uncounted {
-    session& s;
-    std::uint64_t steps;
-    ~uncounted() { s.set_steps(steps); }
-  };
+  std::vector<named_tensor> variables, queues;
   {
     auto const halt = queues_.empty() ? nullptr : std::make_unique<input_pause>(s.state());
-    c.steps = s.steps();
-    uncounted const guard{s, c.steps};
-    auto const count = shards_.size() + !queues_.empty();
-    for (std::size_t i = 0; i < shards_.size(); ++i) {
-      auto const file = c.shard(i, count);
-      s.run({{shards_[i].path, tensor((directory_ / file).string())}}, shards_[i].write);
-      for (auto const& name : shards_[i].names) c.shards[name] = file;
-    }
-    if (!queues_.empty()) save_queues(s, c, c.shard(count - 1, count));
+    variables = read_variables(s);
+    queues = read_queues(s);
+    c.steps = s.steps();  // behind the variables, or a step whose update they have would be counted, and drawn, again
   }
+  write(c, variables, queues);
   detail::write_index(c);
   shelf().drop_old();
   return c;
@@ -187,85 +174,86 @@ RILL_IO_INLINE std::optional<checkpoint> saver::restore(session& s, restore_name
 }
 
 RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_names const& names) {
-  auto const found = look_up(from, names);
-  auto const contents = names ? std::map<std::string, queue_contents>() : look_up_queues(from);
-  auto& known = recorded(found);
-  auto const halt = contents.empty() ? nullptr : std::make_unique<input_pause>(s.state());
-  std::vector<feed> feeds;
-  for (auto const& [file, path] : known.paths)
-    feeds.emplace_back(path, tensor((from.directory / detail::files_of(from)[file]).string()));
-  s.run(feeds, known.assign);
-  for (auto const& [queue, c] : contents) s.state().queue(queue, queues_.at(queue))->restore(c);
+  opened_files files;
+  std::vector<std::pair<std::shared_ptr<variable_state>, tensor>> values;
+  for (auto const& p : look_up(from, names, files))
+    values.emplace_back(s.state().variable(p.variable->name, p.variable->of),
+                        p.file->read(*p.entry, s.executor().memory()));
+  auto contents = names ? std::map<std::string, queue_contents>() : look_up_queues(from);
+  std::vector<std::pair<std::shared_ptr<queue_state>, queue_contents>> queues;
+  for (auto& [queue, c] : contents) queues.emplace_back(s.state().queue(queue, queues_.at(queue)), std::move(c));
+  auto const halt = queues.empty() ? nullptr : std::make_unique<input_pause>(s.state());
+  s.state().replace(std::move(values));
+  for (auto& [queue, c] : queues) queue->restore(std::move(c));
   s.set_steps(from.steps);
 }
 
-RILL_IO_INLINE void saver::record_shards() {
-  std::vector<value> values;
-  std::vector<std::string> names;
-  std::uint64_t bytes = 0;
-  auto const flush = [&] {
-    auto const path = placeholder(*graph_, type(dtype::string), "path");
-    shards_.push_back({path, rill::save(path, names, values), names});
-    values.clear(), names.clear(), bytes = 0;
-  };
-  for (auto const& v : variables_) {
-    auto const& t = v.type();
-    auto const size = t.is_known() ? std::uint64_t{t.bytes()} : 0;
-    if (!values.empty() && bytes + size > options_.shard_bytes) flush();
-    values.push_back(v), names.push_back(v.origin().name), bytes += size;
-  }
-  flush();
+RILL_IO_INLINE std::vector<named_tensor> saver::read_variables(session& s) const {
+  container::reading const of(s.state());
+  std::vector<named_tensor> all;
+  for (auto const& v : variables_) all.push_back({v.name, s.state().variable(v.name, v.of)->read(of.version())});
+  return all;
 }
 
-RILL_IO_INLINE void saver::save_queues(session& s, checkpoint& c, std::string const& file) const {
+RILL_IO_INLINE std::vector<named_tensor> saver::read_queues(session& s) const {
   std::vector<named_tensor> all;
   for (auto const& [queue, options] : queues_)
-    for (auto& t : saved_queue(queue, options, s.state().queue(queue, options)->contents())) {
-      c.shards[t.name] = file;
+    for (auto& t : saved_queue(queue, options, s.state().queue(queue, options)->contents()))
       all.push_back(std::move(t));
-    }
-  write_safetensors(directory_ / file, all);
+  return all;
+}
+
+RILL_IO_INLINE void saver::write(checkpoint& c, std::span<named_tensor const> variables,
+                                 std::span<named_tensor const> queues) const {
+  std::vector<std::span<named_tensor const>> shards;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0, first = 0; i < variables.size(); ++i) {
+    if (i > first && bytes + variables[i].value.bytes() > options_.shard_bytes) first = i, bytes = 0;
+    if (i == first) shards.emplace_back();
+    shards.back() = variables.subspan(first, i + 1 - first);
+    bytes += variables[i].value.bytes();
+  }
+  if (!queues.empty()) shards.push_back(queues);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    auto const file = c.shard(i, shards.size());
+    write_safetensors(directory_ / file, shards[i]);
+    for (auto const& t : shards[i]) c.shards[t.name] = file;
+  }
 }
 
 RILL_IO_INLINE std::map<std::string, queue_contents> saver::look_up_queues(checkpoint const& from) const {
+  opened_files files;
   std::map<std::string, queue_contents> found;
   for (auto const& [queue, options] : queues_) {
     auto const at = from.shards.find(saved_queue_name(queue, "counts"));
     if (at == from.shards.end()) continue;
-    safetensors_file const file(from.directory / at->second);
+    auto const& file = files.try_emplace(at->second, from.directory / at->second).first->second;
     found.emplace(queue, restored_queue(queue, options, [&](std::string const& name) { return file.read(name); }));
   }
   return found;
 }
 
-RILL_IO_INLINE std::vector<saver::place> saver::look_up(checkpoint const& from, restore_names const& names) const {
-  auto const files = detail::files_of(from);
-  std::vector<std::optional<safetensors_file>> opened(files.size());
+RILL_IO_INLINE std::vector<saver::place> saver::look_up(checkpoint const& from, restore_names const& names,
+                                                        opened_files& files) const {
   std::vector<place> found;
   std::string missing, other;
+  auto const list = [](std::string& all, std::string const& one) { all += (all.empty() ? "'" : ", '") + one; };
   for (auto const& v : variables_) {
-    auto const& variable = v.origin().name;
-    auto const wanted = names ? names(variable) : std::optional(variable);
+    auto const wanted = names ? names(v.name) : std::optional(v.name);
     if (!wanted) continue;
-    auto const from_index = from.shards.find(*wanted);
-    if (from_index == from.shards.end()) {
-      missing +=
-          (missing.empty() ? "'" : ", '") + *wanted + "'" + (*wanted == variable ? "" : " (for '" + variable + "')");
+    auto const at = from.shards.find(*wanted);
+    if (at == from.shards.end()) {
+      list(missing, *wanted + "'" + (*wanted == v.name ? "" : " (for '" + v.name + "')"));
       continue;
     }
-    auto const file =
-        static_cast<std::size_t>(std::lower_bound(files.begin(), files.end(), from_index->second) - files.begin());
-    if (!opened[file]) opened[file].emplace(from.directory / files[file]);
-    auto const& entries = opened[file]->entries();
-    auto const e = std::find_if(entries.begin(), entries.end(), [&](auto const& each) { return each.name == *wanted; });
-    if (e == entries.end())
+    auto const& file = files.try_emplace(at->second, from.directory / at->second).first->second;
+    auto const* const e = file.find(*wanted);
+    if (!e)
       throw error(code::data_loss,
-                  "'" + files[file] + "' lacks the tensor '" + *wanted + "' that the checkpoint's index says it has");
+                  "'" + at->second + "' lacks the tensor '" + *wanted + "' that the checkpoint's index says it has");
     type const of(e->element, e->shape);
-    if (accepts(v.type(), of)) found.push_back({v.node, file, *wanted, of});
-    else
-      other +=
-          (other.empty() ? "'" : ", '") + *wanted + "' is a " + of.text() + " there and a " + v.type().text() + " here";
+    if (accepts(v.of, of)) found.push_back({&v, &file, e});
+    else list(other, *wanted + "' is a " + of.text() + " there and a " + v.of.text() + " here");
   }
   auto const where = "the checkpoint '" + from.index().string() + "' ";
   if (!missing.empty())
@@ -273,27 +261,6 @@ RILL_IO_INLINE std::vector<saver::place> saver::look_up(checkpoint const& from, 
   if (!other.empty()) throw error(code::invalid_argument, where + "does not fit: " + other);
   if (found.empty()) throw error(code::invalid_argument, "nothing was picked from " + where);
   return found;
-}
-
-RILL_IO_INLINE saver::restoring& saver::recorded(std::vector<place> const& places) {
-  for (auto& known : restorings_)
-    if (known.places == places) return known;
-  restoring made{places, {}, {}};
-  graph_->scope("restore", [&] {
-    std::vector<value> values;
-    std::vector<operation> read, assigned;
-    for (auto const& p : places) {
-      if (!made.paths.contains(p.file)) made.paths[p.file] = placeholder(*graph_, type(dtype::string), "path");
-      values.push_back(rill::restore(made.paths[p.file], p.tensor, p.of));
-      read.emplace_back(values.back());
-    }
-    graph_->after(read, [&] {
-      for (std::size_t i = 0; i < places.size(); ++i)
-        assigned.emplace_back(assign(variable_value{{graph_, places[i].variable, 0}}, values[i]));
-    });
-    made.assign = group(*graph_, assigned, "all");
-  });
-  return restorings_.emplace_back(std::move(made));
 }
 
 #endif
