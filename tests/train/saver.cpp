@@ -22,6 +22,7 @@
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/function.hpp"
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/comparison.hpp"
@@ -420,6 +421,8 @@ struct served {
                    [&](auto k, auto, auto) { return std::tuple{k + 1, read(v[7]) + 0.0, gather(v[6], row(0))}; },
                    constant(g, 0), v[7] + 0.0, gather(v[6], row(0)));
     seen.push_back(x), seen.push_back(rows);
+    auto const more = function<"more", of<double>>(g, [&](auto a) { return v[5] + a; });
+    seen.push_back(more(constant(g, 0.0)));
     s = std::make_unique<session>(g, session_options{.threads = 2, .gear = gear});
     s->run(initializer(g));
   }
@@ -637,7 +640,7 @@ TEST(saver, looks_at_no_index_that_is_nested_without_end) {
   model m;
   saver saves(m.g, place / "run", {.keep = 1});
   auto const damaged = saves.save(*m.s).index();
-  std::ofstream(damaged) << std::string(100'000, '[') + std::string(100'000, ']');
+  std::ofstream(damaged) << R"({"crc32":"00000000","x":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
   EXPECT_EQ(refusal([&] { saves.restore(*m.s); }), code::data_loss);
   EXPECT_EQ(refusal([&] { saves.checkpoints(); }), code::data_loss);
   EXPECT_EQ(saves.save(*m.s).number, 2);

@@ -38,17 +38,19 @@ struct step_names {
   }
 };
 
+/// What a step does with variables.
+struct step_variables {
+  bool any = true;            ///< anything in it, its bodies and functions included, reads or updates one
+  bool first_values = false;  ///< it gives them their first values, which don't depend on the number of the step
+};
+
 /// A compiled step. Several threads may run it at once, each with an activation of its own; those are kept for the
 /// next.
 class compiled_step {
  public:
   explicit compiled_step(rill::plan p, std::optional<late_part> late = {}, step_names names = {},
-                         bool first_values = false)
-      : plan_(std::move(p)),
-        late_part_(std::move(late)),
-        late_(64),
-        names_(std::move(names)),
-        first_values_(first_values) {}
+                         step_variables variables = {})
+      : plan_(std::move(p)), late_part_(std::move(late)), late_(64), names_(std::move(names)), variables_(variables) {}
 
   /// All of the step, or what of it could be planned at first.
   rill::plan const& plan() const { return plan_; }
@@ -57,8 +59,7 @@ class compiled_step {
   /// And for which extents it was.
   compiled_lately<compiled_step>& late_steps() { return late_; }
   step_names const& names() const { return names_; }
-  /// Whether it gives variables their first values, which don't depend on the number of the step.
-  bool gives_first_values() const { return first_values_; }
+  step_variables variables() const { return variables_; }
   /// Whether variables of open extents still have those that it was compiled for.
   bool holds() const { return plan_.holds(); }
 
@@ -93,7 +94,7 @@ class compiled_step {
   std::optional<late_part> late_part_;
   compiled_lately<compiled_step> late_;
   step_names names_;
-  bool first_values_;
+  step_variables variables_;
   detail::idle_runs<activation> idle_;
 };
 

@@ -12,9 +12,11 @@
 #include "rill/run/gear.hpp"
 
 #if RILL_RUNTIME
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 
@@ -153,6 +155,10 @@ inline endpoint fed_endpoint(value const& v) {
 inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> const& fed, std::uint64_t seed,
                                               session_options const& options, pass_report* report,
                                               bool first_values = false) {
+  // A body's variables are inputs of the node that has the body, so those of the part are all.
+  step_variables const variables{
+      std::any_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return n.op->name == "variable"; }),
+      first_values};
   bind_extents(part, fed, *options.state);
   auto names = step_names::of(part);
   std::optional<late_part> late;
@@ -161,7 +167,7 @@ inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> c
   return std::make_shared<compiled_step>(
       plan(part, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
            options.gear, options.passes),
-      std::move(late), std::move(names), first_values);
+      std::move(late), std::move(names), variables);
 }
 
 inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request const& r,
@@ -246,10 +252,10 @@ RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor cons
 
 RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
                                std::span<tensor> results) {
-  container::reading const variables(*options_.state);
-  step.version = variables.version();
+  std::optional<container::reading> variables;
+  if (compiled.variables().any) step.version = variables.emplace(*options_.state).version();
   step.number = step.stream = parts_->steps.fetch_add(1, std::memory_order_relaxed);
-  if (compiled.gives_first_values()) step.stream = first_values_stream;
+  if (compiled.variables().first_values) step.stream = first_values_stream;
   step.log = options_.log ? &options_.log : nullptr;
   step_holdings holdings;
   step.holdings = &holdings;
