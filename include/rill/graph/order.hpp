@@ -3,11 +3,13 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <queue>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "rill/graph/growing_order.hpp"
 #include "rill/graph/subgraph.hpp"
 
 namespace rill {
@@ -28,31 +30,31 @@ class orderer {
  public:
   explicit orderer(subgraph const& part)
       : part_(part),
-        after_(part.size()),
+        edges_(part.size()),
         key_(part.size()),
         late_(part.size()),
         far_(static_cast<std::uint32_t>(2 * part.size())) {
-    bool waited = false;
+    bool waited = false, overwrites = false;
     for (std::uint32_t i = 0; i < part.size(); ++i) {
       set_key(i, waited);
+      overwrites = overwrites || part[i].op->overwrites != 0;
       for (std::size_t k = 0; k < part[i].inputs.size(); ++k) {
         auto const from = part[i].inputs[k].node;
         if (takes_reference(part[i], k)) (updates_reference(part[i], k) ? updates(from) : readers(from)).push_back(i);
-        else after_[from].push_back(i);
+        else edges_.put(from, i);
       }
-      for (auto c : part[i].controls) after_[c].push_back(i);
+      for (auto c : part[i].controls) edges_.put(c, i);
     }
-    for (auto const& v : variables_) order_variable(v);
-    for (std::uint32_t i = 0; i < part.size(); ++i)
-      for (std::size_t k = 0; k < part[i].inputs.size() && part[i].op->overwrites >> k != 0; ++k)
-        if (part[i].op->overwrites >> k & 1) order_overwriter(i, part[i].inputs[k]);
+    if (!edges_.settle()) return;  // which `run` refuses
+    for (auto& v : variables_)
+      if (!v.updates.empty()) order_variable(v);
+    if (overwrites) order_overwriters();
   }
 
   step_order run() {
     step_order result;
     std::vector<std::uint32_t> waits(part_.size());
-    for (auto const& list : after_)
-      for (auto n : list) ++waits[n];
+    for (std::uint32_t i = 0; i < part_.size(); ++i) waits[i] = static_cast<std::uint32_t>(edges_.before(i).size());
     using entry = std::pair<std::uint32_t, std::uint32_t>;  // key, node
     std::priority_queue<entry, std::vector<entry>, std::greater<>> ready;
     for (std::uint32_t i = 0; i < part_.size(); ++i)
@@ -61,11 +63,11 @@ class orderer {
       auto const i = ready.top().second;
       ready.pop();
       result.nodes.push_back(i);
-      for (auto n : after_[i])
+      for (auto n : edges_.after(i))
         if (--waits[n] == 0) ready.emplace(key_[n], n);
     }
     if (result.nodes.size() != part_.size()) cycle(waits);
-    result.after = std::move(after_);
+    result.after = std::move(edges_).take_edges();
     return result;
   }
 
@@ -100,51 +102,117 @@ class orderer {
   std::vector<std::uint32_t>& readers(std::uint32_t v) { return of(v).readers; }
   std::vector<std::uint32_t>& updates(std::uint32_t v) { return of(v).updates; }
 
-  std::vector<bool> descendants(std::uint32_t from) const {
-    std::vector<bool> seen(part_.size());
-    std::vector<std::uint32_t> todo{from};
-    while (!todo.empty()) {
-      auto const i = todo.back();
-      todo.pop_back();
-      for (auto n : after_[i])
-        if (!seen[n]) seen[n] = true, todo.push_back(n);
-    }
-    return seen;
-  }
-
-  void order_variable(uses const& u) {
-    std::vector<std::vector<bool>> below;
-    for (auto update : u.updates) below.push_back(descendants(update));
-    for (std::size_t a = 0; a < u.updates.size(); ++a)
-      for (std::size_t b = a + 1; b < u.updates.size(); ++b)
-        if (!below[a][u.updates[b]] && !below[b][u.updates[a]] &&
-            !(part_[u.updates[a]].may_race && part_[u.updates[b]].may_race))
-          throw error(code::failed_precondition,
-                      "two updates of variable '" + part_[u.variable].name + "' in one step, '" +
-                          part_[u.updates[a]].name + "' and '" + part_[u.updates[b]].name +
-                          "', have no order: put a control edge between them",
-                      part_[u.updates[b]].name);
-    for (std::size_t a = 0; a < u.updates.size(); ++a) {
-      auto const update = u.updates[a];
-      if (!below[a][u.variable]) after_[u.variable].push_back(update);
-      for (auto r : u.readers)
-        if (!below[a][r]) after_[r].push_back(update);
+  // Updates that may race stand in groups between those that may not; the level of a node is how many of the latter it
+  // comes after. What comes after one of them comes after all that are before it.
+  void order_variable(uses& u) {
+    std::sort(u.updates.begin(), u.updates.end(),
+              [&](auto a, auto b) { return edges_.position(a) < edges_.position(b); });
+    check_updates(u);
+    auto const users = edges_.after(u.variable);  // of the snapshot
+    u.readers.push_back(u.variable);
+    std::vector<std::uint32_t> firm;
+    for (auto update : u.updates)
+      if (!part_[update].may_race) firm.push_back(update);
+    find_levels(firm, u.readers, users);
+    std::vector<std::vector<std::uint32_t>> readers(firm.size() + 1), of_snapshot(firm.size() + 1);
+    for (auto r : u.readers) readers[level(r)].push_back(r);
+    for (auto c : users) of_snapshot[level(c)].push_back(c);
+    for (auto& list : of_snapshot)
+      std::sort(list.begin(), list.end(), [&](auto a, auto b) { return key_behind(a) > key_behind(b); });
+    std::size_t at = 0;
+    std::uint32_t key = 0;
+    for (auto update : u.updates) {
+      edges_.add(readers[at], update);
       // Not before those that use the snapshot, where that is possible: then the update need not copy.
-      for (auto consumer : std::vector(after_[u.variable]))
-        if (consumer != update && !below[a][consumer])
-          key_[update] = std::max(key_[update], 2 * consumer + 1 + (late_[consumer] ? far_ : 0));
+      auto const& list = of_snapshot[at];
+      bool const races = part_[update].may_race;
+      auto const last = std::find_if(list.begin(), list.end(),
+                                     [&](auto c) { return c != update && (!races || !edges_.reaches(update, c)); });
+      if (last != list.end()) key_[update] = std::max(key_[update], key_behind(*last));
+      key_[update] = std::max(key_[update], key);
+      if (races) continue;
+      if (!list.empty()) key = std::max(key, key_behind(list[0]));
+      ++at;
     }
   }
+  std::uint32_t key_behind(std::uint32_t user) const { return 2 * user + 1 + (late_[user] ? far_ : 0); }
 
-  // What writes over a value where it lies comes after all others that read it, where that is possible.
-  void order_overwriter(std::uint32_t writer, endpoint over) {
-    auto const below = descendants(writer);
+  // Sorted updates have an order if each that may not race comes after what is between it and the one before, and so
+  // on.
+  void check_updates(uses const& u) {
+    auto const& all = u.updates;
+    std::size_t first = 0;  // of the group that the next one must come after
+    for (std::size_t b = 0; b < all.size(); ++b) {
+      if (part_[all[b]].may_race) continue;
+      edges_.for_each_before(all[b], edges_.position(all[first]), [](auto) { return true; });
+      for (std::size_t a = first; a < b; ++a)
+        if (!edges_.was_met(all[a])) unordered(u, all[a], all[b]);
+      first = b;
+      auto end = b + 1;
+      while (end < all.size() && part_[all[end]].may_race) ++end;
+      if (end == b + 1) continue;
+      edges_.for_each_after(all[b], edges_.position(all[end - 1]), [](auto) { return true; });
+      for (auto c = b + 1; c < end; ++c)
+        if (!edges_.was_met(all[c])) unordered(u, all[b], all[c]);
+      first = b + 1;
+    }
+  }
+  [[noreturn]] void unordered(uses const& u, std::uint32_t a, std::uint32_t b) const {
+    auto const &first = part_[std::min(a, b)].name, &second = part_[std::max(a, b)].name;
+    throw error(code::failed_precondition,
+                "two updates of variable '" + part_[u.variable].name + "' in one step, '" + first + "' and '" + second +
+                    "', have no order: put a control edge between them",
+                second);
+  }
+
+  // From the last update to the first: what a later one has met comes after the earlier ones as well.
+  void find_levels(std::vector<std::uint32_t> const& updates, std::vector<std::uint32_t> const& readers,
+                   std::vector<std::uint32_t> const& users) {
+    levels_.resize(part_.size());
+    for (auto n : met_) levels_[n] = 0;
+    met_.clear();
+    std::uint32_t last = 0;
+    for (auto r : readers) last = std::max(last, edges_.position(r));
+    for (auto c : users) last = std::max(last, edges_.position(c));
+    for (auto level = static_cast<std::uint32_t>(updates.size()); level > 0; --level)
+      edges_.for_each_after(updates[level - 1], last, [&](std::uint32_t n) {
+        if (levels_[n] != 0) return false;
+        levels_[n] = level;
+        met_.push_back(n);
+        return true;
+      });
+  }
+  std::uint32_t level(std::uint32_t node) const { return levels_[node]; }
+
+  // What writes over a value where it lies comes after all others that read it, where that is possible. That gains
+  // nothing where another is the last already.
+  void order_overwriters() {
+    readers_.resize(part_.size());
     for (std::uint32_t i = 0; i < part_.size(); ++i)
       for (std::size_t k = 0; k < part_[i].inputs.size(); ++k) {
-        if (i == writer || part_[i].inputs[k] != over || reads_extents_alone(part_[i], k)) continue;
-        if (part_[i].op->passes_through && k == 0) order_overwriter(writer, {i, 0});
-        else if (!below[i]) after_[i].push_back(writer);
+        auto const e = part_[i].inputs[k];
+        bool const through = part_[i].op->passes_through && k == 0;
+        if (reads_extents_alone(part_[i], k)) continue;
+        auto& ports = readers_[e.node];
+        if (ports.size() <= e.port) ports.resize(e.port + 1);
+        (through ? ports[e.port].names : ports[e.port].all).push_back(i);
       }
+    for (std::uint32_t i = 0; i < part_.size(); ++i)
+      for (std::size_t k = 0; k < part_[i].inputs.size() && part_[i].op->overwrites >> k != 0; ++k)
+        if (part_[i].op->overwrites >> k & 1) order_overwriter(i, part_[i].inputs[k]);
+  }
+  void order_overwriter(std::uint32_t writer, endpoint over) {
+    std::vector<std::uint32_t> others;
+    std::vector<endpoint> names{over};
+    for (std::size_t at = 0; at < names.size(); ++at) {
+      auto const& ports = readers_[names[at].node];
+      if (ports.size() <= names[at].port) continue;
+      auto const& mine = ports[names[at].port];
+      if (mine.written) return;
+      std::copy_if(mine.all.begin(), mine.all.end(), std::back_inserter(others), [&](auto i) { return i != writer; });
+      for (auto i : mine.names) names.push_back({i, 0});
+    }
+    if (edges_.add(others, writer)) readers_[over.node][over.port].written = true;
   }
 
   [[noreturn]] void cycle(std::vector<std::uint32_t> const& waits) const {
@@ -156,12 +224,19 @@ class orderer {
   }
 
   subgraph const& part_;
-  std::vector<std::vector<std::uint32_t>> after_;
+  growing_order edges_;
   std::vector<std::uint32_t> key_;
   std::vector<bool> late_;  // depends on a node that waits
   std::uint32_t far_;       // beyond the keys of all others
   std::vector<uses> variables_;
-  std::vector<std::uint32_t> place_;  // of each node among the variables, counted from 1
+  std::vector<std::uint32_t> place_;         // of each node among the variables, counted from 1
+  std::vector<std::uint32_t> levels_, met_;  // of the variable that is ordered now; those that have one
+  // Who reads an output, and which nodes are other names for it. Whether one comes after all the others and writes it.
+  struct reading {
+    std::vector<std::uint32_t> all, names;
+    bool written = false;
+  };
+  std::vector<std::vector<reading>> readers_;
 };
 
 }  // namespace detail
