@@ -56,6 +56,28 @@ TEST(prune, follows_control_edges_and_targets) {
   EXPECT_EQ(part.targets, (std::vector<std::uint32_t>{1}));
 }
 
+TEST(prune, takes_a_fed_placeholder_for_what_a_control_edge_comes_from) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x"), other = constant(g, tensor(1.f), "other");
+  value const y = g.after({operation(x)}, [&] { return neg(other); });
+  auto const part = prune(g, {x.endpoint()}, {y.endpoint()}, {});
+  EXPECT_EQ(names(part), (std::vector<std::string>{"x", "other", "neg"}));
+  EXPECT_EQ(part[2].controls, (std::vector<std::uint32_t>{0}));
+  EXPECT_EQ(part[0].op, &fed_op);
+  EXPECT_NO_THROW(verify(part));
+  auto const without = prune(g, {}, {y.endpoint()}, {});
+  EXPECT_EQ(without[without[2].controls[0]].op->name, "placeholder") << "which asks for the feed";
+}
+
+TEST(prune, runs_what_a_control_edge_comes_from_though_its_value_is_fed) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x"), y = neg(x);
+  value const z = g.after({operation(y)}, [&] { return square(x); });
+  auto const part = prune(g, {y.endpoint(), x.endpoint()}, {z.endpoint()}, {});
+  EXPECT_EQ(names(part), (std::vector<std::string>{"neg", "x", "neg", "square"}));
+  EXPECT_EQ(part[3].controls, (std::vector<std::uint32_t>{2}));
+}
+
 TEST(prune, keeps_a_variable_that_is_updated_though_its_value_is_fed) {
   graph g;
   auto const v = variable(g, of<float>, "v");

@@ -23,6 +23,12 @@ inline std::ptrdiff_t fed_place(graph const& g, std::vector<endpoint> const& fed
   return original < 0 ? -1 : fed_place(g, fed, {static_cast<std::uint32_t>(original), e.port});
 }
 
+// Which of the fed values a control edge from a node comes from; -1: the node must run. A placeholder that is fed has
+// nothing else to do, as in TensorFlow.
+inline std::ptrdiff_t fed_control(graph const& g, std::vector<endpoint> const& fed, std::uint32_t from) {
+  return g[from].op->name == "placeholder" ? fed_place(g, fed, {from, 0}) : -1;
+}
+
 inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> const& fed,
                                          std::vector<endpoint> const& fetched,
                                          std::vector<std::uint32_t> const& targets) {
@@ -45,7 +51,8 @@ inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> c
       auto const& n = g[i];
       for (std::size_t k = 0; k < n.inputs.size(); ++k)
         if (means_variable(n, k) || !is_fed(n.inputs[k])) visit(n.inputs[k].node);
-      for (auto c : n.controls) visit(c);
+      for (auto c : n.controls)
+        if (fed_control(g, fed, c) < 0) visit(c);
     }
   };
   follow();
@@ -87,7 +94,10 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       n.inputs[k] = means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
     }
-    for (auto& c : n.controls) c = place[c];
+    for (auto& c : n.controls) {
+      auto const at = detail::fed_control(g, fed, c);
+      c = at >= 0 ? static_cast<std::uint32_t>(at) : place[c];
+    }
     place[i] = static_cast<std::uint32_t>(part.nodes.size());
     part.nodes.push_back(std::move(n));
     part.origin.push_back(i);
