@@ -130,14 +130,85 @@ TEST(primitives, have_no_gradient) {
 
 TEST(primitives, refuse_what_does_not_fit) {
   graph g;
-  value const x = placeholder(g, of<float>, "x"), n = placeholder(g, of<float, 2>, "n");
+  value const x = placeholder(g, of<float>, "x");
   auto const refused = [](std::string_view words, auto f) { expect_error(code::invalid_argument, words, f); };
   refused("the predicate must be a scalar of bool", [&] { tagged::switch_(x, x); });
-  refused("its inputs must be of one type", [&] { tagged::merge(x, n); });
+  refused("its inputs must be of one element type",
+          [&] { tagged::merge(x, value(placeholder(g, of<std::int32_t>, "i"))); });
   refused("must have a name", [&] { tagged::enter(x, {}); });
   refused("between 1 and 4096", [&] { tagged::enter(x, {.frame = "f", .parallel_iterations = 0}); });
   refused("must be that of a merge", [&] { tagged::next_iteration(x, x); });
   refused("must be a scalar of bool", [&] { tagged::loop_cond(x); });
+}
+
+TEST(primitives, a_merge_of_two_ranks_is_of_unknown_rank) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x"), n = placeholder(g, of<float, 2>, "n"),
+              any = placeholder(g, type::of_unknown_rank(dtype::float32), "any");
+  for (auto const& both : {tagged::merge(x, n), tagged::merge(n, x), tagged::merge(n, any), tagged::merge(n, n, x)})
+    EXPECT_EQ(both[0].type(), type::of_unknown_rank(dtype::float32));
+  session s(g);
+  expect_error(code::unimplemented, "the extents of its output, float32[...], are not known",
+               [&] { s.run({{x, tensor(1.f)}, {n, vector<float>({1, 2})}}, tagged::merge(x, n)[0]); });
+}
+
+// What TensorFlow 1 ties each constant of a branch by.
+TEST(primitives, a_constant_is_dead_where_what_it_waits_for_is) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const x = placeholder<float>(g, "x");
+  auto const [no, yes] = tagged::switch_(x, p);
+  auto const k = g.after({identity(yes)}, [&] { return constant(g, 3.f); });
+  auto const far = g.after({operation(k)}, [&] { return constant(g, 4.f); });
+  auto const [y, _1] = tagged::merge(no, -k);
+  auto const [direct, _2] = tagged::merge(no, k);
+  auto const [z, _3] = tagged::merge(no, k + far);
+  for (int threads : {1, 2}) {
+    session s(g, {.threads = threads});
+    auto const run = [&](bool which, value of) {
+      return s.run({{p, tensor(which)}, {x, tensor(2.f)}}, of).item<float>();
+    };
+    EXPECT_EQ(run(false, y), 2);
+    EXPECT_EQ(run(true, y), -3);
+    EXPECT_EQ(run(false, direct), 2);
+    EXPECT_EQ(run(true, direct), 3);
+    EXPECT_EQ(run(false, z), 2);
+    EXPECT_EQ(run(true, z), 7);
+    EXPECT_EQ(run(true, far), 4);
+    expect_error(code::failed_precondition, "its value is dead", [&] { run(false, far); });
+  }
+}
+
+TEST(primitives, a_constant_lies_in_the_frame_of_what_it_waits_for) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const [v, which] = tagged::merge(tagged::enter(x, {.frame = "while"}));
+  auto const limit = g.after({operation(v)}, [&] { return constant(g, 10.f); });
+  auto const [done, again] = tagged::switch_(v, tagged::loop_cond(v < limit));
+  auto const step = g.after({operation(again)}, [&] { return constant(g, 3.f); });
+  tagged::next_iteration(again + step, v);
+  auto const y = tagged::exit(done);
+  session s(g, {.threads = 2});
+  EXPECT_EQ(float(s.run({{x, tensor(0.f)}}, y)), 12);
+  EXPECT_EQ(float(s.run({{x, tensor(11.f)}}, y)), 11);
+  expect_error(code::invalid_argument, "lie in different frames", [&] { s.run({{x, tensor(0.f)}}, x + step); });
+}
+
+// A loop_cond hands its predicate on: each switch goes by the one that it was given.
+TEST(primitives, two_loop_conds_in_one_frame_are_two_predicates) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const [v, which] = tagged::merge(tagged::enter(x, {.frame = "while"}));
+  auto const [w, from] = tagged::merge(tagged::enter(x, {.frame = "while"}));
+  auto const [v_done, v_again] = tagged::switch_(v, tagged::loop_cond(v < 4.f));
+  auto const [w_done, w_again] = tagged::switch_(w, tagged::loop_cond(w < 9.f));
+  tagged::next_iteration(v_again + 1.f, v);
+  tagged::next_iteration(w_again + 2.f, w);
+  auto const first = tagged::exit(v_done), second = tagged::exit(w_done);
+  session s(g);
+  auto const [a, b] = s.run({{x, tensor(0.f)}}, first, second);
+  EXPECT_EQ(float(a), 4);
+  EXPECT_EQ(float(b), 10);
 }
 
 TEST(primitives, edges_that_cross_frames_are_refused_when_planned) {
@@ -169,7 +240,10 @@ TEST(primitives, control_edges_come_from_the_same_frame) {
   auto const loop = [&](std::string const& frame, std::vector<operation> const& first) {
     auto const [v, which] = tagged::merge(tagged::enter(x, {.frame = frame}));
     auto const [done, again] = tagged::switch_(v, tagged::loop_cond(v > 0.f));
-    auto const less = g.scope(frame, [&, from = again] { return g.after(first, [&] { return from - 1.f; }); });
+    auto const less = g.scope(frame, [&, from = again] {
+      auto const step = constant(g, 1.f);
+      return g.after(first, [&] { return from - step; });
+    });
     tagged::next_iteration(less, v);
     return countdown{less, tagged::exit(done)};
   };
@@ -184,7 +258,7 @@ TEST(primitives, control_edges_come_from_the_same_frame) {
       "node 'outside/mul': a control edge crosses from one frame to another: 'one/sub' is in frame 'one', 'x', which "
       "is "
       "fed, is in no frame",
-      g.scope("outside", [&] { return g.after({operation(one.inside)}, [&] { return x * 2.f; }); }));
+      g.scope("outside", [&] { return g.after({operation(one.inside)}, [&] { return x * x; }); }));
   says(
       "node 'two/sub': a control edge crosses from one frame to another: 'neg' is in no frame, 'switch_1' is in frame "
       "'two'",

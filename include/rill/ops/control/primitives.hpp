@@ -40,10 +40,10 @@ struct merge_op : flow_primitive {
   static constexpr std::array<type, 2> infer(no_attributes, std::span<type const> x) {
     type t = x[0];
     for (auto const& other : x) {
-      expects(other.element == t.element && other.rank == t.rank, "merge: its inputs must be of one type");
-      if (t.has_rank())
-        for (std::size_t i = 0; i < t.rank; ++i)
-          if (t[i] != other[i]) t[i] = unknown;
+      expects(other.element == t.element, "merge: its inputs must be of one element type");
+      if (other.rank != t.rank) t = type::of_unknown_rank(t.element);
+      for (std::size_t i = 0; t.has_rank() && i < t.rank; ++i)
+        if (t[i] != other[i]) t[i] = unknown;
     }
     return {t, dtype::int32};
   }
@@ -259,7 +259,8 @@ inline operation next_iteration(value x, value merged) {
     throw error(code::invalid_argument, "next_iteration: the second value must be that of a merge");
   return record_erased<ops::next_iteration_op>(g, {}, {x, merged});
 }
-/// Marks the predicate by which a loop's switches go on.
+/// Marks the predicate by which a loop's switches go on. It hands the predicate on and does nothing else: a frame may
+/// have several, whose switches then go by their own.
 template <operand P> auto loop_cond(P predicate) { return record<ops::loop_cond_op>(predicate); }
 
 }  // namespace tagged

@@ -149,7 +149,9 @@ class lowering {
         // Loops and branches have values before they are done with their effects, and need not use what they are given:
         // where there are updates, they wait for all that comes before them, and others for all of them.
         bool const whole = updates && (has_bodies(n) || has_bodies(body[b]));
-        bool const data = std::any_of(n.inputs.begin(), n.inputs.end(), [&](endpoint e) { return e.node == b; });
+        // A constant brings no token: who reads it comes after what comes before it.
+        bool const data = body[b].op->name != ops::constant_op::name &&
+                          std::any_of(n.inputs.begin(), n.inputs.end(), [&](endpoint e) { return e.node == b; });
         anchored = anchored || guarded[b];
         if (whole || !data) controls = joined(std::move(controls), done[b]);
       }
@@ -165,7 +167,7 @@ class lowering {
         copy.controls = free ? nodes{} : std::move(controls);
         auto const at = append(std::move(copy), s.place);
         for (std::uint32_t p = 0; p < n.outputs.size(); ++p) r.values.push_back({at, p});
-        if (!free) r.done = {at};
+        r.done = free ? std::move(controls) : nodes{at};
       }
       guarded[i] = n.op->name != ops::constant_op::name;
       if (n.op->effect != effect::none) made.effects = joined(std::move(made.effects), r.done);

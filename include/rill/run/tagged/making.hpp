@@ -61,7 +61,7 @@ class framing {
   };
 
   bool is(std::uint32_t i, std::string_view name) const { return part_[i].op->name == name; }
-  bool is_free(std::uint32_t i) const { return is(i, ops::constant_op::name); }
+  bool is_free(std::uint32_t i) const { return frames_.is_free(i); }
   bool leaves(std::uint32_t i) const { return frames_.leaves(i); }
   static bool is_back_edge(node const& n, std::size_t k) {
     return n.op->name == ops::next_iteration_op::name && k == 1;

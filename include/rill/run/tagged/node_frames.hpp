@@ -21,8 +21,10 @@ class node_frames {
     for (std::uint32_t i = 0; i < part_.size(); ++i) place(i);
   }
 
-  /// The frame in which a node's outputs are; none for constants, which are in all.
+  /// The frame in which a node's outputs are; none for those that are free.
   std::uint32_t of(std::uint32_t i) const { return frame_[i]; }
+  /// Whether a node is in all frames and never dead: a constant that nothing must run before.
+  bool is_free(std::uint32_t i) const { return is(i, ops::constant_op::name) && part_[i].controls.empty(); }
   /// The frame that a node leaves.
   std::uint32_t left_by(std::uint32_t i) const { return inner_[i]; }
   bool leaves(std::uint32_t i) const {
@@ -55,7 +57,7 @@ class node_frames {
   }
 
   void place(std::uint32_t i) {
-    if (is(i, ops::constant_op::name)) return;
+    if (is_free(i)) return;
     auto const inside = frame_of_inputs(i);
     if (is(i, ops::enter_op::name)) frame_[i] = find_frame(inside, i);
     else if (leaves(i)) {
