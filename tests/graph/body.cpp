@@ -189,6 +189,22 @@ TEST(body, waits_for_nodes_outside_as_a_whole) {
   for (auto const& n : b.part.nodes) EXPECT_TRUE(n.controls.empty());
 }
 
+TEST(body, waits_for_nothing_that_only_unused_nodes_of_it_wait_for) {
+  graph g;
+  auto const first = no_op(g, "first"), second = no_op(g, "second"), third = no_op(g, "third");
+  auto const b = record_body(g, "body", {of<float>}, [&](values const& in) {
+    g.after({first}, [&] { return neg(in[0]); });
+    return g.after({second}, [&] {
+      value const used = neg(in[0]);
+      record_body(g, "inner", {of<float>},
+                  [&](values const& within) { return values{g.after({third}, [&] { return neg(within[0]); })}; });
+      return values{used};
+    });
+  });
+  ASSERT_EQ(b.waits.size(), 1);
+  EXPECT_EQ(b.waits[0].node, second.node);
+}
+
 TEST(body, takes_more_captures_when_it_is_aligned_with_another) {
   graph g;
   value const x = placeholder(g, of<float>, "x"), y = placeholder(g, of<double>, "y");

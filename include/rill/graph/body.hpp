@@ -62,7 +62,8 @@ RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const&
   for (auto const& c : body.captures())  // only what is read has to be computed outside
     if (reads(c.inside.node)) fed.push_back(c.inside.endpoint()), made.captures.push_back(c.outside);
   made.part = prune(body, fed, fetched, updates);
-  made.waits = body.waits_outside();
+  for (auto const& w : body.waits_outside())
+    if (reads(w.inside)) made.waits.push_back(w.outside);
 
   std::uint32_t last = UINT32_MAX;
   for (std::uint32_t i = 0; i < made.part.size(); ++i) {

@@ -52,8 +52,12 @@ class graph {
   };
   std::vector<capture> const& captures() const { return captures_; }
   std::vector<capture> const& references() const { return references_; }
-  /// Nodes outside that nodes of a body must wait for.
-  std::vector<operation> const& waits_outside() const { return waits_outside_; }
+  /// Nodes of a body, and those outside that they must wait for.
+  struct wait {
+    std::uint32_t inside;
+    operation outside;
+  };
+  std::vector<wait> const& waits_outside() const { return waits_outside_; }
   /// The graph that is no body, of which this is one or lies within one.
   graph& outermost() { return root(); }
   /// The handle in this body of a variable from outside; empty if nothing in it has mentioned the variable.
@@ -120,12 +124,14 @@ class graph {
   template <class F> auto after(std::vector<operation> const& first, F&& f) {
     auto& g = innermost();
     auto both = g.controls_;
+    auto outside = g.controls_outside_;
     for (auto const& o : first)
       if (o.graph != &g) {
         expects(o.graph != nullptr && g.lies_in(o.graph), "a control edge comes from another graph");
-        g.wait_outside(o);
+        outside.push_back(o);
       } else if (std::find(both.begin(), both.end(), o.node) == both.end()) both.push_back(o.node);
-    return with(&graph::controls_, std::move(both), std::forward<F>(f));
+    return with(&graph::controls_, std::move(both),
+                [&] { return with(&graph::controls_outside_, std::move(outside), std::forward<F>(f)); });
   }
   /// Records what `f` records with a constraint on the device; partial names are allowed.
   template <class F> auto on(std::string_view device, F&& f) {
@@ -220,7 +226,6 @@ class graph {
   graph& root() { return outer_ ? outer_->root() : *this; }
   graph const& root() const { return outer_ ? outer_->root() : *this; }
   bool lies_in(graph const* other) const { return outer_ && (outer_ == other || outer_->lies_in(other)); }
-  void wait_outside(operation const& o);
   [[noreturn]] void refuse(graph const* of, std::string const& node) const;
 
   std::string unique(std::string_view wish);
@@ -269,7 +274,8 @@ class graph {
   bool closed_ = false;
   std::deque<std::unique_ptr<graph>> bodies_;
   std::vector<capture> captures_, references_;
-  std::vector<operation> waits_outside_;
+  std::vector<operation> controls_outside_;  // what nodes recorded now wait for, as `controls_` in this body
+  std::vector<wait> waits_outside_;
 };
 
 #if RILL_RUNTIME

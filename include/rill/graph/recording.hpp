@@ -50,7 +50,9 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
       if (i.graph != this && (!i.graph || !lies_in(i.graph))) refuse(i.graph, n.name);
       n.inputs.push_back(known_inside(i).endpoint());
     }
-    return append(n);
+    auto const made = append(n);
+    for (auto const& o : controls_outside_) waits_outside_.push_back({made.node, o});
+    return made;
   });
 }
 
@@ -237,11 +239,6 @@ RILL_INLINE value graph::inside(value v) {
   captures_.push_back(
       {v, argument(v.type(), slash == std::string::npos ? origin.name : origin.name.substr(slash + 1))});
   return captures_.back().inside;
-}
-
-RILL_INLINE void graph::wait_outside(operation const& o) {
-  if (o.graph != outer_) return outer_->wait_outside(o);
-  waits_outside_.push_back(o);
 }
 
 RILL_INLINE void graph::refuse(graph const* of, std::string const& node) const {

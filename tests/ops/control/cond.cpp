@@ -127,6 +127,40 @@ TEST(cond, an_outside_operation_that_a_body_waits_on_runs_once_whichever_branch_
   EXPECT_EQ(s.run(value(count)).at<float>(), 2);
 }
 
+TEST(cond, does_not_wait_for_what_only_an_unused_node_of_a_branch_is_to_come_after) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const x = placeholder<float>(g, "x"), never_fed = placeholder<float>(g, "never_fed");
+  auto const y = cond(
+      p,
+      [&] {
+        g.after({operation(never_fed)}, [&] { return x * 2.f; });
+        return x + 1.f;
+      },
+      [&] { return x; });
+  test::gears s(g);
+  EXPECT_EQ(float(s.run({{p, tensor(true)}, {x, tensor(2.f)}}, y)), 3);
+}
+
+// The constant is read by who reads the variable, and comes after its update.
+TEST(cond, keeps_the_order_that_goes_through_a_constant_of_a_branch) {
+  graph g;
+  auto const p = placeholder<bool>(g, "p");
+  auto const v = variable(constant(g, 1.f), "v");
+  auto const y = cond(
+      p,
+      [&] {
+        auto const update = assign(v, constant(g, 5.f));
+        auto const one = g.after({update}, [&] { return constant(g, 1.f); });
+        return g.after({operation(one)}, [&] { return read(v); }) +
+               cast<float>(gather(stack(one, one), constant(g, 0)));
+      },
+      [&] { return constant(g, 0.f); });
+  test::gears s(g);
+  s.run(initializer(g));
+  EXPECT_EQ(float(s.run({{p, tensor(true)}}, y)), 6);
+}
+
 TEST(cond, needs_nothing_that_its_branches_mention_and_do_not_use) {
   graph g;
   auto const p = placeholder<bool>(g, "p");
