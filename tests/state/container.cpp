@@ -51,6 +51,42 @@ TEST(container, takes_every_value_away_on_request_but_not_the_snapshots) {
   EXPECT_EQ(c.variables().size(), 1);
 }
 
+TEST(container, says_what_is_there_and_what_was_asked_for_where_a_name_is_taken) {
+  container c;
+  auto const said = [&](auto const& make) {
+    make(1);
+    try {
+      make(2);
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), code::failed_precondition);
+      return std::string(e.message());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said([&](int i) { c.queue("q", {.capacity = 3 * i, .components = {of<float, 2>, of<int>}}); }),
+            "the container already has a queue of that name that is made otherwise: it is a fifo queue for 3 elements "
+            "of (float32[2], int32[]), and a fifo queue for 6 elements of (float32[2], int32[]) was asked for");
+  EXPECT_EQ(said([&](int i) {
+              c.queue("s", {.order = i == 1 ? queue_order::shuffled : queue_order::fifo,
+                            .capacity = 3,
+                            .min_after_dequeue = 2 - i,
+                            .padded = i == 2,
+                            .components = {of<float>}});
+            }),
+            "the container already has a queue of that name that is made otherwise: it is a shuffled queue for 3 "
+            "elements of (float32[]), min_after_dequeue 1, seed 0, and a padding fifo queue for 3 elements of "
+            "(float32[]) was asked for");
+  EXPECT_EQ(said([&](int i) { c.barrier("b", 2 * i); }),
+            "the container already has a barrier of that name that is made otherwise: it is one for 2 parties, and one "
+            "for 4 parties was asked for");
+  EXPECT_EQ(said([&](int i) { c.accumulator("a", i == 1 ? of<float> : of<float, 2>); }),
+            "the container already has an accumulator of that name that is made otherwise: it is one of float32[], and "
+            "one of float32[2] was asked for");
+  EXPECT_EQ(said([&](int i) { c.keyed_barrier("k", std::vector<type>(static_cast<std::size_t>(i), of<float>)); }),
+            "the container already has a keyed barrier of that name that is made otherwise: it is one of (float32[]), "
+            "and one of (float32[], float32[]) was asked for");
+}
+
 TEST(container, forgets_what_it_refused) {
   container c;
   EXPECT_THROW(c.barrier("b", 0), error);

@@ -73,8 +73,9 @@ class container {
  private:
   template <class State> using by_name = std::map<std::string, std::shared_ptr<State>>;
 
-  template <class State, class Agrees, class... About>
-  std::shared_ptr<State> kept(by_name<State>& states, std::string const& name, char const* what, Agrees const& agrees,
+  /// The state of that name, made of `about` if there is none; `is(state)` is what one that is there was made of.
+  template <class State, class Is, class... About>
+  std::shared_ptr<State> kept(by_name<State>& states, std::string const& name, char const* what, Is const& is,
                               About const&... about);
   template <class State> std::vector<std::shared_ptr<State>> all(by_name<State> const& states) const;
 
@@ -94,15 +95,29 @@ class container {
 };
 
 #if RILL_RUNTIME
-template <class State, class Agrees, class... About>
-std::shared_ptr<State> container::kept(by_name<State>& states, std::string const& name, char const* what,
-                                       Agrees const& agrees, About const&... about) {
+namespace detail {
+
+inline std::string made_of(queue_options const& o) { return o.text(); }
+inline std::string made_of(type const& of) { return "one of " + of.text(); }
+inline std::string made_of(std::int64_t parties) { return "one for " + std::to_string(parties) + " parties"; }
+inline std::string made_of(std::vector<type> const& components) { return "one of " + text_of(components); }
+
+}  // namespace detail
+
+template <class State, class Is, class... About>
+std::shared_ptr<State> container::kept(by_name<State>& states, std::string const& name, char const* what, Is const& is,
+                                       About const&... about) {
   std::lock_guard lock(mutex_);
   auto const known = states.find(name);
   if (known == states.end()) return states.emplace(name, std::make_shared<State>(name, about...)).first->second;
-  if (!agrees(*known->second))
+  auto const differs = [&](auto const& asked) {
+    if (is(*known->second) == asked) return;
     throw error(code::failed_precondition,
-                std::string("the container already has a ") + what + " of that name that is made otherwise", name);
+                std::string("the container already has ") + what + " of that name that is made otherwise: it is " +
+                    detail::made_of(is(*known->second)) + ", and " + detail::made_of(asked) + " was asked for",
+                name);
+  };
+  (differs(about), ...);
   return known->second;
 }
 
@@ -126,26 +141,25 @@ RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string cons
   return known->second;
 }
 RILL_INLINE std::shared_ptr<queue_state> container::queue(std::string const& name, queue_options const& options) {
-  return kept(queues_, name, "queue", [&](auto const& q) { return q.options() == options; }, options);
+  return kept(queues_, name, "a queue", [](auto const& q) { return q.options(); }, options);
 }
 RILL_INLINE std::shared_ptr<accumulator_state<dense_sum>> container::accumulator(std::string const& name,
                                                                                  type const& of) {
-  return kept(accumulators_, name, "accumulator", [&](auto const& a) { return a.type() == of; }, of);
+  return kept(accumulators_, name, "an accumulator", [](auto const& a) { return a.type(); }, of);
 }
 RILL_INLINE std::shared_ptr<accumulator_state<sparse_sum>> container::sparse_accumulator(std::string const& name,
                                                                                          type const& of) {
-  return kept(sparse_accumulators_, name, "sparse accumulator", [&](auto const& a) { return a.type() == of; }, of);
+  return kept(sparse_accumulators_, name, "a sparse accumulator", [](auto const& a) { return a.type(); }, of);
 }
 RILL_INLINE std::shared_ptr<mutex_state> container::mutex(std::string const& name) {
-  return kept(mutexes_, name, "mutex", [](auto const&) { return true; });
+  return kept(mutexes_, name, "a mutex", [](auto const&) { return 0; });
 }
 RILL_INLINE std::shared_ptr<barrier_state> container::barrier(std::string const& name, std::int64_t parties) {
-  return kept(barriers_, name, "barrier", [&](auto const& b) { return b.parties() == parties; }, parties);
+  return kept(barriers_, name, "a barrier", [](auto const& b) { return b.parties(); }, parties);
 }
 RILL_INLINE std::shared_ptr<keyed_barrier_state> container::keyed_barrier(std::string const& name,
                                                                           std::vector<type> const& components) {
-  return kept(
-      keyed_barriers_, name, "keyed barrier", [&](auto const& b) { return b.components() == components; }, components);
+  return kept(keyed_barriers_, name, "a keyed barrier", [](auto const& b) { return b.components(); }, components);
 }
 
 RILL_INLINE std::vector<std::shared_ptr<variable_state>> container::variables() const { return all(variables_); }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct queue_options {
 
   /// error(invalid_argument) if they make no sense.
   void check() const;
+  /// What they say: "a shuffled queue for 100 elements of (float32[2], int32), min_after_dequeue 10, seed 3".
+  std::string text() const;
   bool draws() const { return order == queue_order::shuffled || order == queue_order::windowed; }
 };
 
@@ -103,6 +106,15 @@ RILL_INLINE void queue_options::check() const {
           "of a bucket queue, and of no other, several elements leave together");
   for (auto const& c : components)
     expects(!padded || c.has_rank(), "a padding or bucket queue stacks elements, so each component needs a known rank");
+}
+
+RILL_INLINE std::string queue_options::text() const {
+  constexpr char const* orders[] = {"fifo", "shuffled", "priority", "windowed", "bucketed"};
+  auto s = std::string("a ") + (padded ? "padding " : "") + orders[static_cast<std::size_t>(order)] + " queue for " +
+           std::to_string(capacity) + " elements of " + text_of(components);
+  if (draws()) s += ", min_after_dequeue " + std::to_string(min_after_dequeue) + ", seed " + std::to_string(seed);
+  if (order == queue_order::bucketed) s += ", " + std::to_string(together) + " together";
+  return s;
 }
 
 RILL_INLINE void queue_line::put(queue_element e) {

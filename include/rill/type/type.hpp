@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "rill/base/error.hpp"
@@ -78,7 +79,16 @@ struct type {
   friend constexpr bool operator==(type const&, type const&) = default;
 };
 
+/// "(float32[2], int32[])".
+std::string text_of(std::span<type const> types);
+
 #if RILL_RUNTIME
+RILL_INLINE std::string text_of(std::span<type const> types) {
+  std::string s = "(";
+  for (auto const& t : types) s += (s.size() > 1 ? ", " : "") + t.text();
+  return s + ")";
+}
+
 RILL_INLINE std::string type::text() const {
   std::string s(name(element));
   if (!has_rank()) return s + "[...]";

@@ -100,6 +100,7 @@ TEST(file_reader, of_one_name_is_one_in_a_container_and_made_alike) {
     EXPECT_NE(said.find("the container already has a reader of that name that is made otherwise"), std::string::npos)
         << said;
   }
+  EXPECT_NE(sentence([&] { d.run(w); }).find("they differ in epochs"), std::string::npos);
 }
 
 TEST(file_reader, shuffles_its_files_anew_each_epoch_and_the_same_for_the_same_seed) {

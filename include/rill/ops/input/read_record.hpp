@@ -131,11 +131,23 @@ RILL_IO_INLINE kernel read_record_op::cpu(kernel_request const& r) {
 
 namespace detail {
 
+/// The fields in which two lists of attributes differ.
+template <class Attributes> std::string names_of_differences(Attributes const& a, Attributes const& b) {
+  std::string names;
+  auto const add = [&](auto const& f) {
+    if (!(a.*f.member == b.*f.member)) names += (names.empty() ? "" : ", ") + std::string(f.name);
+  };
+  Attributes::fields([&](auto const&... each) { (add(each), ...); });
+  return names;
+}
+
 RILL_IO_INLINE std::shared_ptr<file_sequence> file_sequence::in(container& c,
                                                                 ops::read_record_op::attributes const& a) {
   auto const there = c.other<file_sequence>(a.reader, [&] { return new file_sequence(a); });
   if (there->a_ != a)
-    throw error(code::failed_precondition, "the container already has a reader of that name that is made otherwise",
+    throw error(code::failed_precondition,
+                "the container already has a reader of that name that is made otherwise: they differ in " +
+                    names_of_differences(there->a_, a),
                 a.reader);
   return there;
 }
