@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/config.hpp"
+
 namespace rill {
 
 /// The edges among nodes, and for each node a position behind those of all that come before it.
@@ -75,7 +77,7 @@ class growing_order {
 };
 
 #if RILL_RUNTIME
-inline bool growing_order::settle() {
+RILL_INLINE bool growing_order::settle() {
   auto const count = static_cast<std::uint32_t>(after_.size());
   bool in_order = true;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -94,7 +96,7 @@ inline bool growing_order::settle() {
   return ready.size() == count;
 }
 
-inline bool growing_order::add(std::span<std::uint32_t const> before, std::uint32_t after) {
+RILL_INLINE bool growing_order::add(std::span<std::uint32_t const> before, std::uint32_t after) {
   auto last = position_[after];
   for (auto b : before) last = std::max(last, position_[b]);
   bool const searched = last > position_[after];
@@ -111,7 +113,8 @@ inline bool growing_order::add(std::span<std::uint32_t const> before, std::uint3
 }
 
 // What comes after `after` goes behind what comes before the others, in the places that both have.
-inline void growing_order::reorder(std::span<std::uint32_t const> before, std::uint32_t after, std::uint32_t last) {
+RILL_INLINE void growing_order::reorder(std::span<std::uint32_t const> before, std::uint32_t after,
+                                        std::uint32_t last) {
   std::vector<std::uint32_t> moved, behind{after}, places;
   for_each_after(after, last, [&](std::uint32_t n) { return behind.push_back(n), true; });
   ++marks_;
