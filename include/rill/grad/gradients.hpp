@@ -240,7 +240,7 @@ class differentiator {
 // Whether a value needs another one that was recorded before it; both are of one graph.
 inline bool depends(value const& v, value const& on) {
   auto const& g = *v.graph;
-  auto const all = needed(g, {}, {v.endpoint()}, {});
+  auto const all = needed(g, {g, {}}, {v.endpoint()}, {});
   return std::binary_search(all.begin(), all.end(), on.node);
 }
 

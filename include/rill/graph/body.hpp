@@ -56,7 +56,7 @@ RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const&
   for (auto const& v : arguments) fed.push_back(v.endpoint());
   for (std::uint32_t i = 0; i < body.size(); ++i)
     if (body[i].op->effect == effect::writes) updates.push_back(i);
-  auto const reads = [&, needed = needed(body, fed, fetched, updates)](std::uint32_t n) {
+  auto const reads = [&, needed = needed(body, {body, fed}, fetched, updates)](std::uint32_t n) {
     return std::binary_search(needed.begin(), needed.end(), n);
   };
   for (auto const& c : body.captures())  // only what is read has to be computed outside

@@ -15,26 +15,40 @@ subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<end
 #if RILL_RUNTIME
 namespace detail {
 
-// Which of the fed values stands for an output; -1: none. What is fed is also what a derivative would compute again.
-inline std::ptrdiff_t fed_place(graph const& g, std::vector<endpoint> const& fed, endpoint e) {
-  if (fed.empty()) return -1;
-  if (auto const at = std::find(fed.begin(), fed.end(), e); at != fed.end()) return at - fed.begin();
-  auto const original = g[e.node].copy_of;
-  return original < 0 ? -1 : fed_place(g, fed, {static_cast<std::uint32_t>(original), e.port});
-}
+/// Which of the fed values stands for an output. What is fed is also what a derivative would compute again.
+class fed_places {
+ public:
+  fed_places(graph const& g, std::vector<endpoint> const& fed) : g_(g) {
+    for (std::uint32_t i = 0; i < fed.size(); ++i) places_.try_emplace(key(fed[i]), i);
+  }
+  /// Its number; -1: none does.
+  std::ptrdiff_t of(endpoint e) const {
+    if (places_.empty()) return -1;
+    for (;;) {
+      if (auto const at = places_.find(key(e)); at != places_.end()) return at->second;
+      auto const original = g_[e.node].copy_of;
+      if (original < 0) return -1;
+      e.node = static_cast<std::uint32_t>(original);
+    }
+  }
 
-// Which of the fed values a control edge from a node comes from; -1: the node must run. A placeholder that is fed has
-// nothing else to do, as in TensorFlow.
-inline std::ptrdiff_t fed_control(graph const& g, std::vector<endpoint> const& fed, std::uint32_t from) {
-  return g[from].op->name == "placeholder" ? fed_place(g, fed, {from, 0}) : -1;
-}
+  /// The number of the one that a control edge from a node comes from; -1: the node must run. A placeholder that is fed
+  /// has nothing else to do, as in TensorFlow.
+  std::ptrdiff_t of_control(std::uint32_t from) const {
+    return g_[from].op->name == "placeholder" ? of({from, 0}) : -1;
+  }
 
-inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> const& fed,
-                                         std::vector<endpoint> const& fetched,
+ private:
+  static std::uint64_t key(endpoint e) { return std::uint64_t{e.node} << 32 | e.port; }
+  graph const& g_;
+  std::unordered_map<std::uint64_t, std::uint32_t> places_;
+};
+
+inline std::vector<std::uint32_t> needed(graph const& g, fed_places const& fed, std::vector<endpoint> const& fetched,
                                          std::vector<std::uint32_t> const& targets) {
   std::vector<bool> seen(g.size());
   std::vector<std::uint32_t> todo, found;
-  auto const is_fed = [&](endpoint e) { return fed_place(g, fed, e) >= 0; };
+  auto const is_fed = [&](endpoint e) { return fed.of(e) >= 0; };
   auto const visit = [&](std::uint32_t n) {
     if (seen[n]) return;
     seen[n] = true;
@@ -52,7 +66,7 @@ inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> c
       for (std::size_t k = 0; k < n.inputs.size(); ++k)
         if (means_variable(n, k) || !is_fed(n.inputs[k])) visit(n.inputs[k].node);
       for (auto c : n.controls)
-        if (fed_control(g, fed, c) < 0) visit(c);
+        if (fed.of_control(c) < 0) visit(c);
     }
   };
   follow();
@@ -72,7 +86,8 @@ inline std::vector<std::uint32_t> needed(graph const& g, std::vector<endpoint> c
 RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
                            std::vector<std::uint32_t> const& targets) {
   subgraph part;
-  auto const wanted = detail::needed(g, fed, fetched, targets);
+  detail::fed_places const places(g, fed);
+  auto const wanted = detail::needed(g, places, fetched, targets);
   part.nodes.reserve(fed.size() + wanted.size());
   for (auto e : fed) {
     node n;
@@ -85,7 +100,7 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
   }
   std::vector<std::uint32_t> place(g.size());
   auto const mapped = [&](endpoint e) {
-    auto const at = detail::fed_place(g, fed, e);
+    auto const at = places.of(e);
     return at >= 0 ? endpoint{static_cast<std::uint32_t>(at), 0} : endpoint{place[e.node], e.port};
   };
   for (auto i : wanted) {
@@ -95,7 +110,7 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
       n.inputs[k] = means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
     }
     for (auto& c : n.controls) {
-      auto const at = detail::fed_control(g, fed, c);
+      auto const at = places.of_control(c);
       c = at >= 0 ? static_cast<std::uint32_t>(at) : place[c];
     }
     place[i] = static_cast<std::uint32_t>(part.nodes.size());

@@ -5,6 +5,7 @@
 
 #if RILL_RUNTIME
 #include <map>
+#include <utility>
 
 #include "rill/ops/state/fused_update.hpp"
 #include "rill/pass/elementwise_program.hpp"
@@ -21,13 +22,18 @@ namespace detail {
 class update_fusion {
  public:
   update_fusion(subgraph& part, pass_report* report)
-      : part_(part), rewriter_(part, "fuse updates", report), consumers_(consumers(part)), waiters_(waiters(part)) {
+      : part_(part),
+        rewriter_(part, "fuse updates", report),
+        consumers_(consumers(part)),
+        waiters_(waiters(part)),
+        updates_of_(part.size()),
+        seen_(part.size()) {
     std::vector<bool> fetched(part.size());
     for (auto e : part.outputs) fetched[e.node] = true;
     fetched_ = std::move(fetched);
     for (std::uint32_t i = 0; i < part.size(); ++i)
       for (std::size_t k = 0; k < part[i].inputs.size(); ++k)
-        if (updates_reference(part[i], k)) updates_of_.emplace_back(part[i].inputs[k].node, i);
+        if (updates_reference(part[i], k)) ++updates_of_[part[i].inputs[k].node];
   }
 
   bool run() {
@@ -47,13 +53,8 @@ class update_fusion {
     return std::nullopt;
   }
 
-  bool alone(std::uint32_t variable) const {
-    return std::count_if(updates_of_.begin(), updates_of_.end(), [&](auto const& u) { return u.first == variable; }) ==
-           1;
-  }
-
   // The arithmetic's consumers, if all of them are updates that may join it.
-  std::vector<std::uint32_t> updates(std::uint32_t i) const {
+  std::vector<std::uint32_t> updates(std::uint32_t i) {
     auto const& n = part_[i];
     if (!elementwise_program::takes(part_, i) || fetched_[i] || !n.controls.empty() ||
         elementwise_program::size_of(n) > elementwise_program::most_registers)
@@ -62,7 +63,7 @@ class update_fusion {
     for (auto c : consumers_[i]) {
       auto const& u = part_[c];
       if (!line_of(u) || u.inputs[1].node != i || fetched_[c] || !consumers_[c].empty()) return {};
-      if (part_[u.inputs[0].node].op->name != "variable" || !alone(u.inputs[0].node)) return {};
+      if (part_[u.inputs[0].node].op->name != "variable" || updates_of_[u.inputs[0].node] != 1) return {};
       if (part_.type_of(u.inputs[0]) != part_.type_of(u.inputs[1])) return {};
       bool const reads_it = std::find(n.inputs.begin(), n.inputs.end(), u.inputs[0]) != n.inputs.end();
       if (*line_of(u) == nullptr && !reads_it) return {};  // it may have no value yet, that works in place
@@ -76,22 +77,21 @@ class update_fusion {
 
   // One may wait for another by way of what reads the one's variable. Who waits for one of those that are one node
   // already waits for all of them.
-  bool one_waits_for_another(std::vector<std::uint32_t> const& updates) const {
+  bool one_waits_for_another(std::vector<std::uint32_t> const& updates) {
     if (updates.size() < 2) return false;
-    std::vector<bool> seen(part_.size());
+    ++searches_;
     std::vector<std::uint32_t> todo;
     auto const go_on = [&](std::uint32_t i) { todo.insert(todo.end(), waiters_[i].begin(), waiters_[i].end()); };
     for (auto u : updates) go_on(u);
     while (!todo.empty()) {
       auto const i = todo.back();
       todo.pop_back();
-      if (seen[i]) continue;
-      seen[i] = true;
+      if (std::exchange(seen_[i], searches_) == searches_) continue;
       auto const one = one_node_.find(i);
       if (one == one_node_.end()) go_on(i);
       else std::for_each(one->second.begin(), one->second.end(), go_on);
     }
-    return std::any_of(updates.begin(), updates.end(), [&](auto u) { return seen[u]; });
+    return std::any_of(updates.begin(), updates.end(), [&](auto u) { return seen_[u] == searches_; });
   }
 
   void try_fuse(std::uint32_t i) {
@@ -149,8 +149,10 @@ class update_fusion {
   rewriter rewriter_;
   std::vector<std::vector<std::uint32_t>> consumers_, waiters_;
   std::vector<bool> fetched_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> updates_of_;  // variable, update
-  std::map<std::uint32_t, std::vector<std::uint32_t>> one_node_;     // of each update that was fused, all of its node
+  std::vector<std::uint32_t> updates_of_;  // how many each variable has
+  std::vector<std::uint32_t> seen_;        // the last search that met each node
+  std::uint32_t searches_ = 0;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> one_node_;  // of each update that was fused, all of its node
 };
 
 }  // namespace detail

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,6 @@ namespace detail {
 
 /// A call of a part, and how many calls of the same function the part has.
 struct call_site {
-  subgraph const& part;
   node const& call;
   function_definition const& function;
   std::size_t calls;
@@ -38,31 +38,32 @@ inline constexpr inlining_rule inlining_rules[] = {
     {"extents that its run settles", [](call_site const& s) { return !all_known(s.call.outputs); }},
 };
 
-/// Whether a part draws random numbers, which are each call's own.
-inline bool draws(subgraph const& part) {
-  return std::any_of(part.nodes.begin(), part.nodes.end(), [](node const& n) {
-    if (n.op->effect == effect::none) return false;
-    if (auto const* f = called_by(n)) return f->recursive || draws(*f->body);
-    bool found = false;
-    for_each_body(n, [&](subgraph const& body) { found = found || draws(body); });
-    return found || (n.op->draws_random && !has_bodies(n));
-  });
-}
+/// Which functions draw random numbers, which are each call's own.
+class drawing {
+ public:
+  bool of(function_definition const& f) {
+    if (f.recursive) return true;
+    auto const [at, fresh] = known_.try_emplace(&f, true);
+    if (fresh) {
+      bool const found = in(*f.body);
+      known_[&f] = found;
+      return found;
+    }
+    return at->second;
+  }
 
-/// Whether a part updates one of a call's variables: then the body must read it when the call runs.
-inline bool updates_what_it_reads(subgraph const& part, node const& call) {
-  for (auto const& n : part.nodes)
-    for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      for (std::size_t i = 0; i < call.inputs.size() && takes_reference(call, i); ++i)
-        if (n.inputs[k] == call.inputs[i] && updates_reference(n, k)) return true;
-  return false;
-}
-
-inline bool can_inline(call_site const& s) {
-  auto const& f = s.function;
-  return f.body && !f.recursive && f.effect != effect::writes && s.call.controls.empty() && !s.call.outputs.empty() &&
-         f.body->targets.empty() && !updates_what_it_reads(s.part, s.call) && !draws(*f.body);
-}
+ private:
+  bool in(subgraph const& part) {
+    return std::any_of(part.nodes.begin(), part.nodes.end(), [&](node const& n) {
+      if (n.op->effect == effect::none) return false;
+      if (auto const* f = called_by(n)) return of(*f);
+      bool found = false;
+      for_each_body(n, [&](subgraph const& body) { found = found || in(body); });
+      return found || (n.op->draws_random && !has_bodies(n));
+    });
+  }
+  std::map<function_definition const*, bool> known_;
+};
 
 // The axes that a body names are each call's own: here they become numbers. What is not bound yet is left to the call's
 // own plan.
@@ -140,35 +141,72 @@ class inliner {
   std::vector<endpoint> place_;  // of each node of the body in the part
 };
 
-inline bool inline_calls(subgraph& part, container& state, pass_report* report) {
-  rewriter r(part, "functions", report);
-  auto const size = static_cast<std::uint32_t>(part.size());
-  auto const calls_of = [&](function_definition const* f) {
-    return static_cast<std::size_t>(
-        std::count_if(part.nodes.begin(), part.nodes.begin() + size, [&](node const& n) { return called_by(n) == f; }));
-  };
-  for (std::uint32_t i = 0; i < size; ++i) {
-    auto const* const f = called_by(part[i]);
-    if (f == nullptr) continue;
-    call_site const site{part, part[i], *f, calls_of(f)};
-    if (!can_inline(site)) continue;
+/// A part while bodies take the place of its calls, and then of the calls in those bodies.
+class inlining {
+ public:
+  inlining(subgraph& part, container& state, pass_report* report)
+      : part_(part), state_(state), r_(part, "functions", report), updated_(part.size()) {
+    for (auto const& n : part.nodes)
+      for (std::size_t k = 0; k < n.inputs.size(); ++k)
+        if (updates_reference(n, k)) updated_[n.inputs[k].node] = true;
+  }
+
+  bool run() {
+    for (std::uint32_t first = 0; first < part_.size();) {
+      auto const end = static_cast<std::uint32_t>(part_.size());
+      std::vector<std::uint32_t> found;
+      for (auto i = first; i < end; ++i)
+        if (auto const* const f = called_by(part_[i])) ++calls_[f], found.push_back(i);
+      std::vector<function_definition const*> gone;
+      for (auto i : found)
+        if (auto const* const f = called_by(part_[i]); replace(i, *f)) gone.push_back(f);
+      for (auto const* f : gone) --calls_[f];
+      first = end;
+    }
+    return r_.finish();
+  }
+
+ private:
+  bool replace(std::uint32_t i, function_definition const& f) {
+    r_.refresh(i);
+    call_site const site{part_[i], f, calls_[&f]};
+    if (!can_inline(site)) return false;
     for (auto const& rule : inlining_rules) {
       if (!rule.holds(site)) continue;
       try {
-        inliner(r, i, *f, state).run(rule.name);
+        inliner(r_, i, f, state_).run(rule.name);
+        return true;
       } catch (error const&) {  // which the call's own plan will say better
       }
       break;
     }
+    return false;
   }
-  return r.finish();
-}
+  bool can_inline(call_site const& s) {
+    auto const& f = s.function;
+    return f.body && !f.recursive && f.effect != effect::writes && s.call.controls.empty() && !s.call.outputs.empty() &&
+           f.body->targets.empty() && !reads_what_is_updated(s.call) && !draws_.of(f);
+  }
+  // Then the body must read it when the call runs.
+  bool reads_what_is_updated(node const& call) const {
+    for (std::size_t i = 0; i < call.inputs.size() && takes_reference(call, i); ++i)
+      if (auto const v = call.inputs[i].node; v < updated_.size() && updated_[v]) return true;
+    return false;
+  }
+
+  subgraph& part_;
+  container& state_;
+  rewriter r_;
+  std::vector<bool> updated_;  // which nodes are variables that the part updates
+  std::map<function_definition const*, std::size_t> calls_;
+  drawing draws_;
+};
 
 }  // namespace detail
 
 RILL_INLINE bool inline_functions(subgraph& part, container& state, pass_report* report) {
   bool changed = false;
-  while (detail::inline_calls(part, state, report)) changed = true;
+  while (detail::inlining(part, state, report).run()) changed = true;
   if (changed) settle_open(part);  // who reads what a body knows now
   return changed;
 }

@@ -5,6 +5,7 @@
 #if RILL_RUNTIME
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "rill/graph/order.hpp"
@@ -48,10 +49,13 @@ RILL_INLINE bool order_uses(subgraph& part, pass_report* report) {
   auto uses = detail::uses_to_order(part);
   if (uses.empty()) return false;
   rewriter r(part, "order", report);
+  std::vector<std::uint32_t> waits_for(part.size(), UINT32_MAX);  // the last that waits for each
   for (auto i : order(part).nodes) {
     auto& n = part[i];
+    waits_for[i] = i;
+    for (auto c : n.controls) waits_for[c] = i;
     auto const wait_for = [&](std::uint32_t before) {
-      if (before == i || std::find(n.controls.begin(), n.controls.end(), before) != n.controls.end()) return;
+      if (std::exchange(waits_for[before], i) == i) return;
       n.controls.push_back(before);
       r.said("waits for " + part[before].name, i);
     };
@@ -60,8 +64,10 @@ RILL_INLINE bool order_uses(subgraph& part, pass_report* report) {
       if (of == uses.end()) continue;
       auto& use = of->second;
       bool const update = updates_reference(n, k);
-      for (auto u : use.last)
-        if (!update || !n.may_race || !part[u].may_race) wait_for(u);
+      for (auto u : use.last) {
+        if (update && n.may_race && part[u].may_race) break;  // so may all that follow
+        wait_for(u);
+      }
       if (!update) {
         use.since.push_back(i);
         continue;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "rill/device/step.hpp"
@@ -54,6 +55,7 @@ struct run_request {
   std::vector<endpoint> feeds, fetches;
   std::vector<std::uint32_t> targets;
   std::vector<tensor> with;
+  std::unordered_set<std::uint64_t> fed = {};  ///< where there are many feeds: which outputs they are for
 };
 
 /// Runs steps of one graph. Threads may use it at the same time.
@@ -151,6 +153,16 @@ inline endpoint fed_endpoint(value const& v) {
   return fed_endpoint({v.graph, n.inputs[0].node, n.inputs[0].port});
 }
 
+// Whether there is a feed for an output already; a few are looked through.
+inline bool is_fed_again(run_request& r, endpoint to) {
+  constexpr std::size_t few = 16;
+  if (r.feeds.size() < few) return std::find(r.feeds.begin(), r.feeds.end(), to) != r.feeds.end();
+  auto const number = [](endpoint e) { return std::uint64_t{e.node} << 32 | e.port; };
+  if (r.fed.empty())
+    for (auto e : r.feeds) r.fed.insert(number(e));
+  return !r.fed.insert(number(to)).second;
+}
+
 // A part for feeds of the given types.
 inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> const& fed, std::uint64_t seed,
                                               session_options const& options, pass_report* report,
@@ -202,8 +214,7 @@ RILL_INLINE void executor::add_feed(run_request& r, value to, tensor const& with
   if (!with) throw error(code::invalid_argument, "it was fed an empty tensor handle", to.name());
   if (to.origin().outputs.empty()) throw error(code::invalid_argument, "a node without outputs was fed", to.name());
   auto const at = detail::fed_endpoint(to);
-  if (std::find(r.feeds.begin(), r.feeds.end(), at) != r.feeds.end())
-    throw error(code::invalid_argument, "it was fed twice", to.name());
+  if (detail::is_fed_again(r, at)) throw error(code::invalid_argument, "it was fed twice", to.name());
   if (!accepts(to.type(), with.type()))
     throw error(code::invalid_argument, "it is a " + to.type().text() + " and was fed a " + with.type().text(),
                 to.name());

@@ -103,7 +103,9 @@ namespace detail {
 class cutter {
  public:
   cutter(subgraph& whole, std::vector<bool> late)
-      : early_(whole), is_late_(std::move(late)), place_(whole.size(), none) {}
+      : early_(whole), is_late_(std::move(late)), place_(whole.size(), none) {
+    for (std::uint32_t i = 0; i < whole.inputs.size(); ++i) feeds_.try_emplace(whole.inputs[i], i);
+  }
 
   late_part run() {
     auto const outputs = std::exchange(early_.outputs, {});
@@ -159,9 +161,8 @@ class cutter {
   // A value that the early part hands over, or that was fed to both.
   endpoint handed(endpoint e) {
     if (auto const known = handed_.find(e); known != handed_.end()) return known->second;
-    auto const fed = std::find(early_.inputs.begin(), early_.inputs.end(), e.node);
-    if (fed != early_.inputs.end())
-      late_.inputs.push_back({late_part::origin::feed, static_cast<std::uint32_t>(fed - early_.inputs.begin())});
+    if (auto const fed = feeds_.find(e.node); fed != feeds_.end())
+      late_.inputs.push_back({late_part::origin::feed, fed->second});
     else {
       late_.inputs.push_back({late_part::origin::early, static_cast<std::uint32_t>(early_.outputs.size())});
       early_.outputs.push_back(e);
@@ -179,6 +180,7 @@ class cutter {
   std::vector<bool> is_late_;
   std::vector<std::uint32_t> place_;  // in the late part
   std::map<endpoint, endpoint> handed_;
+  std::map<std::uint32_t, std::uint32_t> feeds_;  // nodes, and their numbers among the inputs
   late_part late_;
 };
 

@@ -2,8 +2,10 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -199,13 +201,12 @@ RILL_INLINE void plan::keep_unread(std::vector<kernel::shared_memory>& pairs, no
   auto sorted = read;
   std::sort(sorted.begin(), sorted.end());
   if (pairs.empty() || std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return;
-  std::erase_if(pairs, [&, all = pairs](auto const& pair) {
-    for (std::uint32_t k = 0; k < read.size(); ++k)
-      if (read[k] == read[pair.input] && std::none_of(all.begin(), all.end(), [&](auto const& other) {
-            return other.input == k && other.output == pair.output;
-          }))
-        return true;
-    return false;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> written;  // by slot and output: the inputs
+  for (auto const& pair : pairs) written[{read[pair.input], pair.output}].insert(pair.input);
+  std::erase_if(pairs, [&](auto const& pair) {
+    auto const slot = read[pair.input];
+    auto const names = std::equal_range(sorted.begin(), sorted.end(), slot);
+    return written[{slot, pair.output}].size() != static_cast<std::size_t>(names.second - names.first);
   });
 }
 

@@ -22,6 +22,7 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
       }
     }
   auto const end = static_cast<std::uint32_t>(instructions_.size());
+  std::vector<std::uint32_t> fetched(slots_.size(), none);  // which fetch has a slot first
   for (auto e : part.outputs) {
     auto const s = slot_of(e);
     auto& from = slots_[s];
@@ -36,12 +37,12 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
       output_slots_.push_back(s);
     }
     auto const number = static_cast<std::uint32_t>(fetches_.size());
-    auto const before = std::find_if(fetches_.begin(), fetches_.end(), [&](fetch const& f) { return f.slot == s; });
-    bool const twice = before != fetches_.end() && from.where == place::output;
+    auto const before = std::exchange(fetched[s], fetched[s] == none ? number : fetched[s]);
+    bool const twice = before != none && from.where == place::output;
     bool const direct = !twice && from.where == place::output;
     if (!direct)
-      copies_.push_back({number, twice ? static_cast<std::uint32_t>(before - fetches_.begin()) : none, from.of.element,
-                         static_cast<std::size_t>(elements(from.of.shape()))});
+      copies_.push_back(
+          {number, twice ? before : none, from.of.element, static_cast<std::size_t>(elements(from.of.shape()))});
     fetches_.push_back({s, part.type_of(e).shape(), direct, from.where == place::fed ? from.index : std::int64_t{-1}});
   }
   for (auto s : owned_slots_)
@@ -52,6 +53,14 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
 // Where results are made by writing over values again and again, those lie where the result is to be; and if the first
 // of them came from outside, the caller may want the result in its place.
 RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
+  if (std::all_of(instructions_.begin(), instructions_.end(), [](auto const& i) { return i.run.overwrites.empty(); }))
+    return;
+  std::vector<std::vector<std::uint32_t*>> names(slots_.size());  // where a slot is named
+  for (auto& list : slots_of_)
+    for (auto& s : list) names[s].push_back(&s);
+  std::vector<fetch*> direct(output_slots_.size());
+  for (auto& f : fetches_)
+    if (f.direct) direct[slots_[f.slot].index] = &f;
   for (auto at = static_cast<std::uint32_t>(instructions_.size()); at-- > 0;) {
     auto const& n = part[instructions_[at].node];
     for (auto const& pair : instructions_[at].run.overwrites) {
@@ -62,11 +71,11 @@ RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
                                  [&](auto user) { return user == at || forked->before(user, at); }))
         continue;
       if (from.where == place::fed) {
-        for (auto& f : fetches_)
-          if (f.slot == out && f.direct) f.over = from.index;
+        direct[slots_[out].index]->over = from.index;
       } else if (from.where == place::arena) {
         slots_[out].first = from.first;
-        for (auto& list : slots_of_) std::replace(list.begin(), list.end(), in, out);
+        for (auto* name : names[in]) *name = out, names[out].push_back(name);
+        names[in].clear();
         from.index = none;
         if (forked) {
           auto& users = forked->users[out];

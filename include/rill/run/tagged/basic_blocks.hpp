@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -87,10 +88,10 @@ class block_forming {
     auto const& st = stations[s];
     std::vector<source> from;
     std::vector<std::uint32_t> inputs;
+    std::set<decltype(source{}.key())> known;
     for (auto const& e : in) {
       source const f{block_of_[e.from], way(stations[e.from], e.port)};
-      if (!st.merges && std::any_of(from.begin(), from.end(), [&](auto const& o) { return o.key() == f.key(); }))
-        continue;
+      if (!st.merges && !known.insert(f.key()).second) continue;
       from.push_back(f);
       inputs.push_back(e.input);
     }

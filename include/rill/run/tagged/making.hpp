@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -49,14 +50,15 @@ class framing {
   };
   // A frame, while it is made.
   struct draft {
-    subgraph part;                     // of one iteration
-    std::vector<std::uint32_t> local;  // its nodes, by the whole part's
+    subgraph part;                                           // of one iteration
+    std::unordered_map<std::uint32_t, std::uint32_t> local;  // its nodes, by the whole part's
     std::vector<endpoint> kept;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> kept_at;
     std::vector<station> stations;
     std::vector<station_edge> edges;
     std::vector<std::pair<std::uint32_t, tagged_plan::merging>> merges;  // and their stations
     block_forming blocks;
+    std::vector<std::uint32_t> constants;     // of the whole part's nodes, those that bring them
     std::vector<std::uint32_t> instructions;  // of its nodes
   };
 
@@ -102,15 +104,13 @@ class framing {
     drafts_[f].part.inputs.push_back(made);
     return made;
   }
-  std::vector<std::uint32_t>& locals(std::uint32_t f) {
-    auto& l = drafts_[f].local;
-    if (l.empty()) l.assign(part_.size(), none);
-    return l;
+  std::uint32_t& local_of(std::uint32_t f, std::uint32_t i) {
+    return drafts_[f].local.try_emplace(i, none).first->second;
   }
   // A value as a frame's own part knows it; a switch hands on the value that it got.
   endpoint local(std::uint32_t f, endpoint e) {
     while (is(e.node, ops::switch_op::name) || is(e.node, ops::loop_cond_op::name)) e = part_[e.node].inputs[0];
-    auto& at = locals(f)[e.node];
+    auto& at = local_of(f, e.node);
     if (at == none && is_free(e.node)) at = append(f, part_[e.node]);
     return {at, e.port};
   }
@@ -133,7 +133,7 @@ class framing {
     auto const f = frames_.of(i);
     arrive_[i] = leave_[i] = station_at(f, i);
     auto& s = at(arrive_[i]);
-    if (n.op == &fed_op) locals(0)[i] = fed(0, n);
+    if (n.op == &fed_op) local_of(0, i) = fed(0, n);
     else if (is(i, ops::switch_op::name)) require_known_input(n, 1), s.asked = keep(f, n.inputs[1]);
     else if (!is(i, ops::loop_cond_op::name)) return add_kernel(i);
     s.nothing = true;
@@ -146,7 +146,7 @@ class framing {
     node copy = n;
     for (auto& e : copy.inputs) e = local(frames_.of(i), e);
     auto& s = at(arrive_[i]);
-    s.local = locals(frames_.of(i))[i] = append(frames_.of(i), std::move(copy));
+    s.local = local_of(frames_.of(i), i) = append(frames_.of(i), std::move(copy));
     s.nothing = n.op->passes_through;
     if (!s.nothing) judge(s, n);
   }
@@ -155,7 +155,7 @@ class framing {
     auto const inner = frames_.of(i), outer = made_.frames[inner].outer;
     auto const argument = static_cast<std::uint32_t>(drafts_[inner].part.inputs.size());
     arrive_[i] = station_at(outer, i);
-    leave_[i] = station_at(inner, i, locals(inner)[i] = fed(inner, n));
+    leave_[i] = station_at(inner, i, local_of(inner, i) = fed(inner, n));
     at(leave_[i]).nothing = at(leave_[i]).heads = at(leave_[i]).arrives = true;
     auto& enters = at(arrive_[i]).does;
     enters.what = act::enter;
@@ -168,12 +168,13 @@ class framing {
     if (!enters.constant) return;
     enters.number = static_cast<std::uint32_t>(frame.constants.size());
     frame.constants.push_back({argument});
+    drafts_[inner].constants.push_back(i);
   }
   void add_leaving(std::uint32_t i) {
     auto const& n = part_[i];
     auto const outer = frames_.of(i), inner = frames_.left_by(i);
     arrive_[i] = station_at(inner, i);
-    leave_[i] = station_at(outer, i, locals(outer)[i] = room(outer, n));
+    leave_[i] = station_at(outer, i, local_of(outer, i) = room(outer, n));
     at(leave_[i]).nothing = at(leave_[i]).heads = at(leave_[i]).arrives = true;
     auto& leaves = at(arrive_[i]).does;
     leaves.what = is(i, ops::exit_op::name) ? act::exit : is(i, ops::collect_op::name) ? act::collect : act::count;
@@ -206,7 +207,7 @@ class framing {
     auto const& n = part_[i];
     auto const f = frames_.of(i);
     require_known(n);
-    arrive_[i] = leave_[i] = station_at(f, i, locals(f)[i] = room(f, n));
+    arrive_[i] = leave_[i] = station_at(f, i, local_of(f, i) = room(f, n));
     auto& s = at(arrive_[i]);
     s.nothing = s.heads = s.merges = true;
     tagged_plan::merging m;
@@ -331,8 +332,8 @@ class framing {
       b.slow = b.slow && b.first != b.last;
       b.waits = b.slow && frame.plan->waits(frame.operations[b.first].value.instruction);
     }
-    for (std::uint32_t i = 0; i < part_.size(); ++i)
-      if (frames_.of(i) == f && is_constant_of_frame(i) && (!frame.gated || demanded_[i]))
+    for (auto i : d.constants)
+      if (!frame.gated || demanded_[i])
         frame.constants[at(arrive_[i]).does.number].block = d.blocks.block_of(leave_[i].station);
   }
 

@@ -1,8 +1,10 @@
 // Which frame each node of a part of primitives is in (EuroSys'18 §4.1): it follows from where values enter and exit.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rill/run/tagged/lowered.hpp"
@@ -73,20 +75,21 @@ class node_frames {
   }
   std::uint32_t find_frame(std::uint32_t outer, std::uint32_t i) {
     auto const a = decode<ops::enter_op::attributes>(part_[i].attributes);
-    for (std::uint32_t f = 1; f < made_.frames.size(); ++f)
-      if (made_.frames[f].outer == outer && made_.frames[f].name == a.frame) return f;
+    auto const number = static_cast<std::uint32_t>(made_.frames.size());
+    if (auto const [known, fresh] = numbers_.try_emplace({outer, a.frame}, number); !fresh) return known->second;
     auto& made = made_.frames.emplace_back();
     made.name = a.frame;
     made.outer = outer;
     made.parallel = a.parallel_iterations;
     auto const& from = made_.source;
     made.calls = !from.within.empty() && from.places[from.within[i]].body == lowered::body::function;
-    return static_cast<std::uint32_t>(made_.frames.size() - 1);
+    return number;
   }
 
   tagged_plan& made_;
   subgraph const& part_;
   std::vector<std::uint32_t> frame_, inner_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> numbers_;  // by the frame around it and its name
 };
 
 }  // namespace rill::detail
