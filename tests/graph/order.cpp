@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sentence.hpp"
 #include "rill/graph/prune.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/reshape.hpp"
@@ -127,6 +128,43 @@ TEST(order, puts_what_writes_over_a_value_behind_its_other_readers) {
   auto const names = ordered(g, {over, reader, late});
   EXPECT_LT(place(names, reader.origin().name), place(names, over.origin().name));
   EXPECT_LT(place(names, over.origin().name), place(names, late.origin().name));
+}
+
+TEST(order, puts_thousands_of_updates_behind_each_other_and_reads_between_them) {
+  constexpr std::size_t updates = 20'000;
+  graph g;
+  auto const v = variable(g, of<float>, "v");
+  std::vector<operation> all;
+  for (std::size_t i = 0; i < updates; ++i) {
+    auto const last = all.empty() ? std::vector<operation>{} : std::vector<operation>{all.back()};
+    all.push_back(g.after(last, [&] { return assign_add(v, constant(g, 1.f)); }));
+  }
+  auto const now = g.after({all[updates / 2]}, [&] { return read(v); });
+  auto const names = ordered(g, {all.back(), now});
+  EXPECT_LT(place(names, all[updates / 2].origin().name), place(names, "read"));
+  EXPECT_LT(place(names, "read"), place(names, all[updates / 2 + 1].origin().name));
+  EXPECT_LT(place(names, "v"), place(names, all[0].origin().name));
+}
+
+TEST(order, lets_updates_race_of_which_each_comes_before_a_read_that_the_other_comes_after) {
+  graph g;
+  auto const v = variable(g, of<float>, "v");
+  auto const [a, b] =
+      g.hogwild([&] { return std::pair{assign_add(v, constant(g, 1.f)), assign_add(v, constant(g, 2.f))}; });
+  auto const behind_a = g.after({a}, [&] { return read(v); }), behind_b = g.after({b}, [&] { return read(v); });
+  auto const names = ordered(g, {behind_a, behind_b});
+  EXPECT_LT(place(names, a.origin().name), place(names, "read"));
+  EXPECT_LT(place(names, b.origin().name), place(names, "read_1"));
+}
+
+TEST(order, ends_with_the_step_that_it_is_for) {
+  graph g;
+  value const x = neg(value(constant(g, 1.f)));
+  auto const part = prune(g, {}, {}, {x.node});
+  step_context step;
+  EXPECT_EQ(order(part, &step).nodes.size(), 2u);
+  step.stop.emplace().cancel();
+  EXPECT_EQ(refusal([&] { order(part, &step); }), code::cancelled);
 }
 
 TEST(order, names_a_node_that_waits_for_itself) {

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <optional>
+
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
+#include "rill/run/compiled_step.hpp"
 
 namespace rill {
 namespace {
@@ -43,21 +48,6 @@ TEST(executor, tells_the_numbers_of_targets_from_the_extents_of_what_is_fed) {
   step_context step;
   EXPECT_EQ(e.run(request(e, {{x, tensor(2.f)}}, {y}, {target}), step)[0].shape(), shape{});
   EXPECT_EQ(e.run(request(e, {{x, rows(0)}}, {y}), step)[0].shape(), shape{0});
-}
-
-TEST(executor, lets_the_oldest_step_go_first) {
-  graph g;
-  auto const x = placeholder<float, "n">(g, "x");
-  value const y = neg(x);
-  executor e(g, {.threads = 1, .plans = 2});
-  auto const find = [&](std::int64_t n) { return e.find(request(e, {{x, rows(n)}}, {y})); };
-  auto const one = find(1), two = find(2);
-  EXPECT_EQ(find(1), one);
-  auto const three = find(3);
-  EXPECT_EQ(find(2), two);
-  EXPECT_EQ(find(3), three);
-  EXPECT_NE(find(1), one);
-  EXPECT_NE(find(2), two);
 }
 
 TEST(executor, keeps_no_step_if_it_is_told_so) {
@@ -169,6 +159,77 @@ TEST(executor, gives_back_the_memory_of_every_step_that_it_keeps) {
   EXPECT_GT(memory.usage().current, 0);
   e.trim();
   EXPECT_EQ(memory.usage().current, 0);
+}
+
+TEST(executor, keeps_one_arena_for_the_steps_that_it_keeps) {
+  graph g;
+  host_memory memory;
+  auto const x = placeholder<float, "n">(g, "x");
+  auto const z = exp(x);
+  value const y = sum(square(z) + neg(z));
+  executor e(g, {.threads = 1, .memory = &memory, .passes = pass_options::none()});
+  std::int64_t most = 0;
+  for (std::int64_t n : {1000, 3000, 2000, 4000}) {
+    step_context step;
+    auto const r = request(e, {{x, rows(n)}}, {y});
+    most = std::max(most, static_cast<std::int64_t>(e.find(r)->plan().memory().arena));
+    e.run(r, step);
+  }
+  EXPECT_GE(most, 2 * 16000);
+  EXPECT_LE(memory.usage().current, most + 1000) << "the results are there as well";
+  auto const total = memory.usage().total;
+  for (std::int64_t n : {4000, 1000, 2000}) {
+    step_context step;
+    e.run(request(e, {{x, rows(n)}}, {y}), step);
+  }
+  EXPECT_EQ(memory.usage().total, total);
+}
+
+// An operation that counts how often its kernel is made, and then cancels what it is told to.
+std::atomic<int> kernels_made = 0;
+std::optional<cancellation> to_cancel;
+struct counted_op {
+  static constexpr std::string_view name = "counted";
+  static constexpr std::int8_t arity = 1;
+  static constexpr type infer(no_attributes, type const& x) { return x; }
+  static kernel cpu(kernel_request const&) {
+    if (++kernels_made == 100 && to_cancel) to_cancel->cancel();
+    return kernel([](kernel_call const&) {});
+  }
+};
+
+TEST(executor, forgets_the_step_that_was_used_longest_ago) {
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x");
+  value const y = neg(x);
+  executor e(g, {.threads = 1, .plans = 2});
+  auto const find = [&](std::int64_t n) { return e.find(request(e, {{x, rows(n)}}, {y})); };
+  auto const one = find(1), two = find(2);
+  EXPECT_EQ(find(1), one);
+  auto const three = find(3);
+  EXPECT_EQ(find(1), one) << "it was used after the second";
+  EXPECT_EQ(find(3), three);
+  EXPECT_NE(find(2), two);
+  EXPECT_NE(find(1), one);
+}
+
+TEST(executor, plans_no_further_when_the_step_is_cancelled_or_late) {
+  graph g;
+  auto const x = placeholder<float, "n">(g, "x");
+  value y = x;
+  for (int i = 0; i < 5000; ++i) y = record_erased<counted_op>(g, {}, {y});
+  executor e(g, {.threads = 1});
+  kernels_made = 0;
+  step_context step;
+  to_cancel = step.stop.emplace();
+  EXPECT_EQ(refusal([&] { e.run(request(e, {{x, rows(3)}}, {y}), step); }), code::cancelled);
+  EXPECT_LT(kernels_made, 5000);
+  to_cancel.reset();
+  step_context late;
+  late.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  kernels_made = 0;
+  EXPECT_EQ(refusal([&] { e.run(request(e, {{x, rows(4)}}, {y}), late); }), code::deadline_exceeded);
+  EXPECT_EQ(kernels_made, 0);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 
 namespace rill {
 
+class arena_pool;
 class observer;
 
 namespace detail {
@@ -95,6 +96,7 @@ class step_context {
   std::uintptr_t stack = 0;  ///< where this thread's stack was when the outermost of them began on it; 0: none
   log_callback const* log = nullptr;
   step_holdings* holdings = nullptr;
+  arena_pool* arenas = nullptr;  ///< where runs of plans borrow their memory; null: each has its own
   std::optional<cancellation> stop;
   std::optional<std::chrono::steady_clock::time_point> deadline;
 
@@ -105,6 +107,14 @@ class step_context {
   }
   bool can_end_early() const { return stop.has_value() || deadline.has_value(); }
 };
+
+/// Planning looks after so many nodes whether its step is to end.
+inline constexpr std::uint32_t checked_each = 1024;
+
+/// Ends what is done for a step, planning for one, when that is to end; null: it is for none.
+inline void check(step_context const* step) {
+  if (step && step->can_end_early()) step->check();
+}
 
 #if RILL_RUNTIME
 RILL_INLINE void step_holdings::add(void const* key, std::shared_ptr<void> what) {

@@ -110,6 +110,8 @@ struct kernel_request {
   std::vector<std::shared_ptr<keeps_memory>>* bodies = nullptr;
   /// Bodies are compiled when they run: the step may change the extents of variables that they read.
   bool bodies_late = false;
+  /// What it is made for, and ends with; null: no step waits.
+  step_context const* step = nullptr;
 };
 
 /// How an operation meets what outlives a step.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/device/step.hpp"
 #include "rill/graph/growing_order.hpp"
 #include "rill/graph/subgraph.hpp"
 
@@ -21,21 +22,24 @@ struct step_order {
 };
 
 /// Orders a part. Two updates of one variable that nothing orders: error(failed_precondition), unless they may race.
-step_order order(subgraph const& part);
+/// Ends with `step`, if it is for one.
+step_order order(subgraph const& part, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
 namespace detail {
 
 class orderer {
  public:
-  explicit orderer(subgraph const& part)
+  orderer(subgraph const& part, step_context const* step)
       : part_(part),
+        step_(step),
         edges_(part.size()),
         key_(part.size()),
         late_(part.size()),
         far_(static_cast<std::uint32_t>(2 * part.size())) {
     bool waited = false, overwrites = false;
     for (std::uint32_t i = 0; i < part.size(); ++i) {
+      if (i % checked_each == 0) check(step);
       set_key(i, waited);
       overwrites = overwrites || part[i].op->overwrites != 0;
       for (std::size_t k = 0; k < part[i].inputs.size(); ++k) {
@@ -63,6 +67,7 @@ class orderer {
       auto const i = ready.top().second;
       ready.pop();
       result.nodes.push_back(i);
+      if (result.nodes.size() % checked_each == 0) check(step_);
       for (auto n : edges_.after(i))
         if (--waits[n] == 0) ready.emplace(key_[n], n);
     }
@@ -105,6 +110,7 @@ class orderer {
   // Updates that may race stand in groups between those that may not; the level of a node is how many of the latter it
   // comes after. What comes after one of them comes after all that are before it.
   void order_variable(uses& u) {
+    check(step_);
     std::sort(u.updates.begin(), u.updates.end(),
               [&](auto a, auto b) { return edges_.position(a) < edges_.position(b); });
     check_updates(u);
@@ -199,7 +205,7 @@ class orderer {
       }
     for (std::uint32_t i = 0; i < part_.size(); ++i)
       for (std::size_t k = 0; k < part_[i].inputs.size() && part_[i].op->overwrites >> k != 0; ++k)
-        if (part_[i].op->overwrites >> k & 1) order_overwriter(i, part_[i].inputs[k]);
+        if (check(step_); part_[i].op->overwrites >> k & 1) order_overwriter(i, part_[i].inputs[k]);
   }
   void order_overwriter(std::uint32_t writer, endpoint over) {
     std::vector<std::uint32_t> others;
@@ -224,6 +230,7 @@ class orderer {
   }
 
   subgraph const& part_;
+  step_context const* step_;
   growing_order edges_;
   std::vector<std::uint32_t> key_;
   std::vector<bool> late_;  // depends on a node that waits
@@ -241,7 +248,9 @@ class orderer {
 
 }  // namespace detail
 
-RILL_INLINE step_order order(subgraph const& part) { return detail::orderer(part).run(); }
+RILL_INLINE step_order order(subgraph const& part, step_context const* step) {
+  return detail::orderer(part, step).run();
+}
 #endif
 
 }  // namespace rill

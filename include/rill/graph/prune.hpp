@@ -4,13 +4,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rill/device/step.hpp"
 #include "rill/graph/subgraph.hpp"
 
 namespace rill {
 
-/// The part of `g` that computes `fetched` and runs `targets`, with `fed` as its inputs, in their order.
+/// The part of `g` that computes `fetched` and runs `targets`, with `fed` as its inputs, in their order. Ends with
+/// `step`, if it is for one.
 subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
-               std::vector<std::uint32_t> const& targets);
+               std::vector<std::uint32_t> const& targets, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
 namespace detail {
@@ -45,7 +47,8 @@ class fed_places {
 };
 
 inline std::vector<std::uint32_t> needed(graph const& g, fed_places const& fed, std::vector<endpoint> const& fetched,
-                                         std::vector<std::uint32_t> const& targets) {
+                                         std::vector<std::uint32_t> const& targets,
+                                         step_context const* step = nullptr) {
   std::vector<bool> seen(g.size());
   std::vector<std::uint32_t> todo, found;
   auto const is_fed = [&](endpoint e) { return fed.of(e) >= 0; };
@@ -62,6 +65,7 @@ inline std::vector<std::uint32_t> needed(graph const& g, fed_places const& fed, 
       auto const i = todo.back();
       todo.pop_back();
       found.push_back(i);
+      if (found.size() % checked_each == 0) check(step);
       auto const& n = g[i];
       for (std::size_t k = 0; k < n.inputs.size(); ++k)
         if (means_variable(n, k) || !is_fed(n.inputs[k])) visit(n.inputs[k].node);
@@ -84,10 +88,10 @@ inline std::vector<std::uint32_t> needed(graph const& g, fed_places const& fed, 
 }  // namespace detail
 
 RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
-                           std::vector<std::uint32_t> const& targets) {
+                           std::vector<std::uint32_t> const& targets, step_context const* step) {
   subgraph part;
   detail::fed_places const places(g, fed);
-  auto const wanted = detail::needed(g, places, fetched, targets);
+  auto const wanted = detail::needed(g, places, fetched, targets, step);
   part.nodes.reserve(fed.size() + wanted.size());
   for (auto e : fed) {
     node n;
@@ -104,6 +108,7 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
     return at >= 0 ? endpoint{static_cast<std::uint32_t>(at), 0} : endpoint{place[e.node], e.port};
   };
   for (auto i : wanted) {
+    if (i % checked_each == 0) check(step);
     node n = g[i];
     n.copy_of = -1;  // a part is fed no more
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {

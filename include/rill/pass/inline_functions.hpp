@@ -13,8 +13,9 @@
 
 namespace rill {
 
-/// Puts bodies of functions in the place of their calls in a bound part, and in those bodies.
-bool inline_functions(subgraph& part, container& state, pass_report* report);
+/// Puts bodies of functions in the place of their calls in a bound part, and in those bodies. Ends with `step`, if it
+/// is for one.
+bool inline_functions(subgraph& part, container& state, pass_report* report, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
 namespace detail {
@@ -144,8 +145,8 @@ class inliner {
 /// A part while bodies take the place of its calls, and then of the calls in those bodies.
 class inlining {
  public:
-  inlining(subgraph& part, container& state, pass_report* report)
-      : part_(part), state_(state), r_(part, "functions", report), updated_(part.size()) {
+  inlining(subgraph& part, container& state, pass_report* report, step_context const* step)
+      : part_(part), state_(state), step_(step), r_(part, "functions", report), updated_(part.size()) {
     for (auto const& n : part.nodes)
       for (std::size_t k = 0; k < n.inputs.size(); ++k)
         if (updates_reference(n, k)) updated_[n.inputs[k].node] = true;
@@ -168,6 +169,7 @@ class inlining {
 
  private:
   bool replace(std::uint32_t i, function_definition const& f) {
+    check(step_);
     r_.refresh(i);
     call_site const site{part_[i], f, calls_[&f]};
     if (!can_inline(site)) return false;
@@ -196,6 +198,7 @@ class inlining {
 
   subgraph& part_;
   container& state_;
+  step_context const* step_;
   rewriter r_;
   std::vector<bool> updated_;  // which nodes are variables that the part updates
   std::map<function_definition const*, std::size_t> calls_;
@@ -204,9 +207,9 @@ class inlining {
 
 }  // namespace detail
 
-RILL_INLINE bool inline_functions(subgraph& part, container& state, pass_report* report) {
+RILL_INLINE bool inline_functions(subgraph& part, container& state, pass_report* report, step_context const* step) {
   bool changed = false;
-  while (detail::inlining(part, state, report).run()) changed = true;
+  while (detail::inlining(part, state, report, step).run()) changed = true;
   if (changed) settle_open(part);  // who reads what a body knows now
   return changed;
 }

@@ -15,8 +15,8 @@ namespace rill {
 
 /// Adds control edges from each use of a variable that is updated to the next, where nodes read it in place or update
 /// it more than once. Their order may rest on values that passes do without, and what is fused waits for more than its
-/// parts did. Throws as `order` does.
-bool order_uses(subgraph& part, pass_report* report);
+/// parts did. Throws, and ends, as `order` does.
+bool order_uses(subgraph& part, pass_report* report, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
 namespace detail {
@@ -45,12 +45,12 @@ inline std::map<std::uint32_t, variable_uses> uses_to_order(subgraph const& part
 
 }  // namespace detail
 
-RILL_INLINE bool order_uses(subgraph& part, pass_report* report) {
+RILL_INLINE bool order_uses(subgraph& part, pass_report* report, step_context const* step) {
   auto uses = detail::uses_to_order(part);
   if (uses.empty()) return false;
   rewriter r(part, "order", report);
   std::vector<std::uint32_t> waits_for(part.size(), UINT32_MAX);  // the last that waits for each
-  for (auto i : order(part).nodes) {
+  for (auto i : order(part, step).nodes) {
     auto& n = part[i];
     waits_for[i] = i;
     for (auto c : n.controls) waits_for[c] = i;

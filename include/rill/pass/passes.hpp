@@ -11,19 +11,22 @@
 
 namespace rill {
 
-/// Rewrites a bound part.
-void rewrite(subgraph& part, pass_options const& options, container& state, pass_report* report);
+/// Rewrites a bound part. Ends with `step`, if it is for one.
+void rewrite(subgraph& part, pass_options const& options, container& state, pass_report* report,
+             step_context const* step = nullptr);
 
 #if RILL_RUNTIME
-RILL_INLINE void rewrite(subgraph& part, pass_options const& options, container& state, pass_report* report) {
+RILL_INLINE void rewrite(subgraph& part, pass_options const& options, container& state, pass_report* report,
+                         step_context const* step) {
   auto const checked = [&](bool wanted, auto&& pass) {
     if (!wanted) return;
+    check(step);
     pass();
     if (options.verify) verify(part);
   };
   if (options.verify) verify(part);
-  checked(true, [&] { order_uses(part, report); });
-  checked(options.functions, [&] { inline_functions(part, state, report); });
+  checked(true, [&] { order_uses(part, report, step); });
+  checked(options.functions, [&] { inline_functions(part, state, report, step); });
   checked(options.loops, [&] { trim_loops(part, state, report); });
   checked(options.fold_constants, [&] { fold_constants(part, state, report); });
   checked(options.identities, [&] { remove_identities(part, report); });

@@ -12,6 +12,7 @@
 
 #include "rill/base/pool.hpp"
 #include "rill/ops/array/box.hpp"
+#include "rill/run/arena_pool.hpp"
 #include "rill/run/aside.hpp"
 #include "rill/run/plan/plan.hpp"
 #include "rill/run/tagged/region.hpp"
@@ -40,29 +41,37 @@ class activation {
  public:
   explicit activation(plan const& p) : plan_(&p), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
     pointers().resize(p.pointers_);
-    if (p.memory_.arena != 0)
-      naming(p.largest_user(), [&] { arena_ = buffer::allocate(p.memory_.arena, *p.allocator_); });
-    auto* base = static_cast<std::byte*>(arena_.data());
-    for (auto const& s : p.slots_) {
-      if (s.where == plan::place::arena && s.index < p.blocks_.size()) point(s, base + p.blocks_[s.index].offset);
+    for (auto const& s : p.slots_)
       if (s.where == plan::place::constant) point(s, const_cast<void*>(p.constants_[s.index].raw()));
-    }
     for (auto s : p.held_slots_) {
       auto const& of = p.slots_[s].of;
       naming(p.slots_[s].first, [&] { held_.emplace_back(of.element, of.shape(), *p.allocator_); });
       point(p.slots_[s], held_.back().mutable_raw());
     }
-    for (std::size_t i = 0; i < p.instructions_.size(); ++i)
-      if (p.scratch_[i] != plan::none) {
-        auto const& made = p.lines_[i];
-        pointers()[made.pointers + made.inputs + made.outputs] = base + p.blocks_[p.scratch_[i]].offset;
-      }
+  }
+  activation(activation const&) = delete;
+  activation& operator=(activation const&) = delete;
+  ~activation() { give_back_arena(); }
+
+  /// Borrows the arena, if there is to be one, until `give_back_arena`; whoever runs it does so. What is not borrowed
+  /// is kept.
+  void borrow_arena(step_context const& step) {
+    if (plan_->memory_.arena == 0 || arena_) return;
+    auto const bytes = plan_->memory_.arena;
+    naming(plan_->largest_user(),
+           [&] { arena_ = step.arenas ? step.arenas->lend(bytes) : buffer::allocate(bytes, *plan_->allocator_); });
+    lender_ = step.arenas;
+    if (arena_.data() != base_) lay(static_cast<std::byte*>(base_ = arena_.data()));
+  }
+  void give_back_arena() noexcept {
+    if (lender_) std::exchange(lender_, nullptr)->give_back(std::exchange(arena_, {}));
   }
 
   /// Runs every instruction; kernels may use all threads of `crew`, and so does the step itself where its plan forks.
   /// Without a crew the calling thread does all. An error carries the node's name, and the activation can be used
   /// again.
   void run(std::span<tensor const> fed, pool* crew, step_context& step) {
+    borrow_arena(step);
     prepare(fed);
     releasing([&] {
       if (crew && plan_->forks()) fork(*crew, step);
@@ -71,6 +80,7 @@ class activation {
   }
   /// The same for bodies whose results bring their extents.
   void run(std::span<tensor const> fed, parallel const& threads, step_context& step) {
+    borrow_arena(step);
     prepare(fed);
     for (std::size_t i = 0; i < outputs_.size(); ++i)  // they may have been pointed elsewhere by `result`
       point(plan_->slots_[plan_->output_slots_[i]], outputs_[i].mutable_raw());
@@ -113,6 +123,7 @@ class activation {
   void turn_over() { places_.turn_over(); }
   /// Walks over a body, then copies the results that are not computed where they are wanted.
   void run_body(parallel const& threads, step_context& step) {
+    borrow_arena(step);
     releasing([&] { walk(threads, step); });
     auto const& [_, arguments, results] = *places_;
     for (auto const& c : plan_->copies_) {
@@ -137,6 +148,20 @@ class activation {
   std::vector<void*>& pointers() { return places_->pointers; }
   void point(plan::slot const& s, void* to) {
     for (auto p : s.positions) pointers()[p] = to;
+  }
+  // Points to what lies in the arena.
+  void lay(std::byte* base) {
+    auto const& p = *plan_;
+    places_.for_each([&](places& each) {
+      for (auto const& s : p.slots_)
+        if (s.where == plan::place::arena && s.index < p.blocks_.size())
+          for (auto at : s.positions) each.pointers[at] = base + p.blocks_[s.index].offset;
+      for (std::size_t i = 0; i < p.instructions_.size(); ++i)
+        if (p.scratch_[i] != plan::none) {
+          auto const& made = p.lines_[i];
+          each.pointers[made.pointers + made.inputs + made.outputs] = base + p.blocks_[p.scratch_[i]].offset;
+        }
+    });
   }
 
   // What a kernel brought must be what the plan was made for.
@@ -291,6 +316,8 @@ class activation {
     std::vector<std::uint32_t> waits, holders, ready;
   } counts_;  // of the forked gear, kept for the next step
   buffer arena_;
+  arena_pool* lender_ = nullptr;  // of the arena; null: it is our own, or there is none
+  void* base_ = nullptr;          // of the arena that is pointed to
   // Where everything lies; the arguments and results are those of bodies.
   struct places {
     std::vector<void*> pointers = {};

@@ -43,7 +43,8 @@ struct body_setting {
   std::size_t most = 256;  // forms of a body that are kept; fewer of those within them
 };
 
-std::shared_ptr<compiled_body> compile_part(body_setting const& s, subgraph part, std::span<type const> arguments);
+std::shared_ptr<compiled_body> compile_part(body_setting const& s, subgraph part, std::span<type const> arguments,
+                                            step_context const* step);
 
 /// A body's plan, and the activations that don't run now.
 class planned_body final : public compiled_body {
@@ -89,6 +90,7 @@ class planned_body final : public compiled_body {
     }
     void give_back() noexcept override {
       activation_.release();
+      activation_.give_back_arena();
       of_.idle_.give_back(std::unique_ptr<running>(this));
     }
 
@@ -122,7 +124,7 @@ class body_by_extents final : public open_body {
       : setting_(std::move(s)), part_(std::move(part)), compiled_(setting_.most) {}
 
   std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
-    auto const made = compiled_.find(given, [&](std::vector<type> const& types) { return compile(types); });
+    auto const made = compiled_.find(given, [&](std::vector<type> const& types) { return compile(types, step); });
     return made->run(given, threads, step);
   }
   void trim() override { compiled_.trim(); }
@@ -132,12 +134,12 @@ class body_by_extents final : public open_body {
     std::shared_ptr<compiled_functions> functions;
     std::shared_ptr<compiled_body> body;
   };
-  std::shared_ptr<compiled_body> compile(std::vector<type> const& types) const {
+  std::shared_ptr<compiled_body> compile(std::vector<type> const& types, step_context const& step) const {
     auto setting = setting_;
     auto made = std::make_shared<with_functions>(setting.functions ? setting.functions->at_run() : nullptr);
     setting.functions = made->functions.get();
     setting.most = std::max<std::size_t>(setting.most / 16, 4);
-    made->body = compile_part(setting, part_, types);
+    made->body = compile_part(setting, part_, types, &step);
     return {made, made->body.get()};
   }
 
@@ -201,14 +203,14 @@ class function_form final : public compiled_body {
     return is_of(f) && late_ == late && std::equal(types.begin(), types.end(), arguments_.begin(), arguments_.end());
   }
 
-  void compile(body_setting const& s) {
+  void compile(body_setting const& s, step_context const* step) {
     auto part = *of_->body;
     bind_extents(part, arguments_, *s.state);
     std::vector<type> made;
     for (auto e : part.outputs) made.push_back(part.type_of(e));
     check(made);
     settled_ = all_known(made);
-    body_ = compile_part(s, *of_->body, arguments_);
+    body_ = compile_part(s, *of_->body, arguments_, step);
   }
   /// It is compiled when it is run.
   void look_up(body_by_extents& body) { body_ = {std::shared_ptr<void>(), &body}; }
@@ -256,7 +258,7 @@ class planned_functions final : public compiled_functions {
     auto& made = all_.emplace_back(f, arguments, r);
     try {
       if (r.bodies_late) made.look_up(by_extents(f, r));
-      else made.compile(body_setting(r));
+      else made.compile(body_setting(r), r.step);
     } catch (error const& e) {
       forget_from(made);
       if (forms == 0) throw;
@@ -322,22 +324,22 @@ inline std::shared_ptr<compiled_functions> planned_functions::at_run() {
 }
 
 // A body that is bound.
-inline std::shared_ptr<compiled_body> compile_bound(body_setting const& s, subgraph part) {
-  auto late = rewrite_early(part, s.passes, *s.state, nullptr);
+inline std::shared_ptr<compiled_body> compile_bound(body_setting const& s, subgraph part, step_context const* step) {
+  auto late = rewrite_early(part, s.passes, *s.state, nullptr, step);
   if (auto const p = s.passes.fuse && !late ? program_of(part) : std::nullopt)
     return std::make_shared<program_body>(part, *p, *s.memory);
   auto early = std::make_shared<planned_body>(
-      plan(part, *s.state, s.seed, *s.memory, s.threads, gear::straight, s.passes, s.functions));
+      plan(part, *s.state, s.seed, *s.memory, s.threads, gear::straight, s.passes, s.functions, step));
   if (!late) return early;
   return std::make_shared<body_in_parts>(s, std::move(early), std::move(*late));
 }
 
 RILL_INLINE std::shared_ptr<compiled_body> compile_part(body_setting const& s, subgraph part,
-                                                        std::span<type const> arguments) {
+                                                        std::span<type const> arguments, step_context const* step) {
   if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(part));
   bind_extents(part, {arguments.begin(), arguments.end()}, *s.state);
   auto names = step_names::of(part);
-  auto made = compile_bound(s, std::move(part));
+  auto made = compile_bound(s, std::move(part), step);
   if (names.open.empty()) return made;
   return std::make_shared<body_of_named_results>(std::move(made), std::move(names));
 }
@@ -348,7 +350,7 @@ RILL_INLINE std::shared_ptr<compiled_body> compile_body(kernel_request const& r,
                                                         std::span<type const> arguments) {
   auto const setting = detail::body_setting(r);
   auto made = r.bodies_late ? std::make_shared<detail::body_by_extents>(setting, body)
-                            : detail::compile_part(setting, body, arguments);
+                            : detail::compile_part(setting, body, arguments, r.step);
   if (r.bodies) r.bodies->push_back(made);
   return made;
 }

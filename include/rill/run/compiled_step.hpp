@@ -84,6 +84,7 @@ class compiled_step {
     }
     ~lease() {
       held->release();
+      held->give_back_arena();
       step.idle_.give_back(std::move(held));
     }
     compiled_step& step;

@@ -15,7 +15,7 @@
 #if RILL_RUNTIME
 #include <algorithm>
 #include <atomic>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -47,7 +47,7 @@ struct session_options {
   log_callback log = {};                  ///< where `print` writes; empty: nowhere
   pass_options passes = {};               ///< which rewrites are done
   rill::gear gear = gear::automatic;      ///< how the nodes of a step are walked
-  std::size_t plans = 256;                ///< compiled steps that are kept; the oldest goes first
+  std::size_t plans = 256;                ///< compiled steps that are kept; the one used longest ago goes first
 };
 
 /// A run's signature, and the tensors that are fed.
@@ -82,8 +82,8 @@ class executor {
   void add_fetch(run_request& r, value const& what) const;
   void add_target(run_request& r, operation const& what) const;
 
-  /// The compiled step of a request, made if need be.
-  std::shared_ptr<compiled_step> find(run_request const& r);
+  /// The compiled step of a request, made if need be. That ends with `step`, if it is for one.
+  std::shared_ptr<compiled_step> find(run_request const& r, step_context const* step = nullptr);
   /// Whether the step was made for tensors of these types, and variables as they are.
   bool fits(compiled_step const& step, std::span<tensor const> fed) const;
   /// Runs a compiled step; as many results as it fetches.
@@ -117,16 +117,40 @@ struct executor::parts {
   };
   std::atomic<std::uint64_t> steps{0};
   std::mutex mutex;
-  std::unordered_map<std::vector<std::int64_t>, std::shared_ptr<compiled_step>, hash> plans;
-  std::deque<std::vector<std::int64_t>> ages;
+  using key_type = std::vector<std::int64_t>;
+  struct kept {
+    std::shared_ptr<compiled_step> step;
+    std::list<key_type const*>::iterator use;
+  };
+  std::unordered_map<key_type, kept, hash> plans;
+  std::list<key_type const*> uses;                      // of the plans, the last first
   std::vector<std::weak_ptr<compiled_step>> forgotten;  // that prepared steps may still keep
+  arena_pool arenas;
 
-  void forget_oldest() {
+  explicit parts(allocator& memory) : arenas(memory) {}
+
+  /// The step that is kept for a key; null: none is.
+  std::shared_ptr<compiled_step> find(key_type const& k) {
+    std::lock_guard lock(mutex);
+    auto const at = plans.find(k);
+    if (at == plans.end()) return nullptr;
+    uses.splice(uses.begin(), uses, at->second.use);
+    return at->second.step;
+  }
+  void keep(key_type k, std::shared_ptr<compiled_step> made, std::size_t most) {
+    std::lock_guard lock(mutex);
+    auto const [at, fresh] = plans.try_emplace(std::move(k));
+    at->second.step = std::move(made);
+    if (fresh) at->second.use = uses.insert(uses.begin(), &at->first);
+    else uses.splice(uses.begin(), uses, at->second.use);
+    while (uses.size() > most) forget_last_used();
+  }
+  void forget_last_used() {
     std::erase_if(forgotten, [](auto const& step) { return step.expired(); });
-    auto const oldest = plans.find(ages.front());
-    if (oldest->second.use_count() > 1) forgotten.push_back(oldest->second);
-    plans.erase(oldest);
-    ages.pop_front();
+    auto const last = plans.find(*uses.back());
+    if (last->second.step.use_count() > 1) forgotten.push_back(last->second.step);
+    uses.pop_back();
+    plans.erase(last);
   }
 
   static std::vector<std::int64_t> key(run_request const& r) {
@@ -166,35 +190,39 @@ inline bool is_fed_again(run_request& r, endpoint to) {
 // A part for feeds of the given types.
 inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> const& fed, std::uint64_t seed,
                                               session_options const& options, pass_report* report,
-                                              bool first_values = false) {
+                                              step_context const* step, bool first_values = false) {
   // A body's variables are inputs of the node that has the body, so those of the part are all.
   step_variables const variables{
       std::any_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return n.op->name == "variable"; }),
       first_values};
+  check(step);
   bind_extents(part, fed, *options.state);
   auto names = step_names::of(part);
   std::optional<late_part> late;
   if (has_primitives(part)) part = as_region(std::move(part));
-  else late = rewrite_early(part, options.passes, *options.state, report);
+  else late = rewrite_early(part, options.passes, *options.state, report, step);
   return std::make_shared<compiled_step>(
       plan(part, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
-           options.gear, options.passes),
+           options.gear, options.passes, nullptr, step),
       std::move(late), std::move(names), variables);
 }
 
 inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request const& r,
-                                              session_options const& options, pass_report* report) {
+                                              session_options const& options, pass_report* report,
+                                              step_context const* step = nullptr) {
   std::vector<type> fed;
   for (auto const& t : r.with) fed.push_back(t.type());
-  auto part = prune(g, r.feeds, r.fetches, r.targets);
+  auto part = prune(g, r.feeds, r.fetches, r.targets, step);
   bool const first_values = key_first_draws(g, part);
-  return compile(std::move(part), fed, g.seed(), options, report, first_values);
+  return compile(std::move(part), fed, g.seed(), options, report, step, first_values);
 }
 
 }  // namespace detail
 
 RILL_INLINE executor::executor(rill::graph& g, session_options options)
-    : graph_(&g), options_(std::move(options)), parts_(std::make_unique<parts>()) {
+    : graph_(&g),
+      options_(std::move(options)),
+      parts_(std::make_unique<parts>(options_.memory ? *options_.memory : host_allocator())) {
   if (!options_.pool)
     options_.pool = std::make_shared<rill::pool>(
         options_.threads > 0 ? options_.threads : static_cast<int>(std::thread::hardware_concurrency()));
@@ -238,16 +266,11 @@ RILL_INLINE void executor::add_target(run_request& r, operation const& o) const 
   r.targets.push_back(o.node);
 }
 
-RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r) {
+RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r, step_context const* step) {
   auto k = parts::key(r);
-  {
-    std::lock_guard lock(parts_->mutex);
-    if (auto const at = parts_->plans.find(k); at != parts_->plans.end() && at->second->holds()) return at->second;
-  }
-  auto made = detail::compile(*graph_, r, options_, nullptr);
-  std::lock_guard lock(parts_->mutex);
-  if (parts_->plans.insert_or_assign(k, made).second) parts_->ages.push_back(std::move(k));
-  while (parts_->ages.size() > options_.plans) parts_->forget_oldest();
+  if (auto known = parts_->find(k); known && known->holds()) return known;
+  auto made = detail::compile(*graph_, r, options_, nullptr, step);
+  parts_->keep(std::move(k), made, options_.plans);
   return made;
 }
 
@@ -270,6 +293,7 @@ RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> 
   step.log = options_.log ? &options_.log : nullptr;
   step_holdings holdings;
   step.holdings = &holdings;
+  step.arenas = &parts_->arenas;
   struct watched {  // a step that fails ends as well
     step_context& step;
     explicit watched(step_context& s) : step(s) {
@@ -302,7 +326,7 @@ RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor c
   std::vector<tensor> made(late->part.outputs.size());
   auto const with = late->given(fed, own);
   auto const next = compiled.late_steps().find(with, [&](std::vector<type> const& types) {
-    return detail::compile(late->part, types, graph_->seed(), options_, nullptr);
+    return detail::compile(late->part, types, graph_->seed(), options_, nullptr, &step);
   });
   run_parts(*next, with, step, made, names);
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = late->result(i, own, made);
@@ -310,7 +334,7 @@ RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor c
 
 RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context& step) {
   std::vector<tensor> results(r.fetches.size());
-  run(*find(r), r.with, step, results);
+  run(*find(r, &step), r.with, step, results);
   return results;
 }
 
@@ -323,9 +347,10 @@ RILL_INLINE std::string executor::explain(run_request const& r) {
 
 RILL_INLINE void executor::trim() {
   std::lock_guard lock(parts_->mutex);
-  for (auto& [key, step] : parts_->plans) step->trim();
+  for (auto& [key, kept] : parts_->plans) kept.step->trim();
   for (auto const& each : parts_->forgotten)
     if (auto const step = each.lock()) step->trim();
+  parts_->arenas.trim();
 }
 
 #endif

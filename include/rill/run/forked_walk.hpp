@@ -137,12 +137,13 @@ class forked_walk : pool_job {
   bool over() const { return running_ == 0 && (failure_ || finished_ == waits_.size()); }
   bool has_work() const {
     std::lock_guard lock(mutex_);
-    return (!failure_ && !ready_.empty()) || !offers_.empty();
+    return can_begin() || !offers_.empty();
   }
+  bool can_begin() const { return !failure_ && !ready_.empty() && !(plan_.one_at_a_time_ && beginning_); }
 
   void take_part() {
     std::unique_lock lock(mutex_);
-    while ((!failure_ && !ready_.empty()) || !offers_.empty()) {
+    while (can_begin() || !offers_.empty()) {
       if (!offers_.empty()) {
         auto const offered = std::move(offers_.front());
         offers_.pop_front();
@@ -155,10 +156,12 @@ class forked_walk : pool_job {
       auto const at = ready_.back();
       ready_.pop_back();
       ++running_;
+      beginning_ = true;
       lock.unlock();
       calling mine(*this, at);
       auto failed = attempt(mine);
       lock.lock();
+      beginning_ = false;
       asks give_up;
       auto const fresh = returned(mine, std::move(failed), give_up, lock);
       if (!over() && fresh <= 1 && give_up.empty()) continue;
@@ -288,6 +291,7 @@ class forked_walk : pool_job {
   failure failure_;
   bool met_nowhere_ = false;  // it came from outside
   bool begun_ = false;        // and counts
+  bool beginning_ = false;    // a thread has called a kernel that has not returned
 };
 
 inline void activation::fork(pool& crew, step_context& step) { forked_walk(*this, crew, step).run(); }

@@ -105,11 +105,11 @@ RILL_INLINE void prepared_step::run(std::span<tensor const* const> tensors, std:
                   "input " + std::to_string(i) + " of a prepared step was given an empty tensor handle");
     request_.with[i] = *tensors[i];
   }
+  auto step = how_.begin();
   if (!step_ || !executor_->fits(*step_, request_.with)) {
     check_types();
-    step_ = executor_->find(request_);
+    step_ = executor_->find(request_, &step);
   }
-  auto step = how_.begin();
   executor_->run(*step_, request_.with, step, results);
 }
 

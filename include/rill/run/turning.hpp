@@ -16,6 +16,11 @@ template <class T> class turning {
     if (!std::exchange(turned_, true)) faces_[!now_] = faces_[now_];
     now_ = !now_;
   }
+  /// Calls `f` with the one, and with the other if there is one.
+  template <class F> void for_each(F const& f) {
+    f(faces_[now_]);
+    if (turned_) f(faces_[!now_]);
+  }
   /// Forgets the other one.
   void rest() { turned_ = false; }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "rill/rill.hpp"
+#include "rill/run/compiled_step.hpp"
 
 namespace rill {
 namespace {
@@ -309,6 +310,81 @@ TEST(fork, an_update_waits_for_those_who_look_so_that_nothing_is_copied) {
   auto const before = memory.usage().total;
   for (int i = 0; i < 20; ++i) s.run(sum, operation(update));
   EXPECT_EQ(memory.usage().total - before, 0);
+}
+
+/// A graph of so many nodes, each made of those shortly before it, into which comes what queues hand out; with `loop`,
+/// by way of a loop in which a kernel waits.
+value mesh(graph& g, std::size_t nodes, std::size_t queues, bool loop) {
+  std::mt19937 random(9);
+  std::vector<value> all{constant(g, vector<std::int32_t>({1, 2, 3, 4}))};
+  auto const one = [&] { return all[all.size() - 1 - random() % std::min<std::size_t>(all.size(), 30)]; };
+  for (std::size_t i = 1, next = 0; i < nodes; ++i) {
+    if (next < queues && i >= (next + 1) * nodes / (queues + 2)) {
+      auto const q = fifo_queue<of<std::int32_t, 4>>(g, {}, "q" + std::to_string(next++));
+      auto const came =
+          loop && next == 2
+              ? value(std::get<1>(while_loop([](auto k, auto) { return k < 3; },
+                                             [&](auto k, auto x) { return std::tuple{k + 1, x + q.dequeue()}; },
+                                             constant(g, 0), as<of<std::int32_t, 4>>(one()))))
+              : value(q.dequeue());
+      all.push_back(add(one(), came));
+    } else all.push_back(i % 3 == 0 ? add(one(), one()) : neg(one()));
+  }
+  return all.back();
+}
+
+TEST(fork, a_large_step_shares_memory_whatever_comes_first) {
+  constexpr std::size_t queues = 12;
+  for (bool loop : {false, true}) {
+    graph g;
+    auto const y = mesh(g, 5000, queues, loop);
+    std::vector<operation> puts;
+    for (std::size_t q = 0; q < queues; ++q)
+      puts.push_back(fifo_queue<of<std::int32_t, 4>>(g, {}, "q" + std::to_string(q))
+                         .enqueue(constant(g, vector<std::int32_t>({5, 6, 7, static_cast<std::int32_t>(q)}))));
+    auto const fill = [&](session& s, std::size_t q) {
+      for (int times = loop && q == 1 ? 3 : 1; times > 0; --times) s.run(puts[q]);
+    };
+    session all_there(g, with(1, gear::straight));
+    for (std::size_t q = 0; q < queues; ++q) fill(all_there, q);
+    tensor const expected = all_there.run(y);
+    session s(g, with(3, gear::automatic));
+    run_request r;
+    s.executor().add_fetch(r, y);
+    auto const& plan = s.executor().find(r)->plan();
+    EXPECT_TRUE(plan.forks());
+    EXPECT_LT(plan.memory().arena, 5000 * 64 / 5);
+    std::mt19937 random(2);
+    for (int round = 0; round < 10; ++round) {
+      std::vector<std::size_t> order(queues);
+      for (std::size_t q = 0; q < queues; ++q) order[q] = q;
+      std::shuffle(order.begin(), order.end(), random);
+      std::thread giver([&] {
+        for (auto q : order) {
+          fill(s, q);
+          if (random() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+      });
+      tensor const made = s.run(y);
+      giver.join();
+      EXPECT_TRUE(same_bits(made, expected)) << round;
+    }
+  }
+}
+
+TEST(fork, a_chain_that_waits_twice_needs_no_more_memory_than_one_that_does_not) {
+  graph g;
+  auto const q = fifo_queue<of<float, 1000>>(g, {});
+  value const x = placeholder(g, of<float, 1000>, "x"), first = q.dequeue(), second = q.dequeue();
+  value y = first;
+  for (int i = 0; i < 5000; ++i) y = add(y, i == 2500 ? second : x);
+  session s(g, with(2, gear::automatic));
+  run_request r;
+  s.executor().add_feed(r, x, filled(1000, 1));
+  s.executor().add_fetch(r, value(neg(y)));
+  auto const step = s.executor().find(r);
+  EXPECT_TRUE(step->plan().forks());
+  EXPECT_LE(step->plan().memory().arena, 2 * 4096u);
 }
 
 }  // namespace

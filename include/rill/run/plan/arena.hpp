@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "rill/base/config.hpp"
+#include "rill/run/plan/arrivals.hpp"
 #include "rill/tensor/allocator.hpp"
 
 namespace rill {
@@ -104,11 +106,110 @@ inline std::size_t place_by_time(std::vector<memory_block>& blocks) {
   return size;
 }
 
+/// Free stretches of an arena, each with the set of arrivals behind which it is free.
+class free_stretches {
+ public:
+  explicit free_stretches(arrivals const& all) : all_(all) {}
+
+  void add(std::size_t offset, std::size_t bytes, arrivals::set from) {
+    if (bytes == 0) return;
+    if (auto const next = stretches_.find(offset + bytes); next != stretches_.end() && next->second.from == from)
+      bytes += next->second.bytes, remove(next);
+    if (auto const next = stretches_.lower_bound(offset); next != stretches_.begin())
+      if (auto const before = std::prev(next);
+          before->first + before->second.bytes == offset && before->second.from == from)
+        offset = before->first, bytes += before->second.bytes, remove(before);
+    stretches_.emplace(offset, stretch{bytes, from});
+    auto& sizes = by_set_[from];
+    if (sizes.empty()) recent_.push_back(from);
+    sizes.emplace(bytes, offset);
+  }
+  /// Takes so many bytes that are free when these have arrived, from the smallest stretch that has them; or from the
+  /// end of the arena, which grows.
+  std::size_t take(std::size_t bytes, arrivals::set when, std::size_t& end) {
+    auto best = stretches_.end();
+    std::size_t tried = 0;
+    for (auto i = recent_.size(); i-- > 0 && tried < most_tried;) {
+      auto const& sizes = by_set_[recent_[i]];
+      if (sizes.empty()) {
+        recent_.erase(recent_.begin() + static_cast<std::ptrdiff_t>(i));
+        continue;
+      }
+      ++tried;
+      if (!all_.within(recent_[i], when)) continue;
+      auto const fit = sizes.lower_bound({bytes, 0});
+      if (fit != sizes.end() && (best == stretches_.end() || fit->first < best->second.bytes))
+        best = stretches_.find(fit->second);
+    }
+    if (best == stretches_.end() && !stretches_.empty()) {
+      auto const last = std::prev(stretches_.end());
+      if (last->first + last->second.bytes == end && all_.within(last->second.from, when)) best = last;
+    }
+    if (best == stretches_.end()) return std::exchange(end, add_bytes(end, bytes));
+    auto const offset = best->first;
+    auto const [room, from] = best->second;
+    remove(best);
+    if (room > bytes) add(offset + bytes, room - bytes, from);
+    else end = std::max(end, add_bytes(offset, bytes));
+    return offset;
+  }
+
+ private:
+  static constexpr std::size_t most_tried = 64;
+  struct stretch {
+    std::size_t bytes;
+    arrivals::set from;
+  };
+  void remove(std::map<std::size_t, stretch>::iterator s) {
+    by_set_[s->second.from].erase({s->second.bytes, s->first});
+    stretches_.erase(s);
+  }
+
+  arrivals const& all_;
+  std::map<std::size_t, stretch> stretches_;                                                 // by offset
+  std::unordered_map<arrivals::set, std::set<std::pair<std::size_t, std::size_t>>> by_set_;  // bytes, offset
+  std::vector<arrivals::set> recent_;  // that have stretches, or had some
+};
+
+// The same for instructions that wait: a place is free again when what its block waited for has arrived.
+inline std::size_t place_by_arrival(std::vector<memory_block>& blocks, std::vector<arrivals::set> const& ends,
+                                    arrivals const& all) {
+  std::vector<std::uint32_t> begins(blocks.size());
+  for (std::uint32_t i = 0; i < begins.size(); ++i) begins[i] = i;
+  auto ended = begins;
+  std::sort(begins.begin(), begins.end(),
+            [&](auto a, auto b) { return std::pair(blocks[a].first, a) < std::pair(blocks[b].first, b); });
+  std::sort(ended.begin(), ended.end(),
+            [&](auto a, auto b) { return std::pair(blocks[a].last, a) < std::pair(blocks[b].last, b); });
+  free_stretches free(all);
+  std::size_t size = 0;
+  auto next = ended.begin();
+  for (auto b : begins) {
+    auto& block = blocks[b];
+    for (; next != ended.end() && blocks[*next].last < block.first; ++next)
+      if (ends[*next] != arrivals::unknown) free.add(blocks[*next].offset, aligned_bytes(blocks[*next]), ends[*next]);
+    block.offset = free.take(aligned_bytes(block), all.before_begin(block.first), size);
+  }
+  return size;
+}
+
+constexpr std::size_t many_blocks = 3000;
+
 }  // namespace detail
 
+/// The same where instructions may run later than they stand in the plan, as what they wait for comes: `ends` says of
+/// each block what has arrived when nobody uses it any more.
+inline std::size_t plan_memory(std::vector<memory_block>& blocks, std::vector<arrivals::set> const& ends,
+                               arrivals const& all) {
+  if (blocks.size() > detail::many_blocks) return detail::place_by_arrival(blocks, ends, all);
+  auto const done_before = [&](auto a, auto b) {
+    return blocks[a].last < blocks[b].first && all.within(ends[a], all.before_begin(blocks[b].first));
+  };
+  return detail::place_by_size(blocks, [&](auto a, auto b) { return !done_before(a, b) && !done_before(b, a); });
+}
+
 RILL_INLINE std::size_t plan_memory(std::vector<memory_block>& blocks) {
-  constexpr std::size_t many = 3000;
-  if (blocks.size() > many) return detail::place_by_time(blocks);
+  if (blocks.size() > detail::many_blocks) return detail::place_by_time(blocks);
   return detail::place_by_size(
       blocks, [&](auto a, auto b) { return blocks[a].first <= blocks[b].last && blocks[b].first <= blocks[a].last; });
 }

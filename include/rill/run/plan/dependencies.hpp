@@ -35,12 +35,14 @@ class dependencies {
   std::size_t size() const { return before_.size(); }
   /// Which instructions `at` waits for, ascending.
   std::span<std::uint32_t const> before(std::uint32_t at) const { return before_[at]; }
-  /// `later` waits for `earlier` from now on.
-  void add(std::uint32_t earlier, std::uint32_t later) {
+  /// `later` waits for each of these from now on.
+  void add(std::span<std::uint32_t const> earlier, std::uint32_t later) {
     auto& list = before_[later];
-    if (auto const at = std::lower_bound(list.begin(), list.end(), earlier); at == list.end() || *at != earlier)
-      list.insert(at, earlier);
+    list.insert(list.end(), earlier.begin(), earlier.end());
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
   }
+  void add(std::uint32_t earlier, std::uint32_t later) { add(std::span(&earlier, 1), later); }
 
  private:
   std::vector<std::vector<std::uint32_t>> before_;

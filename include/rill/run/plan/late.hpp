@@ -43,9 +43,9 @@ struct late_part {
 /// Cuts off what can't be planned yet; nothing if all can be. What stays hands out what the late part reads.
 std::optional<late_part> cut_late(subgraph& part);
 
-/// Rewrites a bound part; what can't be planned yet is cut off before.
+/// Rewrites a bound part; what can't be planned yet is cut off before. Ends with `step`, if it is for one.
 std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
-                                       pass_report* report);
+                                       pass_report* report, step_context const* step = nullptr);
 
 /// What is compiled for the extents that came up lately: so many of them. The one that was asked for last
 /// alone keeps memory for its next run.
@@ -193,9 +193,9 @@ RILL_INLINE std::optional<late_part> cut_late(subgraph& part) {
 }
 
 RILL_INLINE std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
-                                                   pass_report* report) {
+                                                   pass_report* report, step_context const* step) {
   std::optional<late_part> late;
-  if (options.functions) inline_functions(part, state, report);
+  if (options.functions) inline_functions(part, state, report, step);
   auto rest = options;
   rest.functions = false;  // that was all
   bool const known =
@@ -204,7 +204,7 @@ RILL_INLINE std::optional<late_part> rewrite_early(subgraph& part, pass_options 
     if (options.loops) trim_loops(part, state, report);
     late = cut_late(part);
   }
-  rewrite(part, rest, state, report);
+  rewrite(part, rest, state, report, step);
   return late;
 }
 #endif

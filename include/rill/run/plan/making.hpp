@@ -20,17 +20,17 @@ namespace rill {
 
 #if RILL_RUNTIME
 RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory, int threads,
-                       gear wish, pass_options const& passes, compiled_functions* functions)
+                       gear wish, pass_options const& passes, compiled_functions* functions, step_context const* step)
     : functions_(functions ? nullptr : no_functions()), allocator_(&memory) {
-  auto const sequence = order(part);
+  auto const sequence = order(part, step);
   order_ = sequence.nodes;
   make_slots(part);
   make_instructions(part, nodes_to_compute(part),
-                    {state, seed, threads, wish, passes, functions ? functions : functions_.get()});
+                    {state, seed, threads, wish, passes, functions ? functions : functions_.get(), step});
   mark_outputs(part);
   auto const forked = fork(part, sequence, wish, threads);
   take_over(part, forked.get());
-  place_values(part, forked.get());
+  place_values(part, forked.get(), step);
   lay_pointers(part);
   mark_plain();
   slots_of_.clear();
@@ -110,6 +110,7 @@ inline bool runs_with_tags(node const& n, gear wish, std::span<type const> input
 RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool> const& computed, making const& with) {
   auto const resized = nodes_resized(part);
   for (auto i : order_) {
+    if (i % checked_each == 0 || has_bodies(part[i])) check(with.step);
     auto const& n = part[i];
     if (n.op == &fed_op || n.op->passes_through) continue;
     if (!computed[i]) {
@@ -157,8 +158,8 @@ RILL_INLINE kernel plan::make_kernel(node const& n, taking const& takes, bool bo
   kernel made;
   try {
     kernel_request const request{
-        n,          takes.types,  n.outputs,    takes.variables, with.state, with.seed,  with.threads,
-        allocator_, &with.passes, compile_body, with.functions,  &bodies_,   bodies_late};
+        n,          takes.types,  n.outputs,    takes.variables, with.state, with.seed,   with.threads,
+        allocator_, &with.passes, compile_body, with.functions,  &bodies_,   bodies_late, with.step};
     bool const with_tags = !bodies_late && detail::runs_with_tags(n, with.wish, takes.types, with.state, with.passes);
     made = with_tags ? tagged_kernel(request) : n.op->cpu(request);
     if (with.wish != gear::straight && !made.waits && may_wait(n)) made = detail::aside(std::move(made));
@@ -282,10 +283,12 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
   dependencies waits(sequence, instruction_of, instructions_.size());
   if (wish != gear::forked && !pays_to_fork(waits, costs, threads)) {
     if (waiting_ < 2 && !tagged_) return nullptr;
-    alone_ = !tagged_;
+    one_at_a_time_ = alone_ = !tagged_;
   }
+  if (instructions_.size() > most_forked) one_at_a_time_ = true, alone_ = !tagged_;
 
   std::vector<std::vector<std::uint32_t>> users(slots_.size());
+  std::vector<std::uint32_t> settled(slots_.size());  // of a variable's users, how many come before an update
   for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
     auto const& n = part[instructions_[at].node];
     for (auto s : slots_of_[instructions_[at].node]) users[s].push_back(at);
@@ -293,9 +296,10 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
       auto& list = users[slot_of(n.inputs[k])];
       if (takes_reference(n, k) && part[n.inputs[k].node].op->name == "variable") {
         // An update waits for those that use the snapshot and come before it: then it need not copy.
-        if (updates_reference(n, k))
-          for (auto user : list)
-            if (user != at) waits.add(user, at);
+        if (!updates_reference(n, k)) continue;
+        auto& first = settled[slot_of(n.inputs[k])];
+        waits.add(std::span(list).subspan(first, list.size() - first - (!list.empty() && list.back() == at)), at);
+        if (!n.may_race) first = static_cast<std::uint32_t>(list.size());
       } else if (!reads_extents_alone(n, k) && (list.empty() || list.back() != at)) list.push_back(at);
     }
   }
@@ -307,8 +311,13 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
       for (auto at : users[s]) holds_[at].push_back(slots_[s].index);
   }
   fork_ = fork_schedule(waits);
-  auto before = instructions_.size() <= most_forked ? std::optional<ancestry>(waits) : std::nullopt;
-  return std::make_unique<forking>(forking{std::move(users), std::move(before)});
+  auto made = std::make_unique<forking>(forking{std::move(users)});
+  if (one_at_a_time_) {
+    std::vector<bool> may_wait;
+    for (auto const& i : instructions_) may_wait.push_back(i.run.waits);
+    made->arrivals.emplace(waits, may_wait);
+  } else made->ancestors.emplace(waits);
+  return made;
 }
 
 RILL_INLINE void plan::trim() {

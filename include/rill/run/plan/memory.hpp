@@ -88,13 +88,14 @@ RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
 
 // Blocks of the arena; an output takes over the block of an input that ends here where the kernel allows it. In the
 // forked gear values share memory only where one is always done with before the other is made.
-RILL_INLINE void plan::place_values(subgraph const& part, forking const* forked) {
+RILL_INLINE void plan::place_values(subgraph const& part, forking* forked, step_context const* step) {
   std::vector<std::vector<std::uint32_t>> users;  // of each block, in the forked gear
   auto const ended_before = [&](std::vector<std::uint32_t> const& list, std::uint32_t at) {
     return std::all_of(list.begin(), list.end(), [&](auto user) { return forked->before(user, at); });
   };
   auto const bytes = [&](slot const& s) { return s.of.bytes(); };
   for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
+    if (at % checked_each == 0) check(step);
     auto const& made = instructions_[at];
     auto const& n = part[made.node];
     std::vector<std::uint32_t> taken;
@@ -119,10 +120,7 @@ RILL_INLINE void plan::place_values(subgraph const& part, forking const* forked)
         s.index = in.index;
         taken.push_back(in.index);
         blocks_[s.index].last = s.last;
-        if (forked) {
-          auto const& more = forked->users[slots_of_[made.node][o]];
-          users[s.index].insert(users[s.index].end(), more.begin(), more.end());
-        }
+        if (forked) users[s.index] = forked->users[slots_of_[made.node][o]];  // who used it before is done
         break;
       }
       if (s.index != none) continue;
@@ -137,12 +135,18 @@ RILL_INLINE void plan::place_values(subgraph const& part, forking const* forked)
       if (forked) users.push_back({at});
     }
   }
-  memory_.arena = forked ? detail::place_by_size(blocks_,
-                                                 [&](auto a, auto b) {
-                                                   return !ended_before(users[a], blocks_[b].first) &&
-                                                          !ended_before(users[b], blocks_[a].first);
-                                                 })
-                         : plan_memory(blocks_);
+  if (!forked) memory_.arena = plan_memory(blocks_);
+  else if (forked->arrivals) {
+    std::vector<arrivals::set> ends;
+    for (auto const& list : users) {
+      auto& end = ends.emplace_back(arrivals::nothing);
+      for (auto user : list) end = forked->arrivals->joined(end, forked->arrivals->before_end(user));
+    }
+    memory_.arena = plan_memory(blocks_, ends, *forked->arrivals);
+  } else
+    memory_.arena = detail::place_by_size(blocks_, [&](auto a, auto b) {
+      return !ended_before(users[a], blocks_[b].first) && !ended_before(users[b], blocks_[a].first);
+    });
   std::vector<std::size_t> change(instructions_.size() + 2);
   for (auto const& b : blocks_) change[b.first] += b.bytes, change[b.last + 1] -= b.bytes;
   for (std::size_t i = 0, alive = 0; i < change.size(); ++i)

@@ -32,10 +32,10 @@ std::shared_ptr<compiled_functions> no_functions();
 class plan {
  public:
   /// `part` must be bound: all extents known. Its kernels are made for at most so many threads. A body's plan shares
-  /// the compiled functions of the plan that it is part of.
+  /// the compiled functions of the plan that it is part of. Ends with `step`, if it is for one.
   plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory = host_allocator(),
        int threads = 1, gear wish = gear::automatic, pass_options const& passes = {},
-       compiled_functions* functions = nullptr);
+       compiled_functions* functions = nullptr, step_context const* step = nullptr);
 
   /// For one iteration of a frame in the tagged gear, whose walk orders it: values share no memory, and those that are
   /// kept can be read when they are made.
@@ -112,11 +112,15 @@ class plan {
     std::uint32_t after, owned;
   };
 
-  // What a plan that forks is laid out by: who uses each slot, and who always runs before whom.
+  // What a plan that forks is laid out by: who uses each slot, and who always runs before whom, where instructions run
+  // at the same time or one at a time.
   struct forking {
     std::vector<std::vector<std::uint32_t>> users;
-    std::optional<ancestry> ancestors;  // none: nothing is known, and no memory is shared
-    bool before(std::uint32_t earlier, std::uint32_t later) const { return ancestors && (*ancestors)(earlier, later); }
+    std::optional<ancestry> ancestors = {};
+    std::optional<rill::arrivals> arrivals = {};
+    bool before(std::uint32_t earlier, std::uint32_t later) const {
+      return arrivals ? (*arrivals)(earlier, later) : (*ancestors)(earlier, later);
+    }
   };
 
   // What all kernels of a plan are made with.
@@ -127,6 +131,7 @@ class plan {
     gear wish;
     pass_options const& passes;
     compiled_functions* functions;
+    step_context const* step = nullptr;
   };
   // What a node takes: the types of its inputs, and of references the variables.
   struct taking {
@@ -146,7 +151,7 @@ class plan {
   void assume_part(subgraph const&, container&);
   void mark_outputs(subgraph const&);
   void take_over(subgraph const&, forking*);
-  void place_values(subgraph const&, forking const*);
+  void place_values(subgraph const&, forking*, step_context const*);
   void place_apart();
   void lay_pointers(subgraph const&);
   void mark_plain();
@@ -187,6 +192,7 @@ class plan {
   bool frame_ = false;                             // of an iteration in the tagged gear
   bool tagged_ = false;                            // a node runs in the tagged gear
   bool alone_ = false;                             // it forks for those alone: no other thread is woken
+  bool one_at_a_time_ = false;  // no instruction is begun while another runs, but for those that wait
   allocator* allocator_;
   memory_report memory_;
 };

@@ -99,6 +99,7 @@ class frame_runs {
     made->step.calls = of.outer ? of.outer->step.calls + f.calls : step.calls;
     made->outstanding = 0;
     made->left.assign(f.counts.begin(), f.counts.end());
+    made->memory.borrow_arena(step);
     of.live.push_back(made);
     return made;
   }
@@ -117,6 +118,7 @@ class frame_runs {
     for (std::size_t f = 0; f < idle_.size(); ++f) idle_[f].clear(), idle_frames_[f].clear();
     for (auto& i : iterations_) {
       i.memory.release();
+      i.memory.give_back_arena();
       i.within.clear();
       i.step = {};
       i.used = false;

@@ -1,0 +1,59 @@
+#include "rill/run/arena_pool.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rill {
+namespace {
+
+TEST(arena_pool, keeps_one_arena_for_runs_one_after_another_as_large_as_the_largest) {
+  host_memory memory;
+  arena_pool pool(memory);
+  for (std::size_t bytes : {100u, 4000u, 300u, 5000u, 4999u}) {
+    auto const lent = pool.lend(bytes);
+    EXPECT_GE(lent.bytes(), bytes);
+    pool.give_back(lent);
+  }
+  auto const kept = memory.usage();
+  EXPECT_EQ(kept.count, 1);
+  EXPECT_GE(kept.current, 5000);
+  EXPECT_LE(kept.peak, kept.current) << "what is too small goes before a larger one is made";
+}
+
+TEST(arena_pool, allocates_nothing_more_for_runs_that_it_has_had) {
+  host_memory memory;
+  arena_pool pool(memory);
+  std::int64_t total = 0;
+  for (int round = 0; round < 3; ++round) {
+    auto const small = pool.lend(100), large = pool.lend(1000);
+    pool.give_back(large), pool.give_back(small);
+    if (round == 0) total = memory.usage().total;
+  }
+  EXPECT_EQ(memory.usage().total, total);
+  EXPECT_EQ(memory.usage().count, 2);
+}
+
+TEST(arena_pool, lends_the_smallest_that_is_enough_and_of_equal_ones_what_came_back_last) {
+  host_memory memory;
+  arena_pool pool(memory);
+  auto const a = pool.lend(1000), b = pool.lend(1000), c = pool.lend(5000);
+  auto const *of_a = a.data(), *of_b = b.data(), *of_c = c.data();
+  pool.give_back(b), pool.give_back(c), pool.give_back(a);
+  EXPECT_EQ(pool.lend(900).data(), of_a);
+  EXPECT_EQ(pool.lend(1000).data(), of_b);
+  EXPECT_EQ(pool.lend(1).data(), of_c);
+}
+
+TEST(arena_pool, frees_what_is_not_lent) {
+  host_memory memory;
+  arena_pool pool(memory);
+  auto a = pool.lend(100), b = pool.lend(100);
+  pool.give_back(std::move(b));
+  pool.trim();
+  EXPECT_EQ(memory.usage().count, 1);
+  pool.give_back(std::move(a));
+  pool.trim();
+  EXPECT_EQ(memory.usage().count, 0);
+}
+
+}  // namespace
+}  // namespace rill
