@@ -58,8 +58,9 @@ class bound_program {
   std::vector<std::int32_t> place_;    // of each register: ≥ 0 a scratch slot, < 0 an output: -1 - number
   std::vector<std::uint16_t> copied_;  // outputs that are inputs, immediates or second names of a register
   std::vector<std::uint16_t> output_registers_;
-  std::vector<std::size_t> sizes_;     // bytes of an element, of each register
-  std::vector<std::int64_t> extents_;  // collapsed
+  std::vector<std::size_t> last_reader_;  // of each register: the last result that reads it; copies come after all
+  std::vector<std::size_t> sizes_;        // bytes of an element, of each register
+  std::vector<std::int64_t> extents_;     // collapsed
   std::size_t slots_ = 0, widest_ = 1;
 };
 
@@ -126,11 +127,16 @@ RILL_INLINE void bound_program::assign_slots(program const& p) {
   std::vector<std::size_t> last(registers_, 0);
   for (std::size_t s = 0; s < steps_.size(); ++s)
     for (std::size_t k = 0; k < steps_[s].arity; ++k) last[steps_[s].operands[k]] = s;
+  last_reader_.assign(registers_, 0);
+  for (auto const& s : steps_)
+    for (std::size_t k = 0; k < s.arity; ++k)
+      last_reader_[s.operands[k]] = std::max<std::size_t>(last_reader_[s.operands[k]], s.result);
   place_.assign(registers_, 0);
   std::vector<bool> is_output(registers_, false);
   for (std::size_t o = 0; o < p.outputs.size(); ++o) {
     auto const r = p.outputs[o];
-    if (r < first_result_ || is_output[r]) copied_.push_back(static_cast<std::uint16_t>(o));
+    if (r < first_result_ || is_output[r])
+      copied_.push_back(static_cast<std::uint16_t>(o)), last_reader_[r] = registers_;
     else place_[r] = -1 - static_cast<std::int32_t>(o), is_output[r] = true;
   }
   for (std::size_t r = 0; r < first_result_; ++r) {
@@ -169,10 +175,7 @@ RILL_INLINE bool bound_program::may_share(std::size_t i, std::size_t o) const {
   if (out < first_result_ || sizes_[i] != sizes_[out] || operands_[i].how != way::direct ||
       place_[out] != -1 - static_cast<std::int32_t>(o))
     return false;
-  for (auto const& s : steps_)
-    for (std::size_t k = 0; k < s.arity; ++k)
-      if (s.operands[k] == i && s.result > out) return false;
-  return std::none_of(copied_.begin(), copied_.end(), [&](auto c) { return output_registers_[c] == i; });
+  return last_reader_[i] <= out;
 }
 
 RILL_INLINE void bound_program::fill(std::byte* to, std::byte const* value, std::size_t size, std::size_t n) {

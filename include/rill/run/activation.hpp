@@ -56,12 +56,7 @@ class activation {
   /// Borrows the arena, if there is to be one, until `give_back_arena`; whoever runs it does so. What is not borrowed
   /// is kept.
   void borrow_arena(step_context const& step) {
-    if (plan_->memory_.arena == 0 || arena_) return;
-    auto const bytes = plan_->memory_.arena;
-    naming(plan_->largest_user(),
-           [&] { arena_ = step.arenas ? step.arenas->lend(bytes) : buffer::allocate(bytes, *plan_->allocator_); });
-    lender_ = step.arenas;
-    if (arena_.data() != base_) lay(static_cast<std::byte*>(base_ = arena_.data()));
+    if (plan_->memory_.arena != 0 && !arena_) borrow(step);
   }
   void give_back_arena() noexcept {
     if (lender_) std::exchange(lender_, nullptr)->give_back(std::exchange(arena_, {}));
@@ -148,6 +143,13 @@ class activation {
   std::vector<void*>& pointers() { return places_->pointers; }
   void point(plan::slot const& s, void* to) {
     for (auto p : s.positions) pointers()[p] = to;
+  }
+  void borrow(step_context const& step) {
+    auto const bytes = plan_->memory_.arena;
+    naming(plan_->largest_user(),
+           [&] { arena_ = step.arenas ? step.arenas->lend(bytes) : buffer::allocate(bytes, *plan_->allocator_); });
+    lender_ = step.arenas;
+    if (arena_.data() != base_) lay(static_cast<std::byte*>(base_ = arena_.data()));
   }
   // Points to what lies in the arena.
   void lay(std::byte* base) {
