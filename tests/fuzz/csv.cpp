@@ -46,7 +46,8 @@ void read_pairs(std::string_view bytes, csv_options const& how) {
 
 std::vector<std::string> seeds() {
   return {"name,x\n1,2.5,-3e4\r\n\"4\",+5,nan\n\n6,7,inf\n",
-          "\xef\xbb\xbfh\n\"a \"\"b\"\"\nc\",\"\",d\r\n\"\xef\xbb\xbf\", e ,f\r\r\ng,h\r,\r", "0;1;2\n3;4;5\n;;\n",
+          "\xef\xbb\xbfh\n\"a \"\"b\"\"\nc\",\"\",d\r\n\"\xef\xbb\xbf\", e ,f\r\r\ng,h\r,\r",
+          "a\r\r\n\r\r\n\"b\"\r\n\r", "0;1;2\n3;4;5\n;;\n",
           "0.1,1e-400,123456789012345678901234567890\n-0,0x1,1_000\n"};
 }
 
