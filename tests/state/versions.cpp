@@ -52,7 +52,7 @@ TEST(state_versions, of_a_crowd_forgets_none_that_is_read) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      for (int k = 0; k < 20'000; ++k) {
+      for (int k = 0; k < 3'000; ++k) {
         auto const t = all.enter();
         auto const number = t.of->number();
         if (k % 7 == 0) std::this_thread::yield();
