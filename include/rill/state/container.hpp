@@ -110,7 +110,7 @@ std::shared_ptr<State> container::kept(by_name<State>& states, std::string const
   std::lock_guard lock(mutex_);
   auto const known = states.find(name);
   if (known == states.end()) return states.emplace(name, std::make_shared<State>(name, about...)).first->second;
-  auto const differs = [&](auto const& asked) {
+  [[maybe_unused]] auto const differs = [&](auto const& asked) {
     if (is(*known->second) == asked) return;
     throw error(code::failed_precondition,
                 std::string("the container already has ") + what + " of that name that is made otherwise: it is " +

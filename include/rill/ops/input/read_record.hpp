@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rill/base/philox.hpp"
+#include "rill/device/step.hpp"
 #include "rill/dsl/expr.hpp"
 #include "rill/io/records.hpp"
 #include "rill/ops/state/variable.hpp"
