@@ -63,7 +63,9 @@ TEST(first_draws, depend_on_the_seed_and_the_name_of_the_variable_alone) {
     EXPECT_EQ(late.at(name), values) << name;
     EXPECT_NE(differ.at(name), values) << name;
     for (auto const& [second, others] : expected)
-      if (second != name) EXPECT_NE(others, values) << name << " and " << second;
+      if (second != name) {
+        EXPECT_NE(others, values) << name << " and " << second;
+      }
   }
   for (auto const& [name, make] : declare) {
     graph alone(7);
