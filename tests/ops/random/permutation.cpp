@@ -20,7 +20,9 @@ TEST(permutation, holds_each_number_once) {
       auto v = test::to_doubles(s.run(permutation(g, n, d)));
       std::vector<double> all(static_cast<std::size_t>(n));
       std::iota(all.begin(), all.end(), 0);
-      if (n > 2) EXPECT_NE(v, all);
+      if (n > 2) {
+        EXPECT_NE(v, all);
+      }
       std::sort(v.begin(), v.end());
       EXPECT_EQ(v, all);
     }

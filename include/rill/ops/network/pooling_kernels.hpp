@@ -143,7 +143,7 @@ void max_pool_gradient(pooling_shape const& s, T const* input, T const* output_g
 namespace detail {
 
 // Means over windows. 16-bit floats are summed as floats and rounded once.
-template <class T> struct averaging {
+template <class T> struct window_means {
   using V = std::conditional_t<(sizeof(T) < 4), float, T>;
   static constexpr index channels_at_once = 64;
 
@@ -214,8 +214,8 @@ void avg_pool(pooling_shape const& s, bool count_padding, T const* input, T* out
       detail::upper(1, line * detail::lower(s.window_height, s.height) * detail::lower(s.window_width, s.width));
   share(threads, s.batch * s.out_height, detail::divide_up(1 << 14, work), [&](index begin, index end) {
     for (index row = begin; row < end; ++row)
-      detail::averaging<T>{s, count_padding}.forward_row(input + row / s.out_height * image, row % s.out_height,
-                                                         output + row * line);
+      detail::window_means<T>{s, count_padding}.forward_row(input + row / s.out_height * image, row % s.out_height,
+                                                            output + row * line);
   });
 }
 
@@ -226,8 +226,8 @@ void avg_pool_gradient(pooling_shape const& s, bool count_padding, T const* outp
   index const line = s.width * s.channels, image = s.out_height * s.out_width * s.channels;
   share(threads, s.batch * s.height, detail::divide_up(1 << 12, detail::upper(1, line)), [&](index begin, index end) {
     for (index row = begin; row < end; ++row)
-      detail::averaging<T>{s, count_padding}.backward_row(output_gradient + row / s.height * image, row % s.height,
-                                                          input_gradient + row * line);
+      detail::window_means<T>{s, count_padding}.backward_row(output_gradient + row / s.height * image, row % s.height,
+                                                             input_gradient + row * line);
   });
 }
 

@@ -9,7 +9,7 @@
 namespace rill::ops {
 
 /// What argmax and argmin share. Op's `run<T, Index>` is the kernel.
-template <class Op> struct finding {
+template <class Op> struct place_of_extreme {
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = reals, common = common_floats;
   struct attributes {
@@ -64,7 +64,7 @@ template <class Op> struct finding {
 #endif
 };
 
-struct argmax_op : finding<argmax_op> {
+struct argmax_op : place_of_extreme<argmax_op> {
   using library = void;
   static constexpr std::string_view name = "argmax",
                                     doc =
@@ -83,7 +83,7 @@ struct argmax_op : finding<argmax_op> {
 #endif
 };
 
-struct argmin_op : finding<argmin_op> {
+struct argmin_op : place_of_extreme<argmin_op> {
   using library = void;
   static constexpr std::string_view name = "argmin",
                                     doc =

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "rill/ops/math/exponential.hpp"
-#include "rill/ops/reduction/merging.hpp"
+#include "rill/ops/reduction/state_reduction.hpp"
 
 namespace rill::ops {
 
@@ -16,7 +16,7 @@ struct logsumexp_op {
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = floats, common = common_floats;
   using attributes = reduction;
-  using kernels = merging_table;
+  using kernels = state_reduction_table;
   static constexpr type infer(reduction const& a, type const& x) {
     expects(elements.contains(x.element), "logsumexp: the operand is not of floats; cast it");
     return reduced(a, x);
@@ -34,18 +34,18 @@ struct logsumexp_op {
     return {broadcast_like(V(r.dy()), x, axes) * exp(x - broadcast_like(above, x, axes))};
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr merging_table make_kernels() {
-    merging_table t;
+  template <dtypes Set> static constexpr state_reduction_table make_kernels() {
+    state_reduction_table t;
     for_each_type<elements & Set>(
-        [&]<class T>(std::size_t d) { t.of[d] = merging_of<rill::kernels::exponentials, T>(); });
+        [&]<class T>(std::size_t d) { t.of[d] = state_reduction_of<rill::kernels::exponentials, T>(); });
     return t;
   }
 #endif
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto const& x = r.inputs[0];
-    return make_merging(kernels_of<logsumexp_op>(x.element), x,
-                        reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank), 0);
+    return make_state_reduction(kernels_of<logsumexp_op>(x.element), x,
+                                reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank), 0);
   }
 #endif
 };

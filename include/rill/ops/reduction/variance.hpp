@@ -2,7 +2,7 @@
 #pragma once
 #include "rill/ops/array/size.hpp"
 #include "rill/ops/math/cast.hpp"
-#include "rill/ops/reduction/merging.hpp"
+#include "rill/ops/reduction/state_reduction.hpp"
 
 namespace rill {
 
@@ -31,7 +31,7 @@ struct variance_op {
       return take(field{"axes", &a::axes}, field{"keep", &a::keep}, field{"ddof", &a::ddof});
     }
   };
-  using kernels = merging_table;
+  using kernels = state_reduction_table;
   static constexpr type infer(attributes const& a, type const& x) {
     expects(elements.contains(x.element), "variance: the operand is not of floats; cast it");
     expects(a.ddof >= 0, "variance: ddof is negative");
@@ -53,9 +53,10 @@ struct variance_op {
     return {shared * far * scale};
   }
 #if RILL_KERNELS
-  template <dtypes Set> static constexpr merging_table make_kernels() {
-    merging_table t;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) { t.of[d] = merging_of<rill::kernels::moments, T>(); });
+  template <dtypes Set> static constexpr state_reduction_table make_kernels() {
+    state_reduction_table t;
+    for_each_type<elements & Set>(
+        [&]<class T>(std::size_t d) { t.of[d] = state_reduction_of<rill::kernels::moments, T>(); });
     return t;
   }
 #endif
@@ -63,8 +64,8 @@ struct variance_op {
   static kernel cpu(kernel_request const& r) {
     auto const& x = r.inputs[0];
     auto const a = decode<attributes>(r.at.attributes);
-    return make_merging(kernels_of<variance_op>(x.element), x, reduced_axes(a.axes, x.rank),
-                        static_cast<double>(a.ddof));
+    return make_state_reduction(kernels_of<variance_op>(x.element), x, reduced_axes(a.axes, x.rank),
+                                static_cast<double>(a.ddof));
   }
 #endif
 };

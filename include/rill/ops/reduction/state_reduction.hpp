@@ -3,13 +3,13 @@
 #include "rill/ops/reduction/axes.hpp"
 
 #if RILL_KERNELS
-#include "rill/ops/reduction/merge_kernels.hpp"
+#include "rill/ops/reduction/state_kernels.hpp"
 #endif
 
 namespace rill::ops {
 
 /// The passes of a reduction by states on raw pointers: from numbers to states, on from those, and to numbers.
-struct merging_kernel {
+struct state_reduction_kernel {
   void (*first)(reduction_pass const&, void const* from, void* to, parallel const&) = nullptr;
   void (*next)(reduction_pass const&, void const* from, void* to, parallel const&) = nullptr;
   void (*finish)(void const* states, std::ptrdiff_t count, double given, void* to, parallel const&) = nullptr;
@@ -17,18 +17,19 @@ struct merging_kernel {
 };
 
 /// Such reductions by element type.
-struct merging_table {
-  std::array<merging_kernel, dtype_count> of{};
+struct state_reduction_table {
+  std::array<state_reduction_kernel, dtype_count> of{};
 };
 
 #if RILL_DEFINITIONS || RILL_RUNTIME
 /// The kernel of a reduction by states of input 0 over the marked axes; `given` is what `finish` is told.
-kernel make_merging(merging_table const& table, type const& x, std::array<bool, max_rank> const& gone, double given);
+kernel make_state_reduction(state_reduction_table const& table, type const& x, std::array<bool, max_rank> const& gone,
+                            double given);
 #endif
 
 #if RILL_RUNTIME
-RILL_INLINE kernel make_merging(merging_table const& table, type const& x, std::array<bool, max_rank> const& gone,
-                                double given) {
+RILL_INLINE kernel make_state_reduction(state_reduction_table const& table, type const& x,
+                                        std::array<bool, max_rank> const& gone, double given) {
   auto const use = table.of[static_cast<std::size_t>(x.element)];
   auto const passes = reduction_passes(x.shape(), gone);
   std::size_t bytes = 0;
@@ -50,7 +51,7 @@ RILL_INLINE kernel make_merging(merging_table const& table, type const& x, std::
 
 #if RILL_KERNELS
 /// The passes for one kind of state and one element type.
-template <class State, class T> constexpr merging_kernel merging_of() {
+template <class State, class T> constexpr state_reduction_kernel state_reduction_of() {
   namespace k = rill::kernels;
   return {[](reduction_pass const& p, void const* from, void* to, parallel const& threads) {
             k::reduce_states({p.outer, p.middle, p.inner}, static_cast<T const*>(from), static_cast<State*>(to),
