@@ -10,9 +10,9 @@
 
 namespace bench {
 
-/// A variable with its first value.
+/// A variable with its first value, its name numbered where it is taken.
 inline rill::variable_value variable(model& m, rill::tensor const& first, char const* name = "v") {
-  return rill::variable(rill::constant(m.graph, first), name);
+  return rill::variable(rill::constant(m.graph, first), rill::detail::numbered_variable(m.graph, name, ""));
 }
 
 /// A step that computes y from variables and hands it out as a tensor that the caller lets go of at once: what torch

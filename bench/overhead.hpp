@@ -128,7 +128,7 @@ inline std::size_t first_training_run(std::size_t nodes) {
   std::vector<rill::value> variables;
   std::vector<rill::variable_value> handles;
   auto const variable = [&] {
-    handles.push_back(rill::variable(rill::constant(m->graph, normal({16})), "v"));
+    handles.push_back(rill::variable(rill::constant(m->graph, normal({16})), "v" + std::to_string(handles.size())));
     variables.push_back(handles.back());
     return variables.back();
   };

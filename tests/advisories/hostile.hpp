@@ -101,7 +101,7 @@ class recorded_call {
       }
       x.push_back(placeholder(g, t));
       if (!reference) continue;
-      auto const v = variable(g, t, "variable");
+      auto const v = variable(g, t, "variable" + std::to_string(variables.size()));
       assigned.emplace_back(assign(v, x.back()));
       variables.push_back(v);
       fed_to_variable.push_back(x.back());

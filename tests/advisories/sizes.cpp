@@ -74,7 +74,7 @@ TEST(advisories_sizes, types_of_huge_extents_are_refused_or_end_in_an_error) {
         probe.op = good.op;
         probe.attributes = good.attributes;
         for (std::size_t i = 0; i < x.size(); ++i)
-          if (takes_reference(probe, i)) x[i] = variable(g, x[i].type(), "v");
+          if (takes_reference(probe, i)) x[i] = variable(g, x[i].type(), "v" + std::to_string(i));
         auto const y = g.add(*good.op, good.attributes, x);
         if (good.differentiable && !y.origin().outputs.empty() && is_differentiable(y.type().element))
           gradients(sum(y, extents{}), std::vector<value>(x.begin(), x.begin() + 1), true);

@@ -85,7 +85,7 @@ struct call {
   std::vector<tensor> const& fed;
   std::vector<value> const& x;
 
-  variable_value own() const { return variable(x[0], "v"); }
+  variable_value own() const { return variable(x[0], detail::numbered_variable(g, "v", "")); }
   value after(operation const& first, value v) const {
     return g.after({first}, [&] { return read(variable_value{v}); });
   }

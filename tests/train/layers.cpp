@@ -91,7 +91,8 @@ TEST(dense_layer, trains_by_the_derivatives_of_all_its_calls) {
 TEST(dense_layer, lets_two_networks_be_trained_apart) {
   graph g(3);
   auto real = constant<float, 4, 2>(g, {1, 1, 1, 2, 2, 1, 2, 2}), noise = normal<float, 4, 2>(g);
-  auto make = dense_layer<2>(g, 2, "make"), look = dense_layer<1>(g, 2, "look");
+  auto make = dense_layer<2>(g, 2, "make");
+  auto look = dense_layer<1>(g, 2, "look");
   auto fake = look(make(noise));
   auto judge = adam{}.minimize(mean(square(look(real) - 1)) + mean(square(fake)), look.variables());
   auto improve = adam{}.minimize(mean(square(fake - 1)), make.variables());
@@ -121,7 +122,7 @@ TEST(dense_layer, is_called_in_bodies) {
   for (std::size_t i = 0; i < 12; ++i) in.mutable_data<float>()[i] = static_cast<float>(i);
   auto const [a, b] = s.run({{x, in}}, mapped, whole);
   EXPECT_TRUE(same_bits(a, b));
-  test::expect_error(code::failed_precondition, "the layer that has it, outside",
+  test::expect_error(code::failed_precondition, "make it outside, or the layer that it belongs to",
                      [&] { map([&](auto row) { return dense<2>(row, "inside"); }, x); });
 }
 

@@ -25,7 +25,7 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
     if (closed_) refuse(this, scope_ + std::string(name.empty() ? op.name : name));
     if (op.name == "variable")
       throw error(code::failed_precondition,
-                  "a variable is made in a body of a loop or branch: make it, or the layer that has it, outside");
+                  "a variable is made in a body of a loop or branch: make it outside, or the layer that it belongs to");
     for (auto const& i : inputs)
       if (i.graph && lies_in(i.graph)) inside(i);
   }

@@ -157,7 +157,7 @@ TEST(fused_update, refuses_more_operands_than_it_has_places_for) {
     std::vector<line> lines;
     std::vector<std::uint16_t> outputs;
     for (std::uint16_t i = 0; i < 9; ++i) {
-      inputs.push_back(variable(constant(here.g, here.first), "many"));
+      inputs.push_back(variable(constant(here.g, here.first), "many" + std::to_string(inputs.size())));
       lines.push_back(make(squared(), i));
       outputs.push_back(static_cast<std::uint16_t>(9 + i));
     }

@@ -65,7 +65,7 @@ TEST(scatter, refuses_rows_that_there_are_not_and_writes_nothing) {
 
 TEST(scatter, refuses_what_does_not_fit) {
   graph g;
-  auto const v = [&](type const& t) { return variable(g, t, "v"); };
+  auto v = [&, n = 0](type const& t) mutable { return variable(g, t, "v" + std::to_string(n++)); };
   auto const p = [&](type const& t) { return placeholder(g, t); };
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
   refuses("not one row", [&] { scatter_add(v(of<float, 3, 2>), p(of<int, 4>), p(of<float, 3, 2>)); });
