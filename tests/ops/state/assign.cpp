@@ -38,8 +38,9 @@ TEST(variable, of_a_taken_name_is_an_error_that_says_how_to_share_it) {
     EXPECT_EQ(g.size(), before);
   }
   placeholder<float>(g, "x");
-  EXPECT_NE(sentence([&] { variable(first, "x"); }).find("is taken by a node 'placeholder': choose another name, or declare"),
-            std::string::npos);
+  EXPECT_NE(
+      sentence([&] { variable(first, "x"); }).find("is taken by a node 'placeholder': choose another name, or declare"),
+      std::string::npos);
   g.scope("part", [&] { variable(first, "w"); });
   EXPECT_NE(sentence([&] { variable(first, "part"); }).find("is taken by a scope"), std::string::npos);
   EXPECT_EQ(placeholder<float>(g, "w").name(), "w_1");  // other nodes are numbered
