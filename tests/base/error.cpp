@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <new>
+#include <string>
+#include <system_error>
+
+#include "base/sentence.hpp"
+
 namespace rill {
 namespace {
 
@@ -42,6 +49,25 @@ TEST(error, is_thrown_where_an_expectation_fails) {
   } catch (std::exception const& e) {
     EXPECT_STREQ(e.what(), "invalid_argument: the sentence");
   }
+}
+
+TEST(error, is_there_without_memory_too) {
+  auto const e = error::no_memory();
+  EXPECT_EQ(e.code(), code::resource_exhausted);
+  EXPECT_EQ(e.message(), "no memory");
+  EXPECT_STREQ(e.what(), "resource_exhausted: no memory");
+  EXPECT_TRUE(e.node().empty());
+  EXPECT_EQ(as_failure(e)->message(), "no memory");
+}
+
+TEST(error, takes_the_place_of_what_the_standard_library_throws_for_want_of_means) {
+  EXPECT_EQ(only_errors([] { return 3; }), 3);
+  EXPECT_EQ(refusal([] { only_errors([] { throw std::bad_alloc(); }); }), code::resource_exhausted);
+  EXPECT_EQ(refusal([] { only_errors([] { std::string().reserve(SIZE_MAX); }); }), code::resource_exhausted);
+  EXPECT_EQ(refusal([] { only_errors([] { throw std::system_error(std::make_error_code(std::errc::io_error)); }); }),
+            code::unavailable);
+  EXPECT_EQ(refusal([] { only_errors([] { throw error(code::data_loss, "as it is"); }); }), code::data_loss);
+  EXPECT_THROW(only_errors([] { throw 1; }), int);  // a user's own
 }
 
 }  // namespace

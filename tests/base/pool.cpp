@@ -2,11 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 #include <set>
+#include <thread>
+#include <vector>
+
+#include "base/forked.hpp"
+#include "base/no_threads.hpp"
 
 namespace rill {
 namespace {
@@ -115,6 +123,108 @@ TEST(pool, ends_its_threads_when_it_goes) {
     p.parallel()(4, [](std::size_t) {});
   }
   EXPECT_TRUE(threads_become(before));
+}
+
+TEST(pool, goes_on_with_the_threads_that_there_are_and_tries_again_later) {
+  pool p(3);
+  {
+    no_threads const guard;
+    EXPECT_EQ(participants(p, 2, 4), std::set{std::this_thread::get_id()});
+  }
+  std::set<std::thread::id> seen;
+  for (int i = 0; i < 20 && seen.size() < 3; ++i) seen = participants(p, 3, 4);
+  EXPECT_EQ(seen.size(), 3);
+}
+
+TEST(pool, starts_anew_in_a_child_process) {
+  std::optional<pool> p(std::in_place, 3);
+  EXPECT_EQ(participants(*p, 3, 12).size(), 3);
+  EXPECT_TRUE(holds_in_a_child([&] {
+    bool const all = participants(*p, 3, 12).size() == 3;
+    p.reset();
+    return all;
+  }));
+  EXPECT_EQ(participants(*p, 3, 12).size(), 3);
+}
+
+TEST(pool, ends_in_a_child_process_though_its_threads_are_not_there) {
+  std::optional<pool> p(std::in_place, 3);
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_EQ(participants(*p, 3, 12).size(), 3);
+    EXPECT_TRUE(holds_in_a_child([&] {
+      p.reset();
+      return true;
+    }));
+  }
+}
+
+// A job of pieces that are counted, and no more.
+struct errand : pool_job {
+  errand()
+      : pool_job{[](pool_job const& j) { return static_cast<errand const&>(j).pieces != 0; },
+                 [](pool_job& j) {
+                   auto& left = static_cast<errand&>(j).pieces;
+                   for (int n = left; n > 0 && !left.compare_exchange_weak(n, n - 1);) {
+                   }
+                 }} {}
+  std::atomic<int> pieces = 0;
+};
+
+TEST(pool, wakes_who_drives_a_job_when_it_is_told_of_it) {
+  for (auto const with : {pool::company::all, pool::company::none}) {
+    pool p(3);
+    errand job;
+    std::atomic<bool> over = false;
+    std::thread telling([&] {
+      for (int i = 0; i < 100; ++i)
+        p.tell_of(job, [&] {
+          ++job.pieces;
+          return pool::news{1, false};
+        });
+      p.tell_of(job, [&] {
+        over = true;
+        return pool::news{0, true};
+      });
+    });
+    p.drive(job, with, [&] { return over && job.pieces == 0; });
+    telling.join();
+    EXPECT_EQ(job.pieces, 0);
+  }
+}
+
+TEST(pool, wakes_no_more_threads_than_there_are_pieces) {
+  // Of two drivers that sleep, each is woken by what is told of its own job, and not by the other's.
+  pool p(1);
+  errand one, other;
+  std::atomic<bool> one_over = false, other_over = false;
+  std::atomic<int> looks = 0;
+  std::thread driving([&] {
+    p.drive(other, pool::company::none, [&] {
+      ++looks;
+      return other_over.load();
+    });
+  });
+  while (looks == 0) std::this_thread::yield();
+  std::thread telling([&] {
+    for (int i = 0; i < 1000; ++i)
+      p.tell_of(one, [&] {
+        ++one.pieces;
+        return pool::news{1, false};
+      });
+    p.tell_of(one, [&] {
+      one_over = true;
+      return pool::news{0, true};
+    });
+  });
+  p.drive(one, pool::company::all, [&] { return one_over && one.pieces == 0; });
+  telling.join();
+  EXPECT_EQ(looks, 1);
+  p.tell_of(other, [&] {
+    other_over = true;
+    return pool::news{0, true};
+  });
+  driving.join();
+  EXPECT_EQ(looks, 2);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include <atomic>
 
+#include "base/no_threads.hpp"
 #include "base/sentence.hpp"
-#include "run/no_threads.hpp"
 
 namespace rill {
 namespace {
@@ -62,7 +62,7 @@ TEST(coordinator, does_not_wait_for_a_thread_that_could_not_be_started) {
   coordinator c;
   {
     no_threads const now;
-    EXPECT_THROW(c.start([] {}), std::system_error);
+    EXPECT_EQ(refusal([&] { c.start([] {}); }), code::resource_exhausted);
   }
   c.join(1h);
 }

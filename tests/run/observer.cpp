@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <memory>
+#include <tuple>
 
-#include "rill/ops/operations.hpp"
-#include "rill/run/session.hpp"
+#include "rill/base/pool.hpp"
+#include "rill/rill.hpp"
 
 namespace {
 
@@ -34,6 +39,65 @@ TEST(observer, is_told_of_each_node_of_the_steps_that_name_it) {
   s.run({{x, in}}, y);
   EXPECT_EQ(r.begun, 1);
   EXPECT_EQ(r.ended, 1);
+}
+
+// Uses the pool of the step that it watches: for a loop, and for a step of another session.
+struct busy_observer : observer {
+  explicit busy_observer(std::shared_ptr<pool> p)
+      : loops(p),
+        x(placeholder<float, 64>(inner, "x")),
+        sums(exp(x) * sqrt(x)),
+        own(inner, {.pool = p, .gear = gear::forked}) {}
+  void node_ran(node_record const&) override {
+    std::atomic<int> chunks = 0;
+    loops->parallel()(8, [&](std::size_t) { ++chunks; });
+    EXPECT_EQ(chunks, 8);
+    own.run({{x, tensor_of<of<float, 64>>(fill(0.f))}}, sums);
+    ++nodes;
+  }
+  static tensor fill(float x) {
+    tensor t(dtype::float32, {64});
+    std::fill_n(t.mutable_data<float>(), 64, x);
+    return t;
+  }
+  graph inner;
+  std::shared_ptr<pool> loops;
+  expr<of<float, 64>> x, sums;
+  session own;
+  int nodes = 0;
+};
+
+TEST(observer, may_use_the_pool_of_the_step_that_it_watches) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 1});
+  auto const a = dequeue(q), b = dequeue(q), c = dequeue(q);
+  auto const put = q.enqueue_many(constant<float, 3>(g, {1, 2, 4}));
+  auto const result = exp(a) * 0.f + sqrt(b) * 0.f + a + b + c;
+  for (auto const how : {gear::automatic, gear::forked, gear::tagged}) {
+    auto const threads = std::make_shared<pool>(3);
+    busy_observer busy(threads);
+    session s(g, {.pool = threads, .gear = how});
+    for (int i = 0; i < 20; ++i)
+      EXPECT_EQ(float(s.run(result, put, observe(busy), timeout(std::chrono::seconds(30)))), 7.f);
+    EXPECT_GT(busy.nodes, 0);
+  }
+}
+
+TEST(observer, may_use_the_pool_while_a_loop_waits_within_its_body) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 1});
+  auto const total = std::get<1>(while_loop([](auto k, auto) { return k < 4; },
+                                            [&](auto k, auto v) { return std::tuple{k + 1, v + dequeue(q)}; },
+                                            constant(g, 0), constant(g, 0.f)));
+  auto const other = dequeue(q);
+  auto const put = q.enqueue_many(constant<float, 5>(g, {1, 1, 1, 1, 1}));
+  for (auto const how : {gear::automatic, gear::tagged}) {
+    auto const threads = std::make_shared<pool>(2);
+    busy_observer busy(threads);
+    session s(g, {.pool = threads, .gear = how});
+    for (int i = 0; i < 10; ++i)
+      EXPECT_EQ(float(s.run(total + other, put, observe(busy), timeout(std::chrono::seconds(30)))), 5.f);
+  }
 }
 
 TEST(observer, is_told_of_the_end_of_a_step_that_fails) {

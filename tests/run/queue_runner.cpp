@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/no_threads.hpp"
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
-#include "run/no_threads.hpp"
 
 namespace rill {
 namespace {
@@ -167,7 +167,7 @@ TEST(queue_runner, that_can_not_start_its_threads_closes_the_queue) {
   auto const next = dequeue(q);
   {
     no_threads const now;
-    EXPECT_THROW(queue_runner(s, {put, put}), std::system_error);
+    EXPECT_EQ(refusal([&] { queue_runner(s, {put, put}); }), code::resource_exhausted);
   }
   auto const said = sentence([&] { s.run(next); });
   EXPECT_NE(said.find("what fills the queue 'empty' could not be started"), std::string::npos) << said;

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
+#include "base/forked.hpp"
 #include "base/sentence.hpp"
 #include "rill/base/pool.hpp"
 #include "rill/grad/gradients.hpp"
@@ -18,9 +21,12 @@
 #include "rill/ops/control/function.hpp"
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/exponential.hpp"
 #include "rill/ops/matrix/matmul.hpp"
+#include "rill/ops/queues/queue.hpp"
 #include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/run/queue_runner.hpp"
 #include "rill/state/container.hpp"
 
 namespace rill {
@@ -281,6 +287,78 @@ TEST(session, names_the_node_whatever_its_kernel_throws_and_runs_on) {
   }
   fragile_op::how = failure::none;
   EXPECT_EQ(s.run(update).item<float>(), 2);
+}
+
+/// Brings a tensor that may be none, or another than it said.
+struct bringing_op {
+  static constexpr std::string_view name = "bringing";
+  static constexpr std::int8_t arity = 1;
+  static constexpr rill::effect effect = rill::effect::reads;
+  static inline tensor brought = {};
+  static constexpr type infer(no_attributes, type const& x) { return x; }
+  static kernel cpu(kernel_request const&) {
+    kernel k([](kernel_call const& call) {
+      if (brought) call.give(0, brought);
+    });
+    k.owns_outputs = true;
+    return k;
+  }
+};
+
+TEST(session, says_what_a_kernel_gave_that_was_to_bring_its_output) {
+  graph g;
+  value const x = placeholder(g, of<float, 2>, "x");
+  value const brings = record_erased<bringing_op>(g, {}, {x}, "brings");
+  value const y = neg(brings);
+  auto const fed = vector<float>({1, 2});
+  for (auto const how : {gear::straight, gear::forked, gear::tagged}) {
+    session s(g, {.threads = 2, .gear = how});
+    bringing_op::brought = fed;
+    EXPECT_TRUE(same_bits(s.run({{x, fed}}, y), vector<float>({-1, -2})));
+    for (auto const& fetched : {y, brings}) {
+      bringing_op::brought = {};
+      auto const none = error_of([&] { s.run({{x, fed}}, fetched); });
+      EXPECT_EQ(none.code(), code::internal);
+      EXPECT_EQ(none.node(), "brings");
+      EXPECT_NE(none.message().find("gave no tensor where a float32[2] was expected"), std::string::npos)
+          << none.what();
+      for (auto const& wrong :
+           {tensor(vector<double>({1, 2})), tensor(matrix<float>({{1, 2}})), tensor(vector<float>({1, 2, 3}))}) {
+        bringing_op::brought = wrong;
+        auto const other = error_of([&] { s.run({{x, fed}}, fetched); });
+        EXPECT_EQ(other.code(), code::internal);
+        EXPECT_EQ(other.node(), "brings");
+        EXPECT_NE(other.message().find("gave a " + wrong.type().text() + " where a float32[2] was expected"),
+                  std::string::npos)
+            << other.what();
+      }
+    }
+    bringing_op::brought = fed;
+    EXPECT_TRUE(same_bits(s.run({{x, fed}}, y), vector<float>({-1, -2})));
+  }
+  bringing_op::brought = {};
+}
+
+TEST(session, runs_and_ends_in_a_child_process) {
+  for (int round = 0; round < 10; ++round) {
+    graph g;
+    auto const x = placeholder<float, 64>(g, "x");
+    auto const q = fifo_queue<of<float>>(g, {.capacity = 2});
+    auto const put = q.enqueue(constant(g, 1.f));
+    auto const y = sum(exp(x) * sqrt(x));
+    auto s = std::make_optional<session>(g, session_options{.threads = 3, .gear = gear::forked});
+    tensor ones(dtype::float32, {64});
+    std::fill_n(ones.mutable_data<float>(), 64, 1.f);
+    auto const expected = float(s->run({{x, ones}}, y));
+    auto& runner = s->companion<std::optional<queue_runner>>().emplace(*s, put);  // its thread soon waits for room
+    EXPECT_TRUE(holds_in_a_child([&] {
+      bool const same = float(s->run({{x, ones}}, y)) == expected;
+      s.reset();
+      return same;
+    }));
+    EXPECT_EQ(float(s->run({{x, ones}}, y)), expected);
+    (void)runner;
+  }
 }
 
 TEST(session, leaks_nothing_when_a_step_fails) {

@@ -3,11 +3,11 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "rill/base/error.hpp"
+#include "rill/base/process.hpp"
+#include "rill/base/thread.hpp"
 
 namespace rill::detail {
 
@@ -17,55 +17,59 @@ class coroutine {
   explicit coroutine(std::function<void()> body) : body_(std::move(body)) {}
   coroutine(coroutine const&) = delete;
   coroutine& operator=(coroutine const&) = delete;
-  ~coroutine() {
-    if (thread_.joinable()) thread_.join();
-  }
+  ~coroutine() { thread_.join(); }
 
   /// Runs it until it suspends itself, or ends; whether it has ended. Throws what it throws, and then it has.
   bool resume() {
-    std::unique_lock lock(mutex_);
+    auto& [mutex, turn] = *shared_;
+    std::unique_lock lock(mutex);
     inside_ = true;
-    if (thread_.joinable()) turn_.notify_all();
+    if (thread_.joinable()) turn.notify_all();
     else start();
-    turn_.wait(lock, [&] { return !inside_; });
+    turn.wait(lock, [&] { return !inside_; });
     if (ended_ && failure_) throw error(*std::exchange(failure_, nullptr));
     return ended_;
   }
 
   /// From inside: goes back to whom it was resumed by, until it is resumed again.
   void suspend() {
-    std::unique_lock lock(mutex_);
+    auto& [mutex, turn] = *shared_;
+    std::unique_lock lock(mutex);
     inside_ = false;
-    turn_.notify_all();
-    turn_.wait(lock, [&] { return inside_; });
+    turn.notify_all();
+    turn.wait(lock, [&] { return inside_; });
   }
 
  private:
   void start() try {
-    thread_ = std::thread([this] {
+    thread_ = thread([this] {
       failure failed;
       try {
         body_();
       } catch (...) {
         failed = caught_failure();
       }
-      std::lock_guard lock(mutex_);
+      auto& [mutex, turn] = *shared_;
+      std::lock_guard lock(mutex);
       failure_ = std::move(failed);
       ended_ = true;
       inside_ = false;
-      turn_.notify_all();
+      turn.notify_all();
     });
-  } catch (std::system_error const&) {
+  } catch (error const& e) {
     inside_ = false;
-    throw error(code::resource_exhausted, "there is no thread for a stack of its own");
+    throw error(e.code(), "there is no stack of its own for a body that waits: " + e.message());
   }
 
+  struct handing_over {
+    std::mutex mutex;
+    std::condition_variable turn;
+  };
   std::function<void()> body_;
-  std::mutex mutex_;
-  std::condition_variable turn_;
+  in_process<handing_over> shared_;
   bool inside_ = false, ended_ = false;
   failure failure_;
-  std::thread thread_;
+  thread thread_;
 };
 
 }  // namespace rill::detail

@@ -4,8 +4,10 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "rill/base/config.hpp"
@@ -40,28 +42,48 @@ constexpr std::string_view name(code c) {
 }
 
 /// Every failure of rill: a code, a sentence (what was expected, what came, what to do) and, where there is one, the
-/// node.
+/// node. Copies share it, so that to throw one again needs no memory.
 class error : public std::exception {
  public:
-  error(rill::code what_kind, std::string sentence, std::string at = {});
+  /// Where there is no memory for the sentence, the error says that.
+  error(rill::code what_kind, std::string sentence, std::string at = {}) noexcept;
+  /// "no memory", for whose sentence none is needed.
+  static error no_memory() noexcept { return {}; }
 
-  rill::code code() const noexcept { return code_; }
+  rill::code code() const noexcept { return about_ ? about_->code : code::resource_exhausted; }
   /// The sentence alone, without code and node.
-  std::string const& message() const noexcept { return message_; }
+  std::string const& message() const noexcept;
   /// The name of the node that failed; empty if the failure belongs to none.
-  std::string const& node() const noexcept { return node_; }
+  std::string const& node() const noexcept;
   /// All of it, as a terminal may show it, whatever it quotes.
-  char const* what() const noexcept override { return text_.c_str(); }
+  char const* what() const noexcept override { return about_ ? about_->text.c_str() : "resource_exhausted: no memory"; }
 
  private:
-  rill::code code_;
-  std::string message_, node_, text_;
+  error() noexcept = default;
+  struct about {
+    rill::code code;
+    std::string message, node, text;
+  };
+  std::shared_ptr<about const> about_;  // null: no memory
 };
 
 #if RILL_RUNTIME
-RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string at)
-    : code_(what_kind), message_(std::move(sentence)), node_(std::move(at)) {
-  text_ = readable(std::string(rill::name(code_)) + ": " + (node_.empty() ? "" : "node '" + node_ + "': ") + message_);
+RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string at) noexcept {
+  try {
+    auto text =
+        readable(std::string(rill::name(what_kind)) + ": " + (at.empty() ? "" : "node '" + at + "': ") + sentence);
+    about_ = std::make_shared<about const>(about{what_kind, std::move(sentence), std::move(at), std::move(text)});
+  } catch (std::bad_alloc const&) {
+  }
+}
+// Strings as short as these need no memory.
+RILL_INLINE std::string const& error::message() const noexcept {
+  static std::string const none = "no memory";
+  return about_ ? about_->message : none;
+}
+RILL_INLINE std::string const& error::node() const noexcept {
+  static std::string const none;
+  return about_ ? about_->node : none;
 }
 #endif
 
@@ -69,10 +91,25 @@ RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string
 using failure = std::shared_ptr<error const>;
 
 /// The failure that such an error is.
-failure failed(code c, std::string sentence);
+failure as_failure(error e) noexcept;
+failure failed(code c, std::string sentence) noexcept;
 
 /// What is being caught, as a failure.
-failure caught_failure();
+failure caught_failure() noexcept;
+
+/// Throws what is being caught again. That there is no memory or no thread, which the standard library says in its own
+/// types, is an error of rill then; what a user's own code throws stays what it is. What users call ends with it:
+/// `} catch (...) { rethrow_as_error(); }`.
+[[noreturn]] void rethrow_as_error();
+
+/// Calls `f()`, and throws as `rethrow_as_error` does.
+template <class F> decltype(auto) only_errors(F&& f) {
+  try {
+    return f();
+  } catch (...) {
+    rethrow_as_error();
+  }
+}
 
 /// Throws `error(invalid_argument, why)` unless `ok`. In a constant expression the compiler prints the call, and with
 /// it the sentence.
@@ -82,22 +119,45 @@ constexpr void expects(bool ok, char const* why) {
 
 #if RILL_RUNTIME
 
-RILL_INLINE failure failed(code c, std::string sentence) {
-  return std::make_shared<error const>(c, std::move(sentence));
+RILL_INLINE failure as_failure(error e) noexcept {
+  static error const no_memory = error::no_memory();
+  try {
+    return std::make_shared<error const>(std::move(e));
+  } catch (std::bad_alloc const&) {
+    return failure(failure(), &no_memory);  // which needs none
+  }
 }
 
-RILL_INLINE failure caught_failure() {
+RILL_INLINE failure failed(code c, std::string sentence) noexcept { return as_failure(error(c, std::move(sentence))); }
+
+RILL_INLINE void rethrow_as_error() {
+  try {
+    throw;
+  } catch (std::bad_alloc const&) {
+  } catch (std::length_error const&) {
+  } catch (std::system_error const&) {
+  }
+  throw error(*caught_failure());
+}
+
+RILL_INLINE failure caught_failure() noexcept try {
   try {
     throw;
   } catch (error const& e) {
-    return std::make_shared<error const>(e);
+    return as_failure(e);
   } catch (std::bad_alloc const&) {
     return failed(code::resource_exhausted, "no memory");
+  } catch (std::length_error const&) {
+    return failed(code::resource_exhausted, "something needs more memory than there can be");
+  } catch (std::system_error const& e) {
+    return failed(code::unavailable, std::string("the system refused something: ") + e.what());
   } catch (std::exception const& e) {
     return failed(code::internal, std::string("something threw: ") + e.what());
   } catch (...) {
     return failed(code::internal, "something threw what is no exception");
   }
+} catch (...) {
+  return as_failure(error::no_memory());
 }
 
 #endif

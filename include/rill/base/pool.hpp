@@ -11,6 +11,8 @@
 
 #include "rill/base/config.hpp"
 #include "rill/base/parallel.hpp"
+#include "rill/base/process.hpp"
+#include "rill/base/thread.hpp"
 
 namespace rill {
 
@@ -23,7 +25,8 @@ struct pool_job {
 };
 
 /// `threads` threads, the calling one counted: a pool of 1 starts none. Loops are fork-join: the caller claims chunks
-/// like everybody else and waits only for chunks that somebody has claimed, so loops may start loops.
+/// like everybody else and waits only for chunks that somebody has claimed, so loops may start loops. Where the system
+/// starts fewer threads, a loop runs on those that there are. In a child process that fork() made the pool starts anew.
 class pool {
  public:
   explicit pool(int threads) : threads_(std::max(threads, 1)) {}
@@ -42,16 +45,16 @@ class pool {
   /// Works on a job whose pieces appear one by one until `finished()`, and on whatever else the pool has meanwhile, so
   /// that no thread of it sleeps while there is work. `finished` is asked under the pool's lock.
   template <class Finished> void drive(pool_job& mine, company with, Finished finished) {
-    drive(mine, with, finished, [&](auto& lock) { wake_.wait(lock); });
+    drive(mine, with, finished, [](team& t, sleeper& here, auto& lock) { t.sleep(here, lock); });
   }
   /// The same, but `late()` is called, once and without the lock, if it is not finished by `deadline`.
   template <class Finished, class Late>
   void drive(pool_job& mine, company with, Finished finished, std::chrono::steady_clock::time_point deadline,
              Late late) {
     bool told = false;
-    drive(mine, with, finished, [&](auto& lock) {
-      if (told) return wake_.wait(lock);
-      if (wake_.wait_until(lock, deadline) == std::cv_status::no_timeout) return;
+    drive(mine, with, finished, [&](team& t, sleeper& here, auto& lock) {
+      if (told) return t.sleep(here, lock);
+      if (t.sleep_until(here, lock, deadline)) return;
       told = true;
       lock.unlock();
       late();
@@ -59,30 +62,74 @@ class pool {
     });
   }
 
-  /// A driven job has so many pieces more than who says so will do itself.
-  void more(std::size_t pieces);
-
-  /// Does `change()` to a driven job from a thread that is not at work on it, and wakes who waits for that. The job,
-  /// and even the pool, may be gone as soon as it is finished by the change.
-  template <class Change> void tell(Change change) {
-    std::lock_guard lock(mutex_);
-    change();
-    wake_.notify_all();
+  /// What is new of a driven job: so many pieces that are ready, and whether the job is finished.
+  struct news {
+    std::size_t pieces = 0;
+    bool finished = false;
+  };
+  /// Wakes as many threads as there is work for.
+  void tell(pool_job const& of, news what);
+  /// Makes a change to a driven job from a thread that is not at work on it, and tells what `change()` returns. The
+  /// job, and even the pool, may be gone as soon as it is finished by the change, which is made under the pool's lock:
+  /// it only counts.
+  template <class Change> void tell_of(pool_job const& of, Change change) {
+    auto& t = *team_;
+    std::lock_guard lock(t.mutex);
+    t.wake(of, change());
   }
 
  private:
+  // A thread that has nothing to do; it lies on that thread's stack.
+  struct sleeper {
+    pool_job const* drives = nullptr;  // null: it is one of the pool's own
+    bool alone = false;                // it works on that job alone
+    bool asleep = false;
+    sleeper* below = nullptr;
+    std::condition_variable woken = {};
+  };
+  // The threads, and what they share; it all belongs to one process.
+  struct team {
+    std::mutex mutex;
+    std::condition_variable done;
+    pool_job* top = nullptr;
+    sleeper* asleep = nullptr;  // those that sleep
+    bool stop = false;
+    unsigned starts_to_skip = 0;
+    std::vector<detail::thread> workers;
+
+    void start(int threads);
+    void serve();
+    void push(pool_job& j) {
+      j.below = top;
+      top = &j;
+    }
+    void remove(pool_job& j, std::unique_lock<std::mutex>& lock);
+    pool_job* next() const;
+    void help(pool_job& job, std::unique_lock<std::mutex>& lock);
+
+    void lie_down(sleeper& s);
+    void sleep(sleeper& s, std::unique_lock<std::mutex>& lock);
+    // Whether it was woken before.
+    bool sleep_until(sleeper& s, std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point end);
+    void wake(pool_job const& of, news what);
+    template <class Which> void wake_up_to(std::size_t& most, Which const& which);
+  };
+
   template <class Finished, class Sleep>
   void drive(pool_job& mine, company with, Finished& finished, Sleep const& sleep) {
-    std::unique_lock lock(mutex_);
+    auto& t = *team_;
+    sleeper here{&mine, with == company::none};
+    std::unique_lock lock(t.mutex);
     if (with == company::all) {
-      start();
-      push(mine);
-      wake_.notify_all();
+      t.start(threads_);
+      t.push(mine);
+      t.wake(mine, {t.workers.size()});
     }
     while (!finished())
-      if (pool_job* const job = with == company::all ? next() : mine.ready(mine) ? &mine : nullptr) help(*job, lock);
-      else sleep(lock);
-    remove(mine, lock);
+      if (pool_job* const job = with == company::all ? t.next() : mine.ready(mine) ? &mine : nullptr)
+        t.help(*job, lock);
+      else sleep(t, here, lock);
+    t.remove(mine, lock);
   }
 
   struct loop : pool_job {
@@ -98,36 +145,21 @@ class pool {
 
   void run(std::size_t chunks, rill::parallel::body body, void* argument);
 
-  // Threads start with the first loop, not before.
-  void start();
-
-  void push(pool_job& j) {
-    j.below = top_;
-    top_ = &j;
-  }
-  void remove(pool_job& j, std::unique_lock<std::mutex>& lock);
-  pool_job* next() const;
-  void help(pool_job& job, std::unique_lock<std::mutex>& lock);
-
-  void serve();
-
   int threads_;
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  pool_job* top_ = nullptr;
-  bool stop_ = false;
-  std::vector<std::thread> workers_;
+  detail::in_process<team> team_;
 };
 
 #if RILL_RUNTIME
 
 RILL_INLINE pool::~pool() {
+  auto& t = *team_;
   {
-    std::lock_guard lock(mutex_);
-    stop_ = true;
+    std::lock_guard lock(t.mutex);
+    t.stop = true;
+    auto all = t.workers.size();
+    t.wake_up_to(all, [](sleeper const&) { return true; });
   }
-  wake_.notify_all();
-  for (auto& t : workers_) t.join();
+  for (auto& w : t.workers) w.join();
 }
 
 RILL_INLINE rill::parallel pool::parallel() noexcept {
@@ -137,13 +169,11 @@ RILL_INLINE rill::parallel pool::parallel() noexcept {
           this, threads_};
 }
 
-RILL_INLINE void pool::more(std::size_t pieces) {
-  if (pieces == 0) return;
-  {
-    std::lock_guard lock(mutex_);
-  }  // or it would be missed by who has just looked and is about to sleep
-  if (pieces == 1) wake_.notify_one();
-  else wake_.notify_all();
+RILL_INLINE void pool::tell(pool_job const& of, news what) {
+  if (what.pieces == 0 && !what.finished) return;
+  auto& t = *team_;
+  std::lock_guard lock(t.mutex);
+  t.wake(of, what);
 }
 
 RILL_INLINE pool::loop::loop(std::size_t n, rill::parallel::body b, void* a)
@@ -158,51 +188,104 @@ RILL_INLINE void pool::loop::claim() {
 }
 
 RILL_INLINE void pool::run(std::size_t chunks, rill::parallel::body body, void* argument) {
+  auto& t = *team_;
   loop mine(chunks, body, argument);
-  {
-    std::lock_guard lock(mutex_);
-    start();
-    push(mine);
-  }
-  if (chunks == 2) wake_.notify_one();
-  else wake_.notify_all();
+  std::unique_lock lock(t.mutex);
+  t.start(threads_);
+  t.push(mine);
+  t.wake(mine, {chunks - 1});
+  lock.unlock();
   mine.claim();
-  std::unique_lock lock(mutex_);
-  remove(mine, lock);
+  lock.lock();
+  t.remove(mine, lock);
 }
 
-RILL_INLINE void pool::start() {
-  while (workers_.size() + 1 < static_cast<std::size_t>(threads_)) workers_.emplace_back([this] { serve(); });
+// Threads start with the first loop, not before. If the system starts no more, those that there are must do; another
+// try costs a system call or two, so it is made once in a while.
+RILL_INLINE void pool::team::start(int threads) {
+  constexpr unsigned between_tries = 256;
+  if (starts_to_skip != 0) {
+    --starts_to_skip;
+    return;
+  }
+  try {
+    while (workers.size() + 1 < static_cast<std::size_t>(threads)) workers.emplace_back([this] { serve(); });
+  } catch (...) {
+    starts_to_skip = between_tries;
+  }
 }
 
-RILL_INLINE void pool::remove(pool_job& j, std::unique_lock<std::mutex>& lock) {
-  for (auto** at = &top_; *at; at = &(*at)->below)
+RILL_INLINE void pool::team::remove(pool_job& j, std::unique_lock<std::mutex>& lock) {
+  for (auto** at = &top; *at; at = &(*at)->below)
     if (*at == &j) {
       *at = j.below;
       break;
     }
-  done_.wait(lock, [&] { return j.helpers == 0; });
+  done.wait(lock, [&] { return j.helpers == 0; });
 }
 
-RILL_INLINE pool_job* pool::next() const {
-  for (auto* j = top_; j; j = j->below)
+RILL_INLINE pool_job* pool::team::next() const {
+  for (auto* j = top; j; j = j->below)
     if (j->ready(*j)) return j;
   return nullptr;
 }
 
-RILL_INLINE void pool::help(pool_job& job, std::unique_lock<std::mutex>& lock) {
+RILL_INLINE void pool::team::help(pool_job& job, std::unique_lock<std::mutex>& lock) {
   ++job.helpers;
   lock.unlock();
   job.work(job);
   lock.lock();
-  if (--job.helpers == 0) done_.notify_all();
+  if (--job.helpers == 0) done.notify_all();
 }
 
-RILL_INLINE void pool::serve() {
-  std::unique_lock lock(mutex_);
-  while (!stop_)
+RILL_INLINE void pool::team::serve() {
+  sleeper here;
+  std::unique_lock lock(mutex);
+  while (!stop)
     if (pool_job* const job = next()) help(*job, lock);
-    else wake_.wait(lock);
+    else sleep(here, lock);
+}
+
+RILL_INLINE void pool::team::lie_down(sleeper& s) {
+  s.asleep = true;
+  s.below = asleep;
+  asleep = &s;
+}
+
+RILL_INLINE void pool::team::sleep(sleeper& s, std::unique_lock<std::mutex>& lock) {
+  lie_down(s);
+  s.woken.wait(lock, [&] { return !s.asleep; });
+}
+
+RILL_INLINE bool pool::team::sleep_until(sleeper& s, std::unique_lock<std::mutex>& lock,
+                                         std::chrono::steady_clock::time_point end) {
+  lie_down(s);
+  if (s.woken.wait_until(lock, end, [&] { return !s.asleep; })) return true;
+  std::size_t one = 1;
+  wake_up_to(one, [&](sleeper const& each) { return &each == &s; });
+  return false;
+}
+
+template <class Which> void pool::team::wake_up_to(std::size_t& most, Which const& which) {
+  for (auto** at = &asleep; *at && most > 0;) {
+    auto& s = **at;
+    if (!which(s)) {
+      at = &s.below;
+      continue;
+    }
+    *at = s.below;
+    s.asleep = false;
+    s.woken.notify_one();
+    --most;
+  }
+}
+
+// Who drives the job comes first: it sleeps until something of it is to be done.
+RILL_INLINE void pool::team::wake(pool_job const& of, news what) {
+  auto most = std::max<std::size_t>(what.pieces, what.finished);
+  wake_up_to(most, [&](sleeper const& s) { return s.drives == &of; });
+  most = std::min(most, what.pieces);
+  wake_up_to(most, [&](sleeper const& s) { return !s.alone; });
 }
 
 #endif

@@ -94,10 +94,12 @@ RILL_INLINE graph& detail::graph_of(value const& first) {
   return *first.graph;
 }
 RILL_INLINE value detail::record(graph& g, op_def const& op, void const* attributes, std::span<value const> inputs,
-                                 std::string_view name) {
+                                 std::string_view name) try {
   attribute_list list;
   op.encode(attributes, list);
   return g.add(op, std::move(list), {inputs.begin(), inputs.end()}, name);
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE value detail::record(op_def const& op, void const* attributes, std::span<value const> inputs) {
   return record(graph_of(inputs[0]), op, attributes, inputs, {});

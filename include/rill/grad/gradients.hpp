@@ -289,7 +289,7 @@ inline void check_rules(graph const& g) {
 
 }  // namespace detail
 
-RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> const& of) {
+RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> const& of) try {
   std::vector<value> x;
   for (auto const& v : of) x.push_back(detail::inside_of(y, v));
   detail::check_rules(y.graph->outermost());
@@ -300,9 +300,11 @@ RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> 
     auto const one = like(y, std::int8_t{1});
     return detail::differentiator::derive({y}, x, {y.type().is_scalar() ? value(one) : broadcast_like(one, y)});
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::vector<value> gradients(value y, std::vector<value> const& of, bool zeros) {
+RILL_INLINE std::vector<value> gradients(value y, std::vector<value> const& of, bool zeros) try {
   std::vector<value> dense, x;
   for (auto const& v : of) x.push_back(detail::inside_of(y, v));
   auto const parts = partial_gradients(y, x);
@@ -316,6 +318,8 @@ RILL_INLINE std::vector<value> gradients(value y, std::vector<value> const& of, 
     else dense.push_back(parts[i].sparse() ? densify(parts[i], x[i]) : parts[i].dense);
   }
   return dense;
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

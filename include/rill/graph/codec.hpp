@@ -17,7 +17,7 @@ inline constexpr std::string_view graph_magic = "rill:gph";
 inline constexpr std::uint32_t graph_format = 6;
 
 /// The graph as bytes. Throws error(invalid_argument) if a node holds what can't be shipped.
-inline std::string to_bytes(graph const& g) {
+inline std::string to_bytes(graph const& g) try {
   wire::writer to;
   to.put(graph_magic.data(), graph_magic.size());
   to(graph_format, g.seed());
@@ -29,12 +29,14 @@ inline std::string to_bytes(graph const& g) {
   wire::save_list(to, initials, [&](graph::initial i) { to(i.variable, i.assignment); });
   to(static_cast<std::uint64_t>(g.recorded()));
   return to.take();
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// The graph that `to_bytes` wrote, made of operations in `registry`. Throws error(not_found) with the name of an
 /// unknown operation, error(unimplemented) for another version of the format, error(data_loss) or
 /// error(invalid_argument), with the node, for bytes that are no graph.
-inline std::unique_ptr<graph> graph_from_bytes(std::string_view bytes, operation_registry registry) {
+inline std::unique_ptr<graph> graph_from_bytes(std::string_view bytes, operation_registry registry) try {
   wire::reader from(bytes);
   if (!bytes.starts_with(graph_magic)) throw error(code::invalid_argument, "the bytes are no graph");
   std::string magic(graph_magic.size(), '\0');
@@ -65,6 +67,8 @@ inline std::unique_ptr<graph> graph_from_bytes(std::string_view bytes, operation
   g->set_recorded(recorded);
   if (from.remaining() != 0) throw error(code::data_loss, "more bytes follow after the graph's end");
   return g;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

@@ -233,11 +233,10 @@ class graph {
 
   // A name that was given to a node that could not be added is free again.
   template <class F> value keep_or_forget(node const& n, F&& add_it) {
-    std::string const name = n.name;
     try {
       return add_it();
     } catch (...) {
-      taken_.erase(name);
+      taken_.erase(n.name);
       throw;
     }
   }

@@ -32,7 +32,6 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
   std::unique_lock lock(mutex_);
   node n;
   n.op = &op;
-  n.name = op.name == "variable" && !name.empty() ? name_of_variable(name) : unique(name.empty() ? op.name : name);
   n.attributes = std::move(attributes);
   n.controls = controls_;
   n.device = device_;
@@ -44,6 +43,7 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
     auto const& original = *nodes_.at(static_cast<std::size_t>(n.copy_of));
     n.device = original.device, n.colocated = original.colocated, n.rule = original.rule;
   }
+  n.name = op.name == "variable" && !name.empty() ? name_of_variable(name) : unique(name.empty() ? op.name : name);
   return keep_or_forget(n, [&] {
     n.inputs.reserve(inputs.size());
     for (auto const& i : inputs) {
@@ -73,7 +73,7 @@ RILL_INLINE value graph::adopt(node n) {
   });
 }
 
-RILL_INLINE value graph::find(std::string_view name_and_port) {
+RILL_INLINE value graph::find(std::string_view name_and_port) try {
   std::shared_lock lock(mutex_);
   auto const colon = name_and_port.rfind(':');
   auto const port_text = colon == std::string_view::npos ? std::string_view("0") : name_and_port.substr(colon + 1);
@@ -87,6 +87,8 @@ RILL_INLINE value graph::find(std::string_view name_and_port) {
     throw error(code::not_found,
                 "'" + std::string(name_and_port) + "': the node has " + std::to_string(outputs) + " outputs");
   return {this, it->second, port};
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE std::string graph::unique(std::string_view wish) {
@@ -146,9 +148,18 @@ RILL_INLINE value graph::append(node& n) {
   if (n.copy_of >= 0 && nodes_[static_cast<std::size_t>(n.copy_of)]->outputs != n.outputs)
     throw error(code::invalid_argument, "it has other outputs than the node that it computes again", n.name);
   auto const id = static_cast<std::uint32_t>(nodes_.size());
-  names_.emplace(n.name, id);
-  if (n.op->hands_back) back_edges_.push_back(id);
-  nodes_.push_back(&recorded_nodes_.emplace_back(std::move(n)));
+  auto const edges = back_edges_.size();
+  try {
+    names_.emplace(n.name, id);
+    if (n.op->hands_back) back_edges_.push_back(id);
+    nodes_.push_back(nullptr);
+    nodes_.back() = &recorded_nodes_.emplace_back(std::move(n));
+  } catch (...) {  // there is no memory for it: as if it had not been asked for
+    nodes_.resize(id);
+    back_edges_.resize(edges);
+    names_.erase(n.name);
+    throw;
+  }
   ++root().recorded_;
   return {this, id, 0};
 }
@@ -167,7 +178,7 @@ RILL_INLINE void graph::grow(std::uint32_t i, attribute_list attributes) {
   nodes_[i] = &recorded_nodes_.emplace_back(std::move(n));
 }
 
-RILL_INLINE graph& graph::open_body(std::string_view name) {
+RILL_INLINE graph& graph::open_body(std::string_view name) try {
   if (open_) return open_->open_body(name);
   auto const full = fresh_name(name) + "/";
   auto& b = *bodies_.emplace_back(std::make_unique<graph>());
@@ -178,6 +189,8 @@ RILL_INLINE graph& graph::open_body(std::string_view name) {
   b.may_race_ = may_race_;
   open_ = &b;
   return b;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE void graph::close_body() {
@@ -312,7 +325,7 @@ RILL_INLINE std::int64_t graph::rule_of(node const& n) const {
   return at == rules_of_.end() ? -1 : at->second;
 }
 
-RILL_INLINE void graph::add_initial(initial i) {
+RILL_INLINE void graph::add_initial(initial i) try {
   if (innermost().is_body())
     throw error(code::failed_precondition, "a variable is made in a body of a loop or branch: make it outside");
   std::unique_lock lock(mutex_);
@@ -323,6 +336,8 @@ RILL_INLINE void graph::add_initial(initial i) {
               assignment.inputs[0] == endpoint{i.variable, 0},
           "an initial value is no assignment of its variable");
   initials_.push_back(i);
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE std::vector<graph::initial> graph::initials() const {

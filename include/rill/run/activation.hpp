@@ -166,12 +166,19 @@ class activation {
     });
   }
 
-  // What a kernel brought must be what the plan was made for.
+  // What a kernel brought must be what the plan was made for: extents may be others because a variable's have changed,
+  // all else is the kernel's fault.
   void take(plan::slot const& s, tensor& brought) {
-    if (!accepts(s.of, brought.type()))
-      throw error(code::aborted, "its value is a " + brought.type().text() + " where the step was made for a " +
-                                     s.of.text() + ": a variable's extents changed while it ran");
-    point(s, brought.mutable_raw());
+    if (!brought)
+      throw error(code::internal, "its kernel gave no tensor where a " + s.of.text() +
+                                      " was expected: kernel_call::give is to be called for each output");
+    auto const given = brought.type();
+    if (accepts(s.of, given)) return point(s, brought.mutable_raw());
+    bool const other_kind = given.element != s.of.element || (s.of.has_rank() && given.rank != s.of.rank);
+    if (other_kind || plan_->assumed_.empty())
+      throw error(code::internal, "its kernel gave a " + given.text() + " where a " + s.of.text() + " was expected");
+    throw error(code::aborted, "its value is a " + given.text() + " where the step was made for a " + s.of.text() +
+                                   ": a variable's extents changed while it ran");
   }
 
   void prepare(std::span<tensor const> fed) {
@@ -275,7 +282,11 @@ class activation {
     auto const& i = plan_->instructions_[at];
     auto const& line = plan_->lines_[at];
     kernel_call call{pointers().data() + line.pointers, line.inputs, line.outputs, threads, step};
-    if (i.owned != plan::none) call.owned = owned_.data() + i.owned;
+    if (i.owned != plan::none) {
+      call.owned = owned_.data() + i.owned;
+      for (std::size_t o = 0; o < line.outputs; ++o)  // of the iteration before
+        if (call.owned[o]) call.owned[o] = tensor();
+    }
     call.from = from;
     i.run(call);
   }

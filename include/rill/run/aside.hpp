@@ -35,7 +35,7 @@ class call_aside final : public std::enable_shared_from_this<call_aside> {
         ended = body_.resume();
       } catch (error const& e) {
         if (!later_) throw;
-        failed = std::make_shared<error const>(e);
+        failed = as_failure(e);
       }
       if (ended) {
         if (later_) later_->resume(std::move(failed));  // nothing of the step is touched after it
@@ -84,7 +84,12 @@ class call_aside final : public std::enable_shared_from_this<call_aside> {
       done_ = true;
       std::swap(parked, parked_);
     }
-    if (parked) later_->offer([self = shared_from_this()] { self->run(); });
+    if (!parked) return;
+    try {
+      later_->offer([self = shared_from_this()] { self->run(); });
+    } catch (...) {  // there is no memory to offer it: this thread goes on with it
+      run();
+    }
   }
 
  private:

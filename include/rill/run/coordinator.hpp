@@ -5,11 +5,13 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <thread>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "rill/base/deadline.hpp"
+#include "rill/base/process.hpp"
+#include "rill/base/thread.hpp"
 #include "rill/device/step.hpp"
 
 namespace rill {
@@ -21,24 +23,22 @@ class coordinator {
   coordinator() = default;
   coordinator(coordinator const&) = delete;
   coordinator& operator=(coordinator const&) = delete;
-  ~coordinator() {
-    request_stop();
-    for (auto& t : threads_) t.join();
-  }
+  ~coordinator();
 
-  /// Runs `f` on a thread of its own. What it throws stops all, and is kept for `join`.
+  /// Runs `f` on a thread of its own. What it throws stops all, and is kept for `join`. error(resource_exhausted) if
+  /// the system starts no more threads.
   void start(std::function<void()> f);
 
   /// Asks all to stop. Of several reasons the first is kept; without one it is no failure.
   void request_stop(std::exception_ptr why = {});
-  bool should_stop() const { return stop_.cancelled(); }
+  bool should_stop() const { return here_->stop.cancelled(); }
   /// Why they stop; null: no stop was asked for, or without a reason.
   std::exception_ptr reason() const {
-    std::lock_guard lock(mutex_);
-    return failure_;
+    std::lock_guard lock(here_->mutex);
+    return here_->failure;
   }
   /// What steps are run with that are to end when all stop: `s.run(train, c.stop())`.
-  cancellation const& stop() const { return stop_; }
+  cancellation const& stop() const { return here_->stop; }
 
   /// Sleeps until a stop is asked for, or the time is over; whether it was asked for.
   bool wait_for(std::chrono::nanoseconds time);
@@ -48,52 +48,69 @@ class coordinator {
   void join(std::chrono::nanoseconds deadline = std::chrono::hours(24 * 365));
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::thread> threads_;
-  std::size_t running_ = 0;
-  bool stopped_ = false;
-  std::exception_ptr failure_;
-  cancellation stop_;
+  // The threads, and what they share. In a child process that fork() made there are none.
+  struct company {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<detail::thread> threads;
+    std::size_t running = 0;
+    bool stopped = false;
+    std::exception_ptr failure;
+    cancellation stop;
+
+    void request_stop(std::exception_ptr why);
+  };
+  mutable detail::in_process<company> here_;
 };
 
 #if RILL_RUNTIME
 
-RILL_INLINE void coordinator::start(std::function<void()> f) {
-  std::lock_guard lock(mutex_);
-  threads_.emplace_back([this, f = std::move(f)] {
-    try {
-      f();
-    } catch (...) {
-      request_stop(std::current_exception());
-    }
-    std::lock_guard done(mutex_);
-    --running_;
-    changed_.notify_all();
-  });
-  ++running_;  // it waits for the lock until then
+RILL_INLINE coordinator::~coordinator() {
+  request_stop();
+  for (auto& t : here_->threads) t.join();
 }
 
-RILL_INLINE void coordinator::request_stop(std::exception_ptr why) {
+RILL_INLINE void coordinator::start(std::function<void()> f) {
+  auto& here = *here_;
+  std::lock_guard lock(here.mutex);
+  only_errors([&] {
+    here.threads.emplace_back([&here, f = std::move(f)] {
+      try {
+        f();
+      } catch (...) {
+        here.request_stop(std::current_exception());
+      }
+      std::lock_guard done(here.mutex);
+      --here.running;
+      here.changed.notify_all();
+    });
+  });
+  ++here.running;  // it waits for the lock until then
+}
+
+RILL_INLINE void coordinator::request_stop(std::exception_ptr why) { here_->request_stop(std::move(why)); }
+RILL_INLINE void coordinator::company::request_stop(std::exception_ptr why) {
   {
-    std::lock_guard lock(mutex_);
-    if (!stopped_) failure_ = std::move(why);
-    stopped_ = true;
-    changed_.notify_all();
+    std::lock_guard lock(mutex);
+    if (!stopped) failure = std::move(why);
+    stopped = true;
+    changed.notify_all();
   }
-  stop_.cancel();
+  stop.cancel();
 }
 
 RILL_INLINE bool coordinator::wait_for(std::chrono::nanoseconds time) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline_after(time), [&] { return stopped_; });
+  auto& here = *here_;
+  std::unique_lock lock(here.mutex);
+  return here.changed.wait_until(lock, deadline_after(time), [&] { return here.stopped; });
 }
 
 RILL_INLINE void coordinator::join(std::chrono::nanoseconds deadline) {
-  std::unique_lock lock(mutex_);
-  if (!changed_.wait_until(lock, deadline_after(deadline), [&] { return running_ == 0; }))
-    throw error(code::deadline_exceeded, std::to_string(running_) + " threads of a coordinator have not ended");
-  if (failure_) std::rethrow_exception(failure_);
+  auto& here = *here_;
+  std::unique_lock lock(here.mutex);
+  if (!here.changed.wait_until(lock, deadline_after(deadline), [&] { return here.running == 0; }))
+    throw error(code::deadline_exceeded, std::to_string(here.running) + " threads of a coordinator have not ended");
+  if (here.failure) std::rethrow_exception(here.failure);
 }
 
 #endif

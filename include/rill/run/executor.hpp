@@ -219,7 +219,7 @@ inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request 
 
 }  // namespace detail
 
-RILL_INLINE executor::executor(rill::graph& g, session_options options)
+RILL_INLINE executor::executor(rill::graph& g, session_options options) try
     : graph_(&g),
       options_(std::move(options)),
       parts_(std::make_unique<parts>(options_.memory ? *options_.memory : host_allocator())) {
@@ -227,6 +227,8 @@ RILL_INLINE executor::executor(rill::graph& g, session_options options)
     options_.pool = std::make_shared<rill::pool>(
         options_.threads > 0 ? options_.threads : static_cast<int>(std::thread::hardware_concurrency()));
   if (!options_.state) options_.state = std::make_shared<container>();
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE executor::~executor() = default;
 
@@ -235,7 +237,7 @@ RILL_INLINE int executor::threads() const { return options_.pool->threads(); }
 RILL_INLINE std::uint64_t executor::steps() const { return parts_->steps.load(); }
 RILL_INLINE void executor::set_steps(std::uint64_t n) { parts_->steps.store(n); }
 
-RILL_INLINE void executor::add_feed(run_request& r, value to, tensor const& with) const {
+RILL_INLINE void executor::add_feed(run_request& r, value to, tensor const& with) const try {
   if (to.graph != graph_)
     throw error(code::invalid_argument,
                 to.graph ? "a fed value belongs to another graph" : "a fed value is an empty handle");
@@ -248,8 +250,10 @@ RILL_INLINE void executor::add_feed(run_request& r, value to, tensor const& with
                 to.name());
   r.feeds.push_back(at);
   r.with.push_back(with);
+} catch (...) {
+  rethrow_as_error();
 }
-RILL_INLINE void executor::add_fetch(run_request& r, value const& v) const {
+RILL_INLINE void executor::add_fetch(run_request& r, value const& v) const try {
   if (v.graph != graph_)
     throw error(code::invalid_argument, !v.graph ? "a fetched value is an empty handle"
                                         : v.graph->is_body()
@@ -259,19 +263,25 @@ RILL_INLINE void executor::add_fetch(run_request& r, value const& v) const {
   if (v.port >= v.origin().outputs.size())
     throw error(code::invalid_argument, "a node without outputs was fetched: run it as a target", v.name());
   r.fetches.push_back(v.endpoint());
+} catch (...) {
+  rethrow_as_error();
 }
-RILL_INLINE void executor::add_target(run_request& r, operation const& o) const {
+RILL_INLINE void executor::add_target(run_request& r, operation const& o) const try {
   if (o.graph != graph_)
     throw error(code::invalid_argument, o.graph ? "a target belongs to another graph" : "a target is an empty handle");
   r.targets.push_back(o.node);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r, step_context const* step) {
+RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r, step_context const* step) try {
   auto k = parts::key(r);
   if (auto known = parts_->find(k); known && known->holds()) return known;
   auto made = detail::compile(*graph_, r, options_, nullptr, step);
   parts_->keep(std::move(k), made, options_.plans);
   return made;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor const> fed) const {
@@ -285,7 +295,7 @@ RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor cons
 }
 
 RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
-                               std::span<tensor> results) {
+                               std::span<tensor> results) try {
   std::optional<container::reading> variables;
   if (compiled.variables().any) step.version = variables.emplace(*options_.state).version();
   step.number = step.stream = parts_->steps.fetch_add(1, std::memory_order_relaxed);
@@ -307,6 +317,8 @@ RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> 
   auto const& open = compiled.names().open;
   run_parts(compiled, fed, step, results, open.empty() ? nullptr : &names);
   for (auto const& r : open) names.bind(r.said, results[r.at].type(), r.node);
+} catch (...) {
+  rethrow_as_error();
 }
 
 // `names` come to be those that were bound before the last part ran.
@@ -332,17 +344,21 @@ RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor c
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = late->result(i, own, made);
 }
 
-RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context& step) {
+RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context& step) try {
   std::vector<tensor> results(r.fetches.size());
   run(*find(r, &step), r.with, step, results);
   return results;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::string executor::explain(run_request const& r) {
+RILL_INLINE std::string executor::explain(run_request const& r) try {
   pass_report report;
   auto const made = detail::compile(*graph_, r, options_, &report);
   auto const then = made->late() ? "what waits for extents that the step settles is planned when they are known\n" : "";
   return report.text() + made->plan().text() + then;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE void executor::trim() {

@@ -19,7 +19,9 @@ namespace rill {
 
 namespace detail {
 
-/// Tells an observer of nodes of several threads, one at a time: of those in bodies too.
+/// Tells an observer of nodes of several threads, one at a time: of those in bodies too. No thread waits for another's
+/// turn: what it has to tell is told by the one whose turn it is, or an observer could not run steps of its own, in
+/// which its thread may come to work on this one's.
 class taking_turns final : public observer {
  public:
   explicit taking_turns(step_context& step) : step_(step), who_(step.watch) {
@@ -27,14 +29,24 @@ class taking_turns final : public observer {
   }
   ~taking_turns() override { step_.watch = who_; }
   void node_ran(node_record const& r) override {
-    std::lock_guard lock(mutex_);
-    who_->node_ran(r);
+    std::unique_lock lock(mutex_);
+    to_tell_.push_back(r);
+    if (std::exchange(telling_, true)) return;
+    while (!to_tell_.empty()) {
+      auto const all = std::exchange(to_tell_, {});
+      lock.unlock();
+      for (auto const& each : all) who_->node_ran(each);
+      lock.lock();
+    }
+    telling_ = false;
   }
 
  private:
   step_context& step_;
   observer* who_;
   std::mutex mutex_;
+  bool telling_ = false;
+  std::vector<node_record> to_tell_;
 };
 
 }  // namespace detail
@@ -110,6 +122,7 @@ class forked_walk : pool_job {
 
   // So many have run, in their order, and one more runs or none.
   void begin(std::uint32_t done, std::uint32_t running) {
+    ready_.reserve(plan_.fork_.waits.size());  // so that none is lost later for want of memory
     waits_ = plan_.fork_.waits;
     holders_ = plan_.holders_;
     ready_.clear();
@@ -128,9 +141,8 @@ class forked_walk : pool_job {
     std::optional<calling> last;
     auto const at = activation_.walk(threads_, step_, [&](auto i) { return last.emplace(*this, i).call(); });
     if (at == plan_.instructions_.size()) return false;
-    std::unique_lock lock(mutex_);
     asks none_waits;
-    returned(*last, nullptr, none_waits, lock);
+    returned(*last, nullptr, none_waits);
     return true;
   }
 
@@ -160,14 +172,14 @@ class forked_walk : pool_job {
       lock.unlock();
       calling mine(*this, at);
       auto failed = attempt(mine);
+      asks give_up;
+      auto const fresh = returned(mine, std::move(failed), give_up);
       lock.lock();
       beginning_ = false;
-      asks give_up;
-      auto const fresh = returned(mine, std::move(failed), give_up, lock);
-      if (!over() && fresh <= 1 && give_up.empty()) continue;
-      auto const others = over() ? std::numeric_limits<std::size_t>::max() : fresh > 0 ? fresh - 1 : 0;
+      bool const last = over();
+      if (!last && fresh <= 1 && give_up.empty()) continue;
       lock.unlock();
-      if (company_ == pool::company::all) crew_.more(others);
+      if (company_ == pool::company::all) crew_.tell(*this, {fresh > 0 ? fresh - 1 : 0, last});
       ask(give_up);
       lock.lock();
     }
@@ -180,15 +192,19 @@ class forked_walk : pool_job {
     });
   }
   // The kernel is done, or waits. How many instructions are ready by it.
-  std::size_t returned(calling const& from, failure failed, asks& give_up, std::unique_lock<std::mutex>& lock) {
+  std::size_t returned(calling const& from, failure failed, asks& give_up) {
     if (auto* const p = from.suspended; p && !failed) {
+      std::unique_lock lock(mutex_);
       if (p->state == pending::called) {
         p->state = pending::waiting;
         if (failure_) ask_one(*p, lock);
         return 0;
       }
+      lock.unlock();
       failed = brought(*p);
     }
+    let_go(from.at);
+    std::lock_guard lock(mutex_);
     return finish(from.at, std::move(failed), give_up);
   }
   // What a kernel that waited has brought, or its failure.
@@ -220,36 +236,53 @@ class forked_walk : pool_job {
       if (by_itself) return;  // who called the kernel goes on
     }
     asks give_up;
-    crew_.tell([&] {
+    auto failed = brought(p);
+    let_go(p.at);
+    crew_.tell_of(*this, [&] {
       std::lock_guard lock(mutex_);
-      finish(p.at, brought(p), give_up);
+      auto const fresh = finish(p.at, std::move(failed), give_up);
+      return pool::news{failure_                         ? 0
+                        : company_ == pool::company::all ? fresh
+                                                         : std::min<std::size_t>(fresh, 1),
+                        over()};
     });
     ask(give_up);  // this may be gone, but for those whom it asks
   }
   void offer(std::function<void()> f) {
-    crew_.tell([&] {
+    crew_.tell_of(*this, [&] {
       std::lock_guard lock(mutex_);
       offers_.push_back(std::move(f));
+      return pool::news{1, false};
     });
   }
   void end(error why) {
     asks give_up;
-    crew_.tell([&] {
+    crew_.tell_of(*this, [&] {
       std::lock_guard lock(mutex_);
-      if (failure_) return;
-      fail(std::make_shared<error const>(std::move(why)), give_up);
+      if (failure_) return pool::news{};
+      fail(as_failure(std::move(why)), give_up);
       met_nowhere_ = true;
+      return pool::news{0, over()};
     });
     ask(give_up);
   }
 
+  // An instruction has run: gives back what it was the last to use. Without a lock, for the memory may be a user's, and
+  // before it counts as finished, so that a step that has ended holds nothing.
+  void let_go(std::uint32_t at) {
+    for (auto owned : plan_.holds_[at]) {
+      {
+        std::lock_guard lock(mutex_);
+        if (--holders_[owned] != 0) continue;
+      }
+      activation_.owned_[owned] = tensor();
+    }
+  }
   // Counts down; returns how many instructions are ready by it.
   std::size_t finish(std::uint32_t at, failure failed, asks& give_up) {
     --running_;
     ++finished_;
     if (failed) fail(std::move(failed), give_up);
-    for (auto owned : plan_.holds_[at])
-      if (--holders_[owned] == 0) activation_.owned_[owned] = tensor();
     std::size_t fresh = 0;
     for (auto next : plan_.fork_.after(at))
       if (--waits_[next] == 0) push(next), ++fresh;

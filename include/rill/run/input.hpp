@@ -28,7 +28,7 @@ void start_input(session& s);
 
 #if RILL_RUNTIME
 
-RILL_INLINE void start_input(session& s) {
+RILL_INLINE void start_input(session& s) try {
   auto& started = s.companion<detail::input_runners>().by_queue;
   auto const& g = s.graph();
   std::map<std::string, std::vector<operation>> fills;
@@ -39,6 +39,8 @@ RILL_INLINE void start_input(session& s) {
       fills[a.queue].insert(fills[a.queue].end(), static_cast<std::size_t>(a.threads), operation(&s.graph(), i));
   }
   for (auto const& [name, enqueues] : fills) started.try_emplace(name, s, enqueues);
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -76,7 +76,7 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
 #if RILL_RUNTIME
 
 RILL_INLINE prepared_step::prepared_step(executor& e, std::span<value const> in, std::span<value const> out,
-                                         std::span<operation const> targets, run_options const& how)
+                                         std::span<operation const> targets, run_options const& how) try
     : executor_(&e), inputs_(in.begin(), in.end()), how_(how) {
   for (auto const& x : in) {
     if (x.graph != &e.graph())
@@ -90,9 +90,11 @@ RILL_INLINE prepared_step::prepared_step(executor& e, std::span<value const> in,
   for (auto const& x : out) e.add_fetch(request_, x);
   for (auto const& t : targets) e.add_target(request_, t);
   request_.with.resize(in.size());
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void prepared_step::run(std::span<tensor const* const> tensors, std::span<tensor> results) {
+RILL_INLINE void prepared_step::run(std::span<tensor const* const> tensors, std::span<tensor> results) try {
   struct letting_go {
     std::vector<tensor>& with;
     ~letting_go() {
@@ -111,6 +113,8 @@ RILL_INLINE void prepared_step::run(std::span<tensor const* const> tensors, std:
     step_ = executor_->find(request_, &step);
   }
   executor_->run(*step_, request_.with, step, results);
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE void prepared_step::check_types() const {

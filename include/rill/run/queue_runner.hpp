@@ -53,12 +53,14 @@ class queue_runner {
 
 #if RILL_RUNTIME
 
-RILL_INLINE queue_runner::queue_runner(session& s, std::vector<operation> const& enqueues)
+RILL_INLINE queue_runner::queue_runner(session& s, std::vector<operation> const& enqueues) try
     : own_(std::make_unique<coordinator>()), threads_(*own_) {
   start(s, enqueues);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void queue_runner::start(session& s, std::vector<operation> const& enqueues) {
+RILL_INLINE void queue_runner::start(session& s, std::vector<operation> const& enqueues) try {
   expects(!enqueues.empty(), "a queue runner needs at least one enqueue");
   auto const state = queue_of(s, enqueues[0]);
   for (auto const& e : enqueues)
@@ -88,6 +90,8 @@ RILL_INLINE void queue_runner::start(session& s, std::vector<operation> const& e
     for (; started < enqueues.size(); ++started) state->end_filling(since, why, true);
     throw;
   }
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE failure queue_runner::told(queue_state const& q, char const* what, error const& e) {

@@ -85,7 +85,7 @@ class session {
       if constexpr (detail::run_option<Each>) how.add(each);
       else what.push_back(operation(each));
     };
-    (take(targets), ...);
+    only_errors([&] { (take(targets), ...); });
     return prepared<inputs_of<I...>, outputs_of<O...>>(executor_, in, out, what, how);
   }
 

@@ -15,14 +15,15 @@
 namespace rill::detail {
 
 /// An error in the words of the straight gear: in which iterations, branches and calls the node stood that it names.
-inline failure placed(error const& e, lowered const& from, tokens::iteration const& where, std::uint32_t node) {
+inline failure placed(error const& e, lowered const& from, tokens::iteration const& where, std::uint32_t node) noexcept
+    try {
   auto const* i = &where;
   auto at = from.within.empty() ? lowered::none : from.within[node];
   if (at == lowered::none) {
-    if (!i->frame->outer) return std::make_shared<error const>(e);
-    return std::make_shared<error const>(
+    if (!i->frame->outer) return as_failure(e);
+    return as_failure(error(
         e.code(), "in iteration " + std::to_string(i->index) + " of frame '" + i->layout->name + "': " + e.message(),
-        e.node());
+        e.node()));
   }
   auto text = ops::is_primitive(from.part[node]) ? ": " + e.message() : place_of(e);
   for (; at != lowered::none; at = from.places[at].outer) {
@@ -35,7 +36,9 @@ inline failure placed(error const& e, lowered const& from, tokens::iteration con
     if (p.body == lowered::body::function && i->frame->outer) i = i->frame->outer;
     if (p.outer != lowered::none && !from.places[p.outer].hands_on()) text = ", node '" + p.name + "': " + text;
   }
-  return std::make_shared<error const>(e.code(), std::move(text));
+  return as_failure(error(e.code(), std::move(text)));
+} catch (std::bad_alloc const&) {
+  return as_failure(e);
 }
 
 }  // namespace rill::detail

@@ -155,11 +155,20 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     auto const helpers = helpers_wanted();
     auto* const later = later_;
     lock.unlock();
-    for (std::size_t k = 0; k < helpers; ++k) later->offer([self = shared_from_this()] { self->work(); });
+    auto const unable = offer_help(*later, helpers);
     auto failed = attempt(t, o);
     acquire(lock);
+    offered_ -= unable;
     --running_;
     return failed;
+  }
+  // How many could not be offered, for want of memory.
+  std::size_t offer_help(continuation& later, std::size_t helpers) {
+    try {
+      for (; helpers > 0; --helpers) later.offer([self = shared_from_this()] { self->work(); });
+    } catch (...) {
+    }
+    return helpers;
   }
   template <class F> failure caught(token t, operation const& o, F const& f) const {
     try {
@@ -224,8 +233,8 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     acquire(lock);
     if (auto* const p = mine.suspended) {
       if (!failed && p->state == pending::called) return fall_asleep(*p, lock);
-      if (!failed) failed = brought(*p);
-      p->state = pending::done;
+      if (failed) p->state = pending::done;
+      else failed = brought(*p, lock);
     }
     finish(t, std::move(failed), lock);
   }
@@ -246,12 +255,16 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     offered_ += more;
     return more;
   }
-  failure brought(pending& p) {
-    auto const& o = head(p.at);
-    return caught(p.at, o, [&] {
+  // What a kernel that waited has brought, or its failure: without the lock, for an observer is told.
+  failure brought(pending& p, guard& lock) {
+    lock.unlock();
+    auto failed = caught(p.at, head(p.at), [&] {
       if (p.cause) throw error(*p.cause);
-      p.at.at->memory.settle(o.value.instruction, p.begin, p.at.at->step);
+      p.at.at->memory.settle(head(p.at).value.instruction, p.begin, p.at.at->step);
     });
+    acquire(lock);
+    p.state = pending::done;
+    return failed;
   }
   void finish(token t, failure failed, guard& lock) {
     --running_;
@@ -275,9 +288,8 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     p.state = pending::resumed;
     if (by_itself) return;  // who called the kernel goes on
     --waiting_;
-    auto failed = brought(p);
     auto const t = p.at;
-    p.state = pending::done;
+    auto failed = brought(p, lock);
     finish(t, std::move(failed), lock);
     ask(lock);
     if (failure_ || !more()) return conclude(lock);
@@ -285,7 +297,11 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     ++running_;  // it can't end before the offer is made, which reaches for the step
     auto* const later = later_;
     lock.unlock();
-    later->offer([self] { self->work(); });
+    try {
+      later->offer([self] { self->work(); });
+    } catch (...) {  // there is no memory to offer it: this thread does it
+      work();
+    }
     acquire(lock);
     --running_;
     conclude(lock);
