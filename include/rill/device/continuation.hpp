@@ -1,6 +1,7 @@
 // How a kernel waits without holding a thread (architecture.md, *Waiting is a continuation*).
 #pragma once
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "rill/base/error.hpp"
@@ -19,10 +20,15 @@ class continuation {
   virtual void offer(std::function<void()> f) { f(); }
   /// Sets how the step asks the kernel to give up, for the reason it is handed: then, or when it was done just before,
   /// the kernel resumes. To be set before it may resume.
-  void on_give_up(std::function<void(failure why)> f) { give_up_ = std::move(f); }
+  void on_give_up(std::function<void(failure why)> f) {
+    give_up_ = std::make_shared<std::function<void(failure why)> const>(std::move(f));
+  }
+
+  /// How a kernel is asked to give up; copies need no memory, so that a step without any can still end.
+  using asking = std::shared_ptr<std::function<void(failure why)> const>;
 
  protected:
-  std::function<void(failure)> give_up_;
+  asking give_up_;
 };
 
 /// What a kernel that may wait is called from. One that can be done at once just returns; one that can't asks for a

@@ -57,14 +57,14 @@ class call_aside final : public std::enable_shared_from_this<call_aside> {
     return *later_;
   }
   /// It waits; `give_up` asks it not to go on with that.
-  void wait(std::function<void(failure)> const& give_up) {
+  void wait(continuation::asking const& give_up) {
     failure why;
     {
       std::lock_guard lock(mutex_);
       why = given_up_;
       give_up_ = give_up;
     }
-    if (why && give_up) give_up(std::move(why));
+    if (why && give_up) (*give_up)(std::move(why));
     std::unique_lock lock(mutex_);
     while (!done_) {
       lock.unlock();
@@ -94,13 +94,13 @@ class call_aside final : public std::enable_shared_from_this<call_aside> {
 
  private:
   void give_up(failure why) {
-    std::function<void(failure)> ask;
+    continuation::asking ask;
     {
       std::lock_guard lock(mutex_);
       if (std::exchange(given_up_, why)) return;
       ask = give_up_;
     }
-    if (ask) ask(std::move(why));
+    if (ask) (*ask)(std::move(why));
   }
 
   kernel kernel_;
@@ -112,7 +112,7 @@ class call_aside final : public std::enable_shared_from_this<call_aside> {
   std::mutex mutex_;
   bool parked_ = false, done_ = false;  // it is suspended; what it waited for has come
   failure cause_, given_up_;
-  std::function<void(failure)> give_up_;  // of what it waits for
+  continuation::asking give_up_;  // of what it waits for
 };
 
 /// A kernel that is called within an aside one and may wait.

@@ -104,6 +104,7 @@ class forked_walk : pool_job {
     continuation& suspend() override {
       std::lock_guard lock(walk.mutex_);
       if (!walk.begun_) walk.begin(at, 1);
+      if (++walk.suspended_ > walk.to_ask_.capacity()) walk.to_ask_.reserve(2 * walk.suspended_);  // for `fail`
       return *(suspended = &walk.pending_.emplace_front(walk, at, begin));
     }
     // Whether it was done at once.
@@ -118,7 +119,7 @@ class forked_walk : pool_job {
     activation::time_point begin;
     pending* suspended = nullptr;
   };
-  using asks = std::vector<std::function<void()>>;
+  using asks = std::vector<std::pair<continuation::asking, failure>>;
 
   // So many have run, in their order, and one more runs or none.
   void begin(std::uint32_t done, std::uint32_t running) {
@@ -289,19 +290,20 @@ class forked_walk : pool_job {
     return fresh;
   }
   void fail(failure why, asks& give_up) {
-    if (!detail::take_failure(failure_, met_nowhere_, std::move(why))) return;
+    bool const first = !failure_;
+    if (!detail::take_failure(failure_, met_nowhere_, std::move(why)) || !first) return;
     for (auto& p : pending_)
-      if (p.state == pending::waiting && p.give_up())
-        give_up.push_back([give_up = p.give_up(), why = failure_] { give_up(why); });
+      if (p.state == pending::waiting && p.give_up()) to_ask_.emplace_back(p.give_up(), failure_);
+    give_up = std::move(to_ask_);
   }
   static void ask(asks const& all) {
-    for (auto const& each : all) each();
+    for (auto const& [give_up, why] : all) (*give_up)(why);
   }
   void ask_one(pending& p, std::unique_lock<std::mutex>& lock) {
     auto const give_up = p.give_up();
     auto const why = failure_;
     lock.unlock();
-    if (give_up) give_up(why);
+    if (give_up) (*give_up)(why);
     lock.lock();
   }
   void push(std::uint32_t at) {
@@ -320,7 +322,8 @@ class forked_walk : pool_job {
   std::vector<std::uint32_t>&waits_, &holders_, &ready_;
   std::forward_list<pending> pending_;
   std::list<std::function<void()>> offers_;
-  std::size_t finished_ = 0, running_ = 0;
+  asks to_ask_;
+  std::size_t finished_ = 0, running_ = 0, suspended_ = 0;
   failure failure_;
   bool met_nowhere_ = false;  // it came from outside
   bool begun_ = false;        // and counts

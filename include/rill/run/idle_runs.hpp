@@ -17,9 +17,13 @@ template <class Run> class idle_runs {
     idle_.pop_back();
     return last;
   }
-  void give_back(std::unique_ptr<Run> run) {
+  /// Where there is no memory to keep it, it goes.
+  void give_back(std::unique_ptr<Run> run) noexcept {
     std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(run));
+    try {
+      idle_.push_back(std::move(run));
+    } catch (...) {
+    }
   }
   void clear() {
     std::lock_guard lock(mutex_);

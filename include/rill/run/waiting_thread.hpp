@@ -67,7 +67,7 @@ class waiting_thread final : public suspendable, public continuation {
       }
     }
   }
-  void end(error why) { give_up_(as_failure(std::move(why))); }
+  void end(error why) { (*give_up_)(as_failure(std::move(why))); }
 
   step_context const& step_;
   std::mutex mutex_;

@@ -23,6 +23,8 @@ struct queue_request {
   bool fewer = false;                        ///< at the end of a closed queue fewer will do
   /// Called once, by any thread, without the queue's lock; null for success. It must not throw.
   std::function<void(queue_request&, failure)> finished = {};
+  std::shared_ptr<queue_request> next = {};  ///< the queue's own: the one that ends after this
+  failure why = {};                          ///< the queue's own: what it ends with
 };
 
 /// Elements wait in it for those who ask, and those who ask for elements. First come, first served.
@@ -105,13 +107,23 @@ class queue_state::ended {
   explicit ended(std::mutex& m) : lock_(m) {}
   ~ended() {
     lock_.unlock();
-    for (auto& [r, why] : requests_) r->finished(*r, why);
+    while (auto const r = std::move(first_)) {
+      first_ = std::move(r->next);
+      r->finished(*r, std::move(r->why));
+    }
   }
-  void add(request r, failure why = {}) { requests_.emplace_back(std::move(r), std::move(why)); }
+  // Needs no memory, for the requests of others end here as well.
+  void add(request r, failure why = {}) noexcept {
+    r->why = std::move(why);
+    auto& place = last_ ? last_->next : first_;
+    last_ = r.get();
+    place = std::move(r);
+  }
 
  private:
   std::unique_lock<std::mutex> lock_;
-  std::vector<std::pair<request, failure>> requests_;
+  request first_;
+  queue_request* last_ = nullptr;
 };
 
 RILL_INLINE queue_state::queue_state(std::string name, queue_options options)
@@ -145,9 +157,17 @@ RILL_INLINE bool queue_state::serve_enqueue(ended& done) {
   if (enqueues_.empty()) return false;
   auto& r = *enqueues_.front();
   bool moved = false;
-  for (; r.entered < r.elements.size() && may_put(1); moved = true) line_.put(std::move(r.elements[r.entered++]));
-  if (r.entered < r.elements.size()) return moved;
-  done.add(std::move(enqueues_.front()));
+  failure why;
+  try {
+    for (; r.entered < r.elements.size() && may_put(1); moved = true) {
+      line_.put(std::move(r.elements[r.entered]));
+      ++r.entered;
+    }
+  } catch (...) {
+    why = caught_failure();
+  }
+  if (!why && r.entered < r.elements.size()) return moved;
+  done.add(std::move(enqueues_.front()), why);
   enqueues_.pop_front();
   return true;
 }
@@ -156,14 +176,18 @@ RILL_INLINE bool queue_state::serve_dequeue(ended& done) {
   if (dequeues_.empty()) return false;
   auto& r = *dequeues_.front();
   bool moved = false;
-  for (; r.elements.size() < r.wanted && may_take(1); moved = true) r.elements.push_back(line_.take());
-  bool const end = closed_ && enqueues_.empty() && line_.size() == 0;
-  if (end && r.fewer && r.elements.empty()) r.elements = line_.take_rest();
-  if (r.elements.size() < r.wanted && !end) return moved;
   failure why;
-  if (r.elements.size() < r.wanted && (!r.fewer || r.elements.empty())) {
-    line_.put_back(r.elements);
-    why = at_end();
+  try {
+    for (; r.elements.size() < r.wanted && may_take(1); moved = true) r.elements.push_back(line_.take());
+    bool const end = closed_ && enqueues_.empty() && line_.size() == 0;
+    if (end && r.fewer && r.elements.empty()) r.elements = line_.take_rest();
+    if (r.elements.size() < r.wanted && !end) return moved;
+    if (r.elements.size() < r.wanted && (!r.fewer || r.elements.empty())) {
+      line_.put_back(r.elements);
+      why = at_end();
+    }
+  } catch (...) {
+    why = caught_failure();
   }
   done.add(std::move(dequeues_.front()), why);
   dequeues_.pop_front();
@@ -192,6 +216,7 @@ RILL_INLINE void queue_state::enqueue(request const& r) {
 }
 
 RILL_INLINE void queue_state::dequeue(request const& r) {
+  r->elements.reserve(r->wanted);  // those that are taken out can be kept
   ended done(mutex_);
   dequeues_.push_back(r);
   serve(done);
@@ -241,7 +266,11 @@ RILL_INLINE void queue_state::give_up(queue_request const& wanted, failure why) 
   for (auto* list : {&enqueues_, &dequeues_, &closes_})
     for (auto at = list->begin(); at != list->end(); ++at) {
       if (at->get() != &wanted) continue;
-      if (list == &dequeues_) line_.put_back((*at)->elements);
+      if (list == &dequeues_) try {
+          line_.put_back((*at)->elements);
+        } catch (...) {
+          why = caught_failure();
+        }
       done.add(std::move(*at), std::move(why));
       list->erase(at);
       return serve(done);

@@ -76,7 +76,7 @@ inline allocator& host_allocator() {
 
 #if RILL_RUNTIME
 
-RILL_INLINE void* allocator::allocate(std::size_t bytes) {
+RILL_INLINE void* allocator::allocate(std::size_t bytes) try {
   void* p = acquire(bytes);
   if (p == nullptr)
     throw error(code::resource_exhausted, "no memory for a buffer of " + std::to_string(bytes) + " bytes");
@@ -87,6 +87,8 @@ RILL_INLINE void* allocator::allocate(std::size_t bytes) {
   count_.fetch_add(1, std::memory_order_relaxed);
   total_.fetch_add(1, std::memory_order_relaxed);
   return p;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE void allocator::deallocate(void* p, std::size_t bytes) noexcept {

@@ -172,10 +172,13 @@ RILL_IO_INLINE std::vector<checkpoint> numbered_checkpoints(std::filesystem::pat
 
 }  // namespace detail
 
-RILL_IO_INLINE std::vector<checkpoint> checkpoints(std::filesystem::path const& directory, std::string const& name) {
+RILL_IO_INLINE std::vector<checkpoint> checkpoints(std::filesystem::path const& directory,
+                                                   std::string const& name) try {
   auto all = detail::numbered_checkpoints(directory, name);
   for (auto& c : all) c = detail::read_index(std::move(c));
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -78,7 +78,7 @@ inline bool trains(node const& n) {
 }
 }  // namespace detail
 
-RILL_INLINE std::vector<variable_value> trainable_variables(value loss) {
+RILL_INLINE std::vector<variable_value> trainable_variables(value loss) try {
   auto& g = detail::graph_of(loss);
   std::vector<bool> seen(loss.node + 1);
   seen[loss.node] = true;
@@ -89,6 +89,8 @@ RILL_INLINE std::vector<variable_value> trainable_variables(value loss) {
   for (std::uint32_t i = 0; i <= loss.node; ++i)
     if (seen[i] && detail::trains(g[i])) found.push_back({{&g, i, 0}});
   return found;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE std::vector<variable_value> trainable_variables(graph& g, std::string_view prefix) {
@@ -98,7 +100,7 @@ RILL_INLINE std::vector<variable_value> trainable_variables(graph& g, std::strin
   return found;
 }
 
-RILL_INLINE std::vector<variable_gradient> variable_gradients(value loss, std::vector<variable_value> const& of) {
+RILL_INLINE std::vector<variable_gradient> variable_gradients(value loss, std::vector<variable_value> const& of) try {
   auto const variables = of.empty() ? trainable_variables(loss) : of;
   auto const parts = partial_gradients(loss, std::vector<value>(variables.begin(), variables.end()));
   std::vector<variable_gradient> all;
@@ -111,6 +113,8 @@ RILL_INLINE std::vector<variable_gradient> variable_gradients(value loss, std::v
   if (all.empty())
     throw error(code::invalid_argument, "'" + loss.name() + "' depends on no variable that was declared as trainable");
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE rate::rate(value scalar) : from_(scalar) { expects(scalar.type().is_scalar(), "a rate is a scalar"); }

@@ -129,7 +129,7 @@ RILL_IO_INLINE std::map<std::string, queue_options> all_queues(graph const& g) {
 }
 
 RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_options options,
-                            std::vector<variable_value> variables)
+                            std::vector<variable_value> variables) try
     : directory_(std::move(directory)),
       options_(std::move(options)),
       queues_(variables.empty() ? all_queues(g) : std::map<std::string, queue_options>()) {
@@ -142,9 +142,11 @@ RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_opt
   expects(!variables_.empty(), "a saver was made for a graph without variables");
   expects(options_.name.find('/') == std::string::npos, "a saver's name is the beginning of file names, without '/'");
   expects(options_.keep > 0, "a saver keeps one checkpoint at least");
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::optional<double> metric) {
+RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::optional<double> metric) try {
   std::error_code failed;
   std::filesystem::create_directories(directory_, failed);
   if (failed) files::fail("make the directory", directory_, failed.value());
@@ -164,16 +166,20 @@ RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::
   detail::write_index(c);
   shelf().drop_old();
   return c;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE std::optional<checkpoint> saver::restore(session& s, restore_names const& names) {
+RILL_IO_INLINE std::optional<checkpoint> saver::restore(session& s, restore_names const& names) try {
   auto const all = checkpoints();
   if (all.empty()) return {};
   restore(s, all.back(), names);
   return all.back();
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_names const& names) {
+RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_names const& names) try {
   opened_files files;
   std::vector<std::pair<std::shared_ptr<variable_state>, tensor>> values;
   for (auto const& p : look_up(from, names, files))
@@ -186,6 +192,8 @@ RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_n
   s.state().replace(std::move(values));
   for (auto& [queue, c] : queues) queue->restore(std::move(c));
   s.set_steps(from.steps);
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE std::vector<named_tensor> saver::read_variables(session& s) const {

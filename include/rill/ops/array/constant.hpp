@@ -56,7 +56,7 @@ template <element T, dim... Extents>
   requires(sizeof...(Extents) > 0)
 expr<of<T, Extents...>> constant(graph& g, std::initializer_list<T> values) {
   static_assert(of<T, Extents...>.is_known(), "constant: every extent must be a number");
-  std::vector<T> all(values);
+  auto const all = only_errors([&] { return std::vector<T>(values); });
   tensor t(dtype_of<T>, of<T, Extents...>.shape());
   expects(static_cast<std::int64_t>(values.size()) == t.elements(),
           "constant: more or fewer values than the extents say");

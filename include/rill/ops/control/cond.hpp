@@ -230,8 +230,11 @@ auto either(P predicate, Then const& then, Otherwise const& otherwise, ops::bran
 /// `then()` where the predicate is true, else `otherwise()`: only that one is computed, and only its updates are made.
 /// Both return the same types: a handle, a tuple of them, or nothing. What they mention from outside is computed
 /// before; variables are read, and updated, when the branch runs.
-template <operand P, class Then, class Otherwise> auto cond(P predicate, Then const& then, Otherwise const& otherwise) {
+template <operand P, class Then, class Otherwise>
+auto cond(P predicate, Then const& then, Otherwise const& otherwise) try {
   return detail::either(predicate, then, otherwise, {});
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace detail {

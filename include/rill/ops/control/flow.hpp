@@ -54,13 +54,17 @@ template <operand X> auto stop_gradient(X x) { return record<ops::stop_gradient_
 operation initializer(graph& g);
 
 #if RILL_RUNTIME
-RILL_INLINE operation group(graph& g, std::vector<operation> const& members, std::string_view name) {
+RILL_INLINE operation group(graph& g, std::vector<operation> const& members, std::string_view name) try {
   return g.after(members, [&] { return no_op(g, name); });
+} catch (...) {
+  rethrow_as_error();
 }
-RILL_INLINE operation initializer(graph& g) {
+RILL_INLINE operation initializer(graph& g) try {
   std::vector<operation> all;
   for (auto const& i : g.initials()) all.push_back({&g, i.assignment});
   return group(g, all, "initializer");
+} catch (...) {
+  rethrow_as_error();
 }
 #endif
 

@@ -203,13 +203,15 @@ template <auto... Types> constexpr bool are_one_signature() {
 /// itself, and variables are read, and updated, when a call runs. Defining the same function again gives the first one;
 /// another of the name is error(invalid_argument). A call that lies deeper than `most` within others ends the step with
 /// error(resource_exhausted).
-template <fixed_string Name, auto... Types, class F> auto function(graph& g, F const& f, depth_limit most = {}) {
+template <fixed_string Name, auto... Types, class F> auto function(graph& g, F const& f, depth_limit most = {}) try {
   constexpr bool has_signature = detail::are_one_signature<Types...>();
   static_assert(has_signature || (std::same_as<std::remove_const_t<decltype(Types)>, type> && ...),
                 "function: it is declared by the types of its arguments, or by one signature: of<int>(of<int>)");
   detail::check_name(Name);
   if constexpr (has_signature) return detail::function_of_signature<Types...>(g, Name, f, most);
   else return detail::function_without_self<Types...>(g, Name, f, most);
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// The body of a function whose types only the run knows.

@@ -68,7 +68,7 @@ template <class... X, class F> std::vector<value> results_inside(F const& f, std
 }
 
 template <class Condition, class Body, class... X>
-auto while_loop(parallel_iterations most, Condition const& condition, Body const& body, X const&... x) {
+auto while_loop(parallel_iterations most, Condition const& condition, Body const& body, X const&... x) try {
   using Verdict = decltype(condition(std::declval<outside<X>>()...));
   using Returned = returned<decltype(body(std::declval<outside<X>>()...))>;
   static_assert(operand<Verdict>, "while_loop: the condition must be a scalar of bool, a value of the graph");
@@ -85,6 +85,8 @@ auto while_loop(parallel_iterations most, Condition const& condition, Body const
   auto const made = handles_from<std::tuple<outside<X>...>>(record_loop(std::move(r)));
   if constexpr (sizeof...(X) == 1) return std::get<0>(made);
   else return made;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail
@@ -109,7 +111,7 @@ auto while_loop(Condition const& condition, Body const& body, X... x) {
 /// The same with variables whose number and types only the run knows: the lambdas take and return vectors of erased
 /// handles, the condition's one handle.
 template <class Condition, class Body>
-erased_results while_loop(Condition const& condition, Body const& body, std::vector<value> const& variables) {
+erased_results while_loop(Condition const& condition, Body const& body, std::vector<value> const& variables) try {
   if (variables.empty()) throw error(code::invalid_argument, "while_loop: there is no variable to begin with");
   auto& g = detail::graph_of(variables[0]);
   std::vector<type> types;
@@ -124,6 +126,8 @@ erased_results while_loop(Condition const& condition, Body const& body, std::vec
                                             : "while_loop: the body must return the loop variables' own types");
   auto const node = detail::record_loop(std::move(r));
   return {node, detail::erased_outputs(node, variables.size())};
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// f(row) for each row of x: the results, stacked; those of a tensor_array as a tuple, all rows and which are written.

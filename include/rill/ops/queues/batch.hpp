@@ -64,7 +64,7 @@ template <class... X> std::vector<std::vector<value>> sources_of(X const&... x) 
 /// A queue that threads fill from each of the sources.
 template <class... X>
 auto filled_queue(char const* what, queue_order order, queue_settings s, std::int64_t size, std::int64_t threads,
-                  std::string name, X const&... x) {
+                  std::string name, X const&... x) try {
   expects(threads > 0, "an input function needs at least one thread");
   auto const sources = sources_of(x...);
   auto& g = graph_of(sources[0][0]);
@@ -74,6 +74,8 @@ auto filled_queue(char const* what, queue_order order, queue_settings s, std::in
                                                order == queue_order::bucketed);
   for (auto const& source : sources) q.enqueue_by(threads, source);
   return q;
+} catch (...) {
+  rethrow_as_error();
 }
 template <class... X> auto batch_queue(std::int64_t size, batch_settings const& s, X const&... x) {
   return filled_queue("batch", queue_order::fifo, {.capacity = s.capacity}, size, s.threads, s.name, x...);

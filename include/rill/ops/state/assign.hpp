@@ -165,12 +165,15 @@ RILL_INLINE value initial_value(variable_value v) {
               v.origin().name);
 }
 
-RILL_INLINE variable_value detail::variable_of(type const& t, value first, std::string_view name, variable_options o) {
+RILL_INLINE variable_value detail::variable_of(type const& t, value first, std::string_view name,
+                                               variable_options o) try {
   auto& g = graph_of(first);
   auto const v = variable(g, t, name, o);
   auto const a = record_erased<ops::assign_op>(g, {}, {v, first}, std::string(name) + "/assign");
   g.add_initial({v.node, a.node});
   return v;
+} catch (...) {
+  rethrow_as_error();
 }
 #endif
 

@@ -80,6 +80,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       guard lock(walk.mutex_, std::defer_lock);
       walk.acquire(lock);
       std::erase_if(walk.pending_, [](auto const& p) { return p->state == pending::done; });
+      walk.to_ask_.reserve(walk.pending_.size() + 1);  // for `fail`
       return *(suspended = walk.pending_.emplace_back(std::make_unique<pending>(walk, at, begin)).get());
     }
     void call(operation const& o) {
@@ -245,7 +246,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     auto const give_up = p.give_up();
     auto const why = failure_;
     lock.unlock();
-    if (give_up) give_up(why);
+    if (give_up) (*give_up)(why);
     acquire(lock);
   }
   std::size_t helpers_wanted() {
@@ -307,20 +308,21 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     conclude(lock);
   }
 
-  using asks = std::vector<std::function<void()>>;
+  using asks = std::vector<std::pair<continuation::asking, failure>>;
   void fail(failure why) {
+    bool const first = !failure_;
     if (!take_failure(failure_, met_nowhere_, std::move(why))) return;
     tokens_.drop_all();
+    if (!first) return;
     for (auto& p : pending_)
-      if (p->state == pending::asleep && p->give_up())
-        to_ask_.push_back([give_up = p->give_up(), why = failure_] { give_up(why); });
+      if (p->state == pending::asleep && p->give_up()) to_ask_.emplace_back(p->give_up(), failure_);
   }
   // Those that wait are asked to give up, without the lock.
   void ask(guard& lock) {
     auto const all = std::exchange(to_ask_, {});
     if (all.empty()) return;
     lock.unlock();
-    for (auto const& each : all) each();
+    for (auto const& [give_up, why] : all) (*give_up)(why);
     acquire(lock);
   }
   void give_up(std::uint64_t run, failure why) {

@@ -1,0 +1,303 @@
+// There is no memory, or no thread, for the n-th who asks, for each n: whatever users call then throws an error of
+// rill, and nothing else, and what they called it on goes on as if it had not been called.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "faults/failing.hpp"
+#include "rill/graph/codec.hpp"
+#include "rill/ops/registry.hpp"
+#include "rill/rill.hpp"
+#include "rill/train/saver.hpp"
+
+namespace rill {
+namespace {
+
+using faults::what;
+using namespace std::chrono_literals;
+
+constexpr timeout soon{60s};
+
+// What came of a call: its own result, an error of rill, or what must not leave it.
+enum class outcome { done, refused, other };
+
+template <class F> outcome outcome_of(what kind, faults::plan p, F const& f, std::string& said) {
+  faults::arm(kind, p);
+  try {
+    f();
+    faults::disarm(kind);
+    return outcome::done;
+  } catch (error const& e) {
+    faults::disarm(kind);
+    said = e.what();
+    return outcome::refused;
+  } catch (std::exception const& e) {
+    faults::disarm(kind);
+    said = std::string("not an error of rill: ") + e.what();
+  } catch (...) {
+    faults::disarm(kind);
+    said = "something that is no exception";
+  }
+  return outcome::other;
+}
+
+// For each n (of many, about `points` of them): calls `f(setting)` on what `make()` makes, while the n-th who asks gets
+// nothing, then `check(setting)`, which must find all as it is to be.
+template <class Make, class F, class Check>
+void fail_throughout(what kind, int points, Make const& make, F const& f, Check const& check) {
+  std::int64_t asked = 0, refused = 0;
+  {
+    auto whole = make();
+    faults::arm(kind, {});
+    f(*whole);
+    asked = faults::disarm(kind);
+    check(*whole);
+  }
+  for (bool const all : {false, true}) {
+    auto const step = std::max<std::int64_t>(asked / points, 1);
+    for (std::int64_t n = 1; n <= asked; n += n < 64 ? 1 : step) {
+      SCOPED_TRACE("the first that fails is " + std::to_string(n) + " of " + std::to_string(asked) +
+                   (all ? ", and all after it" : ""));
+      auto one = make();
+      std::string said;
+      auto const came = outcome_of(kind, {n, all}, [&] { f(*one); }, said);
+      EXPECT_NE(came, outcome::other) << said;
+      refused += came == outcome::refused;
+      ASSERT_NO_THROW(check(*one)) << "after " << said;
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+  if (kind == what::memory) {
+    EXPECT_GT(refused, 0);
+  }
+}
+
+// A model that has a bit of everything: a loop, a branch, a function, random numbers, variables and an optimizer.
+struct model {
+  explicit model(std::uint64_t seed = 7) : g(seed) {}
+  graph g;
+  expr<of<float, 2, 4>> x;
+  expr<of<float>> loss;
+  operation train, first;
+
+  void record() {
+    x = placeholder<float, 2, 4>(g, "x");
+    auto const w = variable(uniform<float, 4, 3>(g), "w");
+    auto const b = variable(constant<float, 3>(g, {0, 0, 0}), "b");
+    auto const twice = function<"twice", of<float, 2, 3>(of<float, 2, 3>)>(g, [](auto v) { return v + v; });
+    auto const h = twice(tanh(matmul(x, w) + b));
+    auto const looped =
+        std::get<1>(while_loop([](auto k, auto) { return k < 3; },
+                               [](auto k, auto v) { return std::tuple{k + 1, v * 0.5f + 1.f}; }, constant(g, 0), h));
+    auto const chosen = cond(sum(looped) > 0.f, [&] { return looped * 2.f; }, [&] { return looped - 1.f; });
+    loss = mean(square(chosen));
+    train = gradient_descent(0.1f).minimize(loss);
+    first = initializer(g);
+  }
+  static tensor_of<of<float, 2, 4>> input() {
+    return tensor_of<of<float, 2, 4>>(tensor(matrix<float>({{1, 2, 3, 4}, {5, 6, 7, 8}})));
+  }
+};
+
+TEST(faults, of_memory_while_a_graph_is_recorded) {
+  fail_throughout(
+      what::memory, 60, [] { return std::make_unique<model>(); }, [](model& m) { m.record(); },
+      [](model& m) {
+        auto const more = placeholder<float, 2>(m.g, "more");  // the graph takes more, and what it has is sound
+        session s(m.g, {.threads = 1});
+        auto const doubled = s.run({{more, vector<float>({1, 2})}}, more + more);
+        if (!same_bits(doubled, vector<float>({2, 4}))) throw std::runtime_error("another result");
+        for (std::size_t i = 0; i < m.g.size(); ++i)
+          if (m.g[i].outputs.size() == 1 && m.g.find(m.g[i].name).node != i) throw std::runtime_error("a name is lost");
+      });
+}
+
+TEST(faults, of_memory_leave_the_names_of_what_was_not_recorded) {
+  fail_throughout(
+      what::memory, 100, [] { return std::make_unique<graph>(); },
+      [](graph& g) { variable(g, of<float>, "a variable with a name that is long"); },
+      [](graph& g) {
+        if (g.size() == 0) variable(g, of<float>, "a variable with a name that is long");
+        if (g.size() != 1 || g[0].name != "a variable with a name that is long")
+          throw std::runtime_error("another name");
+      });
+}
+
+struct running : model {
+  explicit running(session_options options = {.threads = 2}) {
+    record();
+    s.emplace(g, options);
+    s->run(first);
+    before = s->run({{x, input()}}, loss);
+    s->trim();
+  }
+  std::optional<session> s;
+  tensor before;
+  float expected() const { return before.item<float>(); }
+};
+
+void expect_sound(running& r) {
+  auto const now = float(r.s->run({{r.x, model::input()}}, r.loss));
+  if (now != r.expected()) throw std::runtime_error("another loss than before: " + std::to_string(now));
+}
+
+TEST(faults, of_memory_while_a_step_is_planned_and_run) {
+  for (auto const how : {gear::straight, gear::forked, gear::tagged})
+    fail_throughout(
+        what::memory, 60, [&] { return std::make_unique<running>(session_options{.threads = 2, .gear = how}); },
+        [](running& r) { r.s->run({{r.x, model::input()}}, r.loss + 1.f); }, expect_sound);
+}
+
+TEST(faults, of_memory_while_a_step_is_prepared) {
+  fail_throughout(
+      what::memory, 60, [] { return std::make_unique<running>(); },
+      [](running& r) {
+        auto step = r.s->prepare(inputs(r.x), outputs(r.loss));
+        step(model::input());
+        step(model::input());
+      },
+      expect_sound);
+}
+
+TEST(faults, of_memory_while_steps_train) {
+  fail_throughout(
+      what::memory, 60, [] { return std::make_unique<running>(); },
+      [](running& r) { r.s->run({{r.x, model::input()}}, r.train); },
+      [](running& r) {
+        r.s->run({{r.x, model::input()}}, r.train);
+        r.s->run(r.first);
+        if (!(float(r.s->run({{r.x, model::input()}}, r.loss)) > 0)) throw std::runtime_error("no loss");
+      });
+}
+
+TEST(faults, of_memory_while_graphs_are_written_and_read) {
+  fail_throughout(
+      what::memory, 60, [] { return std::make_unique<running>(); },
+      [](running& r) { graph_from_bytes(to_bytes(r.g), all_operations()); }, expect_sound);
+}
+
+struct saving : running {
+  saving() {
+    static int number = 0;
+    directory = std::filesystem::temp_directory_path() /
+                ("rill_faults_" + std::to_string(::getpid()) + "_" + std::to_string(++number));
+    keeper.emplace(g, directory);
+    s->run({{x, input()}}, train);
+    saved = keeper->save(*s);
+    before = s->run({{x, input()}}, loss);
+  }
+  ~saving() { std::filesystem::remove_all(directory); }
+  std::filesystem::path directory;
+  std::optional<saver> keeper;
+  checkpoint saved;
+};
+
+TEST(faults, of_memory_while_a_checkpoint_is_restored) {
+  fail_throughout(
+      what::memory, 40, [] { return std::make_unique<saving>(); }, [](saving& r) { r.keeper->restore(*r.s, r.saved); },
+      [](saving& r) {
+        r.keeper->restore(*r.s, r.saved);
+        expect_sound(r);
+      });
+}
+
+// A step whose parts meet at a queue.
+struct meeting : model {
+  meeting() {
+    auto const q = fifo_queue<of<float>>(g, {.capacity = 1}, "q");
+    auto const a = dequeue(q), b = dequeue(q);
+    auto const total = std::get<1>(while_loop([](auto k, auto) { return k < 3; },
+                                              [&](auto k, auto v) { return std::tuple{k + 1, v + dequeue(q)}; },
+                                              constant(g, 0), constant(g, 0.f)));
+    sum = a + b + total;
+    put = q.enqueue_many(constant<float, 5>(g, {1, 1, 1, 1, 1}));
+    drop = std::make_unique<session>(g, session_options{.threads = 2});
+  }
+  expr<of<float>> sum;
+  operation put;
+  std::unique_ptr<session> drop;
+};
+
+TEST(faults, of_memory_while_kernels_wait_for_each_other) {
+  fail_throughout(
+      what::memory, 100, [] { return std::make_unique<meeting>(); },
+      [](meeting& m) {
+        m.drop->run(m.sum, m.put, soon);
+        m.drop->run(m.sum, m.put, soon);
+      },
+      [](meeting& m) {
+        m.drop->state().reset();  // what a step that failed has left in the queue
+        if (float(m.drop->run(m.sum, m.put, soon)) != 5.f) throw std::runtime_error("another sum");
+      });
+}
+
+struct filling : model {
+  filling() {
+    auto const source = fifo_queue<of<float>>(g, {.capacity = 8}, "source");
+    add = source.enqueue(constant(g, 1.f));
+    twice = {add, add};
+    next = dequeue(source);
+    s = std::make_unique<session>(g, session_options{.threads = 2});
+  }
+  operation add;
+  std::vector<operation> twice;
+  expr<of<float>> next;
+  std::unique_ptr<session> s;
+};
+
+void fill_and_take(filling& f) {
+  queue_runner runner(*f.s, f.twice);
+  for (int i = 0; i < 3; ++i) f.s->run(f.next, soon);
+}
+
+TEST(faults, of_memory_and_threads_while_a_queue_is_filled) {
+  auto const make = [] { return std::make_unique<filling>(); };
+  auto const check = [](filling& f) {
+    f.s->state().reset();
+    fill_and_take(f);
+  };
+  fail_throughout(what::memory, 60, make, fill_and_take, check);
+  fail_throughout(what::threads, 60, make, fill_and_take, check);
+}
+
+struct batching : model {
+  batching() {
+    auto const x = constant<float, 8>(g, {1, 2, 3, 4, 5, 6, 7, 8});
+    batches = batch<2>({.threads = 2}, sum(x));
+    s = std::make_unique<session>(g, session_options{.threads = 2});
+  }
+  expr<of<float, 2>> batches;
+  std::unique_ptr<session> s;
+};
+
+TEST(faults, of_memory_and_threads_while_input_is_started) {
+  auto const make = [] { return std::make_unique<batching>(); };
+  auto const take = [](batching& b) {
+    start_input(*b.s);
+    if (b.s->run(b.batches, soon).template at<float>(0) != 36.f) throw std::runtime_error("another batch");
+  };
+  auto const check = [&](batching& b) {
+    session fresh(b.g, {.threads = 2});
+    start_input(fresh);
+    fresh.run(b.batches, soon);
+  };
+  fail_throughout(what::memory, 60, make, take, check);
+  fail_throughout(what::threads, 60, make, take, check);
+}
+
+TEST(faults, of_threads_while_steps_run) {
+  for (auto const how : {gear::straight, gear::forked, gear::tagged})
+    fail_throughout(
+        what::threads, 60, [&] { return std::make_unique<running>(session_options{.threads = 4, .gear = how}); },
+        [](running& r) { r.s->run({{r.x, model::input()}}, r.loss); }, expect_sound);
+}
+
+}  // namespace
+}  // namespace rill
