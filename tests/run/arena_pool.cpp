@@ -43,6 +43,17 @@ TEST(arena_pool, lends_the_smallest_that_is_enough_and_of_equal_ones_what_came_b
   EXPECT_EQ(pool.lend(1).data(), of_c);
 }
 
+TEST(arena_pool, lends_thousands_at_once) {
+  host_memory memory;
+  arena_pool pool(memory);
+  for (int round = 0; round < 2; ++round) {
+    std::vector<buffer> lent;
+    for (std::size_t i = 0; i < 100'000; ++i) lent.push_back(pool.lend(64 + i % 3 * 64));
+    while (!lent.empty()) pool.give_back(std::move(lent.back())), lent.pop_back();
+  }
+  EXPECT_EQ(memory.usage().total, 100'000);
+}
+
 TEST(arena_pool, frees_what_is_not_lent) {
   host_memory memory;
   arena_pool pool(memory);

@@ -115,7 +115,8 @@ TEST(compiled_body, uses_the_memory_of_runs_that_were_given_back) {
     auto const first = made->start(), second = made->start();
     step_context step;
     float const x = 0;
-    for (auto* each : {first.get(), second.get()}) each->argument(0, &x), each->run({}, step);
+    float y = 0;
+    for (auto* each : {first.get(), second.get()}) each->argument(0, &x), each->result(0, &y), each->run({}, step);
     EXPECT_GT(t.memory.usage().total, before.total);
   }
   run(*made, 0);

@@ -1,9 +1,10 @@
 // The arenas of a session: a run of a plan borrows one and gives it back, so that plans which are kept keep none.
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <map>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -19,50 +20,54 @@ class arena_pool {
 
   /// An arena of at least so many bytes, the smallest that there is; error(resource_exhausted) if there is no memory.
   buffer lend(std::size_t bytes) {
-    buffer too_small;
+    buffer too_small;  // freed without the lock, as are others: an allocator may be a user's
     {
       std::lock_guard lock(mutex_);
-      idle_.reserve(idle_.size() + lent_ + 1);
-      auto at = std::lower_bound(idle_.begin(), idle_.end(), bytes, smaller);
-      ++lent_;
-      if (at != idle_.end()) {
-        while (std::next(at) != idle_.end() && std::next(at)->bytes() == at->bytes()) ++at;  // what came back last
-        auto found = std::move(*at);
-        idle_.erase(at);
-        return found;
-      }
-      if (!idle_.empty()) too_small = std::move(idle_.back()), idle_.pop_back();
+      auto const enough = idle_.lower_bound(bytes);
+      for (auto at = enough; at != idle_.end(); ++at)
+        if (!at->second.empty()) return taken(at->second);
+      too_small = one_before(enough);
     }
     too_small = {};
-    try {
-      return buffer::allocate(bytes, *from_);
-    } catch (...) {
-      std::lock_guard lock(mutex_);
-      --lent_;
-      throw;
-    }
+    return buffer::allocate(bytes, *from_);
   }
+  /// What there is no room to remember is freed.
   void give_back(buffer arena) noexcept {
-    std::lock_guard lock(mutex_);
-    --lent_;
-    auto const bytes = arena.bytes();
-    auto const at = std::find_if(idle_.begin(), idle_.end(), [&](auto const& b) { return b.bytes() > bytes; });
-    idle_.insert(at, std::move(arena));  // there is room
+    try {
+      std::lock_guard lock(mutex_);
+      idle_[arena.bytes()].push_back(std::move(arena));
+    } catch (std::bad_alloc const&) {
+    }
   }
   /// Frees what is not lent.
   void trim() {
-    std::vector<buffer> gone;
+    sizes gone;
     std::lock_guard lock(mutex_);
     idle_.swap(gone);
   }
 
  private:
-  static bool smaller(buffer const& b, std::size_t bytes) { return b.bytes() < bytes; }
+  using sizes = std::map<std::size_t, std::vector<buffer>>;
+
+  static buffer taken(std::vector<buffer>& from) {
+    auto last = std::move(from.back());
+    from.pop_back();
+    return last;
+  }
+  // A larger one takes its place.
+  buffer one_before(sizes::iterator end) {
+    while (end != idle_.begin()) {
+      auto const at = std::prev(end);
+      auto found = at->second.empty() ? buffer() : taken(at->second);
+      if (at->second.empty()) idle_.erase(at);
+      if (found) return found;
+    }
+    return {};
+  }
 
   allocator* from_;
   std::mutex mutex_;
-  std::vector<buffer> idle_;  // by size
-  std::size_t lent_ = 0;
+  sizes idle_;  // by bytes; some have none now
 };
 
 }  // namespace rill

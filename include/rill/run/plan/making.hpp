@@ -205,9 +205,9 @@ RILL_INLINE void plan::keep_unread(std::vector<kernel::shared_memory>& pairs, no
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> written;  // by slot and output: the inputs
   for (auto const& pair : pairs) written[{read[pair.input], pair.output}].insert(pair.input);
   std::erase_if(pairs, [&](auto const& pair) {
-    auto const place = read[pair.input];
-    auto const names = std::equal_range(sorted.begin(), sorted.end(), place);
-    return written[{place, pair.output}].size() != static_cast<std::size_t>(names.second - names.first);
+    auto const mine = read[pair.input];
+    auto const names = std::equal_range(sorted.begin(), sorted.end(), mine);
+    return written[{mine, pair.output}].size() != static_cast<std::size_t>(names.second - names.first);
   });
 }
 
