@@ -66,17 +66,28 @@ struct exponentials {
     constexpr auto lanes = static_cast<index>(P::lanes);
     double largest[detail::most_columns], base[detail::most_columns], sum[detail::most_columns] = {};
     for (double& each : largest) each = -__builtin_inf();
-    for (index i = 0; i < rows; ++i)
-      for (index j = 0; j < columns; ++j)
-        if (auto const x = static_cast<double>(at[i * row + j]); x > largest[j]) largest[j] = x;
-    for (index j = 0; j < detail::most_columns; ++j) base[j] = infinite(largest[j]) ? 0 : largest[j];
-    for (index i = 0; i < rows; ++i)
-      for (index j = 0; j < columns; j += lanes) {
+    // Whole packets by a loop of their own: then their conversion needs no memory.
+    index const whole = columns / lanes * lanes;
+    auto const for_each_packet = [&](auto const& f) {
+      for (index i = 0; i < rows; ++i) {
+        T const* const from = at + i * row;
         double x[P::lanes];
+        for (index j = 0; j < whole; j += lanes) {
+          for (index k = 0; k < lanes; ++k) x[k] = static_cast<double>(from[j + k]);
+          f(P::load(x), j);
+        }
+        if (whole == columns) continue;
         for (index k = 0; k < lanes; ++k)
-          x[k] = j + k < columns ? static_cast<double>(at[i * row + j + k]) : -__builtin_inf();
-        (P::load(sum + j) + rill::exp(P::load(x) - P::load(base + j))).store(sum + j);
+          x[k] = whole + k < columns ? static_cast<double>(from[whole + k]) : -__builtin_inf();
+        f(P::load(x), whole);
       }
+    };
+    for_each_packet([&](P x, index j) {
+      P const most = P::load(largest + j);
+      select(x > most, x, most).store(largest + j);
+    });
+    for (index j = 0; j < detail::most_columns; ++j) base[j] = infinite(largest[j]) ? 0 : largest[j];
+    for_each_packet([&](P x, index j) { (P::load(sum + j) + rill::exp(x - P::load(base + j))).store(sum + j); });
     for (index j = 0; j < columns; ++j) to[j] = {largest[j], sum[j]};
   }
   /// The logarithm of the sum of exp(x): NaN where there is one, -infinity of nothing.
