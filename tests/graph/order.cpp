@@ -84,6 +84,52 @@ TEST(order, keeps_updates_behind_the_waits_that_they_were_recorded_after_and_tho
   EXPECT_LT(place(names, "q/dequeue"), place(names, "assign_add_2"));
 }
 
+TEST(order, puts_what_gives_at_a_queue_before_what_waits_there_for_it) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {}, "q");
+  auto const v = variable(g, of<float>, "v");
+  value const got = q.dequeue();
+  value const seen = g.after({operation(got)}, [&] { return add(value(v), constant(g, 0.f)); });
+  auto const update = assign(v, constant(g, 5.f));
+  auto const put = g.after({update}, [&] { return q.enqueue(constant(g, 0.f)); });
+  auto const names = ordered(g, {seen, put});
+  EXPECT_LT(place(names, "q/enqueue"), place(names, "q/dequeue"));
+  EXPECT_LT(place(names, "assign"), place(names, "add")) << "which has the snapshot";
+}
+
+TEST(order, refuses_a_reader_that_waits_for_what_comes_after_the_update_it_is_to_come_before) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {}, "q");
+  auto const v = variable(g, of<float>, "v");
+  auto const in_time = g.scope("in_time", [&] { return read(v); });
+  auto const seen = g.after({operation(q.dequeue())}, [&] { return read(v); });
+  auto const update = assign(v, constant(g, 5.f));
+  auto const put = g.after({update}, [&] { return q.enqueue(constant(g, 0.f)); });
+  try {
+    ordered(g, {in_time, seen, put});
+    FAIL();
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), code::failed_precondition);
+    EXPECT_EQ(e.node(), "read");
+    EXPECT_NE(e.message().find("before 'assign' updates it"), std::string::npos) << e.what();
+  }
+  auto const after = g.after({operation(q.dequeue()), update}, [&] { return read(v); });
+  EXPECT_NO_THROW(ordered(g, {in_time, after, put}));
+}
+
+// What takes a token out of a queue and puts one back waits for no other token.
+TEST(order, keeps_reads_before_updates_where_an_element_is_taken_before_another_is_given) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {}, "q");
+  auto const v = variable(g, of<float>, "v");
+  auto const token = q.dequeue();
+  auto const seen = g.after({operation(token)}, [&] { return read(v); });
+  auto const update = g.after({operation(token)}, [&] { return assign(v, constant(g, 5.f)); });
+  auto const put = g.after({update}, [&] { return q.enqueue(constant(g, 0.f)); });
+  auto const names = ordered(g, {seen, put});
+  EXPECT_LT(place(names, "read"), place(names, "assign"));
+}
+
 TEST(order, refuses_two_updates_that_nothing_orders) {
   graph g;
   auto const v = variable(g, of<float>, "v");

@@ -1,5 +1,6 @@
 // What all kernels of a step share.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -74,13 +75,20 @@ inline error step_too_late() { return error(code::deadline_exceeded, "the step r
 /// What a step holds, and lets go of when it ends, however it ends: locks.
 class step_holdings {
  public:
-  void add(void const* key, std::shared_ptr<void> what);
+  void add(void const* key, std::shared_ptr<void> what, std::string by = {});
+  /// The node by which something was added under that key; nothing if there is none.
+  std::optional<std::string> holder(void const* key) const;
   /// Lets go of what was added last under that key; whether there was any.
   bool drop(void const* key);
 
  private:
-  std::mutex mutex_;
-  std::vector<std::pair<void const*, std::shared_ptr<void>>> held_;
+  struct holding {
+    void const* key;
+    std::shared_ptr<void> what;
+    std::string by;
+  };
+  mutable std::mutex mutex_;
+  std::vector<holding> held_;
 };
 
 /// One run of a session, as kernels see it.
@@ -117,17 +125,23 @@ inline void check(step_context const* step) {
 }
 
 #if RILL_RUNTIME
-RILL_INLINE void step_holdings::add(void const* key, std::shared_ptr<void> what) {
+RILL_INLINE void step_holdings::add(void const* key, std::shared_ptr<void> what, std::string by) {
   std::lock_guard lock(mutex_);
-  held_.emplace_back(key, std::move(what));
+  held_.push_back({key, std::move(what), std::move(by)});
+}
+
+RILL_INLINE std::optional<std::string> step_holdings::holder(void const* key) const {
+  std::lock_guard lock(mutex_);
+  auto const at = std::find_if(held_.rbegin(), held_.rend(), [&](holding const& h) { return h.key == key; });
+  return at == held_.rend() ? std::nullopt : std::optional(at->by);
 }
 
 RILL_INLINE bool step_holdings::drop(void const* key) {
   std::shared_ptr<void> gone;
   std::lock_guard lock(mutex_);
   for (auto at = held_.rbegin(); at != held_.rend(); ++at)
-    if (at->first == key) {
-      gone = std::move(at->second);
+    if (at->key == key) {
+      gone = std::move(at->what);
       held_.erase(std::next(at).base());
       return true;
     }

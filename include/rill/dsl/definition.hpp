@@ -115,6 +115,7 @@ template <class Op> constexpr op_def make_definition() {
   if constexpr (requires { Op::shape_only; }) d.shape_only = Op::shape_only;
   if constexpr (requires { Op::waits; }) d.waits = Op::waits;
   if constexpr (requires { Op::meets_at; }) d.meets_at = Op::meets_at;
+  if constexpr (requires { Op::meets_as; }) d.meets_as = Op::meets_as;
   if constexpr (requires { Op::hands_back; }) d.hands_back = Op::hands_back;
   if constexpr (requires { Op::draws_random; }) d.draws_random = Op::draws_random;
   if constexpr (requires { Op::brings_extents; }) d.brings_extents = Op::brings_extents;

@@ -35,6 +35,7 @@ class growing_order {
 
   std::vector<std::uint32_t> const& after(std::uint32_t node) const { return after_[node]; }
   std::vector<std::uint32_t> const& before(std::uint32_t node) const { return before_[node]; }
+  std::vector<std::vector<std::uint32_t>> const& all() const { return after_; }
   std::uint32_t position(std::uint32_t node) const { return position_[node]; }
   std::vector<std::vector<std::uint32_t>> take_edges() && { return std::move(after_); }
 

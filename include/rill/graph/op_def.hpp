@@ -121,6 +121,16 @@ enum class effect : std::uint8_t {
   writes,  ///< changes state or the outside world: not merged, folded or dropped
 };
 
+/// What a node does at a queue, mutex or the like (op_def::meets_at).
+enum class meeting_role : std::uint8_t {
+  gives,    ///< what others wait for: an element, a gradient; it may wait for room
+  takes,    ///< waits for what others give
+  frees,    ///< takes, and makes room for those that give
+  meets,    ///< waits for others, and they for it
+  locks,    ///< waits for those that unlock
+  unlocks,  ///< lets one that locks go on
+};
+
 /// One operation. All instances live for the whole program and are compared by address.
 struct op_def {
   std::string_view name;
@@ -138,10 +148,11 @@ struct op_def {
   bool waits = false;               ///< its kernel may return before it is done (continuation.hpp)
   std::string_view meets_at = {};   ///< the attribute that names the queue, mutex or the like at which nodes wait for
                                     ///< each other
-  bool hands_back = false;          ///< it belongs to the node of input 1, to which it hands input 0 an iteration later
-  bool stops_gradient = false;      ///< its outputs are constants for differentiation
-  bool draws_random = false;        ///< its attribute "key" tells the random numbers of one node from those of others
-  bool brings_extents = false;      ///< open extents of its outputs are settled when it runs
+  meeting_role meets_as = meeting_role::meets;  ///< and what it does there
+  bool hands_back = false;      ///< it belongs to the node of input 1, to which it hands input 0 an iteration later
+  bool stops_gradient = false;  ///< its outputs are constants for differentiation
+  bool draws_random = false;    ///< its attribute "key" tells the random numbers of one node from those of others
+  bool brings_extents = false;  ///< open extents of its outputs are settled when it runs
   scalar_function const* elementwise = nullptr;
   std::span<std::string_view const> attributes = {};  ///< their names, in the order in which nodes keep them
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <queue>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "rill/device/step.hpp"
 #include "rill/graph/growing_order.hpp"
+#include "rill/graph/meetings.hpp"
 #include "rill/graph/subgraph.hpp"
 
 namespace rill {
@@ -19,10 +19,19 @@ namespace rill {
 struct step_order {
   std::vector<std::uint32_t> nodes;
   std::vector<std::vector<std::uint32_t>> after;  ///< for each node, those that must wait for it
+  /// Nodes of one number would wait for each other, by way of queues and the like, if updates waited for all that use
+  /// the snapshot; empty: none would.
+  std::vector<std::uint32_t> circles = {};
+
+  /// Whether an update may wait for one that uses the snapshot.
+  bool may_wait_for(std::uint32_t user, std::uint32_t update) const {
+    return circles.empty() || circles[user] != circles[update];
+  }
 };
 
-/// Orders a part. Two updates of one variable that nothing orders: error(failed_precondition), unless they may race.
-/// Ends with `step`, if it is for one.
+/// Orders a part. error(failed_precondition) for two updates of one variable that nothing orders, unless they may race,
+/// and for one that takes a variable by reference, is not after an update of it and, by way of queues and the like,
+/// waits for that update. Ends with `step`, if it is for one.
 step_order order(subgraph const& part, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
@@ -50,33 +59,56 @@ class orderer {
       for (auto c : part[i].controls) edges_.put(c, i);
     }
     if (!edges_.settle()) return;  // which `run` refuses
+    find_hidden_waits();
     for (auto& v : variables_)
       if (!v.updates.empty()) order_variable(v);
+    if (!here_.empty()) check_readers();
     if (overwrites) order_overwriters();
+    if (!anywhere_.empty()) order_where_no_circle_closes();
   }
 
   step_order run() {
     step_order result;
-    std::vector<std::uint32_t> waits(part_.size());
-    for (std::uint32_t i = 0; i < part_.size(); ++i) waits[i] = static_cast<std::uint32_t>(edges_.before(i).size());
-    using entry = std::pair<std::uint32_t, std::uint32_t>;  // key, node
-    std::priority_queue<entry, std::vector<entry>, std::greater<>> ready;
-    for (std::uint32_t i = 0; i < part_.size(); ++i)
-      if (waits[i] == 0) ready.emplace(key_[i], i);
-    while (!ready.empty()) {
-      auto const i = ready.top().second;
-      ready.pop();
-      result.nodes.push_back(i);
-      if (result.nodes.size() % checked_each == 0) check(step_);
-      for (auto n : edges_.after(i))
-        if (--waits[n] == 0) ready.emplace(key_[n], n);
-    }
-    if (result.nodes.size() != part_.size()) cycle(waits);
+    check(step_);
+    result.nodes = sequence(edges_.all(), served_, key_);
+    if (result.nodes.size() != part_.size()) cycle(result.nodes);
     result.after = std::move(edges_).take_edges();
+    result.circles = std::move(circles_);
     return result;
   }
 
  private:
+  void find_hidden_waits() {
+    meetings const met(part_);
+    if (met.nodes().size() < 2) return;
+    here_ = rill::find_hidden_waits(part_, met, edges_.all(), meeting_scope::step);
+    anywhere_ = rill::find_hidden_waits(part_, met, edges_.all(), meeting_scope::elsewhere);
+    served_ = here_.gifts(met);
+  }
+
+  // A node that reads a variable as it was before an update must not wait for what comes after the update.
+  void check_readers() const {
+    auto const circle = rill::circles({&edges_.all(), &here_.after});
+    for (auto const& [reader, update, variable] : readings_)
+      if (circle[reader] == circle[update])
+        throw error(code::failed_precondition,
+                    "it reads the variable '" + part_[variable].name + "' as it is before '" + part_[update].name +
+                        "' updates it, and waits, at a queue, mutex or the like, for what comes after that update: put "
+                        "a control edge from the update to it, or let it read the variable before the wait",
+                    part_[reader].name);
+  }
+  // What is better done before something else, unless it would wait for itself then.
+  void order_where_no_circle_closes() {
+    node_edges wishes(part_.size());
+    for (auto const& w : wishes_) wishes[w.before].push_back(w.after);
+    circles_ = rill::circles({&edges_.all(), &anywhere_.after, &wishes});
+    for (auto const& w : wishes_) {
+      if (circles_[w.before] == circles_[w.after]) continue;
+      if (w.overwrites) edges_.add(w.before, w.after);
+      else key_[w.after] = std::max(key_[w.after], key_behind(w.before));
+    }
+  }
+
   // A node that waits comes when nothing else can: what does not depend on it has run, or has failed, before. Updates
   // stay behind the waits that they were recorded after, for a wait may end the step.
   void set_key(std::uint32_t i, bool& waited) {
@@ -114,7 +146,7 @@ class orderer {
     std::sort(u.updates.begin(), u.updates.end(),
               [&](auto a, auto b) { return edges_.position(a) < edges_.position(b); });
     check_updates(u);
-    auto const users = edges_.after(u.variable);  // of the snapshot
+    auto const users = users_of_snapshot(u.variable);
     u.readers.push_back(u.variable);
     std::vector<std::uint32_t> firm;
     for (auto update : u.updates)
@@ -129,17 +161,39 @@ class orderer {
     std::uint32_t key = 0;
     for (auto update : u.updates) {
       edges_.add(readers[at], update);
+      if (!here_.empty())
+        for (auto r : readers[at])
+          if (r != update) readings_.push_back({r, update, u.variable});
       // Not before those that use the snapshot, where that is possible: then the update need not copy.
       auto const& list = of_snapshot[at];
       bool const races = part_[update].may_race;
-      auto const last = std::find_if(list.begin(), list.end(),
-                                     [&](auto c) { return c != update && (!races || !edges_.reaches(update, c)); });
-      if (last != list.end()) key_[update] = std::max(key_[update], key_behind(*last));
-      key_[update] = std::max(key_[update], key);
+      auto const comes_before = [&](auto c) { return c != update && (!races || !edges_.reaches(update, c)); };
+      if (!anywhere_.empty()) {
+        for (auto c : list)
+          if (comes_before(c)) wishes_.push_back({c, update, false});
+      } else {
+        auto const last = std::find_if(list.begin(), list.end(), comes_before);
+        if (last != list.end()) key_[update] = std::max(key_[update], key_behind(*last));
+        key_[update] = std::max(key_[update], key);
+      }
       if (races) continue;
       if (!list.empty()) key = std::max(key, key_behind(list[0]));
       ++at;
     }
+  }
+  // Those that come after a variable; where it matters, also by another name that it has.
+  std::vector<std::uint32_t> users_of_snapshot(std::uint32_t variable) const {
+    auto users = edges_.after(variable);
+    if (anywhere_.empty()) return users;
+    for (std::size_t at = 0; at < users.size(); ++at) {
+      auto const& n = part_[users[at]];
+      if (!n.op->passes_through || n.inputs.empty()) continue;
+      auto const& more = edges_.after(users[at]);
+      users.insert(users.end(), more.begin(), more.end());
+    }
+    std::sort(users.begin(), users.end());
+    users.erase(std::unique(users.begin(), users.end()), users.end());
+    return users;
   }
   std::uint32_t key_behind(std::uint32_t user) const { return 2 * user + 1 + (late_[user] ? far_ : 0); }
 
@@ -218,12 +272,16 @@ class orderer {
       std::copy_if(mine.all.begin(), mine.all.end(), std::back_inserter(others), [&](auto i) { return i != writer; });
       for (auto i : mine.names) names.push_back({i, 0});
     }
-    if (edges_.add(others, writer)) readers_[over.node][over.port].written = true;
+    if (!anywhere_.empty())
+      for (auto other : others) wishes_.push_back({other, writer, true});
+    else if (edges_.add(others, writer)) readers_[over.node][over.port].written = true;
   }
 
-  [[noreturn]] void cycle(std::vector<std::uint32_t> const& waits) const {
+  [[noreturn]] void cycle(std::vector<std::uint32_t> const& ordered) const {
+    std::vector<bool> placed(part_.size());
+    for (auto i : ordered) placed[i] = true;
     for (std::uint32_t i = 0; i < part_.size(); ++i)
-      if (waits[i] != 0)
+      if (!placed[i])
         throw error(code::invalid_argument, "the node waits for itself: the graph has a cycle through it",
                     part_[i].name);
     throw error(code::internal, "a part could not be ordered");
@@ -244,6 +302,19 @@ class orderer {
     bool written = false;
   };
   std::vector<std::vector<reading>> readers_;
+  // By way of queues and the like: in the step itself, or of what anybody may hand on; and whom each node serves.
+  hidden_waits here_, anywhere_;
+  node_edges served_;
+  struct before_update {
+    std::uint32_t reader, update, variable;
+  };
+  std::vector<before_update> readings_;
+  struct wish {
+    std::uint32_t before, after;
+    bool overwrites;
+  };
+  std::vector<wish> wishes_;
+  std::vector<std::uint32_t> circles_;
 };
 
 }  // namespace detail

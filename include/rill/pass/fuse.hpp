@@ -15,14 +15,16 @@ bool fuse_elementwise(subgraph& part, pass_report* report);
 namespace detail {
 
 /// Groups of elementwise nodes. A node joins the group of a consumer if every path from it leads into the group, or to
-/// nodes from which the group can't be reached: so no group waits for itself.
+/// nodes from which the group can't be reached, and if it does not wait for what the group gives at a queue or the
+/// like: so no group waits for itself.
 class fusion {
  public:
   fusion(subgraph& part, pass_report* report)
       : part_(part),
         rewriter_(part, "fuse", report),
-        waiters_(waiters(part)),
-        group_(part.size(), none),
+        waiters_(part),
+        visits_left_(64 * part.size()),
+        group_(waiters_.of.size(), none),
         fetched_(part.size()) {
     for (auto e : part.outputs) fetched_[e.node] = true;
     for (auto t : part.targets) fetched_[t] = true;
@@ -68,7 +70,7 @@ class fusion {
     if (inputs_with(i, group) > 16 || registers_with(i, group) > elementwise_program::most_registers) return false;
     for (auto c : waiters_[i])
       if (group_[c] != group && reaches(c, group)) return false;
-    return true;
+    return waiters_.served.empty() || !waiters_.served[i] || !serves(group, i);
   }
 
   std::size_t inputs_with(std::uint32_t i, std::uint32_t group) const {
@@ -86,16 +88,24 @@ class fusion {
 
   // Whether a path leads from `from` into the group; yes if it takes long to find out.
   bool reaches(std::uint32_t from, std::uint32_t group) {
-    if (mark_.size() < part_.size()) mark_.resize(part_.size());
+    std::size_t visits = most_visited;
+    return search(from, visits, [&](std::uint32_t i) { return group_[i] == group; });
+  }
+  // Whether a path leads from the group to a node that may join it: by way of a queue or the like, for all edges lead
+  // to later nodes.
+  bool serves(std::uint32_t group, std::uint32_t joining) {
+    return search(groups_[group][0], visits_left_, [&](std::uint32_t i) { return i == joining; });
+  }
+  template <class Found> bool search(std::uint32_t from, std::size_t& visits, Found const& found) {
+    if (mark_.size() < group_.size()) mark_.resize(group_.size());
     ++marks_;
     std::vector<std::uint32_t> todo{from};
     mark_[from] = marks_;
-    std::size_t visited = 0;
     while (!todo.empty()) {
       auto const i = todo.back();
       todo.pop_back();
-      if (group_[i] == group) return true;
-      if (++visited > most_visited) return true;
+      if (found(i) || visits == 0) return true;
+      --visits;
       auto const more = [&](std::uint32_t n) {
         if (mark_[n] != marks_) mark_[n] = marks_, todo.push_back(n);
       };
@@ -141,7 +151,8 @@ class fusion {
 
   subgraph& part_;
   rewriter rewriter_;
-  std::vector<std::vector<std::uint32_t>> waiters_;
+  waiters waiters_;
+  std::size_t visits_left_;  // of searches for what a group serves
   std::vector<std::uint32_t> group_;
   std::vector<std::vector<std::uint32_t>> groups_;
   std::vector<bool> fetched_;

@@ -25,9 +25,9 @@ class update_fusion {
       : part_(part),
         rewriter_(part, "fuse updates", report),
         consumers_(consumers(part)),
-        waiters_(waiters(part)),
+        waiters_(part),
         updates_of_(part.size()),
-        seen_(part.size()) {
+        seen_(waiters_.of.size()) {
     std::vector<bool> fetched(part.size());
     for (auto e : part.outputs) fetched[e.node] = true;
     fetched_ = std::move(fetched);
@@ -147,7 +147,8 @@ class update_fusion {
 
   subgraph& part_;
   rewriter rewriter_;
-  std::vector<std::vector<std::uint32_t>> consumers_, waiters_;
+  std::vector<std::vector<std::uint32_t>> consumers_;
+  waiters waiters_;
   std::vector<bool> fetched_;
   std::vector<std::uint32_t> updates_of_;  // how many each variable has
   std::vector<std::uint32_t> seen_;        // the last search that met each node

@@ -6,6 +6,7 @@
 #include "rill/pass/fuse_updates.hpp"
 #include "rill/pass/identities.hpp"
 #include "rill/pass/inline_functions.hpp"
+#include "rill/pass/order_sections.hpp"
 #include "rill/pass/order_uses.hpp"
 #include "rill/pass/trim_loops.hpp"
 
@@ -25,6 +26,7 @@ RILL_INLINE void rewrite(subgraph& part, pass_options const& options, container&
     if (options.verify) verify(part);
   };
   if (options.verify) verify(part);
+  checked(true, [&] { order_sections(part, report); });
   checked(true, [&] { order_uses(part, report, step); });
   checked(options.functions, [&] { inline_functions(part, state, report, step); });
   checked(options.loops, [&] { trim_loops(part, state, report); });

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rill/graph/meetings.hpp"
 #include "rill/graph/subgraph.hpp"
 #include "rill/pass/options.hpp"
 
@@ -139,12 +140,35 @@ inline std::vector<std::vector<std::uint32_t>> consumers(subgraph const& part) {
   return all;
 }
 
-/// Who waits for each node: its consumers, and those that a control edge puts after it.
-inline std::vector<std::vector<std::uint32_t>> waiters(subgraph const& part) {
-  auto all = consumers(part);
-  for (std::uint32_t i = 0; i < part.size(); ++i)
-    for (auto c : part[i].controls) all[c].push_back(i);
-  return all;
-}
+/// Who may wait for each node: its consumers, those that a control edge puts after it, and those that may wait for what
+/// it gives at a queue or the like, be it that another step hands that on. A pass that joins nodes must not make one
+/// wait for itself by way of these.
+struct waiters {
+  node_edges of;                  ///< of nodes, and of hubs among them (hidden_waits)
+  std::vector<bool> served = {};  ///< what may wait for something without an edge, and what comes after it; empty: none
+
+  explicit waiters(subgraph const& part) : of(edges_of(part)) {
+    meetings const met(part);
+    if (met.nodes().size() < 2) return;
+    auto const hidden = find_hidden_waits(part, met, of, meeting_scope::elsewhere);
+    if (hidden.empty()) return;
+    std::vector<std::uint32_t> todo;
+    of.resize(hidden.after.size());
+    served.resize(of.size());
+    auto const mark = [&](std::uint32_t n) {
+      if (!served[n]) served[n] = true, todo.push_back(n);
+    };
+    for (std::uint32_t i = 0; i < of.size(); ++i) {
+      of[i].insert(of[i].end(), hidden.after[i].begin(), hidden.after[i].end());
+      for (auto w : hidden.after[i]) mark(w);
+    }
+    while (!todo.empty()) {
+      auto const i = todo.back();
+      todo.pop_back();
+      for (auto n : of[i]) mark(n);
+    }
+  }
+  std::vector<std::uint32_t> const& operator[](std::uint32_t node) const { return of[node]; }
+};
 
 }  // namespace rill

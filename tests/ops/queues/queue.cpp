@@ -35,6 +35,105 @@ TEST(queue, hands_elements_out_as_they_came) {
   EXPECT_EQ(std::int64_t(s.run(q.size())), 0);
 }
 
+// Runs `check` with and without rewrites, in each gear, with one thread and with two.
+void in_every_execution(auto const& check) {
+  for (auto const& passes : {pass_options::none(), pass_options{.verify = true}})
+    for (auto wish : {gear::automatic, gear::straight, gear::forked, gear::tagged})
+      for (int threads : {1, 2}) check(session_options{.threads = threads, .passes = passes, .gear = wish});
+}
+
+TEST(queue, a_read_behind_a_wait_does_not_hold_up_the_update_before_what_it_waits_for) {
+  in_every_execution([](session_options const& options) {
+    graph g;
+    auto const v = variable(constant(g, 1.f), "v");
+    auto const q = fifo_queue<of<float>>(g, {}, "q");
+    auto const d = q.dequeue();
+    auto const seen = g.after({operation(d)}, [&] { return v + 0.f; });
+    auto const put = g.after({assign(v, constant(g, 5.f))}, [&] { return q.enqueue(constant(g, 0.f)); });
+    session s(g, options);
+    s.run(initializer(g));
+    EXPECT_EQ(float(s.run(seen, put, timeout{20s})), 1.f);
+    EXPECT_EQ(float(s.run(v)), 5.f);
+  });
+}
+
+// In the straight gear nothing else runs while a step waits for another.
+TEST(queue, a_read_behind_a_wait_does_not_hold_up_an_update_that_another_step_waits_for) {
+  in_every_execution([](session_options const& options) {
+    if (options.gear == gear::straight) return;
+    graph g;
+    auto const v = variable(constant(g, 1.f), "v");
+    auto const out = fifo_queue<of<float>>(g, {}, "out"), back = fifo_queue<of<float>>(g, {}, "back");
+    auto const seen = g.after({operation(back.dequeue())}, [&] { return v + 0.f; });
+    auto const put = g.after({assign(v, constant(g, 5.f))}, [&] { return out.enqueue(constant(g, 0.f)); });
+    auto const relay = back.enqueue(out.dequeue());
+    session s(g, options);
+    s.run(initializer(g));
+    std::thread other([&] { EXPECT_EQ(sentence([&] { s.run(relay, timeout{20s}); }), ""); });
+    EXPECT_EQ(sentence([&] { EXPECT_EQ(float(s.run(seen, put, timeout{20s})), 1.f); }), "");
+    other.join();
+  });
+}
+
+TEST(queue, elementwise_nodes_on_both_sides_of_a_wait_are_not_one) {
+  in_every_execution([](session_options const& options) {
+    graph g;
+    auto const x = placeholder<float, 4>(g, "x");
+    auto const q = fifo_queue<of<float, 4>>(g, {}, "q"), r = fifo_queue<of<float, 4>>(g, {}, "r");
+    auto const a = exp(x);
+    auto const put = q.enqueue(a);
+    auto const y = a * 2.f + q.dequeue();
+    // Here what the first group gives serves what joins it, not the other way round.
+    auto const taken = r.dequeue() + 1.f;
+    auto const m = x * 3.f;
+    auto const given = r.enqueue(m);
+    auto const z = m + (taken + 2.f);
+    session s(g, options);
+    std::vector<feed> const feeds{{x, vector<float>({0, 0, 0, 0})}};
+    EXPECT_EQ(s.run(feeds, y, put, timeout{20s}).values()[0], 3.f);
+    EXPECT_EQ(s.run(feeds, z, given, timeout{20s}).values()[0], 3.f);
+  });
+}
+
+TEST(queue, elementwise_nodes_on_both_sides_of_what_another_step_hands_on_are_not_one) {
+  in_every_execution([](session_options const& options) {
+    if (options.gear == gear::straight) return;
+    graph g;
+    auto const x = placeholder<float, 4>(g, "x");
+    auto const out = fifo_queue<of<float, 4>>(g, {}, "out"), back = fifo_queue<of<float, 4>>(g, {}, "back");
+    auto const a = exp(x);
+    auto const put = out.enqueue(a);
+    auto const y = a * 2.f + back.dequeue();
+    auto const relay = back.enqueue(out.dequeue());
+    session s(g, options);
+    std::thread other([&] { EXPECT_EQ(sentence([&] { s.run(relay, timeout{20s}); }), ""); });
+    EXPECT_EQ(
+        sentence([&] { EXPECT_EQ(s.run({{x, vector<float>({0, 0, 0, 0})}}, y, put, timeout{20s}).values()[0], 3.f); }),
+        "");
+    other.join();
+  });
+}
+
+TEST(queue, updates_on_both_sides_of_a_wait_are_not_one) {
+  in_every_execution([](session_options const& options) {
+    graph g;
+    auto const x = placeholder<float, 4>(g, "x");
+    auto const v = variable(constant<float, 4>(g, {1, 1, 1, 1}), "v"),
+               w = variable(constant<float, 4>(g, {1, 1, 1, 1}), "w");
+    auto const q = fifo_queue<of<float>>(g, {}, "q");
+    auto const d = q.dequeue();
+    auto const a = v - x, b = w + a * 2.f;  // of which each is an update's
+    auto const first = assign(v, a);
+    auto const put = g.after({first}, [&] { return q.enqueue(constant(g, 1.f)); });
+    auto const second = g.after({operation(d)}, [&] { return assign(w, b); });
+    session s(g, options);
+    s.run(initializer(g));
+    EXPECT_EQ(sentence([&] { s.run({{x, vector<float>({1, 1, 1, 1})}}, operation(second), put, timeout{20s}); }), "");
+    EXPECT_EQ(s.run(v).values()[0], 0.f);
+    EXPECT_EQ(s.run(w).values()[0], 1.f);
+  });
+}
+
 TEST(queue, hands_out_elements_whose_axes_have_the_extents_that_their_names_mean_in_the_step) {
   graph g;
   auto const q = fifo_queue<of<float, "n">>(g, {}, "q");

@@ -47,11 +47,66 @@ TEST(mutex, is_let_go_by_a_step_that_fails_or_that_never_releases_it) {
 TEST(mutex, a_step_that_waits_too_long_leaves_nobody_waiting) {
   graph g;
   mutex const m(g, "m");
-  session s(g);
-  auto const twice = g.after({m.acquire()}, [&] { return m.acquire(); });  // waits for itself
-  expect_error(code::deadline_exceeded, "deadline", [&] { s.run(twice, timeout{2ms}); });
+  auto const holds = g.after({m.acquire()}, [&] { return arrive(g, "two", 2); }), here = arrive(g, "two", 2);
+  session s(g, {.threads = 2});
+  std::thread holder([&] { s.run(holds, timeout{20s}); });
+  while (s.state().barrier("two", 2)->waiting() == 0) std::this_thread::yield();
+  expect_error(code::deadline_exceeded, "deadline", [&] { s.run(m.acquire(), timeout{2ms}); });
   EXPECT_EQ(s.state().mutex("m")->waiting(), 0);
-  s.run(m.acquire(), timeout{1s});
+  s.run(here, timeout{20s});
+  holder.join();
+  s.run(m.acquire(), timeout{20s});
+}
+
+TEST(mutex, sections_of_one_step_read_and_assign_a_variable_one_after_the_other) {
+  for (auto const& passes : {pass_options::none(), pass_options{.verify = true}})
+    for (auto wish : {gear::automatic, gear::straight, gear::forked, gear::tagged}) {
+      graph g;
+      auto const v = variable(constant(g, 1.f), "v");
+      auto const x = placeholder<float, unknown>(g, "x");
+      mutex const m(g, "m");
+      auto const update = [&](auto const& f) { return operation(m.locked([&] { return assign(v, f(read(v))); })); };
+      auto const add = update([](auto n) { return n + 2.f; }), times = update([](auto n) { return n * 3.f; });
+      auto const late =
+          update([&](auto n) { return n + as<of<float>>(sum(gather(x, where(value(less(constant(g, 0.f), x)))))); });
+      auto const seen = m.locked([&] { return read(v) * 1.f; });
+      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      s.run(initializer(g));
+      EXPECT_EQ(float(s.run(seen, add, times, timeout{20s})), 9.f);
+      s.run({{x, vector<float>({1, -1, 5})}}, late, add, timeout{20s});
+      EXPECT_EQ(float(s.run(v)), 17.f);
+    }
+}
+
+TEST(mutex, that_a_step_locks_within_itself_is_refused_in_bodies_and_functions_too) {
+  for (auto wish : test::all_gears) {
+    graph g;
+    mutex const m(g, "m");
+    auto const f = function<"f", of<float>>(g, [&](auto x) { return m.locked([&] { return x + 1.f; }); });
+    auto const p = placeholder<bool>(g, "p");
+    auto const one = constant(g, 1.f);
+    auto const within = m.locked([&] { return m.locked([&] { return one * 2.f; }); });
+    auto const in_branch =
+        m.locked([&] { return cond(p, [&] { return m.locked([&] { return one * 2.f; }); }, [&] { return one; }); });
+    auto const in_call = m.locked([&] { return f(one); });
+    auto const kept = while_loop([](auto i) { return i < 3; },
+                                 [&](auto i) { return g.after({m.acquire()}, [&] { return i + 1; }); }, constant(g, 0));
+    auto const again = while_loop([](auto i) { return i < 3; }, [&](auto i) { return m.locked([&] { return i + 1; }); },
+                                  constant(g, 0));
+    session s(g, {.threads = 2, .gear = wish});
+    auto const run = [&](auto const& y, bool taken) {
+      return sentence([&] { s.run({{p, tensor(taken)}}, operation(y), timeout{20s}); });
+    };
+    EXPECT_EQ(run(within, true),
+              "failed_precondition: node 'mutex_acquire_1': the step holds the mutex 'm' already, since "
+              "'mutex_acquire': a mutex that is locked within itself would wait for ever. Release it before");
+    EXPECT_NE(run(in_branch, true).find("holds the mutex 'm' already, since 'mutex_acquire_2'"), std::string::npos);
+    EXPECT_NE(run(in_call, true).find("in the function 'f'"), std::string::npos);
+    EXPECT_NE(run(kept, true).find("in iteration 1, node 'body/mutex_acquire'"), std::string::npos);
+    EXPECT_EQ(run(in_branch, false), "");
+    EXPECT_EQ(run(again, true), "") << "each iteration has let it go";
+    EXPECT_EQ(run(f(one) + f(one * 2.f), true), "") << "one call after the other";
+  }
 }
 
 TEST(mutex, that_is_not_held_cannot_be_released) {

@@ -53,11 +53,13 @@ struct queue_operation {
 struct enqueuing : queue_operation {
   static constexpr std::int8_t arity = -1;
   static constexpr bool waits = true;
+  static constexpr meeting_role meets_as = meeting_role::gives;
   static constexpr std::size_t outputs = 0;
 };
 struct dequeuing : queue_operation {
   static constexpr std::int8_t arity = -2;
   static constexpr bool waits = true;
+  static constexpr meeting_role meets_as = meeting_role::frees;
   static constexpr bool brings_extents = true;
 };
 /// Its answer is a scalar.

@@ -30,6 +30,7 @@ struct accumulating {
   using attributes = accumulator_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
   static constexpr std::string_view meets_at = "accumulator";
+  static constexpr meeting_role meets_as = meeting_role::gives;
 };
 inline void expect_step(type const& t) {
   expects(accepts(of<std::int64_t>, t), "an accumulator's step is a scalar of int64");
@@ -47,6 +48,7 @@ struct accumulator_apply_op : accumulating {
 };
 struct accumulator_average_op : accumulating {
   using library = void;
+  static constexpr meeting_role meets_as = meeting_role::takes;
   static constexpr bool waits = true;
   static constexpr std::string_view name = "accumulator_average",
                                     doc = "the average of all gradients that came; waits until there are enough";

@@ -33,11 +33,13 @@ struct turnstile {
 struct mutex_acquire_op : turnstile {
   using library = void;
   static constexpr bool waits = true;
+  static constexpr meeting_role meets_as = meeting_role::locks;
   static constexpr std::string_view name = "mutex_acquire", doc = "holds a mutex until the step ends or releases it";
   static kernel cpu(kernel_request const& r);
 };
 struct mutex_release_op : turnstile {
   using library = void;
+  static constexpr meeting_role meets_as = meeting_role::unlocks;
   static constexpr std::string_view name = "mutex_release", doc = "lets a mutex go that the step holds";
   static kernel cpu(kernel_request const& r);
 };
@@ -102,10 +104,15 @@ namespace ops {
 
 RILL_INLINE kernel mutex_acquire_op::cpu(kernel_request const& r) {
   return detail::waiting(
-      [m = r.state.mutex(decode<attributes>(r.at.attributes).mutex)](kernel_call const& call) {
+      [m = r.state.mutex(decode<attributes>(r.at.attributes).mutex), ordered = !r.at.may_race,
+       name = r.at.name](kernel_call const& call) {
+        if (auto const by = call.step.holdings->holder(m.get()); by && ordered)
+          throw error(code::failed_precondition,
+                      "the step holds the mutex '" + m->name() + "' already, since '" + *by +
+                          "': a mutex that is locked within itself would wait for ever. Release it before");
         auto const request = std::make_shared<turn_request>();
-        detail::suspend(call, m, request, [m, held = call.step.holdings](turn_request&) {
-          held->add(m.get(), std::shared_ptr<void>(m.get(), [m](void*) { m->release(); }));
+        detail::suspend(call, m, request, [m, name, held = call.step.holdings](turn_request&) {
+          held->add(m.get(), std::shared_ptr<void>(m.get(), [m](void*) { m->release(); }), name);
         });
         m->acquire(request);
       },

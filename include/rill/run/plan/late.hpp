@@ -201,6 +201,7 @@ RILL_INLINE std::optional<late_part> rewrite_early(subgraph& part, pass_options 
   bool const known =
       std::all_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return all_known(n.outputs); });
   if (!known) {
+    order_sections(part, report);
     if (options.loops) trim_loops(part, state, report);
     late = cut_late(part);
   }

@@ -298,7 +298,11 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
         // An update waits for those that use the snapshot and come before it: then it need not copy.
         if (!updates_reference(n, k)) continue;
         auto& first = settled[slot_of(n.inputs[k])];
-        waits.add(std::span(list).subspan(first, list.size() - first - (!list.empty() && list.back() == at)), at);
+        std::vector<std::uint32_t> users_before;
+        std::copy_if(list.begin() + first, list.end(), std::back_inserter(users_before), [&](auto user) {
+          return user != at && sequence.may_wait_for(instructions_[user].node, instructions_[at].node);
+        });
+        waits.add(users_before, at);
         if (!n.may_race) first = static_cast<std::uint32_t>(list.size());
       } else if (!reads_extents_alone(n, k) && (list.empty() || list.back() != at)) list.push_back(at);
     }

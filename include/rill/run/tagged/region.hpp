@@ -46,6 +46,8 @@ RILL_INLINE subgraph as_region(subgraph part) {
     whole.nodes.push_back(part[i]);
     whole.origin.push_back(part.origin[i]);
   }
+  for (auto& each : part.nodes)  // nobody orders their sections
+    if (each.op->meets_as == meeting_role::locks) each.may_race = true;
   auto const at = static_cast<std::uint32_t>(whole.nodes.size());
   for (std::uint32_t o = 0; o < part.outputs.size(); ++o) {
     n.outputs.push_back(part.type_of(part.outputs[o]));

@@ -1,0 +1,393 @@
+// Where nodes meet besides along edges: at queues, mutexes and the like, of which one may wait for what another gives.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <queue>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rill/graph/subgraph.hpp"
+
+namespace rill {
+
+/// What a node, or one in its bodies or in what it calls, does at a queue or the like.
+struct meeting {
+  std::uint32_t place;  ///< the queue, counted from 0
+  meeting_role role;
+  bool waits;
+
+  friend bool operator==(meeting const&, meeting const&) = default;
+};
+
+/// Whether `waiter` may wait for what `giver` does at the same place.
+bool serves(meeting const& giver, meeting const& waiter);
+
+/// The meetings of each node of a part.
+class meetings {
+ public:
+  explicit meetings(subgraph const& part);
+
+  std::vector<meeting> const& operator[](std::uint32_t node) const { return of_[node]; }
+  /// The nodes that meet others somewhere, ascending.
+  std::vector<std::uint32_t> const& nodes() const { return nodes_; }
+  /// All but those at mutexes.
+  meetings without_locks() const;
+
+ private:
+  void add(node const& n, std::vector<meeting>& all);
+  std::vector<meeting> const& of_function(function_definition const& f);
+
+  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> places_;  // by kind and name
+  std::map<function_definition const*, std::vector<meeting>> functions_;
+  std::vector<std::vector<meeting>> of_;
+  std::vector<std::uint32_t> nodes_;
+};
+
+/// For each node those that come after it: an edge leads from a node to each of them.
+using node_edges = std::vector<std::vector<std::uint32_t>>;
+
+/// Who may wait for whom though no edge says so. Edges of many to many go through hubs: numbers beyond those of the
+/// nodes, which lead on to nodes and other hubs.
+struct hidden_waits {
+  node_edges after = {};  ///< of nodes and hubs; empty: nobody waits for anybody
+  bool empty() const { return after.empty(); }
+  /// The same without what nodes serve by making room alone.
+  node_edges gifts(meetings const& met) const;
+};
+
+/// Whose meetings are looked at.
+enum class meeting_scope : std::uint8_t {
+  step,       ///< one that gives and one that waits at the same place: the one may serve the other itself
+  elsewhere,  ///< at any places: another step, or process, may hand on what it is given here
+};
+
+/// The hidden waits of a part whose nodes come after those that `after` has lead to them. What comes after a node that
+/// waits does not serve that node.
+hidden_waits find_hidden_waits(subgraph const& part, meetings const& met, node_edges const& after, meeting_scope scope);
+
+/// The edges of a part: inputs and controls.
+node_edges edges_of(subgraph const& part);
+
+/// Nodes in an order in which each comes after those that lead to it: of those that can come next, the one with the
+/// smallest key. One to which `served` leads, perhaps through hubs, comes when all those have come, or when nothing
+/// else can. Fewer than all where nodes wait for themselves.
+std::vector<std::uint32_t> sequence(node_edges const& after, node_edges const& served,
+                                    std::span<std::uint32_t const> keys);
+
+/// Which nodes wait for themselves by way of each other: those of one circle have one number, all others numbers of
+/// their own.
+std::vector<std::uint32_t> circles(std::vector<node_edges const*> const& along);
+
+#if RILL_RUNTIME
+
+RILL_INLINE bool serves(meeting const& giver, meeting const& waiter) {
+  if (giver.place != waiter.place || !waiter.waits) return false;
+  using enum meeting_role;
+  switch (waiter.role) {
+    case takes:
+    case frees:
+      return giver.role == gives || giver.role == meets;
+    case gives:
+      return giver.role == frees || giver.role == meets;
+    case meets:
+      return giver.role == gives || giver.role == frees || giver.role == meets;
+    case locks:
+      return giver.role == unlocks;
+    case unlocks:
+      return false;
+  }
+  return false;
+}
+
+RILL_INLINE meetings::meetings(subgraph const& part) : of_(part.size()) {
+  for (std::uint32_t i = 0; i < part.size(); ++i) {
+    add(part[i], of_[i]);
+    if (!of_[i].empty()) nodes_.push_back(i);
+  }
+}
+
+RILL_INLINE void meetings::add(node const& n, std::vector<meeting>& all) {
+  auto const once = [&](meeting const& m) {
+    if (std::find(all.begin(), all.end(), m) == all.end()) all.push_back(m);
+  };
+  if (!n.op->meets_at.empty() && n.op->effect == effect::writes) {
+    auto const& name = detail::attribute_as<std::string>(n.attributes, n.op->meets_at);
+    auto const place = static_cast<std::uint32_t>(places_.size());
+    once({places_.try_emplace({n.op->meets_at, name}, place).first->second, n.op->meets_as, n.op->waits});
+  }
+  for_each_body(n, [&](subgraph const& body) {
+    for (auto const& each : body.nodes) add(each, all);
+  });
+  if (auto const* const f = called_by(n); f && f->body)
+    for (auto const& m : of_function(*f)) once(m);
+}
+
+// A function that calls itself meets what it does without that call.
+RILL_INLINE std::vector<meeting> const& meetings::of_function(function_definition const& f) {
+  auto const [known, fresh] = functions_.try_emplace(&f);
+  if (fresh) {
+    std::vector<meeting> all;
+    for (auto const& each : f.body->nodes) add(each, all);
+    known->second = std::move(all);
+  }
+  return known->second;
+}
+
+RILL_INLINE meetings meetings::without_locks() const {
+  auto others = *this;
+  others.nodes_.clear();
+  for (auto i : nodes_) {
+    std::erase_if(others.of_[i],
+                  [](meeting const& m) { return m.role == meeting_role::locks || m.role == meeting_role::unlocks; });
+    if (!others.of_[i].empty()) others.nodes_.push_back(i);
+  }
+  return others;
+}
+
+RILL_INLINE node_edges edges_of(subgraph const& part) {
+  node_edges after(part.size());
+  for (std::uint32_t i = 0; i < part.size(); ++i) {
+    for (auto e : part[i].inputs) after[e.node].push_back(i);
+    for (auto c : part[i].controls) after[c].push_back(i);
+  }
+  return after;
+}
+
+namespace detail {
+
+/// Strongly connected components, without recursion (Tarjan 1972).
+class components {
+ public:
+  explicit components(std::vector<node_edges const*> along)
+      : along_(std::move(along)), size_(largest(along_)), seen_(size_), low_(size_), of_(size_, none) {}
+
+  std::vector<std::uint32_t> run() {
+    for (std::uint32_t i = 0; i < size_; ++i)
+      if (seen_[i] == 0) visit(i);
+    return std::move(of_);
+  }
+
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+  struct step {
+    std::uint32_t node;
+    std::size_t list, next;
+  };
+
+  static std::size_t largest(std::vector<node_edges const*> const& all) {
+    std::size_t size = 0;
+    for (auto const* each : all) size = std::max(size, each->size());
+    return size;
+  }
+  void enter(std::uint32_t i) {
+    seen_[i] = low_[i] = ++count_;
+    open_.push_back(i);
+    way_.push_back({i, 0, 0});
+  }
+  void visit(std::uint32_t root) {
+    enter(root);
+    while (!way_.empty()) {
+      auto& [i, list, next] = way_.back();
+      if (list < along_.size() && next == list_of(i, list).size()) ++list, next = 0;
+      else if (list == along_.size()) leave(i);
+      else follow(i, list_of(i, list)[next++]);
+    }
+  }
+  std::vector<std::uint32_t> const& list_of(std::uint32_t i, std::size_t list) const {
+    static std::vector<std::uint32_t> const nobody;
+    return i < along_[list]->size() ? (*along_[list])[i] : nobody;
+  }
+  void follow(std::uint32_t i, std::uint32_t to) {
+    if (seen_[to] == 0) enter(to);
+    else if (of_[to] == none) low_[i] = std::min(low_[i], seen_[to]);
+  }
+  void leave(std::uint32_t i) {
+    way_.pop_back();
+    if (!way_.empty()) low_[way_.back().node] = std::min(low_[way_.back().node], low_[i]);
+    if (low_[i] != seen_[i]) return;
+    for (std::uint32_t last = none; last != i;) {
+      last = open_.back();
+      open_.pop_back();
+      of_[last] = found_;
+    }
+    ++found_;
+  }
+
+  std::vector<node_edges const*> along_;
+  std::size_t size_;
+  std::vector<std::uint32_t> seen_, low_, of_, open_;
+  std::vector<step> way_;
+  std::uint32_t count_ = 0, found_ = 0;
+};
+
+/// Hidden waits while they are looked for: 64 waiters at a time, a bit for each.
+class hidden_waits_search {
+ public:
+  hidden_waits_search(subgraph const& part, meetings const& met, node_edges const& after, meeting_scope scope)
+      : met_(met), after_(after), scope_(scope), behind_(part.size()) {
+    for (auto i : met_.nodes()) {
+      if (std::any_of(met_[i].begin(), met_[i].end(), [](meeting const& m) { return m.waits; })) waiters_.push_back(i);
+      if (std::any_of(met_[i].begin(), met_[i].end(), [&](meeting const& m) { return gives(m); })) givers_.push_back(i);
+    }
+    auto const first_place = [&](std::uint32_t i) { return std::pair(met_[i][0].place, met_[i][0].role); };
+    std::sort(waiters_.begin(), waiters_.end(),
+              [&](auto a, auto b) { return std::pair(first_place(a), a) < std::pair(first_place(b), b); });
+  }
+
+  hidden_waits run() {
+    if (waiters_.empty() || givers_.empty() || (givers_.size() == 1 && givers_ == waiters_)) return {};
+    set_order();
+    for (std::size_t first = 0; first < waiters_.size(); first += 64)
+      find(std::span(waiters_).subspan(first, std::min<std::size_t>(64, waiters_.size() - first)));
+    return std::move(found_);
+  }
+
+ private:
+  using bits = std::uint64_t;
+  static bool gives(meeting const& m) { return m.role != meeting_role::takes && m.role != meeting_role::locks; }
+
+  // Each node after those that lead to it; edges need not lead from smaller numbers to larger ones.
+  void set_order() {
+    std::vector<std::uint32_t> waits(after_.size());
+    for (auto const& list : after_)
+      for (auto n : list) ++waits[n];
+    for (std::uint32_t i = 0; i < after_.size(); ++i)
+      if (waits[i] == 0) order_.push_back(i);
+    for (std::size_t k = 0; k < order_.size(); ++k)
+      for (auto n : after_[order_[k]])
+        if (--waits[n] == 0) order_.push_back(n);
+  }
+  // A node serves those that it does not come after.
+  void find(std::span<std::uint32_t const> some) {
+    std::fill(behind_.begin(), behind_.end(), 0);
+    for (std::size_t w = 0; w < some.size(); ++w) behind_[some[w]] |= bits{1} << w;
+    for (auto i : order_)
+      if (behind_[i] != 0)
+        for (auto n : after_[i]) behind_[n] |= behind_[i];
+    hubs_.clear();
+    served_by_.clear();
+    for (auto g : givers_)
+      if (auto const served = ~behind_[g] & served_by(g, some); served != 0) cover(g, some, served, 0, 64);
+  }
+  // Those at the places where a node gives something, or all.
+  bits served_by(std::uint32_t giver, std::span<std::uint32_t const> some) {
+    auto const all = some.size() == 64 ? ~bits{0} : (bits{1} << some.size()) - 1;
+    if (scope_ == meeting_scope::elsewhere) return all;
+    bits served = 0;
+    for (auto const& g : met_[giver]) {
+      auto const [known, fresh] = served_by_.try_emplace({g.place, g.role}, 0);
+      if (fresh)
+        for (std::size_t w = 0; w < some.size(); ++w)
+          for (auto const& m : met_[some[w]])
+            if (serves(g, m)) known->second |= bits{1} << w;
+      served |= known->second;
+    }
+    return served;
+  }
+  // Edges to the waiters whose bits are set: to the largest blocks of them that there are.
+  void cover(std::uint32_t giver, std::span<std::uint32_t const> some, bits served, std::size_t first,
+             std::size_t count) {
+    if (first >= some.size()) return;
+    auto const last = std::min(first + count, some.size());
+    auto const mask = (last - first == 64 ? ~bits{0} : (bits{1} << (last - first)) - 1) << first;
+    if ((served & mask) == 0) return;
+    if ((served & mask) == mask) {
+      auto const to = block(some, first, count);  // which may move the edges
+      edges(giver).push_back(to);
+      return;
+    }
+    cover(giver, some, served, first, count / 2);
+    cover(giver, some, served, first + count / 2, count / 2);
+  }
+  // A hub that leads to a block of waiters, or the only one.
+  std::uint32_t block(std::span<std::uint32_t const> some, std::size_t first, std::size_t count) {
+    if (count == 1 || first + 1 == some.size()) return some[first];
+    auto const [known, fresh] = hubs_.try_emplace({first, count}, 0);
+    if (!fresh) return known->second;
+    std::vector<std::uint32_t> to{block(some, first, count / 2)};
+    if (auto const half = first + count / 2; half < some.size()) to.push_back(block(some, half, count / 2));
+    if (found_.after.size() < after_.size()) found_.after.resize(after_.size());
+    found_.after.push_back(std::move(to));
+    return hubs_[{first, count}] = static_cast<std::uint32_t>(found_.after.size() - 1);
+  }
+  std::vector<std::uint32_t>& edges(std::uint32_t giver) {
+    if (found_.after.size() < after_.size()) found_.after.resize(after_.size());
+    return found_.after[giver];
+  }
+
+  meetings const& met_;
+  node_edges const& after_;
+  meeting_scope scope_;
+  std::vector<bits> behind_;
+  std::vector<std::uint32_t> waiters_, givers_, order_;
+  std::map<std::pair<std::size_t, std::size_t>, std::uint32_t> hubs_;  // of the 64: by first and number
+  std::map<std::pair<std::uint32_t, meeting_role>, bits> served_by_;   // by place and role
+  hidden_waits found_;
+};
+
+}  // namespace detail
+
+RILL_INLINE hidden_waits find_hidden_waits(subgraph const& part, meetings const& met, node_edges const& after,
+                                           meeting_scope scope) {
+  return detail::hidden_waits_search(part, met, after, scope).run();
+}
+
+RILL_INLINE node_edges hidden_waits::gifts(meetings const& met) const {
+  auto all = after;
+  for (auto i : met.nodes())
+    if (!all.empty() && std::none_of(met[i].begin(), met[i].end(), [](meeting const& m) {
+          return m.role == meeting_role::gives || m.role == meeting_role::meets || m.role == meeting_role::unlocks;
+        }))
+      all[i].clear();
+  return all;
+}
+
+RILL_INLINE std::vector<std::uint32_t> sequence(node_edges const& after, node_edges const& served,
+                                                std::span<std::uint32_t const> keys) {
+  using entry = std::pair<std::uint32_t, std::uint32_t>;  // key, node
+  std::priority_queue<entry, std::vector<entry>, std::greater<>> ready, postponed;
+  auto const nodes = static_cast<std::uint32_t>(after.size());
+  std::vector<std::uint32_t> order, waits(nodes), awaits(std::max(after.size(), served.size())), done;
+  std::vector<bool> placed(nodes);
+  for (auto const& list : after)
+    for (auto n : list) ++waits[n];
+  for (auto const& list : served)
+    for (auto n : list) ++awaits[n];
+  auto const add = [&](std::uint32_t n) { (awaits[n] == 0 ? ready : postponed).emplace(keys[n], n); };
+  for (std::uint32_t i = 0; i < nodes; ++i)
+    if (waits[i] == 0) add(i);
+  while (!ready.empty() || !postponed.empty()) {
+    auto& from = ready.empty() ? postponed : ready;
+    auto const i = from.top().second;
+    from.pop();
+    if (placed[i]) continue;
+    placed[i] = true;
+    order.push_back(i);
+    for (auto n : after[i])
+      if (--waits[n] == 0) add(n);
+    if (served.empty()) continue;
+    for (done.assign(1, i); !done.empty();) {
+      auto const giver = done.back();
+      done.pop_back();
+      for (auto n : served[giver]) {
+        if (--awaits[n] != 0) continue;
+        if (n >= nodes) done.push_back(n);
+        else if (waits[n] == 0) add(n);
+      }
+    }
+  }
+  return order;
+}
+
+RILL_INLINE std::vector<std::uint32_t> circles(std::vector<node_edges const*> const& along) {
+  return detail::components(along).run();
+}
+
+#endif
+
+}  // namespace rill
