@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "base/sentence.hpp"
 #include "rill/graph/prune.hpp"
 #include "rill/ops/operations.hpp"
@@ -122,6 +124,23 @@ TEST(late_nodes, let_go_of_a_mutex_that_others_wait_for) {
     auto const second = m.locked([&] { return identity(constant(g, 3.f)); });
     return std::pair{concat({reshape(value(second), {1}), reshape(value(first), {1})}, 0), operation(value(first))};
   });
+}
+
+// The other step gives only when it has what the late nodes give.
+TEST(late_nodes, are_those_that_wait_for_another_step_which_waits_for_late_nodes) {
+  for (auto const wish : {gear::automatic, gear::forked, gear::tagged}) {
+    graph g;
+    auto const x = placeholder<float, 4>(g, "x");
+    auto const back = fifo_queue<of<float>>(g, {}, "back"), out = fifo_queue<of<float>>(g, {}, "out");
+    auto const got = back.dequeue();
+    auto const put = out.enqueue(as<of<float>>(sum(positive(x))));
+    auto const relay = back.enqueue(out.dequeue());
+    session s(g, {.threads = 2, .gear = wish});
+    std::thread other([&] { EXPECT_EQ(sentence([&] { s.run(relay, in_time); }), ""); });
+    EXPECT_EQ(sentence([&] { EXPECT_EQ(float(s.run({{x, vector<float>({1, -2, 3, 0})}}, got, put, in_time)), 4.f); }),
+              "");
+    other.join();
+  }
 }
 
 TEST(late_nodes, meet_others_at_a_barrier) {

@@ -16,8 +16,8 @@
 namespace rill {
 
 /// For each node whether it can't run before the rest has; empty: all can. What can't be planned yet is late. So is
-/// what waits at a queue, mutex or the like for a late node, which comes only when all that is early is done; but not
-/// what the late nodes' extents come from.
+/// what may wait at a queue, mutex or the like for what a late node gives, be it that another step hands that on: late
+/// nodes come only when all that is early is done. But not what the late nodes' extents come from.
 std::vector<bool> late_nodes(subgraph const& part);
 
 #if RILL_RUNTIME
@@ -27,55 +27,6 @@ namespace detail {
 inline bool reads_open(subgraph const& part, std::uint32_t i, std::size_t k) {
   return is_settled_late(part, part[i].inputs[k]) && !takes_open_rows(part, part[i], k);
 }
-
-/// What a node, or one in its bodies or in what it calls, does at a queue or the like.
-struct meeting {
-  std::uint32_t place;  ///< the queue, counted from 0
-  bool takes;           ///< what others put there
-  bool waits;
-};
-
-/// The meetings of each node of a part.
-class meetings {
- public:
-  explicit meetings(subgraph const& part) : of_(part.size()) {
-    for (std::uint32_t i = 0; i < part.size(); ++i) {
-      std::set<function_definition const*> seen;
-      add(part[i], of_[i], seen);
-    }
-  }
-  std::vector<meeting> const& operator[](std::uint32_t node) const { return of_[node]; }
-
- private:
-  void add(node const& n, std::vector<meeting>& all, std::set<function_definition const*>& seen) {
-    if (!n.op->meets_at.empty() && n.op->effect == effect::writes) {
-      auto const& name = attribute_as<std::string>(n.attributes, n.op->meets_at);
-      auto const place = static_cast<std::uint32_t>(places_.size());
-      all.push_back(
-          {places_.try_emplace({n.op->meets_at, name}, place).first->second, n.op->brings_extents, n.op->waits});
-    }
-    auto const add_all = [&](subgraph const& body) {
-      for (auto const& each : body.nodes) add(each, all, seen);
-    };
-    for_each_body(n, add_all);
-    auto const* const f = called_by(n);
-    if (f && f->body && seen.insert(f).second) add_all(*f->body);
-  }
-
-  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> places_;  // by kind and name
-  std::vector<std::vector<meeting>> of_;
-};
-
-/// Who is at each place.
-class attendance {
- public:
-  void add(meeting m) { (m.takes ? takers_ : others_).insert(m.place); }
-  /// Whether one of them may serve, or be served by, who is there as well: those that take don't serve each other.
-  bool concerns(meeting m) const { return others_.contains(m.place) || (!m.takes && takers_.contains(m.place)); }
-
- private:
-  std::set<std::uint32_t> takers_, others_;
-};
 
 /// A part while it is found out which of its nodes are late.
 class lateness {
@@ -113,21 +64,30 @@ class lateness {
   void defer_waits() {
     meetings const met(part_);
     auto const early = needed_early(met);
+    auto const hidden = find_hidden_waits(part_, met, after_, meeting_scope::elsewhere);
     for (bool more = true; more;) {
       more = false;
-      attendance late;
+      auto const served = served_by(late_, hidden);
       bool waited = false;
-      for (std::uint32_t i = 0; i < part_.size(); ++i)
-        if (late_[i]) std::for_each(met[i].begin(), met[i].end(), [&](meeting m) { late.add(m); });
       for (std::uint32_t i = 0; i < part_.size(); ++i) {
-        if (!late_[i] && !early[i] && (served_by(late, met[i]) || (waited && updates(i))))
-          reach(i, after_, late_), more = true;
+        if (!late_[i] && !early[i] && (served[i] || (waited && updates(i)))) reach(i, after_, late_), more = true;
         waited = waited || (late_[i] && may_wait(part_[i]));
       }
     }
   }
-  static bool served_by(attendance const& those, std::vector<meeting> const& mine) {
-    return std::any_of(mine.begin(), mine.end(), [&](meeting m) { return m.waits && those.concerns(m); });
+  // Who may wait for one of some nodes by way of queues and the like.
+  static marks served_by(marks const& some, hidden_waits const& hidden) {
+    marks served(std::max(some.size(), hidden.after.size()));
+    for (std::uint32_t i = 0; i < some.size() && !hidden.empty(); ++i)
+      if (some[i])
+        for (auto todo = hidden.after[i]; !todo.empty();) {
+          auto const n = todo.back();
+          todo.pop_back();
+          if (served[n]) continue;
+          served[n] = true;
+          if (n >= some.size()) todo.insert(todo.end(), hidden.after[n].begin(), hidden.after[n].end());
+        }
+    return served;
   }
   bool updates(std::uint32_t i) const {
     for (std::size_t k = 0; k < part_[i].inputs.size(); ++k)
@@ -150,16 +110,16 @@ class lateness {
       if (!waits[s]) reach(s, before, at_once), some = true;
     }
     if (some) return at_once;
+    auto const hidden = find_hidden_waits(part_, met, after_, meeting_scope::step);
+    edges givers(hidden.after.size());
+    for (std::uint32_t i = 0; i < hidden.after.size(); ++i)
+      for (auto n : hidden.after[i]) givers[n].push_back(i);
+    hidden_waits const serving{std::move(givers)};
     for (bool more = true; more;) {
       more = false;
-      attendance waiting;
+      auto const wanted = served_by(all, serving);
       for (std::uint32_t i = 0; i < part_.size(); ++i)
-        for (auto m : met[i])
-          if (all[i] && m.waits) waiting.add(m);
-      for (std::uint32_t i = 0; i < part_.size(); ++i)
-        if (!all[i] && !late_[i] &&
-            std::any_of(met[i].begin(), met[i].end(), [&](meeting m) { return waiting.concerns(m); }))
-          reach(i, before, all), more = true;
+        if (wanted[i] && !all[i] && !late_[i]) reach(i, before, all), more = true;
     }
     return all;
   }
