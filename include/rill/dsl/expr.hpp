@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <concepts>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -86,6 +87,11 @@ template <class Op>
 value record_erased(graph& g, attributes_of<Op> const& attributes, std::vector<value> const& inputs,
                     std::string_view name = {}) {
   return detail::record(g, definition<Op>(), &attributes, inputs, name);
+}
+template <class Op>
+value record_erased(graph& g, attributes_of<Op> const& attributes, std::initializer_list<value> inputs,
+                    std::string_view name = {}) {
+  return detail::record(g, definition<Op>(), &attributes, std::span<value const>(inputs.begin(), inputs.size()), name);
 }
 
 #if RILL_RUNTIME

@@ -77,7 +77,11 @@ class forked_walk : pool_job {
     };
     {
       std::optional<cancellation::listener> ear;  // a step that sleeps must be told
-      if (plan_.waiting_ != 0 && step_.stop) ear.emplace(*step_.stop, [this] { end(step_cancelled()); });
+      try {
+        if (plan_.waiting_ != 0 && step_.stop) ear.emplace(*step_.stop, [this] { end(step_cancelled()); });
+      } catch (...) {  // kernels may have left requests, which are to be taken back
+        end(error(*caught_failure()));
+      }
       if (plan_.waiting_ != 0 && step_.deadline)
         crew_.drive(*this, company_, finished, *step_.deadline, [this] { end(step_too_late()); });
       else crew_.drive(*this, company_, finished);

@@ -42,7 +42,11 @@ class waiting_thread final : public suspendable, public continuation {
     if (!suspended_) return;
     {
       std::optional<cancellation::listener> ear;
-      if (step_.stop) ear.emplace(*step_.stop, [this] { end(step_cancelled()); });
+      try {
+        if (step_.stop) ear.emplace(*step_.stop, [this] { end(step_cancelled()); });
+      } catch (...) {  // the kernel has left a request, which is to be taken back
+        end(error(*caught_failure()));
+      }
       sleep();
     }
     if (failure_) throw error(*failure_);

@@ -319,8 +319,8 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   }
   // Those that wait are asked to give up, without the lock.
   void ask(guard& lock) {
+    if (to_ask_.empty()) return;
     auto const all = std::exchange(to_ask_, {});
-    if (all.empty()) return;
     lock.unlock();
     for (auto const& [give_up, why] : all) (*give_up)(why);
     acquire(lock);
