@@ -145,7 +145,7 @@ namespace detail {
 template <type... In> constexpr std::int64_t index_bound() {
   std::int64_t bound = 62;  // numbers_of makes none above 61
   auto const look = [&](type const& t) {
-    for (std::size_t i = 0; i < t.rank && (floats | complexes).contains(t.element); ++i)
+    for (std::size_t i = 0; i < t.rank && (dtypes::floats | dtypes::complexes).contains(t.element); ++i)
       bound = t[i].extent < bound ? t[i].extent : bound;
   };
   (look(In), ...);
@@ -224,7 +224,7 @@ class machine {
 /// The least seconds that this machine needs for the work: its arithmetic at the rate of matrix products, or its bytes
 /// at the rate of a copy, whichever is longer.
 template <dtype Element> double least_seconds(cost const& work) {
-  using number = std::conditional_t<numbers.contains(Element), element_of<Element>, float>;
+  using number = std::conditional_t<dtypes::numbers.contains(Element), element_of<Element>, float>;
   double const moving = work.bytes > 0 ? work.bytes / machine::copy_rate(work.bytes) : 0;
   return work.flops > 0 ? std::max(moving, work.flops / machine::product_rate<number>()) : moving;
 }

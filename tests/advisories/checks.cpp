@@ -46,7 +46,7 @@ TEST(advisories_checks, nothing_is_done_after_extents_that_were_refused) {
         auto c = good;
         auto s = c.inputs[i].shape();
         s[axis] += 4;
-        c.inputs[i] = mild(type(c.inputs[i].element(), s), indices.contains(c.inputs[i].element()) ? 3 : 0);
+        c.inputs[i] = mild(type(c.inputs[i].element(), s), dtypes::indices.contains(c.inputs[i].element()) ? 3 : 0);
         if (!recordable(c) || attempt(c)) continue;
         expect_stopped(c);
         ++stopped;

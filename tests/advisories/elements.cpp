@@ -11,7 +11,7 @@ TEST(advisories_elements, every_element_type_of_every_input_is_computed_or_refus
       for (std::size_t e = 0; e < dtype_count; ++e) {
         auto c = good;
         auto const to = static_cast<dtype>(e);
-        c.inputs[i] = mild(type(to, good.inputs[i].shape()), indices.contains(to) ? 3 : 0);
+        c.inputs[i] = mild(type(to, good.inputs[i].shape()), dtypes::indices.contains(to) ? 3 : 0);
         expect_steady(c);
       }
 }
@@ -21,7 +21,7 @@ TEST(advisories_elements, every_element_type_of_all_inputs_together_is_computed_
     for (std::size_t e = 0; e < dtype_count; ++e) {
       auto c = good;
       auto const to = static_cast<dtype>(e);
-      for (auto& t : c.inputs) t = mild(type(to, t.shape()), indices.contains(to) ? 3 : 0);
+      for (auto& t : c.inputs) t = mild(type(to, t.shape()), dtypes::indices.contains(to) ? 3 : 0);
       expect_steady(c);
     }
 }

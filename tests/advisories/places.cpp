@@ -131,7 +131,7 @@ TEST(advisories_places, every_index_from_outside_is_an_error_or_no_place) {
   for (auto const& good : good_calls())
     for (std::size_t i = 0; i < good.inputs.size(); ++i) {
       auto const& which = good.inputs[i];
-      if (!indices.contains(which.element()) || which.elements() == 0) continue;
+      if (!dtypes::indices.contains(which.element()) || which.elements() == 0) continue;
       for (auto n : hostile_numbers)
         for (std::int64_t at : {std::int64_t{0}, which.elements() - 1}) {
           auto c = good;

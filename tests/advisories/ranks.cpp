@@ -7,7 +7,7 @@ namespace {
 tensor of_rank(tensor const& like, std::size_t rank, std::int64_t extent) {
   shape s;
   for (std::size_t k = 0; k < rank; ++k) s.push_back(k % 3 == 0 ? extent : 1);
-  return mild(type(like.element(), s), indices.contains(like.element()) ? 1 : 0);
+  return mild(type(like.element(), s), dtypes::indices.contains(like.element()) ? 1 : 0);
 }
 
 TEST(advisories_ranks, every_rank_of_every_input_is_computed_or_refused) {
@@ -43,7 +43,8 @@ TEST(advisories_ranks, an_axis_more_or_less_at_either_end_is_computed_or_refused
       for (std::size_t k = 1; k < s.rank(); ++k) less.push_back(s[k]);
       for (auto const& other : {before, behind, less}) {
         auto c = good;
-        c.inputs[i] = mild(type(good.inputs[i].element(), other), indices.contains(good.inputs[i].element()) ? 3 : 0);
+        c.inputs[i] =
+            mild(type(good.inputs[i].element(), other), dtypes::indices.contains(good.inputs[i].element()) ? 3 : 0);
         expect_steady(c);
       }
     }

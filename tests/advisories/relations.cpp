@@ -18,7 +18,7 @@ template <class F> void for_each_other_extent(hostile_call const& good, std::siz
 tensor of_extents(hostile_call const& good, std::size_t i, shape const& s) {
   auto const e = good.inputs[i].element();
   if (e == dtype::boolean) return from_doubles(e, s, std::vector<double>(static_cast<std::size_t>(elements(s)), 1));
-  return mild(type(e, s), indices.contains(e) ? 3 : 0, static_cast<unsigned>(i) + 1);
+  return mild(type(e, s), dtypes::indices.contains(e) ? 3 : 0, static_cast<unsigned>(i) + 1);
 }
 
 TEST(advisories_relations, an_extent_of_one_input_that_differs_is_computed_or_refused_as_when_it_was_known) {

@@ -23,7 +23,7 @@ void run_loaded(graph& g) {
         if (!t[k].known()) t[k] = dim(2);
         if (t[k].extent > 64 || (count *= std::max<std::int64_t>(t[k].extent, 1)) > 4096) return;
       }
-      feeds.emplace_back(value{&g, i, 0}, mild(t, indices.contains(t.element) ? 2 : 0));
+      feeds.emplace_back(value{&g, i, 0}, mild(t, dtypes::indices.contains(t.element) ? 2 : 0));
     }
   for (std::uint32_t i = 0; i < g.size(); ++i) try {
       if (g[i].outputs.empty()) s.run(feeds, operation(&g, i));

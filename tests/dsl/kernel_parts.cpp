@@ -12,7 +12,7 @@ namespace {
 // An operation whose kernels are its element types' numbers.
 struct numbered_op {
   [[maybe_unused]] static constexpr std::string_view name = "numbered";
-  static constexpr dtypes elements = numbers;
+  static constexpr dtypes elements = dtypes::numbers;
   using kernels = std::array<int, dtype_count>;
   template <dtypes Set> static constexpr kernels make_kernels() {
     kernels k{};

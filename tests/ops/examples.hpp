@@ -189,12 +189,12 @@ inline std::vector<example> array_examples() {
          .inputs = [](auto n) { return std::vector{d({n, 3}), d({n, 2, 3})}; },
          .record =
              [=](in x) { return share ? share_like(x[0], x[1], extents{1}) : broadcast_like(x[0], x[1], extents{-2}); },
-         .elements = share ? floats | complexes : dtypes{}});
+         .elements = share ? dtypes::floats | dtypes::complexes : dtypes{}});
     all.push_back(
         {.operation = "sum_like",
          .inputs = [](auto n) { return std::vector{d({2, n, 3}), d({n, 1})}; },
          .record = [=](in x) { return record_erased<ops::sum_like_op>(*x[0].graph, {{}, share}, {x[0], x[1]}); },
-         .elements = share ? floats | complexes : numbers});
+         .elements = share ? dtypes::floats | dtypes::complexes : dtypes::numbers});
   }
   all.push_back({.operation = "fill",
                  .inputs = [](auto) { return std::vector{d({})}; },

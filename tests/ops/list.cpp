@@ -21,16 +21,16 @@ std::string inputs_of(op_def const& op) {
 // The element types that an operation says it takes; nothing where it takes all, or each input has types of its own.
 std::map<std::string_view, std::string> elements_of_operations() {
   static constexpr std::pair<dtypes, std::string_view> parts[] = {
-      {numbers, "numbers"},     {reals, "reals"},
-      {integers, "integers"},   {signed_integers, "signed integers"},
-      {floats, "floats"},       {complexes, "complex numbers"},
-      {dtype::boolean, "bool"}, {dtype::string, "strings"}};
+      {dtypes::numbers, "numbers"},   {dtypes::reals, "reals"},
+      {dtypes::integers, "integers"}, {dtypes::signed_integers, "signed integers"},
+      {dtypes::floats, "floats"},     {dtypes::complexes, "complex numbers"},
+      {dtype::boolean, "bool"},       {dtype::string, "strings"}};
   std::map<std::string_view, std::string> all;
   join<operations, io_operations>::for_each([&]<class Op>() {
     if constexpr (requires { Op::elements; }) {
       std::string& text = all[Op::name];
       dtypes left = Op::elements;
-      if (left == any_element) {
+      if (left == dtypes::any_element) {
         text = "all";
         return;
       }

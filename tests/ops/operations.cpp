@@ -32,9 +32,9 @@ bool tried(type const& t) { return t.element == dtype::float64; }
 tensor input(example const& e, type const& t, dtype as, unsigned salt) {
   auto const n = static_cast<std::size_t>(elements(t.shape()));
   if (tried(t)) {
-    auto v = numbers(n, salt, e.positive || integers.contains(as) || as == dtype::boolean);
+    auto v = numbers(n, salt, e.positive || dtypes::integers.contains(as) || as == dtype::boolean);
     for (auto& each : v)
-      if (integers.contains(as)) each = std::floor(each * 2 + 1);
+      if (dtypes::integers.contains(as)) each = std::floor(each * 2 + 1);
     return test::from_doubles(as, t.shape(), v);
   }
   std::vector<double> v(n);
@@ -86,7 +86,7 @@ std::map<std::string_view, dtypes> const& taken() {
     std::map<std::string_view, dtypes> m;
     operations::for_each([&]<class Op>() {
       if constexpr (requires { Op::elements; }) m[Op::name] = Op::elements;
-      else m[Op::name] = any_element;
+      else m[Op::name] = dtypes::any_element;
     });
     return m;
   }();
@@ -258,7 +258,7 @@ TEST(operations, every_element_type_that_is_named_works_and_others_are_refused) 
         for (std::size_t o = 0; o < results.size(); ++o) {
           auto const a = test::to_doubles(results[o]), b = test::to_doubles(wanted[o]);
           ASSERT_EQ(a.size(), b.size());
-          bool const whole = integers.contains(results[o].element());
+          bool const whole = dtypes::integers.contains(results[o].element());
           for (std::size_t k = 0; k < a.size(); ++k)
             ASSERT_NEAR(a[k], whole ? wrapped(results[o].element(), b[k]) : b[k],
                         whole ? 0 : tolerance(as) * (1 + std::abs(b[k]) * 4))

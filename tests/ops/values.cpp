@@ -569,12 +569,13 @@ TEST(values, are_recorded_for_every_operation_and_every_element_type_that_it_tak
         << op->name << " needs a case in values/record.py and one here";
   operations::for_each([&]<class Op>() {
     if (tested_otherwise.contains(Op::name)) return;
-    dtypes takes = any_element;
+    dtypes takes = dtypes::any_element;
     if constexpr (requires { Op::elements; }) takes = Op::elements;
-    else if (Op::name == "fused" || Op::name == "fused_update") takes = floats;  // and whatever their lines take
-    else if (Op::name == "one_hot" || Op::name == "pad_like") takes = numeric_or_bool;
+    else if (Op::name == "fused" || Op::name == "fused_update")
+      takes = dtypes::floats;  // and whatever their lines take
+    else if (Op::name == "one_hot" || Op::name == "pad_like") takes = dtypes::numeric_or_bool;
     else if (Op::name == "sum_like" || Op::name.starts_with("assign_") || Op::name.starts_with("scatter_"))
-      takes = numbers;
+      takes = dtypes::numbers;
     for (std::size_t i = 0; i < dtype_count; ++i) {
       auto const d = static_cast<dtype>(i);
       EXPECT_TRUE(!takes.contains(d) || tried[std::string(Op::name)].contains(d))

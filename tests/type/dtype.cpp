@@ -29,14 +29,14 @@ TEST(dtype, has_a_name_of_its_own) {
 }
 
 TEST(dtype, belongs_to_the_sets_that_operations_name) {
-  static_assert(integers.contains(dtype::uint8) && !integers.contains(dtype::boolean));
-  static_assert(floats.contains(dtype::bfloat16) && !floats.contains(dtype::complex64));
+  static_assert(dtypes::integers.contains(dtype::uint8) && !dtypes::integers.contains(dtype::boolean));
+  static_assert(dtypes::floats.contains(dtype::bfloat16) && !dtypes::floats.contains(dtype::complex64));
   static_assert((dtypes(dtype::int8) | dtype::string).contains(dtype::string));
   static_assert(!dtypes().contains(dtype::boolean));
   each_dtype([](dtype d) {
-    EXPECT_TRUE(any_element.contains(d));
+    EXPECT_TRUE(dtypes::any_element.contains(d));
     EXPECT_EQ(is_differentiable(d), is_float(d) || is_complex(d));
-    EXPECT_EQ(numbers.contains(d), d != dtype::boolean && d != dtype::string);
+    EXPECT_EQ(dtypes::numbers.contains(d), d != dtype::boolean && d != dtype::string);
   });
 }
 

@@ -71,7 +71,7 @@ template <class Op> struct kernel_parts {
 /// Sees to it that a header-only program has the operation's kernels for these element types, and between them.
 template <class Op, dtypes Set> void provide_kernels() {
 #if RILL_KERNELS
-  if constexpr (kernels_by_element<Op> && !common_elements_of<Op>().includes(Set & numeric_or_bool)) {
+  if constexpr (kernels_by_element<Op> && !common_elements_of<Op>().includes(Set & dtypes::numeric_or_bool)) {
     static kernel_part part{Set, &kernels_made<Op, Set>};
     [[maybe_unused]] static bool const added = kernel_parts<Op>::add(part);
   }

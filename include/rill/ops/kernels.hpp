@@ -44,7 +44,7 @@ template <class Op> auto const& kernels_of([[maybe_unused]] dtypes wanted = {}) 
   return *static_cast<table const*>(detail::program_kernels<Op>(wanted));
 #else
   if constexpr (detail::in_library<Op>) return *static_cast<table const*>(detail::library_kernels(Op::name));
-  else return detail::kernels_made<Op, any_element>;
+  else return detail::kernels_made<Op, dtypes::any_element>;
 #endif
 }
 

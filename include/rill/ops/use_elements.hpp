@@ -16,11 +16,12 @@ template <dtypes Set> struct element_user {
 }  // namespace detail
 
 /// Gives a program that is made of headers alone the kernels of all operations for these element types:
-/// `use_elements<dtype::float16>()`, `use_elements<floats, dtype::uint8>()`, or all by `use_elements()`. For what is
-/// trained, or loaded as a graph, on other element types than `common_elements`; to be called before the step, and slow
-/// to compile. With rill::compiled it does nothing.
+/// `use_elements<dtype::float16>()`, `use_elements<dtypes::floats, dtype::uint8>()`, or all by `use_elements()`. For
+/// what is trained, or loaded as a graph, on other element types than `common_elements`; to be called before the step,
+/// and slow to compile. With rill::compiled it does nothing.
 template <dtypes... Sets> void use_elements() {
-  operations::for_each(detail::element_user<sizeof...(Sets) == 0 ? numeric_or_bool : (dtypes() | ... | Sets)>());
+  operations::for_each(
+      detail::element_user<sizeof...(Sets) == 0 ? dtypes::numeric_or_bool : (dtypes() | ... | Sets)>());
 }
 
 }  // namespace rill

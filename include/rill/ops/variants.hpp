@@ -31,7 +31,7 @@ struct kernel_variant {
 #if RILL_KERNELS
 /// The operation's line in a unit's table; an empty one if it has no raw kernels.
 template <class Op> constexpr kernel_entry make_kernel_entry() {
-  if constexpr (requires { typename Op::kernels; }) return {Op::name, &kernels_made<Op, any_element>};
+  if constexpr (requires { typename Op::kernels; }) return {Op::name, &kernels_made<Op, dtypes::any_element>};
   else return {};
 }
 #endif

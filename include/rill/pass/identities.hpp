@@ -41,7 +41,7 @@ inline std::optional<std::size_t> if_number(subgraph const& p, node const& n, st
 }
 
 inline std::optional<std::size_t> if_one(subgraph const& p, node const& n, std::size_t k) {
-  return complexes.contains(n.outputs[0].element) ? std::nullopt : if_number(p, n, k, 1);
+  return dtypes::complexes.contains(n.outputs[0].element) ? std::nullopt : if_number(p, n, k, 1);
 }
 
 // x + 0 is x but for x = -0, which IEEE turns into +0: integers only. x - 0 is exact for all, and x * 1 but for complex
@@ -49,11 +49,11 @@ inline std::optional<std::size_t> if_one(subgraph const& p, node const& n, std::
 inline constexpr named_identity identities[] = {
     {"x + 0", "add",
      [](auto const& p, auto const& n) {
-       return integers.contains(n.outputs[0].element) ? if_number(p, n, 1, 0) : std::nullopt;
+       return dtypes::integers.contains(n.outputs[0].element) ? if_number(p, n, 1, 0) : std::nullopt;
      }},
     {"0 + x", "add",
      [](auto const& p, auto const& n) {
-       return integers.contains(n.outputs[0].element) ? if_number(p, n, 0, 0) : std::nullopt;
+       return dtypes::integers.contains(n.outputs[0].element) ? if_number(p, n, 0, 0) : std::nullopt;
      }},
     {"x - 0", "sub", [](auto const& p, auto const& n) { return if_number(p, n, 1, 0); }},
     {"x * 1", "mul", [](auto const& p, auto const& n) { return if_one(p, n, 1); }},

@@ -146,9 +146,9 @@ namespace detail {
 /// The lengths as int32 or int64, with as many axes of extent 1 behind the batch as make them broadcast to x.
 inline value lengths_like(value lengths, value x) {
   type const t = lengths.type();
-  expects(t.has_rank() && t.rank == 1 && integers.contains(t.element),
+  expects(t.has_rank() && t.rank == 1 && dtypes::integers.contains(t.element),
           "attention: the lengths are not a list of integers");
-  if (!indices.contains(t.element)) lengths = cast(lengths, dtype::int64);
+  if (!dtypes::indices.contains(t.element)) lengths = cast(lengths, dtype::int64);
   for (std::int64_t i = 1; i < x.type().rank; ++i) lengths = expand_dims(lengths, i);
   return lengths;
 }

@@ -174,7 +174,7 @@ template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
   /// Over a padded batch: sequence b has `lengths[b]` steps, 0 to time, or a step of the session fails. Behind its end
   /// the outputs are zeros, and the state stays what it was. `backwards` begins at each sequence's end.
   template <typed X, typed Lengths> auto operator()(X x, Lengths lengths, bool backwards = false) const {
-    static_assert(Lengths::static_type.rank == 1 && integers.contains(Lengths::static_type.element),
+    static_assert(Lengths::static_type.rank == 1 && dtypes::integers.contains(Lengths::static_type.element),
                   "a recurrent layer's lengths are a vector of integers");
     return run(x, lengths, backwards);
   }

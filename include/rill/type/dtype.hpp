@@ -137,26 +137,30 @@ struct dtypes {
     return a;
   }
   friend constexpr bool operator==(dtypes, dtypes) = default;
+
+  // The sets that operations are made for.
+  static dtypes const signed_integers, unsigned_integers, integers, floats, complexes, reals, numbers, numeric_or_bool,
+      any_element;
+  static dtypes const indices;  ///< the types of the indices of gather, of labels and the like
 };
 
-// The sets that operations are made for.
-inline constexpr dtypes signed_integers = dtypes{dtype::int8} | dtype::int16 | dtype::int32 | dtype::int64;
-inline constexpr dtypes unsigned_integers = dtypes{dtype::uint8} | dtype::uint16 | dtype::uint32 | dtype::uint64;
-inline constexpr dtypes integers = signed_integers | unsigned_integers;
-inline constexpr dtypes floats = dtypes{dtype::float16} | dtype::bfloat16 | dtype::float32 | dtype::float64;
-inline constexpr dtypes complexes = dtypes{dtype::complex64} | dtype::complex128;
-inline constexpr dtypes reals = integers | floats;
-inline constexpr dtypes numbers = reals | complexes;
-inline constexpr dtypes numeric_or_bool = numbers | dtype::boolean;
-inline constexpr dtypes any_element = numeric_or_bool | dtype::string;
-/// The index types of gather, labels and the like.
-inline constexpr dtypes indices = dtypes{dtype::int32} | dtype::int64;
+inline constexpr dtypes dtypes::signed_integers = dtypes{dtype::int8} | dtype::int16 | dtype::int32 | dtype::int64;
+inline constexpr dtypes dtypes::unsigned_integers =
+    dtypes{dtype::uint8} | dtype::uint16 | dtype::uint32 | dtype::uint64;
+inline constexpr dtypes dtypes::integers = signed_integers | unsigned_integers;
+inline constexpr dtypes dtypes::floats = dtypes{dtype::float16} | dtype::bfloat16 | dtype::float32 | dtype::float64;
+inline constexpr dtypes dtypes::complexes = dtypes{dtype::complex64} | dtype::complex128;
+inline constexpr dtypes dtypes::reals = integers | floats;
+inline constexpr dtypes dtypes::numbers = reals | complexes;
+inline constexpr dtypes dtypes::numeric_or_bool = numbers | dtype::boolean;
+inline constexpr dtypes dtypes::any_element = numeric_or_bool | dtype::string;
+inline constexpr dtypes dtypes::indices = dtypes{dtype::int32} | dtype::int64;
 
 /// Whether it is one of half, bfloat16, float and double.
-constexpr bool is_float(dtype d) { return floats.contains(d); }
+constexpr bool is_float(dtype d) { return dtypes::floats.contains(d); }
 /// Whether it is one of complex64 and complex128.
-constexpr bool is_complex(dtype d) { return complexes.contains(d); }
+constexpr bool is_complex(dtype d) { return dtypes::complexes.contains(d); }
 /// Gradients flow through floats and complex numbers.
-constexpr bool is_differentiable(dtype d) { return (floats | complexes).contains(d); }
+constexpr bool is_differentiable(dtype d) { return (dtypes::floats | dtypes::complexes).contains(d); }
 
 }  // namespace rill

@@ -108,11 +108,11 @@ template <class T> std::vector<T> interesting() {
 }
 
 TEST(cast, is_defined_for_every_number_of_every_pair_of_types) {
-  for_each_type<numeric_or_bool>([]<class From>(std::size_t) {
+  for_each_type<dtypes::numeric_or_bool>([]<class From>(std::size_t) {
     auto const values = interesting<From>();
     tensor x(dtype_of<From>, shape{values.size()});
     std::copy(values.begin(), values.end(), x.mutable_data<From>());
-    for_each_type<numeric_or_bool>([&]<class To>(std::size_t) {
+    for_each_type<dtypes::numeric_or_bool>([&]<class To>(std::size_t) {
       auto const y = test::run(
           [](auto const& in) { return record_erased<ops::cast_op>(*in[0].graph, {dtype_of<To>}, {in[0]}); }, {x});
       tensor z(dtype_of<To>, x.shape());

@@ -60,7 +60,7 @@ struct broadcast_like_op {
                                         "value; or shared out among its elements";
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 0b10;
-  static constexpr dtypes elements = numeric_or_bool;
+  static constexpr dtypes elements = dtypes::numeric_or_bool;
   using attributes = likeness;
   /// Divides elements by a number, by element type.
   struct kernels {
@@ -89,7 +89,7 @@ struct broadcast_like_op {
   }
   template <dtypes Set> static constexpr kernels make_kernels() {
     kernels k;
-    for_each_type<(floats | complexes) & Set>([&]<class T>(std::size_t d) { k.divide[d] = divide<T>; });
+    for_each_type<(dtypes::floats | dtypes::complexes) & Set>([&]<class T>(std::size_t d) { k.divide[d] = divide<T>; });
     return k;
   }
 #endif

@@ -116,7 +116,7 @@ template <element T, number N> tensor literal_as(N n) {
 template <operand X, number N> auto like(X x, N n) {
   if constexpr (typed<X>) {
     constexpr auto d = X::static_type.element;
-    static_assert(!std::floating_point<N> || !integers.contains(d),
+    static_assert(!std::floating_point<N> || !dtypes::integers.contains(d),
                   "a fractional number meets an integer expression: cast one of them");
     return expr<type(d)>{constant(detail::graph_of(x), detail::literal_as<element_of<d>>(n))};
   } else return constant(detail::graph_of(x), detail::number_as(x.type().element, n));

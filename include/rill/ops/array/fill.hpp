@@ -12,7 +12,7 @@ struct fill_op {
   using library = void;
   static constexpr std::string_view name = "fill", doc = "the given extents, with x as each element";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = numeric_or_bool;
+  static constexpr dtypes elements = dtypes::numeric_or_bool;
   struct attributes {
     type to;  ///< only its extents count
     static constexpr auto fields(auto const& take) { return take(field{"to", &attributes::to}); }

@@ -45,7 +45,7 @@ class row_copy {
 struct gathering {
   static constexpr std::int8_t arity = 2;
   static constexpr type infer(no_attributes, type const& table, type const& which) {
-    expects(indices.contains(which.element), "gather: the indices are neither int32 nor int64");
+    expects(dtypes::indices.contains(which.element), "gather: the indices are neither int32 nor int64");
     return gathered(table, which);
   }
   static cost work(no_attributes, std::span<type const> in, std::span<type const> out) {

@@ -21,8 +21,8 @@ struct one_hot_op {
     }
   };
   static constexpr type infer(attributes const& a, type const& which) {
-    expects(indices.contains(which.element), "one_hot: the indices are neither int32 nor int64");
-    expects(numeric_or_bool.contains(a.element), "one_hot: strings have no one");
+    expects(dtypes::indices.contains(which.element), "one_hot: the indices are neither int32 nor int64");
+    expects(dtypes::numeric_or_bool.contains(a.element), "one_hot: strings have no one");
     expects(a.depth >= 0, "one_hot: the depth is negative");
     if (!which.has_rank()) return type::of_unknown_rank(a.element);
     type y = which.with(a.element);

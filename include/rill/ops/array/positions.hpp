@@ -19,7 +19,7 @@ struct positions_op {
     }
   };
   static constexpr type infer(attributes const& a, type const& x) {
-    expects(indices.contains(a.element), "positions: they are neither int32 nor int64");
+    expects(dtypes::indices.contains(a.element), "positions: they are neither int32 nor int64");
     if (!x.has_rank()) return {a.element, {unknown}};
     auto const extent = x[checked_axis(a.axis, x.rank, "positions: the axis lies outside of the operand's rank")];
     expects(!extent.known() || a.element == dtype::int64 || extent.extent <= INT32_MAX,

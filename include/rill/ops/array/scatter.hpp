@@ -19,12 +19,12 @@ struct scatter_like_op {
                                         "its index says";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b100;
-  static constexpr dtypes elements = numbers;
+  static constexpr dtypes elements = dtypes::numbers;
   struct kernels {
     std::array<scatter_kernel, dtype_count> add{};
   };
   static constexpr type infer(no_attributes, type const& which, type const& rows, type const& other) {
-    expects(indices.contains(which.element), "scatter: the indices are neither int32 nor int64");
+    expects(dtypes::indices.contains(which.element), "scatter: the indices are neither int32 nor int64");
     expects(elements.contains(rows.element), "scatter: the rows are not numbers");
     type const wanted = gathered(other, which);
     expects(accepts(wanted.with(rows.element), rows),
@@ -118,11 +118,11 @@ struct add_rows_op {
                                     doc = "a table with each row of a list added to the row that its index says";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t overwrites = 0b1;
-  static constexpr dtypes elements = numbers;
+  static constexpr dtypes elements = dtypes::numbers;
   static constexpr type infer(no_attributes, type const& table, type const& which, type const& rows) {
     expects(elements.contains(table.element), "add_rows: the table does not hold numbers");
     expects(rows.element == table.element, "add_rows: the rows have another element type than the table");
-    expects(indices.contains(which.element), "add_rows: the indices are neither int32 nor int64");
+    expects(dtypes::indices.contains(which.element), "add_rows: the indices are neither int32 nor int64");
     expects(accepts(gathered(table, which), rows),
             "add_rows: there is not a row of the table's extents for each index");
     return table;

@@ -127,7 +127,7 @@ struct array_write_op {
   static constexpr std::array<type, 2> infer(no_attributes, type const& rows, type const& written, type const& which,
                                              type const& values) {
     expect_array(rows, written);
-    expects(indices.contains(which.element), "tensor_array: the index is neither int32 nor int64");
+    expects(dtypes::indices.contains(which.element), "tensor_array: the index is neither int32 nor int64");
     expects(values.element == rows.element && accepts(gathered(rows, which), values),
             "tensor_array: what is written is not of the type of the array's rows");
     return {rows, written};
@@ -159,7 +159,7 @@ struct array_read_op {
   static constexpr std::int8_t arity = 3;
   static constexpr type infer(no_attributes, type const& rows, type const& written, type const& which) {
     expect_array(rows, written);
-    expects(indices.contains(which.element), "tensor_array: the index is neither int32 nor int64");
+    expects(dtypes::indices.contains(which.element), "tensor_array: the index is neither int32 nor int64");
     return gathered(rows, which);
   }
   static cost work(no_attributes, std::span<type const> in, std::span<type const> out) {
@@ -273,7 +273,7 @@ template <type Row, dim N = unknown> class tensor_array {
  private:
   template <class I> static void check_index() {
     if constexpr (typed<I>)
-      static_assert(rill::indices.contains(I::static_type.element),
+      static_assert(dtypes::indices.contains(I::static_type.element),
                     "tensor_array: the index is neither int32 nor int64");
   }
   explicit tensor_array(value node) : tensor_array(parts{{node}, {{node.graph, node.node, 1}}}) {}

@@ -25,7 +25,7 @@ struct transpose_op {
                                         "axis i of the result is axis permutation[i] of x; without one, the axes "
                                         "are reversed";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = any_element;
+  static constexpr dtypes elements = dtypes::any_element;
   struct attributes {
     extents permutation;
     static constexpr auto fields(auto const& take) { return take(field{"permutation", &attributes::permutation}); }

@@ -19,7 +19,7 @@ struct check_numerics_op {
   static constexpr std::string_view name = "check_numerics",
                                     doc = "x; an error that says where, if an element is NaN or infinite";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = floats | complexes;
+  static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   struct attributes {
     std::string message;
     static constexpr auto fields(auto const& take) { return take(field{"message", &attributes::message}); }

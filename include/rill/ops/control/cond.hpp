@@ -256,7 +256,7 @@ template <operand I, class... Branches>
   requires(sizeof...(Branches) > 0)
 auto case_(I index, Branches const&... branches) {
   if constexpr (typed<I>)
-    static_assert(I::static_type.rank == 0 && integers.contains(I::static_type.element),
+    static_assert(I::static_type.rank == 0 && dtypes::integers.contains(I::static_type.element),
                   "case_: the index must be a scalar of integers");
   return detail::case_from(index, 0, branches...);
 }

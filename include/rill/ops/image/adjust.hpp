@@ -19,7 +19,8 @@ template <operand X, class F> X on_floats(X x, F f) {
     auto const y = f(cast(value(x), dtype::float32) * (1 / 255.f));
     return X{cast(y * 255.5f, dtype::uint8)};
   }
-  expects(floats.contains(element), "brightness and contrast are of images of floats or uint8: cast the others");
+  expects(dtypes::floats.contains(element),
+          "brightness and contrast are of images of floats or uint8: cast the others");
   return X{f(value(x))};
 }
 
@@ -82,8 +83,9 @@ template <operand X> X random_contrast(X x, double low, double high) {
 template <operand X> auto per_image_standardization(X x) {
   detail::provide_adjustments<X>();
   if constexpr (!typed<X>)
-    return detail::standardized(integers.contains(x.type().element) ? cast(x, dtype::float32) : x);
-  else if constexpr (integers.contains(X::static_type.element)) return per_image_standardization(cast<float>(x));
+    return detail::standardized(dtypes::integers.contains(x.type().element) ? cast(x, dtype::float32) : x);
+  else if constexpr (dtypes::integers.contains(X::static_type.element))
+    return per_image_standardization(cast<float>(x));
   else return X{detail::standardized(x)};
 }
 

@@ -23,7 +23,7 @@ struct cut {
 
   constexpr type of(type const& x, type const& begin) const {
     expects(height > 0 && width > 0, "crop: the height and width of the part are positive");
-    expects(indices.contains(begin.element), "crop: where the part begins is neither int32 nor int64");
+    expects(dtypes::indices.contains(begin.element), "crop: where the part begins is neither int32 nor int64");
     auto const y =
         resized(x, height, width, "crop: the image is not [height, width, channels] or [n, height, width, channels]");
     if (!x.has_rank()) return y;
@@ -80,7 +80,7 @@ struct crop_op {
                                         "a part of each image, at a row and a column that are values; places count "
                                         "round, so that -1 is the last and any number is one";
   static constexpr std::int8_t arity = 2;
-  static constexpr dtypes elements = numeric_or_bool;
+  static constexpr dtypes elements = dtypes::numeric_or_bool;
   using attributes = cut;
   static constexpr type infer(cut const& a, type const& x, type const& begin) {
     expects(elements.contains(x.element), "crop: strings are no pixels");
@@ -112,7 +112,7 @@ struct crop_gradient_op {
                                     doc = "zeros of the images' extents, with each part where it was taken from";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b001;
-  static constexpr dtypes elements = numeric_or_bool;
+  static constexpr dtypes elements = dtypes::numeric_or_bool;
   using attributes = cut;
   static constexpr type infer(cut const& a, type const& x, type const& begin, type const& dy) {
     expects(elements.contains(dy.element), "crop_gradient: strings are no pixels");

@@ -92,7 +92,7 @@ struct resizing_rules {
 
 /// What the two share that compute. Op's `run<T>` does it for elements of type T.
 template <class Op> struct resizing_by_weights : resizing_rules {
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 8;
   using kernels = resize_table;
 #if RILL_KERNELS
@@ -125,7 +125,7 @@ struct resize_nearest_op : resizing_rules {
   static constexpr std::string_view name = "resize_nearest",
                                     doc = "images in another height and width, each pixel that of x at the same place";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = reals | dtype::boolean;
+  static constexpr dtypes elements = dtypes::reals | dtype::boolean;
   using attributes = new_size;
   static constexpr type infer(new_size const& a, type const& x) {
     expects(elements.contains(x.element), "resize_nearest: pixels are real numbers or bools");
@@ -243,13 +243,13 @@ inline value resize_nearest(value x, std::int64_t height, std::int64_t width) {
 /// Images [height, width, channels] or [n, height, width, channels] in another height and width by linear interpolation
 /// between the centres of pixels, as TensorFlow 2 resizes. Integers become float32.
 inline value resize_bilinear(value x, std::int64_t height, std::int64_t width) {
-  auto const y = integers.contains(x.type().element) ? cast(x, dtype::float32) : x;
+  auto const y = dtypes::integers.contains(x.type().element) ? cast(x, dtype::float32) : x;
   return record_erased<ops::resize_bilinear_op>(detail::graph_of(x), {height, width}, {y});
 }
 /// The same for a size that the compiler knows: `resize_bilinear<224, 224>(x)`.
 template <std::int64_t Height, std::int64_t Width, operand X> auto resize_bilinear(X x) {
   if constexpr (!typed<X>) return resize_bilinear(value(x), Height, Width);
-  else if constexpr (integers.contains(X::static_type.element))
+  else if constexpr (dtypes::integers.contains(X::static_type.element))
     return record<ops::resize_bilinear_op, ops::new_size{Height, Width}>(cast<float>(x));
   else return record<ops::resize_bilinear_op, ops::new_size{Height, Width}>(x);
 }

@@ -29,7 +29,7 @@ struct decode_csv_op {
     }
   };
   static constexpr type infer(attributes const& a, type const& strings) {
-    expects(!complexes.contains(a.of.element), "decode_csv: CSV has no complex numbers");
+    expects(!dtypes::complexes.contains(a.of.element), "decode_csv: CSV has no complex numbers");
     expects(a.of.is_known(), "decode_csv: the extents of what a record holds are not known");
     expects(a.delimiter != '"' && a.delimiter != '\n' && a.delimiter != '\r',
             "decode_csv: the delimiter cannot be a quote or the end of a line");

@@ -12,7 +12,7 @@ namespace rill::ops {
 struct decode_json_op : field_decoding {
   static constexpr std::string_view name = "decode_json", doc = "members of each string, a JSON object, by their names";
   static constexpr type of_field(type const& one, type const& strings) {
-    expects(!complexes.contains(one.element), "decode_json: JSON has no complex numbers");
+    expects(!dtypes::complexes.contains(one.element), "decode_json: JSON has no complex numbers");
     return field_decoding::of_field(one, strings);
   }
   static std::vector<type> infer(attributes const& a, std::span<type const> x);

@@ -36,7 +36,7 @@ struct decode_raw_op {
     }
   };
   static constexpr type infer(attributes const& a, type const& strings) {
-    expects(numeric_or_bool.contains(a.of.element), "decode_raw: bytes are made numbers, not strings");
+    expects(dtypes::numeric_or_bool.contains(a.of.element), "decode_raw: bytes are made numbers, not strings");
     expects(a.of.is_known(), "decode_raw: the extents of what a string holds are not known");
     return for_each_string(a.of, strings, "decode_raw: the bytes of strings are decoded, not of numbers");
   }
@@ -56,7 +56,7 @@ struct decode_raw_op {
                                                   std::to_string(bytes));
         from.copy(to, bytes);
         if (element == dtype::boolean) std::transform(to, to + bytes, to, [](char c) { return c != 0; });
-        std::size_t const parts = complexes.contains(element) ? 2 : 1;
+        std::size_t const parts = dtypes::complexes.contains(element) ? 2 : 1;
         if (turned) reverse_bytes(to, each * parts, size_of(element) / parts);
       }
     });

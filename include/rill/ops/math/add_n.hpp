@@ -13,7 +13,7 @@ struct add_n_op {
                                     doc =
                                         "the sum of all operands, which have the same type, from the first to the last";
   static constexpr std::int8_t arity = -1;
-  static constexpr dtypes elements = numbers;
+  static constexpr dtypes elements = dtypes::numbers;
   static constexpr std::size_t most = 16384;  // a program's registers are counted in 16 bits
   static constexpr type infer(no_attributes, std::span<type const> x) {
     type y = x[0];

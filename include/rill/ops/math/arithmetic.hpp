@@ -22,7 +22,7 @@ struct add_op : elementwise<add_op, 2> {
   using library = void;
   using then = mul_op;
   static constexpr std::string_view name = "add", doc = "x + y, broadcast", cuda = "$0 + $1";
-  static constexpr dtypes elements = numbers;
+  static constexpr dtypes elements = dtypes::numbers;
   static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return x + y; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -34,7 +34,7 @@ struct sub_op : elementwise<sub_op, 2> {
   using library = void;
   using then = mul_op;
   static constexpr std::string_view name = "sub", doc = "x - y, broadcast", cuda = "$0 - $1";
-  static constexpr dtypes elements = numbers;
+  static constexpr dtypes elements = dtypes::numbers;
   template <class S> static S apply(S x, S y) { return x - y; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     return binary_gradients(r, [&] { return r.dy(); }, [&] { return -V(r.dy()); });
@@ -45,7 +45,7 @@ struct mul_op : elementwise<mul_op, 2> {
   using library = void;
   using then = add_op;
   static constexpr std::string_view name = "mul", doc = "x * y, broadcast", cuda = "$0 * $1";
-  static constexpr dtypes elements = numbers;
+  static constexpr dtypes elements = dtypes::numbers;
   static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return x * y; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -58,7 +58,7 @@ struct div_op : elementwise<div_op, 2> {
   using library = void;
   static constexpr std::string_view name = "div", cuda = "$0 / $1",
                                     doc = "x / y, broadcast; integers round toward zero, and x / 0 is 0 for them";
-  static constexpr dtypes elements = numbers;
+  static constexpr dtypes elements = dtypes::numbers;
   template <class S> static S apply(S x, S y) { return x / y; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V y = r.in(1), z = r.out(), dz = r.dy();  // z = x / y: dx = dz / y, dy = -dz z / y
@@ -69,7 +69,7 @@ struct div_op : elementwise<div_op, 2> {
 struct neg_op : elementwise<neg_op, 1> {
   using library = void;
   static constexpr std::string_view name = "neg", doc = "-x", cuda = "-$0";
-  static constexpr dtypes elements = signed_integers | floats | complexes;
+  static constexpr dtypes elements = dtypes::signed_integers | dtypes::floats | dtypes::complexes;
   template <class S> static S apply(S x) { return -x; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) { return {-V(r.dy())}; }
 };
@@ -77,7 +77,7 @@ struct neg_op : elementwise<neg_op, 1> {
 struct square_op : elementwise<square_op, 1> {
   using library = void;
   static constexpr std::string_view name = "square", doc = "x * x", cuda = "$0 * $0";
-  static constexpr dtypes elements = numbers;
+  static constexpr dtypes elements = dtypes::numbers;
   template <class S> static S apply(S x) { return x * x; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), dy = r.dy();
@@ -88,7 +88,7 @@ struct square_op : elementwise<square_op, 1> {
 struct sqrt_op : elementwise<sqrt_op, 1> {
   using library = void;
   static constexpr std::string_view name = "sqrt", doc = "the square root; NaN below zero", cuda = "sqrt($0)";
-  static constexpr dtypes elements = floats | complexes;
+  static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   template <class S> static S apply(S x) { return sqrt(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V y = r.out(), dy = r.dy();  // dy / (2 y)
@@ -100,7 +100,7 @@ struct sqrt_op : elementwise<sqrt_op, 1> {
 /// in PyTorch and JAX. So max(x, 0) - x z + log(1 + exp(-|x|)) has the derivative 1/2 - z at x = 0, which is that of
 /// the cross-entropy it is.
 template <class Op> struct extreme : elementwise<Op, 2> {
-  static constexpr dtypes elements = reals;
+  static constexpr dtypes elements = dtypes::reals;
   static constexpr bool commutes = true;
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), y = r.in(1), dz = r.dy(), first = Op::takes(x, y), second = Op::takes(y, x);
@@ -134,7 +134,7 @@ struct minimum_op : extreme<minimum_op> {
 struct conj_op : elementwise<conj_op, 1> {
   using library = void;
   static constexpr std::string_view name = "conj", doc = "the complex conjugate", cuda = "conj($0)";
-  static constexpr dtypes elements = complexes;
+  static constexpr dtypes elements = dtypes::complexes;
   template <class S> static S apply(S x) {
     if constexpr (requires { x.value.real(); }) return S(std::conj(x.value));
     else return conj(x);

@@ -27,7 +27,7 @@ template <class Op> struct comparison : elementwise<Op, 2> {
 struct equal_op : comparison<equal_op> {
   using library = void;
   static constexpr std::string_view name = "equal", doc = "x == y, broadcast; NaN equals nothing", cuda = "$0 == $1";
-  static constexpr dtypes elements = any_element;
+  static constexpr dtypes elements = dtypes::any_element;
   static constexpr bool commutes = true;
   template <class S> static auto apply(S x, S y) { return x == y; }
 };
@@ -37,7 +37,7 @@ struct less_op : comparison<less_op> {
   static constexpr std::string_view name = "less",
                                     doc = "x < y, broadcast; false if either is NaN; strings byte by byte",
                                     cuda = "$0 < $1";
-  static constexpr dtypes elements = reals | dtype::string;
+  static constexpr dtypes elements = dtypes::reals | dtype::string;
   template <class S> static auto apply(S x, S y) { return x < y; }
 };
 
@@ -47,7 +47,7 @@ struct less_equal_op : comparison<less_equal_op> {
   static constexpr std::string_view name = "less_equal",
                                     doc = "x <= y, broadcast; false if either is NaN; strings byte by byte",
                                     cuda = "$0 <= $1";
-  static constexpr dtypes elements = reals | dtype::string;
+  static constexpr dtypes elements = dtypes::reals | dtype::string;
   template <class S> static auto apply(S x, S y) { return x <= y; }
 };
 
@@ -85,7 +85,7 @@ struct logical_not_op : elementwise<logical_not_op, 1> {
 
 /// What questions about a float share: a bool out.
 template <class Op> struct float_question : elementwise<Op, 1> {
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr dtype result = dtype::boolean;
   static constexpr type infer(no_attributes a, type const& x) {
     return elementwise<Op, 1>::infer(a, x).with(dtype::boolean);

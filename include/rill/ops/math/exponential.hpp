@@ -8,7 +8,7 @@ struct exp_op : elementwise<exp_op, 1> {
   using library = void;
   using then = mul_op;
   static constexpr std::string_view name = "exp", doc = "e to the power of x", cuda = "exp($0)";
-  static constexpr dtypes elements = floats | complexes;
+  static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   static constexpr double flops = 10;
   template <class S> static S apply(S x) { return exp(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -20,7 +20,7 @@ struct log_op : elementwise<log_op, 1> {
   using library = void;
   static constexpr std::string_view name = "log", doc = "the natural logarithm; NaN below zero, -inf at zero",
                                     cuda = "log($0)";
-  static constexpr dtypes elements = floats | complexes;
+  static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   static constexpr double flops = 10;
   template <class S> static S apply(S x) { return log(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -32,7 +32,7 @@ struct expm1_op : elementwise<expm1_op, 1> {
   using library = void;
   static constexpr std::string_view name = "expm1", doc = "e to the power of x, less 1, as exact near 0",
                                     cuda = "expm1($0)";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 12;
   template <class S> static S apply(S x) { return expm1(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -45,7 +45,7 @@ struct log1p_op : elementwise<log1p_op, 1> {
   static constexpr std::string_view name = "log1p",
                                     doc = "the natural logarithm of 1 + x, as exact near 0; NaN below -1, -inf at -1",
                                     cuda = "log1p($0)";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 12;
   template <class S> static S apply(S x) { return log1p(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -57,7 +57,7 @@ struct tanh_op : elementwise<tanh_op, 1> {
   using library = void;
   using then = mul_op;
   static constexpr std::string_view name = "tanh", doc = "the hyperbolic tangent", cuda = "tanh($0)";
-  static constexpr dtypes elements = floats | complexes;
+  static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   static constexpr double flops = 12;
   template <class S> static S apply(S x) { return tanh(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -70,7 +70,7 @@ struct sigmoid_op : elementwise<sigmoid_op, 1> {
   using library = void;
   using then = mul_op;
   static constexpr std::string_view name = "sigmoid", doc = "1 / (1 + exp(-x))", cuda = "sigmoid($0)";
-  static constexpr dtypes elements = floats | complexes;
+  static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   static constexpr double flops = 12;
   template <class S> static S apply(S x) { return sigmoid(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -84,7 +84,7 @@ struct softplus_op : elementwise<softplus_op, 1> {
   using library = void;
   static constexpr std::string_view name = "softplus", doc = "log(1 + exp(x)), which does not overflow",
                                     cuda = "softplus($0)";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return softplus(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -95,7 +95,7 @@ struct softplus_op : elementwise<softplus_op, 1> {
 struct erf_op : elementwise<erf_op, 1> {
   using library = void;
   static constexpr std::string_view name = "erf", doc = "the error function", cuda = "erf($0)";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return erf(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

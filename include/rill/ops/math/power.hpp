@@ -12,7 +12,7 @@ struct pow_op : elementwise<pow_op, 2> {
           "x to the power of y, broadcast; NaN where x is below 0 and y not whole; integers wrap, and their negative "
           "powers round toward 0",
       cuda = "pow($0, $1)";
-  static constexpr dtypes elements = reals;
+  static constexpr dtypes elements = dtypes::reals;
   static constexpr double flops = 40;
   template <class S> static S apply(S x, S y) { return pow(x, y); }
   // z = x^y: dx = dz y x^(y - 1), which is 0 where y is; dy = dz z log(x), which is 0 where x is. What would be

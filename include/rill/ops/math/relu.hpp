@@ -8,7 +8,7 @@ namespace rill::ops {
 struct relu_op : elementwise<relu_op, 1> {
   using library = void;
   static constexpr std::string_view name = "relu", doc = "max(x, 0); its gradient at 0 is 0", cuda = "maximum($0, 0)";
-  static constexpr dtypes elements = reals;
+  static constexpr dtypes elements = dtypes::reals;
   template <class S> static S apply(S x) { return maximum(x, S(0)); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     return {relu_gradient(V(r.out()), V(r.dy()))};
@@ -20,7 +20,7 @@ struct relu_gradient_op : elementwise<relu_gradient_op, 2> {
   using library = void;
   static constexpr std::string_view name = "relu_gradient", doc = "dy where y > 0, else 0, broadcast: relu's gradient",
                                     cuda = "$0 > 0 ? $1 : 0";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   template <class S> static S apply(S y, S dy) { return select(y > S(0), dy, S(0)); }
   // Where y is positive does not change with y, almost everywhere.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

@@ -7,7 +7,7 @@ namespace rill::ops {
 
 /// What the functions of one real number share that are constant but for steps: no derivative goes through them.
 template <class Op> struct steps : elementwise<Op, 1> {
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   template <class V> static std::vector<gradient> grad(gradient_request const&) { return std::vector<gradient>(1); }
 };
 
@@ -15,7 +15,7 @@ struct sign_op : steps<sign_op> {
   using library = void;
   static constexpr std::string_view name = "sign", cuda = "sign($0)",
                                     doc = "1, 0 or -1, as x is above, at or below 0; NaN of NaN; no gradient";
-  static constexpr dtypes elements = reals;
+  static constexpr dtypes elements = dtypes::reals;
   template <class S> static S apply(S x) { return sign(x); }
 };
 
@@ -23,7 +23,7 @@ struct abs_op : elementwise<abs_op, 1> {
   using library = void;
   static constexpr std::string_view name = "abs", cuda = "abs($0)",
                                     doc = "x without its sign; of the least integer itself; the gradient at 0 is 0";
-  static constexpr dtypes elements = reals;
+  static constexpr dtypes elements = dtypes::reals;
   template <class S> static S apply(S x) { return abs(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     return {V(r.dy()) * sign(V(r.in(0)))};
@@ -63,7 +63,7 @@ struct floor_div_op : elementwise<floor_div_op, 2> {
   static constexpr std::string_view name = "floor_div",
                                     doc = "x / y rounded down, broadcast; of integers 0 where y is 0; no gradient",
                                     cuda = "floor_div($0, $1)";
-  static constexpr dtypes elements = reals;
+  static constexpr dtypes elements = dtypes::reals;
   static constexpr double flops = 10;
   template <class S> static S apply(S x, S y) { return floor_div(x, y); }
   template <class V> static std::vector<gradient> grad(gradient_request const&) { return std::vector<gradient>(2); }
@@ -75,7 +75,7 @@ struct mod_op : elementwise<mod_op, 2> {
       name = "mod",
       doc = "the rest of x / y rounded down, broadcast: exact, of y's sign; where y is 0 NaN, of integers 0",
       cuda = "mod($0, $1)";
-  static constexpr dtypes elements = reals;
+  static constexpr dtypes elements = dtypes::reals;
   static constexpr double flops = 10;
   template <class S> static S apply(S x, S y) { return mod(x, y); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

@@ -13,7 +13,7 @@ struct select_op : elementwise<select_op, 3> {
   using library = void;
   static constexpr std::string_view name = "select", doc = "x where the condition holds, else y; all three broadcast",
                                     cuda = "$0 ? $1 : $2";
-  static constexpr dtypes elements = any_element;
+  static constexpr dtypes elements = dtypes::any_element;
   static constexpr bool takes_mask(std::size_t operand) { return operand == 0; }
   static constexpr type infer(no_attributes, type const& condition, type const& x, type const& y) {
     expects(condition.element == dtype::boolean, "select: the condition is not a bool");

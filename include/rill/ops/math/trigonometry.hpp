@@ -8,7 +8,7 @@ struct sin_op : elementwise<sin_op, 1> {
   using library = void;
   static constexpr std::string_view name = "sin", doc = "the sine of an angle in radians, of any size",
                                     cuda = "sin($0)";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return sin(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -20,7 +20,7 @@ struct cos_op : elementwise<cos_op, 1> {
   using library = void;
   static constexpr std::string_view name = "cos", doc = "the cosine of an angle in radians, of any size",
                                     cuda = "cos($0)";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return cos(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -32,7 +32,7 @@ struct tan_op : elementwise<tan_op, 1> {
   using library = void;
   static constexpr std::string_view name = "tan", doc = "the tangent of an angle in radians, of any size",
                                     cuda = "tan($0)";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 30;
   template <class S> static S apply(S x) { return tan(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -46,7 +46,7 @@ struct atan2_op : elementwise<atan2_op, 2> {
   static constexpr std::string_view
       name = "atan2",
       doc = "the angle of the point (x, y) of the operands y and x, from -pi to pi; broadcast", cuda = "atan2($0, $1)";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S y, S x) { return atan2(y, x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

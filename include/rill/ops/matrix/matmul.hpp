@@ -46,7 +46,7 @@ struct matmul_op {
                                         "either of them transposed first if asked; integers wrap, 16-bit floats are "
                                         "summed as float32";
   static constexpr std::int8_t arity = 2;
-  static constexpr dtypes elements = numbers, common = common_floats;
+  static constexpr dtypes elements = dtypes::numbers, common = common_floats;
   using attributes = transposed;
   struct kernels {
     std::array<std::size_t (*)(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k, int threads), dtype_count>

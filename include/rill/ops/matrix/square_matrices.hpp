@@ -13,7 +13,7 @@
 namespace rill::ops {
 
 /// The element types of matrices that are decomposed.
-inline constexpr dtypes decomposed_elements = dtypes{dtype::float32} | dtype::float64 | complexes;
+inline constexpr dtypes decomposed_elements = dtypes{dtype::float32} | dtype::float64 | dtypes::complexes;
 
 /// The square matrices of a value: its last two axes, in a batch of all axes before them.
 template <class T>

@@ -28,7 +28,7 @@ struct avg_pool_op : windowing<avg_pool_op, average_pooling> {
                                         "the mean of each window of images [n, height, width, channels], of its pixels "
                                         "in the image alone unless padding is to count";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr type infer(average_pooling const& a, type const& x) {
     expects(elements.contains(x.element), "avg_pool: the images are not of floats; cast them");
     return result(a, x);
@@ -55,7 +55,7 @@ struct avg_pool_gradient_op : windowing<avg_pool_gradient_op, average_pooling> {
                                         "pixels that avg_pool takes the mean of";
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 1;
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr type infer(average_pooling const& a, type const& x, type const& dy) {
     expects(elements.contains(x.element), "avg_pool_gradient: the images are not of floats");
     expects(accepts(result(a, x), dy), "avg_pool_gradient: the gradient is not of the windows' extents");

@@ -8,7 +8,7 @@ struct bias_add_op : elementwise<bias_add_op, 2> {
   using library = void;
   static constexpr std::string_view name = "bias_add", doc = "x with a bias added to each channel, its last axis",
                                     cuda = "$0 + $1";
-  static constexpr dtypes elements = numbers;
+  static constexpr dtypes elements = dtypes::numbers;
   static constexpr type infer(no_attributes, type const& x, type const& bias) {
     expects(x.element == bias.element, "bias_add: the bias has another element type; cast one of them");
     expects(elements.contains(x.element), "bias_add: the operands are not numbers");

@@ -43,7 +43,7 @@ struct convolution_table {
 /// out_channels] and y is computed from the others. Op's `run<T>` does it for elements of type T, in the scratch that
 /// `scratch<T>` says.
 template <class Op> struct convolving {
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   using attributes = convolution;
   using kernels = convolution_table;
 

@@ -12,7 +12,7 @@ struct absolute_error_op : elementwise<absolute_error_op, 2> {
   using library = void;
   static constexpr std::string_view name = "absolute_error",
                                     doc = "how far x is from y, broadcast; its gradient is 0 where both are equal";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   template <class S> static S apply(S x, S y) { return abs(x - y); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), y = r.in(1), dz = r.dy();
@@ -27,7 +27,7 @@ struct huber_op : elementwise<huber_op, 3> {
                                     doc =
                                         "half the square of the distance of x and y within delta, and farther apart "
                                         "as steep as there; all three broadcast";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 5;
   static constexpr type infer(no_attributes, type const& x, type const& y, type const& delta) {
     expects(x.element == y.element && x.element == delta.element,
@@ -56,7 +56,7 @@ struct relative_entropy_op : elementwise<relative_entropy_op, 2> {
                                     doc =
                                         "p (log p - l) for probabilities p and logarithms l of others, broadcast; 0 "
                                         "where p is 0, and so is its gradient with respect to p there";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 13;
   template <class S> static S apply(S p, S l) { return select(p == S(0), S(0), p * (log(p) - l)); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

@@ -17,7 +17,7 @@ struct max_pool_op : windowing<max_pool_op> {
                                         "the largest of each window of images [n, height, width, channels], NaN if "
                                         "there is one; the gradient goes to the first of equals";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = reals;
+  static constexpr dtypes elements = dtypes::reals;
   static constexpr type infer(pooling const& a, type const& x) {
     expects(elements.contains(x.element), "max_pool: only real numbers have a largest; cast the operand");
     return result(a, x);
@@ -42,7 +42,7 @@ struct max_pool_gradient_op : windowing<max_pool_gradient_op> {
                                         "zeros of the images' extents, with each window's value added where its "
                                         "largest pixel is";
   static constexpr std::int8_t arity = 2;
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr type infer(pooling const& a, type const& x, type const& dy) {
     expects(elements.contains(x.element), "max_pool_gradient: the images are not of floats");
     expects(accepts(result(a, x), dy), "max_pool_gradient: the gradient is not of the windows' extents");
@@ -72,7 +72,7 @@ struct max_pool_pick_op : windowing<max_pool_pick_op> {
                                         "for each window over x the element of another value of x's extents that "
                                         "lies where the window's largest pixel is";
   static constexpr std::int8_t arity = 2;
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr type infer(pooling const& a, type const& x, type const& from) {
     expects(elements.contains(x.element), "max_pool_pick: the images are not of floats");
     expects(accepts(x, from), "max_pool_pick: the values are not of the images' extents");

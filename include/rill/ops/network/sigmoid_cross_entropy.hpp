@@ -25,7 +25,7 @@ struct sigmoid_cross_entropy_op : elementwise<sigmoid_cross_entropy_op, 2> {
                                     doc =
                                         "-z log sigmoid(x) - (1 - z) log(1 - sigmoid(x)) for logits x and labels z, "
                                         "broadcast, without overflow";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 24;
   template <class S> static S apply(S x, S z) { return sigmoid_entropy(x, z, S(1)); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -40,7 +40,7 @@ struct weighted_sigmoid_cross_entropy_op : elementwise<weighted_sigmoid_cross_en
                                     doc =
                                         "-w z log sigmoid(x) - (1 - z) log(1 - sigmoid(x)) for logits x, labels z and "
                                         "weights w of what holds, broadcast";
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 26;
   static constexpr type infer(no_attributes, type const& x, type const& z, type const& w) {
     expects(x.element == z.element && x.element == w.element,

@@ -13,7 +13,7 @@ namespace rill::ops {
 /// What both share. Op's `run<T>` computes it for elements of type T.
 template <class Op> struct over_last_axis {
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 24;
   struct kernels {
     std::array<void (*)(std::size_t rows, std::size_t n, void const* from, void* to, parallel const&), dtype_count>

@@ -24,7 +24,7 @@ struct softmax_cross_entropy_op {
                                         "the label, from which gradients are made";
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 2;
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 24;
   struct kernels {
     std::array<void (*)(std::size_t rows, std::size_t n, void const* logits, void const* labels, bool wide,
@@ -34,7 +34,7 @@ struct softmax_cross_entropy_op {
   };
   static constexpr std::array<type, 2> infer(no_attributes, type const& logits, type const& labels) {
     expects(elements.contains(logits.element), "softmax_cross_entropy: the logits are not floats; cast them");
-    expects(indices.contains(labels.element), "softmax_cross_entropy: the labels are neither int32 nor int64");
+    expects(dtypes::indices.contains(labels.element), "softmax_cross_entropy: the labels are neither int32 nor int64");
     expects(!logits.has_rank() || logits.rank > 0, "softmax_cross_entropy: the logits have no axis of classes");
     if (!logits.has_rank()) return {labels.with(logits.element), logits};
     type losses = logits;
@@ -93,7 +93,7 @@ struct softmax_cross_entropy_dense_op {
                                         "respect to the logits";
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 2;
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 28;
   struct kernels {
     std::array<void (*)(std::size_t rows, std::size_t n, void const* logits, void const* distributions, void* losses,
@@ -164,11 +164,11 @@ namespace rill {
 /// error(invalid_argument) and names the row.
 template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels) {
   if constexpr (typed<X> && typed<L>) {
-    if constexpr (integers.contains(L::static_type.element))
+    if constexpr (dtypes::integers.contains(L::static_type.element))
       return std::get<0>(record<ops::softmax_cross_entropy_op>(logits, labels));
     else return std::get<0>(record<ops::softmax_cross_entropy_dense_op>(logits, labels));
   } else {
-    bool const classes = integers.contains(labels.type().element);
+    bool const classes = dtypes::integers.contains(labels.type().element);
     return classes ? record_erased<ops::softmax_cross_entropy_op>(detail::graph_of(logits), {}, {logits, labels})
                    : record_erased<ops::softmax_cross_entropy_dense_op>(detail::graph_of(logits), {}, {logits, labels});
   }
@@ -203,10 +203,10 @@ template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels, l
 /// Examples are weighted by a product: `weights * softmax_cross_entropy(logits, labels)`.
 template <operand X, operand L, operand W> auto softmax_cross_entropy(X logits, L labels, W class_weights) {
   if constexpr (typed<L>) {
-    if constexpr (integers.contains(L::static_type.element))
+    if constexpr (dtypes::integers.contains(L::static_type.element))
       return softmax_cross_entropy(logits, labels) * gather(class_weights, labels);
     else return softmax_cross_entropy(logits, labels * class_weights);
-  } else if (integers.contains(labels.type().element)) {
+  } else if (dtypes::integers.contains(labels.type().element)) {
     return value(softmax_cross_entropy(value(logits), labels) * gather(value(class_weights), labels));
   } else return value(softmax_cross_entropy(value(logits), value(labels * value(class_weights))));
 }

@@ -27,7 +27,7 @@ namespace detail {
 
 /// How many bounds are less than a length.
 template <operand L> expr<of<std::int64_t>> bucket_of(L length, std::vector<std::int64_t> const& bounds) {
-  static_assert(typed<L> && integers.contains(L::static_type.element) && L::static_type.rank == 0,
+  static_assert(typed<L> && dtypes::integers.contains(L::static_type.element) && L::static_type.rank == 0,
                 "batch_by_length: the first value of an example is its length, a scalar integer");
   auto const count = static_cast<std::int64_t>(bounds.size());
   auto const all = constant<std::int64_t, unknown>(*length.graph, tensor::copy<std::int64_t>(bounds, {count}));

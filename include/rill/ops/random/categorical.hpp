@@ -12,7 +12,7 @@ struct categorical_op {
                                         "softmax(logits)";
   static constexpr std::int8_t arity = 1;
   static constexpr rill::effect effect = rill::effect::reads;
-  static constexpr dtypes elements = floats, common = common_floats;
+  static constexpr dtypes elements = dtypes::floats, common = common_floats;
   static constexpr double flops = 24;
   struct attributes {
     std::int64_t samples = -1;  ///< of each row; -1: one, without an axis of its own
@@ -30,7 +30,7 @@ struct categorical_op {
   };
   static constexpr type infer(attributes const& a, type const& x) {
     expects(elements.contains(x.element), "categorical: the logits are not floats; cast them");
-    expects(indices.contains(a.index), "categorical: classes are int32 or int64");
+    expects(dtypes::indices.contains(a.index), "categorical: classes are int32 or int64");
     expects(a.samples >= -1, "categorical: the number of samples is negative");
     expects(!x.has_rank() || x.rank > 0, "categorical: the logits have no axis of classes");
     if (!x.has_rank()) return type::of_unknown_rank(a.index);

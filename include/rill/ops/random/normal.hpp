@@ -6,7 +6,7 @@ namespace rill::ops {
 
 /// What normal and truncated_normal share.
 struct drawing_normal : drawing {
-  static constexpr dtypes elements = floats;
+  static constexpr dtypes elements = dtypes::floats;
   struct attributes {
     type of;
     double mean = 0, deviation = 1;
@@ -36,7 +36,7 @@ struct normal_op : drawing_normal {
 #if RILL_KERNELS
   template <dtypes Set> static constexpr random_table make_kernels() {
     random_table t;
-    for_each_type<floats & Set>([&]<class T>(std::size_t d) {
+    for_each_type<dtypes::floats & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](random_call const& c, parallel const& threads) {
         rill::kernels::fill_normal(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, 0.5, 100, threads);
       };
@@ -58,7 +58,7 @@ struct truncated_normal_op : drawing_normal {
 #if RILL_KERNELS
   template <dtypes Set> static constexpr random_table make_kernels() {
     random_table t;
-    for_each_type<floats & Set>([&]<class T>(std::size_t d) {
+    for_each_type<dtypes::floats & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](random_call const& c, parallel const& threads) {
         rill::kernels::fill_normal(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, within, 2, threads);
       };

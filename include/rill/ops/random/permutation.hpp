@@ -27,7 +27,7 @@ struct permutation_op {
     void (*wide)(random_stream const&, void* to, std::size_t n) = nullptr;
   };
   static constexpr type infer(attributes const& a, std::span<type const> rows_of) {
-    expects(indices.contains(a.index), "permutation: the numbers are int32 or int64");
+    expects(dtypes::indices.contains(a.index), "permutation: the numbers are int32 or int64");
     expects(a.count >= 0, "permutation: the count is negative");
     expects(rows_of.size() <= 1, "permutation: there is one operand at most, of whose rows there are as many");
     if (rows_of.empty()) return {a.index, {a.count}};
@@ -69,7 +69,7 @@ inline value permutation(graph& g, std::int64_t count, dtype index = dtype::int3
 }
 /// The same with a type that the compiler knows: `permutation<10>(g)`, `permutation<10, std::int64_t>(g)`.
 template <std::int64_t Count, element Index = std::int32_t> expr<of<Index, Count>> permutation(graph& g) {
-  static_assert(indices.contains(dtype_of<Index>), "permutation: the numbers are int32 or int64");
+  static_assert(dtypes::indices.contains(dtype_of<Index>), "permutation: the numbers are int32 or int64");
   static_assert(Count >= 0, "permutation: the count is negative");
   return {permutation(g, Count, dtype_of<Index>)};
 }

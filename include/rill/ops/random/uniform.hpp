@@ -10,7 +10,7 @@ struct uniform_op : drawing {
   using library = void;
   static constexpr std::string_view name = "uniform",
                                     doc = "numbers from `low` to below `high`, each as likely as the others";
-  static constexpr dtypes elements = reals;
+  static constexpr dtypes elements = dtypes::reals;
   struct attributes {
     type of;
     double low = 0, high = 1;          ///< of floats
@@ -45,12 +45,12 @@ struct uniform_op : drawing {
 #if RILL_KERNELS
   template <dtypes Set> static constexpr random_table make_kernels() {
     random_table t;
-    for_each_type<integers & Set>([&]<class T>(std::size_t d) {
+    for_each_type<dtypes::integers & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](random_call const& c, parallel const& threads) {
         rill::kernels::fill_integers(c.stream, static_cast<T*>(c.to), c.n, c.first, c.count, threads);
       };
     });
-    for_each_type<floats & Set>([&]<class T>(std::size_t d) {
+    for_each_type<dtypes::floats & Set>([&]<class T>(std::size_t d) {
       t.run[d] = [](random_call const& c, parallel const& threads) {
         rill::kernels::fill_uniform(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, threads);
       };
@@ -77,7 +77,7 @@ template <class Number>
 ops::uniform_op::attributes uniform_attributes(graph& g, type const& of, Number low, Number high) {
   ops::uniform_op::attributes a{of};
   a.key = random_key(g);
-  if (!integers.contains(of.element)) {
+  if (!dtypes::integers.contains(of.element)) {
     a.low = static_cast<double>(low), a.high = static_cast<double>(high);
     return a;
   }

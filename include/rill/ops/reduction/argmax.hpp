@@ -11,7 +11,7 @@ namespace rill::ops {
 /// What argmax and argmin share. Op's `run<T, Index>` is the kernel.
 template <class Op> struct place_of_extreme {
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = reals, common = common_floats;
+  static constexpr dtypes elements = dtypes::reals, common = common_floats;
   struct attributes {
     std::int64_t axis = -1;
     dtype index = dtype::int32;
@@ -29,7 +29,7 @@ template <class Op> struct place_of_extreme {
   }
   static constexpr type infer(attributes const& a, type const& x) {
     expects(elements.contains(x.element), Op::of_others);
-    expects(indices.contains(a.index), Op::other_index);
+    expects(dtypes::indices.contains(a.index), Op::other_index);
     if (!x.has_rank()) return type::of_unknown_rank(a.index);
     return without_axis(x, axis_of(a, x.rank)).with(a.index);
   }

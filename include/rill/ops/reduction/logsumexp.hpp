@@ -14,7 +14,7 @@ struct logsumexp_op {
                                         "the logarithm of the sum of exp(x) over some axes, or all; neither overflows "
                                         "nor underflows; -inf of nothing";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = floats, common = common_floats;
+  static constexpr dtypes elements = dtypes::floats, common = common_floats;
   using attributes = reduction;
   using kernels = state_reduction_table;
   static constexpr type infer(reduction const& a, type const& x) {

@@ -22,7 +22,7 @@ inline void refuse_nothing(shape const& x, std::array<bool, max_rank> const& gon
 /// What max and min share: the gradient goes to all equal ones, in equal parts. `Op::of_nothing`
 /// and `Op::of_others` say why it refuses to reduce nothing, and other element types.
 template <class Op> struct extreme_over : reducing<Op> {
-  static constexpr dtypes elements = reals | dtype::boolean, common = common_floats | dtype::boolean;
+  static constexpr dtypes elements = dtypes::reals | dtype::boolean, common = common_floats | dtype::boolean;
   static constexpr type infer(reduction const& a, type const& x) {
     expects(elements.contains(x.element), Op::of_others);
     return reduced(a, x);

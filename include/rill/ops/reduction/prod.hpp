@@ -21,7 +21,7 @@ struct prod_op : reducing<prod_op> {
                                     doc =
                                         "the product over some axes, or all; 1 of nothing; integers wrap; zeros do "
                                         "no harm to its gradient";
-  static constexpr dtypes elements = numbers, common = common_floats | dtype::int64;  // which extents are
+  static constexpr dtypes elements = dtypes::numbers, common = common_floats | dtype::int64;  // which extents are
   static constexpr type infer(reduction const& a, type const& x) {
     expects(elements.contains(x.element), "prod: only numbers have a product; cast the operand");
     return reduced(a, x);
@@ -45,7 +45,7 @@ struct prod_of_others_op {
                                         "for each element of the first operand the product of the others over some "
                                         "axes, or all; with more operands, how that changes along all of them";
   static constexpr std::int8_t arity = -1;
-  static constexpr dtypes elements = floats | complexes, common = common_floats;
+  static constexpr dtypes elements = dtypes::floats | dtypes::complexes, common = common_floats;
   static constexpr int most_directions = 4;
   struct attributes {
     extents axes;

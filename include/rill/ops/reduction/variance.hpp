@@ -21,7 +21,7 @@ struct variance_op {
                                         "the mean squared distance from the mean over some axes, or all; divided by "
                                         "`ddof` less than the number of elements, NaN where there are not more";
   static constexpr std::int8_t arity = 1;
-  static constexpr dtypes elements = floats, common = common_floats;
+  static constexpr dtypes elements = dtypes::floats, common = common_floats;
   struct attributes {
     extents axes;
     bool keep = false;

@@ -39,9 +39,9 @@ struct scatter_update {
   static constexpr std::uint32_t by_reference = 1;
   static constexpr rill::effect effect = rill::effect::writes;
   static constexpr std::array<type, 0> infer(no_attributes, type const& v, type const& which, type const& rows) {
-    expects(numbers.contains(v.element), "a scattered update takes numbers");
+    expects(dtypes::numbers.contains(v.element), "a scattered update takes numbers");
     expects(rows.element == v.element, "the rows of a scattered update have another element type than the variable");
-    expects(indices.contains(which.element), "the indices of a scattered update are not int32 or int64");
+    expects(dtypes::indices.contains(which.element), "the indices of a scattered update are not int32 or int64");
     expects(accepts(gathered(v, which), rows), "a scattered update has not one row for each index");
     return {};
   }
