@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,8 +70,16 @@ class cancellation {
 using log_callback = std::function<void(std::string_view)>;
 
 /// What a step ends with when it is cancelled, and when its time is over.
-inline error step_cancelled() { return error(code::cancelled, "the step was cancelled"); }
-inline error step_too_late() { return error(code::deadline_exceeded, "the step ran past its deadline"); }
+inline error step_cancelled() noexcept try {
+  return error(code::cancelled, "the step was cancelled");
+} catch (std::bad_alloc const&) {
+  return error::no_memory();
+}
+inline error step_too_late() noexcept try {
+  return error(code::deadline_exceeded, "the step ran past its deadline");
+} catch (std::bad_alloc const&) {
+  return error::no_memory();
+}
 
 /// What a step holds, and lets go of when it ends, however it ends: locks.
 class step_holdings {

@@ -38,8 +38,8 @@ class queue_runner {
   void start(session& s, std::vector<operation> const& enqueues);
 
   // What those are told who dequeue: the error of a thread, and its node.
-  static failure told(queue_state const& q, char const* what, error const& e);
-  static failure stopped(queue_state const& q, std::exception_ptr why);
+  static failure told(queue_state const& q, char const* what, error const& e) noexcept;
+  static failure stopped(queue_state const& q, std::exception_ptr why) noexcept;
 
   static std::shared_ptr<queue_state> queue_of(session& s, operation const& enqueue);
 
@@ -94,13 +94,15 @@ RILL_INLINE void queue_runner::start(session& s, std::vector<operation> const& e
   rethrow_as_error();
 }
 
-RILL_INLINE failure queue_runner::told(queue_state const& q, char const* what, error const& e) {
+RILL_INLINE failure queue_runner::told(queue_state const& q, char const* what, error const& e) noexcept try {
   return failed(e.code(), std::string("what fills the queue '") + q.name() + "' " + what + detail::place_of(e));
+} catch (std::bad_alloc const&) {
+  return as_failure(e);  // those who dequeue must be told, whatever the words
 }
 
-RILL_INLINE failure queue_runner::stopped(queue_state const& q, std::exception_ptr why) {
-  if (!why) return failed(code::cancelled, "the threads that fill the queue '" + q.name() + "' were stopped");
+RILL_INLINE failure queue_runner::stopped(queue_state const& q, std::exception_ptr why) noexcept {
   try {
+    if (!why) return failed(code::cancelled, "the threads that fill the queue '" + q.name() + "' were stopped");
     std::rethrow_exception(why);
   } catch (...) {
     return told(q, "was stopped", *caught_failure());
