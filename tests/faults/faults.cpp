@@ -213,9 +213,7 @@ struct meeting : model {
   meeting() {
     auto const q = fifo_queue<of<float>>(g, {.capacity = 1}, "q");
     auto const a = dequeue(q), b = dequeue(q);
-    auto const total = std::get<1>(while_loop([](auto k, auto) { return k < 3; },
-                                              [&](auto k, auto v) { return std::tuple{k + 1, v + dequeue(q)}; },
-                                              constant(g, 0), constant(g, 0.f)));
+    auto const total = dequeue(q) + dequeue(q) + dequeue(q);
     sum = a + b + total;
     put = q.enqueue_many(constant<float, 5>(g, {1, 1, 1, 1, 1}));
     drop = std::make_unique<session>(g, session_options{.threads = 2});
