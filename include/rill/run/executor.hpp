@@ -141,7 +141,12 @@ struct executor::parts {
     std::lock_guard lock(mutex);
     auto const [at, fresh] = plans.try_emplace(std::move(k));
     at->second.step = std::move(made);
-    if (fresh) at->second.use = uses.insert(uses.begin(), &at->first);
+    if (fresh) try {
+        at->second.use = uses.insert(uses.begin(), &at->first);
+      } catch (...) {
+        plans.erase(at);
+        throw;
+      }
     else uses.splice(uses.begin(), uses, at->second.use);
     while (uses.size() > most) forget_last_used();
   }
