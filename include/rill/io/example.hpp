@@ -130,10 +130,10 @@ inline std::string list_bytes(feature const& f) {
   protozero::pbf_writer to(bytes);
   if (auto const* words = std::get_if<std::vector<std::string>>(&f))
     for (auto const& each : *words) to.add_bytes(values_of_list, each);
-  else if (auto const* dtypes::floats = std::get_if<std::vector<float>>(&f))
-    to.add_packed_float(values_of_list, dtypes::floats->begin(), dtypes::floats->end());
-  else if (auto const* dtypes::integers = std::get_if<std::vector<std::int64_t>>(&f))
-    to.add_packed_int64(values_of_list, dtypes::integers->begin(), dtypes::integers->end());
+  else if (auto const* floats = std::get_if<std::vector<float>>(&f))
+    to.add_packed_float(values_of_list, floats->begin(), floats->end());
+  else if (auto const* integers = std::get_if<std::vector<std::int64_t>>(&f))
+    to.add_packed_int64(values_of_list, integers->begin(), integers->end());
   return bytes;
 }
 inline std::string feature_bytes(feature const& f) {
