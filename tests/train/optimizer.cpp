@@ -204,7 +204,9 @@ TEST(optimizers, have_slots_that_bodies_read) {
     float expected = 0;
     for (auto e : v.span<float>()) expected += e;
     EXPECT_NEAR(s.run({{"times", tensor(3)}}, sums[1].name()).at<float>(), 3 * expected, 1e-6);
-    if (g == &m.g) EXPECT_TRUE(same_bits(s.run(f()), v));
+    if (g == &m.g) {
+      EXPECT_TRUE(same_bits(s.run(f()), v));
+    }
   }
 }
 
