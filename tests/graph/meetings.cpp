@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sentence.hpp"
 #include "rill/graph/prune.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/rill.hpp"
@@ -129,6 +130,15 @@ TEST(sequence, puts_what_is_served_behind_what_serves_it_where_it_can) {
   EXPECT_EQ(sequence({{}, {}, {}, {}}, {{}, {}, {4}, {4}, {0, 1}}, keys), (std::vector<std::uint32_t>{2, 3, 0, 1}))
       << "by way of a hub";
   EXPECT_EQ(sequence({{1}, {0}, {}, {}}, {}, keys).size(), 2) << "a cycle has no order";
+}
+
+TEST(sequence, ends_with_the_step_that_it_is_for) {
+  node_edges const edges(2 * checked_each);
+  std::vector<std::uint32_t> const keys(edges.size());
+  step_context step;
+  EXPECT_EQ(sequence(edges, {}, keys, &step).size(), edges.size());
+  step.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  EXPECT_EQ(refusal([&] { sequence(edges, {}, keys, &step); }), code::deadline_exceeded);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/device/step.hpp"
 #include "rill/graph/subgraph.hpp"
 
 namespace rill {
@@ -75,9 +76,9 @@ node_edges edges_of(subgraph const& part);
 
 /// Nodes in an order in which each comes after those that lead to it: of those that can come next, the one with the
 /// smallest key. One to which `served` leads, perhaps through hubs, comes when all those have come, or when nothing
-/// else can. Fewer than all where nodes wait for themselves.
+/// else can. Fewer than all where nodes wait for themselves. Ends with `step`, if it is for one.
 std::vector<std::uint32_t> sequence(node_edges const& after, node_edges const& served,
-                                    std::span<std::uint32_t const> keys);
+                                    std::span<std::uint32_t const> keys, step_context const* step = nullptr);
 
 /// Which nodes wait for themselves by way of each other: those of one circle have one number, all others numbers of
 /// their own.
@@ -348,7 +349,7 @@ RILL_INLINE node_edges hidden_waits::gifts(meetings const& met) const {
 }
 
 RILL_INLINE std::vector<std::uint32_t> sequence(node_edges const& after, node_edges const& served,
-                                                std::span<std::uint32_t const> keys) {
+                                                std::span<std::uint32_t const> keys, step_context const* step) {
   using entry = std::pair<std::uint32_t, std::uint32_t>;  // key, node
   std::priority_queue<entry, std::vector<entry>, std::greater<>> ready, postponed;
   auto const nodes = static_cast<std::uint32_t>(after.size());
@@ -367,6 +368,7 @@ RILL_INLINE std::vector<std::uint32_t> sequence(node_edges const& after, node_ed
     from.pop();
     if (placed[i]) continue;
     placed[i] = true;
+    if (order.size() % checked_each == 0) check(step);
     order.push_back(i);
     for (auto n : after[i])
       if (--waits[n] == 0) add(n);

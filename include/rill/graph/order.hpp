@@ -69,8 +69,7 @@ class orderer {
 
   step_order run() {
     step_order result;
-    check(step_);
-    result.nodes = sequence(edges_.all(), served_, key_);
+    result.nodes = sequence(edges_.all(), served_, key_, step_);
     if (result.nodes.size() != part_.size()) cycle(result.nodes);
     result.after = std::move(edges_).take_edges();
     result.circles = std::move(circles_);
