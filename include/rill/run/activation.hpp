@@ -14,6 +14,7 @@
 #include "rill/ops/array/box.hpp"
 #include "rill/run/arena_pool.hpp"
 #include "rill/run/aside.hpp"
+#include "rill/run/plan/late_pieces.hpp"
 #include "rill/run/plan/plan.hpp"
 #include "rill/run/tagged/region.hpp"
 #include "rill/run/turning.hpp"
@@ -313,7 +314,8 @@ class activation {
     try {
       throw;
     } catch (error const& e) {
-      if (plan_->operations_[at] == region_op.name) throw;  // which says itself where in it
+      auto const& op = plan_->operations_[at];  // some say themselves where in them it was
+      if (op == region_op.name || (op == late_piece_op.name && !e.node().empty())) throw;
       throw error(e.code(), e.message(), node);
     } catch (std::bad_alloc const&) {
       throw error(code::resource_exhausted, "no memory", node);

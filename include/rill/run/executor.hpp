@@ -205,7 +205,9 @@ inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> c
   auto names = step_names::of(part);
   std::optional<late_part> late;
   if (has_primitives(part)) part = as_region(std::move(part));
-  else late = rewrite_early(part, options.passes, *options.state, report, step);
+  else
+    late = rewrite_early(part, options.passes, *options.state, report, step,
+                         options.gear == gear::straight ? late_pieces::wait : late_pieces::begin_alone);
   return std::make_shared<compiled_step>(
       plan(part, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
            options.gear, options.passes, nullptr, step),

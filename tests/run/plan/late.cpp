@@ -77,7 +77,7 @@ TEST(late, cuts_nothing_off_where_all_is_known) {
   graph g;
   value const x = placeholder(g, of<float, 3>, "x"), y = neg(x);
   auto part = prune(g, {x.endpoint()}, {y.endpoint()}, {});
-  EXPECT_FALSE(cut_late(part).has_value());
+  EXPECT_FALSE(cut_late(part, late_nodes(part)).has_value());
   EXPECT_EQ(part.outputs.size(), 1);
 }
 
@@ -86,7 +86,7 @@ TEST(late, keeps_the_results_in_their_order_and_says_where_each_comes_from) {
   auto const q = fifo_queue<of<float>>(g, {}, "q");
   value const x = placeholder(g, of<float>, "x"), early = neg(x), some = q.dequeue_up_to<3>(), late = mul(some, x);
   auto part = prune(g, {x.endpoint()}, {late.endpoint(), early.endpoint(), some.endpoint()}, {});
-  auto const cut = cut_late(part);
+  auto const cut = cut_late(part, late_nodes(part));
   ASSERT_TRUE(cut.has_value());
   using origin = late_part::origin;
   std::vector<origin> from;

@@ -13,6 +13,7 @@
 
 #include "rill/pass/passes.hpp"
 #include "rill/run/plan/late_nodes.hpp"
+#include "rill/run/plan/late_pieces.hpp"
 
 namespace rill {
 
@@ -40,12 +41,16 @@ struct late_part {
   }
 };
 
-/// Cuts off what can't be planned yet; nothing if all can be. What stays hands out what the late part reads.
-std::optional<late_part> cut_late(subgraph& part);
+/// Cuts the late nodes off; nothing if there are none. What stays hands out what the late part reads.
+std::optional<late_part> cut_late(subgraph& part, std::vector<bool> late);
+
+/// Whether others may run while a node waits: not in bodies, nor where one thread goes from node to node.
+enum class late_pieces : bool { wait, begin_alone };
 
 /// Rewrites a bound part; what can't be planned yet is cut off before. Ends with `step`, if it is for one.
 std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
-                                       pass_report* report, step_context const* step = nullptr);
+                                       pass_report* report, step_context const* step = nullptr,
+                                       late_pieces pieces = late_pieces::wait);
 
 /// What is compiled for the extents that came up lately: so many of them. The one that was asked for last
 /// alone keeps memory for its next run.
@@ -186,14 +191,13 @@ class cutter {
 
 }  // namespace detail
 
-RILL_INLINE std::optional<late_part> cut_late(subgraph& part) {
-  auto late = late_nodes(part);
+RILL_INLINE std::optional<late_part> cut_late(subgraph& part, std::vector<bool> late) {
   if (late.empty()) return std::nullopt;
   return detail::cutter(part, std::move(late)).run();
 }
 
 RILL_INLINE std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
-                                                   pass_report* report, step_context const* step) {
+                                                   pass_report* report, step_context const* step, late_pieces pieces) {
   std::optional<late_part> late;
   if (options.functions) inline_functions(part, state, report, step);
   auto rest = options;
@@ -203,7 +207,7 @@ RILL_INLINE std::optional<late_part> rewrite_early(subgraph& part, pass_options 
   if (!known) {
     order_sections(part, report);
     if (options.loops) trim_loops(part, state, report);
-    late = cut_late(part);
+    late = cut_late(part, pieces == late_pieces::begin_alone ? join_late_pieces(part, report) : late_nodes(part));
   }
   rewrite(part, rest, state, report, step);
   return late;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rill/run/aside.hpp"
+#include "rill/run/plan/late_pieces.hpp"
 #include "rill/run/plan/open_rows.hpp"
 #include "rill/run/plan/plan.hpp"
 #include "rill/run/tagged/can_lower.hpp"
@@ -165,7 +166,7 @@ RILL_INLINE kernel plan::make_kernel(node const& n, taking const& takes, bool bo
     if (with.wish != gear::straight && !made.waits && may_wait(n)) made = detail::aside(std::move(made));
     tagged_ = tagged_ || with_tags;
   } catch (error const& e) {
-    if (is_region(n)) throw;  // it names a node that somebody wrote
+    if (is_region(n) || (is_late_piece(n) && !e.node().empty())) throw;  // it names a node that somebody wrote
     auto const where = has_bodies(n) ? "in a body, node '" : "'";
     throw error(e.code(), (e.node().empty() ? "" : where + e.node() + "': ") + e.message(), n.name);
   }

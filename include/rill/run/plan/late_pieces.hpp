@@ -1,0 +1,299 @@
+// Pieces of what is planned late that begin as soon as their own inputs have come, not when all that is early has run.
+#pragma once
+#include "rill/pass/rewriter.hpp"
+#include "rill/run/plan/late_nodes.hpp"
+
+#if RILL_RUNTIME
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "rill/ops/control/body.hpp"
+#endif
+
+namespace rill {
+
+namespace detail {
+void infer_late_piece(attribute_list const& attributes, std::span<type const> inputs, std::vector<type>& outputs);
+kernel late_piece_kernel(kernel_request const& r);
+}  // namespace detail
+
+/// The operation of a node that runs such a piece, its body, with what settles the extents in it. Its inputs are the
+/// variables that the piece takes by reference, then what it reads.
+inline constexpr op_def late_piece_op{
+    .name = "late_piece",
+    .doc = "a connected piece of a step in which extents are settled",
+    .arity = -2,
+    .effect = effect::writes,
+    .by_reference = counted_references,
+    .brings_extents = true,
+    .infer = detail::infer_late_piece,
+    .work = [](attribute_list const&, std::span<type const>, std::span<type const>) { return cost{}; },
+    .cpu = detail::late_piece_kernel};
+inline bool is_late_piece(node const& n) { return n.op == &late_piece_op; }
+
+/// Makes nodes of those connected pieces of the late nodes that others may wait for while something early waits that
+/// the piece does not need: another step may hand on what the piece gives, and the early wait is for that. Returns
+/// which nodes are late still (late_nodes). A piece stays late if one thread may have to leave a wait in it for what it
+/// gives elsewhere, if what settles its extents is read from outside of it, or if it and others take a variable by
+/// reference which one of them updates.
+std::vector<bool> join_late_pieces(subgraph& part, pass_report* report);
+
+#if RILL_RUNTIME
+namespace detail {
+
+RILL_INLINE void infer_late_piece(attribute_list const& attributes, std::span<type const> inputs,
+                                  std::vector<type>& outputs) {
+  auto const references = static_cast<std::size_t>(attribute_as<std::int64_t>(attributes, "references"));
+  auto const& body = attribute_as<std::shared_ptr<subgraph const>>(attributes, "body");
+  outputs = infer(*body, inputs.subspan(references));
+}
+
+RILL_INLINE kernel late_piece_kernel(kernel_request const& r) {
+  auto const references = static_cast<std::size_t>(attribute_as<std::int64_t>(r.at.attributes, "references"));
+  auto const& piece = attribute_as<std::shared_ptr<subgraph const>>(r.at.attributes, "body");
+  auto const body = r.compile(r, *piece, r.inputs.subspan(references));
+  body_call const run(r, references);
+  kernel k([=](kernel_call const& call) { run(*body, call, call.step); });
+  k.owns_outputs = run.open();
+  return k;
+}
+
+/// A part while pieces of it are joined.
+class piece_joiner {
+ public:
+  piece_joiner(subgraph& part, std::vector<bool> const& late)
+      : part_(part),
+        late_(late),
+        settles_(part.size()),
+        after_(edges_of(part)),
+        met_(part),
+        piece_(part.size()),
+        last_meeting_(part.size()) {
+    std::iota(piece_.begin(), piece_.end(), 0u);
+  }
+
+  bool run(pass_report* report) {
+    connect();
+    find_references();
+    find_behind_waits();
+    std::map<std::uint32_t, node_list> pieces;
+    for (std::uint32_t i = 0; i < part_.size(); ++i)
+      if (late_[i] || settles_[i]) pieces[of(i)].push_back(i);
+    std::erase_if(pieces, [&](auto const& each) { return !is_to_join(each.second); });
+    if (pieces.empty()) return false;
+    rewriter r(part_, "late pieces", report);
+    for (auto const& [_, nodes] : pieces) join(nodes, r);
+    for (auto& [at, whole] : joined_) part_[at] = std::move(whole);
+    return r.finish();
+  }
+
+ private:
+  using node_list = std::vector<std::uint32_t>;
+  using marks = std::vector<bool>;
+
+  std::uint32_t of(std::uint32_t i) {
+    while (piece_[i] != i) i = piece_[i] = piece_[piece_[i]];
+    return i;
+  }
+  // Late nodes belong together along edges, and with what settles extents that they read.
+  void connect() {
+    for (std::uint32_t i = 0; i < part_.size(); ++i) {
+      if (!late_[i]) continue;
+      for (std::size_t k = 0; k < part_[i].inputs.size(); ++k) {
+        auto const from = part_[i].inputs[k].node;
+        if (!late_[from] && !reads_open(part_, i, k)) continue;
+        settles_[from] = !late_[from];
+        piece_[of(from)] = of(i);
+      }
+      for (auto c : part_[i].controls)
+        if (late_[c]) piece_[of(c)] = of(i);
+    }
+  }
+  bool is_same_piece(std::uint32_t i, std::uint32_t other) { return of(i) == of(other); }
+
+  // Who takes each variable by reference.
+  void find_references() {
+    for (std::uint32_t i = 0; i < part_.size(); ++i)
+      for (std::size_t k = 0; k < part_[i].inputs.size(); ++k) {
+        if (!takes_reference(part_[i], k)) continue;
+        auto& v = references_.try_emplace(part_[i].inputs[k].node, references{i}).first->second;
+        v.several = v.several || !is_same_piece(v.first, i);
+        v.updated = v.updated || updates_reference(part_[i], k);
+      }
+  }
+  // Which nodes come after all that waits early, 64 of these at a time.
+  void find_behind_waits() {
+    behind_.assign(part_.size(), true);
+    node_list waits;
+    for (std::uint32_t i = 0; i < part_.size(); ++i)
+      if (!late_[i] && may_wait(part_[i])) waits.push_back(i);
+    std::vector<std::uint64_t> bits(part_.size());
+    for (std::size_t first = 0; first < waits.size(); first += 64) {
+      auto const count = std::min<std::size_t>(64, waits.size() - first);
+      std::fill(bits.begin(), bits.end(), 0);
+      for (std::size_t w = 0; w < count; ++w) bits[waits[first + w]] = std::uint64_t{1} << w;
+      for (std::uint32_t i = 0; i < part_.size(); ++i) {
+        for (auto e : part_[i].inputs) bits[i] |= bits[e.node];
+        for (auto c : part_[i].controls) bits[i] |= bits[c];
+        if (bits[i] != ~std::uint64_t{0} >> (64 - count)) behind_[i] = false;
+      }
+    }
+  }
+
+  bool is_to_join(node_list const& nodes) {
+    return std::any_of(nodes.begin(), nodes.end(), [&](auto i) { return settles_[i]; }) &&
+           std::any_of(nodes.begin(), nodes.end(), [&](auto i) { return gives(i) && !behind_[i]; }) &&
+           std::all_of(nodes.begin(), nodes.end(), [&](auto i) { return stands_alone(i); }) && has_an_order(nodes);
+  }
+  // Whether nothing outside of its piece reads a node, or meets it at a variable, and what it reads has known extents.
+  bool stands_alone(std::uint32_t i) {
+    auto const& n = part_[i];
+    if (n.op->name == "variable") return false;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      auto const from = n.inputs[k].node;
+      if (!takes_reference(n, k)) {
+        if (!is_same_piece(from, i) && !part_.type_of(n.inputs[k]).is_known()) return false;
+        continue;
+      }
+      auto const& v = references_.at(from);
+      if (late_[from] || part_[from].op->name != "variable" || (v.several && v.updated)) return false;
+    }
+    return std::all_of(after_[i].begin(), after_[i].end(), [&](auto next) { return is_same_piece(i, next); });
+  }
+  bool gives(std::uint32_t i) const {
+    return std::any_of(met_[i].begin(), met_[i].end(),
+                       [](meeting const& m) { return m.role != meeting_role::takes && m.role != meeting_role::locks; });
+  }
+  // One thread runs it, and waits in it: so each of its nodes that gives or waits must come after the one before.
+  bool has_an_order(node_list const& nodes) {
+    std::uint32_t count = 0;
+    for (auto i : nodes) {
+      auto& last = last_meeting_[i];  // of those before it, and itself, counted from 1
+      auto const pass_on = [&](std::uint32_t from) {
+        if (is_same_piece(from, i)) last = std::max(last, last_meeting_[from]);
+      };
+      for (auto e : part_[i].inputs) pass_on(e.node);
+      for (auto c : part_[i].controls) pass_on(c);
+      if (met_[i].empty() && !may_wait(part_[i])) continue;
+      if (last != count) return false;
+      last = ++count;
+    }
+    return true;
+  }
+
+  // The node takes the place of the first one that waits.
+  void join(node_list const& nodes, rewriter& r) {
+    auto const waits = std::find_if(nodes.begin(), nodes.end(), [&](auto i) { return may_wait(part_[i]); });
+    auto const at = waits == nodes.end() ? nodes.front() : *waits;
+    subgraph body;
+    node whole;
+    whole.op = &late_piece_op;
+    whole.name = "late_piece/" + part_[at].name;
+    std::map<std::uint32_t, std::uint32_t> place;  // in the body
+    auto const add = [&](node n, std::uint32_t from) {
+      body.nodes.push_back(std::move(n));
+      body.origin.push_back(part_.origin[from]);
+      return static_cast<std::uint32_t>(body.size() - 1);
+    };
+    auto const copied = [&](std::uint32_t from) {
+      auto n = part_[from];
+      n.controls.clear();
+      return add(std::move(n), from);
+    };
+    auto const variables = references_of(nodes);
+    for (auto const& [v, _] : variables) {
+      whole.inputs.push_back({v, 0});
+      place[v] = copied(v);
+    }
+    std::map<endpoint, endpoint> arguments;
+    auto const argument = [&](endpoint e) {
+      auto const [known, fresh] = arguments.try_emplace(e);
+      if (!fresh) return known->second;
+      whole.inputs.push_back(e);
+      node n;
+      n.op = &fed_op;
+      n.name = part_[e.node].name;
+      n.outputs = {part_.type_of(e)};
+      body.inputs.push_back(add(std::move(n), e.node));
+      return known->second = {body.inputs.back(), 0};
+    };
+    auto const inside = [&](endpoint e, bool reference) {
+      if (reference || is_same_piece(e.node, at)) return endpoint{place.at(e.node), e.port};
+      if (part_[e.node].op->name != "constant") return argument(e);
+      auto const [known, fresh] = place.try_emplace(e.node);
+      if (fresh) known->second = copied(e.node);
+      return endpoint{known->second, e.port};
+    };
+    for (auto i : nodes) {
+      auto n = part_[i];
+      for (std::size_t k = 0; k < n.inputs.size(); ++k) n.inputs[k] = inside(n.inputs[k], takes_reference(part_[i], k));
+      n.controls.clear();
+      for (auto c : part_[i].controls)
+        if (is_same_piece(c, at)) n.controls.push_back(place.at(c));
+        else whole.controls.push_back(c);
+      place[i] = add(std::move(n), i);
+    }
+    for (auto& e : part_.outputs)
+      if (std::binary_search(nodes.begin(), nodes.end(), e.node)) {
+        whole.outputs.push_back(part_[e.node].outputs[e.port]);
+        body.outputs.push_back({place.at(e.node), e.port});
+        e = {at, static_cast<std::uint32_t>(whole.outputs.size() - 1)};
+      }
+    for (auto& t : part_.targets)
+      if (std::binary_search(nodes.begin(), nodes.end(), t)) {
+        body.targets.push_back(place.at(t));
+        t = at;
+      }
+    body.axes = part_.axes;
+    whole.attributes = {{"body", std::make_shared<subgraph const>(std::move(body))},
+                        {"references", static_cast<std::int64_t>(variables.size())},
+                        {"updates", static_cast<std::int64_t>(std::count_if(variables.begin(), variables.end(),
+                                                                            [](auto const& v) { return v.second; }))}};
+    for (auto i : nodes)
+      if (i != at) r.drop(i);
+    joined_.emplace_back(at, std::move(whole));
+    r.said("begins when its own inputs have come", at);
+  }
+  // The variables that a piece takes by reference, those that it updates first, and whether it does.
+  std::vector<std::pair<std::uint32_t, bool>> references_of(node_list const& nodes) const {
+    std::map<std::uint32_t, bool> all;
+    for (auto i : nodes)
+      for (std::size_t k = 0; k < part_[i].inputs.size(); ++k)
+        if (takes_reference(part_[i], k)) {
+          auto& updated = all[part_[i].inputs[k].node];
+          updated = updated || updates_reference(part_[i], k);
+        }
+    std::vector<std::pair<std::uint32_t, bool>> sorted(all.begin(), all.end());
+    std::partition(sorted.begin(), sorted.end(), [](auto const& v) { return v.second; });
+    return sorted;
+  }
+
+  subgraph& part_;
+  marks const& late_;
+  marks settles_, behind_;
+  node_edges after_;
+  meetings met_;
+  node_list piece_, last_meeting_;  // of each node
+  struct references {
+    std::uint32_t first;  // a node
+    bool several = false, updated = false;
+  };
+  std::map<std::uint32_t, references> references_;  // to each variable
+  std::vector<std::pair<std::uint32_t, node>> joined_;
+};
+
+}  // namespace detail
+
+RILL_INLINE std::vector<bool> join_late_pieces(subgraph& part, pass_report* report) {
+  auto late = late_nodes(part);
+  while (!late.empty() && detail::piece_joiner(part, late).run(report)) late = late_nodes(part);
+  return late;
+}
+#endif
+
+}  // namespace rill
