@@ -267,8 +267,8 @@ TEST(faults, of_memory_and_threads_while_a_queue_is_filled) {
 
 struct batching : model {
   batching() {
-    auto const x = constant<float, 8>(g, {1, 2, 3, 4, 5, 6, 7, 8});
-    batches = batch<2>({.threads = 2}, sum(x));
+    auto const eight = constant<float, 8>(g, {1, 2, 3, 4, 5, 6, 7, 8});
+    batches = batch<2>({.threads = 2}, sum(eight));
     s = std::make_unique<session>(g, session_options{.threads = 2});
   }
   expr<of<float, 2>> batches;
