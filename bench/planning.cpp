@@ -19,6 +19,7 @@
 #include <rill/ops/queues/queue.hpp>
 #include <rill/ops/reduction/reduce.hpp>
 #include <rill/ops/state/assign.hpp>
+#include <rill/ops/sync/turnstile.hpp>
 #include <rill/run/compiled_step.hpp>
 #include <rill/run/session.hpp>
 #include <string>
@@ -99,6 +100,27 @@ std::unique_ptr<planned> hundred_branches(std::size_t n) {
   for (auto& y : ends)
     for (std::size_t i = 0; i < n / 100; ++i) y = rill::neg(y);
   p->fetch(rill::add_n(ends));
+  return p;
+}
+
+/// As many queues as nodes that give, each of which another node of the step takes from.
+std::unique_ptr<planned> hand_overs(std::size_t n) {
+  auto p = std::make_unique<planned>(as_written);
+  auto const x = rill::as<rill::of<float, floats>>(floats_of(*p));
+  for (std::size_t i = 0; i < n / 2; ++i) {
+    auto const q = rill::fifo_queue<rill::of<float, floats>>(p->graph, {}, "q" + std::to_string(i));
+    p->targets.push_back(q.enqueue(x));
+    p->fetch(q.dequeue());
+  }
+  return p;
+}
+
+/// Sections of one mutex.
+std::unique_ptr<planned> sections(std::size_t n) {
+  auto p = std::make_unique<planned>(as_written);
+  auto const x = floats_of(*p);
+  rill::mutex const m(p->graph, "m");
+  for (std::size_t i = 0; i < n / 4; ++i) p->fetch(m.locked([&] { return rill::neg(x); }));
   return p;
 }
 
@@ -259,6 +281,8 @@ constexpr named_shape shapes[] = {
     {"chain_with_two_dequeues", chain_with_two_dequeues, 64000, true},
     {"hundred_waits", hundred_waits, 64000, true},
     {"hundred_branches", hundred_branches, 64000, true},
+    {"hand_overs", hand_overs, 8000},
+    {"sections", sections, 8000},
     {"array_writes", array_writes},
     {"calls", calls},
     {"nested_functions", nested_functions},

@@ -230,10 +230,12 @@ class components {
 class hidden_waits_search {
  public:
   hidden_waits_search(subgraph const& part, meetings const& met, node_edges const& after, meeting_scope scope)
-      : met_(met), after_(after), scope_(scope), behind_(part.size()) {
+      : met_(met), after_(after), scope_(scope), behind_(part.size()), whole_(part.size()) {
     for (auto i : met_.nodes()) {
       if (std::any_of(met_[i].begin(), met_[i].end(), [](meeting const& m) { return m.waits; })) waiters_.push_back(i);
       if (std::any_of(met_[i].begin(), met_[i].end(), [&](meeting const& m) { return gives(m); })) givers_.push_back(i);
+      for (auto const& m : met_[i])
+        if (gives(m)) givers_at_[m.place].push_back(i);
     }
     auto const first_place = [&](std::uint32_t i) { return std::pair(met_[i][0].place, met_[i][0].role); };
     std::sort(waiters_.begin(), waiters_.end(),
@@ -244,12 +246,18 @@ class hidden_waits_search {
     if (waiters_.empty() || givers_.empty() || (givers_.size() == 1 && givers_ == waiters_)) return {};
     set_order();
     for (std::size_t first = 0; first < waiters_.size(); first += 64)
-      find(std::span(waiters_).subspan(first, std::min<std::size_t>(64, waiters_.size() - first)));
+      find(first / 64, std::span(waiters_).subspan(first, std::min<std::size_t>(64, waiters_.size() - first)));
+    for (auto giver : givers_)
+      for (auto b : whole_[giver]) {
+        auto const to = block_of_blocks(b);  // which may move the edges
+        edges(giver).push_back(to);
+      }
     return std::move(found_);
   }
 
  private:
   using bits = std::uint64_t;
+  using block_number = std::pair<std::uint32_t, std::size_t>;  // the level, 0: 64 waiters, and which one
   static bool gives(meeting const& m) { return m.role != meeting_role::takes && m.role != meeting_role::locks; }
 
   // Each node after those that lead to it; edges need not lead from smaller numbers to larger ones.
@@ -264,28 +272,66 @@ class hidden_waits_search {
         if (--waits[n] == 0) order_.push_back(n);
   }
   // A node serves those that it does not come after.
-  void find(std::span<std::uint32_t const> some) {
+  void find(std::size_t number, std::span<std::uint32_t const> some) {
     std::fill(behind_.begin(), behind_.end(), 0);
     for (std::size_t w = 0; w < some.size(); ++w) behind_[some[w]] |= bits{1} << w;
     for (auto i : order_)
       if (behind_[i] != 0)
         for (auto n : after_[i]) behind_[n] |= behind_[i];
     hubs_.clear();
+    known_ = number;
     served_by_.clear();
-    for (auto g : givers_)
-      if (auto const served = ~behind_[g] & served_by(g, some); served != 0) cover(g, some, served, 0, 64);
+    waiting_.clear();
+    for (std::size_t w = 0; w < some.size(); ++w)
+      for (auto const& m : met_[some[w]])
+        if (m.waits) waiting_[m.place].emplace_back(m, bits{1} << w);
+    for (auto g : givers_for_them())
+      if (auto const served = ~behind_[g] & served_by(g, some); served == all_of(some)) add_whole(g, number, some);
+      else if (served != 0) cover(g, some, served, 0, 64);
+  }
+  static bits all_of(std::span<std::uint32_t const> some) {
+    return some.size() == 64 ? ~bits{0} : (bits{1} << some.size()) - 1;
+  }
+  // All of the 64: two such blocks side by side are one of the next level.
+  void add_whole(std::uint32_t giver, std::size_t number, std::span<std::uint32_t const> some) {
+    if (known_ == number) blocks_[{0, number}] = block(some, 0, 64), ++known_;
+    auto& mine = whole_[giver];
+    mine.push_back({0, number});
+    while (mine.size() > 1) {
+      auto const [level, last] = mine.back();
+      if (last % 2 == 0 || mine[mine.size() - 2] != block_number{level, last - 1}) return;
+      mine.pop_back();
+      mine.back() = {level + 1, last / 2};
+    }
+  }
+  std::uint32_t block_of_blocks(block_number b) {
+    if (auto const known = blocks_.find(b); known != blocks_.end()) return known->second;
+    auto const [level, number] = b;
+    std::vector<std::uint32_t> to{block_of_blocks({level - 1, 2 * number}),
+                                  block_of_blocks({level - 1, 2 * number + 1})};
+    return blocks_[b] = add_hub(std::move(to));
+  }
+  std::vector<std::uint32_t> givers_for_them() const {
+    if (scope_ == meeting_scope::elsewhere) return givers_;
+    std::vector<std::uint32_t> all;
+    for (auto const& [place, _] : waiting_)
+      if (auto const at = givers_at_.find(place); at != givers_at_.end())
+        all.insert(all.end(), at->second.begin(), at->second.end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
   }
   // Those at the places where a node gives something, or all.
   bits served_by(std::uint32_t giver, std::span<std::uint32_t const> some) {
-    auto const all = some.size() == 64 ? ~bits{0} : (bits{1} << some.size()) - 1;
-    if (scope_ == meeting_scope::elsewhere) return all;
+    if (scope_ == meeting_scope::elsewhere) return all_of(some);
     bits served = 0;
     for (auto const& g : met_[giver]) {
+      auto const here = waiting_.find(g.place);
+      if (here == waiting_.end()) continue;
       auto const [known, fresh] = served_by_.try_emplace({g.place, g.role}, 0);
       if (fresh)
-        for (std::size_t w = 0; w < some.size(); ++w)
-          for (auto const& m : met_[some[w]])
-            if (serves(g, m)) known->second |= bits{1} << w;
+        for (auto const& [m, bit] : here->second)
+          if (serves(g, m)) known->second |= bit;
       served |= known->second;
     }
     return served;
@@ -312,9 +358,12 @@ class hidden_waits_search {
     if (!fresh) return known->second;
     std::vector<std::uint32_t> to{block(some, first, count / 2)};
     if (auto const half = first + count / 2; half < some.size()) to.push_back(block(some, half, count / 2));
+    return hubs_[{first, count}] = add_hub(std::move(to));
+  }
+  std::uint32_t add_hub(std::vector<std::uint32_t> to) {
     if (found_.after.size() < after_.size()) found_.after.resize(after_.size());
     found_.after.push_back(std::move(to));
-    return hubs_[{first, count}] = static_cast<std::uint32_t>(found_.after.size() - 1);
+    return static_cast<std::uint32_t>(found_.after.size() - 1);
   }
   std::vector<std::uint32_t>& edges(std::uint32_t giver) {
     if (found_.after.size() < after_.size()) found_.after.resize(after_.size());
@@ -326,8 +375,13 @@ class hidden_waits_search {
   meeting_scope scope_;
   std::vector<bits> behind_;
   std::vector<std::uint32_t> waiters_, givers_, order_;
-  std::map<std::pair<std::size_t, std::size_t>, std::uint32_t> hubs_;  // of the 64: by first and number
-  std::map<std::pair<std::uint32_t, meeting_role>, bits> served_by_;   // by place and role
+  std::map<std::uint32_t, std::vector<std::uint32_t>> givers_at_;           // each place
+  std::map<std::uint32_t, std::vector<std::pair<meeting, bits>>> waiting_;  // of the 64, at each place
+  std::map<std::pair<std::size_t, std::size_t>, std::uint32_t> hubs_;       // of the 64: by first and number
+  std::map<std::pair<std::uint32_t, meeting_role>, bits> served_by_;        // by place and role
+  std::vector<std::vector<block_number>> whole_;  // of each giver, the blocks of which it serves all
+  std::size_t known_ = 0;                         // the number of the 64 while no hub leads to all of them
+  std::map<block_number, std::uint32_t> blocks_;  // their hubs
   hidden_waits found_;
 };
 
