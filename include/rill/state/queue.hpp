@@ -85,7 +85,8 @@ class queue_state {
   bool serve_enqueue(ended& done);
   bool serve_dequeue(ended& done);
   void serve(ended& done);
-  failure at_end() const;
+  failure at_end() const noexcept;
+  failure failed(code c, char const* why) const noexcept;
   void close(bool cancel, ended& done);
 
   std::string name_;
@@ -203,14 +204,20 @@ RILL_INLINE void queue_state::serve(ended& done) {
     for (; !closes_.empty(); closes_.pop_front()) done.add(std::move(closes_.front()));
 }
 
-RILL_INLINE failure queue_state::at_end() const {
-  if (reason_) return reason_;
-  return failed(code::out_of_range, "the queue '" + name_ + "' is closed and has too few elements");
+RILL_INLINE failure queue_state::at_end() const noexcept {
+  return reason_ ? reason_ : failed(code::out_of_range, "is closed and has too few elements");
+}
+
+// Those who wait are told of the end without memory for its words too.
+RILL_INLINE failure queue_state::failed(code c, char const* why) const noexcept try {
+  return rill::failed(c, "the queue '" + name_ + "' " + why);
+} catch (std::bad_alloc const&) {
+  return as_failure(error::no_memory());
 }
 
 RILL_INLINE void queue_state::enqueue(request const& r) {
   ended done(mutex_);
-  if (closed_) return done.add(r, failed(code::cancelled, "the queue '" + name_ + "' is closed"));
+  if (closed_) return done.add(r, failed(code::cancelled, "is closed"));
   enqueues_.push_back(r);
   serve(done);
 }
@@ -226,7 +233,7 @@ RILL_INLINE void queue_state::close(bool cancel, ended& done) {
   closed_ = true;
   if (cancel)
     for (; !enqueues_.empty(); enqueues_.pop_front())
-      done.add(std::move(enqueues_.front()), failed(code::cancelled, "the queue '" + name_ + "' was closed"));
+      done.add(std::move(enqueues_.front()), failed(code::cancelled, "was closed"));
   serve(done);
 }
 
@@ -294,7 +301,7 @@ RILL_INLINE std::size_t queue_state::waiting() const {
 
 RILL_INLINE void queue_state::reset() {
   ended done(mutex_);
-  auto const why = failed(code::aborted, "the container of queue '" + name_ + "' was reset");
+  auto const why = failed(code::aborted, "is of a container that was reset");
   for (auto* list : {&enqueues_, &dequeues_, &closes_})
     for (; !list->empty(); list->pop_front()) done.add(std::move(list->front()), why);
   line_.clear();
