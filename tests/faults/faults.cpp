@@ -210,13 +210,15 @@ TEST(faults, of_memory_while_a_checkpoint_is_restored) {
 
 // A step whose parts meet at a queue.
 struct meeting : model {
-  meeting() {
+  explicit meeting(gear how) {
     auto const q = fifo_queue<of<float>>(g, {.capacity = 1}, "q");
     auto const a = dequeue(q), b = dequeue(q);
-    auto const total = dequeue(q) + dequeue(q) + dequeue(q);
+    auto const total = std::get<1>(while_loop([](auto k, auto) { return k < 3; },
+                                              [&](auto k, auto v) { return std::tuple{k + 1, v + dequeue(q)}; },
+                                              constant(g, 0), constant(g, 0.f)));
     sum = a + b + total;
     put = q.enqueue_many(constant<float, 5>(g, {1, 1, 1, 1, 1}));
-    drop = std::make_unique<session>(g, session_options{.threads = 2});
+    drop = std::make_unique<session>(g, session_options{.threads = 2, .gear = how});
   }
   expr<of<float>> sum;
   operation put;
@@ -224,16 +226,17 @@ struct meeting : model {
 };
 
 TEST(faults, of_memory_while_kernels_wait_for_each_other) {
-  fail_throughout(
-      what::memory, 100, [] { return std::make_unique<meeting>(); },
-      [](meeting& m) {
-        m.drop->run(m.sum, m.put, soon);
-        m.drop->run(m.sum, m.put, soon);
-      },
-      [](meeting& m) {
-        m.drop->state().reset();  // what a step that failed has left in the queue
-        if (float(m.drop->run(m.sum, m.put, soon)) != 5.f) throw std::runtime_error("another sum");
-      });
+  for (auto const how : {gear::forked, gear::tagged})
+    fail_throughout(
+        what::memory, 100, [&] { return std::make_unique<meeting>(how); },
+        [](meeting& m) {
+          m.drop->run(m.sum, m.put, soon);
+          m.drop->run(m.sum, m.put, soon);
+        },
+        [](meeting& m) {
+          m.drop->state().reset();  // what a step that failed has left in the queue
+          if (float(m.drop->run(m.sum, m.put, soon)) != 5.f) throw std::runtime_error("another sum");
+        });
 }
 
 struct filling : model {

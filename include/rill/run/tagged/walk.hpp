@@ -209,14 +209,15 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   bool more() const { return tokens_.ready() || tokens_.slow() != 0; }
   bool ends() {
     auto const t = tokens_.next();
-    try {
-      call_->step.check();
-    } catch (error const& e) {
-      auto const node = t.at->layout->blocks[t.block].node;
-      fail(placed(error(e.code(), e.message(), plan_->source.part[node].name), plan_->source, *t.at, node));
-      return true;
-    }
-    return false;
+    guarded([&] {
+      try {
+        call_->step.check();
+      } catch (error const& e) {
+        auto const node = t.at->layout->blocks[t.block].node;
+        fail(placed(error(e.code(), e.message(), plan_->source.part[node].name), plan_->source, *t.at, node));
+      }
+    });
+    return failure_ != nullptr;
   }
   void acquire(guard& lock) {
     wanted_.fetch_add(1, std::memory_order_relaxed);
