@@ -208,6 +208,15 @@ TEST(faults, of_memory_while_a_checkpoint_is_restored) {
       });
 }
 
+TEST(faults, of_memory_while_checkpoints_are_listed) {
+  fail_throughout(
+      what::memory, 100, [] { return std::make_unique<saving>(); },
+      [](saving& r) { only_errors([&] { detail::numbered_checkpoints(r.directory, "checkpoint"); }); },
+      [](saving& r) {
+        if (checkpoints(r.directory).size() != 1) throw std::runtime_error("another list");
+      });
+}
+
 // A step whose parts meet at a queue.
 struct meeting : model {
   explicit meeting(gear how) {

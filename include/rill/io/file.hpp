@@ -1,5 +1,6 @@
 // Files read with a bound and written whole or not at all.
 #pragma once
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -11,10 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "rill/base/error.hpp"
 
@@ -29,6 +32,10 @@ code code_of(int number);
 
 /// "cannot write 'model.bin': No space left on device".
 [[noreturn]] void fail(char const* what, std::filesystem::path const& path, int number = errno);
+
+/// The names of the files in a directory, in no order; `failed` becomes the number of what the system refused, or 0.
+/// std::filesystem::directory_iterator ends the program where there is no memory.
+std::vector<std::string> names_in(std::filesystem::path const& directory, int& failed);
 
 /// An open file that closes itself.
 class descriptor {
@@ -167,6 +174,23 @@ RILL_INLINE code code_of(int number) {
 RILL_INLINE void fail(char const* what, std::filesystem::path const& path, int number) {
   throw error(code_of(number),
               std::string("cannot ") + what + " '" + path.string() + "': " + std::generic_category().message(number));
+}
+
+RILL_INLINE std::vector<std::string> names_in(std::filesystem::path const& directory, int& failed) {
+  std::vector<std::string> names;
+  std::unique_ptr<DIR, int (*)(DIR*)> const open(::opendir(directory.c_str()), [](DIR* d) { return ::closedir(d); });
+  failed = open ? 0 : errno;
+  while (open) {
+    errno = 0;
+    auto const* const entry = ::readdir(open.get());
+    if (!entry) {
+      failed = errno;
+      break;
+    }
+    auto const name = std::string_view(entry->d_name);
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
 }
 
 }  // namespace files

@@ -158,9 +158,8 @@ RILL_IO_INLINE bool has_form(std::string_view file, std::string_view name, std::
 RILL_IO_INLINE std::vector<checkpoint> numbered_checkpoints(std::filesystem::path const& directory,
                                                             std::string const& name) {
   std::vector<checkpoint> all;
-  std::error_code none;
-  for (std::filesystem::directory_iterator i(directory, none), end; !none && i != end; i.increment(none)) {
-    auto const file = i->path().filename().string();
+  int failed = 0;
+  for (auto const& file : files::names_in(directory, failed)) {
     if (!has_form(file, name, "-#.safetensors.index.json")) continue;
     checkpoint c{.directory = directory, .name = name};
     std::from_chars(file.data() + name.size() + 1, file.data() + file.size(), c.number);

@@ -76,17 +76,16 @@ RILL_IO_INLINE void checkpoint_shelf::drop_old() const {
 
 RILL_IO_INLINE void checkpoint_shelf::sweep(std::vector<checkpoint> const& whole) const {
   std::vector<std::filesystem::path> left;
-  std::error_code failed;
-  for (std::filesystem::directory_iterator i(directory, failed), end; !failed && i != end; i.increment(failed)) {
-    auto const file = i->path().filename().string();
+  int failed = 0;
+  for (auto const& file : files::names_in(directory, failed)) {
     auto const is = [&](char const* form) { return has_form(file, name, form); };
     bool const owned =
         std::any_of(whole.begin(), whole.end(), [&](auto const& c) { return file.starts_with(c.prefix() + "-"); });
     if ((is("-#-#-of-#.safetensors") && !owned) || is("-#-#-of-#.safetensors.#-#.tmp") ||
         is("-#.safetensors.index.json.#-#.tmp"))
-      left.push_back(i->path());
+      left.push_back(directory / file);
   }
-  if (failed) files::fail("list the directory", directory, failed.value());
+  if (failed) files::fail("list the directory", directory, failed);
   for (auto const& path : left) remove(path);
 }
 
