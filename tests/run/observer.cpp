@@ -7,6 +7,10 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
 #include <tuple>
 
 #include "rill/base/pool.hpp"
@@ -98,6 +102,42 @@ TEST(observer, may_use_the_pool_while_a_loop_waits_within_its_body) {
     for (int i = 0; i < 10; ++i)
       EXPECT_EQ(float(s.run(total + other, put, observe(busy), timeout(std::chrono::seconds(30)))), 5.f);
   }
+}
+
+// Is still told of one node while others run in bodies that are compiled for ever new extents, and dropped.
+struct slow_observer : observer {
+  explicit slow_observer(std::atomic<bool>& last) : last_ran(last) {}
+  void node_ran(node_record const& r) override {
+    if (r.operation == "matmul")
+      for (auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+           !last_ran && std::chrono::steady_clock::now() < end;)
+        std::this_thread::yield();
+    names.emplace(r.name);
+  }
+  std::atomic<bool>& last_ran;
+  std::set<std::string> names;
+};
+
+TEST(observer, is_told_names_of_bodies_that_are_gone) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const m = placeholder<float, 2, 2>(g, "m");
+  auto const longer = [&](auto i, auto v) {
+    return std::tuple{print(i + 1), concat<0>(v, reshape<1>(x * sum(tanh(v))))};
+  };
+  auto const [i, y] =
+      while_loop([](auto i, auto) { return i < 300; }, longer, constant(g, 0), as<of<float, unknown>>(reshape<1>(x)));
+  auto const z = matmul(m, m);
+  int iterations = 0;
+  std::atomic<bool> last_ran = false;
+  session s(g, {.threads = 2,
+                .log = [&](std::string_view) { last_ran = ++iterations == 300; },
+                .passes = pass_options::none(),
+                .gear = gear::forked});
+  slow_observer watching(last_ran);
+  s.run({{x, tensor(1.f)}, {m, tensor(matrix<float>({{1, 2}, {3, 4}}))}}, sum(y), z, observe(watching));
+  EXPECT_TRUE(watching.names.contains("matmul"));
+  EXPECT_TRUE(watching.names.contains("body/concat"));
 }
 
 TEST(observer, is_told_of_the_end_of_a_step_that_fails) {

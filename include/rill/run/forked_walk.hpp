@@ -9,6 +9,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,23 +31,37 @@ class taking_turns final : public observer {
   ~taking_turns() override { step_.watch = who_; }
   void node_ran(node_record const& r) override {
     std::unique_lock lock(mutex_);
-    to_tell_.push_back(r);
-    if (std::exchange(telling_, true)) return;
+    if (std::exchange(telling_, true)) {
+      to_tell_.push_back({r, std::string(r.name)});
+      return;
+    }
+    lock.unlock();
+    who_->node_ran(r);
+    lock.lock();
     while (!to_tell_.empty()) {
-      auto const all = std::exchange(to_tell_, {});
+      auto all = std::exchange(to_tell_, {});
       lock.unlock();
-      for (auto const& each : all) who_->node_ran(each);
+      for (auto& [record, name] : all) {
+        record.name = name;
+        who_->node_ran(record);
+      }
       lock.lock();
     }
     telling_ = false;
   }
 
  private:
+  // A node that ran on another thread. Its body's plan, which has the name, may be dropped from a cache before the
+  // turn.
+  struct kept {
+    node_record record;
+    std::string name;
+  };
   step_context& step_;
   observer* who_;
   std::mutex mutex_;
   bool telling_ = false;
-  std::vector<node_record> to_tell_;
+  std::vector<kept> to_tell_;
 };
 
 }  // namespace detail
