@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/sentence.hpp"
 #include "faults/failing.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
@@ -300,6 +301,28 @@ TEST(faults, of_memory_and_threads_while_input_is_started) {
   };
   fail_throughout(what::memory, 60, make, take, check);
   fail_throughout(what::threads, 60, make, take, check);
+}
+
+// A deep recursion that fails is left quickly: an error is made and placed once, and no call copies it.
+TEST(faults, are_not_asked_for_by_each_call_that_an_error_leaves) {
+  graph g;
+  auto const n = placeholder<int>(g, "n");
+  constexpr int depth = 3000;
+  auto const down = function<"down", of<int>(of<int>)>(
+      g, [](auto self, auto k) { return cond(k < 1, [&] { return k; }, [&] { return self(k - 1) + 1; }); },
+      depth_limit{depth});
+  auto const y = down(n);
+  session s(g, {.threads = 1});
+  auto const text = [&] { return sentence([&] { s.run({{n, tensor(2 * depth)}}, y); }); };
+  auto const first = text();  // makes what the calls run in
+  arm(what::memory, {});
+  auto const again = text();
+  EXPECT_LT(disarm(what::memory), depth);
+  EXPECT_EQ(again, first);
+  EXPECT_NE(first.find("node 'down': in the function 'down', 3000 calls deep, node 'down/body/cond': in the branch for "
+                       "false, node 'down/body/otherwise/down': the function 'down' is called within 3000 calls"),
+            std::string::npos)
+      << first;
 }
 
 TEST(faults, of_threads_while_steps_run) {

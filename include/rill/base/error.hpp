@@ -15,6 +15,10 @@
 
 namespace rill {
 
+namespace detail {
+class placed_errors;
+}
+
 /// The kind of a failure; the names are those of the papers' systems and of gRPC.
 enum class code : std::uint8_t {
   invalid_argument,
@@ -59,13 +63,35 @@ class error : public std::exception {
   char const* what() const noexcept override { return about_ ? about_->text.c_str() : "resource_exhausted: no memory"; }
 
  private:
+  friend class detail::placed_errors;
   error() noexcept = default;
   struct about {
     rill::code code;
     std::string message, node, text;
   };
   std::shared_ptr<about const> about_;  // null: no memory
+  std::int64_t placed_below_ = 0;       // see detail::placed_errors
 };
+
+namespace detail {
+
+/// Errors on their way out of a function that calls itself. The innermost call says where the error was, and the calls
+/// around it have nothing to add: between them and the outermost call of the function an error is thrown on as it is,
+/// so that a deep recursion ends quickly.
+class placed_errors {
+ public:
+  /// Whether to throw it on as it is.
+  static bool holds(error const& e) noexcept { return e.placed_below_ != 0; }
+  /// An error that is thrown on as it is by what lies deeper than so many calls; 0: by nothing.
+  static error below(std::int64_t calls, error e) noexcept {
+    e.placed_below_ = calls;
+    return e;
+  }
+  /// Whether it is so at that depth too.
+  static bool holds(error const& e, std::int64_t calls) noexcept { return holds(e) && calls > e.placed_below_; }
+};
+
+}  // namespace detail
 
 #if RILL_RUNTIME
 RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string at) noexcept {

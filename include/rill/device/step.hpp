@@ -100,6 +100,21 @@ class step_holdings {
   std::vector<holding> held_;
 };
 
+/// A call of a function that runs, and the one that it lies in; null: none.
+struct running_call {
+  void const* function;
+  std::int64_t depth;
+  running_call const* outer;
+
+  /// The depth of the outermost call of the same function.
+  std::int64_t outermost() const {
+    auto found = depth;
+    for (auto const* c = this; c != nullptr; c = c->outer)
+      if (c->function == function) found = c->depth;
+    return found;
+  }
+};
+
 /// One run of a session, as kernels see it.
 class step_context {
  public:
@@ -109,6 +124,7 @@ class step_context {
   std::uint64_t stream = 0;    ///< what random numbers are drawn by: the step, and within loops the iteration as well
   std::int64_t iteration = 0;  ///< of the innermost loop
   std::int64_t calls = 0;      ///< of functions, within each other
+  running_call const* call = nullptr;   ///< the innermost of those that nested plans run
   detail::call_aside* aside = nullptr;  ///< on whose stack kernels run that wait; null: they hold their thread
   std::uintptr_t stack = 0;  ///< where this thread's stack was when the outermost of them began on it; 0: none
   log_callback const* log = nullptr;

@@ -188,12 +188,15 @@ class activation {
     for (std::size_t i = 0; i < outputs_.size(); ++i) prepare_output(i);
   }
   template <class F> void releasing(F const& f) {
-    try {
-      f();
-    } catch (...) {
-      release();
-      throw;
-    }
+    struct guard {
+      activation& of;
+      bool failed = true;
+      ~guard() {
+        if (failed) of.release();
+      }
+    } running{*this};
+    f();
+    running.failed = false;
   }
 
   // Makes room; an error carries the name of the node whose values it is for, most of it at least.
@@ -267,6 +270,9 @@ class activation {
         else if (!call_waiting(at)) return at;
         for (; drop != plan_->drops_.end() && drop->after == at; ++drop) owned_[drop->owned] = tensor();
       }
+    } catch (error const& e) {
+      if (detail::placed_errors::holds(e)) throw;
+      name_failure(at);
     } catch (...) {
       name_failure(at);
     }

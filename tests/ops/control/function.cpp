@@ -288,6 +288,35 @@ TEST(function, an_error_says_in_which_function_and_at_which_node) {
   EXPECT_EQ(float(s.run({{x, tensor(1.f)}}, y)), 0);
 }
 
+TEST(function, that_calls_itself_says_once_where_an_error_was) {
+  graph g;
+  auto const n = placeholder<int>(g, "n");
+  auto const first = rill::function<"first", of<int>(of<int>)>(
+      g,
+      [&](auto self, auto k) {
+        auto const twice = [&](auto i, auto sum) { return std::tuple{i + 1, sum + self(k - 1)}; };
+        auto const below = [&] {
+          return std::get<1>(while_loop([](auto i, auto) { return i < 2; }, twice, constant(g, 0), constant(g, 0)));
+        };
+        return cond(k < 1, [&] { return k; }, below);
+      },
+      depth_limit{7});
+  auto const second = rill::function<"second", of<int>>(g, [&](auto k) { return first(k) + 1; });
+  value const y = first(n), z = second(n);
+  session s(g, {.threads = 1, .passes = pass_options::none()});
+  auto const text = [&](value v) { return sentence([&] { s.run({{n, tensor(100)}}, v); }); };
+  auto const innermost = [](std::string const& depth) {
+    return "in the function 'first', " + depth +
+           " calls deep, node 'first/body/cond': in the branch for false, node "
+           "'first/body/otherwise/loop': in iteration 0, node 'first/body/otherwise/body/first': the function "
+           "'first' "
+           "is called within 7 calls: its recursion does not end, or needs a higher depth_limit";
+  };
+  EXPECT_EQ(text(y), "resource_exhausted: node 'first': " + innermost("7"));
+  EXPECT_EQ(text(z),
+            "resource_exhausted: node 'second': in the function 'second', node 'second/body/first': " + innermost("7"));
+}
+
 TEST(function, whose_kernel_waits_holds_no_thread) {
   graph g;
   auto const q = fifo_queue<of<float>>(g, {.capacity = 1000});

@@ -107,11 +107,13 @@ template <class F> void with_stack(step_context& step, F const& f) {
   fresh.resume();
 }
 
-/// An error of a function's body.
-RILL_INLINE error located(function_definition const& f, std::int64_t depth, error const& e) {
+/// An error of a function's body, as what lies around the call sees it.
+RILL_INLINE error located(function_definition const& f, running_call const& call, error const& e) {
+  if (detail::placed_errors::holds(e)) return detail::placed_errors::below(0, e);
   auto const at = e.message().find(place_in(f, 1));
-  if (at != std::string::npos) return {e.code(), e.message().substr(at)};
-  return {e.code(), place_in(f, depth) + detail::place_of(e)};
+  auto text = at != std::string::npos ? e.message().substr(at) : place_in(f, call.depth) + detail::place_of(e);
+  auto const outermost = call.outermost();
+  return detail::placed_errors::below(outermost < call.depth ? outermost : 0, {e.code(), std::move(text)});
 }
 
 }  // namespace calls
@@ -131,12 +133,14 @@ RILL_INLINE kernel calling::cpu(kernel_request const& r) {
                                                 " calls: its recursion does not end, or needs a higher "
                                                 "depth_limit");
     if (step.can_end_early()) step.check();
-    ++step.calls;
+    running_call const here{f, ++step.calls, step.call};
+    step.call = &here;
     if (draws) step.stream = random_stream::key_of(random_stream::key_of(step.stream, key), 0);  // as a loop's row 0
     try {
       calls::with_stack(step, [&](step_context& with) { run(*body, call, with); });
     } catch (error const& e) {
-      throw calls::located(*f, step.calls, e);
+      if (detail::placed_errors::holds(e, here.depth)) throw;
+      throw calls::located(*f, here, e);
     }
   });
   k.owns_outputs = run.open();

@@ -135,6 +135,7 @@ RILL_INLINE kernel branch::cpu(kernel_request const& r) {
       if (taken.misfit) throw error(*taken.misfit);
       run(*taken.body, call, call.step);
     } catch (error const& e) {
+      if (detail::placed_errors::holds(e)) throw;
       auto const& side = sides[verdict];
       throw error(e.code(), side.empty() ? std::string(e.message()) : side + detail::place_of(e));
     }

@@ -73,6 +73,7 @@ class loop_course {
     try {
       f();
     } catch (error const& e) {
+      if (detail::placed_errors::holds(e)) throw;
       throw error(e.code(), "in iteration " + std::to_string(step.iteration) + detail::place_of(e));
     }
   }

@@ -17,6 +17,7 @@ namespace rill::detail {
 /// An error in the words of the straight gear: in which iterations, branches and calls the node stood that it names.
 inline failure placed(error const& e, lowered const& from, tokens::iteration const& where, std::uint32_t node) noexcept
     try {
+  if (placed_errors::holds(e)) return as_failure(e);
   auto const* i = &where;
   auto at = from.within.empty() ? lowered::none : from.within[node];
   if (at == lowered::none) {
