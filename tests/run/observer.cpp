@@ -122,11 +122,11 @@ TEST(observer, is_told_names_of_bodies_that_are_gone) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const m = placeholder<float, 2, 2>(g, "m");
-  auto const longer = [&](auto i, auto v) {
-    return std::tuple{print(i + 1), concat<0>(v, reshape<1>(x * sum(tanh(v))))};
+  auto const longer = [&](auto n, auto v) {
+    return std::tuple{print(n + 1), concat<0>(v, reshape<1>(x * sum(tanh(v))))};
   };
   auto const [i, y] =
-      while_loop([](auto i, auto) { return i < 300; }, longer, constant(g, 0), as<of<float, unknown>>(reshape<1>(x)));
+      while_loop([](auto n, auto) { return n < 300; }, longer, constant(g, 0), as<of<float, unknown>>(reshape<1>(x)));
   auto const z = matmul(m, m);
   int iterations = 0;
   std::atomic<bool> last_ran = false;
