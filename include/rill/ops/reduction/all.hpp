@@ -8,7 +8,8 @@ namespace rill::ops {
 template <class Op> struct truth_over : reducing<Op> {
   static constexpr dtypes elements = dtype::boolean, common = dtype::boolean;
   static constexpr type infer(reduction const& a, type const& x) {
-    expects(elements.contains(x.element), Op::of_others);
+    expects(elements.contains(x.element),
+            "all and any: the operand is not of bools; compare it first, as in all(x > 0)");
     return reduced(a, x);
   }
 };
@@ -17,7 +18,6 @@ struct all_op : truth_over<all_op> {
   using library = void;
   static constexpr std::string_view name = "all",
                                     doc = "whether every element is true, over some axes or all; true of nothing";
-  static constexpr char const* of_others = "all: the operand is not of bools; compare it first, as in all(x > 0)";
 #if RILL_KERNELS
   template <class T> static constexpr reduction_kernel reduce() {
     return reduction_of<T, rill::kernels::reduce_min<T>>();
@@ -29,7 +29,6 @@ struct any_op : truth_over<any_op> {
   using library = void;
   static constexpr std::string_view name = "any",
                                     doc = "whether an element is true, over some axes or all; false of nothing";
-  static constexpr char const* of_others = "any: the operand is not of bools; compare it first, as in any(x > 0)";
 #if RILL_KERNELS
   template <class T> static constexpr reduction_kernel reduce() {
     return reduction_of<T, rill::kernels::reduce_max<T>>();

@@ -39,8 +39,8 @@ inline bool is_late_piece(node const& n) { return n.op == &late_piece_op; }
 /// Makes nodes of those connected pieces of the late nodes that others may wait for while something early waits that
 /// the piece does not need: another step may hand on what the piece gives, and the early wait is for that. Returns
 /// which nodes are late still (late_nodes). A piece stays late if one thread may have to leave a wait in it for what it
-/// gives elsewhere, if what settles its extents is read from outside of it, or if it and others take a variable by
-/// reference which one of them updates.
+/// gives elsewhere, if what settles its extents is read from outside of it, if it and others take a variable by
+/// reference which one of them updates, or if it names open axes.
 std::vector<bool> join_late_pieces(subgraph& part, pass_report* report);
 
 #if RILL_RUNTIME
@@ -150,10 +150,14 @@ class piece_joiner {
            std::any_of(nodes.begin(), nodes.end(), [&](auto i) { return gives(i) && !behind_[i]; }) &&
            std::all_of(nodes.begin(), nodes.end(), [&](auto i) { return stands_alone(i); }) && has_an_order(nodes);
   }
-  // Whether nothing outside of its piece reads a node, or meets it at a variable, and what it reads has known extents.
+  static bool has_names(type const& t) {
+    return t.has_rank() && std::any_of(&t[0], &t[0] + t.rank, [](dim const& d) { return d.named(); });
+  }
+  // Whether nothing outside of its piece reads a node, or meets it at a variable, what it reads has known extents, and
+  // it names no open axis: a body's names are its own, and those of a step are compared with each other.
   bool stands_alone(std::uint32_t i) {
     auto const& n = part_[i];
-    if (n.op->name == "variable") return false;
+    if (n.op->name == "variable" || std::any_of(n.outputs.begin(), n.outputs.end(), has_names)) return false;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       auto const from = n.inputs[k].node;
       if (!takes_reference(n, k)) {
