@@ -32,7 +32,6 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     auto& later = call.from->suspend();
     {
       std::unique_lock lock(mutex_);
-      self_ = self;
       call_.emplace(call);
       later_ = &later;
       may_end_ = call.step.can_end_early();
@@ -42,6 +41,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       met_nowhere_ = false;
       auto const run = ++run_;
       later_->on_give_up([self, run](failure why) { self->give_up(run, std::move(why)); });
+      self_ = self;  // from here on nothing throws: it lets go of itself when it ends
       guarded([&] { tokens_.begin(*call_, references_, watched_); });
     }
     work();
