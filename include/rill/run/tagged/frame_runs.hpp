@@ -63,8 +63,7 @@ class frame_runs {
   /// A frame within an iteration, or the outermost. It has no iteration yet.
   frame_run* new_frame(std::uint32_t of, iteration* outer) {
     auto const& f = plan_.frames[of];
-    auto* const made = idle_frames_[of].empty() ? &frames_.emplace_back() : idle_frames_[of].back();
-    if (!idle_frames_[of].empty()) idle_frames_[of].pop_back();
+    auto* const made = take_or_make(idle_frames_[of], frames_);
     made->of = of;
     made->layout = &f;
     made->outer = outer;
@@ -86,9 +85,7 @@ class frame_runs {
   /// The next iteration of a frame, in a step.
   iteration* new_iteration(frame_run& of, step_context const& step) {
     auto const& f = *of.layout;
-    auto& idle = idle_[of.of];
-    auto* const made = idle.empty() ? &iterations_.emplace_back(*f.plan) : idle.back();
-    if (!idle.empty()) idle.pop_back();
+    auto* const made = take_or_make(idle_[of.of], iterations_, *f.plan);
     if (!made->used) made->step = step;
     made->used = true;
     made->layout = &f;
@@ -131,6 +128,18 @@ class frame_runs {
   }
 
  private:
+  // One that is idle, or one more; then there is room for all of them to be idle, so `reset` needs no memory.
+  template <class T, class... Args>
+  static T* take_or_make(std::vector<T*>& idle, std::deque<T>& all, Args const&... args) {
+    if (idle.empty()) {
+      if (idle.capacity() <= all.size()) idle.reserve(2 * all.size() + 1);
+      return &all.emplace_back(args...);
+    }
+    auto* const taken = idle.back();
+    idle.pop_back();
+    return taken;
+  }
+
   tagged_plan const& plan_;
   std::uint64_t numbers_ = 0;
   std::deque<iteration> iterations_;
