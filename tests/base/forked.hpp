@@ -8,7 +8,20 @@
 #include <csignal>
 #include <thread>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RILL_TEST_THREAD_SANITIZER 1
+#endif
+#endif
+
 namespace rill {
+
+/// Whether a child process of several threads can start threads of its own: not with the thread sanitizer's run time.
+#ifdef RILL_TEST_THREAD_SANITIZER
+inline constexpr bool children_start_threads = false;
+#else
+inline constexpr bool children_start_threads = true;
+#endif
 
 /// Whether `f()` returns true, and ends at all, in a child process. One that hangs is ended after a minute.
 template <class F> bool holds_in_a_child(F const& f) {

@@ -137,6 +137,7 @@ TEST(pool, goes_on_with_the_threads_that_there_are_and_tries_again_later) {
 }
 
 TEST(pool, starts_anew_in_a_child_process) {
+  if (!children_start_threads) GTEST_SKIP() << "the thread sanitizer starts no threads in a child process";
   std::optional<pool> p(std::in_place, 3);
   EXPECT_EQ(participants(*p, 3, 12).size(), 3);
   EXPECT_TRUE(holds_in_a_child([&] {
