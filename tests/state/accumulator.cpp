@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <complex>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "base/sentence.hpp"
 
@@ -92,6 +96,69 @@ TEST(dense_accumulator, serves_the_next_when_the_first_in_line_gives_up) {
   EXPECT_TRUE(same_bits(few.request->average[0], vector<float>({2})));
   a.give_up(*few.request, failed(code::cancelled, "it has been served"));
   EXPECT_TRUE(few.served());
+}
+
+// Runs a loop's chunks, the last one first, and `meanwhile` before the first.
+struct loop {
+  std::function<void()> meanwhile;
+  int chunks_run = 0;
+
+  parallel threads() {
+    return {[](void* context, std::size_t chunks, parallel::body body, void* argument) {
+              auto& here = *static_cast<loop*>(context);
+              if (here.meanwhile) std::exchange(here.meanwhile, {})();
+              for (auto i = chunks; i-- > 0; ++here.chunks_run) body(argument, i);
+            },
+            this, 4};
+  }
+};
+
+TEST(dense_accumulator, shares_its_sums_and_averages_out_among_threads_with_the_same_bits) {
+  auto const average = [](parallel const& threads) {
+    dense a("a", of<float, unknown>);
+    for (int k = 1; k < 4; ++k) {
+      tensor x(dtype::float32, {100000});
+      for (int i = 0; i < 100000; ++i) x.mutable_data<float>()[i] = 0.1f * static_cast<float>(i * k % 997);
+      a.apply(x, 0, threads);
+    }
+    asked<dense> who(a, 100);
+    a.give_up(*who.request, nullptr);
+    auto const r = std::make_shared<dense::request>();
+    r->wanted = 3;
+    r->finished = [](auto&, failure why) { EXPECT_EQ(why, nullptr); };
+    a.take(r, threads);
+    return r->average.at(0);
+  };
+  loop shared;
+  EXPECT_TRUE(same_bits(average(shared.threads()), average({})));
+  EXPECT_EQ(shared.chunks_run, 3 * 7) << "two sums and the average";
+}
+
+TEST(dense_accumulator, answers_while_a_gradient_is_added) {
+  dense a("a", of<float, unknown>);
+  auto const x = [](float each) {
+    tensor t(dtype::float32, {40000});
+    std::fill_n(t.mutable_data<float>(), 40000, each);
+    return t;
+  };
+  a.apply(x(1), 0);
+  std::optional<asked<dense>> who;
+  loop l{[&] {
+    EXPECT_EQ(a.count(), 1);
+    EXPECT_EQ(a.step(), 0);
+    who.emplace(a, 1);
+    EXPECT_FALSE(who->served()) << "it would be given a sum that is being written";
+  }};
+  EXPECT_TRUE(a.apply(x(3), 0, l.threads()));
+  ASSERT_TRUE(who->served());
+  EXPECT_TRUE(same_bits(who->request->average[0], x(2)));
+  a.apply(x(1), 1);
+  loop reset{[&] { a.reset(); }};
+  EXPECT_TRUE(a.apply(x(1), 1, reset.threads()));
+  EXPECT_EQ(a.count(), 0) << "what was added then is gone with the rest";
+  a.apply(x(5), 0);
+  asked const last(a, 1);
+  EXPECT_TRUE(same_bits(last.request->average.at(0), x(5)));
 }
 
 TEST(dense_accumulator, is_as_new_when_it_is_reset) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -119,6 +120,8 @@ using failure = std::shared_ptr<error const>;
 /// The failure that such an error is.
 failure as_failure(error e) noexcept;
 failure failed(code c, std::string sentence) noexcept;
+/// The same of a sentence in pieces; where there is no memory to join them, "no memory".
+failure failed(code c, std::initializer_list<std::string_view> pieces) noexcept;
 
 /// What is being caught, as a failure.
 failure caught_failure() noexcept;
@@ -155,6 +158,13 @@ RILL_INLINE failure as_failure(error e) noexcept {
 }
 
 RILL_INLINE failure failed(code c, std::string sentence) noexcept { return as_failure(error(c, std::move(sentence))); }
+RILL_INLINE failure failed(code c, std::initializer_list<std::string_view> pieces) noexcept try {
+  std::string sentence;
+  for (auto const& p : pieces) sentence += p;
+  return failed(c, std::move(sentence));
+} catch (std::bad_alloc const&) {
+  return as_failure(error::no_memory());
+}
 
 RILL_INLINE void rethrow_as_error() {
   try {

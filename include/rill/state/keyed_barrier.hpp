@@ -104,6 +104,7 @@ RILL_INLINE void keyed_barrier_state::insert(std::size_t which, std::vector<std:
   std::vector<std::pair<request, failure>> done;
   {
     std::lock_guard lock(mutex_);
+    done.reserve(takers_.size());
     check(which, keys);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       auto at = by_key_.find(keys[i]);
@@ -128,7 +129,7 @@ RILL_INLINE void keyed_barrier_state::serve(std::vector<std::pair<request, failu
     if (ready_ < r->wanted && !over && (r->fewer || may_come >= r->wanted)) return;
     failure why;
     if (ready_ < r->wanted && (!r->fewer || ready_ == 0))
-      why = failed(code::out_of_range, "the barrier '" + name_ + "' is closed and has too few elements");
+      why = failed(code::out_of_range, {"the barrier '", name_, "' is closed and has too few elements"});
     else
       for (auto at = line_.begin(); at != line_.end() && r->elements.size() < r->wanted;) {
         if (at->missing != 0) {
@@ -150,6 +151,7 @@ RILL_INLINE void keyed_barrier_state::take(request const& r) {
   std::vector<std::pair<request, failure>> done;
   {
     std::lock_guard lock(mutex_);
+    done.reserve(takers_.size() + 1);
     takers_.push_back(r);
     serve(done);
   }
@@ -160,6 +162,7 @@ RILL_INLINE void keyed_barrier_state::close(bool cancel) {
   std::vector<std::pair<request, failure>> done;
   {
     std::lock_guard lock(mutex_);
+    done.reserve(takers_.size());
     closed_ = true;
     cancelled_ = cancelled_ || cancel;
     serve(done);
@@ -173,6 +176,7 @@ RILL_INLINE void keyed_barrier_state::give_up(keyed_request const& wanted, failu
     std::lock_guard lock(mutex_);
     auto const at = std::find_if(takers_.begin(), takers_.end(), [&](auto const& r) { return r.get() == &wanted; });
     if (at == takers_.end()) return;
+    done.reserve(takers_.size());
     done.emplace_back(*at, std::move(why));
     takers_.erase(at);
     serve(done);
@@ -193,8 +197,9 @@ RILL_INLINE void keyed_barrier_state::reset() {
   std::vector<std::pair<request, failure>> done;
   {
     std::lock_guard lock(mutex_);
-    for (auto const& r : takers_)
-      done.emplace_back(r, failed(code::aborted, "the container of barrier '" + name_ + "' was reset"));
+    done.reserve(takers_.size());
+    auto const why = failed(code::aborted, {"the container of barrier '", name_, "' was reset"});
+    for (auto const& r : takers_) done.emplace_back(r, why);
     takers_.clear();
     line_.clear();
     by_key_.clear();

@@ -208,11 +208,9 @@ RILL_INLINE failure queue_state::at_end() const noexcept {
   return reason_ ? reason_ : failed(code::out_of_range, "is closed and has too few elements");
 }
 
-// Those who wait are told of the end without memory for its words too.
-RILL_INLINE failure queue_state::failed(code c, char const* why) const noexcept try {
-  return rill::failed(c, "the queue '" + name_ + "' " + why);
-} catch (std::bad_alloc const&) {
-  return as_failure(error::no_memory());
+// Waiters are told of the end without memory for its words too.
+RILL_INLINE failure queue_state::failed(code c, char const* why) const noexcept {
+  return rill::failed(c, {"the queue '", name_, "' ", why});
 }
 
 RILL_INLINE void queue_state::enqueue(request const& r) {

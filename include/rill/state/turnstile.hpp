@@ -91,7 +91,7 @@ RILL_INLINE void turnstile_state::reset() {
     std::lock_guard lock(mutex_);
     gone = std::exchange(waiting_, {});
   }
-  auto const why = failed(code::aborted, "the container of '" + name_ + "' was reset");
+  auto const why = failed(code::aborted, {"the container of '", name_, "' was reset"});
   for (auto const& each : gone) each->finished(*each, why);
 }
 

@@ -91,10 +91,11 @@ RILL_INLINE kernel accumulator_apply_op::cpu(kernel_request const& r) {
   std::vector<type> const types(r.inputs.begin(), r.inputs.end());
   if (!a.sparse)
     return kernel([to = r.state.accumulator(a.accumulator, a.of), types](kernel_call const& call) {
-      to->apply(detail::copied(types[0], call.in(0)), *call.in<std::int64_t>(1));
+      to->apply(tensor::borrow(types[0], call.in(0)), *call.in<std::int64_t>(1), call.threads);
     });
   return kernel([to = r.state.sparse_accumulator(a.accumulator, a.of), types](kernel_call const& call) {
-    to->apply({detail::copied(types[0], call.in(0)), detail::copied(types[1], call.in(1))}, *call.in<std::int64_t>(2));
+    to->apply({tensor::borrow(types[0], call.in(0)), tensor::borrow(types[1], call.in(1))}, *call.in<std::int64_t>(2),
+              call.threads);
   });
 }
 RILL_INLINE kernel accumulator_average_op::cpu(kernel_request const& r) {
@@ -107,7 +108,7 @@ RILL_INLINE kernel accumulator_average_op::cpu(kernel_request const& r) {
           detail::suspend(call, from, request, [to = call.owned](auto& served) {
             std::move(served.average.begin(), served.average.end(), to);
           });
-          from->take(request);
+          from->take(request, call.threads);
         },
         true);
   };
