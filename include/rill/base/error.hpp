@@ -83,7 +83,7 @@ class placed_errors {
  public:
   /// Whether to throw it on as it is.
   static bool holds(error const& e) noexcept { return e.placed_below_ != 0; }
-  /// An error that is thrown on as it is by what lies deeper than so many calls; 0: by nothing.
+  /// The error, marked so that calls deeper than `calls` throw it on as it is; 0: not marked.
   static error below(std::int64_t calls, error e) noexcept {
     e.placed_below_ = calls;
     return e;

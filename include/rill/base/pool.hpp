@@ -62,7 +62,7 @@ class pool {
     });
   }
 
-  /// What is new of a driven job: so many pieces that are ready, and whether the job is finished.
+  /// What has changed in a driven job: how many pieces became ready, and whether the job is finished.
   struct news {
     std::size_t pieces = 0;
     bool finished = false;

@@ -12,7 +12,7 @@
 
 namespace rill::detail {
 
-/// A thread that is to be joined before this ends. In a child process that fork() made there is none any more, and
+/// A thread that is joined before this ends. A child process that fork() made does not have it, and has
 /// nothing to wait for.
 class thread {
  public:

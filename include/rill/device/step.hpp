@@ -141,7 +141,7 @@ class step_context {
   bool can_end_early() const { return stop.has_value() || deadline.has_value(); }
 };
 
-/// Planning looks after so many nodes whether its step is to end.
+/// While a step is planned, it is asked once in this many nodes whether it is to end.
 inline constexpr std::uint32_t checked_each = 1024;
 
 /// Ends what is done for a step, planning for one, when that is to end; null: it is for none.

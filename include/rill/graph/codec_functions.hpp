@@ -128,7 +128,8 @@ inline void check_colocation(graph const& g, subgraph const& body, names_around&
   around.pop_back();
 }
 
-/// Checks beside which nodes those of bodies are to run; the graph's own were checked when they were added.
+/// Checks that a node of a body is placed beside a node that exists; nodes of the graph were checked when they were
+/// added.
 inline void check_colocation(graph const& g) {
   names_around around;
   for (auto const* f : g.functions().defined()) check_colocation(g, *f->body, around);

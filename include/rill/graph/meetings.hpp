@@ -52,8 +52,8 @@ class meetings {
 /// For each node those that come after it: an edge leads from a node to each of them.
 using node_edges = std::vector<std::vector<std::uint32_t>>;
 
-/// Who may wait for whom though no edge says so. Edges of many to many go through hubs: numbers beyond those of the
-/// nodes, which lead on to nodes and other hubs.
+/// Edges from nodes to the nodes that may wait for them at a queue or the like, where the part has no edge. Edges of
+/// many to many go through hubs: numbers beyond the nodes', which lead on to nodes and other hubs.
 struct hidden_waits {
   node_edges after = {};  ///< of nodes and hubs; empty: nobody waits for anybody
   bool empty() const { return after.empty(); }
@@ -80,8 +80,8 @@ node_edges edges_of(subgraph const& part);
 std::vector<std::uint32_t> sequence(node_edges const& after, node_edges const& served,
                                     std::span<std::uint32_t const> keys, step_context const* step = nullptr);
 
-/// Which nodes wait for themselves by way of each other: those of one circle have one number, all others numbers of
-/// their own.
+/// The strongly connected components of these edges together: nodes that wait for themselves by way of each other have
+/// one number, every other node has a number of its own.
 std::vector<std::uint32_t> circles(std::vector<node_edges const*> const& along);
 
 #if RILL_RUNTIME

@@ -46,8 +46,9 @@ struct error_manager : jpeg_error_mgr {
   }
 };
 
-/// The most scans of an image of so many pixels. A scan of a few bytes may pass over the whole image, so a file of 300
-/// kB could ask for minutes. Encoders write some 10, at most 20; libjpeg-turbo's advice for what is not trusted is 500.
+/// The most scans that an image of `pixels` pixels may have. A scan of a few bytes may pass over the whole image, so a
+/// file of 300 kB could ask for minutes. Encoders write some 10, at most 20; libjpeg-turbo's advice for what is not
+/// trusted is 500.
 inline int most_scans(std::uint64_t pixels) {
   constexpr std::uint64_t pixels_passed = std::uint64_t{1} << 27;  // about a second
   return static_cast<int>(std::clamp<std::uint64_t>(pixels_passed / std::max<std::uint64_t>(pixels, 1), 20, 500));

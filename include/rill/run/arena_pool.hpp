@@ -18,7 +18,7 @@ class arena_pool {
  public:
   explicit arena_pool(allocator& from) : from_(&from) {}
 
-  /// An arena of at least so many bytes, the smallest that there is; error(resource_exhausted) if there is no memory.
+  /// The smallest idle arena of at least `bytes` bytes, or a new one; error(resource_exhausted) if there is no memory.
   buffer lend(std::size_t bytes) {
     buffer too_small;  // freed without the lock, as are others: an allocator may be a user's
     {

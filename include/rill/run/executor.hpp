@@ -196,7 +196,7 @@ inline bool is_fed_again(run_request& r, endpoint to) {
 inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> const& fed, std::uint64_t seed,
                                               session_options const& options, pass_report* report,
                                               step_context const* step, bool first_values = false) {
-  // A body's variables are inputs of the node that has the body, so those of the part are all.
+  // A node takes the variables of its bodies as inputs, so the part's own nodes are all to look at.
   step_variables const variables{
       std::any_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return n.op->name == "variable"; }),
       first_values};

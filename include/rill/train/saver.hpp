@@ -56,8 +56,8 @@ class saver {
   /// `restore`, but a step that another thread runs meanwhile may have updated some of them and others not yet. The
   /// threads of queue runners halt between two of their steps while variables and queues are read, if queues are saved;
   /// error(deadline_exceeded) if one of these does not end within a minute, because it waits for what no such thread
-  /// makes. A metric that is not finite is none: a loss that has diverged is nobody's best. A damaged checkpoint beside
-  /// it is left as it is.
+  /// makes. A metric that is not finite counts as missing: a loss that diverged is never the best. A damaged checkpoint
+  /// beside it is left as it is.
   checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {});
 
   /// The newest checkpoint back into the session; nothing if there is none. error(not_found) or error(invalid_argument)

@@ -49,7 +49,7 @@ struct determinant_op {
 namespace rill {
 
 /// The determinant of a square matrix, or of each of a batch [..., n, n]: 0 of a singular one, 1 of one without rows.
-/// Its derivative is computed from the inverse, so that of a singular matrix is an error.
+/// The derivative is computed from the inverse, and so fails for a singular matrix.
 template <operand X> auto determinant(X x) { return record<ops::determinant_op>(x); }
 
 }  // namespace rill

@@ -6,8 +6,8 @@
 
 namespace rill {
 
-/// How much less than the number of elements a variance is divided by: `variance<0>(x, ddof{1})` is that of a sample,
-/// without bias.
+/// What is subtracted from the number of elements before a variance is divided by it: `variance<0>(x, ddof{1})` is the
+/// unbiased variance of a sample.
 struct ddof {
   std::int64_t less = 0;
 };

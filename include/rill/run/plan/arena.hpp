@@ -124,8 +124,8 @@ class free_stretches {
     if (sizes.empty()) recent_.push_back(from);
     sizes.emplace(bytes, offset);
   }
-  /// Takes so many bytes that are free when these have arrived, from the smallest stretch that has them; or from the
-  /// end of the arena, which grows.
+  /// Takes `bytes` bytes that are free once all in `when` have arrived: from the smallest stretch that is large enough,
+  /// or from the end of the arena, which grows.
   std::size_t take(std::size_t bytes, arrivals::set when, std::size_t& end) {
     auto best = stretches_.end();
     std::size_t tried = 0;

@@ -24,7 +24,7 @@ class arrivals {
   /// Larger than what is kept: part of no other.
   static constexpr set unknown = UINT32_MAX;
 
-  /// `waits` says which instructions may wait. Of sets, so many words are kept.
+  /// `waits` says which instructions may wait. The sets take at most `most_words` words in all.
   arrivals(dependencies const& d, std::vector<bool> const& waits, std::size_t most_words = std::size_t{1} << 23);
 
   set before_begin(std::uint32_t at) const { return begins_[at]; }
