@@ -50,8 +50,8 @@ TEST(all, takes_comparisons_and_refuses_numbers) {
   session s{g};
   EXPECT_TRUE(s.run({{x, vector<float>({1, 2, 3})}}, positive).item<bool>());
   EXPECT_FALSE(s.run({{x, vector<float>({1, -2, 3})}}, positive).item<bool>());
-  test::expect_error(code::invalid_argument, "all(x > 0)", [&] { all(value(x), {}); });
-  test::expect_error(code::invalid_argument, "any(x > 0)", [&] { any(value(x), {}); });
+  test::expect_error(code::invalid_argument, "the operand is not of bools", [&] { all(value(x), {}); });
+  test::expect_error(code::invalid_argument, "as in all(x > 0)", [&] { any(value(x), {}); });
 }
 
 }  // namespace
