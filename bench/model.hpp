@@ -24,8 +24,8 @@ inline int threads() {
 struct model {
   rill::graph graph;
   rill::session session;
-  explicit model(rill::pass_options passes = {}, rill::gear gear = rill::gear::automatic)
-      : session(graph, {.threads = threads(), .passes = passes, .gear = gear}) {}
+  explicit model(rill::pass_options passes = {}, rill::execution execution = rill::execution::automatic)
+      : session(graph, {.threads = threads(), .passes = passes, .execution = execution}) {}
 };
 
 /// The graph is run as it was written: nothing merged, folded or fused.

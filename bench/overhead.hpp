@@ -47,8 +47,8 @@ inline step add_chain() {
 inline constexpr int loop_iterations = 10000;
 
 /// Counts to ten thousand in the graph: what an iteration costs whose body is next to nothing.
-inline step while_loop(rill::gear gear) {
-  auto m = std::make_shared<model>(rill::pass_options{}, gear);
+inline step while_loop(rill::execution execution) {
+  auto m = std::make_shared<model>(rill::pass_options{}, execution);
   auto const n = rill::while_loop([](auto i) { return i < loop_iterations; }, [](auto i) { return i + 1; },
                                   rill::placeholder_with_default(rill::constant(m->graph, 0)));
   auto call = m->session.prepare(rill::inputs(), rill::outputs(n));
@@ -66,12 +66,12 @@ struct kernel_count final : rill::observer {
 
 inline constexpr int body_additions = 10, body_operations = body_additions + 2;  // the counter's, and its comparison
 
-/// A loop of ten thousand iterations in the tagged gear, in each of which a number goes through ten additions: what an
+/// A loop of ten thousand iterations in tagged execution, in each of which a number goes through ten additions: what an
 /// operation of a body costs, the iteration's share of switches and merges included. The loop is run as it was written:
 /// without passes nothing is folded or fused, and no body becomes one program. A first step is watched, and must run
 /// the kernel of every operation in every iteration.
 inline step while_loop_of_additions() {
-  auto m = std::make_shared<model>(as_written, rill::gear::tagged);
+  auto m = std::make_shared<model>(as_written, rill::execution::tagged);
   auto const x = rill::placeholder<float>(m->graph);
   auto const add_all = [&](auto v) {
     for (int k = 0; k < body_additions; ++k) v = v + x;

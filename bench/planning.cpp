@@ -31,10 +31,10 @@ using rill::value;
 
 /// A graph, and a run of it that is planned anew each time.
 struct planned {
-  explicit planned(rill::pass_options of = {}, rill::gear g = rill::gear::automatic) : passes(of), gear(g) {}
+  explicit planned(rill::pass_options of = {}, rill::execution g = rill::execution::automatic) : passes(of), execution(g) {}
   void fetch(value const& v) { fetches.push_back(v); }
-  std::shared_ptr<rill::compiled_step> plan(rill::gear wish) {
-    rill::session s(graph, {.threads = 2, .state = state, .passes = passes, .gear = wish, .plans = 0});
+  std::shared_ptr<rill::compiled_step> plan(rill::execution wish) {
+    rill::session s(graph, {.threads = 2, .state = state, .passes = passes, .execution = wish, .plans = 0});
     rill::run_request r;
     for (auto const& [to, with] : feeds) s.executor().add_feed(r, to, with);
     for (auto const& v : fetches) s.executor().add_fetch(r, v);
@@ -44,7 +44,7 @@ struct planned {
 
   rill::graph graph;
   rill::pass_options passes;
-  rill::gear gear;
+  rill::execution execution;
   std::shared_ptr<rill::container> state = std::make_shared<rill::container>();
   std::vector<std::pair<value, rill::tensor>> feeds;
   std::vector<value> fetches;
@@ -240,12 +240,12 @@ using shape = std::unique_ptr<planned> (*)(std::size_t);
 
 void plan(benchmark::State& state, shape make, bool weigh) {
   auto const p = make(static_cast<std::size_t>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(p->plan(p->gear));
+  for (auto _ : state) benchmark::DoNotOptimize(p->plan(p->execution));
   state.SetComplexityN(state.range(0));
   if (!weigh) return;
-  auto const arena = [&](rill::gear g) { return static_cast<double>(p->plan(g)->plan().memory().arena); };
-  state.counters["arena"] = arena(p->gear);
-  state.counters["sequential"] = arena(rill::gear::straight);
+  auto const arena = [&](rill::execution g) { return static_cast<double>(p->plan(g)->plan().memory().arena); };
+  state.counters["arena"] = arena(p->execution);
+  state.counters["sequential"] = arena(rill::execution::sequential);
 }
 
 /// What a session keeps when it has run steps of forty batch sizes, and the arena of the largest.

@@ -31,7 +31,7 @@ def number(ns):
     return f"{ns:,.0f}" if ns >= 100 else f"{ns:.3g}"
 
 
-# Cases of rill that do what a peer's case of another name does: rill's loop in another gear beside TensorFlow's, which has one.
+# Cases of rill that do what a peer's case of another name does: rill's loop in another execution beside TensorFlow's, which has one.
 same_work = {"while_loop_tagged": ("tf1", "while_loop")}
 
 

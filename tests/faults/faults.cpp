@@ -150,9 +150,9 @@ void expect_sound(running& r) {
 }
 
 TEST(faults, of_memory_while_a_step_is_planned_and_run) {
-  for (auto const how : {gear::straight, gear::forked, gear::tagged})
+  for (auto const how : {execution::sequential, execution::parallel, execution::tagged})
     fail_throughout(
-        what::memory, 60, [&] { return std::make_unique<running>(session_options{.threads = 2, .gear = how}); },
+        what::memory, 60, [&] { return std::make_unique<running>(session_options{.threads = 2, .execution = how}); },
         [](running& r) { r.s->run({{r.x, model::input()}}, r.loss + 1.f); }, expect_sound);
 }
 
@@ -220,7 +220,7 @@ TEST(faults, of_memory_while_checkpoints_are_listed) {
 
 // A step whose parts meet at a queue.
 struct meeting : model {
-  explicit meeting(gear how) {
+  explicit meeting(execution how) {
     auto const q = fifo_queue<of<float>>(g, {.capacity = 1}, "q");
     auto const a = dequeue(q), b = dequeue(q);
     auto const total = std::get<1>(while_loop([](auto k, auto) { return k < 3; },
@@ -228,7 +228,7 @@ struct meeting : model {
                                               constant(g, 0), constant(g, 0.f)));
     sum = a + b + total;
     put = q.enqueue_many(constant<float, 5>(g, {1, 1, 1, 1, 1}));
-    drop = std::make_unique<session>(g, session_options{.threads = 2, .gear = how});
+    drop = std::make_unique<session>(g, session_options{.threads = 2, .execution = how});
   }
   expr<of<float>> sum;
   operation put;
@@ -236,7 +236,7 @@ struct meeting : model {
 };
 
 TEST(faults, of_memory_while_kernels_wait_for_each_other) {
-  for (auto const how : {gear::forked, gear::tagged})
+  for (auto const how : {execution::parallel, execution::tagged})
     fail_throughout(
         what::memory, 100, [&] { return std::make_unique<meeting>(how); },
         [](meeting& m) {
@@ -326,9 +326,9 @@ TEST(faults, are_not_asked_for_by_each_call_that_an_error_leaves) {
 }
 
 TEST(faults, of_threads_while_steps_run) {
-  for (auto const how : {gear::straight, gear::forked, gear::tagged})
+  for (auto const how : {execution::sequential, execution::parallel, execution::tagged})
     fail_throughout(
-        what::threads, 60, [&] { return std::make_unique<running>(session_options{.threads = 4, .gear = how}); },
+        what::threads, 60, [&] { return std::make_unique<running>(session_options{.threads = 4, .execution = how}); },
         [](running& r) { r.s->run({{r.x, model::input()}}, r.loss); }, expect_sound);
 }
 

@@ -78,8 +78,8 @@ TEST(first_draws, are_the_same_in_every_gear_from_bytes_and_again) {
   graph g(7);
   for (auto const& [_, make] : declare) make(g);
   auto const expected = start(g);
-  for (auto gear : {gear::straight, gear::forked, gear::tagged})
-    EXPECT_EQ(start(g, 1, {.threads = 2, .gear = gear}), expected);
+  for (auto execution : {execution::sequential, execution::parallel, execution::tagged})
+    EXPECT_EQ(start(g, 1, {.threads = 2, .execution = execution}), expected);
   auto const again = graph_from_bytes(to_bytes(g), all_operations());
   EXPECT_EQ(start(*again, 3), expected);
   session s{g, {.threads = 1}};

@@ -13,10 +13,10 @@ namespace {
 // How often each index came, and how many runs there were.
 std::pair<std::vector<int>, int> covered(int threads, std::ptrdiff_t count, std::ptrdiff_t least) {
   test::thread_loop loop(threads);
-  parallel const crew = loop;
+  parallel const workers = loop;
   std::vector<int> times(static_cast<std::size_t>(count));
   std::atomic<int> runs = 0;
-  kernels::share(crew, count, least, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+  kernels::share(workers, count, least, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     ++runs;
     for (auto i = begin; i < end; ++i) ++times[static_cast<std::size_t>(i)];
   });

@@ -1,6 +1,6 @@
 // Random graphs of operations that share memory with each other, broadcast, reduce, update and wait, some of them in
 // branches, loops and functions, some of extents that the step settles or changes, or computed again for derivatives:
-// with all passes, in each gear, they give the bits that they give without any.
+// with all passes, in each execution, they give the bits that they give without any.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -300,14 +300,14 @@ int compare(unsigned seed, extras e) {
   author made(seed, e);
   made.write();
   auto const [plain, failed] = run(made, {.threads = 1, .passes = pass_options::none()});
-  for (auto const how : {gear::automatic, gear::straight, gear::forked, gear::tagged}) {
+  for (auto const how : {execution::automatic, execution::sequential, execution::parallel, execution::tagged}) {
     pass_options passes;
     passes.verify = true;
-    auto const [rewritten, also_failed] = run(made, {.threads = 2, .passes = passes, .gear = how});
-    EXPECT_EQ(failed, also_failed) << "seed " << seed << ", gear " << static_cast<int>(how);
+    auto const [rewritten, also_failed] = run(made, {.threads = 2, .passes = passes, .execution = how});
+    EXPECT_EQ(failed, also_failed) << "seed " << seed << ", execution " << static_cast<int>(how);
     EXPECT_EQ(plain.size(), rewritten.size()) << "seed " << seed;
     for (std::size_t i = 0; i < std::min(plain.size(), rewritten.size()); ++i, ++compared)
-      EXPECT_TRUE(same_numbers(plain[i], rewritten[i])) << "seed " << seed << ", gear " << static_cast<int>(how)
+      EXPECT_TRUE(same_numbers(plain[i], rewritten[i])) << "seed " << seed << ", execution " << static_cast<int>(how)
                                                         << ", result " << i << " of " << plain[i].type().text();
   }
   return compared;

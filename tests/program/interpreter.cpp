@@ -145,8 +145,8 @@ TEST(interpreter, computes_with_more_registers_than_its_stack_has_room_for) {
 TEST(interpreter, may_write_a_result_over_an_input_that_is_read_no_more) {
   auto const p = binary(function<ops::sub_op>());
   bound_program const bound(p, {{2, 3}, {3}}, {2, 3});
-  EXPECT_TRUE(bound.may_share(0, 0));
-  EXPECT_FALSE(bound.may_share(1, 0));  // it is read again for every row
+  EXPECT_TRUE(bound.input_output_aliases(0, 0));
+  EXPECT_FALSE(bound.input_output_aliases(1, 0));  // it is read again for every row
   tensor x = counting({2, 3}), y = counting({3});
   void* pointers[] = {x.mutable_raw(), y.mutable_raw(), x.mutable_raw()};
   bound(pointers, {});
@@ -160,8 +160,8 @@ TEST(interpreter, does_not_write_over_an_input_that_is_read_later) {
   p.instructions.push_back({function<ops::add_op>(), {1, 0}, dtype::float32});
   p.outputs = {1, 2};
   bound_program const bound(p, {{4}}, {4});
-  EXPECT_FALSE(bound.may_share(0, 0));
-  EXPECT_TRUE(bound.may_share(0, 1));
+  EXPECT_FALSE(bound.input_output_aliases(0, 0));
+  EXPECT_TRUE(bound.input_output_aliases(0, 1));
 }
 
 TEST(interpreter, does_not_write_over_an_input_of_another_size) {
@@ -169,7 +169,7 @@ TEST(interpreter, does_not_write_over_an_input_of_another_size) {
   p.inputs = {dtype::float32, dtype::float32};
   p.instructions.push_back({function<ops::less_op>(), {0, 1}, dtype::boolean});
   p.outputs = {2};
-  EXPECT_FALSE(bound_program(p, {{4}, {4}}, {4}).may_share(0, 0));
+  EXPECT_FALSE(bound_program(p, {{4}, {4}}, {4}).input_output_aliases(0, 0));
 }
 
 TEST(interpreter, gives_a_short_lone_line_as_its_tile_function) {

@@ -32,7 +32,7 @@ TEST(compiled_step, is_run_by_several_threads_at_once) {
       for (int i = 0; i < 200; ++i) {
         step_context context;
         step.run(fed, {}, context,
-                 [&](activation const& a) { EXPECT_EQ(a.result(0, fed).at<float>(i), static_cast<float>(t * t)); });
+                 [&](plan_instance const& a) { EXPECT_EQ(a.result(0, fed).at<float>(i), static_cast<float>(t * t)); });
       }
     });
   for (auto& t : threads) t.join();
@@ -45,10 +45,10 @@ TEST(compiled_step, keeps_its_memory_for_the_next_run_until_it_is_trimmed) {
   compiled_step step(square_of(g, state, memory, 1000));
   std::vector<tensor> const fed{tensor(dtype::float32, {1000})};
   step_context context;
-  step.run(fed, {}, context, [](activation const&) {});
+  step.run(fed, {}, context, [](plan_instance const&) {});
   auto const kept = memory.usage();
   EXPECT_GT(kept.current, 0);
-  step.run(fed, {}, context, [](activation const&) {});
+  step.run(fed, {}, context, [](plan_instance const&) {});
   EXPECT_EQ(memory.usage().total, kept.total);
   step.trim();
   EXPECT_EQ(memory.usage().current, 0);
@@ -61,9 +61,9 @@ TEST(compiled_step, gives_its_activation_back_when_the_reader_of_results_throws)
   compiled_step step(square_of(g, state, memory, 10));
   std::vector<tensor> const fed{tensor(dtype::float32, {10})};
   step_context context;
-  EXPECT_THROW(step.run(fed, {}, context, [](activation const&) { throw 1; }), int);
+  EXPECT_THROW(step.run(fed, {}, context, [](plan_instance const&) { throw 1; }), int);
   auto const before = memory.usage().total;
-  step.run(fed, {}, context, [](activation const&) {});
+  step.run(fed, {}, context, [](plan_instance const&) {});
   EXPECT_EQ(memory.usage().total, before);
 }
 

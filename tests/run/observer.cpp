@@ -51,7 +51,7 @@ struct busy_observer : observer {
       : loops(p),
         x(placeholder<float, 64>(inner, "x")),
         sums(exp(x) * sqrt(x)),
-        own(inner, {.pool = p, .gear = gear::forked}) {}
+        own(inner, {.pool = p, .execution = execution::parallel}) {}
   void node_ran(node_record const&) override {
     std::atomic<int> chunks = 0;
     loops->parallel()(8, [&](std::size_t) { ++chunks; });
@@ -77,10 +77,10 @@ TEST(observer, may_use_the_pool_of_the_step_that_it_watches) {
   auto const a = dequeue(q), b = dequeue(q), c = dequeue(q);
   auto const put = q.enqueue_many(constant<float, 3>(g, {1, 2, 4}));
   auto const result = exp(a) * 0.f + sqrt(b) * 0.f + a + b + c;
-  for (auto const how : {gear::automatic, gear::forked, gear::tagged}) {
+  for (auto const how : {execution::automatic, execution::parallel, execution::tagged}) {
     auto const threads = std::make_shared<pool>(3);
     busy_observer busy(threads);
-    session s(g, {.pool = threads, .gear = how});
+    session s(g, {.pool = threads, .execution = how});
     for (int i = 0; i < 20; ++i)
       EXPECT_EQ(float(s.run(result, put, observe(busy), timeout(std::chrono::seconds(30)))), 7.f);
     EXPECT_GT(busy.nodes, 0);
@@ -95,10 +95,10 @@ TEST(observer, may_use_the_pool_while_a_loop_waits_within_its_body) {
                                             constant(g, 0), constant(g, 0.f)));
   auto const other = dequeue(q);
   auto const put = q.enqueue_many(constant<float, 5>(g, {1, 1, 1, 1, 1}));
-  for (auto const how : {gear::automatic, gear::tagged}) {
+  for (auto const how : {execution::automatic, execution::tagged}) {
     auto const threads = std::make_shared<pool>(2);
     busy_observer busy(threads);
-    session s(g, {.pool = threads, .gear = how});
+    session s(g, {.pool = threads, .execution = how});
     for (int i = 0; i < 10; ++i)
       EXPECT_EQ(float(s.run(total + other, put, observe(busy), timeout(std::chrono::seconds(30)))), 5.f);
   }
@@ -133,7 +133,7 @@ TEST(observer, is_told_names_of_bodies_that_are_gone) {
   session s(g, {.threads = 2,
                 .log = [&](std::string_view) { last_ran = ++iterations == 300; },
                 .passes = pass_options::none(),
-                .gear = gear::forked});
+                .execution = execution::parallel});
   slow_observer watching(last_ran);
   s.run({{x, tensor(1.f)}, {m, tensor(matrix<float>({{1, 2}, {3, 4}}))}}, sum(y), z, observe(watching));
   EXPECT_TRUE(watching.names.contains("matmul"));

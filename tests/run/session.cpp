@@ -300,7 +300,7 @@ struct bringing_op {
     kernel k([](kernel_call const& call) {
       if (brought) call.give(0, brought);
     });
-    k.owns_outputs = true;
+    k.allocates_outputs = true;
     return k;
   }
 };
@@ -311,8 +311,8 @@ TEST(session, says_what_a_kernel_gave_that_was_to_bring_its_output) {
   value const brings = record_erased<bringing_op>(g, {}, {x}, "brings");
   value const y = neg(brings);
   auto const fed = vector<float>({1, 2});
-  for (auto const how : {gear::straight, gear::forked, gear::tagged}) {
-    session s(g, {.threads = 2, .gear = how});
+  for (auto const how : {execution::sequential, execution::parallel, execution::tagged}) {
+    session s(g, {.threads = 2, .execution = how});
     bringing_op::brought = fed;
     EXPECT_TRUE(same_bits(s.run({{x, fed}}, y), vector<float>({-1, -2})));
     for (auto const& fetched : {y, brings}) {
@@ -347,7 +347,7 @@ TEST(session, runs_and_ends_in_a_child_process) {
     auto const q = fifo_queue<of<float>>(g, {.capacity = 2});
     auto const put = q.enqueue(constant(g, 1.f));
     auto const y = sum(exp(x) * sqrt(x));
-    auto s = std::make_optional<session>(g, session_options{.threads = 3, .gear = gear::forked});
+    auto s = std::make_optional<session>(g, session_options{.threads = 3, .execution = execution::parallel});
     tensor ones(dtype::float32, {64});
     std::fill_n(ones.mutable_data<float>(), 64, 1.f);
     auto const expected = float(s->run({{x, ones}}, y));
@@ -500,9 +500,9 @@ TEST(session, gives_back_on_request_what_loops_branches_and_functions_keep) {
     return t;
   }();
   for (value y : {value(branch), value(called), value(nested), value(longer), value(slope)})
-    for (auto wish : {gear::straight, gear::automatic, gear::tagged}) {
+    for (auto wish : {execution::sequential, execution::automatic, execution::tagged}) {
       host_memory memory;
-      session s(g, {.threads = 2, .memory = &memory, .passes = pass_options::none(), .gear = wish});
+      session s(g, {.threads = 2, .memory = &memory, .passes = pass_options::none(), .execution = wish});
       auto const run = [&] { return s.run({{n, tensor(4)}, {x, fed}}, y).clone(); };
       auto const first = run();
       EXPECT_GT(memory.usage().count, 0);
@@ -536,13 +536,13 @@ TEST(session, explains_a_run) {
 }
 
 TEST(session, whose_container_is_reset_within_a_step_leaves_the_step_what_it_has_read) {
-  for (auto wish : {gear::straight, gear::forked, gear::tagged}) {
+  for (auto wish : {execution::sequential, execution::parallel, execution::tagged}) {
     graph g;
     auto const v = variable(constant(g, 3.f), "v");
     auto const said = print(identity(v), "now");
     auto const twice = said * 2.f;
     auto const state = std::make_shared<container>();
-    session s(g, {.threads = 1, .state = state, .log = [&](auto const&) { state->reset(); }, .gear = wish});
+    session s(g, {.threads = 1, .state = state, .log = [&](auto const&) { state->reset(); }, .execution = wish});
     s.run(initializer(g));
     EXPECT_EQ(float(s.run(twice)), 6);
     EXPECT_EQ(refusal([&] { s.run(v); }), code::failed_precondition);
@@ -582,8 +582,8 @@ TEST(session, of_more_bytes_than_can_be_counted_is_refused) {
   auto const straight = huge(g);
   auto const looped = while_loop([](auto i) { return i < 2.f; },
                                  [&](auto i) { return i + as<of<float>>(huge(*value(i).graph)); }, constant(g, 0.f));
-  for (auto gear : {gear::straight, gear::tagged, gear::forked}) {
-    session s{g, {.threads = 2, .passes = pass_options::none(), .gear = gear}};
+  for (auto execution : {execution::sequential, execution::tagged, execution::parallel}) {
+    session s{g, {.threads = 2, .passes = pass_options::none(), .execution = execution}};
     EXPECT_EQ(refusal([&] { s.run(straight); }), code::resource_exhausted);
     EXPECT_EQ(refusal([&] { s.run(looped); }), code::resource_exhausted);
   }

@@ -41,7 +41,7 @@ struct crowd {
   std::vector<std::int64_t> in, out;  // elements that got in, and that were handed out
   std::vector<std::thread> threads;
 
-  explicit crowd(queue_options o) : q("crowd", std::move(o)) {}
+  explicit crowd(queue_description o) : q("crowd", std::move(o)) {}
 
   // An impatient one takes its request back, unless it has been served meanwhile.
   void end(asked const& a, std::mt19937& random) {

@@ -1,6 +1,6 @@
 #include "rill/train/attention.hpp"
 
-#include "../ops/gears.hpp"
+#include "../ops/executions.hpp"
 #include "../ops/run.hpp"
 #include "recorded.hpp"
 #include "rill/train/optimizer.hpp"
@@ -47,7 +47,7 @@ TEST(attention, weights_values_by_how_well_their_keys_meet_a_query) {
   auto const c = placeholder<double, "keys", 2>(g, "v");
   auto const all = attention(a, b, c), causal = attention(a, b, c, {.causal = true});
   static_assert(decltype(all)::static_type == of<double, 4, 2>);
-  test::gears s{g};
+  test::each_execution s{g};
   std::vector<feed> const feeds{{a, q}, {b, k}, {c, v}};
   expect_near(s.run(feeds, all), by_loops(q, k, v, [](auto) { return 5; }));
   expect_near(s.run(feeds, causal), by_loops(q, k, v, [](auto i) { return i + 1; }));
@@ -59,7 +59,7 @@ TEST(attention, over_padded_sequences_is_that_of_each_alone_and_0_for_those_of_n
   auto const lengths = placeholder<std::int16_t, "batch">(g, "lengths");
   auto const y = attention(x, x, x, {.lengths = lengths});
   auto const [dx] = gradients(sum(square(y)), x);
-  test::gears s{g};
+  test::each_execution s{g};
   auto const numbers = scattered(dtype::float64, {3, 4, 3});
   auto const [found, slope] = s.run({{x, numbers}, {lengths, vector<std::int16_t>({2, 0, 4})}}, y, dx);
   for (std::int64_t i : {0, 1, 2}) {
@@ -77,7 +77,7 @@ TEST(attention, refuses_lengths_that_no_sequence_has) {
   auto const x = placeholder<double, "batch", "time", 3>(g, "x");
   auto const lengths = placeholder<std::int8_t, "batch">(g, "lengths");
   auto const y = attention(x, x, x, {.lengths = lengths});
-  test::gears s{g};
+  test::each_execution s{g};
   for (int wrong : {-1, 5, -128, 127})
     test::expect_error(code::invalid_argument, "index 1 is " + std::to_string(wrong) + ", and there are 5 rows", [&] {
       s.run({{x, scattered(dtype::float64, {2, 4, 3})},
@@ -103,7 +103,7 @@ TEST(attention, and_its_derivatives_are_those_of_PyTorch) {
       if (padded) mask.lengths = constant(g, recorded("lengths"));
       auto const y = attention(x[0], x[1], x[2], mask);
       auto const d = gradients(sum(y * constant(g, recorded(name + ".by")), extents{}), x);
-      test::gears s{g};
+      test::each_execution s{g};
       expect_recorded(s.run(feeds, y), name + ".y");
       expect_recorded(s.run(feeds, d[0]), name + ".dq");
       expect_recorded(s.run(feeds, d[1]), name + ".dk");
@@ -142,7 +142,7 @@ TEST(multi_head_attention, and_its_derivatives_are_those_of_PyTorch) {
   std::vector<operation> fills;
   for (std::size_t i = 0; i < parts.size(); ++i)
     fills.push_back(assign(variable_value{by[i + 1]}, constant(g, recorded(name + parts[i]))));
-  test::gears s{g};
+  test::each_execution s{g};
   s.run(group(g, fills));
   std::vector<feed> const feeds{{x, recorded(name + "x")}};
   expect_recorded(s.run(feeds, value(y)), name + "y");
@@ -158,7 +158,7 @@ TEST(multi_head_attention, looks_into_a_memory_of_other_extents) {
   auto const same = multi_head_attention(value(x), value(memory), 4, "again");
   EXPECT_EQ(same.type(), y.type());
   EXPECT_EQ(g.find("look/key/weights").type(), (of<float, 5, 8>));
-  test::gears s{g};
+  test::each_execution s{g};
   s.run(initializer(g));
   EXPECT_EQ(
       s.run({{x, scattered(dtype::float32, {2, 3, 8})}, {memory, scattered(dtype::float32, {2, 7, 5})}}, y).shape(),
@@ -178,7 +178,7 @@ TEST(multi_head_attention, learns_to_look_at_the_first_of_a_sequence) {
   auto const last = squeeze<1>(slice<extents{0, 4, 0}, extents{-1, 1, -1}>(y));
   auto const loss = mean(square(last - first));
   auto const train = adam{.rate = 0.02}.minimize(loss);
-  test::gears s(g, {.threads = 1});
+  test::each_execution s(g, {.threads = 1});
   s.run(initializer(g));
   auto step = s.prepare(inputs(x), outputs(loss), train);
   float begin = 0, end = 0;
@@ -203,7 +203,7 @@ TEST(multi_head_attention_layer, shares_its_weights_among_its_calls) {
   auto erased = multi_head_attention_layer(g, of<double, 8>, of<double, 3>, 2, "erased");
   EXPECT_EQ(erased(placeholder(g, of<double, 1, 2, 8>), placeholder(g, of<double, 1, 4, 3>)).type(),
             (of<double, 1, 2, 8>));
-  test::gears s{g};
+  test::each_execution s{g};
   s.run(initializer(g));
   auto const [one, other] = s.run({{x, scattered(dtype::float32, {2, 3, 8})}}, a, b);
   EXPECT_TRUE(same_bits(one, other));

@@ -1,6 +1,6 @@
 #include "rill/train/mixture_of_experts.hpp"
 
-#include "../ops/gears.hpp"
+#include "../ops/executions.hpp"
 #include "../ops/run.hpp"
 #include "rill/rill.hpp"
 
@@ -61,7 +61,7 @@ TEST(mixture_of_experts, is_that_of_all_experts_weighted_by_whom_the_gate_chose_
     auto by = m.variables;
     by.push_back(m.x);
     auto const d = gradients(sum(square(y), extents{}), by), e = gradients(sum(square(z), extents{}), by);
-    test::gears s(m.g);
+    test::each_execution s(m.g);
     s.run(initializer(m.g));
     for (std::int64_t rows : {9, 1, 20, 0}) {
       std::vector<feed> const feeds{{m.x, scattered(dtype::float64, {rows, 5}, static_cast<unsigned>(rows))}};
@@ -96,7 +96,7 @@ TEST(mixture_of_experts, runs_no_expert_that_nobody_chose_and_the_others_on_thei
     });
   }
   auto const m = mix_experts(x, logits, experts);
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   std::vector<feed> const feeds{{x, matrix<float>({{1, 2}, {3, 4}, {5, 6}})},
                                 {logits, matrix<float>({{0, 9, 0}, {99, 0, 0}, {0, 50, 0}})}};
@@ -124,7 +124,7 @@ TEST(mixture_of_experts, learns_what_no_single_expert_could) {
   EXPECT_EQ(m.gates.type(), (of<float, "rows", 4>));
   auto const loss = mean(square(as<of<float, "rows", 2>>(m.result) - wanted));
   auto const train = adam{.rate = 0.01}.minimize(loss);
-  test::gears s(g, {.threads = 1});
+  test::each_execution s(g, {.threads = 1});
   s.run(initializer(g));
   float first = 0, last = 0;
   for (unsigned i = 0; i < 200; ++i) {
@@ -138,7 +138,7 @@ TEST(mixture_of_experts, gives_the_same_bits_for_any_number_of_threads) {
   auto const result = [](int threads) {
     model m;
     auto const d = gradients(sum(square(mix_experts(m.x, m.logits, m.experts(), 2).result), extents{}), m.variables);
-    test::gears s(m.g, {.threads = threads});
+    test::each_execution s(m.g, {.threads = threads});
     s.run(initializer(m.g));
     std::vector<tensor> all;
     for (auto const& each : d) all.push_back(s.run({{m.x, scattered(dtype::float64, {300, 5})}}, each));
@@ -167,7 +167,7 @@ TEST(mixture_of_experts, stands_in_loops_and_is_differentiated_there) {
   auto const apart = stack(std::vector<value>{layer(x), layer(unrolled)}, 0);
   auto const loss = [](value v) { return sum(square(v), extents{}); };
   auto const d = gradients(add(loss(looped), loss(mapped)), by), e = gradients(add(loss(unrolled), loss(apart)), by);
-  test::gears s(g, {.threads = 1});
+  test::each_execution s(g, {.threads = 1});
   s.run(initializer(g));
   for (std::int64_t rows : {7, 1, 0, 7}) {
     std::vector<feed> const feeds{{x, scattered(dtype::float64, {rows, 4}, static_cast<unsigned>(rows))}};
@@ -200,7 +200,7 @@ TEST(mixture_of_experts_layer, shares_its_weights_among_its_calls) {
   EXPECT_EQ(mixed.variables().size(), 1 + 3 * 4u);
   EXPECT_EQ(trainable_variables(a.result).size(), mixed.variables().size());
   EXPECT_EQ(trainable_variables(g).size(), mixed.variables().size());
-  test::gears s(g, {.threads = 1});
+  test::each_execution s(g, {.threads = 1});
   s.run(initializer(g));
   auto const [one, other] = s.run({{x, scattered(dtype::float32, {9, 2})}}, a.result, b.result);
   EXPECT_TRUE(same_bits(one, other));

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "../ops/gears.hpp"
+#include "../ops/executions.hpp"
 #include "../ops/run.hpp"
 #include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
@@ -30,7 +30,7 @@ doubles normal_of(doubles x, double epsilon = 1e-5) {
 // The derivative of `loss` by x against finite differences of the fed x.
 void expect_derivative(graph& g, value loss, value x, tensor const& at, std::vector<feed> others = {}) {
   auto const d = gradients(loss, std::vector<value>{x}).at(0);
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   auto const loss_at = [&](tensor const& t) {
     auto feeds = others;
@@ -54,7 +54,7 @@ TEST(layer_norm_layer, normalises_each_row) {
   auto y = norm(x);
   static_assert(std::same_as<decltype(y), expr<of<double, "batch", 3, 4>>>);
   EXPECT_EQ(norm.variables()[0].name(), "norm/scale");
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   auto const in = scattered(dtype::float64, {2, 3, 4});
   auto const plain = s.run({{x, in}}, y);
@@ -107,7 +107,7 @@ TEST(batch_norm_layer, normalises_a_batch_in_training_and_by_moving_averages_els
     auto const by_batch = in_graph ? m.norm(m.x, m.training) : m.norm(m.x, true);
     auto const by_averages = in_graph ? by_batch : m.norm(m.x, false);
     static_assert(std::same_as<decltype(m.norm(m.x, true)), expr<of<double, "batch", 3>>>);
-    test::gears s(m.g);
+    test::each_execution s(m.g);
     s.run(initializer(m.g));
     auto const run = [&](auto const& what, bool training) {
       std::vector<feed> feeds{{m.x, m.in}};
@@ -148,7 +148,7 @@ TEST(batch_norm_layer, has_averages_that_nobody_trains) {
   for (auto const& v : trainable_variables(loss)) names += v.name() + " ";
   EXPECT_EQ(names, "norm/scale norm/shift ");
   auto const train = adam{.rate = 0.1}.minimize(loss);
-  test::gears s(m.g);
+  test::each_execution s(m.g);
   s.run(initializer(m.g));
   auto const feeds = [&](bool training) { return std::vector<feed>{{m.x, m.in}, {m.training, tensor(training)}}; };
   auto const first = s.run(feeds(true), value(loss)).at<double>();
@@ -164,7 +164,7 @@ TEST(batch_norm_layer, moves_its_averages_in_the_order_that_two_calls_of_a_step_
     auto const call = [&](value of) { return in_graph ? m.norm(of, value(m.training)) : m.norm(of, true); };
     auto const one = call(x), unordered = add(one, call(twice));
     auto const both = add(one, m.g.after({one}, [&] { return call(twice); }));
-    test::gears s(m.g);
+    test::each_execution s(m.g);
     s.run(initializer(m.g));
     std::vector<feed> feeds{{m.x, m.in}};
     if (in_graph) feeds.emplace_back(m.training, tensor(true));
@@ -180,7 +180,7 @@ TEST(batch_norm_layer, does_not_compute_a_call_that_a_step_does_not_need) {
   batches m;
   auto const other = m.norm(placeholder<double, "others", 3>(m.g, "not_fed"), m.training);
   auto const y = m.norm(m.x, m.training);
-  test::gears s(m.g);
+  test::each_execution s(m.g);
   s.run(initializer(m.g));
   EXPECT_EQ(s.run({{m.x, m.in}, {m.training, tensor(true)}}, value(y)).shape(), (shape{5, 3}));
   EXPECT_EQ(other.type().rank, 2);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../ops/gears.hpp"
+#include "../ops/executions.hpp"
 #include "../ops/run.hpp"
 #include "base/sentence.hpp"
 #include "recorded.hpp"
@@ -30,7 +30,7 @@ TEST(dynamic_rnn, computes_what_the_formula_of_each_cell_says) {
   static_assert(std::same_as<decltype(plain.outputs), expr<of<double, 3, 2, 1>>>);
   static_assert(std::same_as<decltype(plain.state), expr<of<double, 2, 1>>>);
   static_assert(std::same_as<decltype(memory.state), std::tuple<expr<of<double, 2, 1>>, expr<of<double, 2, 1>>>>);
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   auto const numbers = scattered(dtype::float64, {3, 2, 2});
   std::vector<feed> const feeds{{x, numbers}};
@@ -82,7 +82,7 @@ TEST(dynamic_rnn, agrees_with_the_same_cell_unrolled_and_so_do_its_derivatives) 
               b = sum(square(concat(outputs, 0)), extents{0, 1, 2});
   std::vector<value> const by{x, w.input, w.state, w.bias};
   auto const da = gradients(a, by), db = gradients(b, by);
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   std::vector<feed> const feeds{{x, scattered(dtype::float64, {5, 3, 4})}};
   EXPECT_NEAR(s.run(feeds, a).item<double>(), s.run(feeds, b).item<double>(), 1e-12);
@@ -122,7 +122,7 @@ TEST(dynamic_rnn, over_a_padded_batch_is_that_of_each_sequence_alone) {
   auto const whole = dynamic_rnn(gru_cell<3>{}, x, "gru");
   auto const padded = dynamic_rnn(gru_cell<3>{}, x, lengths, "padded");
   auto const both = bidirectional_rnn(rnn_cell<3>{}, x, lengths, "both");
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   for (auto const* part : {"input", "state", "bias", "state_bias"})  // the same weights
     s.run(assign(variable_value{weight(g, std::string("padded/") + part)}, weight(g, std::string("gru/") + part)));
@@ -165,7 +165,7 @@ template <class Cell> void expect_as_recorded(Cell const& cell, std::string cons
     fills.push_back(assign(variable_value{by.back()}, constant(g, test::recorded(name + "." + part))));
   }
   auto const d = gradients(add_n(sums), by);
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(group(g, fills));
   std::vector<feed> const feeds{{x, test::recorded(name + ".x")}};
   test::expect_recorded(s.run(feeds, value(h.outputs)), name + ".y");
@@ -193,7 +193,7 @@ TEST(dynamic_rnn, learns_to_remember_the_first_of_a_sequence) {
   auto const h = std::get<0>(dynamic_rnn(lstm_cell<8>{}, x, "lstm").state);
   auto const loss = mean(square(dense<1>(h, "out") - wanted));
   auto const train = adam{.rate = 0.03}.minimize(loss);
-  test::gears s(g, {.threads = 1});
+  test::each_execution s(g, {.threads = 1});
   s.run(initializer(g));
   auto step = s.prepare(inputs(x, wanted), outputs(loss), train);
   float first = 0, last = 0;
@@ -217,7 +217,7 @@ TEST(recurrent_layer, and_the_one_of_two_directions_share_their_weights_among_th
   EXPECT_EQ(once.variables().size(), 3u);
   EXPECT_EQ(trainable_variables(g).size(), 11u);
   EXPECT_EQ(g.find("both/backward/state").type(), (of<double, 3, 9>));
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   auto const [p, q, r, t] =
       s.run({{x, scattered(dtype::float64, {4, 3, 2})}, {lengths, vector<std::int32_t>({2, 0, 4})}}, a.outputs,

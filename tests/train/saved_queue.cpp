@@ -10,7 +10,7 @@
 namespace rill {
 namespace {
 
-queue_options const both{queue_order::fifo, 10, 0, 0, true, {of<float, unknown>, of<std::string>}};
+queue_description const both{queue_order::fifo, 10, 0, 0, true, {of<float, unknown>, of<std::string>}};
 
 queue_contents some() {
   return {{{vector<float>({1, 2}), tensor(std::string("two"))},

@@ -407,7 +407,7 @@ struct served {
   std::vector<value> seen;
   std::unique_ptr<session> s;
 
-  explicit served(rill::gear gear) {
+  explicit served(rill::execution execution) {
     for (int i = 0; i < 8; ++i) v.push_back(variable(fill<2, 4>(constant(g, 0.0)), "v" + std::to_string(i)));
     auto const row = [&](std::int64_t n) { return constant<std::int64_t, 1>(g, {n}); };
     seen.push_back(v[0]);
@@ -423,7 +423,7 @@ struct served {
     seen.push_back(x), seen.push_back(rows);
     auto const more = function<"more", of<double>>(g, [&](auto a) { return v[5] + a; });
     seen.push_back(more(constant(g, 0.0)));
-    s = std::make_unique<session>(g, session_options{.threads = 2, .gear = gear});
+    s = std::make_unique<session>(g, session_options{.threads = 2, .execution = execution});
     s->run(initializer(g));
   }
   void set_all(double x) {
@@ -456,9 +456,9 @@ constexpr int steps_of_each = 25'000;
 
 // Four threads run 25,000 steps each, of which each reads ten times from a variable: a million reads.
 TEST(saver, restores_all_variables_at_once_between_the_steps_of_threads_that_serve) {
-  for (auto const gear : {gear::automatic, gear::tagged}) {
+  for (auto const execution : {execution::automatic, execution::tagged}) {
     scratch place;
-    served m(gear);
+    served m(execution);
     saver saves(m.g, place / "run");
     m.set_all(1);
     auto const one = saves.save(*m.s);
@@ -472,7 +472,7 @@ TEST(saver, restores_all_variables_at_once_between_the_steps_of_threads_that_ser
         threads.emplace_back([&] {
           std::vector<std::string> names;
           for (auto const& x : m.seen) names.push_back(x.name());
-          for (int k = 0; k < steps_of_each / (gear == gear::tagged ? 10 : 1); ++k) {
+          for (int k = 0; k < steps_of_each / (execution == execution::tagged ? 10 : 1); ++k) {
             auto const n = served::number(m.s->run({{"p", tensor(true)}}, names));
             torn += n == -1, of_one += n == 1, of_two += n == 2;
           }
@@ -487,7 +487,7 @@ TEST(saver, restores_all_variables_at_once_between_the_steps_of_threads_that_ser
 }
 
 TEST(saver, restores_beside_a_step_that_waits_which_goes_on_with_what_it_found) {
-  for (auto const gear : {gear::automatic, gear::straight}) {
+  for (auto const execution : {execution::automatic, execution::sequential}) {
     scratch place;
     model m;
     auto const a = m.variables[0], b = m.variables[1], c = m.variables[2];
@@ -497,7 +497,7 @@ TEST(saver, restores_beside_a_step_that_waits_which_goes_on_with_what_it_found) 
     auto const update = m.g.after({go}, [&] { return assign_add(c, fill(go, {3, 4})); });
     auto const updated = m.g.after({update}, [&] { return read(c); });
     auto const enqueue = q.enqueue(constant(m.g, 100.0));
-    m.s = std::make_unique<session>(m.g, session_options{.threads = 2, .gear = gear});
+    m.s = std::make_unique<session>(m.g, session_options{.threads = 2, .execution = execution});
     m.s->run(initializer(m.g));
     m.run(1);
     saver saves(m.g, place / "run", {}, m.variables);

@@ -57,17 +57,17 @@ class kernel {
   std::size_t scratch() const { return scratch_; }
 
   /// The kernel brings tensors of its own as outputs (a variable's snapshot) and gives them by `kernel_call::give`.
-  bool owns_outputs = false;
+  bool allocates_outputs = false;
   /// The kernel may return before it is done, by `kernel_call::from`.
   bool waits = false;
   /// Pairs of an input and an output that may lie in the same memory.
   struct shared_memory {
     std::uint32_t input, output;
   };
-  std::vector<shared_memory> may_share;
+  std::vector<shared_memory> input_output_aliases;
   /// Those of them whose output is the input but for some rows: they are to, where nobody else reads the input. The
   /// kernel looks whether they do.
-  std::vector<shared_memory> overwrites;
+  std::vector<shared_memory> updates_in_place;
 
  private:
   // One kind of deleter for all kernels: a control block for each is as long to compile as the kernel's own call.

@@ -26,7 +26,7 @@ class observer;
 
 namespace detail {
 
-class call_aside;
+class fiber_call;
 
 struct cancellation_state {
   std::atomic<bool> flag{false};
@@ -125,7 +125,7 @@ class step_context {
   std::int64_t iteration = 0;  ///< of the innermost loop
   std::int64_t calls = 0;      ///< of functions, within each other
   running_call const* call = nullptr;   ///< the innermost of those that nested plans run
-  detail::call_aside* aside = nullptr;  ///< on whose stack kernels run that wait; null: they hold their thread
+  detail::fiber_call* fiber = nullptr;  ///< on whose stack kernels run that wait; null: they hold their thread
   std::uintptr_t stack = 0;  ///< where this thread's stack was when the outermost of them began on it; 0: none
   log_callback const* log = nullptr;
   step_holdings* holdings = nullptr;

@@ -203,7 +203,7 @@ class graph {
   void add_initial(initial i);
   std::vector<initial> initials() const;
 
-  /// Nodes that hand a value back to one that comes before them (op_def::hands_back).
+  /// Nodes that hand a value back to one that comes before them (op_def::back_edge).
   std::vector<std::uint32_t> back_edges() const;
 
   /// A name that no node has yet: `wish` within the open scopes, numbered where it is taken.

@@ -33,7 +33,7 @@ struct cost {
   double bytes = 0;  ///< read and written
 };
 
-/// One activation of a body: where its arguments lie and its results go, and a walk over it. One thread at a time.
+/// One plan_instance of a body: where its arguments lie and its results go, and a walk over it. One thread at a time.
 class body_run {
  public:
   virtual ~body_run() = default;
@@ -42,7 +42,7 @@ class body_run {
   virtual void result(std::size_t i, void* elements) = 0;
   /// Goes on with a second set of such places, or again with the first: those of the second are at first the same. So a
   /// loop whose variables take turns between two places says once where they are.
-  virtual void turn_over() = 0;
+  virtual void flip() = 0;
   virtual void run(rill::parallel const& threads, step_context& step) = 0;
   /// Turns over and runs again while `go_on`, which is one of its results, says so; counts in `step.iteration`. Nobody
   /// watches the step.
@@ -109,7 +109,7 @@ struct kernel_request {
   /// Where the plan remembers what its kernels run.
   std::vector<std::shared_ptr<keeps_memory>>* bodies = nullptr;
   /// Bodies are compiled when they run: the step may change the extents of variables that they read.
-  bool bodies_late = false;
+  bool defer_bodies = false;
   /// What it is made for, and ends with; null: no step waits.
   step_context const* step = nullptr;
 };
@@ -121,8 +121,8 @@ enum class effect : std::uint8_t {
   writes,  ///< changes state or the outside world: not merged, folded or dropped
 };
 
-/// What a node does at a queue, mutex or the like (op_def::meets_at).
-enum class meeting_role : std::uint8_t {
+/// What a node does at a queue, mutex or the like (op_def::rendezvous).
+enum class rendezvous_kind : std::uint8_t {
   gives,    ///< what others wait for: an element, a gradient; it may wait for room
   takes,    ///< waits for what others give
   frees,    ///< takes, and makes room for those that give
@@ -139,20 +139,20 @@ struct op_def {
   std::uint8_t outputs = 1;
   rill::effect effect = rill::effect::none;
   bool commutes = false;           ///< the order of the two inputs does not matter
-  bool passes_through = false;     ///< output 0 is input 0 with, perhaps, other extents: no kernel
-  std::uint32_t overwrites = 0;    ///< bit i: output i is input i but for some rows, and may lie in its memory: kernels
+  bool aliases_input = false;     ///< output 0 is input 0 with, perhaps, other extents: no kernel
+  std::uint32_t updates_in_place = 0;    ///< bit i: output i is input i but for some rows, and may lie in its memory: kernels
                                    ///< look whether it does
   std::uint32_t by_reference = 0;  ///< bit i: input i is a variable, not its value
   bool reference_or_value = false;  ///< what it takes by reference may also be a plain value, such as one that is fed
   std::uint32_t shape_only = 0;     ///< bit i: only the extents of input i matter
   bool waits = false;               ///< its kernel may return before it is done (continuation.hpp)
-  std::string_view meets_at = {};   ///< the attribute that names the queue, mutex or the like at which nodes wait for
+  std::string_view rendezvous = {};   ///< the attribute that names the queue, mutex or the like at which nodes wait for
                                     ///< each other
-  meeting_role meets_as = meeting_role::meets;  ///< and what it does there
-  bool hands_back = false;      ///< it belongs to the node of input 1, to which it hands input 0 an iteration later
+  rendezvous_kind rendezvous_role = rendezvous_kind::meets;  ///< and what it does there
+  bool back_edge = false;      ///< it belongs to the node of input 1, to which it hands input 0 an iteration later
   bool stops_gradient = false;  ///< its outputs are constants for differentiation
   bool draws_random = false;    ///< its attribute "key" tells the random numbers of one node from those of others
-  bool brings_extents = false;  ///< open extents of its outputs are settled when it runs
+  bool dynamic_output_shape = false;  ///< open extents of its outputs are settled when it runs
   scalar_function const* elementwise = nullptr;
   std::span<std::string_view const> attributes = {};  ///< their names, in the order in which nodes keep them
 

@@ -10,7 +10,7 @@
 
 #include "rill/device/step.hpp"
 #include "rill/graph/growing_order.hpp"
-#include "rill/graph/meetings.hpp"
+#include "rill/graph/rendezvous.hpp"
 #include "rill/graph/subgraph.hpp"
 
 namespace rill {
@@ -46,11 +46,11 @@ class orderer {
         key_(part.size()),
         late_(part.size()),
         far_(static_cast<std::uint32_t>(2 * part.size())) {
-    bool waited = false, overwrites = false;
+    bool waited = false, updates_in_place = false;
     for (std::uint32_t i = 0; i < part.size(); ++i) {
       if (i % checked_each == 0) check(step);
       set_key(i, waited);
-      overwrites = overwrites || part[i].op->overwrites != 0;
+      updates_in_place = updates_in_place || part[i].op->updates_in_place != 0;
       for (std::size_t k = 0; k < part[i].inputs.size(); ++k) {
         auto const from = part[i].inputs[k].node;
         if (takes_reference(part[i], k)) (updates_reference(part[i], k) ? updates(from) : readers(from)).push_back(i);
@@ -63,7 +63,7 @@ class orderer {
     for (auto& v : variables_)
       if (!v.updates.empty()) order_variable(v);
     if (!here_.empty()) check_readers();
-    if (overwrites) order_overwriters();
+    if (updates_in_place) order_overwriters();
     if (!anywhere_.empty()) order_where_no_circle_closes();
   }
 
@@ -103,7 +103,7 @@ class orderer {
     circles_ = rill::circles({&edges_.all(), &anywhere_.after, &wishes});
     for (auto const& w : wishes_) {
       if (circles_[w.before] == circles_[w.after]) continue;
-      if (w.overwrites) edges_.add(w.before, w.after);
+      if (w.updates_in_place) edges_.add(w.before, w.after);
       else key_[w.after] = std::max(key_[w.after], key_behind(w.before));
     }
   }
@@ -186,7 +186,7 @@ class orderer {
     if (anywhere_.empty()) return users;
     for (std::size_t at = 0; at < users.size(); ++at) {
       auto const& n = part_[users[at]];
-      if (!n.op->passes_through || n.inputs.empty()) continue;
+      if (!n.op->aliases_input || n.inputs.empty()) continue;
       auto const& more = edges_.after(users[at]);
       users.insert(users.end(), more.begin(), more.end());
     }
@@ -250,15 +250,15 @@ class orderer {
     for (std::uint32_t i = 0; i < part_.size(); ++i)
       for (std::size_t k = 0; k < part_[i].inputs.size(); ++k) {
         auto const e = part_[i].inputs[k];
-        bool const through = part_[i].op->passes_through && k == 0;
+        bool const through = part_[i].op->aliases_input && k == 0;
         if (reads_extents_alone(part_[i], k)) continue;
         auto& ports = readers_[e.node];
         if (ports.size() <= e.port) ports.resize(e.port + 1);
         (through ? ports[e.port].names : ports[e.port].all).push_back(i);
       }
     for (std::uint32_t i = 0; i < part_.size(); ++i)
-      for (std::size_t k = 0; k < part_[i].inputs.size() && part_[i].op->overwrites >> k != 0; ++k)
-        if (check(step_); part_[i].op->overwrites >> k & 1) order_overwriter(i, part_[i].inputs[k]);
+      for (std::size_t k = 0; k < part_[i].inputs.size() && part_[i].op->updates_in_place >> k != 0; ++k)
+        if (check(step_); part_[i].op->updates_in_place >> k & 1) order_overwriter(i, part_[i].inputs[k]);
   }
   void order_overwriter(std::uint32_t writer, endpoint over) {
     std::vector<std::uint32_t> others;
@@ -310,7 +310,7 @@ class orderer {
   std::vector<before_update> readings_;
   struct wish {
     std::uint32_t before, after;
-    bool overwrites;
+    bool updates_in_place;
   };
   std::vector<wish> wishes_;
   std::vector<std::uint32_t> circles_;

@@ -151,7 +151,7 @@ RILL_INLINE value graph::append(node& n) {
   auto const edges = back_edges_.size();
   try {
     names_.emplace(n.name, id);
-    if (n.op->hands_back) back_edges_.push_back(id);
+    if (n.op->back_edge) back_edges_.push_back(id);
     nodes_.push_back(nullptr);
     nodes_.back() = &recorded_nodes_.emplace_back(std::move(n));
   } catch (...) {  // there is no memory for it: as if it had not been asked for

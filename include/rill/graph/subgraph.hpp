@@ -106,7 +106,7 @@ RILL_INLINE void infer_outputs(node const& n, std::span<type const> inputs, std:
 
 RILL_INLINE void settle_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs) {
   infer_outputs(n, inputs, outputs);
-  if (n.op->passes_through &&
+  if (n.op->aliases_input &&
       std::any_of(n.attributes.begin(), n.attributes.end(), [](auto const& a) { return a.first == "type"; }))
     outputs[0] = inputs[0];
 }

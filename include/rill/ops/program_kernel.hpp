@@ -23,13 +23,13 @@ RILL_INLINE kernel make_kernel(program const& p, kernel_request const& r) {
   std::vector<kernel::shared_memory> share;
   for (std::uint32_t i = 0; i < p.inputs.size(); ++i)
     for (std::uint32_t o = 0; o < p.outputs.size(); ++o)
-      if (bound->may_share(i, o)) share.push_back({i, o});
+      if (bound->input_output_aliases(i, o)) share.push_back({i, o});
   auto const run = bound->single_tile();
   kernel k = run ? kernel([run, n = static_cast<std::size_t>(elements(to))](kernel_call const& call) {
     run(call.out(0), const_cast<void const* const*>(call.pointers), n);
   })
                  : kernel([bound](kernel_call const& call) { (*bound)(call.pointers, call.threads); });
-  k.may_share = std::move(share);
+  k.input_output_aliases = std::move(share);
   return k;
 }
 

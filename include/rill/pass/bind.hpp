@@ -137,7 +137,7 @@ inline void settle(subgraph const& part, node& n, std::vector<bool> const& resiz
   for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(bound_input(part, n, k, resized, axes));
   settle_outputs(n, inputs, n.outputs);
   bind_names(n, axes);
-  if (!n.op->brings_extents)  // names in what a kernel brings are bound when that is there
+  if (!n.op->dynamic_output_shape)  // names in what a kernel brings are bound when that is there
     for (auto& t : n.outputs) t = axes.resolved(t);
   for (auto const& t : n.outputs) check_size(t, n.name);
 }

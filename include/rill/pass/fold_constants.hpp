@@ -63,7 +63,7 @@ RILL_INLINE bool fold_constants(subgraph& part, container& state, pass_report* r
   for (std::uint32_t i = 0; i < part.size(); ++i) {
     r.refresh(i);
     auto& n = part[i];
-    if (n.op->passes_through && n.inputs.size() > 0 && n.controls.empty() &&
+    if (n.op->aliases_input && n.inputs.size() > 0 && n.controls.empty() &&
         detail::is_constant(part[n.inputs[0].node]) && n.outputs[0].is_known()) {
       auto const value = std::get<tensor>(part[n.inputs[0].node].attributes[0].second).reshaped(n.outputs[0].shape());
       n.inputs.clear();

@@ -28,8 +28,8 @@ class section_order {
     std::map<std::uint32_t, mutex_uses> all;
     for (auto i : met_.nodes())
       for (auto const& m : met_[i])
-        if (m.role == meeting_role::locks) all[m.place].locks.push_back(i);
-        else if (m.role == meeting_role::unlocks) all[m.place].unlocks.push_back(i);
+        if (m.role == rendezvous_kind::locks) all[m.place].locks.push_back(i);
+        else if (m.role == rendezvous_kind::unlocks) all[m.place].unlocks.push_back(i);
     std::erase_if(all, [](auto const& each) { return each.second.locks.size() < 2; });
     if (all.empty()) return false;
     after_ = edges_of(part_);
@@ -51,7 +51,7 @@ class section_order {
     std::vector<std::uint32_t> keys(far);
     for (std::uint32_t i = 0; i < far; ++i) {
       bool const only_locks = std::all_of(met_[i].begin(), met_[i].end(),
-                                          [](meeting const& m) { return !m.waits || m.role == meeting_role::locks; });
+                                          [](meeting const& m) { return !m.waits || m.role == rendezvous_kind::locks; });
       keys[i] = i + (only_locks && !may_wait_elsewhere(i) ? 0 : far);
     }
     position_.resize(far);

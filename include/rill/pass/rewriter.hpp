@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rill/graph/meetings.hpp"
+#include "rill/graph/rendezvous.hpp"
 #include "rill/graph/subgraph.hpp"
 #include "rill/pass/options.hpp"
 

@@ -18,7 +18,7 @@ class bound_program {
   /// `inputs` are the extents of the operands, which broadcast to `output`, the extents of every result.
   bound_program(program const& p, std::vector<shape> const& inputs, shape const& output);
 
-  /// `pointers`: the inputs, then the outputs. An output may be an input where `may_share` says so.
+  /// `pointers`: the inputs, then the outputs. An output may be an input where `input_output_aliases` says so.
   void operator()(void* const* pointers, parallel const& threads) const;
 
   /// The one tile function that does it all, for a short program of one line without broadcasting; else null.
@@ -26,7 +26,7 @@ class bound_program {
 
   /// Whether output `o` may be written over input `i`: same extents and bytes, and nothing reads the input after the
   /// output is first written.
-  bool may_share(std::size_t i, std::size_t o) const;
+  bool input_output_aliases(std::size_t i, std::size_t o) const;
 
  private:
   static constexpr std::size_t scratch_bytes = 32768;  // of each thread's stack: it stays in the L1 cache
@@ -170,7 +170,7 @@ RILL_INLINE tile_function bound_program::single_tile() const {
   return direct && in_order && inputs_ == steps_[0].arity ? steps_[0].run : nullptr;
 }
 
-RILL_INLINE bool bound_program::may_share(std::size_t i, std::size_t o) const {
+RILL_INLINE bool bound_program::input_output_aliases(std::size_t i, std::size_t o) const {
   auto const out = output_registers_[o];
   if (out < first_result_ || sizes_[i] != sizes_[out] || operands_[i].how != way::direct ||
       place_[out] != -1 - static_cast<std::int32_t>(o))

@@ -1,4 +1,4 @@
-// Bodies of loops, branches and functions as nested plans: the straight gear. One whose extents are not all known
+// Bodies of loops, branches and functions as nested plans: sequential execution. One whose extents are not all known
 // before it runs is planned, as a step is, when they come up.
 #pragma once
 #include <algorithm>
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "rill/pass/bind.hpp"
-#include "rill/run/activation.hpp"
+#include "rill/run/plan_instance.hpp"
 #include "rill/run/compiled_step.hpp"
-#include "rill/run/idle_runs.hpp"
-#include "rill/run/plan/late.hpp"
+#include "rill/run/free_list.hpp"
+#include "rill/run/plan/deferred.hpp"
 #include "rill/run/program_body.hpp"
 #include "rill/run/tagged/kernel.hpp"
 
@@ -46,7 +46,7 @@ struct body_setting {
 std::shared_ptr<compiled_body> compile_part(body_setting const& s, subgraph part, std::span<type const> arguments,
                                             step_context const* step);
 
-/// A body's plan, and the activations that don't run now.
+/// A body's plan, and the plan_instances that don't run now.
 class planned_body final : public compiled_body {
  public:
   explicit planned_body(rill::plan p) : plan_(std::move(p)) {}
@@ -69,34 +69,34 @@ class planned_body final : public compiled_body {
  private:
   class running final : public body_run {
    public:
-    explicit running(planned_body& of) : of_(of), activation_(of.plan_) {}
-    void argument(std::size_t i, void const* elements) override { activation_.argument(i, elements); }
-    void result(std::size_t i, void* elements) override { activation_.result(i, elements); }
-    void turn_over() override { activation_.turn_over(); }
-    void run(parallel const& threads, step_context& step) override { activation_.run_body(threads, step); }
+    explicit running(planned_body& of) : of_(of), instance_(of.plan_) {}
+    void argument(std::size_t i, void const* elements) override { instance_.argument(i, elements); }
+    void result(std::size_t i, void* elements) override { instance_.result(i, elements); }
+    void flip() override { instance_.flip(); }
+    void run(parallel const& threads, step_context& step) override { instance_.run_body(threads, step); }
     void run_while(bool const& go_on, parallel const& threads, step_context& step) override {
       while (go_on) {
-        turn_over();
+        flip();
         ++step.iteration;
         if (step.can_end_early()) step.check();
         run(threads, step);
       }
     }
     std::vector<tensor> run(std::span<tensor const> arguments, parallel const& threads, step_context& step) {
-      activation_.run(arguments, threads, step);
-      std::vector<tensor> made(activation_.results());
-      for (std::size_t i = 0; i < made.size(); ++i) made[i] = activation_.result(i, arguments);
+      instance_.run(arguments, threads, step);
+      std::vector<tensor> made(instance_.results());
+      for (std::size_t i = 0; i < made.size(); ++i) made[i] = instance_.result(i, arguments);
       return made;
     }
     void give_back() noexcept override {
-      activation_.release();
-      activation_.give_back_arena();
+      instance_.release();
+      instance_.give_back_arena();
       of_.idle_.give_back(std::unique_ptr<running>(this));
     }
 
    private:
     planned_body& of_;
-    activation activation_;
+    plan_instance instance_;
   };
 
   std::unique_ptr<running> take() {
@@ -105,7 +105,7 @@ class planned_body final : public compiled_body {
   }
 
   rill::plan plan_;
-  idle_runs<running> idle_;
+  free_list<running> idle_;
 };
 
 /// A body of which extents are settled when it runs.
@@ -145,13 +145,13 @@ class body_by_extents final : public open_body {
 
   body_setting setting_;
   subgraph part_;
-  compiled_lately<compiled_body> compiled_;
+  deferred_cache<compiled_body> compiled_;
 };
 
 /// A body of which some waits for extents that the rest settles.
 class body_in_parts final : public open_body {
  public:
-  body_in_parts(body_setting const& s, std::shared_ptr<compiled_body> early, late_part late)
+  body_in_parts(body_setting const& s, std::shared_ptr<compiled_body> early, deferred_subgraph late)
       : early_(std::move(early)), cut_(std::move(late)), late_(s, std::exchange(cut_.part, {})) {}
 
   std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
@@ -166,7 +166,7 @@ class body_in_parts final : public open_body {
 
  private:
   std::shared_ptr<compiled_body> early_;
-  late_part cut_;
+  deferred_subgraph cut_;
   body_by_extents late_;
 };
 
@@ -197,7 +197,7 @@ class function_form final : public compiled_body {
       : of_(&f),
         arguments_(arguments.begin(), arguments.end()),
         results_(r.outputs.begin(), r.outputs.end()),
-        late_(r.bodies_late) {}
+        late_(r.defer_bodies) {}
   bool is_of(function_definition const& f) const { return of_ == &f; }
   bool is(function_definition const& f, std::span<type const> types, bool late) const {
     return is_of(f) && late_ == late && std::equal(types.begin(), types.end(), arguments_.begin(), arguments_.end());
@@ -249,7 +249,7 @@ class planned_functions final : public compiled_functions {
   compiled_body* find(kernel_request const& r, function_definition const& f, std::span<type const> arguments) override {
     std::size_t forms = 0;
     for (auto& known : all_) {
-      if (known.is(f, arguments, r.bodies_late)) return &known;
+      if (known.is(f, arguments, r.defer_bodies)) return &known;
       forms += known.is_of(f);
     }
     if (forms == most_forms)
@@ -257,7 +257,7 @@ class planned_functions final : public compiled_functions {
                                                 std::to_string(most_forms) + " types in one step");
     auto& made = all_.emplace_back(f, arguments, r);
     try {
-      if (r.bodies_late) made.look_up(by_extents(f, r));
+      if (r.defer_bodies) made.look_up(by_extents(f, r));
       else made.compile(body_setting(r), r.step);
     } catch (error const& e) {
       forget_from(made);
@@ -325,11 +325,11 @@ inline std::shared_ptr<compiled_functions> planned_functions::at_run() {
 
 // A body that is bound.
 inline std::shared_ptr<compiled_body> compile_bound(body_setting const& s, subgraph part, step_context const* step) {
-  auto late = rewrite_early(part, s.passes, *s.state, nullptr, step);
+  auto late = rewrite_and_cut(part, s.passes, *s.state, nullptr, step);
   if (auto const p = s.passes.fuse && !late ? program_of(part) : std::nullopt)
     return std::make_shared<program_body>(part, *p, *s.memory);
   auto early = std::make_shared<planned_body>(
-      plan(part, *s.state, s.seed, *s.memory, s.threads, gear::straight, s.passes, s.functions, step));
+      plan(part, *s.state, s.seed, *s.memory, s.threads, execution::sequential, s.passes, s.functions, step));
   if (!late) return early;
   return std::make_shared<body_in_parts>(s, std::move(early), std::move(*late));
 }
@@ -349,7 +349,7 @@ RILL_INLINE std::shared_ptr<compiled_body> compile_part(body_setting const& s, s
 RILL_INLINE std::shared_ptr<compiled_body> compile_body(kernel_request const& r, subgraph const& body,
                                                         std::span<type const> arguments) {
   auto const setting = detail::body_setting(r);
-  auto made = r.bodies_late ? std::make_shared<detail::body_by_extents>(setting, body)
+  auto made = r.defer_bodies ? std::make_shared<detail::body_by_extents>(setting, body)
                             : detail::compile_part(setting, body, arguments, r.step);
   if (r.bodies) r.bodies->push_back(made);
   return made;

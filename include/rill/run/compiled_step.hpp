@@ -1,4 +1,4 @@
-// A plan and the activations that run it: what a session keeps for a run signature.
+// A plan and the plan_instances that run it: what a session keeps for a run signature.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "rill/pass/bind.hpp"
-#include "rill/run/activation.hpp"
-#include "rill/run/idle_runs.hpp"
-#include "rill/run/plan/late.hpp"
+#include "rill/run/plan_instance.hpp"
+#include "rill/run/free_list.hpp"
+#include "rill/run/plan/deferred.hpp"
 
 namespace rill {
 
@@ -44,33 +44,33 @@ struct step_variables {
   bool first_values = false;  ///< it gives them their first values, which don't depend on the number of the step
 };
 
-/// A compiled step. Several threads may run it at once, each with an activation of its own; those are kept for the
+/// A compiled step. Several threads may run it at once, each with an plan_instance of its own; those are kept for the
 /// next.
 class compiled_step {
  public:
-  explicit compiled_step(rill::plan p, std::optional<late_part> late = {}, step_names names = {},
+  explicit compiled_step(rill::plan p, std::optional<deferred_subgraph> late = {}, step_names names = {},
                          step_variables variables = {})
-      : plan_(std::move(p)), late_part_(std::move(late)), late_(64), names_(std::move(names)), variables_(variables) {}
+      : plan_(std::move(p)), deferred_(std::move(late)), late_(64), names_(std::move(names)), variables_(variables) {}
 
   /// All of the step, or what of it could be planned at first.
   rill::plan const& plan() const { return plan_; }
   /// What is planned when that has run; null: nothing.
-  late_part const* late() const { return late_part_ ? &*late_part_ : nullptr; }
+  deferred_subgraph const* late() const { return deferred_ ? &*deferred_ : nullptr; }
   /// And for which extents it was.
-  compiled_lately<compiled_step>& late_steps() { return late_; }
+  deferred_cache<compiled_step>& deferred_steps() { return late_; }
   step_names const& names() const { return names_; }
   step_variables variables() const { return variables_; }
   /// Whether variables of open extents still have those that it was compiled for.
   bool holds() const { return plan_.holds(); }
 
-  /// Runs once and hands the activation to `take`, which reads the results.
-  template <class Take> void run(std::span<tensor const> fed, pool* crew, step_context& step, Take&& take) {
+  /// Runs once and hands the plan_instance to `take`, which reads the results.
+  template <class Take> void run(std::span<tensor const> fed, pool* workers, step_context& step, Take&& take) {
     lease mine(*this);
-    mine.held->run(fed, crew, step);
+    mine.held->run(fed, workers, step);
     take(*mine.held);
   }
 
-  /// Gives the memory of activations that don't run now back.
+  /// Gives the memory of plan_instances that don't run now back.
   void trim() {
     idle_.clear();
     plan_.trim();
@@ -80,7 +80,7 @@ class compiled_step {
  private:
   struct lease {
     explicit lease(compiled_step& s) : step(s), held(s.idle_.take()) {
-      if (!held) held = std::make_unique<activation>(s.plan_);
+      if (!held) held = std::make_unique<plan_instance>(s.plan_);
     }
     ~lease() {
       held->release();
@@ -88,15 +88,15 @@ class compiled_step {
       step.idle_.give_back(std::move(held));
     }
     compiled_step& step;
-    std::unique_ptr<activation> held;
+    std::unique_ptr<plan_instance> held;
   };
 
   rill::plan plan_;
-  std::optional<late_part> late_part_;
-  compiled_lately<compiled_step> late_;
+  std::optional<deferred_subgraph> deferred_;
+  deferred_cache<compiled_step> late_;
   step_names names_;
   step_variables variables_;
-  detail::idle_runs<activation> idle_;
+  detail::free_list<plan_instance> idle_;
 };
 
 }  // namespace rill

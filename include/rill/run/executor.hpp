@@ -10,7 +10,7 @@
 #include "rill/device/step.hpp"
 #include "rill/graph/graph.hpp"
 #include "rill/pass/options.hpp"
-#include "rill/run/gear.hpp"
+#include "rill/run/execution.hpp"
 
 #if RILL_RUNTIME
 #include <algorithm>
@@ -28,7 +28,7 @@
 #include "rill/pass/passes.hpp"
 #include "rill/run/compiled_body.hpp"
 #include "rill/run/compiled_step.hpp"
-#include "rill/run/tagged/region.hpp"
+#include "rill/run/tagged/primitive_region.hpp"
 #endif
 
 namespace rill {
@@ -46,7 +46,7 @@ struct session_options {
                                           ///< are folded too. Null: host_allocator(). It must outlive all tensors
   log_callback log = {};                  ///< where `print` writes; empty: nowhere
   pass_options passes = {};               ///< which rewrites are done
-  rill::gear gear = gear::automatic;      ///< how the nodes of a step are walked
+  rill::execution execution = execution::automatic;      ///< how the nodes of a step are walked
   std::size_t plans = 256;                ///< compiled steps that are kept; the one used longest ago goes first
 };
 
@@ -203,14 +203,14 @@ inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> c
   check(step);
   bind_extents(part, fed, *options.state);
   auto names = step_names::of(part);
-  std::optional<late_part> late;
-  if (has_primitives(part)) part = as_region(std::move(part));
+  std::optional<deferred_subgraph> late;
+  if (has_primitives(part)) part = as_primitive_region(std::move(part));
   else
-    late = rewrite_early(part, options.passes, *options.state, report, step,
-                         options.gear == gear::straight ? late_pieces::wait : late_pieces::begin_alone);
+    late = rewrite_and_cut(part, options.passes, *options.state, report, step,
+                         options.execution == execution::sequential ? deferred_pieces::wait : deferred_pieces::begin_alone);
   return std::make_shared<compiled_step>(
       plan(part, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
-           options.gear, options.passes, nullptr, step),
+           options.execution, options.passes, nullptr, step),
       std::move(late), std::move(names), variables);
 }
 
@@ -333,7 +333,7 @@ RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor c
                                      std::span<tensor> results, axis_binding* names) {
   auto* const late = compiled.late();
   std::vector<tensor> own;
-  compiled.run(fed, options_.pool.get(), step, [&](activation const& a) {
+  compiled.run(fed, options_.pool.get(), step, [&](plan_instance const& a) {
     if (late) own.resize(a.results());
     auto const to = late ? std::span(own) : results;
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = a.result(i, fed);
@@ -344,7 +344,7 @@ RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor c
   }
   std::vector<tensor> made(late->part.outputs.size());
   auto const with = late->given(fed, own);
-  auto const next = compiled.late_steps().find(with, [&](std::vector<type> const& types) {
+  auto const next = compiled.deferred_steps().find(with, [&](std::vector<type> const& types) {
     return detail::compile(late->part, types, graph_->seed(), options_, nullptr, &step);
   });
   run_parts(*next, with, step, made, names);

@@ -21,9 +21,9 @@
 #include "rill/device/step.hpp"
 #include "rill/pass/elementwise_program.hpp"
 #include "rill/program/passes.hpp"
-#include "rill/run/idle_runs.hpp"
+#include "rill/run/free_list.hpp"
 #include "rill/run/observer.hpp"
-#include "rill/run/turning.hpp"
+#include "rill/run/double_buffer.hpp"
 #endif
 
 namespace rill::detail {
@@ -74,20 +74,20 @@ class program_body final : public compiled_body {
     }
     void argument(std::size_t i, void const* elements) override { point(i, const_cast<void*>(elements)); }
     void result(std::size_t o, void* elements) override { point(of_.written_[o], elements); }
-    void turn_over() override { pointers_.turn_over(); }
+    void flip() override { pointers_.flip(); }
     void run(parallel const&, step_context& step) override {
       if (step.watch) run_watched(step);
       else run_lines();
     }
     void run_while(bool const& go_on, parallel const&, step_context& step) override {
       for (auto& each : laps_) {
-        turn_over();
+        flip();
         settle(each);
       }
       bool const may_end = step.can_end_early();
       while (go_on) {
         run_lap(laps_[0], step);
-        if (!go_on) return turn_over();
+        if (!go_on) return flip();
         run_lap(laps_[1], step);
         if (may_end && step.iteration % laps_between_checks < 2) step.check();
       }
@@ -131,7 +131,7 @@ class program_body final : public compiled_body {
     }
     program_body& of_;
     std::vector<number> numbers_;  // of each register, where nobody says where it is to be
-    turning<std::vector<void*>> pointers_;
+    double_buffer<std::vector<void*>> pointers_;
     std::vector<settled_line> laps_[2];  // of either set of pointers
   };
   std::unique_ptr<running> take() {
@@ -155,7 +155,7 @@ class program_body final : public compiled_body {
   std::vector<std::size_t> written_;                // the place of each result
   std::vector<type> results_;
   allocator* memory_;
-  idle_runs<running> idle_;
+  free_list<running> idle_;
 };
 
 RILL_INLINE std::optional<program> program_of(subgraph const& part) {
@@ -169,7 +169,7 @@ RILL_INLINE std::optional<program> program_of(subgraph const& part) {
         n.outputs[0].element == dtype::string || p.so_far().registers() > most_registers)
       return {};
     if (n.op == &fed_op) continue;
-    if (n.op->passes_through) p.alias({i, 0}, p.find(n.inputs[0]));
+    if (n.op->aliases_input) p.alias({i, 0}, p.find(n.inputs[0]));
     else if (n.op->name == "constant") p.add_constant({i, 0});
     else if (elementwise_program::takes(part, i)) p.add(i);
     else return {};

@@ -1,4 +1,4 @@
-// A thread that waits with a kernel: where the straight gear meets a queue.
+// A thread that waits with a kernel: where sequential execution meets a queue.
 #pragma once
 #include <condition_variable>
 #include <functional>

@@ -28,7 +28,7 @@ class container {
   std::shared_ptr<variable_state> variable(std::string const& name, type const& t);
   /// The queue of that name, made if there is none; error(failed_precondition) if there is another one of that name. So
   /// are the others below.
-  std::shared_ptr<queue_state> queue(std::string const& name, queue_options const& options);
+  std::shared_ptr<queue_state> queue(std::string const& name, queue_description const& options);
   std::shared_ptr<accumulator_state<dense_sum>> accumulator(std::string const& name, type const& of);
   std::shared_ptr<accumulator_state<sparse_sum>> sparse_accumulator(std::string const& name, type const& of);
   std::shared_ptr<mutex_state> mutex(std::string const& name);
@@ -97,7 +97,7 @@ class container {
 #if RILL_RUNTIME
 namespace detail {
 
-inline std::string made_of(queue_options const& o) { return o.text(); }
+inline std::string made_of(queue_description const& o) { return o.text(); }
 inline std::string made_of(type const& of) { return "one of " + of.text(); }
 inline std::string made_of(std::int64_t parties) { return "one for " + std::to_string(parties) + " parties"; }
 inline std::string made_of(std::vector<type> const& components) { return "one of " + text_of(components); }
@@ -140,7 +140,7 @@ RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string cons
                 name);
   return known->second;
 }
-RILL_INLINE std::shared_ptr<queue_state> container::queue(std::string const& name, queue_options const& options) {
+RILL_INLINE std::shared_ptr<queue_state> container::queue(std::string const& name, queue_description const& options) {
   return kept(queues_, name, "a queue", [](auto const& q) { return q.options(); }, options);
 }
 RILL_INLINE std::shared_ptr<accumulator_state<dense_sum>> container::accumulator(std::string const& name,

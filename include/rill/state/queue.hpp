@@ -30,10 +30,10 @@ struct queue_request {
 /// Elements wait in it for those who ask, and those who ask for elements. First come, first served.
 class queue_state {
  public:
-  queue_state(std::string name, queue_options options);
+  queue_state(std::string name, queue_description options);
 
   std::string const& name() const { return name_; }
-  queue_options const& options() const { return line_.options(); }
+  queue_description const& options() const { return line_.options(); }
 
   /// Puts all of them in, or takes as many, if that can be done at once and nobody else waits to do it; else nothing
   /// has happened, and a request has to be left.
@@ -127,7 +127,7 @@ class queue_state::ended {
   queue_request* last_ = nullptr;
 };
 
-RILL_INLINE queue_state::queue_state(std::string name, queue_options options)
+RILL_INLINE queue_state::queue_state(std::string name, queue_description options)
     : name_(std::move(name)), line_(std::move(options)) {}
 
 RILL_INLINE bool queue_state::may_put(std::size_t n) const {

@@ -27,7 +27,7 @@ enum class queue_order : std::uint8_t {
 };
 
 /// What a queue is made from; those who name the same queue must agree on it.
-struct queue_options {
+struct queue_description {
   queue_order order = queue_order::fifo;
   std::int64_t capacity = 0;           ///< in elements; at least 1
   std::int64_t min_after_dequeue = 0;  ///< of shuffled queues: so many stay to draw from, until the queue is closed
@@ -35,7 +35,7 @@ struct queue_options {
   bool padded = false;                 ///< elements of different extents are filled up with zeros to be stacked
   std::vector<type> components = {};   ///< of an element
   std::int64_t together = 0;           ///< of bucketed queues: so many of a bucket leave one behind the other
-  friend bool operator==(queue_options const&, queue_options const&) = default;
+  friend bool operator==(queue_description const&, queue_description const&) = default;
 
   /// error(invalid_argument) if they make no sense.
   void check() const;
@@ -59,9 +59,9 @@ struct queue_contents {
 /// Elements in the order in which a queue hands them out. One thread at a time uses it.
 class queue_line {
  public:
-  explicit queue_line(queue_options options) : options_(std::move(options)) { options_.check(); }
+  explicit queue_line(queue_description options) : options_(std::move(options)) { options_.check(); }
 
-  queue_options const& options() const { return options_; }
+  queue_description const& options() const { return options_; }
   /// How many can be taken: elements of a bucket count when there are enough of them.
   std::size_t size() const { return options_.order == queue_order::priority ? sorted_.size() : line_.size(); }
 
@@ -82,7 +82,7 @@ class queue_line {
  private:
   void gather(queue_element e);
 
-  queue_options options_;
+  queue_description options_;
   std::deque<queue_element> line_;
   std::map<std::pair<std::int64_t, std::uint64_t>, queue_element> sorted_;  // by priority and time
   std::map<std::int64_t, std::vector<queue_element>> gathering_;            // by bucket: not enough yet
@@ -91,7 +91,7 @@ class queue_line {
 
 #if RILL_RUNTIME
 
-RILL_INLINE void queue_options::check() const {
+RILL_INLINE void queue_description::check() const {
   expects(capacity >= 1, "a queue's capacity must be at least 1");
   expects(!components.empty(), "a queue needs at least one component");
   expects(order <= queue_order::bucketed, "a queue's order is none that is known");
@@ -108,7 +108,7 @@ RILL_INLINE void queue_options::check() const {
     expects(!padded || c.has_rank(), "a padding or bucket queue stacks elements, so each component needs a known rank");
 }
 
-RILL_INLINE std::string queue_options::text() const {
+RILL_INLINE std::string queue_description::text() const {
   constexpr char const* orders[] = {"fifo", "shuffled", "priority", "windowed", "bucketed"};
   auto s = std::string("a ") + (padded ? "padding " : "") + orders[static_cast<std::size_t>(order)] + " queue for " +
            std::to_string(capacity) + " elements of " + text_of(components);

@@ -17,7 +17,7 @@
 namespace rill {
 
 /// How batches are drawn.
-struct batch_options {
+struct batches_options {
   std::uint64_t seed = 0;  ///< of the shuffling
   bool shuffle = true;     ///< otherwise the examples come in order, and batches share their memory
   bool partial = true;     ///< whether the rest of an epoch comes as a smaller batch; dropped otherwise
@@ -65,7 +65,7 @@ class batch_course {
   void resume(batch_position at);
 
  protected:
-  batch_course(std::int64_t size, std::int64_t epochs, batch_options options);
+  batch_course(std::int64_t size, std::int64_t epochs, batches_options options);
   /// There are as many examples as this tensor has rows; error(invalid_argument) if another has a different number.
   void count(tensor const& t);
   /// Whether there is another batch: then its rows can be taken, and it is `done` with.
@@ -79,7 +79,7 @@ class batch_course {
   void settle();
 
   std::int64_t size_, epochs_, rows_ = -1;
-  batch_options options_;
+  batches_options options_;
   batch_position position_;
   std::int64_t shuffled_ = -1;  // the epoch whose order is in order_
   std::vector<std::int64_t> order_;
@@ -93,7 +93,7 @@ template <class... Tensors> class batch_range : public detail::batch_course {
  public:
   using batch = std::tuple<typename detail::batch_of<Tensors>::type...>;
 
-  batch_range(std::tuple<Tensors...> examples, std::int64_t size, rill::epochs many, batch_options options)
+  batch_range(std::tuple<Tensors...> examples, std::int64_t size, rill::epochs many, batches_options options)
       : batch_course(size, many.count, options), examples_(std::move(examples)) {
     std::apply([&](auto const&... each) { (count(each), ...); }, examples_);
   }
@@ -145,7 +145,7 @@ template <class... Tensors> class batch_range : public detail::batch_course {
 template <class... Tensors>
   requires(sizeof...(Tensors) > 0 && (std::derived_from<Tensors, tensor> && ...))
 batch_range<Tensors...> batches(std::tuple<Tensors...> examples, std::int64_t size, epochs many = epochs(1),
-                                batch_options options = {}) {
+                                batches_options options = {}) {
   return {std::move(examples), size, many, options};
 }
 
@@ -182,7 +182,7 @@ RILL_INLINE void copy_rows(tensor const& from, std::vector<std::int64_t> const& 
   }
 }
 
-RILL_INLINE batch_course::batch_course(std::int64_t size, std::int64_t epochs, batch_options options)
+RILL_INLINE batch_course::batch_course(std::int64_t size, std::int64_t epochs, batches_options options)
     : size_(size), epochs_(epochs), options_(options) {
   expects(size_ > 0, "batches: a batch has at least one example");
   expects(epochs_ >= 0, "batches: the number of epochs is negative");

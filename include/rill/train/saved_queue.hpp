@@ -52,11 +52,11 @@ class saved_component {
 }  // namespace detail
 
 /// A queue's elements as tensors.
-std::vector<named_tensor> saved_queue(std::string const& queue, queue_options const& o, queue_contents const& c);
+std::vector<named_tensor> saved_queue(std::string const& queue, queue_description const& o, queue_contents const& c);
 
 /// The elements again; `read` gives the tensor of a name. error(invalid_argument) if they are not what was written for
 /// a queue of these components.
-queue_contents restored_queue(std::string const& queue, queue_options const& o,
+queue_contents restored_queue(std::string const& queue, queue_description const& o,
                               std::function<tensor(std::string const&)> const& read);
 
 #if RILL_RUNTIME
@@ -160,7 +160,7 @@ RILL_INLINE void saved_component::fill(tensor& t, std::size_t count) {
 
 }  // namespace detail
 
-RILL_INLINE std::vector<named_tensor> saved_queue(std::string const& queue, queue_options const& o,
+RILL_INLINE std::vector<named_tensor> saved_queue(std::string const& queue, queue_description const& o,
                                                   queue_contents const& c) {
   std::vector<named_tensor> all{
       {saved_queue_name(queue, "counts"), detail::as_tensor(std::vector{static_cast<std::int64_t>(c.elements.size()),
@@ -182,7 +182,7 @@ RILL_INLINE std::vector<named_tensor> saved_queue(std::string const& queue, queu
   return all;
 }
 
-RILL_INLINE queue_contents restored_queue(std::string const& queue, queue_options const& o,
+RILL_INLINE queue_contents restored_queue(std::string const& queue, queue_description const& o,
                                           std::function<tensor(std::string const&)> const& read) {
   auto const counts = read(saved_queue_name(queue, "counts"));
   if (counts.type() != type(dtype::int64, {2}) || counts.at<std::int64_t>(0) < 0 || counts.at<std::int64_t>(1) < 0)

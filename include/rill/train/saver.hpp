@@ -38,7 +38,7 @@ struct saver_options {
 using restore_names = std::function<std::optional<std::string>(std::string const& variable)>;
 
 /// The queues that a graph puts elements into, by name.
-std::map<std::string, queue_options> all_queues(graph const& g);
+std::map<std::string, queue_description> all_queues(graph const& g);
 
 /// Saves to one directory and restores from there. A checkpoint appears whole or not at all, whenever the program is
 /// killed. Threads may run steps meanwhile, and record in the graph, which is looked at when the saver is made alone.
@@ -105,7 +105,7 @@ class saver {
 
   std::filesystem::path directory_;
   saver_options options_;
-  std::map<std::string, queue_options> queues_;
+  std::map<std::string, queue_description> queues_;
   std::vector<saved_variable> variables_;
 };
 
@@ -118,8 +118,8 @@ RILL_IO_INLINE std::vector<variable_value> all_variables(graph& g) {
   return all;
 }
 
-RILL_IO_INLINE std::map<std::string, queue_options> all_queues(graph const& g) {
-  std::map<std::string, queue_options> all;
+RILL_IO_INLINE std::map<std::string, queue_description> all_queues(graph const& g) {
+  std::map<std::string, queue_description> all;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
     if (g[i].op->name == ops::enqueue_op::name || g[i].op->name == ops::enqueue_many_op::name) {
       auto const a = decode<ops::queue_attributes>(g[i].attributes);
@@ -132,7 +132,7 @@ RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_opt
                             std::vector<variable_value> variables) try
     : directory_(std::move(directory)),
       options_(std::move(options)),
-      queues_(variables.empty() ? all_queues(g) : std::map<std::string, queue_options>()) {
+      queues_(variables.empty() ? all_queues(g) : std::map<std::string, queue_description>()) {
   for (auto const& v : variables.empty() ? all_variables(g) : std::move(variables)) {
     expects(v.graph == &g, "a variable of another graph, or an empty handle, was given to a saver");
     auto const& of = std::get<type>(v.origin().attributes[0].second);

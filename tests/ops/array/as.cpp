@@ -1,7 +1,7 @@
 #include "rill/ops/array/as.hpp"
 
 #include "../../base/sentence.hpp"
-#include "../gears.hpp"
+#include "../executions.hpp"
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/array/constant.hpp"
@@ -99,7 +99,7 @@ TEST(as, is_checked_when_extents_come_up_within_the_step) {
   auto const a = as<of<float, "n">>(some, "a");
   auto const x = placeholder<float, "n">(g, "x");
   auto const late = as<of<float, "n">>(value(gather(v, where(less(v, constant(g, 0.f))))), "late");
-  test::gears s{g};
+  test::each_execution s{g};
   EXPECT_EQ(s.run({{v, vector<float>({1, -1, 2})}}, two * 2.f).at<float>(1), 4);
   auto const e = error_of([&] { s.run({{v, vector<float>({1, -1, -2})}}, two * 2.f); });
   EXPECT_EQ(e.node(), "two");
@@ -185,7 +185,7 @@ TEST(as, names_axes_for_each_call_of_a_function_and_each_run_of_a_body) {
                                       return std::tuple{i + 1, as<of<float, unknown>>(more)};
                                     },
                                     constant(g, 0), x);
-  test::gears s{g};
+  test::each_execution s{g};
   auto const run = [&](value const& what) {
     return s.run({{v, vector<float>({1, 2, 3})}, {w, vector<float>({4, -1})}}, what);
   };
@@ -218,7 +218,7 @@ TEST(as, says_again_outside_of_a_body_what_a_result_is) {
   auto const known = rill::function<"known", of<float, unknown>>(g, [&](auto a) { return named(neg(a)); });
   auto const branch = cond(p, [&] { return named(positive(v)); }, [&] { return named(positive(neg(v))); });
   static_assert(decltype(branch)::static_type == of<float, "n">);
-  test::gears rewritten{g}, plain{g, {.passes = pass_options::none()}};
+  test::each_execution rewritten{g}, plain{g, {.passes = pass_options::none()}};
   for (value const y : {value(branch + x), value(named(late(open)) + x), value(named(known(positive(v))) + x)})
     for (auto* s : {&rewritten, &plain}) {
       auto const run = [&](tensor const& of_x) {
@@ -249,7 +249,7 @@ TEST(function, keeps_what_its_signature_says_where_extents_are_settled_late) {
   function(g, "sum", {of<float, "n">, of<float, "n">}, [](auto const& in) { return std::vector{add(in[0], in[1])}; });
   function(g, "three", {of<float, 3>}, [](auto const& in) { return std::vector{neg(in[0])}; });
   value const both = call(g, "sum", positive(v), positive(w))[0], three = call(g, "three", positive(v))[0];
-  test::gears rewritten{g}, plain{g, {.passes = pass_options::none()}};
+  test::each_execution rewritten{g}, plain{g, {.passes = pass_options::none()}};
   for (auto* s : {&rewritten, &plain}) {
     auto const run = [&](value const& y, tensor const& of_w) {
       return s->run({{v, vector<float>({1, 2, -3})}, {w, of_w}}, y);
@@ -291,7 +291,7 @@ TEST(as, says_again_of_stacked_rows_what_a_body_says_of_each) {
                             as<of<float, "z">>(value(first)), as<of<float, 2, "z">>(value(v)));
   static_assert(decltype(scanned)::static_type == of<float, 2, "z">);
   value const plus = mapped + z, states = scanned + z;
-  test::gears s{g};
+  test::each_execution s{g};
   auto const rows = test::counting(dtype::float32, {2, 3});
   auto const start = test::counting(dtype::float32, {3});
   EXPECT_EQ(s.run({{v, rows}, {z, start}}, plus).at<float>(1, 2), 9);
@@ -311,7 +311,7 @@ TEST(function, reads_a_variable_whose_axis_has_a_name_that_means_another_extent_
   });
   auto const x = placeholder<float, "n">(g, "x");
   value const y = add(call(g, "total", constant(g, 1.f))[0], value(x));
-  test::gears rewritten{g}, plain{g, {.passes = pass_options::none()}};
+  test::each_execution rewritten{g}, plain{g, {.passes = pass_options::none()}};
   for (auto* s : {&rewritten, &plain}) {
     s->run({{"fresh", test::counting(dtype::float32, {3})}}, operation(set));
     EXPECT_EQ(s->run({{x, test::counting(dtype::float32, {2})}}, y).at<float>(1), 9);

@@ -326,9 +326,9 @@ TEST(tensor_array, is_the_state_of_a_scan_and_a_result_of_a_map_with_their_gradi
   auto const weights = constant<double, 3, 3>(g, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   auto const [d] = gradients(sum(rows * weights), x);
   auto const [e] = gradients(sum(pairs), x);
-  for (auto wish : {gear::straight, gear::tagged})
+  for (auto wish : {execution::sequential, execution::tagged})
     for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
-      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      session s(g, {.threads = 2, .passes = passes, .execution = wish});
       auto const [r, w, p, m, dx, ex] = s.run({{x, vector<double>({2, 3, 5})}}, rows, written, pairs, marks, d, e);
       EXPECT_TRUE(same_bits(r, matrix<double>({{4, 0, 0}, {4, 9, 0}, {4, 9, 25}})));
       EXPECT_TRUE(same_bits(w, matrix<bool>({{true, false, false}, {true, true, false}, {true, true, true}})));
@@ -349,8 +349,8 @@ TEST(tensor_array, of_strings_goes_through_loops_and_branches) {
         return std::tuple{k + 1, cond(k == 1, [&] { return a; }, [&] { return a.write(k, gather(words, k)); })};
       },
       constant(g, 0), tensor_array<of<std::string>>(g, 3));
-  for (auto wish : {gear::straight, gear::tagged}) {
-    session s(g, {.threads = 2, .gear = wish});
+  for (auto wish : {execution::sequential, execution::tagged}) {
+    session s(g, {.threads = 2, .execution = wish});
     for (int again = 0; again < 2; ++again)
       EXPECT_TRUE(same_bits(s.run({{words, vector<std::string>({late, "b", late})}}, all.rows()),
                             vector<std::string>({late, "", late})));
@@ -408,7 +408,7 @@ TEST(tensor_array, within_nested_loops_branches_and_calls_is_written_in_place) {
     if (std::string_view(each.name).starts_with("branch")) {
       EXPECT_EQ(loops_in_place(g, {slope}, {x}, of<float, 20>), (std::vector{true, true})) << each.name;
     }
-    session straight(g), copying(g, {.gear = gear::tagged});
+    session straight(g), copying(g, {.execution = execution::tagged});
     std::vector<feed> const fed{{x, tensor(2.f)}};
     auto const [rows, written, d] = straight.run(fed, done.rows(), done.written(), slope);
     auto const [same_rows, same_written, same_d] = copying.run(fed, done.rows(), done.written(), slope);
@@ -441,7 +441,7 @@ TEST(tensor_array, that_somebody_still_looks_at_is_not_written_over_in_a_nested_
       constant(g, 0), tensor_array<of<float>, 4>(g), tensor_array<of<float>, 4>(g), constant(g, 0.f));
   for (auto const& options : {session_options{.threads = 1},
                               {.threads = 2, .passes = pass_options::none()},
-                              {.threads = 1, .gear = gear::tagged}}) {
+                              {.threads = 1, .execution = execution::tagged}}) {
     session s(g, options);
     auto const [a, b, t] = s.run(now.rows(), before.rows(), total);
     EXPECT_TRUE(same_bits(a, vector<float>({1, 2, 3, 4})));

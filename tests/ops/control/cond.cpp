@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/sentence.hpp"
-#include "ops/gears.hpp"
+#include "ops/executions.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
 #include "rill/rill.hpp"
@@ -138,7 +138,7 @@ TEST(cond, does_not_wait_for_what_only_an_unused_node_of_a_branch_is_to_come_aft
         return x + 1.f;
       },
       [&] { return x; });
-  test::gears s(g);
+  test::each_execution s(g);
   EXPECT_EQ(float(s.run({{p, tensor(true)}, {x, tensor(2.f)}}, y)), 3);
 }
 
@@ -156,7 +156,7 @@ TEST(cond, keeps_the_order_that_goes_through_a_constant_of_a_branch) {
                cast<float>(gather(stack(one, one), constant(g, 0)));
       },
       [&] { return constant(g, 0.f); });
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   EXPECT_EQ(float(s.run({{p, tensor(true)}}, y)), 6);
 }
@@ -363,9 +363,9 @@ TEST(cond, whose_branches_return_other_extents_brings_those_of_the_one_that_runs
       p, [&] { return std::tuple{concat<0>(x, x), constant(g, 1)}; }, [&] { return std::tuple{x, constant(g, -1)}; });
   auto const total = sum(y * y);
   auto const [dx] = gradients(total, x);
-  for (auto wish : {gear::straight, gear::automatic, gear::tagged})
+  for (auto wish : {execution::sequential, execution::automatic, execution::tagged})
     for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
-      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      session s(g, {.threads = 2, .passes = passes, .execution = wish});
       for (bool verdict : {true, false, true}) {
         auto const [v, k, t, d] = s.run({{p, tensor(verdict)}, {x, vector<float>({1, 2})}}, y, sign, total, dx);
         EXPECT_TRUE(same_bits(v, verdict ? vector<float>({1, 2, 1, 2}) : vector<float>({1, 2})));
@@ -385,8 +385,8 @@ TEST(cond, may_settle_extents_within_and_differentiates_through_them) {
   auto const kept = cond(p, some, [&] { return gather(x, where(x < 0.f)); });
   auto const z = y + sum(exp(kept) * 0.f) + sum(kept * 2.f);
   auto const [dx] = gradients(z, x);
-  for (auto wish : {gear::straight, gear::automatic, gear::tagged}) {
-    session s(g, {.threads = 1, .gear = wish});
+  for (auto wish : {execution::sequential, execution::automatic, execution::tagged}) {
+    session s(g, {.threads = 1, .execution = wish});
     auto const run = [&](bool verdict) {
       return s.run({{p, tensor(verdict)}, {x, vector<float>({1, -1, 2, -2})}}, kept, y, dx);
     };
@@ -406,8 +406,8 @@ TEST(cond, a_branch_that_is_not_for_the_extents_that_came_is_an_error_where_it_r
   auto const p = placeholder<bool>(g, "p");
   auto const x = placeholder<float, unknown>(g, "x");
   auto const y = cond(p, [&] { return sum(x + constant<float, 3>(g, {1, 1, 1})); }, [&] { return sum(x); });
-  for (auto wish : {gear::straight, gear::automatic, gear::tagged}) {
-    session s(g, {.threads = 1, .gear = wish});
+  for (auto wish : {execution::sequential, execution::automatic, execution::tagged}) {
+    session s(g, {.threads = 1, .execution = wish});
     EXPECT_EQ(float(s.run({{p, tensor(true)}, {x, vector<float>({1, 2, 3})}}, y)), 9);
     EXPECT_EQ(float(s.run({{p, tensor(false)}, {x, vector<float>({1, 2})}}, y)), 3);
     auto const text = sentence([&] { s.run({{p, tensor(true)}, {x, vector<float>({1, 2})}}, y); });
@@ -447,14 +447,14 @@ TEST(cond, the_zero_of_a_branch_is_made_only_where_that_branch_was_not_taken) {
   auto const [dx] = gradients(sum(choose(p)), x);
   auto const [dw] = gradients(sum(choose(p)), w);  // which both branches use
   auto const [all] = gradients(sum(map(choose, many)), x);
-  auto const ran = [&](gear wish, auto const& fetched, std::vector<feed> feeds) {
+  auto const ran = [&](execution wish, auto const& fetched, std::vector<feed> feeds) {
     feeds.insert(feeds.end(), {{x, vector<float>({1, 2})}, {w, vector<float>({3, 4})}});
     branch_kernels seen;
-    session s(g, {.threads = 1, .passes = pass_options::none(), .gear = wish});
+    session s(g, {.threads = 1, .passes = pass_options::none(), .execution = wish});
     s.run(feeds, fetched, observe(seen));
     return std::pair{seen.zeros.load(), seen.exps.load()};
   };
-  for (auto wish : test::all_gears) {
+  for (auto wish : test::all_executions) {
     EXPECT_EQ(ran(wish, dx, {{p, tensor(true)}}), std::pair(0, 1)) << static_cast<int>(wish);
     EXPECT_EQ(ran(wish, dx, {{p, tensor(false)}}), std::pair(1, 0)) << static_cast<int>(wish);
     EXPECT_EQ(ran(wish, dw, {{p, tensor(true)}}), std::pair(0, 1)) << static_cast<int>(wish);
@@ -509,8 +509,8 @@ TEST(case_, an_error_says_in_which_branch_which_iterations_and_at_which_node) {
   };
   auto const alone = choose();
   auto const mapped = map([&](auto row) { return choose() + row; }, constant<float, 1>(g, {1}));
-  for (auto wish : {gear::straight, gear::automatic, gear::forked, gear::tagged}) {
-    session s(g, {.threads = 2, .gear = wish});
+  for (auto wish : {execution::sequential, execution::automatic, execution::parallel, execution::tagged}) {
+    session s(g, {.threads = 2, .execution = wish});
     auto const says = [&](int branch, std::string_view words) {
       std::vector<feed> const feeds{{i, tensor(branch)}, {x, tensor(-1.f)}};
       auto const text = sentence([&] { s.run(feeds, alone); });
@@ -559,9 +559,9 @@ TEST(cond, returns_strings_that_it_is_given_holds_or_makes) {
   auto const y = case_(i, [&] { return x; }, [&] { return constant(g, far); }, [&] { return gather(words, i - 2); });
   auto const both = cond(i < 1, [&] { return std::tuple{x, x}; }, [&] { return std::tuple{y, x}; });
   auto const [a, b] = both;
-  for (auto wish : {gear::straight, gear::automatic, gear::tagged})
+  for (auto wish : {execution::sequential, execution::automatic, execution::tagged})
     for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
-      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      session s(g, {.threads = 2, .passes = passes, .execution = wish});
       for (int round = 0; round < 2; ++round) {
         std::string const wanted[] = {"short", far, near, ""};
         for (int k = 0; k < 4; ++k) {

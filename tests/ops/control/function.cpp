@@ -202,7 +202,7 @@ TEST(function, runs_on_many_threads_at_once) {
   auto const n = placeholder<int>(g, "n");
   auto const fib = fibonacci(g);
   auto const y = fib(n) + fib(n + 1);
-  session s(g, {.threads = 2, .gear = gear::forked});
+  session s(g, {.threads = 2, .execution = execution::parallel});
   std::vector<std::thread> clients;
   std::vector<int> got(4);
   for (int i = 0; i < 4; ++i)
@@ -381,9 +381,9 @@ TEST(function, whose_kernel_waits_says_and_draws_and_updates_the_same_in_every_g
   auto const deep = outer(constant(g, 1.f));
   std::vector<std::vector<tensor>> all;
   std::vector<std::string> said;
-  for (auto [gear, threads] :
-       {std::pair{gear::straight, 1}, {gear::automatic, 1}, {gear::automatic, 2}, {gear::tagged, 2}}) {
-    session s(g, {.threads = threads, .gear = gear});
+  for (auto [execution, threads] :
+       {std::pair{execution::sequential, 1}, {execution::automatic, 1}, {execution::automatic, 2}, {execution::tagged, 2}}) {
+    session s(g, {.threads = threads, .execution = execution});
     s.run(initializer(g));
     s.run(put);
     auto& mine = all.emplace_back();
@@ -940,8 +940,8 @@ TEST(function, takes_and_returns_strings) {
       });
   auto const deep = taken(n, x, y);
   for (auto const& passes : both_ways)
-    for (auto wish : {gear::straight, gear::tagged}) {
-      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+    for (auto wish : {execution::sequential, execution::tagged}) {
+      session s(g, {.threads = 2, .passes = passes, .execution = wish});
       for (int k = 0; k < 4; ++k) {
         auto const [a, b, c, d] =
             s.run({{n, tensor(k)}, {x, tensor(far)}, {y, tensor(near)}}, first, second, all, deep);

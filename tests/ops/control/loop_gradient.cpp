@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "../gears.hpp"
+#include "../executions.hpp"
 #include "../run.hpp"
 #include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
@@ -45,7 +45,7 @@ TEST(loop_gradient, of_a_while_whose_count_depends_on_its_values_is_that_of_as_m
   auto const [d] = gradients(y, x);
   auto const [dd] = gradients(d, x);
   auto const [ddd] = gradients(dd, x);
-  test::gears s(g);
+  test::each_execution s(g);
   for (double v : {200., 11., 3., 2., 1.5}) {
     int power = 1;
     for (double z = v; z < 100; z *= z) power *= 2;
@@ -65,7 +65,7 @@ TEST(loop_gradient, of_no_iterations_is_that_of_the_first_values_and_zeros_of_th
   auto const [i, y] = while_loop([&](auto k, auto) { return k < limit; },
                                  [&](auto k, auto v) { return std::tuple{k + 1, v * c}; }, constant(g, 0), x);
   auto const [dx, dc] = gradients(sum(y), x, c);
-  test::gears s(g);
+  test::each_execution s(g);
   auto const three = vector<float>({1, 2, 3}), others = vector<float>({2, 3, 4});
   auto const run = [&](int n) { return s.run({{x, three}, {c, others}, {limit, tensor(n)}}, dx, dc); };
   auto const [x0, c0] = run(0);
@@ -95,7 +95,7 @@ TEST(loop_gradient, of_scan_agrees_with_differences) {
       scan([&](auto s, auto row) { return tanh(reshape<2>(matmul(reshape<1, 2>(s + row), w))); }, first, x);
   auto const y = sum(states * states);
   auto const [dx, df, dw] = gradients(y, x, first, w);
-  test::gears s(g);
+  test::each_execution s(g);
   std::vector<feed> const feeds{{x, matrix<double>({{1, 2}, {-3, .5}, {.25, -1}})},
                                 {first, vector<double>({.1, -.2})},
                                 {w, matrix<double>({{.1, .2}, {-.3, .4}})}};
@@ -114,7 +114,7 @@ TEST(loop_gradient, of_folds_from_either_end_agrees_with_differences) {
     auto const f = [](auto s, auto row) { return s * 0.5 + s * row; };
     auto const y = sum(right ? fold_right(f, first, x) : fold(f, first, x));
     auto const [dx, df] = gradients(y, x, first);
-    test::gears s(g);
+    test::each_execution s(g);
     std::vector<feed> const feeds{{x, matrix<double>({{1, 2}, {-3, .5}, {.25, -1}})},
                                   {first, vector<double>({.1, -.2})}};
     expect_differences(s, y, dx, feeds, 0);
@@ -128,7 +128,7 @@ TEST(loop_gradient, of_a_row_that_is_handed_on_unchanged_is_right) {
   auto const first = placeholder<float, 2>(g, "first");
   auto const last = fold([](auto, auto row) { return row; }, first, x);
   auto const [dx, df] = gradients(sum(last * last), x, first);
-  test::gears s(g);
+  test::each_execution s(g);
   auto const [a, b] = s.run({{x, matrix<float>({{1, 2}, {3, 4}, {5, 6}})}, {first, vector<float>({7, 8})}}, dx, df);
   EXPECT_TRUE(same_bits(a, matrix<float>({{0, 0}, {0, 0}, {10, 12}})));
   EXPECT_TRUE(same_bits(b, vector<float>({0, 0})));
@@ -154,7 +154,7 @@ TEST(loop_gradient, of_nested_loops_and_branches_agrees_with_differences) {
   std::vector<feed> const feeds{{x, matrix<double>({{1, 2, .5}, {-.3, .5, .1}, {.25, -1, .7}, {.1, .1, .1}})},
                                 {w, tensor(0.7)}};
   for (auto passes : {pass_options{}, pass_options::none()}) {
-    test::gears s(g, {.passes = passes});
+    test::each_execution s(g, {.passes = passes});
     expect_differences(s, y, dx, feeds, 0, 1e-5);
     expect_differences(s, y, dw, feeds, 1, 1e-4);
   }
@@ -167,7 +167,7 @@ TEST(loop_gradient, of_a_loop_in_a_branch_agrees_with_differences) {
       x < 0.0, [&] { return x * 2.0; },
       [&] { return while_loop([](auto v) { return v < 50.0; }, [&](auto v) { return v * v + x; }, x + 1.0); });
   auto const [dx] = gradients(y, x);
-  test::gears s(g);
+  test::each_execution s(g);
   for (double v : {-1., .5, 2.}) expect_differences(s, y, dx, {{x, tensor(v)}}, 0, 1e-3);
 }
 
@@ -176,7 +176,7 @@ TEST(loop_gradient, draws_the_numbers_that_the_forward_loop_drew) {
   auto const x = placeholder<float, 6, 4>(g, "x");
   auto const y = map([&](auto row) { return row * row * uniform<float, 4>(g); }, x);
   auto const [dx] = gradients(sum(y), x);
-  test::gears s(g);
+  test::each_execution s(g);
   tensor fed(dtype::float32, {6, 4});
   std::fill_n(fed.mutable_data<float>(), 24, 2.f);
   auto const [a, b] = s.run({{x, fed}}, y, dx);
@@ -191,7 +191,7 @@ TEST(loop_gradient, reads_variables_as_the_step_found_them_and_trains_them) {
   auto const loss = square(y - 10.f);
   auto const [dw] = gradients(loss, w);
   auto const train = assign_sub(w, dw * 0.01f);
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   auto step = s.prepare(inputs(x), outputs(loss), train);
   auto const fed = vector<float>({1, 2, 3});
@@ -212,7 +212,7 @@ TEST(loop_gradient, has_the_same_bits_on_any_number_of_threads_with_passes_and_w
                       fill<1, 32>(constant(g, 0.1f)), x);
   auto const [dx, dw] = gradients(sum(h), x, w);
   std::vector<feed> const feeds{{x, scattered(dtype::float32, {9, 32})}, {w, scattered(dtype::float32, {32, 32}, 7)}};
-  test::gears one(g, {.threads = 1}), two(g, {.threads = 2}), plain(g, {.threads = 1, .passes = pass_options::none()});
+  test::each_execution one(g, {.threads = 1}), two(g, {.threads = 2}), plain(g, {.threads = 1, .passes = pass_options::none()});
   auto const [a, b] = one.run(feeds, dx, dw);
   for (auto* s : {&two, &plain}) {
     auto const [c, d] = s->run(feeds, dx, dw);
@@ -226,7 +226,7 @@ TEST(loop_gradient, of_rows_that_are_taken_by_number_stays_in_its_rows) {
   auto const which = placeholder<std::int32_t, "n">(g, "which");
   auto const y = map([&](auto i) { return sum(gather(table, reshape<1>(i)) * 3.f); }, which);
   auto const [d] = gradients(sum(y), table);
-  test::gears s(g);
+  test::each_execution s(g);
   auto const got = s.run({{table, scattered(dtype::float32, {4, 2})}, {which, vector<std::int32_t>({1, 3, 1})}}, d);
   EXPECT_TRUE(same_bits(got, matrix<float>({{0, 0}, {6, 6}, {0, 0}, {3, 3}})));
 }
@@ -277,20 +277,20 @@ TEST(loop_gradient, keeps_what_the_derivative_reads_in_the_memory_that_is_there_
   tensor const fed = tensor::copy<float>(std::vector<float>(256, 0.25f), {256});
   auto const expect_kept = [&](auto const& y, std::int64_t bytes) {
     auto const [dx] = gradients(sum(y), x);
-    auto const with = [&](allocator& memory, gear how, int threads) {
-      session s(g, {.threads = threads, .memory = &memory, .gear = how});
+    auto const with = [&](allocator& memory, execution how, int threads) {
+      session s(g, {.threads = threads, .memory = &memory, .execution = how});
       return s.run({{n, tensor(50)}, {x, fed}}, dx);
     };
     host_memory plain;
-    auto const expected = with(plain, gear::straight, 1);
-    for (auto how : {gear::straight, gear::forked, gear::tagged})
+    auto const expected = with(plain, execution::sequential, 1);
+    for (auto how : {execution::sequential, execution::parallel, execution::tagged})
       for (int threads : {1, 2}) {
         small memory;
         EXPECT_TRUE(same_bits(with(memory, how, threads), expected)) << static_cast<int>(how);
         EXPECT_GE(memory.large.usage().peak, bytes) << static_cast<int>(how);
         EXPECT_LE(memory.large.usage().peak, 4 * bytes) << "rows grow, or several iterations run at once";
         EXPECT_EQ(memory.large.usage().current, 0) << "it is given back with the step";
-        if (how == gear::straight) {
+        if (how == execution::sequential) {
           EXPECT_LT(memory.usage().peak, plain.usage().peak);
         }
       }
@@ -321,7 +321,7 @@ TEST(loop_gradient, travels_as_bytes) {
   auto const y = while_loop([](auto v) { return v < 100.f; }, [](auto v) { return v * v; }, x);
   auto const [dx] = gradients(y, x);
   auto const again = graph_from_bytes(to_bytes(g), all_operations());
-  test::gears s(*again);
+  test::each_execution s(*again);
   EXPECT_EQ(s.run({{again->find("x"), tensor(3.f)}}, again->find(value(dx).name())).at<float>(), 8 * 2187.f);
 }
 
@@ -340,8 +340,8 @@ TEST(loop_gradient, keeps_what_has_other_extents_in_each_iteration) {
   auto const total = sum(y * y);
   auto const [dx, dw] = gradients(total, x, w);
   auto const [ddw] = gradients(dw, w);
-  for (auto wish : {gear::straight, gear::automatic, gear::tagged}) {
-    session s(g, {.threads = 2, .gear = wish});
+  for (auto wish : {execution::sequential, execution::automatic, execution::tagged}) {
+    session s(g, {.threads = 2, .execution = wish});
     std::vector<feed> const feeds{{x, vector<double>({0.75, -1, 0.375, 0.1875})}, {w, tensor(0.5)}};
     expect_differences(s, total, dx, feeds, 0);
     expect_differences(s, total, dw, feeds, 1);
@@ -362,21 +362,21 @@ TEST(loop_gradient, of_second_order_computes_a_loop_again_that_has_other_counts_
                                  constant(g, 0), x);
   auto const [d] = gradients(y, x);
   auto const [dd] = gradients(d, x);
-  test::gears s(g);
+  test::each_execution s(g);
   std::vector<feed> const feeds{{x, tensor(0.4)}};
   expect_differences(s, y, d, feeds, 0);
   expect_differences(s, d, dd, feeds, 0);
 }
 
-// In every gear, with passes and without, the derivative is that of the differences, and has the same bits.
+// In every execution, with passes and without, the derivative is that of the differences, and has the same bits.
 void expect_differences_everywhere(graph& g, value y, value dx, std::vector<feed> const& feeds, std::size_t which,
                                    double tolerance = 1e-6) {
-  session first(g, {.threads = 1, .gear = gear::straight});
+  session first(g, {.threads = 1, .execution = execution::sequential});
   expect_differences(first, y, dx, feeds, which, tolerance);
   auto const expected = first.run(feeds, dx);
-  for (auto wish : {gear::straight, gear::automatic, gear::forked, gear::tagged})
+  for (auto wish : {execution::sequential, execution::automatic, execution::parallel, execution::tagged})
     for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
-      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      session s(g, {.threads = 2, .passes = passes, .execution = wish});
       EXPECT_TRUE(same_bits(s.run(feeds, dx), expected)) << static_cast<int>(wish);
     }
 }
@@ -553,9 +553,9 @@ TEST(loop_gradient, of_an_open_loop_without_iterations_is_what_comes) {
                  [&](auto k, auto v) { return std::tuple{k + 1, as<of<double, unknown>>(concat<0>(v * w, v))}; },
                  constant(g, 0), x);
   auto const [dx, dw] = gradients(sum(y * y), x, w);
-  for (auto wish : {gear::straight, gear::automatic, gear::tagged})
+  for (auto wish : {execution::sequential, execution::automatic, execution::tagged})
     for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
-      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      session s(g, {.threads = 2, .passes = passes, .execution = wish});
       for (int times : {0, 1, 0}) {
         auto const [a, b] = s.run({{x, vector<double>({1, 2})}, {w, tensor(3.)}, {n, tensor(times)}}, dx, dw);
         EXPECT_TRUE(same_bits(a, times == 0 ? vector<double>({2, 4}) : vector<double>({20, 40})));
@@ -565,9 +565,9 @@ TEST(loop_gradient, of_an_open_loop_without_iterations_is_what_comes) {
 }
 
 TEST(loop_gradient, keeps_what_the_iterations_took_from_a_queue) {
-  for (auto const wish : {gear::straight, gear::forked, gear::tagged}) {
+  for (auto const wish : {execution::sequential, execution::parallel, execution::tagged}) {
     graph g;
-    session s(g, {.threads = 1, .gear = wish});
+    session s(g, {.threads = 1, .execution = wish});
     auto const q = fifo_queue<of<double>>(g, {}, "q");
     auto const x = placeholder<double>(g, "x");
     auto const [k, y] =

@@ -493,10 +493,10 @@ template <class T> struct sample {
 TEST(random_programs, give_what_the_same_programs_in_cpp_give) {
   std::vector<way> const ways = {
       {"as it is by default", {.threads = 1}},
-      {"without passes", {.threads = 2, .passes = pass_options::none(), .gear = gear::straight}},
-      {"with tags", {.threads = 1, .gear = gear::tagged}},
-      {"with tags on four threads", {.threads = 4, .passes = pass_options::none(), .gear = gear::tagged}},
-      {"forked", {.threads = 2, .passes = {.verify = true}, .gear = gear::forked}},
+      {"without passes", {.threads = 2, .passes = pass_options::none(), .execution = execution::sequential}},
+      {"with tags", {.threads = 1, .execution = execution::tagged}},
+      {"with tags on four threads", {.threads = 4, .passes = pass_options::none(), .execution = execution::tagged}},
+      {"forked", {.threads = 2, .passes = {.verify = true}, .execution = execution::parallel}},
       {"from bytes", {.threads = 1}, true}};
   using numbers = std::vector<float>;
   std::map<what, int> used;
@@ -605,10 +605,10 @@ TEST(random_programs, have_the_derivatives_that_differences_of_the_same_programs
     all.insert(all.end(), d.first.begin(), d.first.end());
     all.insert(all.end(), d.second.begin(), d.second.end());
     std::deque<session> sessions;
-    for (auto const gear : {gear::straight, gear::tagged})
+    for (auto const execution : {execution::sequential, execution::tagged})
       for (int threads : {1, 2, 4}) {
         auto const passes = threads == 2 ? pass_options::none() : pass_options{.verify = true};
-        sessions.emplace_back(d.drawn.g, session_options{.threads = threads, .passes = passes, .gear = gear});
+        sessions.emplace_back(d.drawn.g, session_options{.threads = threads, .passes = passes, .execution = execution});
       }
     auto& one = sessions.front();
     for (double fed : {-0.7, 1.9}) {

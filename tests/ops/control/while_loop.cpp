@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/sentence.hpp"
-#include "ops/gears.hpp"
+#include "ops/executions.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
 #include "rill/rill.hpp"
@@ -19,7 +19,7 @@ TEST(while_loop, multiplies_by_a_matrix_ten_times) {
   auto const [n, v] =
       while_loop([](auto i, auto) { return i < 10; }, [&](auto i, auto x) { return std::tuple{i + 1, matmul(x, w)}; },
                  constant(g, 0), constant<float, 2, 2>(g, {1, 0, 0, 1}));
-  test::gears s(g);
+  test::each_execution s(g);
   auto const [count, power] = s.run(n, v);
   EXPECT_EQ(std::int32_t(count), 10);
   EXPECT_TRUE(same_bits(power, matrix<float>({{1, 10}, {0, 1}})));
@@ -36,7 +36,7 @@ TEST(while_loop, agrees_with_the_same_loop_in_cpp_for_any_number_of_iterations_a
   for (int i = 0; i < 100; ++i) fed.mutable_data<float>()[i] = static_cast<float>(i);
   for (auto passes : {pass_options{}, pass_options::none()})
     for (int threads : {1, 2}) {
-      test::gears s(g, {.threads = threads, .passes = passes});
+      test::each_execution s(g, {.threads = threads, .passes = passes});
       for (int times : {0, 1, 2, 17}) {
         auto const [count, got, same] = s.run({{x, fed}, {limit, tensor(times)}}, n, y, kept);
         EXPECT_EQ(std::int32_t(count), times);
@@ -55,7 +55,7 @@ TEST(while_loop, variables_that_change_places_keep_their_values) {
   auto const [i, a, b] = while_loop([](auto k, auto, auto) { return k < 5; },
                                     [](auto k, auto x, auto y) { return std::tuple{k + 1, y, x}; }, constant(g, 0),
                                     constant(g, 1.f), constant(g, 2.f));
-  test::gears s(g);
+  test::each_execution s(g);
   auto const [x, y] = s.run(a, b);
   EXPECT_EQ(float(x), 2);
   EXPECT_EQ(float(y), 1);
@@ -71,7 +71,7 @@ TEST(while_loop, reads_and_updates_variables_in_each_iteration) {
                                       return next;
                                     },
                                     constant(g, 0), constant(g, 0.f));
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   EXPECT_EQ(float(s.run(seen)), 1020408);
   EXPECT_EQ(s.run(value(v)).at<float>(), 16);
@@ -86,7 +86,7 @@ TEST(while_loop, the_condition_sees_what_the_body_has_updated) {
                                   return k + 1;
                                 },
                                 constant(g, 0));
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   EXPECT_EQ(std::int32_t(s.run(count)), 3);
 }
@@ -107,7 +107,7 @@ TEST(while_loop, an_outside_operation_that_it_waits_on_runs_once_a_step_however_
                           constant(g, 0));
       },
       constant<std::int32_t, 2>(g, {1, 2}));
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   float steps = 0;
   for (value y : {value(in_body), value(in_condition), value(within)})
@@ -132,8 +132,8 @@ TEST(while_loop, whose_variable_is_taken_away_by_a_reset_fails_where_it_needs_it
   };
   auto const updates = std::get<1>(round([](auto x) { return x; }));
   auto const reads = std::get<1>(round([&](auto x) { return x + w; }));
-  for (auto wish : test::all_gears) {
-    session s(g, {.threads = 2, .gear = wish});
+  for (auto wish : test::all_executions) {
+    session s(g, {.threads = 2, .execution = wish});
     for (auto const& y : {updates, reads}) {
       s.run(initializer(g));
       std::string said;
@@ -160,7 +160,7 @@ TEST(while_loop, may_return_every_variable_as_it_came) {
                                  },
                                  constant(g, 5.f), constant<float, 2>(g, {6, 7}));
   auto const unchanged = fold([](auto state, auto) { return state; }, constant(g, 8.f), constant<float, 2>(g, {1, 2}));
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   auto const [a, b, c] = s.run(x, y, unchanged);
   EXPECT_EQ(float(a), 5);
@@ -188,7 +188,7 @@ TEST(while_loop, nests_in_loops_and_branches) {
                    return std::tuple{i + 1, sum + add};
                  },
                  constant(g, 0), constant(g, 0));
-  test::gears s(g);
+  test::each_execution s(g);
   for (int times : {0, 1, 7}) {
     int sum = 0;
     for (int i = 0; i < times; ++i) sum += i % 2 ? i * times : i;
@@ -200,7 +200,7 @@ TEST(while_loop, draws_other_numbers_in_each_iteration_and_the_same_in_each_sess
   graph g(3);
   auto const rows = map([&](auto row) { return row + uniform<float, 4>(g); },
                         constant<float, 3, 4>(g, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
-  test::gears s(g, {.threads = 1}), again(g, {.threads = 2});
+  test::each_execution s(g, {.threads = 1}), again(g, {.threads = 2});
   auto const first = s.run(rows), second = s.run(rows);
   EXPECT_TRUE(same_bits(again.run(rows), first));
   std::set<float> seen;
@@ -213,9 +213,9 @@ TEST(while_loop, draws_other_numbers_each_time_that_it_asks_the_condition) {
   graph g(3);
   auto const count = while_loop([&](auto k) { return print(uniform<float>(g)) * 0.f + k < 4.f; },
                                 [](auto k) { return k + 1.f; }, constant(g, 0.f));
-  for (auto wish : test::all_gears) {
+  for (auto wish : test::all_executions) {
     std::vector<std::string> drawn;
-    session s(g, {.log = [&](std::string_view line) { drawn.emplace_back(line); }, .gear = wish});
+    session s(g, {.log = [&](std::string_view line) { drawn.emplace_back(line); }, .execution = wish});
     EXPECT_EQ(float(s.run(count)), 4);
     EXPECT_EQ(drawn.size(), 5);
     EXPECT_EQ(std::set<std::string>(drawn.begin(), drawn.end()).size(), 5);
@@ -225,8 +225,8 @@ TEST(while_loop, draws_other_numbers_each_time_that_it_asks_the_condition) {
 TEST(while_loop, an_endless_one_ends_by_a_deadline_or_a_cancellation) {
   graph g;
   auto const y = while_loop([](auto i) { return equal(i, i); }, [](auto i) { return i; }, constant(g, 0));
-  for (auto wish : test::all_gears) {
-    session s(g, {.gear = wish});
+  for (auto wish : test::all_executions) {
+    session s(g, {.execution = wish});
     EXPECT_NE(sentence([&] { s.run(y, timeout{std::chrono::milliseconds(5)}); }).find("deadline"), std::string::npos);
     cancellation stop;
     std::thread other([&] {
@@ -253,7 +253,7 @@ TEST(while_loop, an_error_names_the_iteration_of_every_loop_around_it) {
                    return std::tuple{k + 1, w};
                  },
                  constant(g, 0), constant(g, 0.f));
-  test::gears s(g);
+  test::each_execution s(g);
   auto const text = sentence([&] { s.run(x); });
   EXPECT_NE(text.find("node 'loop'"), std::string::npos) << text;
   EXPECT_NE(text.find("in iteration 1, node 'body/loop': in iteration 7, node 'body/body/check_numerics'"),
@@ -271,7 +271,7 @@ TEST(while_loop, an_error_in_the_condition_names_the_iteration_after_which_it_wa
   };
   auto const pure = asked([&](float most) { return constant(g, most); });
   auto const reading = asked([&](float most) { return v + most; });
-  test::gears s(g);
+  test::each_execution s(g);
   s.run(initializer(g));
   for (auto const& y : {pure, reading}) {
     auto const in = [&](float first) { return sentence([&] { s.run({{x, tensor(first)}}, y); }); };
@@ -306,11 +306,11 @@ TEST(while_loop, with_an_extent_that_grows_must_say_so) {
       << text;
 }
 
-// All ways to run an open loop: with passes and without, in each gear.
+// All ways to run an open loop: with passes and without, in each execution.
 template <class F> void in_each_gear(graph& g, F const& f) {
-  for (auto wish : {gear::straight, gear::automatic, gear::tagged})
+  for (auto wish : {execution::sequential, execution::automatic, execution::tagged})
     for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
-      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      session s(g, {.threads = 2, .passes = passes, .execution = wish});
       f(s);
     }
 }
@@ -379,7 +379,7 @@ TEST(while_loop, an_error_in_an_open_one_names_the_iteration_and_the_node) {
                    return std::tuple{i + 1, concat<0>(v, check_numerics(log(x - cast<float>(i)), "too low"))};
                  },
                  constant(g, 0), x);
-  test::gears all(g);
+  test::each_execution all(g);
   auto const text = sentence([&] { all.run({{x, vector<float>({3})}}, last); });
   EXPECT_NE(text.find("node 'loop': in iteration 3, node 'body/check_numerics'"), std::string::npos) << text;
   session s(g);
@@ -433,7 +433,7 @@ TEST(while_loop, that_is_open_stands_in_loops_and_branches) {
 
 TEST(while_loop, that_is_open_may_wait_for_a_queue) {
   graph g;
-  test::gears s(g);
+  test::each_execution s(g);
   auto const q = fifo_queue<of<float>>(g, {}, "q");
   auto const x = placeholder<float>(g, "x");
   auto const put = q.enqueue(x);
@@ -576,7 +576,7 @@ TEST(while_loop, travels_as_bytes) {
       while_loop([](auto k, auto) { return k < 6; }, [](auto k, auto v) { return std::tuple{k + 1, v + v}; },
                  constant(g, 0), constant(g, 1.f));
   auto const again = graph_from_bytes(to_bytes(g), all_operations());
-  test::gears s(*again);
+  test::each_execution s(*again);
   EXPECT_EQ(s.run(again->find(value(y).name())).at<float>(), 64);
 }
 
@@ -584,7 +584,7 @@ TEST(map, stacks_what_the_lambda_makes_of_each_row) {
   graph g;
   auto const x = placeholder<float, "n", 3>(g, "x");
   auto const sums = map([](auto row) { return sum(row * row); }, x);
-  test::gears s(g);
+  test::each_execution s(g);
   EXPECT_TRUE(same_bits(s.run({{x, matrix<float>({{1, 2, 3}, {0, 1, 0}})}}, sums), vector<float>({14, 1})));
   EXPECT_EQ(s.run({{value(x), tensor(dtype::float32, {0, 3})}}, sums).shape(), shape{0});
 }
@@ -605,7 +605,7 @@ TEST(scan, keeps_every_state_and_fold_the_last) {
   auto const all = scan(f, constant(g, 0.f), x);
   auto const last = fold(f, constant(g, 0.f), x);
   auto const reversed = fold_right(f, constant(g, 0.f), x);
-  test::gears s(g);
+  test::each_execution s(g);
   auto const [a, b, c] = s.run(all, last, reversed);
   EXPECT_TRUE(same_bits(a, vector<float>({1, 12, 123, 1234})));
   EXPECT_EQ(float(b), 1234);

@@ -28,9 +28,9 @@ TEST(without_updates, branches_in_a_body_that_is_differentiated_make_theirs_once
       x, constant<double, 3>(g, {1, 3, 4}));
   auto const [dx] = gradients(y, x);
   auto const [ddx] = gradients(dx, x);
-  for (auto wish : {gear::straight, gear::tagged})
+  for (auto wish : {execution::sequential, execution::tagged})
     for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
-      session_options const options{.threads = 2, .passes = passes, .gear = wish};
+      session_options const options{.threads = 2, .passes = passes, .execution = wish};
       // s₁ = 2 x, s₂ = 3 s₁², s₃ = 4 s₂² = 576 x⁴
       EXPECT_EQ(derivative_and_count(g, y, dx, 1.5, options), std::pair(4 * 576 * 3.375, 7.));
       EXPECT_EQ(derivative_and_count(g, y, ddx, 1.5, options), std::pair(12 * 576 * 2.25, 7.));
@@ -56,8 +56,8 @@ TEST(without_updates, loops_in_a_body_that_is_differentiated_make_theirs_once) {
       },
       constant<double, 2>(g, {1, 2}));
   auto const [dx] = gradients(sum(y), x);
-  for (auto wish : {gear::straight, gear::tagged})
-    EXPECT_EQ(derivative_and_count(g, y, dx, 2, {.threads = 2, .gear = wish}),
+  for (auto wish : {execution::sequential, execution::tagged})
+    EXPECT_EQ(derivative_and_count(g, y, dx, 2, {.threads = 2, .execution = wish}),
               std::pair(3 * (1 + 2 * 2 + 3 * 4.) + 2 * 4, 3 * 4.));
 }
 
@@ -77,9 +77,9 @@ TEST(without_updates, functions_that_a_body_calls_make_theirs_once) {
   // s₁ = x³ + x², s₂ = s₁² x + 3 x² = x⁷ + 2 x⁶ + x⁵ + 3 x²
   auto const d = [](double v) { return 7 * std::pow(v, 6) + 12 * std::pow(v, 5) + 5 * std::pow(v, 4) + 6 * v; };
   auto const dd = [](double v) { return 42 * std::pow(v, 5) + 60 * std::pow(v, 4) + 20 * std::pow(v, 3) + 6; };
-  for (auto wish : {gear::straight, gear::tagged})
+  for (auto wish : {execution::sequential, execution::tagged})
     for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
-      session_options const options{.threads = 2, .passes = passes, .gear = wish};
+      session_options const options{.threads = 2, .passes = passes, .execution = wish};
       double const counted = 2 + (8 + 4) + 2 * 2;  // what square was called with, and how often power did more
       EXPECT_EQ(derivative_and_count(g, z, dz, 2, options), std::pair(d(2), counted));
       EXPECT_EQ(derivative_and_count(g, z, ddz, 2, options), std::pair(dd(2), counted));
@@ -102,10 +102,10 @@ TEST(without_updates, what_an_update_alone_reads_is_no_hindrance) {
       x, constant<double, 2>(g, {1, 3}));
   auto const [dy] = gradients(y, x);  // y = x³
   auto const [whole] = gradients(normalized(x), x);
-  for (auto wish : {gear::straight, gear::tagged}) {
+  for (auto wish : {execution::sequential, execution::tagged}) {
     // 0.5, 1.75, 0.875, (0.875 + 2) / 2
-    EXPECT_EQ(derivative_and_count(g, y, dy, 2, {.threads = 2, .gear = wish}), std::pair(12., 1.4375));
-    EXPECT_EQ(derivative_and_count(g, y, whole, 2, {.gear = wish}).first, 12.);
+    EXPECT_EQ(derivative_and_count(g, y, dy, 2, {.threads = 2, .execution = wish}), std::pair(12., 1.4375));
+    EXPECT_EQ(derivative_and_count(g, y, whole, 2, {.execution = wish}).first, 12.);
   }
 }
 

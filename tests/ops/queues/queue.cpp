@@ -35,11 +35,11 @@ TEST(queue, hands_elements_out_as_they_came) {
   EXPECT_EQ(std::int64_t(s.run(q.size())), 0);
 }
 
-// Runs `check` with and without rewrites, in each gear, with one thread and with two.
+// Runs `check` with and without rewrites, in each execution, with one thread and with two.
 void in_every_execution(auto const& check) {
   for (auto const& passes : {pass_options::none(), pass_options{.verify = true}})
-    for (auto wish : {gear::automatic, gear::straight, gear::forked, gear::tagged})
-      for (int threads : {1, 2}) check(session_options{.threads = threads, .passes = passes, .gear = wish});
+    for (auto wish : {execution::automatic, execution::sequential, execution::parallel, execution::tagged})
+      for (int threads : {1, 2}) check(session_options{.threads = threads, .passes = passes, .execution = wish});
 }
 
 TEST(queue, a_read_behind_a_wait_does_not_hold_up_the_update_before_what_it_waits_for) {
@@ -57,10 +57,10 @@ TEST(queue, a_read_behind_a_wait_does_not_hold_up_the_update_before_what_it_wait
   });
 }
 
-// In the straight gear nothing else runs while a step waits for another.
+// In sequential execution nothing else runs while a step waits for another.
 TEST(queue, a_read_behind_a_wait_does_not_hold_up_an_update_that_another_step_waits_for) {
   in_every_execution([](session_options const& options) {
-    if (options.gear == gear::straight) return;
+    if (options.execution == execution::sequential) return;
     graph g;
     auto const v = variable(constant(g, 1.f), "v");
     auto const out = fifo_queue<of<float>>(g, {}, "out"), back = fifo_queue<of<float>>(g, {}, "back");
@@ -97,7 +97,7 @@ TEST(queue, elementwise_nodes_on_both_sides_of_a_wait_are_not_one) {
 
 TEST(queue, elementwise_nodes_on_both_sides_of_what_another_step_hands_on_are_not_one) {
   in_every_execution([](session_options const& options) {
-    if (options.gear == gear::straight) return;
+    if (options.execution == execution::sequential) return;
     graph g;
     auto const x = placeholder<float, 4>(g, "x");
     auto const out = fifo_queue<of<float, 4>>(g, {}, "out"), back = fifo_queue<of<float, 4>>(g, {}, "back");
@@ -144,8 +144,8 @@ TEST(queue, hands_out_elements_whose_axes_have_the_extents_that_their_names_mean
   auto const total = sum(x);
   function(g, "total", {of<float, unknown>}, [](auto const& in) { return std::vector<value>{sum(in[0])}; });
   value const with_total = add(sum(value(one)), call(g, "total", x)[0]);
-  for (auto how : {gear::straight, gear::forked, gear::tagged}) {
-    session s(g, {.gear = how});
+  for (auto how : {execution::sequential, execution::parallel, execution::tagged}) {
+    session s(g, {.execution = how});
     auto const fill = [&](std::initializer_list<std::int64_t> all) {
       for (auto n : all) s.run({{"fresh", test::counting(dtype::float32, {n})}}, put);
     };
@@ -241,7 +241,7 @@ TEST(queue, a_step_that_is_cancelled_or_late_leaves_nobody_waiting_and_loses_not
   auto const put = q.enqueue(constant(g, 1.f));
   auto const four = dequeue_many<4>(q);
   auto const two_waits = sum(four) + sum(dequeue_many<4>(q));
-  for (auto const& waits : {value(sum(four)), value(two_waits)}) {  // the straight and the forked gear
+  for (auto const& waits : {value(sum(four)), value(two_waits)}) {  // the straight and parallel execution
     session s(g, {.threads = 1});
     s.run(put);
     s.run(put);
@@ -266,14 +266,14 @@ TEST(queue, a_step_that_is_cancelled_or_late_leaves_nobody_waiting_and_loses_not
 // between what has come meanwhile.
 TEST(queue, a_dequeue_of_many_that_fails_half_way_puts_what_it_took_back_in_its_order) {
   auto const expect_order = [](auto const& make, std::vector<std::int64_t> const& wanted) {
-    for (auto wish : {gear::straight, gear::forked, gear::tagged})
+    for (auto wish : {execution::sequential, execution::parallel, execution::tagged})
       for (bool late : {true, false}) {
         graph g;
         auto const q = make(g);
         auto const x = placeholder<std::int64_t>(g, "x");
         auto const put = q.enqueue(x);
         auto const eight = dequeue_many<8>(q);
-        session s(g, {.threads = 1, .gear = wish});
+        session s(g, {.threads = 1, .execution = wish});
         s.run(q.enqueue_many(constant<std::int64_t, 5>(g, {5, 3, 9, 1, 7})));
         cancellation stop;
         std::thread waits([&] {
@@ -287,7 +287,7 @@ TEST(queue, a_dequeue_of_many_that_fails_half_way_puts_what_it_took_back_in_its_
         EXPECT_EQ(q.in(s.state())->waiting(), 0);
         std::vector<std::int64_t> order;
         for (std::size_t i = 0; i < wanted.size(); ++i) order.push_back(std::int64_t(s.run(q.dequeue())));
-        EXPECT_EQ(order, wanted) << "gear " << static_cast<int>(wish) << (late ? ", late" : ", cancelled");
+        EXPECT_EQ(order, wanted) << "execution " << static_cast<int>(wish) << (late ? ", late" : ", cancelled");
         EXPECT_EQ(std::int64_t(s.run(q.size())), 0);
       }
   };
@@ -316,10 +316,10 @@ TEST(queue, a_step_that_fails_elsewhere_gives_up_its_waits) {
   auto const a = dequeue(q), b = dequeue(q);
   auto const bad = check_numerics(constant(g, 1.f) / placeholder_with_default(constant(g, 0.f)), "division");
   auto const holds = check(placeholder_with_default(constant(g, false)), "it must hold");
-  for (auto [gear, threads] :
-       {std::pair{gear::straight, 1}, {gear::automatic, 1}, {gear::automatic, 2}, {gear::forked, 1}}) {
-    SCOPED_TRACE(std::to_string(static_cast<int>(gear)) + " on " + std::to_string(threads));
-    session s(g, {.threads = threads, .gear = gear});
+  for (auto [execution, threads] :
+       {std::pair{execution::sequential, 1}, {execution::automatic, 1}, {execution::automatic, 2}, {execution::parallel, 1}}) {
+    SCOPED_TRACE(std::to_string(static_cast<int>(execution)) + " on " + std::to_string(threads));
+    session s(g, {.threads = threads, .execution = execution});
     timeout const soon{20s};  // what waits does so for good
     expect_error(code::invalid_argument, "division", [&] { s.run(a, b, bad, soon); });
     expect_error(code::failed_precondition, "it must hold", [&] { s.run(a, holds, soon); });
@@ -546,14 +546,14 @@ TEST(queue, in_a_loop_waits_and_says_where_it_did_when_time_is_up_or_the_step_is
                  constant(g, 0), constant(g, 0.f));
   auto const put = q.enqueue(constant(g, 2.f));
   value const beside = dequeue(q);
-  for (auto [gear, threads] : {std::pair{gear::straight, 1},
-                               {gear::automatic, 1},
-                               {gear::automatic, 2},
-                               {gear::forked, 2},
-                               {gear::tagged, 1},
-                               {gear::tagged, 2}}) {
-    SCOPED_TRACE(std::to_string(static_cast<int>(gear)) + " on " + std::to_string(threads));
-    session s(g, {.threads = threads, .gear = gear});
+  for (auto [execution, threads] : {std::pair{execution::sequential, 1},
+                               {execution::automatic, 1},
+                               {execution::automatic, 2},
+                               {execution::parallel, 2},
+                               {execution::tagged, 1},
+                               {execution::tagged, 2}}) {
+    SCOPED_TRACE(std::to_string(static_cast<int>(execution)) + " on " + std::to_string(threads));
+    session s(g, {.threads = threads, .execution = execution});
     std::thread other([&] {
       for (int i = 0; i < 10; ++i) s.run(put);
     });
@@ -575,7 +575,7 @@ TEST(queue, in_a_loop_waits_and_says_where_it_did_when_time_is_up_or_the_step_is
                 std::string::npos)
           << text;
     }
-    if (gear == gear::straight) continue;  // where the first wait keeps the second from beginning
+    if (execution == execution::sequential) continue;  // where the first wait keeps the second from beginning
     for (auto const& text : {sentence([&] { s.run(total, beside, timeout{200ms}); }), cancelled(total, beside)})
       EXPECT_NE(text.find("queue/dequeue"), std::string::npos) << text;
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../../base/sentence.hpp"
-#include "../gears.hpp"
+#include "../executions.hpp"
 #include "../run.hpp"
 #include "rill/ops/array/as.hpp"
 #include "rill/ops/array/concat.hpp"
@@ -44,9 +44,9 @@ tensor ones(std::int64_t n) {
   return t;
 }
 
-/// `fetched` in all gears, with v of three ones at first and x of so many: the sum, or the number of elements.
+/// `fetched` in all executions, with v of three ones at first and x of so many: the sum, or the number of elements.
 std::vector<std::int64_t> runs(model& m, value fetched, std::vector<std::int64_t> const& extents) {
-  test::gears s(m.g);
+  test::each_execution s(m.g);
   s.run({{m.x, ones(3)}}, m.set);
   std::vector<std::int64_t> made;
   for (auto n : extents) {
@@ -61,7 +61,7 @@ using extents = std::vector<std::int64_t>;
 TEST(variable, is_read_with_the_extents_that_it_has_in_each_step) {
   model m;
   value const y = neg(m.now());
-  test::gears s(m.g);
+  test::each_execution s(m.g);
   auto step = s.prepare(inputs(), outputs(y));
   for (auto n : {2, 5, 1, 0, 3}) {
     s.run({{m.x, ones(n)}}, m.set);
@@ -88,7 +88,7 @@ TEST(variable, gives_rows_of_the_extents_that_an_update_gave_it) {
   value const before = gather(v, which), after = g.after({set}, [&] { return neg(gather(v, which)); });
   value const inside = g.after(
       {set}, [&] { return cond(constant(g, true), [&] { return value(gather(v, which)); }, [&] { return x; }); });
-  test::gears s(g);
+  test::each_execution s(g);
   s.run({{x, ones(5)}}, operation(set));
   auto const table = [](std::int64_t rows, std::int64_t width) {
     return test::counting(dtype::float32, {rows, width});
@@ -108,7 +108,7 @@ TEST(variable, is_given_rows_for_the_extents_that_it_has) {
   auto const which = constant<std::int32_t, 2>(m.g, {1, 1});
   auto const more = scatter_add(m.v, which, constant<float, 2>(m.g, {1, 2}));
   auto const then = m.g.after({m.set}, [&] { return scatter_sub(m.v, which, constant<float, 2>(m.g, {1, 2})); });
-  test::gears s(m.g);
+  test::each_execution s(m.g);
   for (auto n : {2, 5, 3}) {
     s.run({{m.x, ones(n)}}, m.set);
     s.run(more);
@@ -124,7 +124,7 @@ TEST(variable, is_given_rows_for_the_extents_that_it_has) {
 TEST(variable, may_have_no_value_before_the_update_that_comes_before_a_read) {
   model m;
   value const y = m.g.after({m.set}, [&] { return neg(m.now()); });
-  test::gears s(m.g);
+  test::each_execution s(m.g);
   EXPECT_EQ(s.run({{m.x, ones(4)}}, y).elements(), 4);
 }
 
@@ -210,7 +210,7 @@ TEST(variable, keeps_what_its_axes_names_mean_in_the_step) {
   auto const set = assign(v, x);
   value const y = add(sum(value(read(v))), sum(value(x)));
   value const z = g.after({operation(set)}, [&] { return add(read(v), x); });
-  test::gears s(g);
+  test::each_execution s(g);
   s.run({{x, ones(3)}}, operation(set));
   EXPECT_EQ(s.run({{x, ones(3)}}, y).at<float>(), 6);
   test::expect_error(code::invalid_argument, "axis 'n' is 2 elsewhere in this step and 3 here",
@@ -221,7 +221,7 @@ TEST(variable, keeps_what_its_axes_names_mean_in_the_step) {
 TEST(variable, is_updated_by_a_fused_kernel_for_the_extents_that_it_has) {
   model m;
   auto const more = operation(assign(m.v, add(exp(value(m.x)), value(m.v))));
-  test::gears s(m.g);
+  test::each_execution s(m.g);
   for (auto n : {2, 1, 2, 3, 1}) {
     s.run({{m.x, ones(n)}}, m.set);
     s.run({{m.x, ones(2 - n % 2)}}, more);

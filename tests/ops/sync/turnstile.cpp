@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "../gears.hpp"
+#include "../executions.hpp"
 #include "../run.hpp"
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
@@ -60,7 +60,7 @@ TEST(mutex, a_step_that_waits_too_long_leaves_nobody_waiting) {
 
 TEST(mutex, sections_of_one_step_read_and_assign_a_variable_one_after_the_other) {
   for (auto const& passes : {pass_options::none(), pass_options{.verify = true}})
-    for (auto wish : {gear::automatic, gear::straight, gear::forked, gear::tagged}) {
+    for (auto wish : {execution::automatic, execution::sequential, execution::parallel, execution::tagged}) {
       graph g;
       auto const v = variable(constant(g, 1.f), "v");
       auto const x = placeholder<float, unknown>(g, "x");
@@ -70,7 +70,7 @@ TEST(mutex, sections_of_one_step_read_and_assign_a_variable_one_after_the_other)
       auto const late =
           update([&](auto n) { return n + as<of<float>>(sum(gather(x, where(value(less(constant(g, 0.f), x)))))); });
       auto const seen = m.locked([&] { return read(v) * 1.f; });
-      session s(g, {.threads = 2, .passes = passes, .gear = wish});
+      session s(g, {.threads = 2, .passes = passes, .execution = wish});
       s.run(initializer(g));
       EXPECT_EQ(float(s.run(seen, add, times, timeout{20s})), 9.f);
       s.run({{x, vector<float>({1, -1, 5})}}, late, add, timeout{20s});
@@ -79,7 +79,7 @@ TEST(mutex, sections_of_one_step_read_and_assign_a_variable_one_after_the_other)
 }
 
 TEST(mutex, that_a_step_locks_within_itself_is_refused_in_bodies_and_functions_too) {
-  for (auto wish : test::all_gears) {
+  for (auto wish : test::all_executions) {
     graph g;
     mutex const m(g, "m");
     auto const f = function<"f", of<float>>(g, [&](auto x) { return m.locked([&] { return x + 1.f; }); });
@@ -93,7 +93,7 @@ TEST(mutex, that_a_step_locks_within_itself_is_refused_in_bodies_and_functions_t
                                  [&](auto i) { return g.after({m.acquire()}, [&] { return i + 1; }); }, constant(g, 0));
     auto const again = while_loop([](auto i) { return i < 3; }, [&](auto i) { return m.locked([&] { return i + 1; }); },
                                   constant(g, 0));
-    session s(g, {.threads = 2, .gear = wish});
+    session s(g, {.threads = 2, .execution = wish});
     auto const run = [&](auto const& y, bool taken) {
       return sentence([&] { s.run({{p, tensor(taken)}}, operation(y), timeout{20s}); });
     };
@@ -116,14 +116,14 @@ TEST(mutex, that_is_not_held_cannot_be_released) {
 }
 
 TEST(mutex, and_a_barrier_whose_container_is_reset_end_those_who_wait_and_let_the_holder_go_on) {
-  for (auto wish : test::all_gears) {
+  for (auto wish : test::all_executions) {
     graph g;
     auto const v = variable(constant(g, 3.f), "v");
     mutex const m(g, "m");
     auto const seen = identity(v);
     auto const held = g.after({m.acquire(), operation(seen)}, [&] { return arrive(g, "two", 2); });
     auto const next = m.acquire();
-    session s(g, {.threads = 2, .gear = wish});
+    session s(g, {.threads = 2, .execution = wish});
     s.run(initializer(g));
     std::thread holder([&] { EXPECT_EQ(refusal([&] { s.run(held, timeout{20s}); }), code::aborted); });
     while (s.state().barrier("two", 2)->waiting() == 0) std::this_thread::yield();

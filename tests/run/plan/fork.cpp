@@ -55,10 +55,10 @@ tensor filled(std::int64_t n, float with) {
   return t;
 }
 
-session_options with(int threads, gear g) {
+session_options with(int threads, execution g) {
   session_options o;
   o.threads = threads;
-  o.gear = g;
+  o.execution = g;
   o.passes = pass_options::none();
   return o;
 }
@@ -67,7 +67,7 @@ TEST(fork, independent_nodes_run_at_the_same_time) {
   graph g;
   auto const x = placeholder(g, of<float, 1>, "x");
   auto const sum = add(value(record<meet_op>(value(x))), value(record<meet_op>(value(neg(x)))));
-  session s(g, with(2, gear::forked));
+  session s(g, with(2, execution::parallel));
   for (int i = 0; i < 50; ++i) {
     meet.arrived = 0;
     EXPECT_EQ(s.run({{x, filled(1, 3)}}, sum).at<float>(0), 2);
@@ -80,7 +80,7 @@ TEST(fork, a_loop_inside_a_node_gets_the_threads_that_have_no_node) {
   auto const y = matmul(matmul(x, x), x);
   tensor fed(dtype::float32, {512, 512});
   std::fill_n(fed.mutable_data<float>(), 512 * 512, .01f);
-  session forked(g, with(4, gear::forked)), straight(g, with(1, gear::straight));
+  session forked(g, with(4, execution::parallel)), straight(g, with(1, execution::sequential));
   EXPECT_TRUE(same_bits(forked.run({{x, fed}}, y), straight.run({{x, fed}}, y)));
 }
 
@@ -90,7 +90,7 @@ TEST(fork, the_first_error_is_the_steps_and_the_step_can_be_run_again) {
   std::vector<value> ends;
   for (int i = 0; i < 20; ++i) ends.push_back(exp(value(record<fail_op>(value(i == 7 ? neg(x) : add(x, x))))));
   auto const sum = add_n(ends);
-  session s(g, with(3, gear::forked));
+  session s(g, with(3, execution::parallel));
   for (int i = 0; i < 20; ++i) {
     try {
       s.run({{x, vector<float>({1})}}, sum);
@@ -108,7 +108,7 @@ TEST(fork, a_deadline_and_a_cancellation_end_the_step) {
   auto const x = placeholder(g, of<float, 100>, "x");
   value y = x;
   for (int i = 0; i < 100; ++i) y = tanh(y);
-  session s(g, with(2, gear::forked));
+  session s(g, with(2, execution::parallel));
   cancellation stop;
   stop.cancel();
   auto const fed = filled(100, 0);
@@ -143,7 +143,7 @@ TEST(fork, the_observer_is_told_of_each_node_once_and_one_at_a_time) {
   std::vector<value> ends;
   for (int i = 0; i < 30; ++i) ends.push_back(tanh(neg(x)));
   auto const sum = add_n(ends);
-  session s(g, with(4, gear::forked));
+  session s(g, with(4, execution::parallel));
   counting who;
   s.run({{x, filled(8, 1)}}, sum, observe(who));
   EXPECT_EQ(who.seen.size(), 61);
@@ -163,7 +163,7 @@ TEST(fork, what_waits_midway_in_a_step_goes_on_from_there) {
   auto const put = q.enqueue(puts);
   for (int ready = 0; ready <= 5; ++ready)
     for (int threads : {1, 2}) {
-      session s(g, with(threads, gear::automatic));
+      session s(g, with(threads, execution::automatic));
       s.run(initializer(g));
       for (int i = 0; i < ready; ++i) s.run({{puts, tensor(1.f)}}, put);
       std::thread other([&] {
@@ -187,7 +187,7 @@ TEST(fork, the_observer_is_told_of_nodes_inside_bodies_one_at_a_time_too) {
   for (int i = 0; i < 4; ++i)
     ends.push_back(while_loop([](auto v) { return v < 300.f; }, [](auto v) { return v + 1.f; }, x));
   value const sum = add_n(ends);
-  session s(g, with(4, gear::forked));
+  session s(g, with(4, execution::parallel));
   counting who;
   EXPECT_EQ(s.run({{x, tensor(0.f)}}, sum, observe(who)).at<float>(), 1200);
   EXPECT_EQ(who.seen.count("body/add"), 300);
@@ -204,18 +204,18 @@ TEST(fork, training_gives_the_same_bits_in_either_gear_on_any_number_of_threads)
   tensor images(dtype::float32, {16, 8}), labels(dtype::int32, {16});
   for (int i = 0; i < 128; ++i) images.mutable_data<float>()[i] = static_cast<float>(i % 13) / 13 - .4f;
   for (int i = 0; i < 16; ++i) labels.mutable_data<std::int32_t>()[i] = i % 4;
-  auto const trained = [&](int threads, gear gear, pass_options passes) {
+  auto const trained = [&](int threads, execution execution, pass_options passes) {
     session_options o;
-    o.threads = threads, o.gear = gear, o.passes = passes;
+    o.threads = threads, o.execution = execution, o.passes = passes;
     session s(g, o);
     s.run(initializer(g));
     std::vector<float> losses;
     for (int i = 0; i < 20; ++i) losses.push_back(s.run({{x, images}, {label, labels}}, loss, train).data<float>()[0]);
     return losses;
   };
-  auto const expected = trained(1, gear::straight, {});
+  auto const expected = trained(1, execution::sequential, {});
   for (auto passes : {pass_options{}, pass_options::none()})
-    for (int threads : {1, 2, 4}) EXPECT_EQ(trained(threads, gear::forked, passes), expected);
+    for (int threads : {1, 2, 4}) EXPECT_EQ(trained(threads, execution::parallel, passes), expected);
 }
 
 // Random graphs of operations that share memory and of variables that are read and updated.
@@ -252,8 +252,8 @@ TEST(fork, random_graphs_give_the_same_bits_in_either_gear) {
           values.push_back(sub(any(), any()));
       }
     for (auto const& v : variables) updates.push_back(assign_add(v, tanh(any())));
-    auto const run = [&](int threads, gear gear) {
-      session s(g, with(threads, gear));
+    auto const run = [&](int threads, execution execution) {
+      session s(g, with(threads, execution));
       s.run(initializer(g));
       std::vector<tensor> all;
       tensor fed(dtype::float32, {33});
@@ -265,9 +265,9 @@ TEST(fork, random_graphs_give_the_same_bits_in_either_gear) {
       for (auto const& v : s.state().variables()) all.push_back(v->read());
       return all;
     };
-    auto const expected = run(1, gear::straight);
+    auto const expected = run(1, execution::sequential);
     for (int threads : {1, 2, 3}) {
-      auto const got = run(threads, gear::forked);
+      auto const got = run(threads, execution::parallel);
       for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << seed << " " << i;
     }
   }
@@ -278,22 +278,22 @@ TEST(fork, happens_by_itself_only_where_it_outweighs_a_hand_over) {
   auto const x = placeholder(g, of<float, 64, 64>, "x");
   std::vector<value> products;
   for (int i = 0; i < 40; ++i) products.push_back(matmul(tanh(value(x)), x));
-  session two(g, with(2, gear::automatic)), one(g, with(1, gear::automatic));
+  session two(g, with(2, execution::automatic)), one(g, with(1, execution::automatic));
   tensor const fed(dtype::float32, {64, 64});
-  EXPECT_NE(two.explain({{x, fed}}, value(add_n(products))).find("in the forked gear"), std::string::npos);
-  EXPECT_EQ(one.explain({{x, fed}}, value(add_n(products))).find("in the forked gear"), std::string::npos);
-  EXPECT_EQ(two.explain({{x, fed}}, add(products[0], products[1])).find("in the forked gear"), std::string::npos);
+  EXPECT_NE(two.explain({{x, fed}}, value(add_n(products))).find("in parallel execution"), std::string::npos);
+  EXPECT_EQ(one.explain({{x, fed}}, value(add_n(products))).find("in parallel execution"), std::string::npos);
+  EXPECT_EQ(two.explain({{x, fed}}, add(products[0], products[1])).find("in parallel execution"), std::string::npos);
   std::vector<feed> const feeds{{x, fed}};
-  EXPECT_NE(two.explain(std::span(feeds), value(add_n(products))).find("in the forked gear"), std::string::npos);
+  EXPECT_NE(two.explain(std::span(feeds), value(add_n(products))).find("in parallel execution"), std::string::npos);
 }
 
 TEST(fork, does_not_count_the_reading_of_variables_which_copies_nothing) {
   graph g;
   std::vector<value> read;
   for (int i = 0; i < 8; ++i) read.push_back(variable(constant(g, filled(65536, 1)), "v" + std::to_string(i)));
-  session s(g, with(2, gear::automatic));
+  session s(g, with(2, execution::automatic));
   s.run(initializer(g));
-  EXPECT_EQ(s.explain({}, value(add_n(read))).find("in the forked gear"), std::string::npos);
+  EXPECT_EQ(s.explain({}, value(add_n(read))).find("in parallel execution"), std::string::npos);
 }
 
 TEST(fork, an_update_waits_for_those_who_look_so_that_nothing_is_copied) {
@@ -301,7 +301,7 @@ TEST(fork, an_update_waits_for_those_who_look_so_that_nothing_is_copied) {
   auto const v = variable(constant(g, filled(100000, 1)), "v");
   value const twice = add(v, v), update = assign_add(v, tanh(value(v)));
   host_memory memory;
-  auto o = with(2, gear::forked);
+  auto o = with(2, execution::parallel);
   o.memory = &memory;
   session s(g, o);
   s.run(initializer(g));
@@ -345,10 +345,10 @@ TEST(fork, a_large_step_shares_memory_whatever_comes_first) {
     auto const fill = [&](session& s, std::size_t q) {
       for (int times = loop && q == 1 ? 3 : 1; times > 0; --times) s.run(puts[q]);
     };
-    session all_there(g, with(1, gear::straight));
+    session all_there(g, with(1, execution::sequential));
     for (std::size_t q = 0; q < queues; ++q) fill(all_there, q);
     tensor const expected = all_there.run(y);
-    session s(g, with(3, gear::automatic));
+    session s(g, with(3, execution::automatic));
     run_request r;
     s.executor().add_fetch(r, y);
     auto const& plan = s.executor().find(r)->plan();
@@ -378,7 +378,7 @@ TEST(fork, a_chain_that_waits_twice_needs_no_more_memory_than_one_that_does_not)
   value const x = placeholder(g, of<float, 1000>, "x"), first = q.dequeue(), second = q.dequeue();
   value y = first;
   for (int i = 0; i < 5000; ++i) y = add(y, i == 2500 ? second : x);
-  session s(g, with(2, gear::automatic));
+  session s(g, with(2, execution::automatic));
   run_request r;
   s.executor().add_feed(r, x, filled(1000, 1));
   s.executor().add_fetch(r, value(neg(y)));

@@ -13,7 +13,7 @@
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/pass/bind.hpp"
-#include "rill/run/activation.hpp"
+#include "rill/run/plan_instance.hpp"
 #include "rill/run/session.hpp"
 
 namespace rill {
@@ -46,9 +46,9 @@ struct planned {
   }
 };
 
-tensor run(plan const& p, std::vector<tensor> const& fed, activation* kept = nullptr) {
-  std::optional<activation> fresh;
-  activation& a = kept ? *kept : fresh.emplace(p);
+tensor run(plan const& p, std::vector<tensor> const& fed, plan_instance* kept = nullptr) {
+  std::optional<plan_instance> fresh;
+  plan_instance& a = kept ? *kept : fresh.emplace(p);
   step_context step;
   a.run(fed, nullptr, step);
   auto result = a.result(0, fed);
@@ -93,7 +93,7 @@ TEST(plan, does_not_overwrite_what_is_read_later_or_fetched) {
   planned t;
   value const x = placeholder(t.g, of<float, 4>, "x"), a = neg(x), b = square(a), c = add(a, b);
   auto const p = t.make({x}, {c, a});
-  activation run_of(p);
+  plan_instance run_of(p);
   std::vector<tensor> const fed{vector<float>({1, 2, 3, 4})};
   step_context step;
   run_of.run(fed, nullptr, step);
@@ -104,9 +104,9 @@ TEST(plan, does_not_overwrite_what_is_read_later_or_fetched) {
 TEST(plan, does_not_overwrite_what_the_same_kernel_reads_by_another_name) {
   graph g;
   value const x = placeholder(g, of<float, 3>, "x"), e = neg(x), square_of = square(reshape(e, extents{1, 3}));
-  for (auto const how : {gear::straight, gear::forked})
+  for (auto const how : {execution::sequential, execution::parallel})
     for (bool const passes : {false, true}) {
-      session s(g, {.threads = 1, .passes = passes ? pass_options{} : pass_options::none(), .gear = how});
+      session s(g, {.threads = 1, .passes = passes ? pass_options{} : pass_options::none(), .execution = how});
       // One kernel computes the square and the sum, and reads e as a row, too; the square stays in the plan's memory.
       auto const [y, all] = s.run({{x, vector<float>({1, 2, 3})}}, add(square_of, e), sum(square_of));
       EXPECT_TRUE(same_bits(y, matrix<float>({{0, 2, 6}}))) << passes;
@@ -118,7 +118,7 @@ TEST(plan, hands_out_results_that_the_next_run_does_not_touch) {
   planned t;
   value const x = placeholder(t.g, of<float>, "x"), y = neg(x);
   auto const p = t.make({x}, {y});
-  activation kept(p);
+  plan_instance kept(p);
   auto const first = run(p, {tensor(1.f)}, &kept), second = run(p, {tensor(2.f)}, &kept);
   EXPECT_EQ(first.item<float>(), -1);
   EXPECT_EQ(second.item<float>(), -2);
@@ -138,7 +138,7 @@ TEST(plan, allocates_nothing_in_the_steady_state) {
   planned t;
   value const x = placeholder(t.g, of<float, 100>, "x"), y = square(neg(square(x)));
   auto const p = t.make({x}, {y});
-  activation kept(p);
+  plan_instance kept(p);
   tensor fed(dtype::float32, {100});
   std::fill_n(fed.mutable_data<float>(), 100, 1.f);
   run(p, {fed}, &kept);

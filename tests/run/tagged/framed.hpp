@@ -1,4 +1,4 @@
-// Plans of the tagged gear, for tests of what makes and runs them.
+// Plans of tagged execution, for tests of what makes and runs them.
 #pragma once
 #include <memory>
 #include <vector>

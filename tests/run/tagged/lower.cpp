@@ -4,7 +4,7 @@
 
 #include "pass/parts.hpp"
 #include "rill/rill.hpp"
-#include "rill/run/tagged/region.hpp"
+#include "rill/run/tagged/primitive_region.hpp"
 
 namespace rill {
 namespace {

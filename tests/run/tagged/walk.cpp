@@ -16,15 +16,15 @@ namespace {
 
 session_options tagged_on(int threads, std::shared_ptr<container> state = {}) {
   session_options o;
-  o.threads = threads, o.gear = gear::tagged, o.state = std::move(state);
+  o.threads = threads, o.execution = execution::tagged, o.state = std::move(state);
   return o;
 }
 
-// Runs a graph in the straight gear and with tags on 1, 2 and 4 threads, each session twice.
+// Runs a graph in sequential execution and with tags on 1, 2 and 4 threads, each session twice.
 template <class Check> void in_both_gears(graph& g, Check const& check) {
-  for (auto [gear, threads] : {std::pair{gear::straight, 1}, {gear::tagged, 1}, {gear::tagged, 2}, {gear::tagged, 4}}) {
-    SCOPED_TRACE(gear == gear::straight ? "straight" : "tagged on " + std::to_string(threads));
-    session s(g, {.threads = threads, .gear = gear});
+  for (auto [execution, threads] : {std::pair{execution::sequential, 1}, {execution::tagged, 1}, {execution::tagged, 2}, {execution::tagged, 4}}) {
+    SCOPED_TRACE(execution == execution::sequential ? "straight" : "tagged on " + std::to_string(threads));
+    session s(g, {.threads = threads, .execution = execution});
     for (int again = 0; again < 2; ++again) check(s);
   }
 }
@@ -83,7 +83,7 @@ TEST(tagged_walk, draws_the_random_numbers_of_the_straight_gear) {
   auto const backwards =
       fold_right([&](auto sum, auto v) { return sum * 0.5f + v * uniform<float>(g); }, constant(g, 0.f), x);
   tensor const fed = vector<float>({1, 2, 3, 4, 5});
-  session straight(g, {.threads = 1, .gear = gear::straight}), with_tags(g, tagged_on(2));
+  session straight(g, {.threads = 1, .execution = execution::sequential}), with_tags(g, tagged_on(2));
   for (int step = 0; step < 3; ++step) {
     auto const [a, b] = straight.run({{x, fed}}, noisy, backwards);
     auto const [c, d] = with_tags.run({{x, fed}}, noisy, backwards);
@@ -103,8 +103,8 @@ TEST(tagged_walk, updates_happen_in_the_order_of_iterations) {
       },
       x, parallel_iterations(32));
   std::vector<tensor> all;
-  for (auto [gear, threads] : {std::pair{gear::straight, 1}, {gear::tagged, 1}, {gear::tagged, 3}}) {
-    session s(g, {.threads = threads, .gear = gear});
+  for (auto [execution, threads] : {std::pair{execution::sequential, 1}, {execution::tagged, 1}, {execution::tagged, 3}}) {
+    session s(g, {.threads = threads, .execution = execution});
     s.run(initializer(g));
     all.push_back(s.run({{x, vector<float>({1, 2, 3, 4, 1, 5})}}, seen));
     all.push_back(s.run(v));
@@ -150,7 +150,7 @@ TEST(tagged_walk, differentiates_as_the_straight_gear_does) {
   auto const [dx, dw] = gradients(sum(y * y), x, w);
   auto const [ddw] = gradients(sum(dx), w);
   tensor const at = vector<double>({0.3, -0.2, 0.5, 0.1}), by = vector<double>({0.7, 1.1, -0.4, 0.9});
-  session straight(g, {.threads = 1, .gear = gear::straight});
+  session straight(g, {.threads = 1, .execution = execution::sequential});
   auto const [a, b, c] = straight.run({{x, at}, {w, by}}, dx, dw, ddw);
   in_both_gears(g, [&](session& s) {
     auto const [d, e, f] = s.run({{x, at}, {w, by}}, dx, dw, ddw);
@@ -253,8 +253,8 @@ TEST(tagged_walk, a_step_that_waits_in_a_loop_ends_by_a_deadline_a_cancellation_
 TEST(tagged_walk, a_deadline_says_in_which_iteration_it_ended_the_step) {
   graph g;
   auto const endless = while_loop([](auto i) { return i >= 0; }, [](auto i) { return (i + 1) * 0; }, constant(g, 0));
-  for (auto gear : {gear::straight, gear::tagged}) {
-    session s(g, {.threads = 1, .gear = gear});
+  for (auto execution : {execution::sequential, execution::tagged}) {
+    session s(g, {.threads = 1, .execution = execution});
     auto const text = sentence([&] { s.run(endless, timeout{std::chrono::milliseconds(20)}); });
     EXPECT_NE(text.find("past its deadline"), std::string::npos) << text;
     EXPECT_NE(text.find("in iteration "), std::string::npos) << text;
@@ -271,7 +271,7 @@ TEST(tagged_walk, keeps_memory_for_iterations_that_run_at_once_alone) {
   tensor const fed(dtype::float32, {1024});
   auto const peak = [&](int times) {
     host_memory memory;
-    session s(g, {.threads = 1, .memory = &memory, .gear = gear::tagged});
+    session s(g, {.threads = 1, .memory = &memory, .execution = execution::tagged});
     s.run({{n, tensor(times)}, {x, fed}}, y);
     return memory.usage().peak;
   };
@@ -293,7 +293,7 @@ TEST(tagged_walk, a_step_without_memory_for_an_iteration_fails_and_the_session_g
   auto const [i, y] = while_loop([](auto k, auto) { return k < 6; },
                                  [](auto k, auto v) { return std::tuple{k + 1, tanh(v) + v}; }, constant(g, 0), x);
   auto const fed = tensor::copy<float>(std::vector<float>(1024), {1024});
-  session s(g, {.threads = 1, .memory = &memory, .gear = gear::tagged});
+  session s(g, {.threads = 1, .memory = &memory, .execution = execution::tagged});
   auto step = s.prepare(inputs(x), outputs(y));
   memory.most = static_cast<std::size_t>(memory.usage().current) + 20'000;
   EXPECT_NE(sentence([&] { step(fed); }).find("no memory"), std::string::npos);
@@ -346,7 +346,7 @@ TEST(tagged_walk, an_observer_is_told_of_the_nodes_of_every_iteration) {
   auto const y =
       while_loop([](auto i, auto) { return i < 7; }, [](auto i, auto v) { return std::tuple{i + 1, tanh(v)}; },
                  constant(g, 0), constant(g, 1.f));
-  session s(g, {.threads = 2, .passes = pass_options::none(), .gear = gear::tagged});
+  session s(g, {.threads = 2, .passes = pass_options::none(), .execution = execution::tagged});
   s.run(std::get<1>(y), observe(watch));
   EXPECT_EQ(watch.times, 7);
 }

@@ -19,7 +19,7 @@ struct as_op {
   using library = void;
   static constexpr std::string_view name = "as", doc = "x, of which more is said than its type knows";
   static constexpr std::int8_t arity = 1;
-  static constexpr bool passes_through = true;
+  static constexpr bool aliases_input = true;
   struct attributes {
     type of;
     static constexpr auto fields(auto const& take) { return take(field{"type", &attributes::of}); }

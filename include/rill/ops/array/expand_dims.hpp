@@ -14,7 +14,7 @@ struct expand_dims_op {
   using library = void;
   static constexpr std::string_view name = "expand_dims", doc = "x with an axis of extent 1 put in";
   static constexpr std::int8_t arity = 1;
-  static constexpr bool passes_through = true;
+  static constexpr bool aliases_input = true;
   using attributes = axis_attributes;
   static constexpr type infer(attributes const& a, type const& x) {
     if (!x.has_rank()) return x;
@@ -37,7 +37,7 @@ struct squeeze_op {
   using library = void;
   static constexpr std::string_view name = "squeeze", doc = "x without an axis, whose extent is 1";
   static constexpr std::int8_t arity = 1;
-  static constexpr bool passes_through = true;
+  static constexpr bool aliases_input = true;
   using attributes = axis_attributes;
   static constexpr type infer(attributes const& a, type const& x) {
     if (!x.has_rank()) return x;

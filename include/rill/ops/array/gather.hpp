@@ -65,7 +65,7 @@ struct rows_like_op {
                                     doc = "a value with a row of a table for each index, as a list of rows";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b110;
-  static constexpr bool passes_through = true;
+  static constexpr bool aliases_input = true;
   static constexpr type infer(no_attributes, type const& rows, type const& table, type const& which) {
     expects(accepts(gathered(table, which).with(rows.element), rows), "rows_like: there is not a row for each index");
     if (!table.has_rank()) return type::of_unknown_rank(rows.element);
@@ -99,7 +99,7 @@ struct gather_variable_op : gathering {
                                     doc = "the rows of a variable that indices of any rank name, read under its lock";
   static constexpr std::uint32_t by_reference = 1;
   static constexpr bool reference_or_value = true;
-  static constexpr bool brings_extents = true;  // an update may have changed the variable's
+  static constexpr bool dynamic_output_shape = true;  // an update may have changed the variable's
   static constexpr rill::effect effect = rill::effect::reads;
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
@@ -130,7 +130,7 @@ struct gather_variable_op : gathering {
           },
           call.step.version);
     });
-    k.owns_outputs = true;
+    k.allocates_outputs = true;
     return k;
   }
 #endif

@@ -20,7 +20,7 @@ struct placeholder_with_default_op {
   static constexpr std::string_view name = "placeholder_with_default",
                                     doc = "a value that a step may be fed; its input otherwise";
   static constexpr std::int8_t arity = 1;
-  static constexpr bool passes_through = true;
+  static constexpr bool aliases_input = true;
   using attributes = placeholder_op::attributes;
   static constexpr type infer(attributes const& a, type const& value) {
     expects(accepts(a.of, value), "placeholder_with_default: the default is not of the placeholder's type");

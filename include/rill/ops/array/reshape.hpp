@@ -49,7 +49,7 @@ struct reshape_op {
   static constexpr std::string_view name = "reshape",
                                     doc = "the same elements, row after row, with other extents; one may be inferred";
   static constexpr std::int8_t arity = 1;
-  static constexpr bool passes_through = true;
+  static constexpr bool aliases_input = true;
   struct attributes {
     type to;  ///< only its extents count
     static constexpr auto fields(auto const& take) { return take(field{"to", &attributes::to}); }
@@ -66,7 +66,7 @@ struct reshape_like_op {
   static constexpr std::string_view name = "reshape_like", doc = "the elements of x with the extents of another value";
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 0b10;
-  static constexpr bool passes_through = true;
+  static constexpr bool aliases_input = true;
   static constexpr type infer(no_attributes, type const& x, type const& other) {
     if (x.is_known() && other.is_known())
       expects(elements(x.shape()) == elements(other.shape()), "reshape_like: the number of elements changes");
@@ -86,7 +86,7 @@ struct flatten_rows_op {
   static constexpr std::string_view name = "flatten_rows",
                                     doc = "a matrix of all rows of x: all axes but the last one are one";
   static constexpr std::int8_t arity = 1;
-  static constexpr bool passes_through = true;
+  static constexpr bool aliases_input = true;
   static constexpr type infer(no_attributes, type const& x) {
     expects(!x.has_rank() || x.rank > 0, "flatten_rows: a scalar has no rows");
     if (!x.has_rank()) return {x.element, {unknown, unknown}};

@@ -117,7 +117,7 @@ struct add_rows_op {
   static constexpr std::string_view name = "add_rows",
                                     doc = "a table with each row of a list added to the row that its index says";
   static constexpr std::int8_t arity = 3;
-  static constexpr std::uint32_t overwrites = 0b1;
+  static constexpr std::uint32_t updates_in_place = 0b1;
   static constexpr dtypes elements = dtypes::numbers;
   static constexpr type infer(no_attributes, type const& table, type const& which, type const& rows) {
     expects(elements.contains(table.element), "add_rows: the table does not hold numbers");

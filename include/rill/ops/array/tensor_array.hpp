@@ -123,7 +123,7 @@ struct array_write_op {
                                     doc = "an array with rows written that no one has written before";
   static constexpr std::int8_t arity = 4;
   static constexpr std::size_t outputs = 2;
-  static constexpr std::uint32_t overwrites = 0b11;
+  static constexpr std::uint32_t updates_in_place = 0b11;
   static constexpr std::array<type, 2> infer(no_attributes, type const& rows, type const& written, type const& which,
                                              type const& values) {
     expect_array(rows, written);
@@ -181,7 +181,7 @@ struct array_stack_op {
   using library = void;
   static constexpr std::string_view name = "array_stack", doc = "the rows of an array, all of which must be written";
   static constexpr std::int8_t arity = 2;
-  static constexpr std::uint32_t overwrites = 0b1;
+  static constexpr std::uint32_t updates_in_place = 0b1;
   static constexpr type infer(no_attributes, type const& rows, type const& written) {
     expect_array(rows, written);
     return rows;

@@ -11,7 +11,7 @@ struct where_op {
   static constexpr std::string_view name = "where",
                                     doc = "the indices at which a list of truth values is true, in their order";
   static constexpr std::int8_t arity = 1;
-  static constexpr bool brings_extents = true;
+  static constexpr bool dynamic_output_shape = true;
   static constexpr dtypes elements = dtype::boolean;
   static constexpr type infer(no_attributes, type const& condition) {
     expects(condition.element == dtype::boolean, "where: the condition is not a bool");
@@ -28,7 +28,7 @@ struct where_op {
         if (holds[i]) *to++ = i;
       call.give(0, std::move(found));
     });
-    k.owns_outputs = true;
+    k.allocates_outputs = true;
     return k;
   }
 #endif

@@ -97,7 +97,7 @@ struct check_numerics_op {
                                                 ", first at element " + std::to_string(i) + " of " + std::to_string(n));
       if (call.in(0) != call.out(0)) copy_elements(d, call.out(0), call.in(0), n);
     });
-    k.may_share = {{0, 0}};
+    k.input_output_aliases = {{0, 0}};
     return k;
   }
 #endif

@@ -34,7 +34,7 @@ struct print_op {
       }
       if (call.in(0) != call.out(0)) copy_elements(x.element, call.out(0), call.in(0), n);
     });
-    if (x.element != dtype::string) k.may_share = {{0, 0}};
+    if (x.element != dtype::string) k.input_output_aliases = {{0, 0}};
     return k;
   }
 #endif

@@ -169,7 +169,7 @@ class body_call {
   /// Whether the extents of a result are settled when a body has run: then the kernel brings its outputs itself.
   bool open() const { return open_; }
   /// The results that each of the bodies makes in the place of one argument, or returns as it came.
-  std::vector<kernel::shared_memory> overwrites(std::initializer_list<compiled_body const*> bodies) const {
+  std::vector<kernel::shared_memory> updates_in_place(std::initializer_list<compiled_body const*> bodies) const {
     std::vector<kernel::shared_memory> all;
     for (std::uint32_t o = 0; o < outputs_; ++o) {
       auto const over = (*bodies.begin())->overwritten(o);

@@ -6,7 +6,7 @@
 #include "rill/ops/control/body.hpp"
 
 #if RILL_RUNTIME
-#include "rill/base/coroutine.hpp"
+#include "rill/base/fiber.hpp"
 #include "rill/base/philox.hpp"
 #include "rill/device/step.hpp"
 #endif
@@ -23,7 +23,7 @@ struct calling {
   static constexpr std::int8_t arity = -2;
   static constexpr std::uint32_t by_reference = counted_references;
   static constexpr bool draws_random = true;
-  static constexpr bool brings_extents = true;
+  static constexpr bool dynamic_output_shape = true;
   struct attributes {
     function_definition const* function = nullptr;
     std::int64_t references = 0, updates = 0;
@@ -100,7 +100,7 @@ template <class F> void with_stack(step_context& step, F const& f) {
   auto const here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (step.stack == 0) step.stack = here;
   if ((here < step.stack ? step.stack - here : here - step.stack) < most_stack) return f(step);
-  detail::coroutine fresh([&] {
+  detail::fiber fresh([&] {
     step.stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     f(step);
   });
@@ -143,8 +143,8 @@ RILL_INLINE kernel calling::cpu(kernel_request const& r) {
       throw calls::located(*f, here, e);
     }
   });
-  k.owns_outputs = run.open();
-  k.overwrites = run.overwrites({body});
+  k.allocates_outputs = run.open();
+  k.updates_in_place = run.updates_in_place({body});
   return k;
 }
 #endif

@@ -19,7 +19,7 @@ namespace rill::ops {
 struct branch {
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t by_reference = counted_references;
-  static constexpr bool brings_extents = true;
+  static constexpr bool dynamic_output_shape = true;
   struct attributes {
     std::shared_ptr<subgraph const> then, otherwise;
     std::int64_t references = 0, updates = 0;
@@ -140,8 +140,8 @@ RILL_INLINE kernel branch::cpu(kernel_request const& r) {
       throw error(e.code(), side.empty() ? std::string(e.message()) : side + detail::place_of(e));
     }
   });
-  k.owns_outputs = run.open();
-  if (then.body && otherwise.body) k.overwrites = run.overwrites({then.body.get(), otherwise.body.get()});
+  k.allocates_outputs = run.open();
+  if (then.body && otherwise.body) k.updates_in_place = run.updates_in_place({then.body.get(), otherwise.body.get()});
   return k;
 }
 #endif

@@ -10,7 +10,7 @@ struct custom_gradient_op {
       name = "custom_gradient",
       doc = "its first input; derivatives with respect to the others come from a user's rule";
   static constexpr std::int8_t arity = -1;
-  static constexpr bool passes_through = true;
+  static constexpr bool aliases_input = true;
   struct attributes {
     std::int64_t rule = 0;
     static constexpr auto fields(auto const& take) { return take(field{"rule", &attributes::rule}); }

@@ -22,7 +22,7 @@ struct identity_op {
   using library = void;
   static constexpr std::string_view name = "identity", doc = "x";
   static constexpr std::int8_t arity = 1;
-  static constexpr bool passes_through = true;
+  static constexpr bool aliases_input = true;
   static constexpr type infer(no_attributes, type const& x) { return x; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) { return {V(r.dy())}; }
 };
@@ -32,7 +32,7 @@ struct stop_gradient_op {
   static constexpr std::string_view name = "stop_gradient", doc = "x, as a constant for differentiation";
   static constexpr std::int8_t arity = 1;
   static constexpr bool stops_gradient = true;
-  static constexpr bool passes_through = true;
+  static constexpr bool aliases_input = true;
   static constexpr type infer(no_attributes, type const& x) { return x; }
   template <class> static std::vector<gradient> grad(gradient_request const&) { return {gradient()}; }
 };

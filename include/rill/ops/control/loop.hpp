@@ -20,7 +20,7 @@ struct looping {
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t by_reference = counted_references;
   static constexpr bool draws_random = true;
-  static constexpr bool brings_extents = true;
+  static constexpr bool dynamic_output_shape = true;
   struct attributes {
     std::shared_ptr<subgraph const> body;  ///< from variables, rows and captures to variables and rows
     std::shared_ptr<subgraph const>
@@ -29,7 +29,7 @@ struct looping {
     bool given_count = false;    ///< an input says how many iterations there are; else the condition, or the rows
     bool backwards = false;      ///< the last row first
     std::int64_t key = 0;        ///< tells the random numbers of this loop from those of others
-    std::int64_t parallel = 10;  ///< how many iterations run at once, at the most, in the tagged gear
+    std::int64_t parallel = 10;  ///< how many iterations run at once, at the most, in tagged execution
     std::int64_t saved = 0;      ///< of the rows that it makes, so many of the last are there for a derivative
     std::int64_t uneven = 0;     ///< of the rows that it takes, so many of the last may be uneven
     static constexpr auto fields(auto const& take) {

@@ -1,4 +1,4 @@
-// A loop in the straight gear: its bodies are nested plans.
+// A loop in sequential execution: its bodies are nested plans.
 #pragma once
 #include "rill/ops/control/loop.hpp"
 #include "rill/ops/control/loop_course.hpp"
@@ -56,7 +56,7 @@ class loop_kernel {
   bool brings() const { return brings_; }
 
   /// The variables whose last values may lie where the first did.
-  std::vector<kernel::shared_memory> overwrites() const {
+  std::vector<kernel::shared_memory> updates_in_place() const {
     std::vector<kernel::shared_memory> all;
     for (std::uint32_t i = 0; i < variables_.size(); ++i)
       if (variables_[i].kept || variables_[i].in_place)
@@ -147,7 +147,7 @@ class loop_kernel {
   // that both have had: then the run knows all of them.
   static constexpr std::int64_t last_pointed = 2;
   void turn(body_run& run, walk const& w, std::int64_t i) const {
-    if (i > 0) run.turn_over();
+    if (i > 0) run.flip();
     if (i <= last_pointed) point(run, w, i);
   }
   void point(body_run& run, walk const& w, std::int64_t i) const {
@@ -273,11 +273,11 @@ RILL_INLINE kernel looping::cpu(kernel_request const& r) {
   loop_kernel made(r, a);
   if (made.settles_extents()) return open_cpu(r, a);
   auto const scratch = made.scratch();
-  auto overwrites = made.overwrites();
+  auto updates_in_place = made.updates_in_place();
   bool const brings = made.brings();
   kernel k(std::move(made), scratch);
-  k.owns_outputs = brings;
-  k.overwrites = std::move(overwrites);
+  k.allocates_outputs = brings;
+  k.updates_in_place = std::move(updates_in_place);
   return k;
 }
 

@@ -213,7 +213,7 @@ class open_loop_kernel {
 
 RILL_INLINE kernel looping::open_cpu(kernel_request const& r, attributes const& a) {
   kernel k(open_loop_kernel(r, a));
-  k.owns_outputs = true;
+  k.allocates_outputs = true;
   return k;
 }
 

@@ -11,7 +11,7 @@
 
 namespace rill::ops {
 
-/// What they share: they run in the tagged gear alone, and only there has it a meaning to be dead.
+/// What they share: they run in tagged execution alone, and only there has it a meaning to be dead.
 struct flow_primitive {
   static constexpr rill::effect effect = rill::effect::reads;  // never merged or folded: an input may be dead
   static constexpr std::string_view no_gradient =
@@ -78,7 +78,7 @@ struct next_iteration_op : flow_primitive {
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 0;
   static constexpr std::uint32_t shape_only = 2;
-  static constexpr bool hands_back = true;
+  static constexpr bool back_edge = true;
   static constexpr std::array<type, 0> infer(no_attributes, type const& x, type const& merge) {
     expects(accepts(merge, x) || accepts(x, merge), "next_iteration: x must be of the merge's type");
     return {};
@@ -167,7 +167,7 @@ struct drawn_by_row_op : flow_primitive {
   static kernel cpu(kernel_request const& r);
 };
 
-/// Whether a node runs in the tagged gear alone.
+/// Whether a node runs in tagged execution alone.
 bool is_primitive(node const& n);
 
 }  // namespace rill::ops

@@ -5,7 +5,7 @@
 namespace rill {
 
 /// How many iterations of a loop may run at once, at the most, where they can: where a body waits, or a session asks
-/// for gear::tagged (EuroSys'18 §4.3). The results are the same bits.
+/// for execution::tagged (EuroSys'18 §4.3). The results are the same bits.
 struct parallel_iterations {
   constexpr explicit parallel_iterations(std::int64_t n = 10) : count(n) {}
   std::int64_t count;

@@ -89,7 +89,7 @@ RILL_IO_INLINE kernel restore_op::cpu(kernel_request const& r) {
                   "tensor '" + a.tensor + "' of '" + path + "' is a " + read.type().text() + ", not a " + to.text());
     call.give(0, std::move(read));
   });
-  k.owns_outputs = true;
+  k.allocates_outputs = true;
   return k;
 }
 

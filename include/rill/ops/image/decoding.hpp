@@ -12,7 +12,7 @@ namespace rill::ops {
 
 struct image_decoding {
   static constexpr std::int8_t arity = 1;
-  static constexpr bool brings_extents = true;
+  static constexpr bool dynamic_output_shape = true;
   struct attributes {
     std::int64_t channels = 0;  ///< 0: those of the image
     static constexpr auto fields(auto const& take) { return take(field{"channels", &attributes::channels}); }
@@ -33,7 +33,7 @@ struct image_decoding {
       if (call.step.can_end_early()) check = [&step = call.step] { step.check(); };
       call.give(0, decode_bytes(*call.in<std::string>(0), channels, most_image_bytes, check));
     });
-    k.owns_outputs = true;
+    k.allocates_outputs = true;
     return k;
   }
 };

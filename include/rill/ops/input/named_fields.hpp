@@ -34,7 +34,7 @@ namespace ops {
 /// The inputs behind the strings are what those records get that lack the `optional` fields.
 struct field_decoding {
   static constexpr std::int8_t arity = -1;
-  static constexpr bool brings_extents = true;
+  static constexpr bool dynamic_output_shape = true;
   struct attributes {
     std::vector<std::string> names;     ///< of the fields
     std::vector<type> types;            ///< what they become
@@ -171,7 +171,7 @@ template <class Op, type... T, operand X> auto record_fields(X records, named_fi
 template <class F>
 kernel ops::field_decoding::decoding(kernel_request const& r, std::string_view operation, F fields_of) {
   kernel k(detail::field_decoder<F>(r, operation, std::move(fields_of)));
-  k.owns_outputs = true;
+  k.allocates_outputs = true;
   return k;
 }
 

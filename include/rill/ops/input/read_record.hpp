@@ -124,7 +124,7 @@ RILL_IO_INLINE kernel read_record_op::cpu(kernel_request const& r) {
     call.give(0, tensor(std::move(record.key)));
     call.give(1, std::move(record.value));
   });
-  k.owns_outputs = true;
+  k.allocates_outputs = true;
   return k;
 }
 

@@ -56,7 +56,7 @@ struct softmax_op : over_last_axis<softmax_op> {
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     auto k = over_last_axis::cpu(r);
-    k.may_share = {{0, 0}};
+    k.input_output_aliases = {{0, 0}};
     return k;
   }
 #endif

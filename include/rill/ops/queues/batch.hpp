@@ -13,7 +13,7 @@
 namespace rill {
 
 /// How `batch` gathers examples.
-struct batch_settings {
+struct batch_options {
   std::int64_t threads = 1;  ///< that make examples, for each source. With one in all, the batches are the same in each
                              ///< run; with more, examples come as the threads get done with them
   std::int64_t capacity = 0;  ///< of the queue, in examples; 0: two batches and one for each thread
@@ -21,16 +21,16 @@ struct batch_settings {
 };
 
 /// How `shuffle_batch` gathers examples.
-struct shuffle_settings {
+struct shuffle_options {
   std::int64_t min_after_dequeue = 1000;  ///< each example is drawn from so many and one more, the oldest ones
   std::int64_t seed = 0;
-  std::int64_t threads = 1;   ///< as in batch_settings
-  std::int64_t capacity = 0;  ///< 0: as in batch_settings, beside those to draw from
+  std::int64_t threads = 1;   ///< as in batch_options
+  std::int64_t capacity = 0;  ///< 0: as in batch_options, beside those to draw from
   std::string name = {};
 };
 
 /// How many values `prefetch` keeps ready.
-struct prefetch_settings {
+struct prefetch_options {
   std::int64_t capacity = 2;
   std::int64_t threads = 1;  ///< with more than one, values may overtake each other
   std::string name = {};
@@ -63,7 +63,7 @@ template <class... X> std::vector<std::vector<value>> sources_of(X const&... x) 
 
 /// A queue that threads fill from each of the sources.
 template <class... X>
-auto filled_queue(char const* what, queue_order order, queue_settings s, std::int64_t size, std::int64_t threads,
+auto filled_queue(char const* what, queue_order order, queue_options s, std::int64_t size, std::int64_t threads,
                   std::string name, X const&... x) try {
   expects(threads > 0, "an input function needs at least one thread");
   auto const sources = sources_of(x...);
@@ -77,10 +77,10 @@ auto filled_queue(char const* what, queue_order order, queue_settings s, std::in
 } catch (...) {
   rethrow_as_error();
 }
-template <class... X> auto batch_queue(std::int64_t size, batch_settings const& s, X const&... x) {
+template <class... X> auto batch_queue(std::int64_t size, batch_options const& s, X const&... x) {
   return filled_queue("batch", queue_order::fifo, {.capacity = s.capacity}, size, s.threads, s.name, x...);
 }
-template <class... X> auto batch_queue(std::int64_t size, shuffle_settings const& s, X const&... x) {
+template <class... X> auto batch_queue(std::int64_t size, shuffle_options const& s, X const&... x) {
   return filled_queue("shuffle_batch", queue_order::windowed,
                       {.capacity = s.capacity, .min_after_dequeue = s.min_after_dequeue, .seed = s.seed}, size,
                       s.threads, s.name, x...);
@@ -100,62 +100,62 @@ concept sources = sizeof...(X) > 0 && (is_source<X>::value && ...);
 /// a tuple for each source, all of the same types: `batch<32>({.threads = 2}, std::tuple{a, b}, std::tuple{c, d})`.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
-auto batch(batch_settings const& s, X const&... x) {
+auto batch(batch_options const& s, X const&... x) {
   return dequeue_many<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto batch(X const&... x) {
-  return batch<N>(batch_settings{}, x...);
+  return batch<N>(batch_options{}, x...);
 }
 /// The same, but those examples that are left at the end make a smaller batch: its first extent is open.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
-auto batch_up_to(batch_settings const& s, X const&... x) {
+auto batch_up_to(batch_options const& s, X const&... x) {
   return dequeue_up_to<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto batch_up_to(X const&... x) {
-  return batch_up_to<N>(batch_settings{}, x...);
+  return batch_up_to<N>(batch_options{}, x...);
 }
 
 /// Batches of N examples, each drawn from the oldest `min_after_dequeue` + 1: with one thread in the same order in each
 /// run, whatever the speed of the threads.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
-auto shuffle_batch(shuffle_settings const& s, X const&... x) {
+auto shuffle_batch(shuffle_options const& s, X const&... x) {
   return dequeue_many<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto shuffle_batch(X const&... x) {
-  return shuffle_batch<N>(shuffle_settings{}, x...);
+  return shuffle_batch<N>(shuffle_options{}, x...);
 }
 /// The same with a smaller batch at the end.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
-auto shuffle_batch_up_to(shuffle_settings const& s, X const&... x) {
+auto shuffle_batch_up_to(shuffle_options const& s, X const&... x) {
   return dequeue_up_to<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto shuffle_batch_up_to(X const&... x) {
-  return shuffle_batch_up_to<N>(shuffle_settings{}, x...);
+  return shuffle_batch_up_to<N>(shuffle_options{}, x...);
 }
 
 /// The same values, made ahead by a thread of their own while the step before still runs; takes and returns values or a
 /// tuple: `auto [images, labels] = prefetch(batch<32>(image, label));`.
 template <class... X>
   requires detail::sources<X...>
-auto prefetch(prefetch_settings const& s, X const&... x) {
+auto prefetch(prefetch_options const& s, X const&... x) {
   return dequeue(
       detail::filled_queue("prefetch", queue_order::fifo, {.capacity = s.capacity}, 1, s.threads, s.name, x...));
 }
 template <class... X>
   requires detail::sources<X...>
 auto prefetch(X const&... x) {
-  return prefetch(prefetch_settings{}, x...);
+  return prefetch(prefetch_options{}, x...);
 }
 
 }  // namespace rill

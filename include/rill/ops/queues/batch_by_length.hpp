@@ -15,11 +15,11 @@
 namespace rill {
 
 /// How `batch_by_length` gathers examples.
-struct length_settings {
+struct length_options {
   std::vector<std::int64_t> bounds;  ///< ascending: an example's bucket is the first whose bound is not less than its
                                      ///< length; those that are longer than the last have a bucket, too
-  std::int64_t threads = 1;          ///< as in batch_settings
-  std::int64_t capacity = 0;         ///< 0: as in batch_settings; of examples whose batch is complete
+  std::int64_t threads = 1;          ///< as in batch_options
+  std::int64_t capacity = 0;         ///< 0: as in batch_options; of examples whose batch is complete
   std::string name = {};
 };
 
@@ -35,10 +35,10 @@ template <operand L> expr<of<std::int64_t>> bucket_of(L length, std::vector<std:
 }
 
 /// An example with its bucket before it.
-template <class L, class... X> auto with_bucket(length_settings const& s, std::tuple<L, X...> const& example) {
+template <class L, class... X> auto with_bucket(length_options const& s, std::tuple<L, X...> const& example) {
   return std::tuple_cat(std::tuple{bucket_of(std::get<0>(example), s.bounds)}, example);
 }
-template <std::int64_t N, class... X> auto bucketed_queue(length_settings const& s, X const&... x) {
+template <std::int64_t N, class... X> auto bucketed_queue(length_options const& s, X const&... x) {
   expects(!s.bounds.empty() && s.bounds[0] >= 0 && std::is_sorted(s.bounds.begin(), s.bounds.end()),
           "batch_by_length: the bounds are not ascending lengths");
   auto const fill = [&](auto const&... source) {
@@ -61,13 +61,13 @@ template <class B, class... X> auto without_bucket(std::tuple<B, X...> const& ba
 /// same in each run. What is left in the buckets at the end is dropped. Sources are given as for `batch`.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
-auto batch_by_length(length_settings const& s, X const&... x) {
+auto batch_by_length(length_options const& s, X const&... x) {
   return detail::without_bucket(dequeue_many<N>(detail::bucketed_queue<N>(s, x...)));
 }
 /// The same, but what is left of each bucket at the end makes a smaller batch: its first extent is open.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
-auto batch_by_length_up_to(length_settings const& s, X const&... x) {
+auto batch_by_length_up_to(length_options const& s, X const&... x) {
   return detail::without_bucket(dequeue_up_to<N>(detail::bucketed_queue<N>(s, x...)));
 }
 

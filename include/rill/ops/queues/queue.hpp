@@ -5,7 +5,7 @@
 namespace rill {
 
 /// How large a queue is, and how a shuffled one draws.
-struct queue_settings {
+struct queue_options {
   std::int64_t capacity = 1000;        ///< in elements
   std::int64_t min_after_dequeue = 0;  ///< of shuffled queues: so many stay to draw from, until the queue is closed
   std::int64_t seed = 0;               ///< of shuffled queues: the same order for the same seed and the same calls
@@ -20,7 +20,7 @@ template <type... Components> class queue {
  public:
   static_assert(sizeof...(Components) > 0, "a queue needs at least one component");
 
-  queue(graph& g, queue_order order, queue_settings const& s, std::string name, bool padded)
+  queue(graph& g, queue_order order, queue_options const& s, std::string name, bool padded)
       : graph_(&g),
         about_{name.empty() ? g.fresh_name("queue") : std::move(name),
                order,
@@ -112,24 +112,24 @@ template <type... Components> class queue {
 };
 
 /// Elements leave as they came.
-template <type... C> queue<C...> fifo_queue(graph& g, queue_settings const& s = {}, std::string name = {}) {
+template <type... C> queue<C...> fifo_queue(graph& g, queue_options const& s = {}, std::string name = {}) {
   return {g, queue_order::fifo, s, std::move(name), false};
 }
 /// Elements leave in a random order, each drawn from all that are there.
-template <type... C> queue<C...> shuffle_queue(graph& g, queue_settings const& s = {}, std::string name = {}) {
+template <type... C> queue<C...> shuffle_queue(graph& g, queue_options const& s = {}, std::string name = {}) {
   return {g, queue_order::shuffled, s, std::move(name), false};
 }
 /// Elements leave in a random order, each drawn from the oldest `min_after_dequeue` + 1: in the same order in each run
 /// if they came in the same order.
-template <type... C> queue<C...> window_queue(graph& g, queue_settings const& s = {}, std::string name = {}) {
+template <type... C> queue<C...> window_queue(graph& g, queue_options const& s = {}, std::string name = {}) {
   return {g, queue_order::windowed, s, std::move(name), false};
 }
 /// The element with the smallest first component, a scalar of int64, leaves first.
-template <type... C> queue<C...> priority_queue(graph& g, queue_settings const& s = {}, std::string name = {}) {
+template <type... C> queue<C...> priority_queue(graph& g, queue_options const& s = {}, std::string name = {}) {
   return {g, queue_order::priority, s, std::move(name), false};
 }
 /// Elements leave as they came; those that leave together are filled up with zeros to the same extents.
-template <type... C> queue<C...> padding_queue(graph& g, queue_settings const& s = {}, std::string name = {}) {
+template <type... C> queue<C...> padding_queue(graph& g, queue_options const& s = {}, std::string name = {}) {
   return {g, queue_order::fifo, s, std::move(name), true};
 }
 
@@ -137,7 +137,7 @@ template <type... C> queue<C...> padding_queue(graph& g, queue_settings const& s
 /// those first of which there were enough first, and filled up like a padding queue's. They are dequeued as many at
 /// once; at the end of a closed queue `dequeue_up_to` takes what is left, bucket by bucket. Elements that wait for
 /// others of their bucket do not count for the capacity.
-template <type... C> queue<C...> bucket_queue(graph& g, queue_settings const& s, std::string name = {}) {
+template <type... C> queue<C...> bucket_queue(graph& g, queue_options const& s, std::string name = {}) {
   return {g, queue_order::bucketed, s, std::move(name), true};
 }
 

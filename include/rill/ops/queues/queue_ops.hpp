@@ -30,7 +30,7 @@ struct queue_attributes {
   }
   static constexpr auto fields(auto const& take) { return fields_of<queue_attributes>(take); }
   /// error(invalid_argument) if they make no sense.
-  queue_options options() const;
+  queue_description options() const;
   /// error(invalid_argument) if there is not a value for each component.
   void expect_values(std::string_view operation, std::span<type const> x) const;
   /// error(invalid_argument): what came for a component is not what it takes.
@@ -47,20 +47,20 @@ inline void expect_no_inputs(std::span<type const> x) {
 struct queue_operation {
   using attributes = queue_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
-  static constexpr std::string_view meets_at = "queue";
+  static constexpr std::string_view rendezvous = "queue";
 };
 
 struct enqueuing : queue_operation {
   static constexpr std::int8_t arity = -1;
   static constexpr bool waits = true;
-  static constexpr meeting_role meets_as = meeting_role::gives;
+  static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::gives;
   static constexpr std::size_t outputs = 0;
 };
 struct dequeuing : queue_operation {
   static constexpr std::int8_t arity = -2;
   static constexpr bool waits = true;
-  static constexpr meeting_role meets_as = meeting_role::frees;
-  static constexpr bool brings_extents = true;
+  static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::frees;
+  static constexpr bool dynamic_output_shape = true;
 };
 /// Its answer is a scalar.
 template <dtype Answer> struct queue_question : queue_operation {
@@ -139,8 +139,8 @@ struct queue_is_closed_op : queue_question<dtype::boolean> {
   static kernel cpu(kernel_request const& r);
 };
 
-inline queue_options queue_attributes::options() const {
-  queue_options o{order, capacity, min_after_dequeue, seed, padded, components, together};
+inline queue_description queue_attributes::options() const {
+  queue_description o{order, capacity, min_after_dequeue, seed, padded, components, together};
   o.check();
   return o;
 }

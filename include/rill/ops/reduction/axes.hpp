@@ -108,7 +108,7 @@ RILL_INLINE kernel make_reduction(reduction_table const& table, type const& x, s
     kernel k([bytes = x.bytes()](kernel_call const& call) {
       if (bytes != 0 && call.out(0) != call.in(0)) std::memcpy(call.out(0), call.in(0), bytes);
     });
-    k.may_share = {{0, 0}};
+    k.input_output_aliases = {{0, 0}};
     return k;
   }
   auto const bytes = [size = size_of(x.element)](reduction_pass const& p) {

@@ -36,7 +36,7 @@ template <class Op> kernel update(kernel_request const& r) {
         },
         call.step.version);
   });
-  k.owns_outputs = true;
+  k.allocates_outputs = true;
   return k;
 }
 
@@ -74,7 +74,7 @@ struct assign_op : updating {
           },
           call.step.version);
     });
-    k.owns_outputs = true;
+    k.allocates_outputs = true;
     return k;
   }
 #endif

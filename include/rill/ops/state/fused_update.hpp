@@ -65,7 +65,7 @@ RILL_INLINE kernel fused_update_op::cpu(kernel_request const& r) {
   auto bound = std::make_shared<bound_program const>(*a.what, shapes, shapes[0]);
   std::vector<std::pair<variable_state*, std::size_t>> locking;
   for (std::size_t i = 0; i < count; ++i) {
-    expects(bound->may_share(i, i), "fused_update: a variable is read after it is written");
+    expects(bound->input_output_aliases(i, i), "fused_update: a variable is read after it is written");
     locking.emplace_back(r.variables[i].get(), i);
   }
   std::sort(locking.begin(), locking.end());
@@ -85,7 +85,7 @@ RILL_INLINE kernel fused_update_op::cpu(kernel_request const& r) {
     }
     (*bound)(pointers.data(), call.threads);
   });
-  k.owns_outputs = true;
+  k.allocates_outputs = true;
   return k;
 }
 

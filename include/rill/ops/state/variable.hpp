@@ -30,7 +30,7 @@ struct variable_op {
     kernel k([v = r.state.variable(r.at.name, decode<attributes>(r.at.attributes).of)](kernel_call const& call) {
       call.give(0, v->read(call.step.version));
     });
-    k.owns_outputs = true;
+    k.allocates_outputs = true;
     return k;
   }
 #endif
@@ -43,7 +43,7 @@ struct read_op {
                                         "a variable as it is now: after the updates that control edges put before this";
   static constexpr std::int8_t arity = 1;
   static constexpr std::uint32_t by_reference = 1;
-  static constexpr bool brings_extents = true;  // an update may have changed the variable's
+  static constexpr bool dynamic_output_shape = true;  // an update may have changed the variable's
   static constexpr rill::effect effect = rill::effect::reads;
   static constexpr type infer(no_attributes, type const& v) { return v; }
   static cost work(no_attributes, std::span<type const>, std::span<type const>) { return {}; }
@@ -52,7 +52,7 @@ struct read_op {
   static kernel cpu(kernel_request const& r) {
     expects(r.variables[0] != nullptr, "read takes a variable, not a value");
     kernel k([v = r.variables[0]](kernel_call const& call) { call.give(0, v->read(call.step.version)); });
-    k.owns_outputs = true;
+    k.allocates_outputs = true;
     return k;
   }
 #endif

@@ -29,8 +29,8 @@ struct accumulator_attributes {
 struct accumulating {
   using attributes = accumulator_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
-  static constexpr std::string_view meets_at = "accumulator";
-  static constexpr meeting_role meets_as = meeting_role::gives;
+  static constexpr std::string_view rendezvous = "accumulator";
+  static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::gives;
 };
 inline void expect_step(type const& t) {
   expects(accepts(of<std::int64_t>, t), "an accumulator's step is a scalar of int64");
@@ -48,12 +48,12 @@ struct accumulator_apply_op : accumulating {
 };
 struct accumulator_average_op : accumulating {
   using library = void;
-  static constexpr meeting_role meets_as = meeting_role::takes;
+  static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::takes;
   static constexpr bool waits = true;
   static constexpr std::string_view name = "accumulator_average",
                                     doc = "the average of all gradients that came; waits until there are enough";
   static constexpr std::int8_t arity = -2;
-  static constexpr bool brings_extents = true;
+  static constexpr bool dynamic_output_shape = true;
   struct attributes {
     std::string accumulator;
     type of;

@@ -32,8 +32,8 @@ struct keyed_attributes {
 struct keyed_operation {
   using attributes = keyed_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
-  static constexpr std::string_view meets_at = "barrier";
-  static constexpr meeting_role meets_as = meeting_role::gives;
+  static constexpr std::string_view rendezvous = "barrier";
+  static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::gives;
   static constexpr std::int8_t arity = -2;
   static constexpr std::size_t outputs = 0;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
@@ -49,11 +49,11 @@ struct keyed_insert_op : keyed_operation {
 };
 struct keyed_take_op : keyed_operation {
   using library = void;
-  static constexpr meeting_role meets_as = meeting_role::takes;
+  static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::takes;
   static constexpr bool waits = true;
   static constexpr std::string_view name = "keyed_take",
                                     doc = "takes so many elements whose components are all there; waits for them";
-  static constexpr bool brings_extents = true;
+  static constexpr bool dynamic_output_shape = true;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);
 

@@ -19,7 +19,7 @@ struct turnstile {
   static constexpr std::int8_t arity = -2;
   static constexpr std::size_t outputs = 0;
   static constexpr rill::effect effect = rill::effect::writes;
-  static constexpr std::string_view meets_at = "mutex";
+  static constexpr std::string_view rendezvous = "mutex";
   struct attributes {
     std::string mutex;
     static constexpr auto fields(auto const& take) { return take(field{"mutex", &attributes::mutex}); }
@@ -33,13 +33,13 @@ struct turnstile {
 struct mutex_acquire_op : turnstile {
   using library = void;
   static constexpr bool waits = true;
-  static constexpr meeting_role meets_as = meeting_role::locks;
+  static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::locks;
   static constexpr std::string_view name = "mutex_acquire", doc = "holds a mutex until the step ends or releases it";
   static kernel cpu(kernel_request const& r);
 };
 struct mutex_release_op : turnstile {
   using library = void;
-  static constexpr meeting_role meets_as = meeting_role::unlocks;
+  static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::unlocks;
   static constexpr std::string_view name = "mutex_release", doc = "lets a mutex go that the step holds";
   static kernel cpu(kernel_request const& r);
 };
@@ -47,7 +47,7 @@ struct barrier_arrive_op : turnstile {
   using library = void;
   static constexpr bool waits = true;
   static constexpr std::string_view name = "barrier_arrive", doc = "waits until so many have arrived at a barrier",
-                                    meets_at = "barrier";
+                                    rendezvous = "barrier";
   struct attributes {
     std::string barrier;
     std::int64_t parties = 0;

@@ -27,7 +27,7 @@ void suspend(kernel_call const& call, std::shared_ptr<State> const& at, std::sha
 /// A kernel that waits, and perhaps brings its outputs itself.
 inline kernel waiting(kernel k, bool brings) {
   k.waits = true;
-  k.owns_outputs = brings;
+  k.allocates_outputs = brings;
   return k;
 }
 

@@ -1,4 +1,4 @@
-// What each instruction of a plan waits for: what the forked gear counts down.
+// What each instruction of a plan waits for: what parallel execution counts down.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rill/graph/op_def.hpp"
-#include "rill/run/gear.hpp"
+#include "rill/run/execution.hpp"
 #include "rill/run/plan/dependencies.hpp"
 
 namespace rill {
@@ -61,9 +61,9 @@ inline double fork_gain(dependencies const& d, std::span<cost const> costs, int 
 inline constexpr std::size_t most_forked = 4096;
 
 /// Whether a step can fork at all, or must: of two that wait, the first may wait for the second.
-inline bool may_fork(gear wish, std::size_t instructions, int threads, std::size_t waiting) {
-  if (wish == gear::straight) return false;
-  return waiting > 1 || (instructions <= most_forked && (wish == gear::forked || threads > 1));
+inline bool may_fork(execution wish, std::size_t instructions, int threads, std::size_t waiting) {
+  if (wish == execution::sequential) return false;
+  return waiting > 1 || (instructions <= most_forked && (wish == execution::parallel || threads > 1));
 }
 
 /// Whether forking saves more than it costs. A hand-over to a sleeping thread takes some ten microseconds.

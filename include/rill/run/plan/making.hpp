@@ -10,18 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include "rill/run/aside.hpp"
-#include "rill/run/plan/late_pieces.hpp"
+#include "rill/run/fiber_call.hpp"
+#include "rill/run/plan/deferred_pieces.hpp"
 #include "rill/run/plan/open_rows.hpp"
 #include "rill/run/plan/plan.hpp"
 #include "rill/run/tagged/can_lower.hpp"
-#include "rill/run/tagged/region.hpp"
+#include "rill/run/tagged/primitive_region.hpp"
 
 namespace rill {
 
 #if RILL_RUNTIME
 RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory, int threads,
-                       gear wish, pass_options const& passes, compiled_functions* functions, step_context const* step)
+                       execution wish, pass_options const& passes, compiled_functions* functions, step_context const* step)
     : functions_(functions ? nullptr : no_functions()), allocator_(&memory) {
   auto const sequence = order(part, step);
   order_ = sequence.nodes;
@@ -51,7 +51,7 @@ RILL_INLINE plan::plan(subgraph const& iteration, std::vector<endpoint> const& k
       if (!takes_reference(n, k)) computed[n.inputs[k].node] = true;
   }
   for (auto e : kept) computed[e.node] = true;
-  make_instructions(iteration, computed, {state, seed, threads, gear::automatic, passes, functions});
+  make_instructions(iteration, computed, {state, seed, threads, execution::automatic, passes, functions});
   mark_outputs(iteration);
   place_apart();
   for (auto e : kept) kept_.push_back(slot_of(e));
@@ -65,13 +65,13 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
   for (std::uint32_t i = 0; i < part.size(); ++i) {
     auto const& n = part[i];
     for (std::uint32_t port = 0; port < n.outputs.size(); ++port) {
-      if (n.op->passes_through && port == 0) {
+      if (n.op->aliases_input && port == 0) {
         slots_of_[i].push_back(slot_of(n.inputs[0]));
         continue;
       }
       if (!n.outputs[port].is_known() && n.op->name != "variable" &&  // which may be taken by reference alone
           !(frame_ && n.op == &fed_op) &&                             // of which rows are taken alone
-          !detail::is_settled_late(part, {i, port}))
+          !detail::has_deferred_shape(part, {i, port}))
         throw error(code::unimplemented,
                     "the extents of its output, " + n.outputs[port].text() + ", are not known before the step runs",
                     n.name);
@@ -92,18 +92,18 @@ namespace detail {
 
 /// Whether a node's bodies are compiled when they run: the part that it is in may change the extents of variables that
 /// they read.
-inline bool has_bodies_late(node const& n, std::vector<bool> const& resized) {
+inline bool defers_bodies(node const& n, std::vector<bool> const& resized) {
   for (std::size_t k = 0; k < n.inputs.size(); ++k)
     if (resized[n.inputs[k].node] && means_variable(n, k)) return has_bodies(n);
   return false;
 }
 
 /// Whether a node must, or is to, run with tags.
-inline bool runs_with_tags(node const& n, gear wish, std::span<type const> inputs, container& state,
+inline bool runs_with_tags(node const& n, execution wish, std::span<type const> inputs, container& state,
                            pass_options const& passes) {
-  if (is_region(n)) return true;
-  if (wish == gear::straight || !is_lowered(n)) return false;
-  return (wish == gear::tagged || may_wait(n)) && can_lower(n, inputs, state, passes);
+  if (is_primitive_region(n)) return true;
+  if (wish == execution::sequential || !is_lowered(n)) return false;
+  return (wish == execution::tagged || may_wait(n)) && can_lower(n, inputs, state, passes);
 }
 
 }  // namespace detail
@@ -113,7 +113,7 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
   for (auto i : order_) {
     if (i % checked_each == 0 || has_bodies(part[i])) check(with.step);
     auto const& n = part[i];
-    if (n.op == &fed_op || n.op->passes_through) continue;
+    if (n.op == &fed_op || n.op->aliases_input) continue;
     if (!computed[i]) {
       for (auto s : slots_of_[i]) slots_[s].index = none;
       continue;
@@ -128,9 +128,9 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       continue;
     }
     taking const takes = inputs_of(part, n, resized, with.state);
-    bool const bodies_late = detail::has_bodies_late(n, resized);
-    if (!bodies_late) assume_bodies(n, with.state);
-    add_instruction(i, n, takes, make_kernel(n, takes, bodies_late, with));
+    bool const defer_bodies = detail::defers_bodies(n, resized);
+    if (!defer_bodies) assume_bodies(n, with.state);
+    add_instruction(i, n, takes, make_kernel(n, takes, defer_bodies, with));
   }
 }
 
@@ -152,29 +152,29 @@ RILL_INLINE plan::taking plan::inputs_of(subgraph const& part, node const& n, st
   return takes;
 }
 
-RILL_INLINE kernel plan::make_kernel(node const& n, taking const& takes, bool bodies_late, making const& with) {
-  if (n.op->cpu == nullptr && !is_region(n))
+RILL_INLINE kernel plan::make_kernel(node const& n, taking const& takes, bool defer_bodies, making const& with) {
+  if (n.op->cpu == nullptr && !is_primitive_region(n))
     throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no kernel for this device",
                 n.name);
   kernel made;
   try {
     kernel_request const request{
         n,          takes.types,  n.outputs,    takes.variables, with.state, with.seed,   with.threads,
-        allocator_, &with.passes, compile_body, with.functions,  &bodies_,   bodies_late, with.step};
-    bool const with_tags = !bodies_late && detail::runs_with_tags(n, with.wish, takes.types, with.state, with.passes);
+        allocator_, &with.passes, compile_body, with.functions,  &bodies_,   defer_bodies, with.step};
+    bool const with_tags = !defer_bodies && detail::runs_with_tags(n, with.wish, takes.types, with.state, with.passes);
     made = with_tags ? tagged_kernel(request) : n.op->cpu(request);
-    if (with.wish != gear::straight && !made.waits && may_wait(n)) made = detail::aside(std::move(made));
+    if (with.wish != execution::sequential && !made.waits && may_wait(n)) made = detail::on_fiber(std::move(made));
     tagged_ = tagged_ || with_tags;
   } catch (error const& e) {
-    if (is_region(n) || (is_late_piece(n) && !e.node().empty())) throw;  // it names a node that somebody wrote
+    if (is_primitive_region(n) || (is_deferred_piece(n) && !e.node().empty())) throw;  // it names a node that somebody wrote
     auto const where = has_bodies(n) ? "in a body, node '" : "'";
     throw error(e.code(), (e.node().empty() ? "" : where + e.node() + "': ") + e.message(), n.name);
   }
-  for (std::uint32_t k = 0; n.op->overwrites >> k != 0; ++k)
-    if (n.op->overwrites >> k & 1) made.overwrites.push_back({k, k});
-  keep_unread(made.overwrites, n);
-  keep_unread(made.may_share, n);
-  made.may_share.insert(made.may_share.end(), made.overwrites.begin(), made.overwrites.end());
+  for (std::uint32_t k = 0; n.op->updates_in_place >> k != 0; ++k)
+    if (n.op->updates_in_place >> k & 1) made.updates_in_place.push_back({k, k});
+  keep_unread(made.updates_in_place, n);
+  keep_unread(made.input_output_aliases, n);
+  made.input_output_aliases.insert(made.input_output_aliases.end(), made.updates_in_place.begin(), made.updates_in_place.end());
   return made;
 }
 
@@ -255,7 +255,7 @@ RILL_INLINE void plan::assume_part(subgraph const& body, container& state) {
       if (auto const& from = body[inner.inputs[k].node];
           from.op->name == "variable" && detail::meets_present(inner, k, resized))
         assume(from, state);
-    if (!detail::has_bodies_late(inner, resized)) assume_bodies(inner, state);
+    if (!detail::defers_bodies(inner, resized)) assume_bodies(inner, state);
   }
   for (auto e : body.outputs)
     if (body[e.node].op->name == "variable") assume(body[e.node], state);
@@ -267,8 +267,8 @@ RILL_INLINE bool plan::holds() const {
   return true;
 }
 
-// Nothing if the straight gear is the better one.
-RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step_order const& sequence, gear wish,
+// Nothing if sequential execution is the better one.
+RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step_order const& sequence, execution wish,
                                                       int threads) {
   if (!may_fork(wish, instructions_.size(), threads, waiting_)) return nullptr;
   std::vector<std::uint32_t> instruction_of(part.size(), none);
@@ -282,7 +282,7 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
     costs.push_back(n.op->work(n.attributes, inputs, n.outputs));
   }
   dependencies waits(sequence, instruction_of, instructions_.size());
-  if (wish != gear::forked && !pays_to_fork(waits, costs, threads)) {
+  if (wish != execution::parallel && !pays_to_fork(waits, costs, threads)) {
     if (waiting_ < 2 && !tagged_) return nullptr;
     one_at_a_time_ = alone_ = !tagged_;
   }
@@ -332,7 +332,7 @@ RILL_INLINE void plan::trim() {
 
 RILL_INLINE std::string plan::text() const {
   std::string s;
-  if (forks()) s = "in the forked gear\n";
+  if (forks()) s = "in parallel execution\n";
   for (std::size_t i = 0; i < instructions_.size(); ++i) s += std::to_string(i) + "  " + names_[i] + "\n";
   return s;
 }

@@ -13,7 +13,7 @@ namespace rill {
 #if RILL_RUNTIME
 RILL_INLINE void plan::mark_outputs(subgraph const& part) {
   for (auto& made : instructions_)
-    if (made.run.owns_outputs) {
+    if (made.run.allocates_outputs) {
       made.owned = static_cast<std::uint32_t>(owned_slots_.size());
       for (auto s : slots_of_[made.node]) {
         slots_[s].where = place::owned;
@@ -53,7 +53,7 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
 // Where results are made by writing over values again and again, those lie where the result is to be; and if the first
 // of them came from outside, the caller may want the result in its place.
 RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
-  if (std::all_of(instructions_.begin(), instructions_.end(), [](auto const& i) { return i.run.overwrites.empty(); }))
+  if (std::all_of(instructions_.begin(), instructions_.end(), [](auto const& i) { return i.run.updates_in_place.empty(); }))
     return;
   std::vector<std::vector<std::uint32_t*>> names(slots_.size());  // where a slot is named
   for (auto& list : slots_of_)
@@ -63,7 +63,7 @@ RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
     if (f.direct) direct[slots_[f.slot].index] = &f;
   for (auto at = static_cast<std::uint32_t>(instructions_.size()); at-- > 0;) {
     auto const& n = part[instructions_[at].node];
-    for (auto const& pair : instructions_[at].run.overwrites) {
+    for (auto const& pair : instructions_[at].run.updates_in_place) {
       auto const out = slots_of_[instructions_[at].node][pair.output], in = slot_of(n.inputs[pair.input]);
       auto& from = slots_[in];
       if (slots_[out].where != place::output || from.last != at || from.of != slots_[out].of) continue;
@@ -87,9 +87,9 @@ RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
 }
 
 // Blocks of the arena; an output takes over the block of an input that ends here where the kernel allows it. In the
-// forked gear values share memory only where one is always done with before the other is made.
+// parallel execution, values share memory only where one is always done with before the other is made.
 RILL_INLINE void plan::place_values(subgraph const& part, forking* forked, step_context const* step) {
-  std::vector<std::vector<std::uint32_t>> users;  // of each block, in the forked gear
+  std::vector<std::vector<std::uint32_t>> users;  // of each block, in parallel execution
   auto const ended_before = [&](std::vector<std::uint32_t> const& list, std::uint32_t at) {
     return std::all_of(list.begin(), list.end(), [&](auto user) { return forked->before(user, at); });
   };
@@ -109,7 +109,7 @@ RILL_INLINE void plan::place_values(subgraph const& part, forking* forked, step_
         continue;
       }
       s.index = none;
-      for (auto const& pair : made.run.may_share) {
+      for (auto const& pair : made.run.input_output_aliases) {
         if (pair.output != o) continue;
         auto const& in = slots_[slot_of(n.inputs[pair.input])];
         if (in.where != place::arena || in.last != at || bytes(in) != bytes(s)) continue;

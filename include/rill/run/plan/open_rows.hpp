@@ -7,7 +7,7 @@
 namespace rill::detail {
 
 /// Whether an output has extents that are settled when its node runs.
-bool is_settled_late(subgraph const& part, endpoint e);
+bool has_deferred_shape(subgraph const& part, endpoint e);
 
 /// Whether a node takes such a value as its input k.
 bool takes_open_rows(subgraph const& part, node const& n, std::size_t k);
@@ -23,8 +23,8 @@ inline endpoint source_of_count(subgraph const& part, endpoint count) {
   return source_of_count(part, n.inputs[static_cast<std::size_t>(a.references)]);
 }
 
-RILL_INLINE bool is_settled_late(subgraph const& part, endpoint e) {
-  return !part.type_of(e).is_known() && part[e.node].op->brings_extents;
+RILL_INLINE bool has_deferred_shape(subgraph const& part, endpoint e) {
+  return !part.type_of(e).is_known() && part[e.node].op->dynamic_output_shape;
 }
 
 RILL_INLINE bool takes_open_rows(subgraph const& part, node const& n, std::size_t k) {

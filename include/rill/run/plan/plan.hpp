@@ -23,27 +23,27 @@ namespace rill {
 std::shared_ptr<compiled_body> compile_body(kernel_request const& r, subgraph const& body,
                                             std::span<type const> arguments);
 
-/// The kernel of a loop, a branch or a part of primitives in the tagged gear.
+/// The kernel of a loop, a branch or a part of primitives in tagged execution.
 kernel tagged_kernel(kernel_request const& r);
 /// No functions yet.
 std::shared_ptr<compiled_functions> no_functions();
 
-/// A part of a graph as flat arrays. It never changes; what a step writes is in its `activation`.
+/// A part of a graph as flat arrays. It never changes; what a step writes is in its `plan_instance`.
 class plan {
  public:
   /// `part` must be bound: all extents known. Its kernels are made for at most so many threads. A body's plan shares
   /// the compiled functions of the plan that it is part of. Ends with `step`, if it is for one.
   plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory = host_allocator(),
-       int threads = 1, gear wish = gear::automatic, pass_options const& passes = {},
+       int threads = 1, execution wish = execution::automatic, pass_options const& passes = {},
        compiled_functions* functions = nullptr, step_context const* step = nullptr);
 
-  /// For one iteration of a frame in the tagged gear, whose walk orders it: values share no memory, and those that are
+  /// For one iteration of a frame in tagged execution, whose walk orders it: values share no memory, and those that are
   /// kept can be read when they are made.
   plan(subgraph const& iteration, std::vector<endpoint> const& kept, container& state, std::uint64_t seed,
        allocator& memory, int threads, pass_options const& passes, compiled_functions* functions);
 
   struct memory_report {
-    std::size_t arena = 0;  ///< bytes of the arena of one activation
+    std::size_t arena = 0;  ///< bytes of the arena of one plan_instance
     std::size_t least = 0;  ///< the most bytes of arena values that are alive at one instruction
     std::size_t held = 0;   ///< bytes of constants
   };
@@ -70,8 +70,8 @@ class plan {
   }
   bool waits(std::uint32_t at) const { return instructions_[at].run.waits; }
 
-  friend class activation;
-  friend class forked_walk;
+  friend class plan_instance;
+  friend class parallel_walk;
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
@@ -128,7 +128,7 @@ class plan {
     container& state;
     std::uint64_t seed;
     int threads;
-    gear wish;
+    execution wish;
     pass_options const& passes;
     compiled_functions* functions;
     step_context const* step = nullptr;
@@ -143,9 +143,9 @@ class plan {
   std::vector<bool> nodes_to_compute(subgraph const&) const;
   void make_instructions(subgraph const&, std::vector<bool> const& computed, making const&);
   taking inputs_of(subgraph const&, node const&, std::vector<bool> const& resized, container&);
-  kernel make_kernel(node const&, taking const&, bool bodies_late, making const&);
+  kernel make_kernel(node const&, taking const&, bool defer_bodies, making const&);
   void add_instruction(std::uint32_t, node const&, taking const&, kernel);
-  std::unique_ptr<forking> fork(subgraph const&, step_order const&, gear wish, int threads);
+  std::unique_ptr<forking> fork(subgraph const&, step_order const&, execution wish, int threads);
   void assume(node const&, container&);
   void assume_bodies(node const&, container&);
   void assume_part(subgraph const&, container&);
@@ -183,14 +183,14 @@ class plan {
   std::vector<copy> copies_;
   std::vector<std::pair<std::shared_ptr<variable_state>, rill::shape>> assumed_;
   std::vector<drop> drops_;                        // by instruction
-  fork_schedule fork_;                             // empty in the straight gear
-  std::vector<std::vector<std::uint32_t>> holds_;  // in the forked gear: the owned tensors that an instruction uses
+  fork_schedule fork_;                             // empty in sequential execution
+  std::vector<std::vector<std::uint32_t>> holds_;  // in parallel execution: the owned tensors that an instruction uses
   std::vector<std::uint32_t> holders_;             // and how many use each; none: it is fetched
   std::size_t pointers_ = 0, waiting_ = 0;         // instructions that wait
   std::vector<std::uint32_t> kept_;                // slots
   std::size_t kept_first_ = 0;                     // where their pointers start
-  bool frame_ = false;                             // of an iteration in the tagged gear
-  bool tagged_ = false;                            // a node runs in the tagged gear
+  bool frame_ = false;                             // of an iteration in tagged execution
+  bool tagged_ = false;                            // a node runs in tagged execution
   bool alone_ = false;                             // it forks for those alone: no other thread is woken
   bool one_at_a_time_ = false;  // no instruction is begun while another runs, but for those that wait
   allocator* allocator_;

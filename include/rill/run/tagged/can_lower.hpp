@@ -48,7 +48,7 @@ inline bool can_lower_body(subgraph body, std::vector<type> const& arguments, co
     std::vector<type> inputs;
     for (auto e : n.inputs) inputs.push_back(body.type_of(e));
     if (is_lowered(n)) return can_lower(n, inputs, state, passes);
-    return !n.op->brings_extents || all_known(n.outputs);
+    return !n.op->dynamic_output_shape || all_known(n.outputs);
   });
 }
 

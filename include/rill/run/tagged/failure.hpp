@@ -1,4 +1,4 @@
-// Where a node of the tagged gear failed, as errors say it.
+// Where a node of tagged execution failed, as errors say it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 #if RILL_RUNTIME
 namespace rill::detail {
 
-/// An error in the words of the straight gear: in which iterations, branches and calls the node stood that it names.
+/// An error in the words of sequential execution: in which iterations, branches and calls the node stood that it names.
 inline failure placed(error const& e, lowered const& from, tokens::iteration const& where, std::uint32_t node) noexcept
     try {
   if (placed_errors::holds(e)) return as_failure(e);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "rill/run/activation.hpp"
+#include "rill/run/plan_instance.hpp"
 #include "rill/run/tagged/plan.hpp"
 
 #if RILL_RUNTIME
@@ -18,7 +18,7 @@ class frame_runs {
   struct frame_run;
   struct iteration {
     explicit iteration(plan const& p) : memory(p) {}
-    activation memory;
+    plan_instance memory;
     step_context step;
     tagged_plan::frame const* layout = nullptr;
     frame_run* frame = nullptr;

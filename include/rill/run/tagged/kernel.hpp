@@ -1,4 +1,4 @@
-// The kernel of a loop, a branch or a call that the tagged gear runs, and of a region that users wrote with primitives.
+// The kernel of a loop, a branch or a call that tagged execution runs, and of a region that users wrote with primitives.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -44,7 +44,7 @@ class tagged_walks final : public keeps_memory {
 RILL_INLINE kernel tagged_kernel(kernel_request const& r) {
   std::size_t references = 0;
   while (references < r.inputs.size() && takes_reference(r.at, references)) ++references;
-  auto part = is_region(r.at) ? lowered{*std::get<std::shared_ptr<subgraph const>>(r.at.attributes[0].second)}
+  auto part = is_primitive_region(r.at) ? lowered{*std::get<std::shared_ptr<subgraph const>>(r.at.attributes[0].second)}
                               : lower(r.at, r.inputs, r.state, *r.passes);
   auto p = std::make_shared<tagged_plan const>(std::move(part), r.state, r.seed, *r.memory, r.threads, *r.passes,
                                                r.functions);
@@ -53,7 +53,7 @@ RILL_INLINE kernel tagged_kernel(kernel_request const& r) {
   if (r.bodies) r.bodies->push_back(walks);
   kernel k([walks](kernel_call const& call) { walks->find()->start(call); });
   k.waits = true;
-  k.owns_outputs = open;
+  k.allocates_outputs = open;
   return k;
 }
 #endif

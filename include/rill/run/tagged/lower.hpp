@@ -1,4 +1,4 @@
-// Lowers a loop, a branch or a call that waits to the primitives (EuroSys'18 §4.2): one flat part, for the tagged gear.
+// Lowers a loop, a branch or a call that waits to the primitives (EuroSys'18 §4.2): one flat part, for tagged execution.
 #pragma once
 #include <span>
 

@@ -1,4 +1,4 @@
-// A part of the papers' primitives (EuroSys'18 §4.2), for the tagged gear.
+// A part of the papers' primitives (EuroSys'18 §4.2), for tagged execution.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Makes the plan of the tagged gear from a part of primitives (EuroSys'18 §4.3).
+// Makes the plan of tagged execution from a part of primitives (EuroSys'18 §4.3).
 #pragma once
 #include <cstdint>
 #include <map>
@@ -147,7 +147,7 @@ class framing {
     for (auto& e : copy.inputs) e = local(frames_.of(i), e);
     auto& s = at(arrive_[i]);
     s.local = local_of(frames_.of(i), i) = append(frames_.of(i), std::move(copy));
-    s.nothing = n.op->passes_through;
+    s.nothing = n.op->aliases_input;
     if (!s.nothing) judge(s, n);
   }
   void add_enter(std::uint32_t i) {

@@ -11,7 +11,7 @@
 
 namespace rill {
 
-/// What the tagged gear runs. It never changes. What runs, or is dead, together is a block: a token comes to a block,
+/// What tagged execution runs. It never changes. What runs, or is dead, together is a block: a token comes to a block,
 /// not to a node.
 class tagged_plan {
  public:

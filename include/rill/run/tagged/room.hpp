@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "rill/run/tagged/region.hpp"
+#include "rill/run/tagged/primitive_region.hpp"
 
 namespace rill::detail {
 
@@ -13,7 +13,7 @@ inline kernel room_kernel(kernel_request const&) {
 }
 inline kernel open_room_kernel(kernel_request const&) {
   kernel k([](kernel_call const&) {});
-  k.owns_outputs = true;
+  k.allocates_outputs = true;
   return k;
 }
 inline constexpr op_def room_op{.name = "room",
@@ -25,7 +25,7 @@ inline constexpr op_def room_op{.name = "room",
 inline constexpr op_def open_room_op{.name = "open_room",
                                      .doc = "room for rows of which nobody knows how many, or in another memory",
                                      .arity = 0,
-                                     .brings_extents = true,
+                                     .dynamic_output_shape = true,
                                      .infer = no_inference,
                                      .work = unknown_work,
                                      .cpu = open_room_kernel};

@@ -1,4 +1,4 @@
-// The tagged gear (EuroSys'18 §4.3): threads that work on tokens. Iterations run at once as far as their tokens come;
+// Tagged execution (EuroSys'18 §4.3): threads that work on tokens. Iterations run at once as far as their tokens come;
 // each has memory of its own, which is used again when it is done.
 #pragma once
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "rill/run/activation.hpp"
+#include "rill/run/plan_instance.hpp"
 #include "rill/run/tagged/failure.hpp"
 #include "rill/run/tagged/plan.hpp"
 #include "rill/run/tagged/tokens.hpp"
@@ -75,7 +75,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   };
   // The call of a kernel that may wait.
   struct calling final : suspendable {
-    calling(tagged_walk& w, token t) : walk(w), at(t), begin(activation::now(t.at->step)) {}
+    calling(tagged_walk& w, token t) : walk(w), at(t), begin(plan_instance::now(t.at->step)) {}
     continuation& suspend() override {
       guard lock(walk.mutex_, std::defer_lock);
       walk.acquire(lock);

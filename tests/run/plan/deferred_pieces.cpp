@@ -1,4 +1,4 @@
-#include "rill/run/plan/late_pieces.hpp"
+#include "rill/run/plan/deferred_pieces.hpp"
 
 #include <gtest/gtest.h>
 
@@ -50,18 +50,18 @@ struct two_pieces {
   }
 };
 
-// Calls `f` with sessions of every gear in which nodes wait without a thread, with and without passes, on one and two
+// Calls `f` with sessions of every execution in which nodes wait without a thread, with and without passes, on one and two
 // threads.
 template <class F> void in_each_session(graph& g, F const& f) {
-  for (auto const wish : {gear::automatic, gear::forked, gear::tagged})
+  for (auto const wish : {execution::automatic, execution::parallel, execution::tagged})
     for (auto const& passes : {pass_options(), pass_options::none()})
       for (int threads : {1, 2}) {
-        session s(g, {.threads = threads, .passes = passes, .gear = wish});
+        session s(g, {.threads = threads, .passes = passes, .execution = wish});
         f(s);
       }
 }
 
-TEST(late_pieces, begin_when_their_own_inputs_have_come) {
+TEST(deferred_pieces, begin_when_their_own_inputs_have_come) {
   for (bool const first : {true, false}) {
     two_pieces p;
     auto const given = [&] { return p.q2.enqueue(as<of<float>>(sum(positive(p.q1.dequeue())))); };
@@ -74,7 +74,7 @@ TEST(late_pieces, begin_when_their_own_inputs_have_come) {
   }
 }
 
-TEST(late_pieces, begin_where_each_of_two_steps_waits_for_a_piece_of_the_other) {
+TEST(deferred_pieces, begin_where_each_of_two_steps_waits_for_a_piece_of_the_other) {
   graph g;
   auto const a = fifo_queue<of<float, 4>>(g, {}, "a"), b = fifo_queue<of<float, 4>>(g, {}, "b");
   auto const x = placeholder<float, 4>(g, "x");
@@ -94,7 +94,7 @@ TEST(late_pieces, begin_where_each_of_two_steps_waits_for_a_piece_of_the_other) 
   });
 }
 
-TEST(late_pieces, update_variables_and_bring_results) {
+TEST(deferred_pieces, update_variables_and_bring_results) {
   two_pieces p;
   auto const v = variable(constant(p.g, 1.f), "v");
   auto const init = initializer(p.g);
@@ -119,7 +119,7 @@ TEST(late_pieces, update_variables_and_bring_results) {
   });
 }
 
-TEST(late_pieces, say_which_node_failed) {
+TEST(deferred_pieces, say_which_node_failed) {
   two_pieces p;
   auto const bad = check_numerics(positive(p.q1.dequeue()) / 0.f, "too large");
   auto const put = p.q2.enqueue(as<of<float>>(sum(bad)));
@@ -143,12 +143,12 @@ joined join(graph& g, std::vector<value> const& fetched, std::vector<operation> 
   std::vector<std::uint32_t> nodes;
   for (auto const& t : targets) nodes.push_back(t.node);
   auto part = prune(g, {}, outputs, nodes);
-  auto const late = join_late_pieces(part, nullptr);
+  auto const late = join_deferred_pieces(part, nullptr);
   verify(part);
-  return {static_cast<int>(std::count_if(part.nodes.begin(), part.nodes.end(), is_late_piece)), !late.empty()};
+  return {static_cast<int>(std::count_if(part.nodes.begin(), part.nodes.end(), is_deferred_piece)), !late.empty()};
 }
 
-TEST(late_pieces, are_those_alone_that_others_may_wait_for) {
+TEST(deferred_pieces, are_those_alone_that_others_may_wait_for) {
   two_pieces p;
   value const first = sum(positive(p.q1.dequeue())), second = sum(positive(p.q3.dequeue()));
   auto const put = p.q2.enqueue(as<of<float>>(first));
@@ -158,7 +158,7 @@ TEST(late_pieces, are_those_alone_that_others_may_wait_for) {
   EXPECT_EQ(join(p.g, {}, {put, p.q2.enqueue(as<of<float>>(second))}), (joined{2, false}));
 }
 
-TEST(late_pieces, are_none_where_what_settles_extents_is_read_elsewhere) {
+TEST(deferred_pieces, are_none_where_what_settles_extents_is_read_elsewhere) {
   two_pieces p;
   value const which = where(less(constant(p.g, 0.f), p.q1.dequeue()));
   auto const put = p.q2.enqueue(as<of<float>>(sum(cast<float>(which))));
@@ -166,7 +166,7 @@ TEST(late_pieces, are_none_where_what_settles_extents_is_read_elsewhere) {
   EXPECT_EQ(join(p.g, {positive(after)}, {put}), (joined{0, true}));
 }
 
-TEST(late_pieces, are_none_where_several_waits_in_one_have_no_order) {
+TEST(deferred_pieces, are_none_where_several_waits_in_one_have_no_order) {
   two_pieces p;
   auto const total = as<of<float>>(sum(positive(p.q1.dequeue())));
   auto const put = p.q2.enqueue(total), again = p.q2.enqueue(total * 2.f);
@@ -176,7 +176,7 @@ TEST(late_pieces, are_none_where_several_waits_in_one_have_no_order) {
   EXPECT_EQ(join(p.g, {got}, {then}), (joined{1, true}));
 }
 
-TEST(late_pieces, are_none_where_others_use_a_variable_that_they_update) {
+TEST(deferred_pieces, are_none_where_others_use_a_variable_that_they_update) {
   two_pieces p;
   auto const v = variable(constant(p.g, 1.f), "v");
   auto const total = as<of<float>>(sum(positive(p.q1.dequeue())));
@@ -189,7 +189,7 @@ TEST(late_pieces, are_none_where_others_use_a_variable_that_they_update) {
   });
 }
 
-TEST(late_pieces, may_wait_for_what_is_late_still) {
+TEST(deferred_pieces, may_wait_for_what_is_late_still) {
   two_pieces p;
   auto const total = as<of<float>>(sum(positive(p.q1.dequeue())));
   auto const put = p.q2.enqueue(total);

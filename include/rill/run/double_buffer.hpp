@@ -5,14 +5,14 @@
 namespace rill::detail {
 
 /// Holds one T, and when it is turned over for the first time a copy of it: from then on each turn goes to the other.
-template <class T> class turning {
+template <class T> class double_buffer {
  public:
   T& operator*() { return faces_[now_]; }
   T const& operator*() const { return faces_[now_]; }
   T* operator->() { return &faces_[now_]; }
   T const* operator->() const { return &faces_[now_]; }
 
-  void turn_over() {
+  void flip() {
     if (!std::exchange(turned_, true)) faces_[!now_] = faces_[now_];
     now_ = !now_;
   }

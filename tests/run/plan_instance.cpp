@@ -1,4 +1,4 @@
-#include "rill/run/activation.hpp"
+#include "rill/run/plan_instance.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,16 +36,16 @@ struct planned {
   container state;
   host_memory memory;
 
-  plan make(std::vector<value> const& fed, std::vector<value> const& fetched, gear wish = gear::straight) {
-    return plan(part_of(g, fetched, {}, fed), state, 0, memory, wish == gear::forked ? 2 : 1, wish);
+  plan make(std::vector<value> const& fed, std::vector<value> const& fetched, execution wish = execution::sequential) {
+    return plan(part_of(g, fetched, {}, fed), state, 0, memory, wish == execution::parallel ? 2 : 1, wish);
   }
 };
 
-TEST(activation, computes_the_results_of_a_body_where_they_are_wanted) {
+TEST(plan_instance, computes_the_results_of_a_body_where_they_are_wanted) {
   planned t;
   auto const x = placeholder<float>(t.g, "x");
   auto const p = t.make({x}, {neg(x), exp(x)});
-  activation a(p);
+  plan_instance a(p);
   step_context step;
   float in = 0, negative = 1, exponential = 0, elsewhere = 0;
   a.argument(0, &in);
@@ -61,14 +61,14 @@ TEST(activation, computes_the_results_of_a_body_where_they_are_wanted) {
   EXPECT_EQ(negative, 0);
 }
 
-TEST(activation, copies_results_of_a_body_that_are_given_constant_a_variables_or_another_result) {
+TEST(plan_instance, copies_results_of_a_body_that_are_given_constant_a_variables_or_another_result) {
   planned t;
   auto const x = placeholder<float>(t.g, "x");
   auto const v = variable(t.g, of<float>, "v");
   t.state.variable("v", of<float>)->assign(tensor(3.f));
   value const y = neg(x), c = constant(t.g, 7.f);
   auto const p = t.make({x}, {x, c, value(v), y, y});
-  activation a(p);
+  plan_instance a(p);
   step_context step;
   float const in = 2;
   float out[5] = {};
@@ -78,13 +78,13 @@ TEST(activation, copies_results_of_a_body_that_are_given_constant_a_variables_or
   EXPECT_EQ(std::vector<float>(out, out + 5), (std::vector<float>{2, 7, 3, -2, -2}));
 }
 
-TEST(activation, leaves_results_of_a_body_alone_that_nobody_wants) {
+TEST(plan_instance, leaves_results_of_a_body_alone_that_nobody_wants) {
   planned t;
   auto const x = placeholder<float>(t.g, "x"), y = placeholder<float>(t.g, "y");
   auto const p = t.make({x, y}, {x, y});
   float const first = 1, second = 2;
   step_context step;
-  activation none(p), one(p);
+  plan_instance none(p), one(p);
   none.argument(0, &first), none.argument(1, &second);
   EXPECT_NO_THROW(none.run_body({}, step));
   float out = 0;
@@ -94,19 +94,19 @@ TEST(activation, leaves_results_of_a_body_alone_that_nobody_wants) {
   EXPECT_EQ(out, 2);
 }
 
-TEST(activation, names_the_node_that_failed_whatever_was_thrown_and_can_be_used_again) {
-  for (auto wish : {gear::straight, gear::forked}) {
+TEST(plan_instance, names_the_node_that_failed_whatever_was_thrown_and_can_be_used_again) {
+  for (auto wish : {execution::sequential, execution::parallel}) {
     planned t;
     auto const x = placeholder<float>(t.g, "x");
     auto const p = t.make({x}, {neg(expr<of<float>>{record<trouble_op>(exp(x * 0.f) - 1.f + x)})}, wish);
-    EXPECT_EQ(p.forks(), wish == gear::forked);
-    activation a(p);
-    pool crew(2);
+    EXPECT_EQ(p.forks(), wish == execution::parallel);
+    plan_instance a(p);
+    pool workers(2);
     auto const run = [&](float with) {
       step_context step;
       std::vector<tensor> const fed{tensor(with)};
       return sentence([&] {
-        a.run(fed, &crew, step);
+        a.run(fed, &workers, step);
         EXPECT_EQ(a.result(0, fed).at<float>(), -with);
       });
     };
@@ -118,11 +118,11 @@ TEST(activation, names_the_node_that_failed_whatever_was_thrown_and_can_be_used_
   }
 }
 
-TEST(activation, writes_into_last_steps_output_if_the_caller_has_let_go_of_it) {
+TEST(plan_instance, writes_into_last_steps_output_if_the_caller_has_let_go_of_it) {
   planned t;
   auto const x = placeholder<float, 4>(t.g, "x");
   auto const p = t.make({x}, {neg(x)});
-  activation a(p);
+  plan_instance a(p);
   std::vector<tensor> const fed{vector<float>({1, 2, 3, 4})};
   step_context step;
   a.run(fed, nullptr, step);
@@ -137,14 +137,14 @@ TEST(activation, writes_into_last_steps_output_if_the_caller_has_let_go_of_it) {
   EXPECT_EQ(a.result(0, fed).raw(), second);
 }
 
-TEST(activation, lets_go_of_snapshots_of_variables_when_a_step_ends_or_fails) {
+TEST(plan_instance, lets_go_of_snapshots_of_variables_when_a_step_ends_or_fails) {
   planned t;
   auto const v = variable(t.g, of<float, 2>, "v");
   auto const x = placeholder<float>(t.g, "x");
   auto const state = t.state.variable("v", of<float, 2>);
   state->assign(vector<float>({1, 2}));
   auto const p = t.make({x}, {value(v), record<trouble_op>(x)});
-  activation a(p);
+  plan_instance a(p);
   step_context step;
   std::vector<tensor> const good{tensor(0.f)}, bad{tensor(1.f)};
   auto const shared = [&] {

@@ -18,16 +18,16 @@ inline cost unknown_work(attribute_list const&, std::span<type const>, std::span
 }  // namespace detail
 
 /// The operation of a node that runs a part with primitives.
-inline constexpr op_def region_op{.name = "region",
+inline constexpr op_def primitive_region_op{.name = "region",
                                   .doc = "a part with primitives",
                                   .arity = -2,
                                   .effect = effect::writes,
                                   .work = detail::unknown_work};
-inline bool is_region(node const& n) { return n.op == &region_op; }
+inline bool is_primitive_region(node const& n) { return n.op == &primitive_region_op; }
 /// Whether a part has primitives in it.
 bool has_primitives(subgraph const& part);
 /// A bound part with primitives as one such node.
-subgraph as_region(subgraph part);
+subgraph as_primitive_region(subgraph part);
 
 #if RILL_RUNTIME
 
@@ -35,10 +35,10 @@ RILL_INLINE bool has_primitives(subgraph const& part) {
   return std::any_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return ops::is_primitive(n); });
 }
 
-RILL_INLINE subgraph as_region(subgraph part) {
+RILL_INLINE subgraph as_primitive_region(subgraph part) {
   subgraph whole;
   node n;
-  n.op = &region_op;
+  n.op = &primitive_region_op;
   n.name = "region";
   for (auto i : part.inputs) {
     n.inputs.push_back({static_cast<std::uint32_t>(whole.nodes.size()), 0});
@@ -47,7 +47,7 @@ RILL_INLINE subgraph as_region(subgraph part) {
     whole.origin.push_back(part.origin[i]);
   }
   for (auto& each : part.nodes)  // nobody orders their sections
-    if (each.op->meets_as == meeting_role::locks) each.may_race = true;
+    if (each.op->rendezvous_role == rendezvous_kind::locks) each.may_race = true;
   auto const at = static_cast<std::uint32_t>(whole.nodes.size());
   for (std::uint32_t o = 0; o < part.outputs.size(); ++o) {
     n.outputs.push_back(part.type_of(part.outputs[o]));

@@ -1,4 +1,4 @@
-// The forked gear (white paper §3.1): a count of what each instruction still waits for, and a queue of those that wait
+// Parallel execution (white paper §3.1): a count of what each instruction still waits for, and a queue of those that wait
 // for nothing, the earliest first. A kernel that waits holds no thread. The error that a step reports is the first.
 #pragma once
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "rill/base/pool.hpp"
-#include "rill/run/activation.hpp"
+#include "rill/run/plan_instance.hpp"
 
 namespace rill {
 
@@ -67,16 +67,16 @@ class taking_turns final : public observer {
 }  // namespace detail
 
 /// One run of a plan that forks.
-class forked_walk : pool_job {
+class parallel_walk : pool_job {
  public:
-  forked_walk(activation& a, pool& crew, step_context& step)
-      : pool_job{[](pool_job const& j) { return static_cast<forked_walk const&>(j).has_work(); },
-                 [](pool_job& j) { static_cast<forked_walk&>(j).take_part(); }},
-        activation_(a),
+  parallel_walk(plan_instance& a, pool& workers, step_context& step)
+      : pool_job{[](pool_job const& j) { return static_cast<parallel_walk const&>(j).has_work(); },
+                 [](pool_job& j) { static_cast<parallel_walk&>(j).take_part(); }},
+        instance_(a),
         plan_(*a.plan_),
-        crew_(crew),
+        workers_(workers),
         company_(a.plan_->alone_ ? pool::company::none : pool::company::all),
-        threads_(crew.parallel()),
+        threads_(workers.parallel()),
         step_(step),
         turns_(step),
         waits_(a.counts_.waits),
@@ -98,8 +98,8 @@ class forked_walk : pool_job {
         end(error(*caught_failure()));
       }
       if (plan_.waiting_ != 0 && step_.deadline)
-        crew_.drive(*this, company_, finished, *step_.deadline, [this] { end(step_too_late()); });
-      else crew_.drive(*this, company_, finished);
+        workers_.drive(*this, company_, finished, *step_.deadline, [this] { end(step_too_late()); });
+      else workers_.drive(*this, company_, finished);
     }
     if (failure_) throw error(*failure_);
   }
@@ -107,19 +107,19 @@ class forked_walk : pool_job {
  private:
   // A kernel that was suspended.
   struct pending final : continuation {
-    pending(forked_walk& w, std::uint32_t i, activation::time_point b) : walk(w), at(i), begin(b) {}
+    pending(parallel_walk& w, std::uint32_t i, plan_instance::time_point b) : walk(w), at(i), begin(b) {}
     void resume(failure why) noexcept override { walk.resume(*this, std::move(why)); }
     void offer(std::function<void()> f) override { walk.offer(std::move(f)); }
     auto& give_up() { return give_up_; }
-    forked_walk& walk;
+    parallel_walk& walk;
     std::uint32_t at;
-    activation::time_point begin;
+    plan_instance::time_point begin;
     enum { called, waiting, resumed } state = called;
     failure cause;
   };
   // The call of a kernel.
   struct calling final : suspendable {
-    calling(forked_walk& w, std::uint32_t i) : walk(w), at(i), begin(activation::now(w.step_)) {}
+    calling(parallel_walk& w, std::uint32_t i) : walk(w), at(i), begin(plan_instance::now(w.step_)) {}
     continuation& suspend() override {
       std::lock_guard lock(walk.mutex_);
       if (!walk.begun_) walk.begin(at, 1);
@@ -128,14 +128,14 @@ class forked_walk : pool_job {
     }
     // Whether it was done at once.
     bool call() {
-      walk.activation_.start(at, walk.threads_, walk.step_, this);
+      walk.instance_.start(at, walk.threads_, walk.step_, this);
       if (suspended) return false;
-      walk.activation_.settle(at, begin, walk.step_);
+      walk.instance_.settle(at, begin, walk.step_);
       return true;
     }
-    forked_walk& walk;
+    parallel_walk& walk;
     std::uint32_t at;
-    activation::time_point begin;
+    plan_instance::time_point begin;
     pending* suspended = nullptr;
   };
   using asks = std::vector<std::pair<continuation::asking, failure>>;
@@ -156,10 +156,10 @@ class forked_walk : pool_job {
     running_ = running;
     begun_ = true;
   }
-  // Until a kernel is suspended, which is rare, the straight gear will do. Whether there is more to do then.
+  // Until a kernel is suspended, which is rare, sequential execution will do. Whether there is more to do then.
   bool begin_alone() {
     std::optional<calling> last;
-    auto const at = activation_.walk(threads_, step_, [&](auto i) { return last.emplace(*this, i).call(); });
+    auto const at = instance_.walk(threads_, step_, [&](auto i) { return last.emplace(*this, i).call(); });
     if (at == plan_.instructions_.size()) return false;
     asks none_waits;
     returned(*last, nullptr, none_waits);
@@ -199,7 +199,7 @@ class forked_walk : pool_job {
       bool const last = over();
       if (!last && fresh <= 1 && give_up.empty()) continue;
       lock.unlock();
-      if (company_ == pool::company::all) crew_.tell(*this, {fresh > 0 ? fresh - 1 : 0, last});
+      if (company_ == pool::company::all) workers_.tell(*this, {fresh > 0 ? fresh - 1 : 0, last});
       ask(give_up);
       lock.lock();
     }
@@ -231,7 +231,7 @@ class forked_walk : pool_job {
   failure brought(pending& p) {
     return caught(p.at, [&] {
       if (p.cause) throw error(*p.cause);
-      activation_.settle(p.at, p.begin, step_);
+      instance_.settle(p.at, p.begin, step_);
     });
   }
   template <class F> failure caught(std::uint32_t at, F const& f) const {
@@ -239,7 +239,7 @@ class forked_walk : pool_job {
       try {
         f();
       } catch (...) {
-        activation_.name_failure(at);
+        instance_.name_failure(at);
       }
     } catch (...) {
       return caught_failure();
@@ -258,7 +258,7 @@ class forked_walk : pool_job {
     asks give_up;
     auto failed = brought(p);
     let_go(p.at);
-    crew_.tell_of(*this, [&] {
+    workers_.tell_of(*this, [&] {
       std::lock_guard lock(mutex_);
       auto const fresh = finish(p.at, std::move(failed), give_up);
       return pool::news{failure_                         ? 0
@@ -269,7 +269,7 @@ class forked_walk : pool_job {
     ask(give_up);  // this may be gone, but for those whom it asks
   }
   void offer(std::function<void()> f) {
-    crew_.tell_of(*this, [&] {
+    workers_.tell_of(*this, [&] {
       std::lock_guard lock(mutex_);
       offers_.push_back(std::move(f));
       return pool::news{1, false};
@@ -277,7 +277,7 @@ class forked_walk : pool_job {
   }
   void end(error why) {
     asks give_up;
-    crew_.tell_of(*this, [&] {
+    workers_.tell_of(*this, [&] {
       std::lock_guard lock(mutex_);
       if (failure_) return pool::news{};
       fail(as_failure(std::move(why)), give_up);
@@ -295,7 +295,7 @@ class forked_walk : pool_job {
         std::lock_guard lock(mutex_);
         if (--holders_[owned] != 0) continue;
       }
-      activation_.owned_[owned] = tensor();
+      instance_.owned_[owned] = tensor();
     }
   }
   // Counts down; returns how many instructions are ready by it.
@@ -330,9 +330,9 @@ class forked_walk : pool_job {
     std::push_heap(ready_.begin(), ready_.end(), std::greater<>());
   }
 
-  activation& activation_;
+  plan_instance& instance_;
   plan const& plan_;
-  pool& crew_;
+  pool& workers_;
   pool::company const company_;
   parallel const threads_;
   step_context& step_;
@@ -349,6 +349,6 @@ class forked_walk : pool_job {
   bool beginning_ = false;    // a thread has called a kernel that has not returned
 };
 
-inline void activation::fork(pool& crew, step_context& step) { forked_walk(*this, crew, step).run(); }
+inline void plan_instance::fork(pool& workers, step_context& step) { parallel_walk(*this, workers, step).run(); }
 
 }  // namespace rill

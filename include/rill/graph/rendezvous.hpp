@@ -19,7 +19,7 @@ namespace rill {
 /// What a node, or one in its bodies or in what it calls, does at a queue or the like.
 struct meeting {
   std::uint32_t place;  ///< the queue, counted from 0
-  meeting_role role;
+  rendezvous_kind role;
   bool waits;
 
   friend bool operator==(meeting const&, meeting const&) = default;
@@ -88,7 +88,7 @@ std::vector<std::uint32_t> circles(std::vector<node_edges const*> const& along);
 
 RILL_INLINE bool serves(meeting const& giver, meeting const& waiter) {
   if (giver.place != waiter.place || !waiter.waits) return false;
-  using enum meeting_role;
+  using enum rendezvous_kind;
   switch (waiter.role) {
     case takes:
     case frees:
@@ -116,10 +116,10 @@ RILL_INLINE void meetings::add(node const& n, std::vector<meeting>& all) {
   auto const once = [&](meeting const& m) {
     if (std::find(all.begin(), all.end(), m) == all.end()) all.push_back(m);
   };
-  if (!n.op->meets_at.empty() && n.op->effect == effect::writes) {
-    auto const& name = detail::attribute_as<std::string>(n.attributes, n.op->meets_at);
+  if (!n.op->rendezvous.empty() && n.op->effect == effect::writes) {
+    auto const& name = detail::attribute_as<std::string>(n.attributes, n.op->rendezvous);
     auto const place = static_cast<std::uint32_t>(places_.size());
-    once({places_.try_emplace({n.op->meets_at, name}, place).first->second, n.op->meets_as, n.op->waits});
+    once({places_.try_emplace({n.op->rendezvous, name}, place).first->second, n.op->rendezvous_role, n.op->waits});
   }
   for_each_body(n, [&](subgraph const& body) {
     for (auto const& each : body.nodes) add(each, all);
@@ -144,7 +144,7 @@ RILL_INLINE meetings meetings::without_locks() const {
   others.nodes_.clear();
   for (auto i : nodes_) {
     std::erase_if(others.of_[i],
-                  [](meeting const& m) { return m.role == meeting_role::locks || m.role == meeting_role::unlocks; });
+                  [](meeting const& m) { return m.role == rendezvous_kind::locks || m.role == rendezvous_kind::unlocks; });
     if (!others.of_[i].empty()) others.nodes_.push_back(i);
   }
   return others;
@@ -258,7 +258,7 @@ class hidden_waits_search {
  private:
   using bits = std::uint64_t;
   using block_number = std::pair<std::uint32_t, std::size_t>;  // the level, 0: 64 waiters, and which one
-  static bool gives(meeting const& m) { return m.role != meeting_role::takes && m.role != meeting_role::locks; }
+  static bool gives(meeting const& m) { return m.role != rendezvous_kind::takes && m.role != rendezvous_kind::locks; }
 
   // Each node after those that lead to it; edges need not lead from smaller numbers to larger ones.
   void set_order() {
@@ -378,7 +378,7 @@ class hidden_waits_search {
   std::map<std::uint32_t, std::vector<std::uint32_t>> givers_at_;           // each place
   std::map<std::uint32_t, std::vector<std::pair<meeting, bits>>> waiting_;  // of the 64, at each place
   std::map<std::pair<std::size_t, std::size_t>, std::uint32_t> hubs_;       // of the 64: by first and number
-  std::map<std::pair<std::uint32_t, meeting_role>, bits> served_by_;        // by place and role
+  std::map<std::pair<std::uint32_t, rendezvous_kind>, bits> served_by_;        // by place and role
   std::vector<std::vector<block_number>> whole_;  // of each giver, the blocks of which it serves all
   std::size_t known_ = 0;                         // the number of the 64 while no hub leads to all of them
   std::map<block_number, std::uint32_t> blocks_;  // their hubs
@@ -396,7 +396,7 @@ RILL_INLINE node_edges hidden_waits::gifts(meetings const& met) const {
   auto all = after;
   for (auto i : met.nodes())
     if (!all.empty() && std::none_of(met[i].begin(), met[i].end(), [](meeting const& m) {
-          return m.role == meeting_role::gives || m.role == meeting_role::meets || m.role == meeting_role::unlocks;
+          return m.role == rendezvous_kind::gives || m.role == rendezvous_kind::meets || m.role == rendezvous_kind::unlocks;
         }))
       all[i].clear();
   return all;

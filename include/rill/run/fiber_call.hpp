@@ -1,12 +1,12 @@
 // Kernels that hold their thread where one within them waits, bodies of open extents and functions that call
-// themselves, run aside: on a stack of their own, from which the step's thread comes back while they wait.
+// themselves, run on a fiber: on a stack of their own, from which the step's thread comes back while they wait.
 #pragma once
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
 
-#include "rill/base/coroutine.hpp"
+#include "rill/base/fiber.hpp"
 #include "rill/device/continuation.hpp"
 #include "rill/device/kernel.hpp"
 #include "rill/device/step.hpp"
@@ -14,15 +14,15 @@
 namespace rill::detail {
 
 /// One call of such a kernel. It keeps itself until the kernel is done.
-class call_aside final : public std::enable_shared_from_this<call_aside> {
+class fiber_call final : public std::enable_shared_from_this<fiber_call> {
  public:
-  call_aside(kernel k, kernel_call const& call)
+  fiber_call(kernel k, kernel_call const& call)
       : kernel_(std::move(k)),
         from_(call.from),
         step_(call.step),
         call_{call.pointers, call.inputs, call.outputs, call.threads, step_, call.owned},
         body_([this] { kernel_(call_); }) {
-    step_.aside = this;
+    step_.fiber = this;
     step_.stack = 0;
   }
 
@@ -107,7 +107,7 @@ class call_aside final : public std::enable_shared_from_this<call_aside> {
   suspendable* from_;
   step_context step_;
   kernel_call call_;
-  coroutine body_;
+  fiber body_;
   continuation* later_ = nullptr;  // none: nothing has waited yet
   std::mutex mutex_;
   bool parked_ = false, done_ = false;  // it is suspended; what it waited for has come
@@ -115,10 +115,10 @@ class call_aside final : public std::enable_shared_from_this<call_aside> {
   continuation::asking give_up_;  // of what it waits for
 };
 
-/// A kernel that is called within an aside one and may wait.
-class waiting_aside final : public suspendable, public continuation {
+/// A kernel that may wait, called within one that runs on a fiber.
+class fiber_suspendable final : public suspendable, public continuation {
  public:
-  explicit waiting_aside(step_context const& step) : all_(*step.aside) {}
+  explicit fiber_suspendable(step_context const& step) : all_(*step.fiber) {}
 
   continuation& suspend() override {
     outer_ = &all_.suspend();
@@ -132,21 +132,21 @@ class waiting_aside final : public suspendable, public continuation {
   }
 
  private:
-  call_aside& all_;
+  fiber_call& all_;
   continuation* outer_ = nullptr;
 };
 
-/// The same kernel, aside.
-inline kernel aside(kernel k) {
+/// The same kernel, on a fiber.
+inline kernel on_fiber(kernel k) {
   auto const call_it = [k](kernel_call const& call) {
     if (call.from->sleeps()) k(call);
-    else std::make_shared<call_aside>(k, call)->run();
+    else std::make_shared<fiber_call>(k, call)->run();
   };
   kernel made(call_it, k.scratch());
   made.waits = true;
-  made.owns_outputs = k.owns_outputs;
-  made.may_share = std::move(k.may_share);
-  made.overwrites = std::move(k.overwrites);
+  made.allocates_outputs = k.allocates_outputs;
+  made.input_output_aliases = std::move(k.input_output_aliases);
+  made.updates_in_place = std::move(k.updates_in_place);
   return made;
 }
 

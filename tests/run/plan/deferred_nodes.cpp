@@ -1,4 +1,4 @@
-#include "rill/run/plan/late_nodes.hpp"
+#include "rill/run/plan/deferred_nodes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,11 +22,11 @@ value positive(value x) {
   return gather(x, where(less(zero, x)));
 }
 
-TEST(late_nodes, are_those_that_read_extents_that_the_part_settles_and_all_after_them) {
+TEST(deferred_nodes, are_those_that_read_extents_that_the_part_settles_and_all_after_them) {
   graph g;
   value const x = placeholder(g, of<float, 3>, "x"), y = neg(x), some = positive(x), late = neg(some);
   auto const part = prune(g, {x.endpoint()}, {y.endpoint(), late.endpoint()}, {});
-  auto const which = late_nodes(part);
+  auto const which = deferred_nodes(part);
   ASSERT_EQ(which.size(), part.size());
   for (std::uint32_t i = 0; i < part.size(); ++i) {
     auto const o = part.origin[i];
@@ -34,27 +34,27 @@ TEST(late_nodes, are_those_that_read_extents_that_the_part_settles_and_all_after
   }
 }
 
-TEST(late_nodes, are_none_where_all_is_known) {
+TEST(deferred_nodes, are_none_where_all_is_known) {
   graph g;
   value const x = placeholder(g, of<float, 3>, "x"), y = neg(x);
-  EXPECT_TRUE(late_nodes(prune(g, {x.endpoint()}, {y.endpoint()}, {})).empty());
+  EXPECT_TRUE(deferred_nodes(prune(g, {x.endpoint()}, {y.endpoint()}, {})).empty());
 }
 
-TEST(late_nodes, know_where_all_that_waits_does_so) {
+TEST(deferred_nodes, know_where_all_that_waits_does_so) {
   operations::for_each([]<class Op>() {
     auto const& op = definition<Op>();
     if (op.waits) {
-      EXPECT_FALSE(op.meets_at.empty()) << op.name;
+      EXPECT_FALSE(op.rendezvous.empty()) << op.name;
     }
   });
 }
 
-// Runs a model in every gear on one thread: `record` takes a graph, x and a queue of numbers, and returns what to fetch
+// Runs a model in every execution on one thread: `record` takes a graph, x and a queue of numbers, and returns what to fetch
 // and what else to run; `x` is {1, -2, 3, 0}.
 template <class Record> void expect_results(std::vector<float> const& wanted, Record const& record) {
-  for (auto const wish : {gear::automatic, gear::forked, gear::tagged}) {
+  for (auto const wish : {execution::automatic, execution::parallel, execution::tagged}) {
     graph g;
-    session s(g, {.threads = 1, .gear = wish});
+    session s(g, {.threads = 1, .execution = wish});
     auto const x = placeholder<float, 4>(g, "x");
     auto const q = fifo_queue<of<float>>(g, {}, "q");
     auto const [fetched, target] = record(g, x, q);
@@ -66,7 +66,7 @@ template <class Record> void expect_results(std::vector<float> const& wanted, Re
   }
 }
 
-TEST(late_nodes, serve_what_waits_in_the_same_step) {
+TEST(deferred_nodes, serve_what_waits_in_the_same_step) {
   expect_results({8.f}, [](graph& g, auto x, auto) {
     auto const q = fifo_queue<of<float>>(g, {}, "of sums");
     value const taken = dequeue(q);
@@ -74,7 +74,7 @@ TEST(late_nodes, serve_what_waits_in_the_same_step) {
   });
 }
 
-TEST(late_nodes, serve_what_waits_at_another_queue_than_that_which_settles_extents) {
+TEST(deferred_nodes, serve_what_waits_at_another_queue_than_that_which_settles_extents) {
   expect_results({6.f}, [](graph& g, auto, auto q) {
     auto const sums = fifo_queue<of<float>>(g, {}, "sums");
     value const taken = dequeue(sums);
@@ -82,14 +82,14 @@ TEST(late_nodes, serve_what_waits_at_another_queue_than_that_which_settles_exten
   });
 }
 
-TEST(late_nodes, serve_what_waits_at_the_queue_that_settles_extents) {
+TEST(deferred_nodes, serve_what_waits_at_the_queue_that_settles_extents) {
   expect_results({6.f}, [](graph&, auto, auto q) {
     value const two = dequeue_up_to<2>(q), taken = dequeue(q);
     return std::pair{reshape(taken * 2.f, {1}), q.enqueue(sum(two))};
   });
 }
 
-TEST(late_nodes, do_not_take_along_what_serves_those_that_settle_extents) {
+TEST(deferred_nodes, do_not_take_along_what_serves_those_that_settle_extents) {
   expect_results({2, 4, 2, -4}, [](graph&, auto x, auto q) {
     auto const more = q.enqueue_many(slice(x, {0}, {2}));
     auto const some = value(dequeue_up_to<4>(q)) * 2.f;
@@ -97,14 +97,14 @@ TEST(late_nodes, do_not_take_along_what_serves_those_that_settle_extents) {
   });
 }
 
-TEST(late_nodes, are_early_where_others_settle_extents_without_a_wait) {
+TEST(deferred_nodes, are_early_where_others_settle_extents_without_a_wait) {
   expect_results({2, 4, 2, 6}, [](graph&, auto x, auto q) {
     value const some = dequeue_up_to<4>(q);
     return std::pair{some * 2.f, q.enqueue_many(positive(x))};
   });
 }
 
-TEST(late_nodes, serve_what_waits_in_bodies_and_functions) {
+TEST(deferred_nodes, serve_what_waits_in_bodies_and_functions) {
   expect_results({9.f}, [](graph& g, auto x, auto) {
     auto const q = fifo_queue<of<float>>(g, {}, "of sums");
     auto const take = function<"take", of<float>>(g, [&](auto v) { return v + dequeue(q); });
@@ -116,7 +116,7 @@ TEST(late_nodes, serve_what_waits_in_bodies_and_functions) {
   });
 }
 
-TEST(late_nodes, let_go_of_a_mutex_that_others_wait_for) {
+TEST(deferred_nodes, let_go_of_a_mutex_that_others_wait_for) {
   expect_results({3.f, 10.f}, [](graph& g, auto x, auto) {
     rill::mutex const m(g, "m");
     auto const v = as<of<float>>(sum(positive(x)));
@@ -127,15 +127,15 @@ TEST(late_nodes, let_go_of_a_mutex_that_others_wait_for) {
 }
 
 // The other step gives only when it has what the late nodes give.
-TEST(late_nodes, are_those_that_wait_for_another_step_which_waits_for_late_nodes) {
-  for (auto const wish : {gear::automatic, gear::forked, gear::tagged}) {
+TEST(deferred_nodes, are_those_that_wait_for_another_step_which_waits_for_late_nodes) {
+  for (auto const wish : {execution::automatic, execution::parallel, execution::tagged}) {
     graph g;
     auto const x = placeholder<float, 4>(g, "x");
     auto const back = fifo_queue<of<float>>(g, {}, "back"), out = fifo_queue<of<float>>(g, {}, "out");
     auto const got = back.dequeue();
     auto const put = out.enqueue(as<of<float>>(sum(positive(x))));
     auto const relay = back.enqueue(out.dequeue());
-    session s(g, {.threads = 2, .gear = wish});
+    session s(g, {.threads = 2, .execution = wish});
     std::thread other([&] { EXPECT_EQ(sentence([&] { s.run(relay, in_time); }), ""); });
     EXPECT_EQ(sentence([&] { EXPECT_EQ(float(s.run({{x, vector<float>({1, -2, 3, 0})}}, got, put, in_time)), 4.f); }),
               "");
@@ -143,7 +143,7 @@ TEST(late_nodes, are_those_that_wait_for_another_step_which_waits_for_late_nodes
   }
 }
 
-TEST(late_nodes, meet_others_at_a_barrier) {
+TEST(deferred_nodes, meet_others_at_a_barrier) {
   expect_results({8.f}, [](graph& g, auto x, auto) {
     auto const late = sum(positive(x));
     auto const there = g.after({operation(late)}, [&] { return arrive(g, "b", 2); });
@@ -152,10 +152,10 @@ TEST(late_nodes, meet_others_at_a_barrier) {
   });
 }
 
-TEST(late_nodes, are_updates_that_were_recorded_after_a_wait_which_is_late) {
-  for (auto const wish : {gear::automatic, gear::forked, gear::straight}) {
+TEST(deferred_nodes, are_updates_that_were_recorded_after_a_wait_which_is_late) {
+  for (auto const wish : {execution::automatic, execution::parallel, execution::sequential}) {
     graph g;
-    session s(g, {.threads = 1, .gear = wish});
+    session s(g, {.threads = 1, .execution = wish});
     auto const x = placeholder<float, 4>(g, "x");
     auto const v = variable(constant(g, 1.f), "v");
     auto const q = fifo_queue<of<float>>(g, {}, "q");

@@ -1,4 +1,4 @@
-// A session in each gear, whose steps are expected to give the same bits, or to fail with the same words.
+// A session in each execution, whose steps are expected to give the same bits, or to fail with the same words.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 
 namespace rill::test {
 
-inline constexpr std::array all_gears{gear::straight, gear::forked, gear::tagged};
+inline constexpr std::array all_executions{execution::sequential, execution::parallel, execution::tagged};
 
 inline bool alike(tensor const& a, tensor const& b) { return same_bits(a, b); }
 inline bool alike(std::vector<tensor> const& a, std::vector<tensor> const& b) {
@@ -30,7 +30,7 @@ template <class... T> bool alike(std::tuple<T...> const& a, std::tuple<T...> con
   }(std::index_sequence_for<T...>{});
 }
 
-/// What `step(k)` gives for k = 0 (the straight gear); those of the other gears are expected to give, or say, the same.
+/// What `step(k)` gives for k = 0 (sequential execution); those of the other executions are expected to give, or say, the same.
 template <class Step> auto same_in_all_gears(Step const& step) {
   constexpr bool silent = std::is_void_v<decltype(step(std::size_t{}))>;
   struct outcome {
@@ -49,26 +49,26 @@ template <class Step> auto same_in_all_gears(Step const& step) {
     return made;
   };
   auto first = run(0);
-  for (std::size_t k = 1; k < all_gears.size(); ++k) {
+  for (std::size_t k = 1; k < all_executions.size(); ++k) {
     auto const other = run(k);
-    EXPECT_EQ(other.said(), first.said()) << "in gear " << static_cast<int>(all_gears[k]);
+    EXPECT_EQ(other.said(), first.said()) << "in execution " << static_cast<int>(all_executions[k]);
     if constexpr (!silent)
       if (first.result && other.result) {
-        EXPECT_TRUE(alike(*other.result, *first.result)) << "in gear " << static_cast<int>(all_gears[k]);
+        EXPECT_TRUE(alike(*other.result, *first.result)) << "in execution " << static_cast<int>(all_executions[k]);
       }
   }
   if (first.failure) throw error(*first.failure);
   if constexpr (!silent) return std::move(*first.result);
 }
 
-/// Runs like a session does, in all gears; what it returns is what the straight one gave. Each has a container of its
+/// Runs like a session does, in all executions; what it returns is what the straight one gave. Each has a container of its
 /// own.
-class gears {
+class each_execution {
  public:
-  explicit gears(graph& g, session_options const& like = {}) {
-    for (std::size_t k = 0; k < all_gears.size(); ++k) {
+  explicit each_execution(graph& g, session_options const& like = {}) {
+    for (std::size_t k = 0; k < all_executions.size(); ++k) {
       auto options = like;
-      options.gear = all_gears[k];
+      options.execution = all_executions[k];
       all_[k] = std::make_unique<session>(g, options);
     }
   }
@@ -89,7 +89,7 @@ class gears {
   }
 
  private:
-  std::array<std::unique_ptr<session>, all_gears.size()> all_;
+  std::array<std::unique_ptr<session>, all_executions.size()> all_;
 };
 
 }  // namespace rill::test

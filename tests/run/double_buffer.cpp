@@ -1,4 +1,4 @@
-#include "rill/run/turning.hpp"
+#include "rill/run/double_buffer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,25 +7,25 @@
 namespace rill::detail {
 namespace {
 
-TEST(turning, the_second_is_a_copy_of_the_first_and_then_they_take_turns) {
-  turning<std::vector<int>> t;
+TEST(double_buffer, the_second_is_a_copy_of_the_first_and_then_they_take_turns) {
+  double_buffer<std::vector<int>> t;
   *t = {1, 2};
-  t.turn_over();
+  t.flip();
   EXPECT_EQ(*t, (std::vector{1, 2}));
   (*t)[0] = 7;
-  t.turn_over();
+  t.flip();
   EXPECT_EQ(t->at(0), 1);
-  t.turn_over();
+  t.flip();
   EXPECT_EQ(t->at(0), 7);
 }
 
-TEST(turning, forgets_the_other_when_it_rests) {
-  turning<int> t;
+TEST(double_buffer, forgets_the_other_when_it_rests) {
+  double_buffer<int> t;
   *t = 1;
-  t.turn_over();
+  t.flip();
   *t = 2;
   t.rest();
-  t.turn_over();
+  t.flip();
   EXPECT_EQ(*t, 2);
 }
 

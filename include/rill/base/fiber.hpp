@@ -1,4 +1,4 @@
-// A coroutine with a stack of its own: a thread that runs only while another one waits for it.
+// A fiber with a stack of its own: a thread that runs only while another one waits for it.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -12,12 +12,12 @@
 namespace rill::detail {
 
 /// It must have ended, or never have been resumed, when it is destroyed.
-class coroutine {
+class fiber {
  public:
-  explicit coroutine(std::function<void()> body) : body_(std::move(body)) {}
-  coroutine(coroutine const&) = delete;
-  coroutine& operator=(coroutine const&) = delete;
-  ~coroutine() { thread_.join(); }
+  explicit fiber(std::function<void()> body) : body_(std::move(body)) {}
+  fiber(fiber const&) = delete;
+  fiber& operator=(fiber const&) = delete;
+  ~fiber() { thread_.join(); }
 
   /// Runs it until it suspends itself, or ends; whether it has ended. Throws what it throws, and then it has.
   bool resume() {

@@ -1,4 +1,4 @@
-#include "rill/base/coroutine.hpp"
+#include "rill/base/fiber.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 namespace rill {
 namespace {
 
-TEST(coroutine, runs_between_what_resumes_it) {
+TEST(fiber, runs_between_what_resumes_it) {
   std::vector<int> order;
-  detail::coroutine* inside = nullptr;
-  detail::coroutine c([&] {
+  detail::fiber* inside = nullptr;
+  detail::fiber c([&] {
     order.push_back(1);
     inside->suspend();
     order.push_back(3);
@@ -28,9 +28,9 @@ TEST(coroutine, runs_between_what_resumes_it) {
   EXPECT_EQ(order, (std::vector{1, 2, 3, 4, 5}));
 }
 
-TEST(coroutine, throws_where_it_is_resumed_and_may_never_begin) {
-  detail::coroutine const never([] {});
-  detail::coroutine fails([] { throw error(code::data_loss, "gone"); });
+TEST(fiber, throws_where_it_is_resumed_and_may_never_begin) {
+  detail::fiber const never([] {});
+  detail::fiber fails([] { throw error(code::data_loss, "gone"); });
   EXPECT_EQ(sentence([&] { fails.resume(); }), "data_loss: gone");
 }
 

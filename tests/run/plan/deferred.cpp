@@ -1,4 +1,4 @@
-#include "rill/run/plan/late.hpp"
+#include "rill/run/plan/deferred.hpp"
 
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST(late, cuts_nothing_off_where_all_is_known) {
   graph g;
   value const x = placeholder(g, of<float, 3>, "x"), y = neg(x);
   auto part = prune(g, {x.endpoint()}, {y.endpoint()}, {});
-  EXPECT_FALSE(cut_late(part, late_nodes(part)).has_value());
+  EXPECT_FALSE(cut_deferred(part, deferred_nodes(part)).has_value());
   EXPECT_EQ(part.outputs.size(), 1);
 }
 
@@ -86,9 +86,9 @@ TEST(late, keeps_the_results_in_their_order_and_says_where_each_comes_from) {
   auto const q = fifo_queue<of<float>>(g, {}, "q");
   value const x = placeholder(g, of<float>, "x"), early = neg(x), some = q.dequeue_up_to<3>(), late = mul(some, x);
   auto part = prune(g, {x.endpoint()}, {late.endpoint(), early.endpoint(), some.endpoint()}, {});
-  auto const cut = cut_late(part, late_nodes(part));
+  auto const cut = cut_deferred(part, deferred_nodes(part));
   ASSERT_TRUE(cut.has_value());
-  using origin = late_part::origin;
+  using origin = deferred_subgraph::origin;
   std::vector<origin> from;
   for (auto const& r : cut->results) from.push_back(r.from);
   EXPECT_EQ(from, (std::vector{origin::late, origin::early, origin::early}));
@@ -106,8 +106,8 @@ struct form {
   void trim() { ++trimmed; }
 };
 
-TEST(compiled_lately, keeps_so_many_forms_that_still_fit_and_trims_all_but_the_last) {
-  compiled_lately<form> all(2);
+TEST(deferred_cache, keeps_so_many_forms_that_still_fit_and_trims_all_but_the_last) {
+  deferred_cache<form> all(2);
   int compiled = 0;
   auto const find = [&](std::int64_t n) {
     return all.find(std::vector<tensor>{tensor(dtype::float32, {n})}, [&](std::vector<type> const& types) {

@@ -1,4 +1,4 @@
-#include "rill/graph/meetings.hpp"
+#include "rill/graph/rendezvous.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,8 +34,8 @@ pairs waits_in(subgraph const& part, meeting_scope scope) {
 }
 
 TEST(meetings, serve_those_who_wait_for_what_they_do) {
-  using enum meeting_role;
-  auto const by = [](meeting_role giver, meeting_role waiter) { return serves({0, giver, true}, {0, waiter, true}); };
+  using enum rendezvous_kind;
+  auto const by = [](rendezvous_kind giver, rendezvous_kind waiter) { return serves({0, giver, true}, {0, waiter, true}); };
   EXPECT_TRUE(by(gives, takes) && by(gives, frees) && by(frees, gives) && by(meets, meets) && by(unlocks, locks));
   EXPECT_FALSE(by(gives, gives) || by(takes, takes) || by(takes, gives) || by(frees, frees) || by(locks, locks) ||
                by(locks, unlocks));
@@ -46,9 +46,9 @@ TEST(meetings, serve_those_who_wait_for_what_they_do) {
 TEST(meetings, are_known_of_every_operation_that_waits) {
   operations::for_each([]<class Op>() {
     auto const& op = definition<Op>();
-    if (op.meets_at.empty() || op.effect != effect::writes) return;
+    if (op.rendezvous.empty() || op.effect != effect::writes) return;
     bool const waiter =
-        op.meets_as == meeting_role::takes || op.meets_as == meeting_role::frees || op.meets_as == meeting_role::locks;
+        op.rendezvous_role == rendezvous_kind::takes || op.rendezvous_role == rendezvous_kind::frees || op.rendezvous_role == rendezvous_kind::locks;
     EXPECT_TRUE(!waiter || op.waits) << op.name;
   });
 }

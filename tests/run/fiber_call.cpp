@@ -1,4 +1,4 @@
-#include "rill/run/aside.hpp"
+#include "rill/run/fiber_call.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,14 +25,14 @@ template <class Queue> auto sum_of_list(graph& g, Queue const& q, int elements) 
                  constant(g, 0), as<of<float, unknown>>(value(constant<float, 1>(g, {0}))));
   return sum(list);
 }
-TEST(aside, what_waits_in_bodies_of_open_extents_holds_no_thread) {
+TEST(fiber_call, what_waits_in_bodies_of_open_extents_holds_no_thread) {
   graph g;
   auto const q = fifo_queue<of<float>>(g, {.capacity = 4});
   auto const a = sum_of_list(g, q, 3), b = sum_of_list(g, q, 4);
   auto const put = q.enqueue_many(constant<float, 7>(g, {1, 2, 4, 8, 16, 32, 64}));
-  for (auto [gear, threads] :
-       {std::pair{gear::automatic, 1}, {gear::automatic, 2}, {gear::forked, 1}, {gear::tagged, 1}}) {
-    session s(g, {.threads = threads, .gear = gear});
+  for (auto [execution, threads] :
+       {std::pair{execution::automatic, 1}, {execution::automatic, 2}, {execution::parallel, 1}, {execution::tagged, 1}}) {
+    session s(g, {.threads = threads, .execution = execution});
     for (int i = 0; i < 3; ++i) {
       auto const [x, y] = s.run(a, b, put, soon);
       EXPECT_EQ(float(x) + float(y), 127.f);
@@ -40,7 +40,7 @@ TEST(aside, what_waits_in_bodies_of_open_extents_holds_no_thread) {
   }
 }
 
-TEST(aside, what_waits_in_a_function_that_calls_itself_holds_no_thread) {
+TEST(fiber_call, what_waits_in_a_function_that_calls_itself_holds_no_thread) {
   graph g;
   auto const q = fifo_queue<of<float>>(g, {.capacity = 4});
   auto const take = function<"take", of<float>(of<int>)>(g, [&](auto self, auto k) {
@@ -64,7 +64,7 @@ TEST(aside, what_waits_in_a_function_that_calls_itself_holds_no_thread) {
   }
 }
 
-TEST(aside, hundreds_wait_on_one_thread) {
+TEST(fiber_call, hundreds_wait_on_one_thread) {
   graph g;
   auto const q = fifo_queue<of<float>>(g, {.capacity = 1});
   std::vector<value> all;
@@ -75,7 +75,7 @@ TEST(aside, hundreds_wait_on_one_thread) {
   EXPECT_EQ(s.run(total, put, soon).at<float>(), 600.f);
 }
 
-TEST(aside, a_step_that_ends_early_gives_them_up_says_where_and_loses_nothing) {
+TEST(fiber_call, a_step_that_ends_early_gives_them_up_says_where_and_loses_nothing) {
   graph g;
   auto const q = fifo_queue<of<float>>(g);
   auto const a = sum_of_list(g, q, 3), b = sum_of_list(g, q, 3);
@@ -100,7 +100,7 @@ TEST(aside, a_step_that_ends_early_gives_them_up_says_where_and_loses_nothing) {
   }
 }
 
-TEST(aside, an_error_beside_a_wait_is_the_steps) {
+TEST(fiber_call, an_error_beside_a_wait_is_the_steps) {
   graph g;
   auto const q = fifo_queue<of<float>>(g);
   auto const body = [&](auto k, auto v) {

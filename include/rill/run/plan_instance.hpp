@@ -13,11 +13,11 @@
 #include "rill/base/pool.hpp"
 #include "rill/ops/array/box.hpp"
 #include "rill/run/arena_pool.hpp"
-#include "rill/run/aside.hpp"
-#include "rill/run/plan/late_pieces.hpp"
+#include "rill/run/fiber_call.hpp"
+#include "rill/run/plan/deferred_pieces.hpp"
 #include "rill/run/plan/plan.hpp"
-#include "rill/run/tagged/region.hpp"
-#include "rill/run/turning.hpp"
+#include "rill/run/tagged/primitive_region.hpp"
+#include "rill/run/double_buffer.hpp"
 #include "rill/run/waiting_thread.hpp"
 
 namespace rill {
@@ -38,9 +38,9 @@ inline bool take_failure(failure& first, bool& met_nowhere, failure why) {
 }  // namespace detail
 
 /// The memory of one run of a plan: pointers, arena, outputs. One thread at a time uses it.
-class activation {
+class plan_instance {
  public:
-  explicit activation(plan const& p) : plan_(&p), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
+  explicit plan_instance(plan const& p) : plan_(&p), owned_(p.owned_slots_.size()), outputs_(p.output_slots_.size()) {
     pointers().resize(p.pointers_);
     for (auto const& s : p.slots_)
       if (s.where == plan::place::constant) point(s, const_cast<void*>(p.constants_[s.index].raw()));
@@ -50,9 +50,9 @@ class activation {
       point(p.slots_[s], held_.back().mutable_raw());
     }
   }
-  activation(activation const&) = delete;
-  activation& operator=(activation const&) = delete;
-  ~activation() { give_back_arena(); }
+  plan_instance(plan_instance const&) = delete;
+  plan_instance& operator=(plan_instance const&) = delete;
+  ~plan_instance() { give_back_arena(); }
 
   /// Borrows the arena, if there is to be one, until `give_back_arena`; whoever runs it does so. What is not borrowed
   /// is kept.
@@ -63,15 +63,15 @@ class activation {
     if (lender_) std::exchange(lender_, nullptr)->give_back(std::exchange(arena_, {}));
   }
 
-  /// Runs every instruction; kernels may use all threads of `crew`, and so does the step itself where its plan forks.
-  /// Without a crew the calling thread does all. An error carries the node's name, and the activation can be used
+  /// Runs every instruction; kernels may use all threads of `workers`, and so does the step itself where its plan forks.
+  /// Without a workers the calling thread does all. An error carries the node's name, and the plan_instance can be used
   /// again.
-  void run(std::span<tensor const> fed, pool* crew, step_context& step) {
+  void run(std::span<tensor const> fed, pool* workers, step_context& step) {
     borrow_arena(step);
     prepare(fed);
     releasing([&] {
-      if (crew && plan_->forks()) fork(*crew, step);
-      else walk(crew ? crew->parallel() : parallel{}, step);
+      if (workers && plan_->forks()) fork(*workers, step);
+      else walk(workers ? workers->parallel() : parallel{}, step);
     });
   }
   /// The same for bodies whose results bring their extents.
@@ -116,7 +116,7 @@ class activation {
     if (f.direct) point(plan_->slots_[f.slot], elements);
   }
   /// Goes on with another set of such places, which are at first the same as these.
-  void turn_over() { places_.turn_over(); }
+  void flip() { places_.flip(); }
   /// Walks over a body, then copies the results that are not computed where they are wanted.
   void run_body(parallel const& threads, step_context& step) {
     borrow_arena(step);
@@ -189,7 +189,7 @@ class activation {
   }
   template <class F> void releasing(F const& f) {
     struct guard {
-      activation& of;
+      plan_instance& of;
       bool failed = true;
       ~guard() {
         if (failed) of.release();
@@ -231,14 +231,14 @@ class activation {
     bring(at);
   }
 
-  friend class forked_walk;
-  void fork(pool& crew, step_context& step);
+  friend class parallel_walk;
+  void fork(pool& workers, step_context& step);
 
-  // The straight gear: this thread waits with those that wait, or what runs aside does.
+  // Sequential execution: this thread waits with those that wait, or what runs on a fiber does.
   void walk(parallel const& threads, step_context& step) {
     walk(threads, step, [&](std::uint32_t at) {
       auto const begin = now(step);
-      if (step.aside) call_and_wait(detail::waiting_aside(step), at, threads, step);
+      if (step.fiber) call_and_wait(detail::fiber_suspendable(step), at, threads, step);
       else call_and_wait(waiting_thread(step), at, threads, step);
       settle(at, begin, step);
       return true;
@@ -321,7 +321,7 @@ class activation {
       throw;
     } catch (error const& e) {
       auto const& op = plan_->operations_[at];  // some say themselves where in them it was
-      if (op == region_op.name || (op == late_piece_op.name && !e.node().empty())) throw;
+      if (op == primitive_region_op.name || (op == deferred_piece_op.name && !e.node().empty())) throw;
       throw error(e.code(), e.message(), node);
     } catch (std::bad_alloc const&) {
       throw error(code::resource_exhausted, "no memory", node);
@@ -335,7 +335,7 @@ class activation {
   plan const* plan_;
   struct {
     std::vector<std::uint32_t> waits, holders, ready;
-  } counts_;  // of the forked gear, kept for the next step
+  } counts_;  // of parallel execution, kept for the next step
   buffer arena_;
   arena_pool* lender_ = nullptr;  // of the arena; null: it is our own, or there is none
   void* base_ = nullptr;          // of the arena that is pointed to
@@ -345,10 +345,10 @@ class activation {
     std::vector<void const*> arguments = {};
     std::vector<void*> results = {};
   };
-  detail::turning<places> places_;
+  detail::double_buffer<places> places_;
   std::vector<tensor> owned_, outputs_, held_;
 };
 
 }  // namespace rill
 
-#include "rill/run/forked_walk.hpp"
+#include "rill/run/parallel_walk.hpp"

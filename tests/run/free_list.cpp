@@ -1,12 +1,12 @@
-#include "rill/run/idle_runs.hpp"
+#include "rill/run/free_list.hpp"
 
 #include <gtest/gtest.h>
 
 namespace rill::detail {
 namespace {
 
-TEST(idle_runs, gives_out_what_came_last_and_nothing_when_there_is_nothing) {
-  idle_runs<int> runs;
+TEST(free_list, gives_out_what_came_last_and_nothing_when_there_is_nothing) {
+  free_list<int> runs;
   EXPECT_EQ(runs.take(), nullptr);
   runs.give_back(std::make_unique<int>(1));
   runs.give_back(std::make_unique<int>(2));
@@ -15,8 +15,8 @@ TEST(idle_runs, gives_out_what_came_last_and_nothing_when_there_is_nothing) {
   EXPECT_EQ(runs.take(), nullptr);
 }
 
-TEST(idle_runs, lets_go_of_all) {
-  idle_runs<int> runs;
+TEST(free_list, lets_go_of_all) {
+  free_list<int> runs;
   runs.give_back(std::make_unique<int>(1));
   runs.clear();
   EXPECT_EQ(runs.take(), nullptr);

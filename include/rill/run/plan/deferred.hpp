@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "rill/pass/passes.hpp"
-#include "rill/run/plan/late_nodes.hpp"
-#include "rill/run/plan/late_pieces.hpp"
+#include "rill/run/plan/deferred_nodes.hpp"
+#include "rill/run/plan/deferred_pieces.hpp"
 
 namespace rill {
 
 /// The part of a step, or body, that is planned late.
-struct late_part {
+struct deferred_subgraph {
   /// Where a tensor comes from: what was fed to the whole, or a result of one of its two parts.
   enum class origin : std::uint8_t { feed, early, late };
   struct source {
@@ -42,21 +42,21 @@ struct late_part {
 };
 
 /// Cuts the late nodes off; nothing if there are none. What stays hands out what the late part reads.
-std::optional<late_part> cut_late(subgraph& part, std::vector<bool> late);
+std::optional<deferred_subgraph> cut_deferred(subgraph& part, std::vector<bool> late);
 
 /// Whether others may run while a node waits: not in bodies, nor where one thread goes from node to node.
-enum class late_pieces : bool { wait, begin_alone };
+enum class deferred_pieces : bool { wait, begin_alone };
 
 /// Rewrites a bound part; what can't be planned yet is cut off before. Ends with `step`, if it is for one.
-std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
+std::optional<deferred_subgraph> rewrite_and_cut(subgraph& part, pass_options const& options, container& state,
                                        pass_report* report, step_context const* step = nullptr,
-                                       late_pieces pieces = late_pieces::wait);
+                                       deferred_pieces pieces = deferred_pieces::wait);
 
 /// What is compiled for the extents that came up lately: so many of them. The one that was asked for last
 /// alone keeps memory for its next run.
-template <class Compiled> class compiled_lately {
+template <class Compiled> class deferred_cache {
  public:
-  explicit compiled_lately(std::size_t most) : most_(most) {}
+  explicit deferred_cache(std::size_t most) : most_(most) {}
 
   /// What is compiled for these inputs; `compile` makes it of their types if need be.
   template <class Compile> std::shared_ptr<Compiled> find(std::span<tensor const> inputs, Compile&& compile) {
@@ -108,27 +108,27 @@ namespace detail {
 class cutter {
  public:
   cutter(subgraph& whole, std::vector<bool> late)
-      : early_(whole), is_late_(std::move(late)), place_(whole.size(), none) {
+      : early_(whole), is_deferred_(std::move(late)), place_(whole.size(), none) {
     for (std::uint32_t i = 0; i < whole.inputs.size(); ++i) feeds_.try_emplace(whole.inputs[i], i);
   }
 
-  late_part run() {
+  deferred_subgraph run() {
     auto const outputs = std::exchange(early_.outputs, {});
     auto const targets = std::exchange(early_.targets, {});
     for (std::uint32_t i = 0; i < early_.size(); ++i)
-      if (is_late_[i]) copy(i);
+      if (is_deferred_[i]) copy(i);
     for (auto e : outputs) {
-      auto& from = is_late_[e.node] ? late_.part : early_;
-      late_.results.push_back({is_late_[e.node] ? late_part::origin::late : late_part::origin::early,
+      auto& from = is_deferred_[e.node] ? late_.part : early_;
+      late_.results.push_back({is_deferred_[e.node] ? deferred_subgraph::origin::late : deferred_subgraph::origin::early,
                                static_cast<std::uint32_t>(from.outputs.size())});
-      from.outputs.push_back(is_late_[e.node] ? endpoint{place_[e.node], e.port} : e);
+      from.outputs.push_back(is_deferred_[e.node] ? endpoint{place_[e.node], e.port} : e);
     }
     for (auto t : targets)
-      if (is_late_[t]) late_.part.targets.push_back(place_[t]);
+      if (is_deferred_[t]) late_.part.targets.push_back(place_[t]);
       else early_.targets.push_back(t);
     rewriter r(early_, "late", nullptr);
     for (std::uint32_t i = 0; i < early_.size(); ++i)
-      if (is_late_[i]) r.drop(i);
+      if (is_deferred_[i]) r.drop(i);
     late_.part.axes = early_.axes;
     r.said("cut", 0);
     r.finish();
@@ -145,16 +145,16 @@ class cutter {
   }
   void copy(std::uint32_t i) {
     auto n = early_[i];
-    for (std::size_t k = 0; k < n.inputs.size(); ++k) n.inputs[k] = late_input(early_[i], k);
-    std::erase_if(n.controls, [&](auto c) { return !is_late_[c]; });
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) n.inputs[k] = deferred_input(early_[i], k);
+    std::erase_if(n.controls, [&](auto c) { return !is_deferred_[c]; });
     for (auto& c : n.controls) c = place_[c];
     place_[i] = add(std::move(n), i);
   }
-  endpoint late_input(node const& n, std::size_t k) {
+  endpoint deferred_input(node const& n, std::size_t k) {
     auto const e = n.inputs[k];
     auto const& from = early_[e.node];
     bool const same =
-        is_late_[e.node] || from.op->name == "constant" || (from.op->name == "variable" && takes_reference(n, k));
+        is_deferred_[e.node] || from.op->name == "constant" || (from.op->name == "variable" && takes_reference(n, k));
     if (!same) return handed(e);
     if (place_[e.node] == none) {
       auto copied = from;
@@ -167,9 +167,9 @@ class cutter {
   endpoint handed(endpoint e) {
     if (auto const known = handed_.find(e); known != handed_.end()) return known->second;
     if (auto const fed = feeds_.find(e.node); fed != feeds_.end())
-      late_.inputs.push_back({late_part::origin::feed, fed->second});
+      late_.inputs.push_back({deferred_subgraph::origin::feed, fed->second});
     else {
-      late_.inputs.push_back({late_part::origin::early, static_cast<std::uint32_t>(early_.outputs.size())});
+      late_.inputs.push_back({deferred_subgraph::origin::early, static_cast<std::uint32_t>(early_.outputs.size())});
       early_.outputs.push_back(e);
     }
     node n;
@@ -182,23 +182,23 @@ class cutter {
   }
 
   subgraph& early_;
-  std::vector<bool> is_late_;
+  std::vector<bool> is_deferred_;
   std::vector<std::uint32_t> place_;  // in the late part
   std::map<endpoint, endpoint> handed_;
   std::map<std::uint32_t, std::uint32_t> feeds_;  // nodes, and their numbers among the inputs
-  late_part late_;
+  deferred_subgraph late_;
 };
 
 }  // namespace detail
 
-RILL_INLINE std::optional<late_part> cut_late(subgraph& part, std::vector<bool> late) {
+RILL_INLINE std::optional<deferred_subgraph> cut_deferred(subgraph& part, std::vector<bool> late) {
   if (late.empty()) return std::nullopt;
   return detail::cutter(part, std::move(late)).run();
 }
 
-RILL_INLINE std::optional<late_part> rewrite_early(subgraph& part, pass_options const& options, container& state,
-                                                   pass_report* report, step_context const* step, late_pieces pieces) {
-  std::optional<late_part> late;
+RILL_INLINE std::optional<deferred_subgraph> rewrite_and_cut(subgraph& part, pass_options const& options, container& state,
+                                                   pass_report* report, step_context const* step, deferred_pieces pieces) {
+  std::optional<deferred_subgraph> late;
   if (options.functions) inline_functions(part, state, report, step);
   auto rest = options;
   rest.functions = false;  // that was all
@@ -207,7 +207,7 @@ RILL_INLINE std::optional<late_part> rewrite_early(subgraph& part, pass_options 
   if (!known) {
     order_sections(part, report);
     if (options.loops) trim_loops(part, state, report);
-    late = cut_late(part, pieces == late_pieces::begin_alone ? join_late_pieces(part, report) : late_nodes(part));
+    late = cut_deferred(part, pieces == deferred_pieces::begin_alone ? join_deferred_pieces(part, report) : deferred_nodes(part));
   }
   rewrite(part, rest, state, report, step);
   return late;

@@ -7,7 +7,7 @@
 
 namespace rill::detail {
 
-template <class Run> class idle_runs {
+template <class Run> class free_list {
  public:
   /// The one that was given back last; null: there is none.
   std::unique_ptr<Run> take() {

@@ -18,20 +18,20 @@ namespace rill {
 /// For each node whether it can't run before the rest has; empty: all can. What can't be planned yet is late. So is
 /// what may wait at a queue, mutex or the like for what a late node gives, be it that another step hands that on: late
 /// nodes come only when all that is early is done. But not what the late nodes' extents come from.
-std::vector<bool> late_nodes(subgraph const& part);
+std::vector<bool> deferred_nodes(subgraph const& part);
 
 #if RILL_RUNTIME
 namespace detail {
 
 /// Whether a node reads extents as input k that the part settles.
 inline bool reads_open(subgraph const& part, std::uint32_t i, std::size_t k) {
-  return is_settled_late(part, part[i].inputs[k]) && !takes_open_rows(part, part[i], k);
+  return has_deferred_shape(part, part[i].inputs[k]) && !takes_open_rows(part, part[i], k);
 }
 
 /// A part while it is found out which of its nodes are late.
-class lateness {
+class deferred_search {
  public:
-  lateness(subgraph const& part, std::vector<std::uint32_t> readers)
+  deferred_search(subgraph const& part, std::vector<std::uint32_t> readers)
       : part_(part), readers_(std::move(readers)), after_(order(part).after), late_(part.size()) {
     for (auto r : readers_) reach(r, after_, late_);
   }
@@ -142,13 +142,13 @@ class lateness {
 
 }  // namespace detail
 
-RILL_INLINE std::vector<bool> late_nodes(subgraph const& part) {
+RILL_INLINE std::vector<bool> deferred_nodes(subgraph const& part) {
   std::vector<std::uint32_t> readers;
   for (std::uint32_t i = 0; i < part.size(); ++i)
     for (std::size_t k = 0; k < part[i].inputs.size(); ++k)
       if (detail::reads_open(part, i, k) && (readers.empty() || readers.back() != i)) readers.push_back(i);
   if (readers.empty()) return {};
-  return detail::lateness(part, std::move(readers)).run();
+  return detail::deferred_search(part, std::move(readers)).run();
 }
 #endif
 

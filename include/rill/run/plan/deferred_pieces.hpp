@@ -1,7 +1,7 @@
 // Pieces of what is planned late that begin as soon as their own inputs have come, not when all that is early has run.
 #pragma once
 #include "rill/pass/rewriter.hpp"
-#include "rill/run/plan/late_nodes.hpp"
+#include "rill/run/plan/deferred_nodes.hpp"
 
 #if RILL_RUNTIME
 #include <algorithm>
@@ -18,48 +18,48 @@
 namespace rill {
 
 namespace detail {
-void infer_late_piece(attribute_list const& attributes, std::span<type const> inputs, std::vector<type>& outputs);
-kernel late_piece_kernel(kernel_request const& r);
+void infer_deferred_piece(attribute_list const& attributes, std::span<type const> inputs, std::vector<type>& outputs);
+kernel deferred_piece_kernel(kernel_request const& r);
 }  // namespace detail
 
 /// The operation of a node that runs such a piece, its body, with what settles the extents in it. Its inputs are the
 /// variables that the piece takes by reference, then what it reads.
-inline constexpr op_def late_piece_op{
-    .name = "late_piece",
+inline constexpr op_def deferred_piece_op{
+    .name = "deferred_piece",
     .doc = "a connected piece of a step in which extents are settled",
     .arity = -2,
     .effect = effect::writes,
     .by_reference = counted_references,
-    .brings_extents = true,
-    .infer = detail::infer_late_piece,
+    .dynamic_output_shape = true,
+    .infer = detail::infer_deferred_piece,
     .work = [](attribute_list const&, std::span<type const>, std::span<type const>) { return cost{}; },
-    .cpu = detail::late_piece_kernel};
-inline bool is_late_piece(node const& n) { return n.op == &late_piece_op; }
+    .cpu = detail::deferred_piece_kernel};
+inline bool is_deferred_piece(node const& n) { return n.op == &deferred_piece_op; }
 
 /// Makes nodes of those connected pieces of the late nodes that others may wait for while something early waits that
 /// the piece does not need: another step may hand on what the piece gives, and the early wait is for that. Returns
-/// which nodes are late still (late_nodes). A piece stays late if one thread may have to leave a wait in it for what it
+/// which nodes are late still (deferred_nodes). A piece stays late if one thread may have to leave a wait in it for what it
 /// gives elsewhere, if what settles its extents is read from outside of it, if it and others take a variable by
 /// reference which one of them updates, or if it names open axes.
-std::vector<bool> join_late_pieces(subgraph& part, pass_report* report);
+std::vector<bool> join_deferred_pieces(subgraph& part, pass_report* report);
 
 #if RILL_RUNTIME
 namespace detail {
 
-RILL_INLINE void infer_late_piece(attribute_list const& attributes, std::span<type const> inputs,
+RILL_INLINE void infer_deferred_piece(attribute_list const& attributes, std::span<type const> inputs,
                                   std::vector<type>& outputs) {
   auto const references = static_cast<std::size_t>(attribute_as<std::int64_t>(attributes, "references"));
   auto const& body = attribute_as<std::shared_ptr<subgraph const>>(attributes, "body");
   outputs = infer(*body, inputs.subspan(references));
 }
 
-RILL_INLINE kernel late_piece_kernel(kernel_request const& r) {
+RILL_INLINE kernel deferred_piece_kernel(kernel_request const& r) {
   auto const references = static_cast<std::size_t>(attribute_as<std::int64_t>(r.at.attributes, "references"));
   auto const& piece = attribute_as<std::shared_ptr<subgraph const>>(r.at.attributes, "body");
   auto const body = r.compile(r, *piece, r.inputs.subspan(references));
   body_call const run(r, references);
   kernel k([=](kernel_call const& call) { run(*body, call, call.step); });
-  k.owns_outputs = run.open();
+  k.allocates_outputs = run.open();
   return k;
 }
 
@@ -171,7 +171,7 @@ class piece_joiner {
   }
   bool gives(std::uint32_t i) const {
     return std::any_of(met_[i].begin(), met_[i].end(),
-                       [](meeting const& m) { return m.role != meeting_role::takes && m.role != meeting_role::locks; });
+                       [](meeting const& m) { return m.role != rendezvous_kind::takes && m.role != rendezvous_kind::locks; });
   }
   // One thread runs it, and waits in it: so each of its nodes that gives or waits must come after the one before.
   bool has_an_order(node_list const& nodes) {
@@ -196,8 +196,8 @@ class piece_joiner {
     auto const at = waits == nodes.end() ? nodes.front() : *waits;
     subgraph body;
     node whole;
-    whole.op = &late_piece_op;
-    whole.name = "late_piece/" + part_[at].name;
+    whole.op = &deferred_piece_op;
+    whole.name = "deferred_piece/" + part_[at].name;
     std::map<std::uint32_t, std::uint32_t> place;  // in the body
     auto const add = [&](node n, std::uint32_t from) {
       body.nodes.push_back(std::move(n));
@@ -293,9 +293,9 @@ class piece_joiner {
 
 }  // namespace detail
 
-RILL_INLINE std::vector<bool> join_late_pieces(subgraph& part, pass_report* report) {
-  auto late = late_nodes(part);
-  while (!late.empty() && detail::piece_joiner(part, late).run(report)) late = late_nodes(part);
+RILL_INLINE std::vector<bool> join_deferred_pieces(subgraph& part, pass_report* report) {
+  auto late = deferred_nodes(part);
+  while (!late.empty() && detail::piece_joiner(part, late).run(report)) late = deferred_nodes(part);
   return late;
 }
 #endif

@@ -1,4 +1,4 @@
-#include "rill/run/tagged/region.hpp"
+#include "rill/run/tagged/primitive_region.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,14 @@
 namespace rill {
 namespace {
 
-TEST(as_region, is_one_node_that_takes_what_the_part_was_fed) {
+TEST(as_primitive_region, is_one_node_that_takes_what_the_part_was_fed) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const [no, yes] = tagged::switch_(x, x < 0.f);
   auto const [y, which] = tagged::merge(-no, yes);
-  auto const whole = as_region(part_of(g, {y, which}, {}, {x}));
+  auto const whole = as_primitive_region(part_of(g, {y, which}, {}, {x}));
   ASSERT_EQ(whole.size(), 2u);
-  EXPECT_TRUE(is_region(whole[1]));
+  EXPECT_TRUE(is_primitive_region(whole[1]));
   EXPECT_EQ(whole.inputs, std::vector<std::uint32_t>{0});
   EXPECT_EQ(whole[1].outputs, (std::vector<type>{of<float>, of<std::int32_t>}));
   EXPECT_EQ(whole.targets, std::vector<std::uint32_t>{1}) << "it runs for what it does";
