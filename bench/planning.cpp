@@ -31,7 +31,8 @@ using rill::value;
 
 /// A graph, and a run of it that is planned anew each time.
 struct planned {
-  explicit planned(rill::pass_options of = {}, rill::execution g = rill::execution::automatic) : passes(of), execution(g) {}
+  explicit planned(rill::pass_options of = {}, rill::execution g = rill::execution::automatic)
+      : passes(of), execution(g) {}
   void fetch(value const& v) { fetches.push_back(v); }
   std::shared_ptr<rill::compiled_step> plan(rill::execution wish) {
     rill::session s(graph, {.threads = 2, .state = state, .passes = passes, .execution = wish, .plans = 0});

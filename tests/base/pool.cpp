@@ -172,7 +172,7 @@ struct errand : pool_job {
 };
 
 TEST(pool, wakes_who_drives_a_job_when_it_is_told_of_it) {
-  for (auto const with : {pool::participants::all, pool::participants::none}) {
+  for (auto const with : {pool::participants::all, pool::participants::driver}) {
     pool p(3);
     errand job;
     std::atomic<bool> over = false;
@@ -200,7 +200,7 @@ TEST(pool, wakes_no_more_threads_than_there_are_pieces) {
   std::atomic<bool> one_over = false, other_over = false;
   std::atomic<int> looks = 0;
   std::thread driving([&] {
-    p.drive(other, pool::participants::none, [&] {
+    p.drive(other, pool::participants::driver, [&] {
       ++looks;
       return other_over.load();
     });

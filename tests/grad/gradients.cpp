@@ -21,11 +21,11 @@
 namespace rill {
 namespace {
 
-code refusal(auto&& f, std::string const& part) {
+code refusal(auto&& f, std::string const& sub) {
   try {
     f();
   } catch (error const& e) {
-    EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find(sub), std::string::npos) << e.what();
     return e.code();
   }
   ADD_FAILURE() << "nothing was thrown";

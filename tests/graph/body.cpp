@@ -14,9 +14,9 @@ namespace {
 
 using values = std::vector<value>;
 
-std::vector<std::string> names(subgraph const& part) {
+std::vector<std::string> names(subgraph const& sub) {
   std::vector<std::string> all;
-  for (auto const& n : part.nodes) all.push_back(n.name);
+  for (auto const& n : sub.nodes) all.push_back(n.name);
   return all;
 }
 
@@ -25,14 +25,14 @@ TEST(body, is_a_part_of_its_arguments_then_its_captures) {
   value const x = placeholder(g, of<float, 2>, "x"), y = placeholder(g, of<float, 2>, "y");
   auto const b =
       record_body(g, "body", {of<float, 2>}, [&](values const& in) { return values{add(mul(in[0], y), x)}; });
-  EXPECT_EQ(names(b.part), (std::vector<std::string>{"body/argument", "body/y", "body/x", "body/mul", "body/add"}));
-  EXPECT_EQ(b.part.inputs, (std::vector<std::uint32_t>{0, 1, 2}));
-  EXPECT_EQ(b.part.outputs, (std::vector<endpoint>{{4, 0}}));
+  EXPECT_EQ(names(b.subgraph), (std::vector<std::string>{"body/argument", "body/y", "body/x", "body/mul", "body/add"}));
+  EXPECT_EQ(b.subgraph.inputs, (std::vector<std::uint32_t>{0, 1, 2}));
+  EXPECT_EQ(b.subgraph.outputs, (std::vector<endpoint>{{4, 0}}));
   ASSERT_EQ(b.captures.size(), 2);
   EXPECT_EQ(b.captures[0].endpoint(), y.endpoint());
   EXPECT_EQ(b.captures[1].endpoint(), x.endpoint());
   EXPECT_EQ(b.effect, effect::none);
-  EXPECT_NO_THROW(verify(b.part));
+  EXPECT_NO_THROW(verify(b.subgraph));
   EXPECT_EQ(g.size(), 2);
 }
 
@@ -45,16 +45,16 @@ TEST(body, captures_a_value_once_and_none_that_it_does_not_need) {
   });
   ASSERT_EQ(b.captures.size(), 1);
   EXPECT_EQ(b.captures[0].endpoint(), x.endpoint());
-  EXPECT_EQ(names(b.part), (std::vector<std::string>{"body/x", "body/add"}));
-  EXPECT_EQ(b.part.outputs, (std::vector<endpoint>{{1, 0}, {0, 0}}));
+  EXPECT_EQ(names(b.subgraph), (std::vector<std::string>{"body/x", "body/add"}));
+  EXPECT_EQ(b.subgraph.outputs, (std::vector<endpoint>{{1, 0}, {0, 0}}));
 }
 
 TEST(body, keeps_arguments_that_it_does_not_use) {
   graph g;
   auto const b = record_body(g, "body", {of<float>, of<double>}, [&](values const& in) { return values{in[1]}; });
-  EXPECT_EQ(b.part.inputs, (std::vector<std::uint32_t>{0, 1}));
-  EXPECT_EQ(b.part.outputs, (std::vector<endpoint>{{1, 0}}));
-  EXPECT_EQ(b.part.type_of({1, 0}), of<double>);
+  EXPECT_EQ(b.subgraph.inputs, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(b.subgraph.outputs, (std::vector<endpoint>{{1, 0}}));
+  EXPECT_EQ(b.subgraph.type_of({1, 0}), of<double>);
 }
 
 TEST(body, refers_to_variables_and_knows_which_it_updates) {
@@ -87,15 +87,15 @@ TEST(body, makes_all_updates_in_the_order_of_recording) {
     return values{};
   });
   std::vector<std::uint32_t> updates;
-  for (std::uint32_t i = 0; i < b.part.size(); ++i)
-    if (b.part[i].op->effect == effect::writes) updates.push_back(i);
+  for (std::uint32_t i = 0; i < b.subgraph.size(); ++i)
+    if (b.subgraph[i].op->effect == effect::writes) updates.push_back(i);
   ASSERT_EQ(updates.size(), 3);
-  EXPECT_EQ(b.part[updates[0]].op->name, "assign");
-  EXPECT_EQ(b.part[updates[2]].op->name, "assign_sub");
-  EXPECT_TRUE(b.part[updates[0]].controls.empty());
-  EXPECT_EQ(b.part[updates[1]].controls, std::vector<std::uint32_t>{updates[0]});
-  EXPECT_EQ(b.part[updates[2]].controls, std::vector<std::uint32_t>{updates[1]});
-  EXPECT_EQ(b.part.targets, updates);
+  EXPECT_EQ(b.subgraph[updates[0]].op->name, "assign");
+  EXPECT_EQ(b.subgraph[updates[2]].op->name, "assign_sub");
+  EXPECT_TRUE(b.subgraph[updates[0]].controls.empty());
+  EXPECT_EQ(b.subgraph[updates[1]].controls, std::vector<std::uint32_t>{updates[0]});
+  EXPECT_EQ(b.subgraph[updates[2]].controls, std::vector<std::uint32_t>{updates[1]});
+  EXPECT_EQ(b.subgraph.targets, updates);
 }
 
 TEST(body, takes_a_value_through_the_bodies_around_it) {
@@ -170,12 +170,12 @@ TEST(body, mentions_variables_that_live_beside_others) {
   for (auto const& v : {beside_w, beside_that}) {
     auto const outer = record_body(g, "body", {of<float>}, [&](values const& in) {
       auto const inner = record_body(g, "inner", {}, [&](values const&) { return values{neg(v)}; });
-      EXPECT_EQ(inner.part[0].colocated, v.origin().colocated);
+      EXPECT_EQ(inner.subgraph[0].colocated, v.origin().colocated);
       return values{add(in[0], v)};
     });
     ASSERT_EQ(outer.references.size(), 1);
     EXPECT_EQ(outer.references[0].endpoint(), v.endpoint());
-    EXPECT_EQ(outer.part[1].colocated, v.origin().colocated);
+    EXPECT_EQ(outer.subgraph[1].colocated, v.origin().colocated);
   }
 }
 
@@ -186,7 +186,7 @@ TEST(body, waits_for_nodes_outside_as_a_whole) {
                              [&](values const& in) { return g.after({first}, [&] { return values{neg(in[0])}; }); });
   ASSERT_EQ(b.waits.size(), 1);
   EXPECT_EQ(b.waits[0].node, first.node);
-  for (auto const& n : b.part.nodes) EXPECT_TRUE(n.controls.empty());
+  for (auto const& n : b.subgraph.nodes) EXPECT_TRUE(n.controls.empty());
 }
 
 TEST(body, waits_for_nothing_that_only_unused_nodes_of_it_wait_for) {
@@ -210,12 +210,12 @@ TEST(body, takes_more_captures_when_it_is_aligned_with_another) {
   value const x = placeholder(g, of<float>, "x"), y = placeholder(g, of<double>, "y");
   auto b = record_body(g, "body", {of<float>}, [&](values const& in) { return values{add(in[0], x)}; });
   b.align(1, {y, x});
-  ASSERT_EQ(b.part.inputs.size(), 3);
-  EXPECT_EQ(b.part.type_of({b.part.inputs[1], 0}), of<double>);
-  EXPECT_EQ(b.part[b.part.inputs[1]].op, &fed_op);
-  EXPECT_EQ(b.part[b.part.inputs[2]].name, "body/x");
+  ASSERT_EQ(b.subgraph.inputs.size(), 3);
+  EXPECT_EQ(b.subgraph.type_of({b.subgraph.inputs[1], 0}), of<double>);
+  EXPECT_EQ(b.subgraph[b.subgraph.inputs[1]].op, &fed_op);
+  EXPECT_EQ(b.subgraph[b.subgraph.inputs[2]].name, "body/x");
   EXPECT_EQ(b.captures[0].endpoint(), y.endpoint());
-  EXPECT_NO_THROW(verify(b.part));
+  EXPECT_NO_THROW(verify(b.subgraph));
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ template <class T> T value_of(std::string const& bytes) {
 // Bytes cut at any place are refused: nothing is read beyond, nothing is made of what is not there.
 template <class T> void is_refused_when_cut(std::string const& bytes) {
   for (std::size_t n = 0; n < bytes.size(); ++n) {
-    std::string const part = bytes.substr(0, n);
-    wire::reader from(part);
+    std::string const sub = bytes.substr(0, n);
+    wire::reader from(sub);
     T v{};
     try {
       wire::load(from, v);

@@ -12,11 +12,11 @@
 namespace rill {
 namespace {
 
-bool says(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+bool says(std::string const& text, std::string const& sub) { return text.find(sub) != std::string::npos; }
 
-std::size_t count(std::string const& text, std::string const& part) {
+std::size_t count(std::string const& text, std::string const& sub) {
   std::size_t n = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++n;
+  for (std::size_t at = 0; (at = text.find(sub, at)) != std::string::npos; at += sub.size()) ++n;
   return n;
 }
 
@@ -81,8 +81,8 @@ TEST(dot, keeps_characters_and_replaces_bytes_that_are_none) {
 TEST(dot, draws_a_part_with_its_results_emphasized) {
   graph g;
   value const x = constant(g, 2.f), y = neg(x), z = neg(y);
-  auto const part = prune(g, {y.endpoint()}, {z.endpoint()}, {});
-  auto const text = dot(part);
+  auto const sub = prune(g, {y.endpoint()}, {z.endpoint()}, {});
+  auto const text = dot(sub);
   EXPECT_TRUE(says(text, R"(\nfed"])")) << text;
   EXPECT_EQ(count(text, "peripheries=2"), 1) << text;
 }

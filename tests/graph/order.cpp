@@ -19,9 +19,9 @@ namespace {
 std::vector<std::string> ordered(graph& g, std::vector<operation> const& targets) {
   std::vector<std::uint32_t> nodes;
   for (auto const& t : targets) nodes.push_back(t.node);
-  auto const part = prune(g, {}, {}, nodes);
+  auto const sub = prune(g, {}, {}, nodes);
   std::vector<std::string> names;
-  for (auto i : order(part).nodes) names.push_back(part[i].name);
+  for (auto i : order(sub).nodes) names.push_back(sub[i].name);
   return names;
 }
 std::size_t place(std::vector<std::string> const& names, std::string const& name) {
@@ -206,25 +206,25 @@ TEST(order, lets_updates_race_of_which_each_comes_before_a_read_that_the_other_c
 TEST(order, ends_with_the_step_that_it_is_for) {
   graph g;
   value const x = neg(value(constant(g, 1.f)));
-  auto const part = prune(g, {}, {}, {x.node});
+  auto const sub = prune(g, {}, {}, {x.node});
   step_context step;
-  EXPECT_EQ(order(part, &step).nodes.size(), 2u);
+  EXPECT_EQ(order(sub, &step).nodes.size(), 2u);
   step.stop.emplace().cancel();
-  EXPECT_EQ(refusal([&] { order(part, &step); }), code::cancelled);
+  EXPECT_EQ(refusal([&] { order(sub, &step); }), code::cancelled);
 }
 
 TEST(order, names_a_node_that_waits_for_itself) {
-  subgraph part;
+  subgraph sub;
   for (auto const* name : {"a", "b"}) {
     node n;
     n.op = &definition<ops::no_op_op>();
     n.name = name;
-    part.nodes.push_back(n);
+    sub.nodes.push_back(n);
   }
-  part.nodes[0].controls = {1};
-  part.nodes[1].controls = {0};
+  sub.nodes[0].controls = {1};
+  sub.nodes[1].controls = {0};
   try {
-    order(part);
+    order(sub);
     FAIL();
   } catch (error const& e) {
     EXPECT_EQ(e.code(), code::invalid_argument);

@@ -19,14 +19,14 @@ subgraph part_of_targets(graph& g, std::vector<operation> const& targets) {
 }
 
 /// Who may wait for whom without an edge, by name.
-pairs waits_in(subgraph const& part, meeting_scope scope) {
+pairs waits_in(subgraph const& sub, meeting_scope scope) {
   pairs found;
-  auto const hidden = find_hidden_waits(part, meetings(part), edges_of(part), scope);
-  for (std::uint32_t i = 0; i < part.size() && !hidden.empty(); ++i)
+  auto const hidden = find_hidden_waits(sub, meetings(sub), edges_of(sub), scope);
+  for (std::uint32_t i = 0; i < sub.size() && !hidden.empty(); ++i)
     for (auto todo = hidden.after[i]; !todo.empty();) {
       auto const to = todo.back();
       todo.pop_back();
-      if (to < part.size()) found.emplace_back(part[i].name, part[to].name);
+      if (to < sub.size()) found.emplace_back(sub[i].name, sub[to].name);
       else todo.insert(todo.end(), hidden.after[to].begin(), hidden.after[to].end());
     }
   std::sort(found.begin(), found.end());
@@ -35,7 +35,9 @@ pairs waits_in(subgraph const& part, meeting_scope scope) {
 
 TEST(meetings, serve_those_who_wait_for_what_they_do) {
   using enum rendezvous_kind;
-  auto const by = [](rendezvous_kind giver, rendezvous_kind waiter) { return serves({0, giver, true}, {0, waiter, true}); };
+  auto const by = [](rendezvous_kind giver, rendezvous_kind waiter) {
+    return serves({0, giver, true}, {0, waiter, true});
+  };
   EXPECT_TRUE(by(gives, takes) && by(gives, frees) && by(frees, gives) && by(meets, meets) && by(unlocks, locks));
   EXPECT_FALSE(by(gives, gives) || by(takes, takes) || by(takes, gives) || by(frees, frees) || by(locks, locks) ||
                by(locks, unlocks));
@@ -47,8 +49,8 @@ TEST(meetings, are_known_of_every_operation_that_waits) {
   operations::for_each([]<class Op>() {
     auto const& op = definition<Op>();
     if (op.rendezvous.empty() || op.effect != effect::writes) return;
-    bool const waiter =
-        op.rendezvous_role == rendezvous_kind::takes || op.rendezvous_role == rendezvous_kind::frees || op.rendezvous_role == rendezvous_kind::locks;
+    bool const waiter = op.rendezvous_role == rendezvous_kind::takes || op.rendezvous_role == rendezvous_kind::frees ||
+                        op.rendezvous_role == rendezvous_kind::locks;
     EXPECT_TRUE(!waiter || op.waits) << op.name;
   });
 }
@@ -58,9 +60,9 @@ TEST(hidden_waits, lead_from_what_gives_to_what_waits_at_the_same_queue) {
   auto const q = fifo_queue<of<float>>(g, {}, "q"), other = fifo_queue<of<float>>(g, {}, "other");
   auto const put = q.enqueue(constant(g, 1.f));
   auto const got = operation(q.dequeue()), elsewhere = operation(other.dequeue());
-  auto const part = part_of_targets(g, {put, got, elsewhere});
-  EXPECT_EQ(waits_in(part, meeting_scope::step), (pairs{{"q/dequeue", "q/enqueue"}, {"q/enqueue", "q/dequeue"}}));
-  EXPECT_EQ(waits_in(part, meeting_scope::elsewhere).size(), 6) << "anybody may hand on what is given";
+  auto const sub = part_of_targets(g, {put, got, elsewhere});
+  EXPECT_EQ(waits_in(sub, meeting_scope::step), (pairs{{"q/dequeue", "q/enqueue"}, {"q/enqueue", "q/dequeue"}}));
+  EXPECT_EQ(waits_in(sub, meeting_scope::elsewhere).size(), 6) << "anybody may hand on what is given";
 }
 
 TEST(hidden_waits, lead_to_nobody_whom_what_gives_comes_after) {
@@ -68,8 +70,8 @@ TEST(hidden_waits, lead_to_nobody_whom_what_gives_comes_after) {
   auto const q = fifo_queue<of<float>>(g, {}, "q");
   auto const token = q.dequeue();
   auto const back = q.enqueue(token * 2.f);
-  auto const part = part_of_targets(g, {back});
-  EXPECT_EQ(waits_in(part, meeting_scope::step), (pairs{{"q/dequeue", "q/enqueue"}})) << "which makes room for it";
+  auto const sub = part_of_targets(g, {back});
+  EXPECT_EQ(waits_in(sub, meeting_scope::step), (pairs{{"q/dequeue", "q/enqueue"}})) << "which makes room for it";
 }
 
 TEST(hidden_waits, are_those_of_bodies_and_functions_too) {
@@ -83,8 +85,8 @@ TEST(hidden_waits, are_those_of_bodies_and_functions_too) {
                               return i + 1;
                             },
                             constant(g, 0));
-  auto const part = part_of_targets(g, {operation(y), operation(n)});
-  EXPECT_EQ(waits_in(part, meeting_scope::step), (pairs{{"f", "loop"}, {"loop", "f"}}));
+  auto const sub = part_of_targets(g, {operation(y), operation(n)});
+  EXPECT_EQ(waits_in(sub, meeting_scope::step), (pairs{{"f", "loop"}, {"loop", "f"}}));
 }
 
 TEST(hidden_waits, of_more_than_64_waiters_are_all_found) {
@@ -104,12 +106,12 @@ TEST(hidden_waits, of_many_nodes_are_few_edges) {
   std::vector<operation> all;
   for (int i = 0; i < 200; ++i) all.push_back(operation(q.dequeue()));
   for (int i = 0; i < 200; ++i) all.push_back(q.enqueue(constant(g, 1.f)));
-  auto const part = part_of_targets(g, all);
-  auto const hidden = find_hidden_waits(part, meetings(part), edges_of(part), meeting_scope::elsewhere);
+  auto const sub = part_of_targets(g, all);
+  auto const hidden = find_hidden_waits(sub, meetings(sub), edges_of(sub), meeting_scope::elsewhere);
   std::size_t edges = 0;
   for (auto const& list : hidden.after) edges += list.size();
   EXPECT_LT(edges, 8'000u);
-  EXPECT_EQ(waits_in(part, meeting_scope::elsewhere).size(), 400u * 399u);
+  EXPECT_EQ(waits_in(sub, meeting_scope::elsewhere).size(), 400u * 399u);
 }
 
 TEST(circles, are_nodes_that_wait_for_each_other) {

@@ -13,7 +13,7 @@ namespace rill {
 namespace {
 
 /// x -> neg -> neg, the first of them twice in an add.
-subgraph part() {
+subgraph sample() {
   graph g;
   value const x = placeholder(g, of<float, 2>, "x"), y = neg(x);
   return prune(g, {x.endpoint()}, {add(y, y).endpoint()}, {y.node});
@@ -22,51 +22,51 @@ subgraph part() {
 void refused(subgraph const& g) {
   try {
     verify(g);
-    FAIL() << "the part was accepted";
+    FAIL() << "the subgraph was accepted";
   } catch (error const& e) {
     EXPECT_EQ(e.code(), code::internal);
   }
 }
 
 TEST(subgraph, knows_the_types_of_its_values) {
-  auto const p = part();
+  auto const p = sample();
   EXPECT_NO_THROW(verify(p));
   EXPECT_EQ(p.type_of(p.outputs[0]), (of<float, 2>));
   EXPECT_EQ(p.size(), 3);
 }
 
 TEST(subgraph, is_refused_with_a_node_without_operation) {
-  auto p = part();
+  auto p = sample();
   p[1].op = nullptr;
   refused(p);
 }
 
 TEST(subgraph, is_refused_with_too_few_or_too_many_inputs) {
-  auto p = part();
+  auto p = sample();
   p[1].inputs.clear();
   refused(p);
-  p = part();
+  p = sample();
   p[1].inputs.push_back({0, 0});
   refused(p);
 }
 
 TEST(subgraph, is_refused_when_a_node_comes_before_its_inputs) {
-  auto p = part();
+  auto p = sample();
   p[1].inputs[0] = {1, 0};
   refused(p);
-  p = part();
+  p = sample();
   p[1].controls = {2};
   refused(p);
 }
 
 TEST(subgraph, is_refused_with_outputs_that_do_not_exist) {
-  auto p = part();
+  auto p = sample();
   p[2].inputs[0].port = 1;
   refused(p);
-  p = part();
+  p = sample();
   p.outputs[0] = {7, 0};
   refused(p);
-  p = part();
+  p = sample();
   p.targets = {7};
   refused(p);
 }

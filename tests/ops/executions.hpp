@@ -30,7 +30,8 @@ template <class... T> bool alike(std::tuple<T...> const& a, std::tuple<T...> con
   }(std::index_sequence_for<T...>{});
 }
 
-/// What `step(k)` gives for k = 0 (sequential execution); those of the other executions are expected to give, or say, the same.
+/// What `step(k)` gives for k = 0 (sequential execution); those of the other executions are expected to give, or say,
+/// the same.
 template <class Step> auto same_in_all_gears(Step const& step) {
   constexpr bool silent = std::is_void_v<decltype(step(std::size_t{}))>;
   struct outcome {
@@ -61,8 +62,8 @@ template <class Step> auto same_in_all_gears(Step const& step) {
   if constexpr (!silent) return std::move(*first.result);
 }
 
-/// Runs like a session does, in all executions; what it returns is what the straight one gave. Each has a container of its
-/// own.
+/// Runs like a session does, in all executions; what it returns is what the straight one gave. Each has a container of
+/// its own.
 class each_execution {
  public:
   explicit each_execution(graph& g, session_options const& like = {}) {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "parts.hpp"
 #include "rill/ops/operations.hpp"
+#include "subgraphs.hpp"
 
 namespace {
 
@@ -13,23 +13,23 @@ TEST(common_subexpressions, merges_equal_nodes_and_those_that_follow_from_them) 
   graph g;
   auto const x = placeholder<float, 3>(g, "x");
   auto const y = exp(x) * 2.f + exp(x) * 2.f;
-  auto part = part_of(g, {y}, {}, {x});
-  EXPECT_TRUE(merge_common_subexpressions(part, nullptr));
-  verify(part);
-  EXPECT_EQ(count(part, "exp"), 1u);
-  EXPECT_EQ(count(part, "mul"), 1u);
-  EXPECT_EQ(count(part, "constant"), 1u);
+  auto sub = part_of(g, {y}, {}, {x});
+  EXPECT_TRUE(merge_common_subexpressions(sub, nullptr));
+  verify(sub);
+  EXPECT_EQ(count(sub, "exp"), 1u);
+  EXPECT_EQ(count(sub, "mul"), 1u);
+  EXPECT_EQ(count(sub, "constant"), 1u);
 }
 
 TEST(common_subexpressions, knows_that_addition_commutes_and_subtraction_does_not) {
   graph g;
   auto const x = placeholder<float, 3>(g, "x"), y = placeholder<float, 3>(g, "y");
-  auto part = part_of(g, {x + y, y + x, x - y, y - x}, {}, {x, y});
-  EXPECT_TRUE(merge_common_subexpressions(part, nullptr));
-  EXPECT_EQ(count(part, "add"), 1u);
-  EXPECT_EQ(count(part, "sub"), 2u);
-  EXPECT_EQ(part.outputs[0], part.outputs[1]);
-  EXPECT_NE(part.outputs[2], part.outputs[3]);
+  auto sub = part_of(g, {x + y, y + x, x - y, y - x}, {}, {x, y});
+  EXPECT_TRUE(merge_common_subexpressions(sub, nullptr));
+  EXPECT_EQ(count(sub, "add"), 1u);
+  EXPECT_EQ(count(sub, "sub"), 2u);
+  EXPECT_EQ(sub.outputs[0], sub.outputs[1]);
+  EXPECT_NE(sub.outputs[2], sub.outputs[3]);
 }
 
 TEST(common_subexpressions, respects_attributes_control_edges_and_state) {
@@ -39,19 +39,19 @@ TEST(common_subexpressions, respects_attributes_control_edges_and_state) {
   auto const second = sum<1>(x);
   auto const later = g.after({first}, [&] { return sum<0>(x); });
   auto const v = variable(constant<float, 3>(g, {1, 2, 3}), "v");
-  auto part = part_of(g, {first, second, later, read(v), read(v)}, {}, {x});
-  EXPECT_FALSE(merge_common_subexpressions(part, nullptr));
-  EXPECT_EQ(count(part, "sum"), 3u);
-  EXPECT_EQ(count(part, "read"), 2u);
+  auto sub = part_of(g, {first, second, later, read(v), read(v)}, {}, {x});
+  EXPECT_FALSE(merge_common_subexpressions(sub, nullptr));
+  EXPECT_EQ(count(sub, "sum"), 3u);
+  EXPECT_EQ(count(sub, "read"), 2u);
 }
 
 TEST(common_subexpressions, tells_constants_apart_by_their_bits) {
   graph g;
   auto const zero = constant(g, 0.f), minus = constant(g, -0.f), nan = constant(g, NAN), again = constant(g, NAN);
-  auto part = part_of(g, {zero, minus, nan, again});
+  auto sub = part_of(g, {zero, minus, nan, again});
   pass_report report;
-  merge_common_subexpressions(part, &report);
-  EXPECT_EQ(count(part, "constant"), 3u);
+  merge_common_subexpressions(sub, &report);
+  EXPECT_EQ(count(sub, "constant"), 3u);
   EXPECT_EQ(report.lines.size(), 1u);
   EXPECT_NE(report.text().find("common subexpressions: already computed: constant_3"), std::string::npos);
 }

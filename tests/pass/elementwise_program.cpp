@@ -2,19 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include "parts.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/reduction/reduce.hpp"
+#include "subgraphs.hpp"
 
 namespace rill::detail {
 namespace {
 
-std::uint32_t find(subgraph const& part, std::string_view operation) {
-  for (std::uint32_t i = 0; i < part.size(); ++i)
-    if (part[i].op->name == operation) return i;
+std::uint32_t find(subgraph const& sub, std::string_view operation) {
+  for (std::uint32_t i = 0; i < sub.size(); ++i)
+    if (sub[i].op->name == operation) return i;
   return UINT32_MAX;
 }
 
@@ -23,11 +23,11 @@ TEST(elementwise_program, takes_elementwise_nodes_of_known_extents_and_no_string
   auto const x = placeholder<float, 3>(g, "x");
   auto const s = placeholder<std::string, 3>(g, "s");
   auto const open = placeholder(g, type(dtype::float32, {unknown}), "open");
-  auto const part = part_of(g, {exp(x), sum(x), equal(s, s)}, {}, {x, s});
-  EXPECT_TRUE(elementwise_program::takes(part, find(part, "exp")));
-  EXPECT_FALSE(elementwise_program::takes(part, find(part, "sum")));
-  EXPECT_FALSE(elementwise_program::takes(part, find(part, "equal")));
-  EXPECT_FALSE(elementwise_program::takes(part, part.inputs[0]));
+  auto const sub = part_of(g, {exp(x), sum(x), equal(s, s)}, {}, {x, s});
+  EXPECT_TRUE(elementwise_program::takes(sub, find(sub, "exp")));
+  EXPECT_FALSE(elementwise_program::takes(sub, find(sub, "sum")));
+  EXPECT_FALSE(elementwise_program::takes(sub, find(sub, "equal")));
+  EXPECT_FALSE(elementwise_program::takes(sub, sub.inputs[0]));
   auto const bare = prune(g, {open.endpoint()}, {neg(open).endpoint()}, {});
   EXPECT_FALSE(elementwise_program::takes(bare, find(bare, "neg")));
 }
@@ -36,13 +36,13 @@ TEST(elementwise_program, has_the_lines_of_nodes_and_of_programs_within_them) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const both = fuse<"both">([](auto a, auto b) { return a * b + 1.f; }, x, x);
-  auto const part = part_of(g, {neg(both), both}, {}, {x});
-  elementwise_program p(part);
-  p.add_input({part.inputs[0], 0});
-  EXPECT_EQ(p.find(endpoint{find(part, "fused"), 0}), p.none);
-  p.add(find(part, "fused"));
-  p.add(find(part, "neg"));
-  auto const made = p.finish({{find(part, "neg"), 0}, {find(part, "fused"), 0}, {part.inputs[0], 0}});
+  auto const sub = part_of(g, {neg(both), both}, {}, {x});
+  elementwise_program p(sub);
+  p.add_input({sub.inputs[0], 0});
+  EXPECT_EQ(p.find(endpoint{find(sub, "fused"), 0}), p.none);
+  p.add(find(sub, "fused"));
+  p.add(find(sub, "neg"));
+  auto const made = p.finish({{find(sub, "neg"), 0}, {find(sub, "fused"), 0}, {sub.inputs[0], 0}});
   verify(made);
   EXPECT_EQ(text(made), "r2:float32 = mul(r0, r0)\nr3:float32 = add(r2, r1)\nr4:float32 = neg(r3)\n");
   EXPECT_EQ(made.outputs, (std::vector<std::uint16_t>{4, 3, 0}));

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "parts.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/run/session.hpp"
+#include "subgraphs.hpp"
 
 namespace {
 
@@ -14,12 +14,12 @@ TEST(fold_constants, computes_what_depends_on_constants_alone) {
   graph g;
   auto const x = placeholder<float, 2>(g, "x");
   auto const k = exp(constant<float, 2>(g, {0, 1})) * 2.f;
-  auto part = part_of(g, {x + k}, {}, {x});
+  auto sub = part_of(g, {x + k}, {}, {x});
   container state;
-  EXPECT_TRUE(fold_constants(part, state, nullptr));
-  verify(part);
-  EXPECT_EQ(count(part, "exp") + count(part, "mul"), 0u);
-  EXPECT_EQ(count(part, "add"), 1u);
+  EXPECT_TRUE(fold_constants(sub, state, nullptr));
+  verify(sub);
+  EXPECT_EQ(count(sub, "exp") + count(sub, "mul"), 0u);
+  EXPECT_EQ(count(sub, "add"), 1u);
 }
 
 TEST(fold_constants, does_not_fold_a_constant_that_is_fed) {
@@ -35,28 +35,28 @@ TEST(fold_constants, leaves_state_random_numbers_and_control_edges_alone) {
   graph g;
   auto const c = constant(g, 2.f);
   auto const ordered = g.after({no_op(g)}, [&] { return square(c); });
-  auto part = part_of(g, {ordered, uniform<float, 3>(g)});
+  auto sub = part_of(g, {ordered, uniform<float, 3>(g)});
   container state;
-  fold_constants(part, state, nullptr);
-  EXPECT_EQ(count(part, "square"), 1u);
-  EXPECT_EQ(count(part, "uniform"), 1u);
+  fold_constants(sub, state, nullptr);
+  EXPECT_EQ(count(sub, "square"), 1u);
+  EXPECT_EQ(count(sub, "uniform"), 1u);
 }
 
 TEST(fold_constants, knows_the_extents_of_what_is_not_constant) {
   graph g;
   auto const x = placeholder<float, 4>(g, "x");
-  auto part = part_of(g, {broadcast_like(constant(g, 3.f), x)}, {}, {x});
+  auto sub = part_of(g, {broadcast_like(constant(g, 3.f), x)}, {}, {x});
   container state;
-  EXPECT_TRUE(fold_constants(part, state, nullptr));
-  EXPECT_EQ(count(part, "broadcast_like"), 0u);
+  EXPECT_TRUE(fold_constants(sub, state, nullptr));
+  EXPECT_EQ(count(sub, "broadcast_like"), 0u);
 }
 
 TEST(fold_constants, leaves_a_failing_node_to_fail_in_the_step) {
   graph g;
   auto const bad = gather(constant<float, 2>(g, {1, 2}), constant<std::int32_t, 1>(g, {7}));
-  auto part = part_of(g, {bad});
+  auto sub = part_of(g, {bad});
   container state;
-  EXPECT_NO_THROW(fold_constants(part, state, nullptr));
+  EXPECT_NO_THROW(fold_constants(sub, state, nullptr));
   session s{g};
   EXPECT_THROW(s.run(bad), error);
 }

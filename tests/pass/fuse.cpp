@@ -4,10 +4,10 @@
 
 #include <random>
 
-#include "parts.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/run/session.hpp"
+#include "subgraphs.hpp"
 
 namespace {
 
@@ -16,11 +16,11 @@ using namespace rill;
 TEST(fuse_pass, makes_one_program_of_a_tree) {
   graph g;
   auto const x = placeholder<float, 8>(g, "x"), y = placeholder<float, 8>(g, "y");
-  auto part = part_of(g, {tanh(x * y + 1.f) * exp(x) - y}, {}, {x, y});
-  EXPECT_TRUE(fuse_elementwise(part, nullptr));
-  verify(part);
-  EXPECT_EQ(part.size(), 3u);
-  auto const& p = *std::get<std::shared_ptr<program const>>(part[2].attributes[0].second);
+  auto sub = part_of(g, {tanh(x * y + 1.f) * exp(x) - y}, {}, {x, y});
+  EXPECT_TRUE(fuse_elementwise(sub, nullptr));
+  verify(sub);
+  EXPECT_EQ(sub.size(), 3u);
+  auto const& p = *std::get<std::shared_ptr<program const>>(sub[2].attributes[0].second);
   EXPECT_EQ(p.inputs.size(), 2u);
   EXPECT_EQ(p.immediates.size(), 1u);
   EXPECT_EQ(p.instructions.size(), 6u);
@@ -30,20 +30,20 @@ TEST(fuse_pass, gives_out_a_value_that_others_need_too) {
   graph g;
   auto const x = placeholder<float, 8>(g, "x");
   auto const middle = exp(x);
-  auto part = part_of(g, {middle * 2.f, middle}, {}, {x});
-  EXPECT_TRUE(fuse_elementwise(part, nullptr));
-  EXPECT_EQ(count(part, "fused"), 1u);
-  EXPECT_EQ(part[part.outputs[0].node].outputs.size(), 2u);
+  auto sub = part_of(g, {middle * 2.f, middle}, {}, {x});
+  EXPECT_TRUE(fuse_elementwise(sub, nullptr));
+  EXPECT_EQ(count(sub, "fused"), 1u);
+  EXPECT_EQ(sub[sub.outputs[0].node].outputs.size(), 2u);
 }
 
 TEST(fuse_pass, never_makes_a_group_wait_for_itself) {
   graph g;
   auto const x = placeholder<float, 4, 4>(g, "x");
   auto const a = exp(x);
-  auto part = part_of(g, {a + matmul(a, a)}, {}, {x});
-  fuse_elementwise(part, nullptr);
-  verify(part);
-  EXPECT_EQ(count(part, "fused"), 0u);  // exp feeds the product that the sum waits for
+  auto sub = part_of(g, {a + matmul(a, a)}, {}, {x});
+  fuse_elementwise(sub, nullptr);
+  verify(sub);
+  EXPECT_EQ(count(sub, "fused"), 0u);  // exp feeds the product that the sum waits for
 }
 
 // The branch waits for `e` and must run before the update, for which `e * updated` waits.
@@ -72,10 +72,10 @@ TEST(fuse_pass, leaves_other_extents_control_edges_and_strings_alone) {
   auto const x = placeholder<float, 2, 3>(g, "x");
   auto const row = placeholder<float, 3>(g, "row");
   auto const waits = g.after({no_op(g)}, [&] { return exp(x); });
-  auto part = part_of(g, {x + exp(row), neg(waits)}, {}, {x, row});
-  fuse_elementwise(part, nullptr);
-  verify(part);
-  EXPECT_EQ(count(part, "exp"), 2u);
+  auto sub = part_of(g, {x + exp(row), neg(waits)}, {}, {x, row});
+  fuse_elementwise(sub, nullptr);
+  verify(sub);
+  EXPECT_EQ(count(sub, "exp"), 2u);
 }
 
 // Random trees and graphs of elementwise operations, with matrix products between them: the same bits with and without.
@@ -139,16 +139,16 @@ TEST(fuse_pass, leaves_programs_apart_that_would_be_too_long) {
   auto const x = placeholder<float, 4>(g, "x");
   expr<of<float, 4>> y = x;
   for (int k = 0; k < 20; ++k)
-    y = fuse<"part">(
+    y = fuse<"subgraph">(
         [](auto a) {
           for (int i = 0; i < 2000; ++i) a = i % 2 ? a + 1.f : a * 0.5f;
           return a;
         },
         y);
-  auto part = part_of(g, {y}, {}, {x});
-  fuse_elementwise(part, nullptr);
-  verify(part);
-  EXPECT_EQ(count(part, "part") + count(part, "fused"), 10u);  // by twos
+  auto sub = part_of(g, {y}, {}, {x});
+  fuse_elementwise(sub, nullptr);
+  verify(sub);
+  EXPECT_EQ(count(sub, "subgraph") + count(sub, "fused"), 10u);  // by twos
   session a{g}, b{g, {.passes = pass_options::none()}};
   auto const in = tensor(vector<float>({-1, 0, 1, 2}));
   EXPECT_TRUE(same_bits(a.run({{x, in}}, y), b.run({{x, in}}, y)));

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "parts.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/pass/order_uses.hpp"
 #include "rill/run/session.hpp"
+#include "subgraphs.hpp"
 
 namespace {
 
@@ -17,11 +17,11 @@ TEST(fuse_updates, puts_the_arithmetic_and_its_assignment_into_one) {
   auto const v = variable(constant<float, 3>(g, {1, 2, 3}), "v");
   auto const x = placeholder<float, 3>(g, "x");
   auto const update = assign_sub(v, x * 0.5f);
-  auto part = part_of(g, {}, {update}, {x});
-  EXPECT_TRUE(fuse_updates(part, nullptr));
-  verify(part);
-  EXPECT_EQ(count(part, "fused_update"), 1u);
-  EXPECT_EQ(count(part, "mul") + count(part, "assign_sub"), 0u);
+  auto sub = part_of(g, {}, {update}, {x});
+  EXPECT_TRUE(fuse_updates(sub, nullptr));
+  verify(sub);
+  EXPECT_EQ(count(sub, "fused_update"), 1u);
+  EXPECT_EQ(count(sub, "mul") + count(sub, "assign_sub"), 0u);
 }
 
 // As in a recurrent layer, whose weights a loop reads where they lie.
@@ -32,13 +32,13 @@ TEST(fuse_updates, takes_over_what_an_update_waits_for) {
   auto const seen = cond(constant(g, true), [&] { return v + x; }, [&] { return v * x; });
   auto const update = assign_sub(v, seen * 0.5f);
   auto const other = cond(constant(g, false), [&] { return v + x; }, [&] { return v * x; });
-  auto part = part_of(g, {other}, {update}, {x});
-  EXPECT_TRUE(order_uses(part, nullptr));
-  EXPECT_TRUE(fuse_updates(part, nullptr));
-  verify(part);
-  ASSERT_EQ(count(part, "fused_update"), 1u);
+  auto sub = part_of(g, {other}, {update}, {x});
+  EXPECT_TRUE(order_uses(sub, nullptr));
+  EXPECT_TRUE(fuse_updates(sub, nullptr));
+  verify(sub);
+  ASSERT_EQ(count(sub, "fused_update"), 1u);
   auto const fused =
-      std::find_if(part.nodes.begin(), part.nodes.end(), [](node const& n) { return n.op->name == "fused_update"; });
+      std::find_if(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return n.op->name == "fused_update"; });
   EXPECT_EQ(fused->controls.size(), 2u);  // for both branches
   for (auto const& passes : {pass_options::none(), pass_options{.verify = true}}) {
     session s{g, {.passes = passes}};
@@ -91,10 +91,10 @@ TEST(fuse_updates, leaves_an_update_whose_result_or_delta_is_wanted) {
   auto const v = variable(constant<float, 3>(g, {1, 2, 3}), "v");
   auto const delta = v * 0.5f;
   auto const update = assign_sub(v, delta);
-  auto part = part_of(g, {update});
-  EXPECT_FALSE(fuse_updates(part, nullptr));
-  part = part_of(g, {delta}, {update});
-  EXPECT_FALSE(fuse_updates(part, nullptr));
+  auto sub = part_of(g, {update});
+  EXPECT_FALSE(fuse_updates(sub, nullptr));
+  sub = part_of(g, {delta}, {update});
+  EXPECT_FALSE(fuse_updates(sub, nullptr));
 }
 
 TEST(fuse_updates, keeps_a_snapshot_that_somebody_fetches) {
@@ -119,8 +119,8 @@ TEST(fuse_updates, leaves_arithmetic_apart_that_is_very_long) {
                                           return a;
                                         },
                                         x));
-  auto part = part_of(g, {}, {update}, {x});
-  EXPECT_FALSE(fuse_updates(part, nullptr));
+  auto sub = part_of(g, {}, {update}, {x});
+  EXPECT_FALSE(fuse_updates(sub, nullptr));
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "parts.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/pass/bind.hpp"
+#include "subgraphs.hpp"
 
 namespace {
 
@@ -13,39 +13,39 @@ using namespace rill;
 TEST(identities, removes_arithmetic_that_changes_nothing) {
   graph g;
   auto const x = placeholder<float, 2>(g, "x");
-  auto part = part_of(g, {1.f * ((x - 0.f) * 1.f) / 1.f, stop_gradient(identity(x))}, {}, {x});
-  EXPECT_TRUE(remove_identities(part, nullptr));
-  verify(part);
-  EXPECT_EQ(part.size(), 1u);
-  EXPECT_EQ(part.outputs[0], part.outputs[1]);
+  auto sub = part_of(g, {1.f * ((x - 0.f) * 1.f) / 1.f, stop_gradient(identity(x))}, {}, {x});
+  EXPECT_TRUE(remove_identities(sub, nullptr));
+  verify(sub);
+  EXPECT_EQ(sub.size(), 1u);
+  EXPECT_EQ(sub.outputs[0], sub.outputs[1]);
 }
 
 TEST(identities, removes_what_only_says_more_of_a_value_when_that_is_checked) {
   graph g;
   value const x = placeholder(g, of<float, unknown>, "x");
-  auto part = part_of(g, {neg(as(placeholder_with_default(neg(x)), of<float, "n">))}, {}, {x});
+  auto sub = part_of(g, {neg(as(placeholder_with_default(neg(x)), of<float, "n">))}, {}, {x});
   container state;
-  bind_extents(part, {of<float, 2>}, state);
-  EXPECT_TRUE(remove_identities(part, nullptr));
-  verify(part);
-  EXPECT_EQ(part.size(), 3u);
-  EXPECT_EQ(count(part, "neg"), 2u);
+  bind_extents(sub, {of<float, 2>}, state);
+  EXPECT_TRUE(remove_identities(sub, nullptr));
+  verify(sub);
+  EXPECT_EQ(sub.size(), 3u);
+  EXPECT_EQ(count(sub, "neg"), 2u);
 }
 
 TEST(identities, keeps_x_plus_zero_of_floats_because_of_the_sign_of_zero) {
   graph g;
   auto const x = placeholder<float, 2>(g, "x");
   auto const i = placeholder<std::int32_t, 2>(g, "i");
-  auto part = part_of(g, {x + 0.f, i + 0}, {}, {x, i});
-  remove_identities(part, nullptr);
-  EXPECT_EQ(count(part, "add"), 1u);
+  auto sub = part_of(g, {x + 0.f, i + 0}, {}, {x, i});
+  remove_identities(sub, nullptr);
+  EXPECT_EQ(count(sub, "add"), 1u);
 }
 
 TEST(identities, keeps_a_product_that_broadcasts) {
   graph g;
   auto const x = placeholder<float>(g, "x");
-  auto part = part_of(g, {x * constant<float, 3>(g, {1, 1, 1})}, {}, {x});
-  EXPECT_FALSE(remove_identities(part, nullptr));
+  auto sub = part_of(g, {x * constant<float, 3>(g, {1, 1, 1})}, {}, {x});
+  EXPECT_FALSE(remove_identities(sub, nullptr));
 }
 
 TEST(identities, keeps_nodes_that_wait_and_moves_the_edges_of_those_that_others_wait_for) {
@@ -55,19 +55,19 @@ TEST(identities, keeps_nodes_that_wait_and_moves_the_edges_of_those_that_others_
   auto const kept = g.after({wait}, [&] { return x * 1.f; });
   auto const gone = x * 1.f;
   auto const after = g.after({gone}, [&] { return no_op(g); });
-  auto part = part_of(g, {kept}, {after}, {x});
-  remove_identities(part, nullptr);
-  verify(part);
-  EXPECT_EQ(count(part, "mul"), 1u);
+  auto sub = part_of(g, {kept}, {after}, {x});
+  remove_identities(sub, nullptr);
+  verify(sub);
+  EXPECT_EQ(count(sub, "mul"), 1u);
 }
 
 TEST(identities, let_elementwise_operations_read_what_was_broadcast_for_them) {
   graph g;
   auto const x = placeholder<float, 2, 3>(g, "x");
   auto const row = placeholder<float, 3>(g, "row");
-  auto part = part_of(g, {value(x) * broadcast_like(row, x)}, {}, {x, row});
-  EXPECT_TRUE(remove_identities(part, nullptr));
-  EXPECT_EQ(count(part, "broadcast_like"), 0u);
+  auto sub = part_of(g, {value(x) * broadcast_like(row, x)}, {}, {x, row});
+  EXPECT_TRUE(remove_identities(sub, nullptr));
+  EXPECT_EQ(count(sub, "broadcast_like"), 0u);
 }
 
 TEST(identities, keep_products_of_complex_numbers_whose_parts_meet_and_the_sign_of_zero) {
@@ -75,8 +75,8 @@ TEST(identities, keep_products_of_complex_numbers_whose_parts_meet_and_the_sign_
   auto const z = placeholder<std::complex<double>, 2>(g, "z");
   auto const one = constant(g, std::complex<double>(1));
   auto const x = placeholder<float, 2>(g, "x");
-  auto part = part_of(g, {z * one, one * z, z / one, x - -0.f}, {}, {z, x});
-  EXPECT_FALSE(remove_identities(part, nullptr));
+  auto sub = part_of(g, {z * one, one * z, z / one, x - -0.f}, {}, {z, x});
+  EXPECT_FALSE(remove_identities(sub, nullptr));
 }
 
 }  // namespace

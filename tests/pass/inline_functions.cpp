@@ -2,17 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include "pass/parts.hpp"
+#include "pass/subgraphs.hpp"
 #include "rill/pass/passes.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
 namespace {
 
-bool inlined(subgraph& part, pass_report* report = nullptr) {
+bool inlined(subgraph& sub, pass_report* report = nullptr) {
   container state;
-  bool const changed = inline_functions(part, state, report);
-  verify(part);
+  bool const changed = inline_functions(sub, state, report);
+  verify(sub);
   return changed;
 }
 
@@ -29,16 +29,16 @@ TEST(inline_functions, puts_small_ones_where_they_are_called_and_says_so) {
   value const x = placeholder(g, of<float, 3>, "x");
   auto const f = rill::function<"f", of<float, 3>>(g, [](auto a) { return exp(a) * a; });
   value const y = f(f(x));
-  auto part = part_of(g, {y}, {}, {x});
-  EXPECT_EQ(count(part, "call"), 2);
+  auto sub = part_of(g, {y}, {}, {x});
+  EXPECT_EQ(count(sub, "call"), 2);
   pass_report report;
-  EXPECT_TRUE(inlined(part, &report));
+  EXPECT_TRUE(inlined(sub, &report));
   EXPECT_EQ(report.text(), "functions: small: f\nfunctions: small: f_1\n");
-  EXPECT_EQ(count(part, "call"), 0);
-  EXPECT_EQ(count(part, "exp"), 2);
-  EXPECT_EQ(part.type_of(part.outputs[0]), (of<float, 3>));
-  EXPECT_EQ(part[part.outputs[0].node].name, "f_1/mul");
-  EXPECT_FALSE(inlined(part));
+  EXPECT_EQ(count(sub, "call"), 0);
+  EXPECT_EQ(count(sub, "exp"), 2);
+  EXPECT_EQ(sub.type_of(sub.outputs[0]), (of<float, 3>));
+  EXPECT_EQ(sub[sub.outputs[0].node].name, "f_1/mul");
+  EXPECT_FALSE(inlined(sub));
 }
 
 TEST(inline_functions, puts_long_ones_where_they_are_called_once) {
@@ -63,11 +63,11 @@ TEST(inline_functions, follows_calls_within_and_gives_results_that_are_arguments
     return swap(c, -d);
   });
   auto const results = call(g, "back", x, y);
-  auto part = part_of(g, {results[0], results[1]}, {}, {x, y});
-  EXPECT_TRUE(inlined(part));
-  EXPECT_EQ(part.size(), 3);
-  EXPECT_EQ(part[part.outputs[0].node].op->name, "neg");
-  EXPECT_EQ(part.outputs[1], (endpoint{part.inputs[1], 0}));
+  auto sub = part_of(g, {results[0], results[1]}, {}, {x, y});
+  EXPECT_TRUE(inlined(sub));
+  EXPECT_EQ(sub.size(), 3);
+  EXPECT_EQ(sub[sub.outputs[0].node].op->name, "neg");
+  EXPECT_EQ(sub.outputs[1], (endpoint{sub.inputs[1], 0}));
 }
 
 TEST(inline_functions, leaves_those_that_call_themselves_update_or_draw_and_those_that_wait) {
@@ -88,8 +88,8 @@ TEST(inline_functions, leaves_those_that_call_themselves_update_or_draw_and_thos
   for (value const& y :
        {value(again(as<of<float>>(x))), value(update(as<of<float>>(x))), value(draw(as<of<float>>(x))),
         value(nested(as<of<float>>(x))), g.after({first}, [&] { return value(plain(as<of<float>>(x))); })}) {
-    auto part = part_of(g, {y}, {}, {x});
-    EXPECT_FALSE(inlined(part)) << y.name();
+    auto sub = part_of(g, {y}, {}, {x});
+    EXPECT_FALSE(inlined(sub)) << y.name();
   }
 }
 
@@ -112,10 +112,10 @@ TEST(inline_functions, lets_a_derivative_use_what_the_call_has_computed) {
   auto const f = rill::function<"f", of<float>>(g, [](auto a) { return exp(a); });
   auto const y = f(x);
   auto const [d] = gradients(y, x);
-  auto part = part_of(g, {y, d}, {}, {x});
+  auto sub = part_of(g, {y, d}, {}, {x});
   container state;
-  rewrite(part, {.fuse = false}, state, nullptr);
-  EXPECT_EQ(count(part, "exp"), 1);
+  rewrite(sub, {.fuse = false}, state, nullptr);
+  EXPECT_EQ(count(sub, "exp"), 1);
 }
 
 TEST(inline_functions, settles_what_is_known_only_when_a_loop_in_a_function_has_run) {

@@ -2,21 +2,21 @@
 
 #include <gtest/gtest.h>
 
-#include "parts.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/operations.hpp"
 #include "rill/run/session.hpp"
+#include "subgraphs.hpp"
 
 namespace {
 
 using namespace rill;
 
 /// The names of the nodes that control edges put before a node.
-std::vector<std::string> before(subgraph const& part, std::string_view name) {
+std::vector<std::string> before(subgraph const& sub, std::string_view name) {
   std::vector<std::string> names;
-  for (auto const& n : part.nodes)
+  for (auto const& n : sub.nodes)
     if (n.name == name)
-      for (auto c : n.controls) names.push_back(part[c].name);
+      for (auto c : n.controls) names.push_back(sub[c].name);
   return names;
 }
 
@@ -28,11 +28,11 @@ TEST(order_uses, puts_what_reads_a_variable_in_place_before_its_update) {
   auto const v = variable(constant(g, 1.f), "v");
   auto const update = assign_add(v, x);
   auto const seen = cond(x > 0.f, [&] { return v + x; }, [&] { return v; });
-  auto part = part_of(g, {}, {update, seen}, {x});
-  EXPECT_TRUE(order_uses(part, nullptr));
-  verify(part);
-  EXPECT_EQ(before(part, "assign_add"), names{"cond"});
-  EXPECT_EQ(before(part, "cond"), names{});
+  auto sub = part_of(g, {}, {update, seen}, {x});
+  EXPECT_TRUE(order_uses(sub, nullptr));
+  verify(sub);
+  EXPECT_EQ(before(sub, "assign_add"), names{"cond"});
+  EXPECT_EQ(before(sub, "cond"), names{});
 }
 
 TEST(order_uses, keeps_an_order_that_rests_on_values) {
@@ -42,12 +42,12 @@ TEST(order_uses, keeps_an_order_that_rests_on_values) {
   auto const first = assign_add(v, x);
   auto const seen = cond(first > 0.f, [&] { return v + x; }, [&] { return v; });
   auto const second = assign(v, seen * 0.f);
-  auto part = part_of(g, {}, {second}, {x});
-  EXPECT_TRUE(order_uses(part, nullptr));
-  verify(part);
-  EXPECT_EQ(before(part, "cond"), names{"assign_add"});
-  EXPECT_EQ(before(part, "assign"), (names{"assign_add", "cond"}));
-  EXPECT_FALSE(order_uses(part, nullptr));  // all edges are there
+  auto sub = part_of(g, {}, {second}, {x});
+  EXPECT_TRUE(order_uses(sub, nullptr));
+  verify(sub);
+  EXPECT_EQ(before(sub, "cond"), names{"assign_add"});
+  EXPECT_EQ(before(sub, "assign"), (names{"assign_add", "cond"}));
+  EXPECT_FALSE(order_uses(sub, nullptr));  // all edges are there
 }
 
 TEST(order_uses, leaves_snapshots_single_updates_and_races_alone) {
@@ -56,8 +56,8 @@ TEST(order_uses, leaves_snapshots_single_updates_and_races_alone) {
   auto const v = variable(constant(g, 1.f), "v"), w = variable(constant(g, 1.f), "w");
   auto const update = assign_add(v, v * x);
   auto const [a, b] = g.hogwild([&] { return std::pair{assign_add(w, x), assign_add(w, x * x)}; });
-  auto part = part_of(g, {}, {update, a, b}, {x});
-  EXPECT_FALSE(order_uses(part, nullptr));
+  auto sub = part_of(g, {}, {update, a, b}, {x});
+  EXPECT_FALSE(order_uses(sub, nullptr));
 }
 
 TEST(order_uses, puts_what_reads_a_variable_before_updates_that_race_or_behind_them) {
@@ -67,21 +67,21 @@ TEST(order_uses, puts_what_reads_a_variable_before_updates_that_race_or_behind_t
   auto const [a, b] = g.hogwild([&] { return std::pair{assign_add(v, x), assign_sub(v, x * x)}; });
   auto const early = cond(x > 0.f, [&] { return v + x; }, [&] { return v; });
   auto const late = g.after({a, b}, [&] { return read(v); });
-  auto part = part_of(g, {}, {early, late}, {x});
-  EXPECT_TRUE(order_uses(part, nullptr));
-  verify(part);
-  EXPECT_EQ(before(part, "cond"), names{});
-  EXPECT_EQ(before(part, "assign_add"), names{"cond"});
-  EXPECT_EQ(before(part, "assign_sub"), names{"cond"});
-  EXPECT_EQ(before(part, "read"), (names{"assign_add", "assign_sub"}));
+  auto sub = part_of(g, {}, {early, late}, {x});
+  EXPECT_TRUE(order_uses(sub, nullptr));
+  verify(sub);
+  EXPECT_EQ(before(sub, "cond"), names{});
+  EXPECT_EQ(before(sub, "assign_add"), names{"cond"});
+  EXPECT_EQ(before(sub, "assign_sub"), names{"cond"});
+  EXPECT_EQ(before(sub, "read"), (names{"assign_add", "assign_sub"}));
 }
 
 TEST(order_uses, refuses_updates_without_an_order) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const v = variable(constant(g, 1.f), "v");
-  auto part = part_of(g, {}, {assign_add(v, x), assign_add(v, x * x)}, {x});
-  EXPECT_THROW(order_uses(part, nullptr), error);
+  auto sub = part_of(g, {}, {assign_add(v, x), assign_add(v, x * x)}, {x});
+  EXPECT_THROW(order_uses(sub, nullptr), error);
 }
 
 // What orders the two updates is read for its extents alone, which passes know.

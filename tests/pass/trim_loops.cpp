@@ -8,23 +8,23 @@
 namespace rill {
 namespace {
 
-// The part that fetches some values and runs some nodes, bound and trimmed.
+// The subgraph that fetches some values and runs some nodes, bound and trimmed.
 struct trimmed {
-  subgraph part;
+  subgraph sub;
   container state;
   bool changed;
 
   trimmed(value x, type const& of, std::vector<value> const& fetched, std::vector<std::uint32_t> const& targets = {})
-      : part([&] {
+      : sub([&] {
           std::vector<endpoint> ends;
           for (auto const& v : fetched) ends.push_back(v.endpoint());
           return prune(*x.graph, {x.endpoint()}, ends, targets);
         }()) {
-    bind_extents(part, {of}, state);
-    changed = trim_loops(part, state, nullptr);
-    verify(part);
+    bind_extents(sub, {of}, state);
+    changed = trim_loops(sub, state, nullptr);
+    verify(sub);
   }
-  node const& loop() const { return *std::find_if(part.nodes.begin(), part.nodes.end(), ops::is_loop); }
+  node const& loop() const { return *std::find_if(sub.nodes.begin(), sub.nodes.end(), ops::is_loop); }
   ops::looping::attributes about() const { return decode<ops::looping::attributes>(loop().attributes); }
 };
 
@@ -49,7 +49,7 @@ TEST(trim_loops, hands_a_body_nothing_of_which_it_reads_the_extents_alone) {
   trimmed const t(x, of<float, 4>, {y});
   EXPECT_TRUE(t.changed);
   EXPECT_EQ(t.loop().inputs.size(), 1);  // the rows
-  for (auto const& n : t.part.nodes) EXPECT_NE(n.op->name, "exp");
+  for (auto const& n : t.sub.nodes) EXPECT_NE(n.op->name, "exp");
   session s(g);
   EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, 2, 3, 4})}}, y), vector<float>({4, 8, 12, 16})));
 }

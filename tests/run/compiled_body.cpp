@@ -43,7 +43,7 @@ struct compiling {
                            .memory = &memory,
                            .passes = &passes,
                            .compile = compile_body};
-    return compile_body(r, b.part, arguments);
+    return compile_body(r, b.subgraph, arguments);
   }
 };
 

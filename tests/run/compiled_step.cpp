@@ -14,9 +14,9 @@ namespace {
 
 plan square_of(graph& g, container& state, allocator& memory, std::int64_t n) {
   value const x = placeholder(g, type(dtype::float32, shape{n}), "x"), y = square(neg(x));
-  auto part = prune(g, {x.endpoint()}, {y.endpoint()}, {});
-  bind_extents(part, {x.type()}, state);
-  return plan(part, state, 0, memory);
+  auto sub = prune(g, {x.endpoint()}, {y.endpoint()}, {});
+  bind_extents(sub, {x.type()}, state);
+  return plan(sub, state, 0, memory);
 }
 
 TEST(compiled_step, is_run_by_several_threads_at_once) {

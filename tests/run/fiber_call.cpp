@@ -30,8 +30,10 @@ TEST(fiber_call, what_waits_in_bodies_of_open_extents_holds_no_thread) {
   auto const q = fifo_queue<of<float>>(g, {.capacity = 4});
   auto const a = sum_of_list(g, q, 3), b = sum_of_list(g, q, 4);
   auto const put = q.enqueue_many(constant<float, 7>(g, {1, 2, 4, 8, 16, 32, 64}));
-  for (auto [execution, threads] :
-       {std::pair{execution::automatic, 1}, {execution::automatic, 2}, {execution::parallel, 1}, {execution::tagged, 1}}) {
+  for (auto [execution, threads] : {std::pair{execution::automatic, 1},
+                                    {execution::automatic, 2},
+                                    {execution::parallel, 1},
+                                    {execution::tagged, 1}}) {
     session s(g, {.threads = threads, .execution = execution});
     for (int i = 0; i < 3; ++i) {
       auto const [x, y] = s.run(a, b, put, soon);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/sentence.hpp"
-#include "pass/parts.hpp"
+#include "pass/subgraphs.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/flow.hpp"

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/sentence.hpp"
-#include "pass/parts.hpp"
+#include "pass/subgraphs.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {

@@ -40,19 +40,19 @@ class pool {
   rill::parallel parallel() noexcept;
 
   /// Who works on a driven job: all threads, or the one that drives it alone, which wakes nobody.
-  enum class company { all, none };
+  enum class participants { all, driver };
 
   /// Works on a job whose pieces appear one by one until `finished()`, and on whatever else the pool has meanwhile, so
   /// that no thread of it sleeps while there is work. `finished` is asked under the pool's lock.
-  template <class Finished> void drive(pool_job& mine, company with, Finished finished) {
-    drive(mine, with, finished, [](team& t, sleeper& here, auto& lock) { t.sleep(here, lock); });
+  template <class Finished> void drive(pool_job& mine, participants who, Finished finished) {
+    drive(mine, who, finished, [](team& t, sleeper& here, auto& lock) { t.sleep(here, lock); });
   }
   /// The same, but `late()` is called, once and without the lock, if it is not finished by `deadline`.
   template <class Finished, class Late>
-  void drive(pool_job& mine, company with, Finished finished, std::chrono::steady_clock::time_point deadline,
+  void drive(pool_job& mine, participants who, Finished finished, std::chrono::steady_clock::time_point deadline,
              Late late) {
     bool told = false;
-    drive(mine, with, finished, [&](team& t, sleeper& here, auto& lock) {
+    drive(mine, who, finished, [&](team& t, sleeper& here, auto& lock) {
       if (told) return t.sleep(here, lock);
       if (t.sleep_until(here, lock, deadline)) return;
       told = true;
@@ -116,17 +116,17 @@ class pool {
   };
 
   template <class Finished, class Sleep>
-  void drive(pool_job& mine, company with, Finished& finished, Sleep const& sleep) {
+  void drive(pool_job& mine, participants who, Finished& finished, Sleep const& sleep) {
     auto& t = *team_;
-    sleeper here{&mine, with == company::none};
+    sleeper here{&mine, who == participants::driver};
     std::unique_lock lock(t.mutex);
-    if (with == company::all) {
+    if (who == participants::all) {
       t.start(threads_);
       t.push(mine);
       t.wake(mine, {t.workers.size()});
     }
     while (!finished())
-      if (pool_job* const job = with == company::all ? t.next() : mine.ready(mine) ? &mine : nullptr)
+      if (pool_job* const job = who == participants::all ? t.next() : mine.ready(mine) ? &mine : nullptr)
         t.help(*job, lock);
       else sleep(t, here, lock);
     t.remove(mine, lock);

@@ -1,4 +1,4 @@
-// The bodies of loops and branches: recorded as lambdas run, kept as parts that stand alone.
+// The bodies of loops and branches: recorded as lambdas run, kept as subgraphs that stand alone.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace rill {
 
 /// A body that was recorded.
 struct recorded_body {
-  subgraph part;                  ///< its inputs are the arguments, then the captures; variables are nodes of it
+  rill::subgraph subgraph;        ///< its inputs are the arguments, then the captures; variables are nodes of it
   std::vector<value> captures;    ///< values from outside
   std::vector<value> references;  ///< variables from outside
   std::vector<bool> updated;      ///< for each of them, whether the body updates it
@@ -61,13 +61,13 @@ RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const&
   };
   for (auto const& c : body.captures())  // only what is read has to be computed outside
     if (reads(c.inside.node)) fed.push_back(c.inside.endpoint()), made.captures.push_back(c.outside);
-  made.part = prune(body, fed, fetched, updates);
+  made.subgraph = prune(body, fed, fetched, updates);
   for (auto const& w : body.waits_outside())
     if (reads(w.inside)) made.waits.push_back(w.outside);
 
   std::uint32_t last = UINT32_MAX;
-  for (std::uint32_t i = 0; i < made.part.size(); ++i) {
-    auto& n = made.part[i];
+  for (std::uint32_t i = 0; i < made.subgraph.size(); ++i) {
+    auto& n = made.subgraph[i];
     made.effect = std::max(made.effect, n.op->effect);
     if (n.op->effect != effect::writes) continue;
     if (last != UINT32_MAX && std::find(n.controls.begin(), n.controls.end(), last) == n.controls.end())
@@ -78,32 +78,34 @@ RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const&
     if (!reads(c.inside.node)) continue;
     made.references.push_back(c.outside);
     bool updated = false;
-    for (auto const& n : made.part.nodes)
+    for (auto const& n : made.subgraph.nodes)
       for (std::size_t k = 0; k < n.inputs.size(); ++k)
-        updated = updated || (updates_reference(n, k) && made.part[n.inputs[k].node].name == c.inside.origin().name);
+        updated =
+            updated || (updates_reference(n, k) && made.subgraph[n.inputs[k].node].name == c.inside.origin().name);
     made.updated.push_back(updated);
   }
   return made;
 }
 
 RILL_INLINE void recorded_body::align(std::size_t arguments, std::vector<value> const& all) {
-  std::vector<std::uint32_t> inputs(part.inputs.begin(), part.inputs.begin() + static_cast<std::ptrdiff_t>(arguments));
+  std::vector<std::uint32_t> inputs(subgraph.inputs.begin(),
+                                    subgraph.inputs.begin() + static_cast<std::ptrdiff_t>(arguments));
   for (auto const& v : all) {
     auto const at =
         std::find_if(captures.begin(), captures.end(), [&](value const& c) { return c.endpoint() == v.endpoint(); });
     if (at != captures.end()) {
-      inputs.push_back(part.inputs[arguments + static_cast<std::size_t>(at - captures.begin())]);
+      inputs.push_back(subgraph.inputs[arguments + static_cast<std::size_t>(at - captures.begin())]);
       continue;
     }
     node n;  // which this body does not read
     n.op = &fed_op;
     n.name = v.origin().name;
     n.outputs = {v.type()};
-    inputs.push_back(static_cast<std::uint32_t>(part.size()));
-    part.nodes.push_back(std::move(n));
-    part.origin.push_back(0);
+    inputs.push_back(static_cast<std::uint32_t>(subgraph.size()));
+    subgraph.nodes.push_back(std::move(n));
+    subgraph.origin.push_back(0);
   }
-  part.inputs = std::move(inputs);
+  subgraph.inputs = std::move(inputs);
   captures = all;
 }
 

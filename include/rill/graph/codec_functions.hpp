@@ -79,11 +79,11 @@ inline void load_function(reader& from, graph& g, known_operations& known) {
   g.functions().define(f);
 }
 
-// Whether a part updates a variable, by its name.
-inline bool updates_variable(subgraph const& part, std::string_view name) {
-  return std::any_of(part.nodes.begin(), part.nodes.end(), [&](node const& n) {
+// Whether a subgraph updates a variable, by its name.
+inline bool updates_variable(subgraph const& sub, std::string_view name) {
+  return std::any_of(sub.nodes.begin(), sub.nodes.end(), [&](node const& n) {
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (updates_reference(n, k) && part[n.inputs[k].node].name == name) return true;
+      if (updates_reference(n, k) && sub[n.inputs[k].node].name == name) return true;
     return false;
   });
 }

@@ -42,7 +42,7 @@ class dot_writer {
   explicit dot_writer(std::vector<node const*> nodes, std::string prefix = "")
       : nodes_(std::move(nodes)), emphasis_(nodes_.size()), prefix_(std::move(prefix)) {}
 
-  /// Draws a node with a double line: what is fetched from a part.
+  /// Draws a node with a double line: what is fetched from a subgraph.
   void emphasize(std::uint32_t i) { emphasis_[i] = true; }
 
   std::string text(std::string const& more = "") {
@@ -136,7 +136,7 @@ inline std::string dot(graph const& g) {
   return detail::dot_writer(std::move(nodes)).text(functions);
 }
 
-/// A part in Graphviz's language; what is fetched from it has a double line.
+/// A subgraph in Graphviz's language; what is fetched from it has a double line.
 inline std::string dot(subgraph const& g) {
   std::vector<node const*> nodes;
   for (auto const& n : g.nodes) nodes.push_back(&n);

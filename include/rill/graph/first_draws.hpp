@@ -22,7 +22,7 @@ inline constexpr std::uint64_t first_values_stream = UINT64_MAX;
 
 /// If a part of `g` assigns first values, gives what is drawn for them the keys of their variables: a draw that several
 /// first values are computed from has the key of the variable that was declared first. Returns whether it does.
-bool key_first_draws(graph const& g, subgraph& part);
+bool key_first_draws(graph const& g, subgraph& sub);
 
 #if RILL_RUNTIME
 namespace detail {
@@ -89,17 +89,17 @@ class first_draws {
 
 }  // namespace detail
 
-RILL_INLINE bool key_first_draws(graph const& g, subgraph& part) {
+RILL_INLINE bool key_first_draws(graph const& g, subgraph& sub) {
   auto const initials = g.initials();
   std::unordered_set<std::uint32_t> assignments;
   for (auto const& i : initials) assignments.insert(i.assignment);
   bool assigns = false;
-  for (std::uint32_t i = 0; i < part.size(); ++i)
-    assigns = assigns || (part[i].op != &fed_op && assignments.contains(part.origin[i]));
+  for (std::uint32_t i = 0; i < sub.size(); ++i)
+    assigns = assigns || (sub[i].op != &fed_op && assignments.contains(sub.origin[i]));
   if (!assigns) return false;
   detail::first_draws draws(g);
   for (auto const& i : initials) draws.add(i);
-  for (auto& n : part.nodes) draws.rename(n);
+  for (auto& n : sub.nodes) draws.rename(n);
   return true;
 }
 #endif

@@ -143,7 +143,7 @@ class graph {
     return with(&graph::colocated_, std::string(beside.origin().name), std::forward<F>(f));
   }
 
-  /// Records what `f` records as a part that derivatives compute again instead of keeping its values.
+  /// Records what `f` records as a subgraph that derivatives compute again instead of keeping its values.
   template <class F> auto recomputed(F&& f) {
     return with(&graph::recompute_, ++innermost().recomputed_parts_, std::forward<F>(f));
   }

@@ -27,7 +27,7 @@ struct node {
   std::vector<type> outputs;
   std::string device;           ///< a constraint such as "/device:gpu:0"; empty: anywhere
   std::string colocated;        ///< the node beside which this one must run; empty: none
-  std::uint32_t recompute = 0;  ///< the part, if any, that derivatives compute again instead of keeping it
+  std::uint32_t recompute = 0;  ///< the subgraph, if any, that derivatives compute again instead of keeping it
   std::int64_t copy_of = -1;    ///< the node that this one computes again for a derivative; -1: none
   bool may_race = false;        ///< an update that others of the same variable need not be ordered with
   std::int64_t rule = -1;       ///< the number of a gradient rule that a user gave this node; -1: none
@@ -36,7 +36,7 @@ struct node {
 /// The most inputs of a node, and the most outputs: plans number them with 16 bits.
 inline constexpr std::size_t max_ports = UINT16_MAX;
 
-/// The operation of a node that stands for a value from outside: what is fed to a part, the arguments of a body.
+/// The operation of a node that stands for a value from outside: what is fed to a subgraph, the arguments of a body.
 inline constexpr op_def fed_op{.name = "fed", .doc = "a value from outside", .arity = 0};
 
 /// A handle to output `port` of a node: what erased code passes around.

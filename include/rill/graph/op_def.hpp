@@ -84,8 +84,8 @@ class compiled_functions : public keeps_memory {
   /// The function for arguments and captures of these types; one that calls itself is asked for while it is compiled.
   virtual compiled_body* find(kernel_request const& r, function_definition const& f,
                               std::span<type const> arguments) = 0;
-  /// The functions for a part that is compiled while a step runs, and may be forgotten before the step's plan is: they
-  /// are looked for when they are called.
+  /// The functions for a subgraph that is compiled while a step runs, and may be forgotten before the step's plan is:
+  /// they are looked for when they are called.
   virtual std::shared_ptr<compiled_functions> at_run() = 0;
 };
 
@@ -138,18 +138,18 @@ struct op_def {
   std::int8_t arity = 0;  ///< number of inputs, -1: one or more, -2: any number
   std::uint8_t outputs = 1;
   rill::effect effect = rill::effect::none;
-  bool commutes = false;           ///< the order of the two inputs does not matter
-  bool aliases_input = false;     ///< output 0 is input 0 with, perhaps, other extents: no kernel
-  std::uint32_t updates_in_place = 0;    ///< bit i: output i is input i but for some rows, and may lie in its memory: kernels
-                                   ///< look whether it does
-  std::uint32_t by_reference = 0;  ///< bit i: input i is a variable, not its value
-  bool reference_or_value = false;  ///< what it takes by reference may also be a plain value, such as one that is fed
-  std::uint32_t shape_only = 0;     ///< bit i: only the extents of input i matter
-  bool waits = false;               ///< its kernel may return before it is done (continuation.hpp)
-  std::string_view rendezvous = {};   ///< the attribute that names the queue, mutex or the like at which nodes wait for
-                                    ///< each other
+  bool commutes = false;               ///< the order of the two inputs does not matter
+  bool aliases_input = false;          ///< output 0 is input 0 with, perhaps, other extents: no kernel
+  std::uint32_t updates_in_place = 0;  ///< bit i: output i is input i but for some rows, and may lie in its memory:
+                                       ///< kernels look whether it does
+  std::uint32_t by_reference = 0;      ///< bit i: input i is a variable, not its value
+  bool reference_or_value = false;   ///< what it takes by reference may also be a plain value, such as one that is fed
+  std::uint32_t shape_only = 0;      ///< bit i: only the extents of input i matter
+  bool waits = false;                ///< its kernel may return before it is done (continuation.hpp)
+  std::string_view rendezvous = {};  ///< the attribute that names the queue, mutex or the like at which nodes wait for
+                                     ///< each other
   rendezvous_kind rendezvous_role = rendezvous_kind::meets;  ///< and what it does there
-  bool back_edge = false;      ///< it belongs to the node of input 1, to which it hands input 0 an iteration later
+  bool back_edge = false;       ///< it belongs to the node of input 1, to which it hands input 0 an iteration later
   bool stops_gradient = false;  ///< its outputs are constants for differentiation
   bool draws_random = false;    ///< its attribute "key" tells the random numbers of one node from those of others
   bool dynamic_output_shape = false;  ///< open extents of its outputs are settled when it runs

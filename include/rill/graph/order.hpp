@@ -15,7 +15,7 @@
 
 namespace rill {
 
-/// The nodes of a part in the order in which one thread runs them, and the edges that the order rests on.
+/// The nodes of a subgraph in the order in which one thread runs them, and the edges that the order rests on.
 struct step_order {
   std::vector<std::uint32_t> nodes;
   std::vector<std::vector<std::uint32_t>> after;  ///< for each node, those that must wait for it
@@ -29,34 +29,34 @@ struct step_order {
   }
 };
 
-/// Orders a part. error(failed_precondition) for two updates of one variable that nothing orders, unless they may race,
-/// and for one that takes a variable by reference, is not after an update of it and, by way of queues and the like,
-/// waits for that update. Ends with `step`, if it is for one.
-step_order order(subgraph const& part, step_context const* step = nullptr);
+/// Orders a subgraph. error(failed_precondition) for two updates of one variable that nothing orders, unless they may
+/// race, and for one that takes a variable by reference, is not after an update of it and, by way of queues and the
+/// like, waits for that update. Ends with `step`, if it is for one.
+step_order order(subgraph const& sub, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
 namespace detail {
 
 class orderer {
  public:
-  orderer(subgraph const& part, step_context const* step)
-      : part_(part),
+  orderer(subgraph const& sub, step_context const* step)
+      : subgraph_(sub),
         step_(step),
-        edges_(part.size()),
-        key_(part.size()),
-        late_(part.size()),
-        far_(static_cast<std::uint32_t>(2 * part.size())) {
+        edges_(sub.size()),
+        key_(sub.size()),
+        late_(sub.size()),
+        far_(static_cast<std::uint32_t>(2 * sub.size())) {
     bool waited = false, updates_in_place = false;
-    for (std::uint32_t i = 0; i < part.size(); ++i) {
+    for (std::uint32_t i = 0; i < sub.size(); ++i) {
       if (i % checked_each == 0) check(step);
       set_key(i, waited);
-      updates_in_place = updates_in_place || part[i].op->updates_in_place != 0;
-      for (std::size_t k = 0; k < part[i].inputs.size(); ++k) {
-        auto const from = part[i].inputs[k].node;
-        if (takes_reference(part[i], k)) (updates_reference(part[i], k) ? updates(from) : readers(from)).push_back(i);
+      updates_in_place = updates_in_place || sub[i].op->updates_in_place != 0;
+      for (std::size_t k = 0; k < sub[i].inputs.size(); ++k) {
+        auto const from = sub[i].inputs[k].node;
+        if (takes_reference(sub[i], k)) (updates_reference(sub[i], k) ? updates(from) : readers(from)).push_back(i);
         else edges_.put(from, i);
       }
-      for (auto c : part[i].controls) edges_.put(c, i);
+      for (auto c : sub[i].controls) edges_.put(c, i);
     }
     if (!edges_.settle()) return;  // which `run` refuses
     find_hidden_waits();
@@ -70,7 +70,7 @@ class orderer {
   step_order run() {
     step_order result;
     result.nodes = sequence(edges_.all(), served_, key_, step_);
-    if (result.nodes.size() != part_.size()) cycle(result.nodes);
+    if (result.nodes.size() != subgraph_.size()) cycle(result.nodes);
     result.after = std::move(edges_).take_edges();
     result.circles = std::move(circles_);
     return result;
@@ -78,10 +78,10 @@ class orderer {
 
  private:
   void find_hidden_waits() {
-    meetings const met(part_);
+    meetings const met(subgraph_);
     if (met.nodes().size() < 2) return;
-    here_ = rill::find_hidden_waits(part_, met, edges_.all(), meeting_scope::step);
-    anywhere_ = rill::find_hidden_waits(part_, met, edges_.all(), meeting_scope::elsewhere);
+    here_ = rill::find_hidden_waits(subgraph_, met, edges_.all(), meeting_scope::step);
+    anywhere_ = rill::find_hidden_waits(subgraph_, met, edges_.all(), meeting_scope::elsewhere);
     served_ = here_.gifts(met);
   }
 
@@ -91,14 +91,15 @@ class orderer {
     for (auto const& [reader, update, variable] : readings_)
       if (circle[reader] == circle[update])
         throw error(code::failed_precondition,
-                    "it reads the variable '" + part_[variable].name + "' as it is before '" + part_[update].name +
+                    "it reads the variable '" + subgraph_[variable].name + "' as it is before '" +
+                        subgraph_[update].name +
                         "' updates it, and waits, at a queue, mutex or the like, for what comes after that update: put "
                         "a control edge from the update to it, or let it read the variable before the wait",
-                    part_[reader].name);
+                    subgraph_[reader].name);
   }
   // What is better done before something else, unless it would wait for itself then.
   void order_where_no_circle_closes() {
-    node_edges wishes(part_.size());
+    node_edges wishes(subgraph_.size());
     for (auto const& w : wishes_) wishes[w.before].push_back(w.after);
     circles_ = rill::circles({&edges_.all(), &anywhere_.after, &wishes});
     for (auto const& w : wishes_) {
@@ -111,7 +112,7 @@ class orderer {
   // A node that waits comes when nothing else can: what does not depend on it has run, or has failed, before. Updates
   // stay behind the waits that they were recorded after, for a wait may end the step.
   void set_key(std::uint32_t i, bool& waited) {
-    auto const& n = part_[i];
+    auto const& n = subgraph_[i];
     bool const waits = may_wait(n);
     bool updates = false;
     late_[i] = waits || std::any_of(n.controls.begin(), n.controls.end(), [&](auto c) { return late_[c]; });
@@ -128,7 +129,7 @@ class orderer {
     std::vector<std::uint32_t> readers, updates;
   };
   uses& of(std::uint32_t variable) {
-    if (place_.empty()) place_.resize(part_.size());
+    if (place_.empty()) place_.resize(subgraph_.size());
     if (place_[variable] == 0) {
       variables_.push_back({variable, {}, {}});
       place_[variable] = static_cast<std::uint32_t>(variables_.size());
@@ -149,7 +150,7 @@ class orderer {
     u.readers.push_back(u.variable);
     std::vector<std::uint32_t> firm;
     for (auto update : u.updates)
-      if (!part_[update].may_race) firm.push_back(update);
+      if (!subgraph_[update].may_race) firm.push_back(update);
     find_levels(firm, u.readers, users);
     std::vector<std::vector<std::uint32_t>> readers(firm.size() + 1), of_snapshot(firm.size() + 1);
     for (auto r : u.readers) readers[level(r)].push_back(r);
@@ -165,7 +166,7 @@ class orderer {
           if (r != update) readings_.push_back({r, update, u.variable});
       // Not before those that use the snapshot, where that is possible: then the update need not copy.
       auto const& list = of_snapshot[at];
-      bool const races = part_[update].may_race;
+      bool const races = subgraph_[update].may_race;
       auto const comes_before = [&](auto c) { return c != update && (!races || !edges_.reaches(update, c)); };
       if (!anywhere_.empty()) {
         for (auto c : list)
@@ -185,7 +186,7 @@ class orderer {
     auto users = edges_.after(variable);
     if (anywhere_.empty()) return users;
     for (std::size_t at = 0; at < users.size(); ++at) {
-      auto const& n = part_[users[at]];
+      auto const& n = subgraph_[users[at]];
       if (!n.op->aliases_input || n.inputs.empty()) continue;
       auto const& more = edges_.after(users[at]);
       users.insert(users.end(), more.begin(), more.end());
@@ -202,13 +203,13 @@ class orderer {
     auto const& all = u.updates;
     std::size_t first = 0;  // of the group that the next one must come after
     for (std::size_t b = 0; b < all.size(); ++b) {
-      if (part_[all[b]].may_race) continue;
+      if (subgraph_[all[b]].may_race) continue;
       edges_.for_each_before(all[b], edges_.position(all[first]), [](auto) { return true; });
       for (std::size_t a = first; a < b; ++a)
         if (!edges_.was_met(all[a])) unordered(u, all[a], all[b]);
       first = b;
       auto end = b + 1;
-      while (end < all.size() && part_[all[end]].may_race) ++end;
+      while (end < all.size() && subgraph_[all[end]].may_race) ++end;
       if (end == b + 1) continue;
       edges_.for_each_after(all[b], edges_.position(all[end - 1]), [](auto) { return true; });
       for (auto c = b + 1; c < end; ++c)
@@ -217,17 +218,17 @@ class orderer {
     }
   }
   [[noreturn]] void unordered(uses const& u, std::uint32_t a, std::uint32_t b) const {
-    auto const &first = part_[std::min(a, b)].name, &second = part_[std::max(a, b)].name;
+    auto const &first = subgraph_[std::min(a, b)].name, &second = subgraph_[std::max(a, b)].name;
     throw error(code::failed_precondition,
-                "two updates of variable '" + part_[u.variable].name + "' in one step, '" + first + "' and '" + second +
-                    "', have no order: put a control edge between them",
+                "two updates of variable '" + subgraph_[u.variable].name + "' in one step, '" + first + "' and '" +
+                    second + "', have no order: put a control edge between them",
                 second);
   }
 
   // From the last update to the first: what a later one has met comes after the earlier ones as well.
   void find_levels(std::vector<std::uint32_t> const& updates, std::vector<std::uint32_t> const& readers,
                    std::vector<std::uint32_t> const& users) {
-    levels_.resize(part_.size());
+    levels_.resize(subgraph_.size());
     for (auto n : met_) levels_[n] = 0;
     met_.clear();
     std::uint32_t last = 0;
@@ -246,19 +247,19 @@ class orderer {
   // What writes over a value where it lies comes after all others that read it, where that is possible. That gains
   // nothing where another is the last already.
   void order_overwriters() {
-    readers_.resize(part_.size());
-    for (std::uint32_t i = 0; i < part_.size(); ++i)
-      for (std::size_t k = 0; k < part_[i].inputs.size(); ++k) {
-        auto const e = part_[i].inputs[k];
-        bool const through = part_[i].op->aliases_input && k == 0;
-        if (reads_extents_alone(part_[i], k)) continue;
+    readers_.resize(subgraph_.size());
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
+      for (std::size_t k = 0; k < subgraph_[i].inputs.size(); ++k) {
+        auto const e = subgraph_[i].inputs[k];
+        bool const through = subgraph_[i].op->aliases_input && k == 0;
+        if (reads_extents_alone(subgraph_[i], k)) continue;
         auto& ports = readers_[e.node];
         if (ports.size() <= e.port) ports.resize(e.port + 1);
         (through ? ports[e.port].names : ports[e.port].all).push_back(i);
       }
-    for (std::uint32_t i = 0; i < part_.size(); ++i)
-      for (std::size_t k = 0; k < part_[i].inputs.size() && part_[i].op->updates_in_place >> k != 0; ++k)
-        if (check(step_); part_[i].op->updates_in_place >> k & 1) order_overwriter(i, part_[i].inputs[k]);
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
+      for (std::size_t k = 0; k < subgraph_[i].inputs.size() && subgraph_[i].op->updates_in_place >> k != 0; ++k)
+        if (check(step_); subgraph_[i].op->updates_in_place >> k & 1) order_overwriter(i, subgraph_[i].inputs[k]);
   }
   void order_overwriter(std::uint32_t writer, endpoint over) {
     std::vector<std::uint32_t> others;
@@ -277,16 +278,16 @@ class orderer {
   }
 
   [[noreturn]] void cycle(std::vector<std::uint32_t> const& ordered) const {
-    std::vector<bool> placed(part_.size());
+    std::vector<bool> placed(subgraph_.size());
     for (auto i : ordered) placed[i] = true;
-    for (std::uint32_t i = 0; i < part_.size(); ++i)
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
       if (!placed[i])
         throw error(code::invalid_argument, "the node waits for itself: the graph has a cycle through it",
-                    part_[i].name);
-    throw error(code::internal, "a part could not be ordered");
+                    subgraph_[i].name);
+    throw error(code::internal, "a subgraph could not be ordered");
   }
 
-  subgraph const& part_;
+  subgraph const& subgraph_;
   step_context const* step_;
   growing_order edges_;
   std::vector<std::uint32_t> key_;
@@ -318,9 +319,7 @@ class orderer {
 
 }  // namespace detail
 
-RILL_INLINE step_order order(subgraph const& part, step_context const* step) {
-  return detail::orderer(part, step).run();
-}
+RILL_INLINE step_order order(subgraph const& sub, step_context const* step) { return detail::orderer(sub, step).run(); }
 #endif
 
 }  // namespace rill

@@ -89,18 +89,18 @@ inline std::vector<std::uint32_t> needed(graph const& g, fed_places const& fed, 
 
 RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
                            std::vector<std::uint32_t> const& targets, step_context const* step) {
-  subgraph part;
+  subgraph sub;
   detail::fed_places const places(g, fed);
   auto const wanted = detail::needed(g, places, fetched, targets, step);
-  part.nodes.reserve(fed.size() + wanted.size());
+  sub.nodes.reserve(fed.size() + wanted.size());
   for (auto e : fed) {
     node n;
     n.op = &fed_op;
     n.name = g[e.node].name;
     n.outputs = {g[e.node].outputs.at(e.port)};
-    part.inputs.push_back(static_cast<std::uint32_t>(part.nodes.size()));
-    part.nodes.push_back(std::move(n));
-    part.origin.push_back(e.node);
+    sub.inputs.push_back(static_cast<std::uint32_t>(sub.nodes.size()));
+    sub.nodes.push_back(std::move(n));
+    sub.origin.push_back(e.node);
   }
   std::vector<std::uint32_t> place(g.size());
   auto const mapped = [&](endpoint e) {
@@ -110,7 +110,7 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
   for (auto i : wanted) {
     if (i % checked_each == 0) check(step);
     node n = g[i];
-    n.copy_of = -1;  // a part is fed no more
+    n.copy_of = -1;  // a subgraph is fed no more
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       n.inputs[k] = means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
     }
@@ -118,13 +118,13 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
       auto const at = places.of_control(c);
       c = at >= 0 ? static_cast<std::uint32_t>(at) : place[c];
     }
-    place[i] = static_cast<std::uint32_t>(part.nodes.size());
-    part.nodes.push_back(std::move(n));
-    part.origin.push_back(i);
+    place[i] = static_cast<std::uint32_t>(sub.nodes.size());
+    sub.nodes.push_back(std::move(n));
+    sub.origin.push_back(i);
   }
-  for (auto e : fetched) part.outputs.push_back(mapped(e));
-  for (auto t : targets) part.targets.push_back(place[t]);
-  return part;
+  for (auto e : fetched) sub.outputs.push_back(mapped(e));
+  for (auto t : targets) sub.targets.push_back(place[t]);
+  return sub;
 }
 #endif
 

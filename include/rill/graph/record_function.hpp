@@ -33,8 +33,8 @@ function_definition const& record_function(graph& g, function_request r, functio
 
 namespace detail {
 
-/// Whether two parts compute the same, whatever their nodes are called.
-bool same_part(subgraph const& a, subgraph const& b);
+/// Whether two subgraphs compute the same, whatever their nodes are called.
+bool same_subgraph(subgraph const& a, subgraph const& b);
 
 /// Refuses a body that returns something else than its function is declared to: error(invalid_argument).
 void check_results(function_definition const& f, subgraph const& body);
@@ -71,7 +71,7 @@ class open_function {
   bool same_as_before() const {
     auto const& b = *before_;
     return b.body && b.arguments == f_.arguments && b.results == f_.results && b.captures == f_.captures &&
-           b.references == f_.references && b.most.calls == f_.most.calls && same_part(*b.body, *f_.body);
+           b.references == f_.references && b.most.calls == f_.most.calls && same_subgraph(*b.body, *f_.body);
   }
   function_library& library_;
   function_definition& f_;
@@ -99,23 +99,23 @@ inline bool take_over(graph& root, function_definition& f, recorded_body& body) 
   return before != std::tuple{f.captures, f.references, f.updates, f.effect};
 }
 
-template <class F> void for_each_call(subgraph const& part, F const& f) {
-  for (auto const& n : part.nodes) {
+template <class F> void for_each_call(subgraph const& sub, F const& f) {
+  for (auto const& n : sub.nodes) {
     if (auto const* called = called_by(n)) f(*called);
     for_each_body(n, [&](subgraph const& body) { for_each_call(body, f); });
   }
 }
-inline bool calls(subgraph const& part, function_definition const& f) {
+inline bool calls(subgraph const& sub, function_definition const& f) {
   bool found = false;
-  for_each_call(part, [&](function_definition const& called) { found = found || &called == &f; });
+  for_each_call(sub, [&](function_definition const& called) { found = found || &called == &f; });
   return found;
 }
 
 // Nodes, and how deep bodies and calls lie within each other.
-inline std::pair<std::uint64_t, std::uint32_t> extent_of(subgraph const& part) {
-  std::uint64_t nodes = part.size();
+inline std::pair<std::uint64_t, std::uint32_t> extent_of(subgraph const& sub) {
+  std::uint64_t nodes = sub.size();
   std::uint32_t nesting = 0;
-  for (auto const& n : part.nodes) {
+  for (auto const& n : sub.nodes) {
     if (auto const* called = called_by(n)) nodes += called->nodes, nesting = std::max(nesting, called->nesting);
     for_each_body(n, [&](subgraph const& body) {
       auto const inner = extent_of(body);
@@ -162,11 +162,11 @@ inline bool same_attribute(attribute const& a, attribute const& b) {
   if (auto const* f = std::get_if<function_definition const*>(&a))
     return (*f)->name == std::get<function_definition const*>(b)->name;
   if (auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&a))
-    return same_part(**body, *std::get<std::shared_ptr<subgraph const>>(b));
+    return same_subgraph(**body, *std::get<std::shared_ptr<subgraph const>>(b));
   return same(a, b);
 }
 
-RILL_INLINE bool same_part(subgraph const& a, subgraph const& b) {
+RILL_INLINE bool same_subgraph(subgraph const& a, subgraph const& b) {
   if (a.size() != b.size() || a.inputs != b.inputs || a.outputs != b.outputs || a.targets != b.targets) return false;
   for (std::uint32_t i = 0; i < a.size(); ++i) {
     node const &x = a[i], &y = b[i];
@@ -218,11 +218,11 @@ RILL_INLINE function_definition const& record_function(graph& g, function_reques
   }
   for (auto const& o : body.waits)
     if (std::find(made.waits.begin(), made.waits.end(), o.node) == made.waits.end()) made.waits.push_back(o.node);
-  detail::check_results(made, body.part);
+  detail::check_results(made, body.subgraph);
   if (!made.has_results)
-    for (auto e : body.part.outputs) made.results.push_back(body.part.type_of(e));
+    for (auto e : body.subgraph.outputs) made.results.push_back(body.subgraph.type_of(e));
   made.has_results = true;
-  made.body = std::make_shared<subgraph const>(std::move(body.part));
+  made.body = std::make_shared<subgraph const>(std::move(body.subgraph));
   detail::survey(made);
   return open.keep();
 }

@@ -244,7 +244,7 @@ RILL_INLINE value graph::inside(value v) {
   if (origin.op->name == "variable") {
     node same = origin;
     same.controls.clear();
-    same.recompute = 0;  // a number of a part outside
+    same.recompute = 0;  // a number of a subgraph outside
     references_.push_back({v, adopt(std::move(same))});
     return references_.back().inside;
   }

@@ -28,10 +28,10 @@ struct meeting {
 /// Whether `waiter` may wait for what `giver` does at the same place.
 bool serves(meeting const& giver, meeting const& waiter);
 
-/// The meetings of each node of a part.
+/// The meetings of each node of a subgraph.
 class meetings {
  public:
-  explicit meetings(subgraph const& part);
+  explicit meetings(subgraph const& sub);
 
   std::vector<meeting> const& operator[](std::uint32_t node) const { return of_[node]; }
   /// The nodes that meet others somewhere, ascending.
@@ -52,8 +52,8 @@ class meetings {
 /// For each node those that come after it: an edge leads from a node to each of them.
 using node_edges = std::vector<std::vector<std::uint32_t>>;
 
-/// Edges from nodes to the nodes that may wait for them at a queue or the like, where the part has no edge. Edges of
-/// many to many go through hubs: numbers beyond the nodes', which lead on to nodes and other hubs.
+/// Edges from nodes to the nodes that may wait for them at a queue or the like, where the subgraph has no edge. Edges
+/// of many to many go through hubs: numbers beyond the nodes', which lead on to nodes and other hubs.
 struct hidden_waits {
   node_edges after = {};  ///< of nodes and hubs; empty: nobody waits for anybody
   bool empty() const { return after.empty(); }
@@ -67,12 +67,12 @@ enum class meeting_scope : std::uint8_t {
   elsewhere,  ///< at any places: another step, or process, may hand on what it is given here
 };
 
-/// The hidden waits of a part whose nodes come after those that `after` has lead to them. What comes after a node that
-/// waits does not serve that node.
-hidden_waits find_hidden_waits(subgraph const& part, meetings const& met, node_edges const& after, meeting_scope scope);
+/// The hidden waits of a subgraph whose nodes come after those that `after` has lead to them. What comes after a node
+/// that waits does not serve that node.
+hidden_waits find_hidden_waits(subgraph const& sub, meetings const& met, node_edges const& after, meeting_scope scope);
 
-/// The edges of a part: inputs and controls.
-node_edges edges_of(subgraph const& part);
+/// The edges of a subgraph: inputs and controls.
+node_edges edges_of(subgraph const& sub);
 
 /// Nodes in an order in which each comes after those that lead to it: of those that can come next, the one with the
 /// smallest key. One to which `served` leads, perhaps through hubs, comes when all those have come, or when nothing
@@ -105,9 +105,9 @@ RILL_INLINE bool serves(meeting const& giver, meeting const& waiter) {
   return false;
 }
 
-RILL_INLINE meetings::meetings(subgraph const& part) : of_(part.size()) {
-  for (std::uint32_t i = 0; i < part.size(); ++i) {
-    add(part[i], of_[i]);
+RILL_INLINE meetings::meetings(subgraph const& sub) : of_(sub.size()) {
+  for (std::uint32_t i = 0; i < sub.size(); ++i) {
+    add(sub[i], of_[i]);
     if (!of_[i].empty()) nodes_.push_back(i);
   }
 }
@@ -143,18 +143,19 @@ RILL_INLINE meetings meetings::without_locks() const {
   auto others = *this;
   others.nodes_.clear();
   for (auto i : nodes_) {
-    std::erase_if(others.of_[i],
-                  [](meeting const& m) { return m.role == rendezvous_kind::locks || m.role == rendezvous_kind::unlocks; });
+    std::erase_if(others.of_[i], [](meeting const& m) {
+      return m.role == rendezvous_kind::locks || m.role == rendezvous_kind::unlocks;
+    });
     if (!others.of_[i].empty()) others.nodes_.push_back(i);
   }
   return others;
 }
 
-RILL_INLINE node_edges edges_of(subgraph const& part) {
-  node_edges after(part.size());
-  for (std::uint32_t i = 0; i < part.size(); ++i) {
-    for (auto e : part[i].inputs) after[e.node].push_back(i);
-    for (auto c : part[i].controls) after[c].push_back(i);
+RILL_INLINE node_edges edges_of(subgraph const& sub) {
+  node_edges after(sub.size());
+  for (std::uint32_t i = 0; i < sub.size(); ++i) {
+    for (auto e : sub[i].inputs) after[e.node].push_back(i);
+    for (auto c : sub[i].controls) after[c].push_back(i);
   }
   return after;
 }
@@ -229,8 +230,8 @@ class components {
 /// Hidden waits while they are looked for: 64 waiters at a time, a bit for each.
 class hidden_waits_search {
  public:
-  hidden_waits_search(subgraph const& part, meetings const& met, node_edges const& after, meeting_scope scope)
-      : met_(met), after_(after), scope_(scope), behind_(part.size()), whole_(part.size()) {
+  hidden_waits_search(subgraph const& sub, meetings const& met, node_edges const& after, meeting_scope scope)
+      : met_(met), after_(after), scope_(scope), behind_(sub.size()), whole_(sub.size()) {
     for (auto i : met_.nodes()) {
       if (std::any_of(met_[i].begin(), met_[i].end(), [](meeting const& m) { return m.waits; })) waiters_.push_back(i);
       if (std::any_of(met_[i].begin(), met_[i].end(), [&](meeting const& m) { return gives(m); })) givers_.push_back(i);
@@ -378,7 +379,7 @@ class hidden_waits_search {
   std::map<std::uint32_t, std::vector<std::uint32_t>> givers_at_;           // each place
   std::map<std::uint32_t, std::vector<std::pair<meeting, bits>>> waiting_;  // of the 64, at each place
   std::map<std::pair<std::size_t, std::size_t>, std::uint32_t> hubs_;       // of the 64: by first and number
-  std::map<std::pair<std::uint32_t, rendezvous_kind>, bits> served_by_;        // by place and role
+  std::map<std::pair<std::uint32_t, rendezvous_kind>, bits> served_by_;     // by place and role
   std::vector<std::vector<block_number>> whole_;  // of each giver, the blocks of which it serves all
   std::size_t known_ = 0;                         // the number of the 64 while no hub leads to all of them
   std::map<block_number, std::uint32_t> blocks_;  // their hubs
@@ -387,16 +388,17 @@ class hidden_waits_search {
 
 }  // namespace detail
 
-RILL_INLINE hidden_waits find_hidden_waits(subgraph const& part, meetings const& met, node_edges const& after,
+RILL_INLINE hidden_waits find_hidden_waits(subgraph const& sub, meetings const& met, node_edges const& after,
                                            meeting_scope scope) {
-  return detail::hidden_waits_search(part, met, after, scope).run();
+  return detail::hidden_waits_search(sub, met, after, scope).run();
 }
 
 RILL_INLINE node_edges hidden_waits::gifts(meetings const& met) const {
   auto all = after;
   for (auto i : met.nodes())
     if (!all.empty() && std::none_of(met[i].begin(), met[i].end(), [](meeting const& m) {
-          return m.role == rendezvous_kind::gives || m.role == rendezvous_kind::meets || m.role == rendezvous_kind::unlocks;
+          return m.role == rendezvous_kind::gives || m.role == rendezvous_kind::meets ||
+                 m.role == rendezvous_kind::unlocks;
         }))
       all[i].clear();
   return all;

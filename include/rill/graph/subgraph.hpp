@@ -64,14 +64,14 @@ bool may_wait(node const& n);
 /// Whether all extents are known.
 bool all_known(std::span<type const> types);
 
-/// The same within a part whose inputs have these types for good: what only says more of its input, which has an
+/// The same within a subgraph whose inputs have these types for good: what only says more of its input, which has an
 /// attribute "type", has the input's extents, known or not.
 void settle_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs);
 
-/// The types of a part's outputs for inputs of the given types.
-std::vector<type> infer(subgraph const& part, std::span<type const> inputs);
+/// The types of a subgraph's outputs for inputs of the given types.
+std::vector<type> infer(subgraph const& sub, std::span<type const> inputs);
 
-/// Refuses a part whose edges, ports or arities don't fit: error(internal). Passes are checked by it.
+/// Refuses a subgraph whose edges, ports or arities don't fit: error(internal). Passes are checked by it.
 void verify(subgraph const& g);
 
 #if RILL_RUNTIME
@@ -111,24 +111,24 @@ RILL_INLINE void settle_outputs(node const& n, std::span<type const> inputs, std
     outputs[0] = inputs[0];
 }
 
-RILL_INLINE std::vector<type> infer(subgraph const& part, std::span<type const> inputs) {
-  std::vector<std::vector<type>> types(part.size());
-  for (std::size_t i = 0; i < part.inputs.size(); ++i) {
-    auto const& n = part[part.inputs[i]];
+RILL_INLINE std::vector<type> infer(subgraph const& sub, std::span<type const> inputs) {
+  std::vector<std::vector<type>> types(sub.size());
+  for (std::size_t i = 0; i < sub.inputs.size(); ++i) {
+    auto const& n = sub[sub.inputs[i]];
     if (!accepts(n.outputs[0], inputs[i]))
       throw error(code::invalid_argument, "it is a " + n.outputs[0].text() + " and was given a " + inputs[i].text(),
                   n.name);
-    types[part.inputs[i]] = {inputs[i]};
+    types[sub.inputs[i]] = {inputs[i]};
   }
   std::vector<type> in, out;
-  for (std::uint32_t i = 0; i < part.size(); ++i) {
-    auto const& n = part[i];
+  for (std::uint32_t i = 0; i < sub.size(); ++i) {
+    auto const& n = sub[i];
     if (n.op == &fed_op) continue;
     in.clear();
     for (auto e : n.inputs) in.push_back(types[e.node][e.port]);
     settle_outputs(n, in, types[i]);
   }
-  for (auto e : part.outputs) out.push_back(types[e.node][e.port]);
+  for (auto e : sub.outputs) out.push_back(types[e.node][e.port]);
   return out;
 }
 
@@ -231,9 +231,9 @@ RILL_INLINE void verify(subgraph const& g) {
   }
   for (auto e : g.outputs)
     if (e.node >= g.size() || e.port >= g[e.node].outputs.size())
-      throw error(code::internal, "a part's output does not exist");
+      throw error(code::internal, "a subgraph's output does not exist");
   for (auto t : g.targets)
-    if (t >= g.size()) throw error(code::internal, "a part's target does not exist");
+    if (t >= g.size()) throw error(code::internal, "a subgraph's target does not exist");
 }
 
 #endif

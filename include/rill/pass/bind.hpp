@@ -1,4 +1,4 @@
-// Settles every extent of a part for the types that are fed: named axes get their one extent for the step.
+// Settles every extent of a subgraph for the types that are fed: named axes get their one extent for the step.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -52,16 +52,16 @@ class axis_binding {
   extents_of_names bound_;
 };
 
-/// Gives every output of the part the type that it will have for inputs of the given types; a variable whose declared
-/// extents are open has those of its present value. What it bound stays with the part, and is kept if it is bound
-/// again.
-void bind_extents(subgraph& part, std::vector<type> const& fed, container& state);
+/// Gives every output of the subgraph the type that it will have for inputs of the given types; a variable whose
+/// declared extents are open has those of its present value. What it bound stays with the subgraph, and is kept if it
+/// is bound again.
+void bind_extents(subgraph& sub, std::vector<type> const& fed, container& state);
 
-/// Does so again for what is still open in a bound part, which now knows more.
-void settle_open(subgraph& part);
+/// Does so again for what is still open in a bound subgraph, which now knows more.
+void settle_open(subgraph& sub);
 
-/// Which nodes of a part are variables whose extents it may change.
-std::vector<bool> nodes_resized(subgraph const& part);
+/// Which nodes of a subgraph are variables whose extents it may change.
+std::vector<bool> nodes_resized(subgraph const& sub);
 
 #if RILL_RUNTIME
 namespace detail {
@@ -86,20 +86,20 @@ inline bool meets_present(node const& n, std::size_t k, std::vector<bool> const&
 }
 
 // Others who take a variable meet its declared extents; those who read what a kernel brings, what its names mean.
-inline type bound_input(subgraph const& part, node const& n, std::size_t k, std::vector<bool> const& resized,
+inline type bound_input(subgraph const& sub, node const& n, std::size_t k, std::vector<bool> const& resized,
                         axis_binding const& axes) {
-  auto const& from = part[n.inputs[k].node];
+  auto const& from = sub[n.inputs[k].node];
   if (from.op->name == "variable" && !meets_present(n, k, resized)) return declared_type(from);
-  return axes.resolved(part.type_of(n.inputs[k]));
+  return axes.resolved(sub.type_of(n.inputs[k]));
 }
 
-// Which nodes' values the part needs; who means a variable itself does not need it.
-inline std::vector<bool> nodes_read(subgraph const& part, std::vector<bool> const& resized) {
-  std::vector<bool> read(part.size());
-  for (auto const& n : part.nodes)
+// Which nodes' values the subgraph needs; who means a variable itself does not need it.
+inline std::vector<bool> nodes_read(subgraph const& sub, std::vector<bool> const& resized) {
+  std::vector<bool> read(sub.size());
+  for (auto const& n : sub.nodes)
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (meets_present(n, k, resized)) read[n.inputs[k].node] = true;
-  for (auto e : part.outputs) read[e.node] = true;
+  for (auto e : sub.outputs) read[e.node] = true;
   return read;
 }
 
@@ -132,9 +132,9 @@ inline void check_size(type const& t, std::string const& node) {
 }
 
 // What a node computes of its inputs.
-inline void settle(subgraph const& part, node& n, std::vector<bool> const& resized, axis_binding& axes) {
+inline void settle(subgraph const& sub, node& n, std::vector<bool> const& resized, axis_binding& axes) {
   std::vector<type> inputs;
-  for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(bound_input(part, n, k, resized, axes));
+  for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(bound_input(sub, n, k, resized, axes));
   settle_outputs(n, inputs, n.outputs);
   bind_names(n, axes);
   if (!n.op->dynamic_output_shape)  // names in what a kernel brings are bound when that is there
@@ -144,44 +144,44 @@ inline void settle(subgraph const& part, node& n, std::vector<bool> const& resiz
 
 }  // namespace detail
 
-RILL_INLINE std::vector<bool> nodes_resized(subgraph const& part) {
-  std::vector<bool> resized(part.size());
-  for (auto const& n : part.nodes)
+RILL_INLINE std::vector<bool> nodes_resized(subgraph const& sub) {
+  std::vector<bool> resized(sub.size());
+  for (auto const& n : sub.nodes)
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (auto const& from = part[n.inputs[k].node];
+      if (auto const& from = sub[n.inputs[k].node];
           updates_reference(n, k) && from.op->name == "variable" && !detail::declared_type(from).is_known())
         resized[n.inputs[k].node] = resized[n.inputs[k].node] || detail::may_resize(n);
   return resized;
 }
 
-RILL_INLINE void bind_extents(subgraph& part, std::vector<type> const& fed, container& state) {
-  axis_binding axes(std::move(part.axes));
+RILL_INLINE void bind_extents(subgraph& sub, std::vector<type> const& fed, container& state) {
+  axis_binding axes(std::move(sub.axes));
   for (std::size_t i = 0; i < fed.size(); ++i) {
-    auto& n = part[part.inputs[i]];
+    auto& n = sub[sub.inputs[i]];
     if (!accepts(n.outputs[0], fed[i]))
       throw error(code::invalid_argument, "it is a " + n.outputs[0].text() + " and was fed a " + fed[i].text(), n.name);
     axes.bind(n.outputs[0], fed[i], n.name);
     n.outputs[0] = fed[i];
   }
-  auto const resized = nodes_resized(part), read = detail::nodes_read(part, resized);
-  for (auto& n : part.nodes) {
+  auto const resized = nodes_resized(sub), read = detail::nodes_read(sub, resized);
+  for (auto& n : sub.nodes) {
     if (n.op == &fed_op) continue;
     if (n.op->name == "placeholder") throw error(code::invalid_argument, "this placeholder must be fed", n.name);
     if (n.op->name == "variable") {
       infer_outputs(n, {}, n.outputs);
-      detail::bind_variable(n, read[static_cast<std::size_t>(&n - part.nodes.data())], axes, state);
+      detail::bind_variable(n, read[static_cast<std::size_t>(&n - sub.nodes.data())], axes, state);
       detail::check_size(n.outputs[0], n.name);
-    } else detail::settle(part, n, resized, axes);
+    } else detail::settle(sub, n, resized, axes);
   }
-  part.axes = axes.bound();
+  sub.axes = axes.bound();
 }
 
-RILL_INLINE void settle_open(subgraph& part) {
-  axis_binding axes(std::move(part.axes));
-  auto const resized = nodes_resized(part);
-  for (auto& n : part.nodes)
-    if (n.op != &fed_op && n.op->name != "variable" && !all_known(n.outputs)) detail::settle(part, n, resized, axes);
-  part.axes = axes.bound();
+RILL_INLINE void settle_open(subgraph& sub) {
+  axis_binding axes(std::move(sub.axes));
+  auto const resized = nodes_resized(sub);
+  for (auto& n : sub.nodes)
+    if (n.op != &fed_op && n.op->name != "variable" && !all_known(n.outputs)) detail::settle(sub, n, resized, axes);
+  sub.axes = axes.bound();
 }
 #endif
 

@@ -8,7 +8,7 @@ namespace rill {
 
 /// Merges nodes with one operation, attributes, inputs (in either order where the operation commutes) and control
 /// edges.
-bool merge_common_subexpressions(subgraph& part, pass_report* report);
+bool merge_common_subexpressions(subgraph& sub, pass_report* report);
 
 #if RILL_RUNTIME
 namespace detail {
@@ -52,20 +52,20 @@ inline bool same_node(node const& a, std::vector<endpoint> const& a_inputs, node
 
 }  // namespace detail
 
-RILL_INLINE bool merge_common_subexpressions(subgraph& part, pass_report* report) {
-  rewriter r(part, "common subexpressions", report);
+RILL_INLINE bool merge_common_subexpressions(subgraph& sub, pass_report* report) {
+  rewriter r(sub, "common subexpressions", report);
   std::unordered_multimap<std::uint64_t, std::uint32_t> seen;
-  std::vector<std::vector<endpoint>> inputs(part.size());
-  for (std::uint32_t i = 0; i < part.size(); ++i) {
+  std::vector<std::vector<endpoint>> inputs(sub.size());
+  for (std::uint32_t i = 0; i < sub.size(); ++i) {
     r.refresh(i);
-    auto const& n = part[i];
+    auto const& n = sub[i];
     if (n.op->effect != effect::none || n.op == &fed_op) continue;
     inputs[i] = n.inputs;
     if (n.op->commutes) std::sort(inputs[i].begin(), inputs[i].end());
     auto const h = detail::number_of(n, inputs[i]);
     auto const [from, to] = seen.equal_range(h);
     auto const twin = std::find_if(
-        from, to, [&](auto const& s) { return detail::same_node(n, inputs[i], part[s.second], inputs[s.second]); });
+        from, to, [&](auto const& s) { return detail::same_node(n, inputs[i], sub[s.second], inputs[s.second]); });
     if (twin == to) seen.emplace(h, i);
     else
       for (std::uint32_t port = 0; port < n.outputs.size(); ++port)

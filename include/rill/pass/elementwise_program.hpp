@@ -1,4 +1,4 @@
-// Elementwise nodes of a part as the lines of one program.
+// Elementwise nodes of a subgraph as the lines of one program.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -12,16 +12,16 @@
 
 namespace rill::detail {
 
-/// A program that nodes of a part are added to, each after those that it reads.
+/// A program that nodes of a subgraph are added to, each after those that it reads.
 class elementwise_program {
  public:
-  explicit elementwise_program(subgraph const& part) : part_(part) {}
+  explicit elementwise_program(subgraph const& sub) : subgraph_(sub) {}
 
   /// Whether a node can be added: it is elementwise, its extents are known, and it has nothing to do with strings.
-  static bool takes(subgraph const& part, std::uint32_t i) {
-    auto const& n = part[i];
+  static bool takes(subgraph const& sub, std::uint32_t i) {
+    auto const& n = sub[i];
     if (n.op->effect != effect::none || n.outputs.empty() || !n.outputs[0].is_known()) return false;
-    auto const of_strings = [&](endpoint e) { return part.type_of(e).element == dtype::string; };  // equal's may be
+    auto const of_strings = [&](endpoint e) { return sub.type_of(e).element == dtype::string; };  // equal's may be
     if (n.outputs[0].element == dtype::string || std::any_of(n.inputs.begin(), n.inputs.end(), of_strings))
       return false;
     return n.op->elementwise != nullptr || n.op == &definition<ops::fused_op>();
@@ -46,17 +46,17 @@ class elementwise_program {
   /// An input comes before all nodes.
   void add_input(endpoint e) {
     alias(e, static_cast<std::uint16_t>(program_.inputs.size()));
-    program_.inputs.push_back(part_.type_of(e).element);
+    program_.inputs.push_back(subgraph_.type_of(e).element);
   }
   void add_constant(endpoint e) {
-    auto const& t = std::get<tensor>(part_[e.node].attributes[0].second);
+    auto const& t = std::get<tensor>(subgraph_[e.node].attributes[0].second);
     immediate i{t.element(), {}};
     std::memcpy(i.bytes.data(), t.raw(), rill::size_of(t.element()));
     alias(e, add_immediate(i));
   }
   /// The lines of a node: its function, or the whole program of what was fused already.
   void add(std::uint32_t m) {
-    auto const& n = part_[m];
+    auto const& n = subgraph_[m];
     if (n.op->elementwise != nullptr) {
       program::instruction line{n.op->elementwise, {}, n.outputs[0].element};
       for (std::size_t k = 0; k < n.inputs.size(); ++k) line.operands[k] = find(n.inputs[k]);
@@ -94,7 +94,7 @@ class elementwise_program {
     return static_cast<std::uint16_t>(program_.inputs.size() + program_.instructions.size() - 1);
   }
 
-  subgraph const& part_;
+  subgraph const& subgraph_;
   program program_;
   std::map<endpoint, std::uint16_t> place_;
 };

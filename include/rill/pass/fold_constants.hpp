@@ -13,7 +13,7 @@ namespace rill {
 
 /// Replaces nodes whose inputs are all constants by their value. A node that fails keeps its place, to fail in the
 /// step.
-bool fold_constants(subgraph& part, container& state, pass_report* report);
+bool fold_constants(subgraph& sub, container& state, pass_report* report);
 
 #if RILL_RUNTIME
 namespace detail {
@@ -22,7 +22,7 @@ inline constexpr std::int64_t largest_folded = 1 << 16;  // bytes: a larger resu
 
 inline bool is_constant(node const& n) { return n.op->name == "constant" && n.controls.empty(); }
 
-inline bool can_fold(subgraph const& part, node const& n) {
+inline bool can_fold(subgraph const& sub, node const& n) {
   if (n.op->effect != effect::none || has_bodies(n) || n.op->cpu == nullptr || n.inputs.empty() ||
       !n.controls.empty() || n.outputs.size() != 1)
     return false;
@@ -31,17 +31,17 @@ inline bool can_fold(subgraph const& part, node const& n) {
       elements(t.shape()) * static_cast<std::int64_t>(size_of(t.element)) > largest_folded)
     return false;
   for (std::size_t k = 0; k < n.inputs.size(); ++k)
-    if (!is_constant(part[n.inputs[k].node]) && !reads_extents_alone(n, k)) return false;
+    if (!is_constant(sub[n.inputs[k].node]) && !reads_extents_alone(n, k)) return false;
   return true;
 }
 
 /// Runs one node whose inputs are constants.
-inline tensor evaluate(subgraph const& part, node const& n, container& state) {
+inline tensor evaluate(subgraph const& sub, node const& n, container& state) {
   std::vector<type> inputs;
   std::vector<void*> pointers;
   for (auto e : n.inputs) {
-    inputs.push_back(part.type_of(e));
-    auto const& from = part[e.node];
+    inputs.push_back(sub.type_of(e));
+    auto const& from = sub[e.node];
     pointers.push_back(is_constant(from) ? const_cast<void*>(std::get<tensor>(from.attributes[0].second).raw())
                                          : nullptr);
   }
@@ -58,23 +58,23 @@ inline tensor evaluate(subgraph const& part, node const& n, container& state) {
 
 }  // namespace detail
 
-RILL_INLINE bool fold_constants(subgraph& part, container& state, pass_report* report) {
-  rewriter r(part, "fold constants", report);
-  for (std::uint32_t i = 0; i < part.size(); ++i) {
+RILL_INLINE bool fold_constants(subgraph& sub, container& state, pass_report* report) {
+  rewriter r(sub, "fold constants", report);
+  for (std::uint32_t i = 0; i < sub.size(); ++i) {
     r.refresh(i);
-    auto& n = part[i];
+    auto& n = sub[i];
     if (n.op->aliases_input && n.inputs.size() > 0 && n.controls.empty() &&
-        detail::is_constant(part[n.inputs[0].node]) && n.outputs[0].is_known()) {
-      auto const value = std::get<tensor>(part[n.inputs[0].node].attributes[0].second).reshaped(n.outputs[0].shape());
+        detail::is_constant(sub[n.inputs[0].node]) && n.outputs[0].is_known()) {
+      auto const value = std::get<tensor>(sub[n.inputs[0].node].attributes[0].second).reshaped(n.outputs[0].shape());
       n.inputs.clear();
       n.op = &definition<ops::constant_op>();
       n.attributes = {{"value", value}};
       r.said("reshaped", i);
       continue;
     }
-    if (!detail::can_fold(part, n)) continue;
+    if (!detail::can_fold(sub, n)) continue;
     try {
-      auto value = detail::evaluate(part, n, state);
+      auto value = detail::evaluate(sub, n, state);
       n.inputs.clear();
       n.op = &definition<ops::constant_op>();
       n.attributes = {{"value", std::move(value)}};

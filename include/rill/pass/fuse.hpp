@@ -9,7 +9,7 @@
 namespace rill {
 
 /// Fuses elementwise nodes of equal extents.
-bool fuse_elementwise(subgraph& part, pass_report* report);
+bool fuse_elementwise(subgraph& sub, pass_report* report);
 
 #if RILL_RUNTIME
 namespace detail {
@@ -19,19 +19,19 @@ namespace detail {
 /// like: so no group waits for itself.
 class fusion {
  public:
-  fusion(subgraph& part, pass_report* report)
-      : part_(part),
-        rewriter_(part, "fuse", report),
-        waiters_(part),
-        visits_left_(64 * part.size()),
+  fusion(subgraph& sub, pass_report* report)
+      : subgraph_(sub),
+        rewriter_(sub, "fuse", report),
+        waiters_(sub),
+        visits_left_(64 * sub.size()),
         group_(waiters_.of.size(), none),
-        fetched_(part.size()) {
-    for (auto e : part.outputs) fetched_[e.node] = true;
-    for (auto t : part.targets) fetched_[t] = true;
+        fetched_(sub.size()) {
+    for (auto e : sub.outputs) fetched_[e.node] = true;
+    for (auto t : sub.targets) fetched_[t] = true;
   }
 
   bool run() {
-    for (auto i = static_cast<std::uint32_t>(part_.size()); i-- > 0;)
+    for (auto i = static_cast<std::uint32_t>(subgraph_.size()); i-- > 0;)
       if (is_elementwise(i)) join(i);
     for (auto& g : groups_)
       if (g.size() > 1) make(g);
@@ -43,7 +43,7 @@ class fusion {
   static constexpr std::size_t most_nodes = 24, most_visited = 128, most_tried = 16;
 
   bool is_elementwise(std::uint32_t i) const {
-    return part_[i].controls.empty() && elementwise_program::takes(part_, i);
+    return subgraph_[i].controls.empty() && elementwise_program::takes(subgraph_, i);
   }
 
   void join(std::uint32_t i) {
@@ -64,8 +64,8 @@ class fusion {
 
   bool fits(std::uint32_t i, std::uint32_t group) {
     auto const& members = groups_[group];
-    auto const& a = part_[i].outputs[0];
-    auto const& b = part_[members[0]].outputs[0];
+    auto const& a = subgraph_[i].outputs[0];
+    auto const& b = subgraph_[members[0]].outputs[0];
     if (members.size() >= most_nodes || a.rank != b.rank || a.dims != b.dims) return false;
     if (inputs_with(i, group) > 16 || registers_with(i, group) > elementwise_program::most_registers) return false;
     for (auto c : waiters_[i])
@@ -74,15 +74,15 @@ class fusion {
   }
 
   std::size_t inputs_with(std::uint32_t i, std::uint32_t group) const {
-    std::size_t count = part_[i].inputs.size();
+    std::size_t count = subgraph_[i].inputs.size();
     for (auto m : groups_[group])
-      for (auto e : part_[m].inputs) count += group_[e.node] != group && e.node != i;
+      for (auto e : subgraph_[m].inputs) count += group_[e.node] != group && e.node != i;
     return count;
   }
 
   std::size_t registers_with(std::uint32_t i, std::uint32_t group) const {
-    std::size_t count = elementwise_program::size_of(part_[i]);
-    for (auto m : groups_[group]) count += elementwise_program::size_of(part_[m]);
+    std::size_t count = elementwise_program::size_of(subgraph_[i]);
+    for (auto m : groups_[group]) count += elementwise_program::size_of(subgraph_[m]);
     return count;
   }
 
@@ -122,13 +122,13 @@ class fusion {
   void make(std::vector<std::uint32_t>& members) {
     std::sort(members.begin(), members.end());
     auto const group = group_[members[0]];
-    elementwise_program p(part_);
+    elementwise_program p(subgraph_);
     node made;
     std::vector<endpoint> results;
     for (auto m : members)
-      for (auto e : part_[m].inputs) {
+      for (auto e : subgraph_[m].inputs) {
         if (group_[e.node] == group || p.find(e) != p.none) continue;
-        if (is_constant(part_[e.node]) && part_.type_of(e).is_scalar()) p.add_constant(e);
+        if (is_constant(subgraph_[e.node]) && subgraph_.type_of(e).is_scalar()) p.add_constant(e);
         else p.add_input(e), made.inputs.push_back(e);
       }
     if (made.inputs.empty()) return;
@@ -137,19 +137,19 @@ class fusion {
       auto const leaves = fetched_[m] || std::any_of(waiters_[m].begin(), waiters_[m].end(),
                                                      [&](auto c) { return group_[c] != group; });
       if (!leaves) continue;
-      for (std::uint32_t port = 0; port < part_[m].outputs.size(); ++port) {
-        made.outputs.push_back(part_[m].outputs[port]);
+      for (std::uint32_t port = 0; port < subgraph_[m].outputs.size(); ++port) {
+        made.outputs.push_back(subgraph_[m].outputs[port]);
         results.push_back({m, port});
       }
     }
     made.op = &definition<ops::fused_op>();
-    made.name = part_[members.back()].name;
+    made.name = subgraph_[members.back()].name;
     made.attributes = {{"program", std::make_shared<program const>(p.finish(results))}};
-    auto const at = rewriter_.add(std::move(made), part_.origin[members.back()]);
+    auto const at = rewriter_.add(std::move(made), subgraph_.origin[members.back()]);
     for (std::uint32_t o = 0; o < results.size(); ++o) rewriter_.replace(results[o], {at, o}, "joined");
   }
 
-  subgraph& part_;
+  subgraph& subgraph_;
   rewriter rewriter_;
   waiters waiters_;
   std::size_t visits_left_;  // of searches for what a group serves
@@ -162,7 +162,7 @@ class fusion {
 
 }  // namespace detail
 
-RILL_INLINE bool fuse_elementwise(subgraph& part, pass_report* report) { return detail::fusion(part, report).run(); }
+RILL_INLINE bool fuse_elementwise(subgraph& sub, pass_report* report) { return detail::fusion(sub, report).run(); }
 #endif
 
 }  // namespace rill

@@ -14,30 +14,30 @@
 namespace rill {
 
 /// Fuses updates of variables with the arithmetic that they end.
-bool fuse_updates(subgraph& part, pass_report* report);
+bool fuse_updates(subgraph& sub, pass_report* report);
 
 #if RILL_RUNTIME
 namespace detail {
 
 class update_fusion {
  public:
-  update_fusion(subgraph& part, pass_report* report)
-      : part_(part),
-        rewriter_(part, "fuse updates", report),
-        consumers_(consumers(part)),
-        waiters_(part),
-        updates_of_(part.size()),
+  update_fusion(subgraph& sub, pass_report* report)
+      : subgraph_(sub),
+        rewriter_(sub, "fuse updates", report),
+        consumers_(consumers(sub)),
+        waiters_(sub),
+        updates_of_(sub.size()),
         seen_(waiters_.of.size()) {
-    std::vector<bool> fetched(part.size());
-    for (auto e : part.outputs) fetched[e.node] = true;
+    std::vector<bool> fetched(sub.size());
+    for (auto e : sub.outputs) fetched[e.node] = true;
     fetched_ = std::move(fetched);
-    for (std::uint32_t i = 0; i < part.size(); ++i)
-      for (std::size_t k = 0; k < part[i].inputs.size(); ++k)
-        if (updates_reference(part[i], k)) ++updates_of_[part[i].inputs[k].node];
+    for (std::uint32_t i = 0; i < sub.size(); ++i)
+      for (std::size_t k = 0; k < sub[i].inputs.size(); ++k)
+        if (updates_reference(sub[i], k)) ++updates_of_[sub[i].inputs[k].node];
   }
 
   bool run() {
-    auto const count = static_cast<std::uint32_t>(part_.size());
+    auto const count = static_cast<std::uint32_t>(subgraph_.size());
     for (std::uint32_t i = 0; i < count; ++i) try_fuse(i);
     return rewriter_.finish();
   }
@@ -55,16 +55,16 @@ class update_fusion {
 
   // The arithmetic's consumers, if all of them are updates that may join it.
   std::vector<std::uint32_t> updates(std::uint32_t i) {
-    auto const& n = part_[i];
-    if (!elementwise_program::takes(part_, i) || fetched_[i] || !n.controls.empty() ||
+    auto const& n = subgraph_[i];
+    if (!elementwise_program::takes(subgraph_, i) || fetched_[i] || !n.controls.empty() ||
         elementwise_program::size_of(n) > elementwise_program::most_registers)
       return {};
     std::vector<std::uint32_t> found;
     for (auto c : consumers_[i]) {
-      auto const& u = part_[c];
+      auto const& u = subgraph_[c];
       if (!line_of(u) || u.inputs[1].node != i || fetched_[c] || !consumers_[c].empty()) return {};
-      if (part_[u.inputs[0].node].op->name != "variable" || updates_of_[u.inputs[0].node] != 1) return {};
-      if (part_.type_of(u.inputs[0]) != part_.type_of(u.inputs[1])) return {};
+      if (subgraph_[u.inputs[0].node].op->name != "variable" || updates_of_[u.inputs[0].node] != 1) return {};
+      if (subgraph_.type_of(u.inputs[0]) != subgraph_.type_of(u.inputs[1])) return {};
       bool const reads_it = std::find(n.inputs.begin(), n.inputs.end(), u.inputs[0]) != n.inputs.end();
       if (*line_of(u) == nullptr && !reads_it) return {};  // it may have no value yet, that works in place
       found.push_back(c);
@@ -98,31 +98,31 @@ class update_fusion {
     auto const found = updates(i);
     if (found.empty()) return;
     node made;
-    elementwise_program p(part_);
+    elementwise_program p(subgraph_);
     std::vector<endpoint> results;
     for (auto u : found) {
-      for (auto c : part_[u].controls)
+      for (auto c : subgraph_[u].controls)
         if (std::find(made.controls.begin(), made.controls.end(), c) == made.controls.end()) made.controls.push_back(c);
-      made.inputs.push_back(part_[u].inputs[0]);
-      made.outputs.push_back(part_.type_of(part_[u].inputs[0]));
-      p.add_input(part_[u].inputs[0]);
+      made.inputs.push_back(subgraph_[u].inputs[0]);
+      made.outputs.push_back(subgraph_.type_of(subgraph_[u].inputs[0]));
+      p.add_input(subgraph_[u].inputs[0]);
       results.push_back({u, 0});
     }
-    for (auto e : part_[i].inputs)
+    for (auto e : subgraph_[i].inputs)
       if (p.find(e) == p.none) p.add_input(e), made.inputs.push_back(e);  // else the variable: this is its only update
     p.add(i);
     for (auto u : found) {
-      auto const from = p.find(part_[u].inputs[1]);
-      if (auto const* function = *line_of(part_[u]))
-        p.add_line({u, 0}, {function, {p.find(part_[u].inputs[0]), from}, part_[u].outputs[0].element});
+      auto const from = p.find(subgraph_[u].inputs[1]);
+      if (auto const* function = *line_of(subgraph_[u]))
+        p.add_line({u, 0}, {function, {p.find(subgraph_[u].inputs[0]), from}, subgraph_[u].outputs[0].element});
       else p.alias({u, 0}, from);
     }
     if (!in_place(p, results)) return;
     made.op = &definition<ops::fused_update_op>();
-    made.name = part_[found[0]].name;
+    made.name = subgraph_[found[0]].name;
     made.attributes = {{"program", std::make_shared<program const>(p.finish(results))},
                        {"references", static_cast<std::int64_t>(found.size())}};
-    auto const at = rewriter_.add(std::move(made), part_.origin[found[0]]);
+    auto const at = rewriter_.add(std::move(made), subgraph_.origin[found[0]]);
     for (std::uint32_t v = 0; v < found.size(); ++v) {
       rewriter_.replace({found[v], 0}, {at, v}, "works in place");
       one_node_[found[v]] = found;
@@ -145,7 +145,7 @@ class update_fusion {
     return true;
   }
 
-  subgraph& part_;
+  subgraph& subgraph_;
   rewriter rewriter_;
   std::vector<std::vector<std::uint32_t>> consumers_;
   waiters waiters_;
@@ -158,7 +158,7 @@ class update_fusion {
 
 }  // namespace detail
 
-RILL_INLINE bool fuse_updates(subgraph& part, pass_report* report) { return detail::update_fusion(part, report).run(); }
+RILL_INLINE bool fuse_updates(subgraph& sub, pass_report* report) { return detail::update_fusion(sub, report).run(); }
 #endif
 
 }  // namespace rill

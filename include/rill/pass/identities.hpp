@@ -8,14 +8,14 @@
 namespace rill {
 
 /// Applies the table to nodes without control edges.
-bool remove_identities(subgraph& part, pass_report* report);
+bool remove_identities(subgraph& sub, pass_report* report);
 
 #if RILL_RUNTIME
 namespace detail {
 
 // Whether a constant is one element, and that number.
-inline bool is_number(subgraph const& part, endpoint e, double wanted) {
-  auto const& n = part[e.node];
+inline bool is_number(subgraph const& sub, endpoint e, double wanted) {
+  auto const& n = sub[e.node];
   if (!is_constant(n)) return false;
   auto const& t = std::get<tensor>(n.attributes[0].second);
   if (t.elements() != 1 || t.element() == dtype::string) return false;
@@ -84,16 +84,16 @@ inline bool plain_broadcast(node const& n) {
 }
 
 /// An elementwise operation broadcasts by itself: it can read what was broadcast for it.
-inline void read_through_broadcasts(subgraph& part, std::uint32_t i, rewriter& r) {
-  auto& n = part[i];
+inline void read_through_broadcasts(subgraph& sub, std::uint32_t i, rewriter& r) {
+  auto& n = sub[i];
   if (n.op->elementwise == nullptr || !n.outputs[0].is_known()) return;
   for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-    auto const& from = part[n.inputs[k].node];
+    auto const& from = sub[n.inputs[k].node];
     if (from.op->name != "broadcast_like" || !from.controls.empty() || from.op->shape_only == 0) continue;
     auto const source = from.inputs[0];
     if (!plain_broadcast(from)) continue;
-    type y{part.type_of(source).element};
-    for (std::size_t j = 0; j < n.inputs.size(); ++j) y = broadcast(y, part.type_of(j == k ? source : n.inputs[j]));
+    type y{sub.type_of(source).element};
+    for (std::size_t j = 0; j < n.inputs.size(); ++j) y = broadcast(y, sub.type_of(j == k ? source : n.inputs[j]));
     if (y.dims != n.outputs[0].dims || y.rank != n.outputs[0].rank) continue;
     n.inputs[k] = source;
     r.said("reads what was broadcast", i);
@@ -102,17 +102,17 @@ inline void read_through_broadcasts(subgraph& part, std::uint32_t i, rewriter& r
 
 }  // namespace detail
 
-RILL_INLINE bool remove_identities(subgraph& part, pass_report* report) {
-  rewriter r(part, "identities", report);
-  for (std::uint32_t i = 0; i < part.size(); ++i) {
+RILL_INLINE bool remove_identities(subgraph& sub, pass_report* report) {
+  rewriter r(sub, "identities", report);
+  for (std::uint32_t i = 0; i < sub.size(); ++i) {
     r.refresh(i);
-    auto const& n = part[i];
+    auto const& n = sub[i];
     if (!n.controls.empty()) continue;
-    detail::read_through_broadcasts(part, i, r);
+    detail::read_through_broadcasts(sub, i, r);
     for (auto const& rule : detail::identities) {
       if (n.op->name != rule.operation) continue;
-      auto const k = rule.rule(part, n);
-      if (!k || part.type_of(n.inputs[*k]) != n.outputs[0]) continue;
+      auto const k = rule.rule(sub, n);
+      if (!k || sub.type_of(n.inputs[*k]) != n.outputs[0]) continue;
       r.replace({i, 0}, n.inputs[*k], rule.name);
       break;
     }

@@ -13,14 +13,14 @@
 
 namespace rill {
 
-/// Puts bodies of functions in the place of their calls in a bound part, and in those bodies. Ends with `step`, if it
-/// is for one.
-bool inline_functions(subgraph& part, container& state, pass_report* report, step_context const* step = nullptr);
+/// Puts bodies of functions in the place of their calls in a bound subgraph, and in those bodies. Ends with `step`, if
+/// it is for one.
+bool inline_functions(subgraph& sub, container& state, pass_report* report, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
 namespace detail {
 
-/// A call of a part, and how many calls of the same function the part has.
+/// A call of a subgraph, and how many calls of the same function the subgraph has.
 struct call_site {
   node const& call;
   function_definition const& function;
@@ -54,8 +54,8 @@ class drawing {
   }
 
  private:
-  bool in(subgraph const& part) {
-    return std::any_of(part.nodes.begin(), part.nodes.end(), [&](node const& n) {
+  bool in(subgraph const& sub) {
+    return std::any_of(sub.nodes.begin(), sub.nodes.end(), [&](node const& n) {
       if (n.op->effect == effect::none) return false;
       if (auto const* f = called_by(n)) return of(*f);
       bool found = false;
@@ -99,16 +99,17 @@ class inliner {
  public:
   inliner(rewriter& r, std::uint32_t at, function_definition const& f, container& state)
       : r_(r), at_(at), body_(*f.body), place_(body_.size()) {
-    auto const& call = r.part()[at];
+    auto const& call = r.subgraph()[at];
     std::vector<type> given;
-    for (auto i = f.references.size(); i < call.inputs.size(); ++i) given.push_back(r.part().type_of(call.inputs[i]));
+    for (auto i = f.references.size(); i < call.inputs.size(); ++i)
+      given.push_back(r.subgraph().type_of(call.inputs[i]));
     bind_extents(body_, given, state);
     replace_names(body_);
     check_said(f, given, body_);
   }
 
   void run(std::string_view rule) {
-    auto const call = r_.part()[at_];
+    auto const call = r_.subgraph()[at_];
     auto const own = call.inputs.size() - body_.inputs.size();
     for (std::size_t i = 0; i < body_.inputs.size(); ++i) place_[body_.inputs[i]] = call.inputs[own + i];
     for (std::uint32_t i = 0; i < body_.size(); ++i) place(i, call, own);
@@ -125,7 +126,7 @@ class inliner {
     if (n.op == &fed_op) return;
     if (n.op->name == "variable") {
       for (std::size_t k = 0; k < own; ++k)
-        if (r_.part()[call.inputs[k].node].name == n.name) place_[i] = call.inputs[k];
+        if (r_.subgraph()[call.inputs[k].node].name == n.name) place_[i] = call.inputs[k];
       return;
     }
     for (auto& e : n.inputs) e = now(e);
@@ -133,34 +134,34 @@ class inliner {
     for (auto& c : n.controls) c = place_[c].node;
     n.name = call.name + "/" + n.name.substr(n.name.rfind('/') + 1);
     if (n.device.empty()) n.device = call.device;
-    place_[i] = {r_.add(std::move(n), r_.part().origin[at_]), 0};
+    place_[i] = {r_.add(std::move(n), r_.subgraph().origin[at_]), 0};
   }
 
   rewriter& r_;
   std::uint32_t at_;
   subgraph body_;
-  std::vector<endpoint> place_;  // of each node of the body in the part
+  std::vector<endpoint> place_;  // of each node of the body in the subgraph
 };
 
-/// A part while bodies take the place of its calls, and then of the calls in those bodies.
+/// A subgraph while bodies take the place of its calls, and then of the calls in those bodies.
 class inlining {
  public:
-  inlining(subgraph& part, container& state, pass_report* report, step_context const* step)
-      : part_(part), state_(state), step_(step), r_(part, "functions", report), updated_(part.size()) {
-    for (auto const& n : part.nodes)
+  inlining(subgraph& sub, container& state, pass_report* report, step_context const* step)
+      : subgraph_(sub), state_(state), step_(step), r_(sub, "functions", report), updated_(sub.size()) {
+    for (auto const& n : sub.nodes)
       for (std::size_t k = 0; k < n.inputs.size(); ++k)
         if (updates_reference(n, k)) updated_[n.inputs[k].node] = true;
   }
 
   bool run() {
-    for (std::uint32_t first = 0; first < part_.size();) {
-      auto const end = static_cast<std::uint32_t>(part_.size());
+    for (std::uint32_t first = 0; first < subgraph_.size();) {
+      auto const end = static_cast<std::uint32_t>(subgraph_.size());
       std::vector<std::uint32_t> found;
       for (auto i = first; i < end; ++i)
-        if (auto const* const f = called_by(part_[i])) ++calls_[f], found.push_back(i);
+        if (auto const* const f = called_by(subgraph_[i])) ++calls_[f], found.push_back(i);
       std::vector<function_definition const*> gone;
       for (auto i : found)
-        if (auto const* const f = called_by(part_[i]); replace(i, *f)) gone.push_back(f);
+        if (auto const* const f = called_by(subgraph_[i]); replace(i, *f)) gone.push_back(f);
       for (auto const* f : gone) --calls_[f];
       first = end;
     }
@@ -171,7 +172,7 @@ class inlining {
   bool replace(std::uint32_t i, function_definition const& f) {
     check(step_);
     r_.refresh(i);
-    call_site const site{part_[i], f, calls_[&f]};
+    call_site const site{subgraph_[i], f, calls_[&f]};
     if (!can_inline(site)) return false;
     for (auto const& rule : inlining_rules) {
       if (!rule.holds(site)) continue;
@@ -196,21 +197,21 @@ class inlining {
     return false;
   }
 
-  subgraph& part_;
+  subgraph& subgraph_;
   container& state_;
   step_context const* step_;
   rewriter r_;
-  std::vector<bool> updated_;  // which nodes are variables that the part updates
+  std::vector<bool> updated_;  // which nodes are variables that the subgraph updates
   std::map<function_definition const*, std::size_t> calls_;
   drawing draws_;
 };
 
 }  // namespace detail
 
-RILL_INLINE bool inline_functions(subgraph& part, container& state, pass_report* report, step_context const* step) {
+RILL_INLINE bool inline_functions(subgraph& sub, container& state, pass_report* report, step_context const* step) {
   bool changed = false;
-  while (detail::inlining(part, state, report, step).run()) changed = true;
-  if (changed) settle_open(part);  // who reads what a body knows now
+  while (detail::inlining(sub, state, report, step).run()) changed = true;
+  if (changed) settle_open(sub);  // who reads what a body knows now
   return changed;
 }
 #endif

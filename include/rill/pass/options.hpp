@@ -13,7 +13,7 @@ struct pass_options {
   bool fuse = true;
   bool loops = true;      ///< loops make and take only what is read
   bool functions = true;  ///< functions that are small, or called once, stand where they are called
-  bool verify = false;    ///< check the part before and after each pass
+  bool verify = false;    ///< check the subgraph before and after each pass
 
   /// The graph is run as it was written.
   static pass_options none() { return {false, false, false, false, false, false, false}; }

@@ -15,14 +15,14 @@ namespace rill {
 /// first: the one that waits for nothing else, or was recorded first. Then what they do to a variable has an order, and
 /// a node that is to lock what its step holds already would wait for itself. Sections of which each may wait for what
 /// another step does when it has what the other gives are left alone; `node::may_race` of their locks says so.
-bool order_sections(subgraph& part, pass_report* report);
+bool order_sections(subgraph& sub, pass_report* report);
 
 #if RILL_RUNTIME
 namespace detail {
 
 class section_order {
  public:
-  section_order(subgraph& part, pass_report* report) : part_(part), report_(report), met_(part) {}
+  section_order(subgraph& sub, pass_report* report) : subgraph_(sub), report_(report), met_(sub) {}
 
   bool run() {
     std::map<std::uint32_t, mutex_uses> all;
@@ -32,8 +32,8 @@ class section_order {
         else if (m.role == rendezvous_kind::unlocks) all[m.place].unlocks.push_back(i);
     std::erase_if(all, [](auto const& each) { return each.second.locks.size() < 2; });
     if (all.empty()) return false;
-    after_ = edges_of(part_);
-    elsewhere_ = find_hidden_waits(part_, met_.without_locks(), after_, meeting_scope::elsewhere);
+    after_ = edges_of(subgraph_);
+    elsewhere_ = find_hidden_waits(subgraph_, met_.without_locks(), after_, meeting_scope::elsewhere);
     set_positions();
     for (auto& [_, uses] : all) chain(uses);
     return put_edges(all);
@@ -47,18 +47,19 @@ class section_order {
 
   // In which order one thread would come to the nodes: those that wait late.
   void set_positions() {
-    auto const far = static_cast<std::uint32_t>(part_.size());
+    auto const far = static_cast<std::uint32_t>(subgraph_.size());
     std::vector<std::uint32_t> keys(far);
     for (std::uint32_t i = 0; i < far; ++i) {
-      bool const only_locks = std::all_of(met_[i].begin(), met_[i].end(),
-                                          [](meeting const& m) { return !m.waits || m.role == rendezvous_kind::locks; });
+      bool const only_locks = std::all_of(met_[i].begin(), met_[i].end(), [](meeting const& m) {
+        return !m.waits || m.role == rendezvous_kind::locks;
+      });
       keys[i] = i + (only_locks && !may_wait_elsewhere(i) ? 0 : far);
     }
     position_.resize(far);
     std::uint32_t count = 0;
     for (auto i : sequence(after_, elsewhere_.gifts(met_), keys)) position_[i] = count++;
   }
-  bool may_wait_elsewhere(std::uint32_t i) const { return met_[i].empty() && may_wait(part_[i]); }
+  bool may_wait_elsewhere(std::uint32_t i) const { return met_[i].empty() && may_wait(subgraph_[i]); }
 
   // What unlocks belongs to the last lock before it, and comes before the next one.
   void chain(mutex_uses& uses) {
@@ -70,7 +71,7 @@ class section_order {
   }
   // For each node the last of the locks that come before it, or that it is, counted from 1.
   std::vector<std::uint32_t> last_locks(std::vector<std::uint32_t> const& locks) const {
-    std::vector<std::uint32_t> last(part_.size()), todo;
+    std::vector<std::uint32_t> last(subgraph_.size()), todo;
     for (auto number = static_cast<std::uint32_t>(locks.size()); number > 0; --number) {
       auto const mark = [&](std::uint32_t n) {
         if (last[n] == 0) last[n] = number, todo.push_back(n);
@@ -85,28 +86,28 @@ class section_order {
   }
 
   bool put_edges(std::map<std::uint32_t, mutex_uses> const& all) {
-    node_edges wished(part_.size());
+    node_edges wished(subgraph_.size());
     for (auto const& [_, uses] : all)
       for (auto const& [from, to] : uses.edges) wished[from].push_back(to);
     auto const circle = circles({&after_, &elsewhere_.after, &wished});
-    rewriter r(part_, "sections", report_);
+    rewriter r(subgraph_, "sections", report_);
     for (auto const& [_, uses] : all) {
       auto const& edges = uses.edges;
       bool const closes =
           std::any_of(edges.begin(), edges.end(), [&](auto const& e) { return circle[e.first] == circle[e.second]; });
-      for (auto l : uses.locks) part_[l].may_race = closes;
+      for (auto l : uses.locks) subgraph_[l].may_race = closes;
       if (closes) continue;
       for (auto const& [from, to] : edges) {
-        auto& controls = part_[to].controls;
+        auto& controls = subgraph_[to].controls;
         if (std::find(controls.begin(), controls.end(), from) != controls.end()) continue;
         controls.push_back(from);
-        r.said("comes after " + part_[from].name, to);
+        r.said("comes after " + subgraph_[from].name, to);
       }
     }
     return r.finish();
   }
 
-  subgraph& part_;
+  subgraph& subgraph_;
   pass_report* report_;
   meetings met_;
   node_edges after_;
@@ -116,9 +117,7 @@ class section_order {
 
 }  // namespace detail
 
-RILL_INLINE bool order_sections(subgraph& part, pass_report* report) {
-  return detail::section_order(part, report).run();
-}
+RILL_INLINE bool order_sections(subgraph& sub, pass_report* report) { return detail::section_order(sub, report).run(); }
 #endif
 
 }  // namespace rill

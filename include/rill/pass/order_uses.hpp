@@ -15,8 +15,8 @@ namespace rill {
 
 /// Adds control edges from each use of a variable that is updated to the next, where nodes read it in place or update
 /// it more than once. Their order may rest on values that passes do without, and what is fused waits for more than its
-/// parts did. Throws, and ends, as `order` does.
-bool order_uses(subgraph& part, pass_report* report, step_context const* step = nullptr);
+/// subgraphs did. Throws, and ends, as `order` does.
+bool order_uses(subgraph& sub, pass_report* report, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
 namespace detail {
@@ -28,9 +28,9 @@ struct variable_uses {
   std::vector<std::uint32_t> since = {};  // who has read the variable since
 };
 
-inline std::map<std::uint32_t, variable_uses> uses_to_order(subgraph const& part) {
+inline std::map<std::uint32_t, variable_uses> uses_to_order(subgraph const& sub) {
   std::map<std::uint32_t, variable_uses> uses;
-  for (auto const& n : part.nodes)
+  for (auto const& n : sub.nodes)
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       if (!takes_reference(n, k)) continue;
       auto& u = uses[n.inputs[k].node];
@@ -45,19 +45,19 @@ inline std::map<std::uint32_t, variable_uses> uses_to_order(subgraph const& part
 
 }  // namespace detail
 
-RILL_INLINE bool order_uses(subgraph& part, pass_report* report, step_context const* step) {
-  auto uses = detail::uses_to_order(part);
+RILL_INLINE bool order_uses(subgraph& sub, pass_report* report, step_context const* step) {
+  auto uses = detail::uses_to_order(sub);
   if (uses.empty()) return false;
-  rewriter r(part, "order", report);
-  std::vector<std::uint32_t> waits_for(part.size(), UINT32_MAX);  // the last that waits for each
-  for (auto i : order(part, step).nodes) {
-    auto& n = part[i];
+  rewriter r(sub, "order", report);
+  std::vector<std::uint32_t> waits_for(sub.size(), UINT32_MAX);  // the last that waits for each
+  for (auto i : order(sub, step).nodes) {
+    auto& n = sub[i];
     waits_for[i] = i;
     for (auto c : n.controls) waits_for[c] = i;
     auto const wait_for = [&](std::uint32_t before) {
       if (std::exchange(waits_for[before], i) == i) return;
       n.controls.push_back(before);
-      r.said("waits for " + part[before].name, i);
+      r.said("waits for " + sub[before].name, i);
     };
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       auto const of = takes_reference(n, k) ? uses.find(n.inputs[k].node) : uses.end();
@@ -65,7 +65,7 @@ RILL_INLINE bool order_uses(subgraph& part, pass_report* report, step_context co
       auto& use = of->second;
       bool const update = updates_reference(n, k);
       for (auto u : use.last) {
-        if (update && n.may_race && part[u].may_race) break;  // so may all that follow
+        if (update && n.may_race && sub[u].may_race) break;  // so may all that follow
         wait_for(u);
       }
       if (!update) {

@@ -1,4 +1,4 @@
-// The rewrites of a part, in order; each can be switched off, and says what it did.
+// The rewrites of a subgraph, in order; each can be switched off, and says what it did.
 #pragma once
 #include "rill/pass/common_subexpressions.hpp"
 #include "rill/pass/fold_constants.hpp"
@@ -12,29 +12,29 @@
 
 namespace rill {
 
-/// Rewrites a bound part. Ends with `step`, if it is for one.
-void rewrite(subgraph& part, pass_options const& options, container& state, pass_report* report,
+/// Rewrites a bound subgraph. Ends with `step`, if it is for one.
+void rewrite(subgraph& sub, pass_options const& options, container& state, pass_report* report,
              step_context const* step = nullptr);
 
 #if RILL_RUNTIME
-RILL_INLINE void rewrite(subgraph& part, pass_options const& options, container& state, pass_report* report,
+RILL_INLINE void rewrite(subgraph& sub, pass_options const& options, container& state, pass_report* report,
                          step_context const* step) {
   auto const checked = [&](bool wanted, auto&& pass) {
     if (!wanted) return;
     check(step);
     pass();
-    if (options.verify) verify(part);
+    if (options.verify) verify(sub);
   };
-  if (options.verify) verify(part);
-  checked(true, [&] { order_sections(part, report); });
-  checked(true, [&] { order_uses(part, report, step); });
-  checked(options.functions, [&] { inline_functions(part, state, report, step); });
-  checked(options.loops, [&] { trim_loops(part, state, report); });
-  checked(options.fold_constants, [&] { fold_constants(part, state, report); });
-  checked(options.identities, [&] { remove_identities(part, report); });
-  checked(options.common_subexpressions, [&] { merge_common_subexpressions(part, report); });
-  checked(options.fuse, [&] { fuse_elementwise(part, report); });
-  checked(options.fuse, [&] { fuse_updates(part, report); });
+  if (options.verify) verify(sub);
+  checked(true, [&] { order_sections(sub, report); });
+  checked(true, [&] { order_uses(sub, report, step); });
+  checked(options.functions, [&] { inline_functions(sub, state, report, step); });
+  checked(options.loops, [&] { trim_loops(sub, state, report); });
+  checked(options.fold_constants, [&] { fold_constants(sub, state, report); });
+  checked(options.identities, [&] { remove_identities(sub, report); });
+  checked(options.common_subexpressions, [&] { merge_common_subexpressions(sub, report); });
+  checked(options.fuse, [&] { fuse_elementwise(sub, report); });
+  checked(options.fuse, [&] { fuse_updates(sub, report); });
 }
 #endif
 

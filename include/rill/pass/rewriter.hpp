@@ -11,14 +11,14 @@
 
 namespace rill {
 
-/// A part while it is rewritten. Control edges from a replaced node go on from the node that replaces it. What changes
-/// state is not dropped, whoever reads it.
+/// A subgraph while it is rewritten. Control edges from a replaced node go on from the node that replaces it. What
+/// changes state is not dropped, whoever reads it.
 class rewriter {
  public:
-  rewriter(subgraph& part, std::string_view pass, pass_report* report)
-      : part_(part), pass_(pass), report_(report), forward_(part.size()) {}
+  rewriter(rill::subgraph& sub, std::string_view pass, pass_report* report)
+      : subgraph_(sub), pass_(pass), report_(report), forward_(sub.size()) {}
 
-  subgraph& part() { return part_; }
+  rill::subgraph& subgraph() { return subgraph_; }
 
   /// The value that stands for `e` now.
   endpoint now(endpoint e) const {
@@ -28,11 +28,11 @@ class rewriter {
   }
   /// Redirects a node's inputs to what stands for them now.
   void refresh(std::uint32_t i) {
-    for (auto& e : part_[i].inputs) e = now(e);
+    for (auto& e : subgraph_[i].inputs) e = now(e);
   }
   /// Who reads `from` is to read `to`; the listing says by which rule.
   void replace(endpoint from, endpoint to, std::string_view rule) {
-    if (forward_.size() < part_.size()) forward_.resize(part_.size());
+    if (forward_.size() < subgraph_.size()) forward_.resize(subgraph_.size());
     auto& ports = forward_[from.node];
     if (ports.size() <= from.port) ports.resize(from.port + 1, {none, 0});
     ports[from.port] = to;
@@ -41,27 +41,27 @@ class rewriter {
   /// The listing says what a rule did to a node.
   void said(std::string_view rule, std::uint32_t node) {
     changed_ = true;
-    if (report_) report_->lines.push_back(std::string(pass_) + ": " + std::string(rule) + ": " + part_[node].name);
+    if (report_) report_->lines.push_back(std::string(pass_) + ": " + std::string(rule) + ": " + subgraph_[node].name);
   }
-  /// Lets go of a node, if nobody needs it, even though it changes state: another part has it.
+  /// Lets go of a node, if nobody needs it, even though it changes state: another subgraph has it.
   void drop(std::uint32_t i) {
-    dropped_.resize(part_.size());
+    dropped_.resize(subgraph_.size());
     dropped_[i] = true;
   }
   /// Adds a node; it may read any other, `finish` puts the nodes in order.
   std::uint32_t add(node n, std::uint32_t origin) {
-    part_.nodes.push_back(std::move(n));
-    part_.origin.push_back(origin);
-    return static_cast<std::uint32_t>(part_.size() - 1);
+    subgraph_.nodes.push_back(std::move(n));
+    subgraph_.origin.push_back(origin);
+    return static_cast<std::uint32_t>(subgraph_.size() - 1);
   }
   /// Applies the replacements, drops what is not needed, puts nodes after what they need. Whether anything changed.
   bool finish() {
     if (!changed_) return false;
-    for (std::uint32_t i = 0; i < part_.size(); ++i) refresh(i);
-    for (auto& e : part_.outputs) e = now(e);
-    for (auto& n : part_.nodes)
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i) refresh(i);
+    for (auto& e : subgraph_.outputs) e = now(e);
+    for (auto& n : subgraph_.nodes)
       for (auto& c : n.controls) c = now({c, 0}).node;
-    for (auto& t : part_.targets) t = now({t, 0}).node;
+    for (auto& t : subgraph_.targets) t = now({t, 0}).node;
     compact();
     return true;
   }
@@ -77,18 +77,18 @@ class rewriter {
   // Depth first, after everything that a node needs; roots and edges in their order, so that the result is always the
   // same.
   void compact() {
-    std::vector<std::uint32_t> place(part_.size(), none), order;
+    std::vector<std::uint32_t> place(subgraph_.size(), none), order;
     std::vector<std::pair<std::uint32_t, std::size_t>> stack;
-    std::vector<bool> open(part_.size());
+    std::vector<bool> open(subgraph_.size());
     auto const need = [&](std::uint32_t i, std::size_t k) {
-      auto const& n = part_[i];
+      auto const& n = subgraph_[i];
       return k < n.inputs.size() ? n.inputs[k].node : n.controls[k - n.inputs.size()];
     };
     auto const visit = [&](std::uint32_t root) {
       if (place[root] == none && !open[root]) stack.emplace_back(root, 0), open[root] = true;
       while (!stack.empty()) {
         auto& [i, k] = stack.back();
-        if (k == part_[i].inputs.size() + part_[i].controls.size()) {
+        if (k == subgraph_[i].inputs.size() + subgraph_[i].controls.size()) {
           place[i] = static_cast<std::uint32_t>(order.size());
           order.push_back(i);
           stack.pop_back();
@@ -96,35 +96,36 @@ class rewriter {
         }
         auto const next = need(i, k++);
         if (place[next] != none) continue;
-        if (open[next]) throw error(code::internal, "a pass made a cycle", part_[next].name);
+        if (open[next]) throw error(code::internal, "a pass made a cycle", subgraph_[next].name);
         open[next] = true;
         stack.emplace_back(next, 0);
       }
     };
-    for (auto i : part_.inputs) visit(i);
-    std::vector<std::uint32_t> roots(part_.targets);
-    for (auto e : part_.outputs) roots.push_back(e.node);
-    dropped_.resize(part_.size());
-    for (std::uint32_t i = 0; i < part_.size(); ++i)  // what is read for its extents alone may be an update's result
-      if (part_[i].op->effect == effect::writes && !dropped_[i] && !replaced(i)) roots.push_back(i);
+    for (auto i : subgraph_.inputs) visit(i);
+    std::vector<std::uint32_t> roots(subgraph_.targets);
+    for (auto e : subgraph_.outputs) roots.push_back(e.node);
+    dropped_.resize(subgraph_.size());
+    for (std::uint32_t i = 0; i < subgraph_.size();
+         ++i)  // what is read for its extents alone may be an update's result
+      if (subgraph_[i].op->effect == effect::writes && !dropped_[i] && !replaced(i)) roots.push_back(i);
     std::sort(roots.begin(), roots.end());
     for (auto r : roots) visit(r);
-    subgraph made;
+    rill::subgraph made;
     for (auto i : order) {
-      auto n = std::move(part_.nodes[i]);
+      auto n = std::move(subgraph_.nodes[i]);
       for (auto& e : n.inputs) e.node = place[e.node];
       for (auto& c : n.controls) c = place[c];
       made.nodes.push_back(std::move(n));
-      made.origin.push_back(part_.origin[i]);
+      made.origin.push_back(subgraph_.origin[i]);
     }
-    for (auto i : part_.inputs) made.inputs.push_back(place[i]);
-    for (auto e : part_.outputs) made.outputs.push_back({place[e.node], e.port});
-    for (auto t : part_.targets) made.targets.push_back(place[t]);
-    made.axes = std::move(part_.axes);
-    part_ = std::move(made);
+    for (auto i : subgraph_.inputs) made.inputs.push_back(place[i]);
+    for (auto e : subgraph_.outputs) made.outputs.push_back({place[e.node], e.port});
+    for (auto t : subgraph_.targets) made.targets.push_back(place[t]);
+    made.axes = std::move(subgraph_.axes);
+    subgraph_ = std::move(made);
   }
 
-  subgraph& part_;
+  rill::subgraph& subgraph_;
   std::string_view pass_;
   pass_report* report_;
   std::vector<std::vector<endpoint>> forward_;
@@ -133,10 +134,10 @@ class rewriter {
 };
 
 /// Who reads each output of each node, fetches and targets not counted.
-inline std::vector<std::vector<std::uint32_t>> consumers(subgraph const& part) {
-  std::vector<std::vector<std::uint32_t>> all(part.size());
-  for (std::uint32_t i = 0; i < part.size(); ++i)
-    for (auto e : part[i].inputs) all[e.node].push_back(i);
+inline std::vector<std::vector<std::uint32_t>> consumers(subgraph const& sub) {
+  std::vector<std::vector<std::uint32_t>> all(sub.size());
+  for (std::uint32_t i = 0; i < sub.size(); ++i)
+    for (auto e : sub[i].inputs) all[e.node].push_back(i);
   return all;
 }
 
@@ -147,10 +148,10 @@ struct waiters {
   node_edges of;                  ///< of nodes, and of hubs among them (hidden_waits)
   std::vector<bool> served = {};  ///< what may wait for something without an edge, and what comes after it; empty: none
 
-  explicit waiters(subgraph const& part) : of(edges_of(part)) {
-    meetings const met(part);
+  explicit waiters(subgraph const& sub) : of(edges_of(sub)) {
+    meetings const met(sub);
     if (met.nodes().size() < 2) return;
-    auto const hidden = find_hidden_waits(part, met, of, meeting_scope::elsewhere);
+    auto const hidden = find_hidden_waits(sub, met, of, meeting_scope::elsewhere);
     if (hidden.empty()) return;
     std::vector<std::uint32_t> todo;
     of.resize(hidden.after.size());

@@ -14,21 +14,21 @@
 
 namespace rill {
 
-/// Trims the loops of a bound part, and those within them.
-bool trim_loops(subgraph& part, container& state, pass_report* report);
+/// Trims the loops of a bound subgraph, and those within them.
+bool trim_loops(subgraph& sub, container& state, pass_report* report);
 
 #if RILL_RUNTIME
 namespace detail {
 
-/// How a part reads an output of one of its nodes.
+/// How a subgraph reads an output of one of its nodes.
 enum class reading : std::uint8_t { nothing, extents, elements };
 
-inline reading how_read(subgraph const& part, endpoint e) {
+inline reading how_read(subgraph const& sub, endpoint e) {
   auto how = reading::nothing;
-  for (auto const& n : part.nodes)
+  for (auto const& n : sub.nodes)
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (n.inputs[k] == e) how = std::max(how, reads_extents_alone(n, k) ? reading::extents : reading::elements);
-  return std::find(part.outputs.begin(), part.outputs.end(), e) != part.outputs.end() ? reading::elements : how;
+  return std::find(sub.outputs.begin(), sub.outputs.end(), e) != sub.outputs.end() ? reading::elements : how;
 }
 
 /// One loop while it is trimmed.
@@ -56,7 +56,7 @@ class loop_trimmer {
   }
 
  private:
-  rill::node& node() { return r_.part()[at_]; }
+  rill::node& node() { return r_.subgraph()[at_]; }
 
   void drop_rows_made() {
     auto const first = a_.count_port() + 1;
@@ -66,7 +66,7 @@ class loop_trimmer {
     std::int64_t unsaved = 0;
     for (std::uint32_t o = 0; o < port.size(); ++o) {
       port[o] = static_cast<std::uint32_t>(types.size());
-      if (o >= first && how_read(r_.part(), {at_, o}) == reading::nothing) {
+      if (o >= first && how_read(r_.subgraph(), {at_, o}) == reading::nothing) {
         unsaved += a_.is_saved(o - first);
         continue;
       }
@@ -84,14 +84,14 @@ class loop_trimmer {
     auto const renumber = [&](endpoint& e) {
       if (e.node == at_) e.port = port[e.port];
     };
-    for (auto& n : r_.part().nodes) std::for_each(n.inputs.begin(), n.inputs.end(), renumber);
-    std::for_each(r_.part().outputs.begin(), r_.part().outputs.end(), renumber);
+    for (auto& n : r_.subgraph().nodes) std::for_each(n.inputs.begin(), n.inputs.end(), renumber);
+    std::for_each(r_.subgraph().outputs.begin(), r_.subgraph().outputs.end(), renumber);
   }
 
   // Whether the types of all that the body computes are settled; errors are left to those who compile the body.
   bool bind(container& state) {
     std::vector<type> inputs;
-    for (auto e : node().inputs) inputs.push_back(r_.part().type_of(e));
+    for (auto e : node().inputs) inputs.push_back(r_.subgraph().type_of(e));
     auto const given = ops::looping::given(a_, inputs, node().outputs);
     if (!all_known(given)) return false;
     auto bound = body_;
@@ -148,15 +148,15 @@ class loop_trimmer {
     for (auto i = a_.first_uneven(); i < a_.first_capture(); ++i) {
       auto const from = node().inputs[i];
       if (how_read(body_, {body_.inputs[i - a_.first_variable()], 0}) == reading::elements ||
-          r_.part()[from.node].op->name == ops::constant_op::name)
+          r_.subgraph()[from.node].op->name == ops::constant_op::name)
         continue;
-      tensor none(r_.part().type_of(from).element, shape{0});
+      tensor none(r_.subgraph().type_of(from).element, shape{0});
       rill::node c;
       c.op = &definition<ops::constant_op>();
-      c.name = r_.part()[from.node].name + "/unread";
+      c.name = r_.subgraph()[from.node].name + "/unread";
       c.outputs = {none.type()};
       c.attributes = encode(ops::constant_op::attributes{std::move(none)});
-      auto const list = r_.add(std::move(c), r_.part().origin[from.node]);
+      auto const list = r_.add(std::move(c), r_.subgraph().origin[from.node]);
       node().inputs[i] = {list, 0};
       changed_ = true;
     }
@@ -164,17 +164,17 @@ class loop_trimmer {
 
   // Something of the input's type, of which nobody reads the elements: it is never computed.
   static std::uint32_t extents_of(rewriter& body, std::uint32_t input) {
-    auto const t = body.part()[input].outputs[0];
-    auto const origin = body.part().origin[input];
+    auto const t = body.subgraph()[input].outputs[0];
+    auto const origin = body.subgraph().origin[input];
     tensor zero(t.element, shape{});
     std::memset(zero.mutable_raw(), 0, zero.bytes());
     rill::node c, f;
     c.op = &definition<ops::constant_op>();
-    c.name = body.part()[input].name + "/zero";
+    c.name = body.subgraph()[input].name + "/zero";
     c.attributes = encode(ops::constant_op::attributes{zero});
     c.outputs = {type(t.element)};
     f.op = &definition<ops::fill_op>();
-    f.name = body.part()[input].name + "/extents";
+    f.name = body.subgraph()[input].name + "/extents";
     f.attributes = encode(ops::fill_op::attributes{t});
     f.outputs = {t};
     f.inputs = {{body.add(std::move(c), origin), 0}};
@@ -190,11 +190,11 @@ class loop_trimmer {
 
 }  // namespace detail
 
-RILL_INLINE bool trim_loops(subgraph& part, container& state, pass_report* report) {
-  if (std::none_of(part.nodes.begin(), part.nodes.end(), ops::is_loop)) return false;
-  rewriter r(part, "loops", report);
-  for (auto i = static_cast<std::uint32_t>(part.size()); i-- > 0;)
-    if (ops::is_loop(part[i])) detail::loop_trimmer(r, i).run(state);
+RILL_INLINE bool trim_loops(subgraph& sub, container& state, pass_report* report) {
+  if (std::none_of(sub.nodes.begin(), sub.nodes.end(), ops::is_loop)) return false;
+  rewriter r(sub, "loops", report);
+  for (auto i = static_cast<std::uint32_t>(sub.size()); i-- > 0;)
+    if (ops::is_loop(sub[i])) detail::loop_trimmer(r, i).run(state);
   return r.finish();
 }
 #endif

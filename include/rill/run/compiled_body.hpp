@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "rill/pass/bind.hpp"
-#include "rill/run/plan_instance.hpp"
 #include "rill/run/compiled_step.hpp"
 #include "rill/run/free_list.hpp"
 #include "rill/run/plan/deferred.hpp"
+#include "rill/run/plan_instance.hpp"
 #include "rill/run/program_body.hpp"
 #include "rill/run/tagged/kernel.hpp"
 
@@ -43,8 +43,8 @@ struct body_setting {
   std::size_t most = 256;  // forms of a body that are kept; fewer of those within them
 };
 
-std::shared_ptr<compiled_body> compile_part(body_setting const& s, subgraph part, std::span<type const> arguments,
-                                            step_context const* step);
+std::shared_ptr<compiled_body> compile_subgraph(body_setting const& s, subgraph sub, std::span<type const> arguments,
+                                                step_context const* step);
 
 /// A body's plan, and the plan_instances that don't run now.
 class planned_body final : public compiled_body {
@@ -120,8 +120,8 @@ class open_body : public compiled_body {
 /// A body that is compiled for the extents of its arguments when it is run.
 class body_by_extents final : public open_body {
  public:
-  body_by_extents(body_setting s, subgraph part)
-      : setting_(std::move(s)), part_(std::move(part)), compiled_(setting_.most) {}
+  body_by_extents(body_setting s, subgraph sub)
+      : setting_(std::move(s)), subgraph_(std::move(sub)), compiled_(setting_.most) {}
 
   std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
     auto const made = compiled_.find(given, [&](std::vector<type> const& types) { return compile(types, step); });
@@ -139,12 +139,12 @@ class body_by_extents final : public open_body {
     auto made = std::make_shared<with_functions>(setting.functions ? setting.functions->at_run() : nullptr);
     setting.functions = made->functions.get();
     setting.most = std::max<std::size_t>(setting.most / 16, 4);
-    made->body = compile_part(setting, part_, types, &step);
+    made->body = compile_subgraph(setting, subgraph_, types, &step);
     return {made, made->body.get()};
   }
 
   body_setting setting_;
-  subgraph part_;
+  subgraph subgraph_;
   deferred_cache<compiled_body> compiled_;
 };
 
@@ -152,7 +152,7 @@ class body_by_extents final : public open_body {
 class body_in_parts final : public open_body {
  public:
   body_in_parts(body_setting const& s, std::shared_ptr<compiled_body> early, deferred_subgraph late)
-      : early_(std::move(early)), cut_(std::move(late)), late_(s, std::exchange(cut_.part, {})) {}
+      : early_(std::move(early)), cut_(std::move(late)), late_(s, std::exchange(cut_.subgraph, {})) {}
 
   std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
     auto const first = early_->run(given, threads, step);
@@ -204,13 +204,13 @@ class function_form final : public compiled_body {
   }
 
   void compile(body_setting const& s, step_context const* step) {
-    auto part = *of_->body;
-    bind_extents(part, arguments_, *s.state);
+    auto sub = *of_->body;
+    bind_extents(sub, arguments_, *s.state);
     std::vector<type> made;
-    for (auto e : part.outputs) made.push_back(part.type_of(e));
+    for (auto e : sub.outputs) made.push_back(sub.type_of(e));
     check(made);
     settled_ = all_known(made);
-    body_ = compile_part(s, *of_->body, arguments_, step);
+    body_ = compile_subgraph(s, *of_->body, arguments_, step);
   }
   /// It is compiled when it is run.
   void look_up(body_by_extents& body) { body_ = {std::shared_ptr<void>(), &body}; }
@@ -278,7 +278,7 @@ class planned_functions final : public compiled_functions {
     for (auto& [function, body] : by_extents_) body->trim();
   }
 
-  /// A function as parts call it that are compiled at run time.
+  /// A function as subgraphs call it that are compiled at run time.
   body_by_extents& by_extents(function_definition const& f, kernel_request const& r) {
     std::lock_guard lock(mutex_);
     auto& body = by_extents_[&f];
@@ -303,7 +303,7 @@ class planned_functions final : public compiled_functions {
   std::map<function_definition const*, std::unique_ptr<body_by_extents>> by_extents_;
 };
 
-/// The calls of one part that is compiled at run time.
+/// The calls of one subgraph that is compiled at run time.
 class functions_at_run final : public compiled_functions {
  public:
   explicit functions_at_run(planned_functions& all) : all_(all) {}
@@ -324,22 +324,22 @@ inline std::shared_ptr<compiled_functions> planned_functions::at_run() {
 }
 
 // A body that is bound.
-inline std::shared_ptr<compiled_body> compile_bound(body_setting const& s, subgraph part, step_context const* step) {
-  auto late = rewrite_and_cut(part, s.passes, *s.state, nullptr, step);
-  if (auto const p = s.passes.fuse && !late ? program_of(part) : std::nullopt)
-    return std::make_shared<program_body>(part, *p, *s.memory);
+inline std::shared_ptr<compiled_body> compile_bound(body_setting const& s, subgraph sub, step_context const* step) {
+  auto late = rewrite_and_cut(sub, s.passes, *s.state, nullptr, step);
+  if (auto const p = s.passes.fuse && !late ? program_of(sub) : std::nullopt)
+    return std::make_shared<program_body>(sub, *p, *s.memory);
   auto early = std::make_shared<planned_body>(
-      plan(part, *s.state, s.seed, *s.memory, s.threads, execution::sequential, s.passes, s.functions, step));
+      plan(sub, *s.state, s.seed, *s.memory, s.threads, execution::sequential, s.passes, s.functions, step));
   if (!late) return early;
   return std::make_shared<body_in_parts>(s, std::move(early), std::move(*late));
 }
 
-RILL_INLINE std::shared_ptr<compiled_body> compile_part(body_setting const& s, subgraph part,
-                                                        std::span<type const> arguments, step_context const* step) {
-  if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(part));
-  bind_extents(part, {arguments.begin(), arguments.end()}, *s.state);
-  auto names = step_names::of(part);
-  auto made = compile_bound(s, std::move(part), step);
+RILL_INLINE std::shared_ptr<compiled_body> compile_subgraph(body_setting const& s, subgraph sub,
+                                                            std::span<type const> arguments, step_context const* step) {
+  if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(sub));
+  bind_extents(sub, {arguments.begin(), arguments.end()}, *s.state);
+  auto names = step_names::of(sub);
+  auto made = compile_bound(s, std::move(sub), step);
   if (names.open.empty()) return made;
   return std::make_shared<body_of_named_results>(std::move(made), std::move(names));
 }
@@ -350,7 +350,7 @@ RILL_INLINE std::shared_ptr<compiled_body> compile_body(kernel_request const& r,
                                                         std::span<type const> arguments) {
   auto const setting = detail::body_setting(r);
   auto made = r.defer_bodies ? std::make_shared<detail::body_by_extents>(setting, body)
-                            : detail::compile_part(setting, body, arguments, r.step);
+                             : detail::compile_subgraph(setting, body, arguments, r.step);
   if (r.bodies) r.bodies->push_back(made);
   return made;
 }

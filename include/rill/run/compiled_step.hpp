@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "rill/pass/bind.hpp"
-#include "rill/run/plan_instance.hpp"
 #include "rill/run/free_list.hpp"
 #include "rill/run/plan/deferred.hpp"
+#include "rill/run/plan_instance.hpp"
 
 namespace rill {
 
@@ -26,13 +26,13 @@ struct step_names {
   axis_binding::extents_of_names axes;
   std::vector<result> open;
 
-  /// Of a bound part.
-  static step_names of(subgraph const& part) {
-    step_names names{part.axes, {}};
-    for (std::size_t i = 0; i < part.outputs.size(); ++i) {
-      auto const& t = part.type_of(part.outputs[i]);
+  /// Of a bound subgraph.
+  static step_names of(subgraph const& sub) {
+    step_names names{sub.axes, {}};
+    for (std::size_t i = 0; i < sub.outputs.size(); ++i) {
+      auto const& t = sub.type_of(sub.outputs[i]);
       bool const named = t.has_rank() && std::any_of(&t[0], &t[0] + t.rank, [](dim const& d) { return d.named(); });
-      if (named) names.open.push_back({i, t, part[part.outputs[i].node].name});
+      if (named) names.open.push_back({i, t, sub[sub.outputs[i].node].name});
     }
     return names;
   }

@@ -46,8 +46,8 @@ struct session_options {
                                           ///< are folded too. Null: host_allocator(). It must outlive all tensors
   log_callback log = {};                  ///< where `print` writes; empty: nowhere
   pass_options passes = {};               ///< which rewrites are done
-  rill::execution execution = execution::automatic;      ///< how the nodes of a step are walked
-  std::size_t plans = 256;                ///< compiled steps that are kept; the one used longest ago goes first
+  rill::execution execution = execution::automatic;  ///< how the nodes of a step are walked
+  std::size_t plans = 256;  ///< compiled steps that are kept; the one used longest ago goes first
 };
 
 /// A run's signature, and the tensors that are fed.
@@ -192,24 +192,25 @@ inline bool is_fed_again(run_request& r, endpoint to) {
   return !r.fed.insert(number(to)).second;
 }
 
-// A part for feeds of the given types.
-inline std::shared_ptr<compiled_step> compile(subgraph part, std::vector<type> const& fed, std::uint64_t seed,
+// A subgraph for feeds of the given types.
+inline std::shared_ptr<compiled_step> compile(subgraph sub, std::vector<type> const& fed, std::uint64_t seed,
                                               session_options const& options, pass_report* report,
                                               step_context const* step, bool first_values = false) {
-  // A node takes the variables of its bodies as inputs, so the part's own nodes are all to look at.
+  // A node takes the variables of its bodies as inputs, so the subgraph's own nodes are all to look at.
   step_variables const variables{
-      std::any_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return n.op->name == "variable"; }),
+      std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return n.op->name == "variable"; }),
       first_values};
   check(step);
-  bind_extents(part, fed, *options.state);
-  auto names = step_names::of(part);
+  bind_extents(sub, fed, *options.state);
+  auto names = step_names::of(sub);
   std::optional<deferred_subgraph> late;
-  if (has_primitives(part)) part = as_primitive_region(std::move(part));
+  if (has_primitives(sub)) sub = as_primitive_region(std::move(sub));
   else
-    late = rewrite_and_cut(part, options.passes, *options.state, report, step,
-                         options.execution == execution::sequential ? deferred_pieces::wait : deferred_pieces::begin_alone);
+    late = rewrite_and_cut(
+        sub, options.passes, *options.state, report, step,
+        options.execution == execution::sequential ? deferred_pieces::wait : deferred_pieces::begin_alone);
   return std::make_shared<compiled_step>(
-      plan(part, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
+      plan(sub, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
            options.execution, options.passes, nullptr, step),
       std::move(late), std::move(names), variables);
 }
@@ -219,9 +220,9 @@ inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request 
                                               step_context const* step = nullptr) {
   std::vector<type> fed;
   for (auto const& t : r.with) fed.push_back(t.type());
-  auto part = prune(g, r.feeds, r.fetches, r.targets, step);
-  bool const first_values = key_first_draws(g, part);
-  return compile(std::move(part), fed, g.seed(), options, report, step, first_values);
+  auto sub = prune(g, r.feeds, r.fetches, r.targets, step);
+  bool const first_values = key_first_draws(g, sub);
+  return compile(std::move(sub), fed, g.seed(), options, report, step, first_values);
 }
 
 }  // namespace detail
@@ -328,7 +329,7 @@ RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> 
   rethrow_as_error();
 }
 
-// `names` come to be those that were bound before the last part ran.
+// `names` come to be those that were bound before the last subgraph ran.
 RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
                                      std::span<tensor> results, axis_binding* names) {
   auto* const late = compiled.late();
@@ -342,10 +343,10 @@ RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor c
     if (names) *names = axis_binding(compiled.names().axes);
     return;
   }
-  std::vector<tensor> made(late->part.outputs.size());
+  std::vector<tensor> made(late->subgraph.outputs.size());
   auto const with = late->given(fed, own);
   auto const next = compiled.deferred_steps().find(with, [&](std::vector<type> const& types) {
-    return detail::compile(late->part, types, graph_->seed(), options_, nullptr, &step);
+    return detail::compile(late->subgraph, types, graph_->seed(), options_, nullptr, &step);
   });
   run_parts(*next, with, step, made, names);
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = late->result(i, own, made);

@@ -1,5 +1,6 @@
-// Parallel execution (white paper §3.1): a count of what each instruction still waits for, and a queue of those that wait
-// for nothing, the earliest first. A kernel that waits holds no thread. The error that a step reports is the first.
+// Parallel execution (white paper §3.1): a count of what each instruction still waits for, and a queue of those that
+// wait for nothing, the earliest first. A kernel that waits holds no thread. The error that a step reports is the
+// first.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -75,7 +76,7 @@ class parallel_walk : pool_job {
         instance_(a),
         plan_(*a.plan_),
         workers_(workers),
-        company_(a.plan_->alone_ ? pool::company::none : pool::company::all),
+        participants_(a.plan_->alone_ ? pool::participants::driver : pool::participants::all),
         threads_(workers.parallel()),
         step_(step),
         turns_(step),
@@ -84,7 +85,7 @@ class parallel_walk : pool_job {
         ready_(a.counts_.ready) {}
 
   void run() {
-    if (company_ == pool::company::all) begin(0, 0);
+    if (participants_ == pool::participants::all) begin(0, 0);
     else if (!begin_alone()) return;
     auto const finished = [&] {
       std::lock_guard lock(mutex_);
@@ -98,8 +99,8 @@ class parallel_walk : pool_job {
         end(error(*caught_failure()));
       }
       if (plan_.waiting_ != 0 && step_.deadline)
-        workers_.drive(*this, company_, finished, *step_.deadline, [this] { end(step_too_late()); });
-      else workers_.drive(*this, company_, finished);
+        workers_.drive(*this, participants_, finished, *step_.deadline, [this] { end(step_too_late()); });
+      else workers_.drive(*this, participants_, finished);
     }
     if (failure_) throw error(*failure_);
   }
@@ -199,7 +200,7 @@ class parallel_walk : pool_job {
       bool const last = over();
       if (!last && fresh <= 1 && give_up.empty()) continue;
       lock.unlock();
-      if (company_ == pool::company::all) workers_.tell(*this, {fresh > 0 ? fresh - 1 : 0, last});
+      if (participants_ == pool::participants::all) workers_.tell(*this, {fresh > 0 ? fresh - 1 : 0, last});
       ask(give_up);
       lock.lock();
     }
@@ -261,9 +262,9 @@ class parallel_walk : pool_job {
     workers_.tell_of(*this, [&] {
       std::lock_guard lock(mutex_);
       auto const fresh = finish(p.at, std::move(failed), give_up);
-      return pool::news{failure_                         ? 0
-                        : company_ == pool::company::all ? fresh
-                                                         : std::min<std::size_t>(fresh, 1),
+      return pool::news{failure_                                   ? 0
+                        : participants_ == pool::participants::all ? fresh
+                                                                   : std::min<std::size_t>(fresh, 1),
                         over()};
     });
     ask(give_up);  // this may be gone, but for those whom it asks
@@ -333,7 +334,7 @@ class parallel_walk : pool_job {
   plan_instance& instance_;
   plan const& plan_;
   pool& workers_;
-  pool::company const company_;
+  pool::participants const participants_;
   parallel const threads_;
   step_context& step_;
   detail::taking_turns turns_;

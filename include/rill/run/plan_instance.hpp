@@ -13,11 +13,11 @@
 #include "rill/base/pool.hpp"
 #include "rill/ops/array/box.hpp"
 #include "rill/run/arena_pool.hpp"
+#include "rill/run/double_buffer.hpp"
 #include "rill/run/fiber_call.hpp"
 #include "rill/run/plan/deferred_pieces.hpp"
 #include "rill/run/plan/plan.hpp"
 #include "rill/run/tagged/primitive_region.hpp"
-#include "rill/run/double_buffer.hpp"
 #include "rill/run/waiting_thread.hpp"
 
 namespace rill {
@@ -63,9 +63,9 @@ class plan_instance {
     if (lender_) std::exchange(lender_, nullptr)->give_back(std::exchange(arena_, {}));
   }
 
-  /// Runs every instruction; kernels may use all threads of `workers`, and so does the step itself where its plan forks.
-  /// Without a workers the calling thread does all. An error carries the node's name, and the plan_instance can be used
-  /// again.
+  /// Runs every instruction; kernels may use all threads of `workers`, and so does the step itself where its plan
+  /// forks. Without a workers the calling thread does all. An error carries the node's name, and the plan_instance can
+  /// be used again.
   void run(std::span<tensor const> fed, pool* workers, step_context& step) {
     borrow_arena(step);
     prepare(fed);

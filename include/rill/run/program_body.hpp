@@ -21,21 +21,22 @@
 #include "rill/device/step.hpp"
 #include "rill/pass/elementwise_program.hpp"
 #include "rill/program/passes.hpp"
+#include "rill/run/double_buffer.hpp"
 #include "rill/run/free_list.hpp"
 #include "rill/run/observer.hpp"
-#include "rill/run/double_buffer.hpp"
 #endif
 
 namespace rill::detail {
 
-/// The program that a bound part is; none: it is more than elementwise operations on values of one element, or nothing.
-std::optional<program> program_of(subgraph const& part);
+/// The program that a bound subgraph is; none: it is more than elementwise operations on values of one element, or
+/// nothing.
+std::optional<program> program_of(subgraph const& sub);
 
 #if RILL_RUNTIME
-/// Such a part, compiled.
+/// Such a subgraph, compiled.
 class program_body final : public compiled_body {
  public:
-  program_body(subgraph const& part, program const& p, allocator& memory);
+  program_body(subgraph const& sub, program const& p, allocator& memory);
 
   bool open() const override { return false; }
   std::unique_ptr<body_run, giving_back> start() override {
@@ -158,32 +159,32 @@ class program_body final : public compiled_body {
   free_list<running> idle_;
 };
 
-RILL_INLINE std::optional<program> program_of(subgraph const& part) {
+RILL_INLINE std::optional<program> program_of(subgraph const& sub) {
   constexpr std::size_t most_registers = 4096;  // a larger program is a plan
-  elementwise_program p(part);
+  elementwise_program p(sub);
   auto const is_one = [](type const& t) { return t.is_known() && elements(t.shape()) == 1; };
-  for (auto i : part.inputs) p.add_input({i, 0});
-  for (std::uint32_t i = 0; i < part.size(); ++i) {
-    auto const& n = part[i];
+  for (auto i : sub.inputs) p.add_input({i, 0});
+  for (std::uint32_t i = 0; i < sub.size(); ++i) {
+    auto const& n = sub[i];
     if (n.outputs.empty() || !std::all_of(n.outputs.begin(), n.outputs.end(), is_one) ||
         n.outputs[0].element == dtype::string || p.so_far().registers() > most_registers)
       return {};
     if (n.op == &fed_op) continue;
     if (n.op->aliases_input) p.alias({i, 0}, p.find(n.inputs[0]));
     else if (n.op->name == "constant") p.add_constant({i, 0});
-    else if (elementwise_program::takes(part, i)) p.add(i);
+    else if (elementwise_program::takes(sub, i)) p.add(i);
     else return {};
   }
   auto const& made = p.so_far();
-  if (made.instructions.empty() || part.outputs.empty() || made.registers() > most_registers) return {};
-  return p.finish(part.outputs);
+  if (made.instructions.empty() || sub.outputs.empty() || made.registers() > most_registers) return {};
+  return p.finish(sub.outputs);
 }
 
-RILL_INLINE program_body::program_body(subgraph const& part, program const& p, allocator& memory)
+RILL_INLINE program_body::program_body(subgraph const& sub, program const& p, allocator& memory)
     : arguments_(p.inputs.size()), constants_(p.immediates), places_(p.registers()), memory_(&memory) {
-  for (std::uint32_t i = 0; i < part.size(); ++i)
-    if (elementwise_program::takes(part, i)) name_ = part[i].name;
-  for (auto e : part.outputs) results_.push_back(part.type_of(e));
+  for (std::uint32_t i = 0; i < sub.size(); ++i)
+    if (elementwise_program::takes(sub, i)) name_ = sub[i].name;
+  for (auto e : sub.outputs) results_.push_back(sub.type_of(e));
   try {
     for (auto const& each : passes_of(p)) add_line(each.run, {each.operands.data(), each.arity}, each.result);
   } catch (error const& e) {

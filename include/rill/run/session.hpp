@@ -55,7 +55,7 @@ class session {
     };
     auto all = [&] {
       std::tuple<decltype(take(fetches))...> parts{take(fetches)...};
-      return std::apply([](auto&... part) { return std::tuple_cat(std::move(part)...); }, parts);
+      return std::apply([](auto&... sub) { return std::tuple_cat(std::move(sub)...); }, parts);
     }();
     if constexpr (std::tuple_size_v<decltype(all)> == 0) return;
     else if constexpr (std::tuple_size_v<decltype(all)> == 1) return std::get<0>(std::move(all));

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "../../pass/parts.hpp"
+#include "../../pass/subgraphs.hpp"
 #include "../run.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/registry.hpp"
@@ -261,15 +261,15 @@ std::vector<bool> loops_in_place(graph& g, std::vector<value> const& fetched, st
   host_memory memory;
   pass_options passes;
   passes.functions = false;
-  auto part = part_of(g, fetched, {}, fed);
-  rewrite(part, passes, state, nullptr);
+  auto sub = part_of(g, fetched, {}, fed);
+  rewrite(sub, passes, state, nullptr);
   auto const functions = no_functions();
   std::vector<bool> found;
   watched_compiling::array = array;
-  for (auto const& n : part.nodes) {
+  for (auto const& n : sub.nodes) {
     if (!ops::is_loop(n)) continue;
     std::vector<type> inputs;
-    for (auto e : n.inputs) inputs.push_back(part.type_of(e));
+    for (auto e : n.inputs) inputs.push_back(sub.type_of(e));
     watched_compiling::in_place = false;
     n.op->cpu({.at = n,
                .inputs = inputs,

@@ -58,11 +58,11 @@ TEST(unite, makes_one_list_of_the_captures_of_all_bodies_and_puts_updated_variab
   EXPECT_EQ(all.references[1].endpoint(), v.endpoint());
   EXPECT_EQ(all.updates, 1);
   EXPECT_EQ(all.effect, effect::writes);
-  EXPECT_EQ(first.part.inputs.size(), 3);
-  EXPECT_EQ(second.part.inputs.size(), 2);
-  EXPECT_EQ(second.part[second.part.inputs[0]].name, "second/x");
-  EXPECT_NO_THROW(verify(first.part));
-  EXPECT_NO_THROW(verify(second.part));
+  EXPECT_EQ(first.subgraph.inputs.size(), 3);
+  EXPECT_EQ(second.subgraph.inputs.size(), 2);
+  EXPECT_EQ(second.subgraph[second.subgraph.inputs[0]].name, "second/x");
+  EXPECT_NO_THROW(verify(first.subgraph));
+  EXPECT_NO_THROW(verify(second.subgraph));
 }
 
 TEST(common_type, leaves_extents_open_that_differ_and_refuses_other_elements_and_ranks) {

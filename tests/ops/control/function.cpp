@@ -381,8 +381,10 @@ TEST(function, whose_kernel_waits_says_and_draws_and_updates_the_same_in_every_g
   auto const deep = outer(constant(g, 1.f));
   std::vector<std::vector<tensor>> all;
   std::vector<std::string> said;
-  for (auto [execution, threads] :
-       {std::pair{execution::sequential, 1}, {execution::automatic, 1}, {execution::automatic, 2}, {execution::tagged, 2}}) {
+  for (auto [execution, threads] : {std::pair{execution::sequential, 1},
+                                    {execution::automatic, 1},
+                                    {execution::automatic, 2},
+                                    {execution::tagged, 2}}) {
     session s(g, {.threads = threads, .execution = execution});
     s.run(initializer(g));
     s.run(put);

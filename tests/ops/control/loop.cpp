@@ -10,7 +10,7 @@ namespace {
 
 using values = std::vector<value>;
 
-// The parts that a loop over one variable and one captured value is made of, as bytes from outside may have them.
+// The subgraphs that a loop over one variable and one captured value is made of, as bytes from outside may have them.
 struct parts {
   graph g;
   value first = constant(g, 1.f), limit = placeholder(g, of<float>, "limit"),
@@ -19,11 +19,11 @@ struct parts {
 
   parts() {
     a.variables = 1;
-    a.body = part({of<float>, of<float>}, [](values const& in) { return values{add(in[0], in[0])}; });
-    a.condition = part({of<float>, of<float>}, [](values const& in) { return values{less(in[0], in[1])}; });
+    a.body = body({of<float>, of<float>}, [](values const& in) { return values{add(in[0], in[0])}; });
+    a.condition = body({of<float>, of<float>}, [](values const& in) { return values{less(in[0], in[1])}; });
   }
-  template <class F> std::shared_ptr<subgraph const> part(std::vector<type> const& arguments, F f) {
-    return std::make_shared<subgraph const>(record_body(g, "part", arguments, f).part);
+  template <class F> std::shared_ptr<subgraph const> body(std::vector<type> const& arguments, F f) {
+    return std::make_shared<subgraph const>(record_body(g, "body", arguments, f).subgraph);
   }
   value add_loop(values const& inputs) { return g.add(definition<ops::loop_op>(), encode(a), inputs, "loop"); }
   std::string refusal(values const& inputs) {
@@ -57,7 +57,7 @@ TEST(loop, refuses_parts_that_are_missing_or_miscounted) {
   EXPECT_TRUE(says(with([](parts& t) { t.a.variables = 2; }), "as many values as there are loop variables"));
   EXPECT_TRUE(says(with([](parts& t) { t.a.rows = 1; }), "the condition takes the loop variables"));
   EXPECT_TRUE(says(with([](parts& t) { t.a.condition = std::make_shared<subgraph const>(); }), "nothing ends it"));
-  EXPECT_TRUE(says(with([](parts& t) { t.a.body = t.part({of<float>}, [](values const& in) { return in; }); }),
+  EXPECT_TRUE(says(with([](parts& t) { t.a.body = t.body({of<float>}, [](values const& in) { return in; }); }),
                    "the body takes another number of values"));
   EXPECT_TRUE(says(with([](parts& t) { t.a.condition = t.a.body; }), "the condition must be a scalar of bool"));
 }
@@ -67,7 +67,7 @@ TEST(loop, refuses_rows_that_do_not_fit) {
   t.a.variables = 0;
   t.a.rows = 2;
   t.a.condition = std::make_shared<subgraph const>();
-  t.a.body = t.part({of<float, 2>, type::of_unknown_rank(dtype::float32)},
+  t.a.body = t.body({of<float, 2>, type::of_unknown_rank(dtype::float32)},
                     [](values const& in) { return values{neg(in[0])}; });
   value const four = placeholder(t.g, of<float, 4>, "four"), three = placeholder(t.g, of<float, 3>, "three");
   EXPECT_TRUE(says(t.refusal({t.rows, four}), "different numbers of rows"));
@@ -78,9 +78,9 @@ TEST(loop, refuses_rows_that_do_not_fit) {
 
 TEST(loop, leaves_an_extent_of_a_variable_open_that_its_body_changes) {
   parts t;
-  t.a.body = t.part({type(dtype::float32, {unknown, 2}), of<float>},
+  t.a.body = t.body({type(dtype::float32, {unknown, 2}), of<float>},
                     [](values const& in) { return values{concat({in[0], in[0]}, 0)}; });
-  t.a.condition = t.part({type(dtype::float32, {unknown, 2}), of<float>},
+  t.a.condition = t.body({type(dtype::float32, {unknown, 2}), of<float>},
                          [](values const& in) { return values{less(sum(in[0]), in[1])}; });
   EXPECT_EQ(t.add_loop({t.rows, t.limit}).type(), type(dtype::float32, {unknown, 2}));
 }

@@ -212,7 +212,8 @@ TEST(loop_gradient, has_the_same_bits_on_any_number_of_threads_with_passes_and_w
                       fill<1, 32>(constant(g, 0.1f)), x);
   auto const [dx, dw] = gradients(sum(h), x, w);
   std::vector<feed> const feeds{{x, scattered(dtype::float32, {9, 32})}, {w, scattered(dtype::float32, {32, 32}, 7)}};
-  test::each_execution one(g, {.threads = 1}), two(g, {.threads = 2}), plain(g, {.threads = 1, .passes = pass_options::none()});
+  test::each_execution one(g, {.threads = 1}), two(g, {.threads = 2}),
+      plain(g, {.threads = 1, .passes = pass_options::none()});
   auto const [a, b] = one.run(feeds, dx, dw);
   for (auto* s : {&two, &plain}) {
     auto const [c, d] = s->run(feeds, dx, dw);

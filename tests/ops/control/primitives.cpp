@@ -361,16 +361,16 @@ TEST(primitives, hand_back_to_the_value_of_a_merge_alone) {
                              record_erased<ops::next_iteration_op>(g, {}, {more, more})};
   auto const read = graph_from_bytes(to_bytes(g), all_operations());
   for (auto const& each : wrong) {
-    auto const part = g.after({each}, [&] { return tagged::exit(done); });
+    auto const sub = g.after({each}, [&] { return tagged::exit(done); });
     session s(g);
     expect_error(code::invalid_argument, "the second value must be that of a merge",
-                 [&] { s.run({{x, tensor(std::string("abc"))}}, part, each); });
+                 [&] { s.run({{x, tensor(std::string("abc"))}}, sub, each); });
   }
   session t(*read);
   EXPECT_THROW(t.run({{"x", tensor(std::string("abc"))}}, operation(read->find("next_iteration"))), error);
 }
 
-// Nothing of a part with primitives is settled late: kernels would take what has no extents yet.
+// Nothing of a subgraph with primitives is settled late: kernels would take what has no extents yet.
 TEST(primitives, refuse_values_beside_them_whose_extents_only_the_step_brings) {
   graph g;
   auto const q = fifo_queue<of<float, 2, unknown>, of<float, unknown, 3>>(g, {.capacity = 4}, "open");

@@ -17,13 +17,13 @@ TEST(replay, records_a_bodys_nodes_again_on_other_values) {
   auto const b = record_body(g, "body", {of<float>},
                              [&](values const& in) { return values{mul(neg(in[0]), value(x)), in[0], x}; });
   auto const before = g.size();
-  replay const again(g, b.part, {y, x}, {});
+  replay const again(g, b.subgraph, {y, x}, {});
   EXPECT_EQ(g.size(), before + 2);
   EXPECT_EQ(g[before].name, "neg");
-  EXPECT_EQ(again.of(b.part.outputs[1]).endpoint(), y.endpoint());
-  EXPECT_EQ(again.of(b.part.outputs[2]).endpoint(), x.endpoint());
+  EXPECT_EQ(again.of(b.subgraph.outputs[1]).endpoint(), y.endpoint());
+  EXPECT_EQ(again.of(b.subgraph.outputs[2]).endpoint(), x.endpoint());
   session s(g);
-  EXPECT_EQ(s.run({{x, tensor(3.f)}, {y, tensor(5.f)}}, again.of(b.part.outputs[0])).at<float>(), -15);
+  EXPECT_EQ(s.run({{x, tensor(3.f)}, {y, tensor(5.f)}}, again.of(b.subgraph.outputs[0])).at<float>(), -15);
 }
 
 TEST(replay, has_every_output_of_a_node) {
@@ -35,11 +35,11 @@ TEST(replay, has_every_output_of_a_node) {
         cond(value(p), [&] { return std::tuple{in[0], neg(in[0])}; }, [&] { return std::tuple{exp(in[0]), in[0]}; });
     return values{std::get<1>(both)};
   });
-  EXPECT_EQ(b.part.outputs[0].port, 1);
-  replay const again(g, b.part, {x, p}, {});
+  EXPECT_EQ(b.subgraph.outputs[0].port, 1);
+  replay const again(g, b.subgraph, {x, p}, {});
   session s(g);
-  EXPECT_EQ(s.run({{x, tensor(3.f)}, {p, tensor(true)}}, again.of(b.part.outputs[0])).at<float>(), -3);
-  EXPECT_EQ(s.run({{x, tensor(3.f)}, {p, tensor(false)}}, again.of(b.part.outputs[0])).at<float>(), 3);
+  EXPECT_EQ(s.run({{x, tensor(3.f)}, {p, tensor(true)}}, again.of(b.subgraph.outputs[0])).at<float>(), -3);
+  EXPECT_EQ(s.run({{x, tensor(3.f)}, {p, tensor(false)}}, again.of(b.subgraph.outputs[0])).at<float>(), 3);
 }
 
 TEST(replay, finds_variables_by_name) {
@@ -47,11 +47,11 @@ TEST(replay, finds_variables_by_name) {
   auto const v = variable(constant(g, 2.f), "v"), w = variable(constant(g, 3.f), "w");
   auto const b = record_body(g, "body", {}, [&](values const&) { return values{sub(value(v), value(w))}; });
   auto const variables = g.initials().size();
-  replay const again(g, b.part, {}, {w, v});
+  replay const again(g, b.subgraph, {}, {w, v});
   EXPECT_EQ(g.initials().size(), variables);
   session s(g);
   s.run(initializer(g));
-  EXPECT_EQ(s.run(again.of(b.part.outputs[0])).at<float>(), -1);
+  EXPECT_EQ(s.run(again.of(b.subgraph.outputs[0])).at<float>(), -1);
 }
 
 TEST(replay, makes_no_update_again_and_has_no_value_for_what_it_returns) {
@@ -62,12 +62,12 @@ TEST(replay, makes_no_update_again_and_has_no_value_for_what_it_returns) {
     value const updated = assign_add(v, x);
     return values{updated, neg(x)};
   });
-  replay const again(g, b.part, {x}, {v});
+  replay const again(g, b.subgraph, {x}, {v});
   session s(g);
   s.run(initializer(g));
-  EXPECT_EQ(s.run({{x, tensor(5.f)}}, again.of(b.part.outputs[1])).at<float>(), -5);
+  EXPECT_EQ(s.run({{x, tensor(5.f)}}, again.of(b.subgraph.outputs[1])).at<float>(), -5);
   EXPECT_EQ(s.run(value(v)).at<float>(), 1);
-  auto const text = sentence([&] { again.of(b.part.outputs[0]); });
+  auto const text = sentence([&] { again.of(b.subgraph.outputs[0]); });
   EXPECT_TRUE(text.starts_with("unimplemented: node 'body/assign_add'")) << text;
 }
 
@@ -75,10 +75,10 @@ TEST(replay, prints_nothing_again_and_passes_on_what_was_printed) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const b = record_body(g, "body", {}, [&](values const&) { return values{neg(print(value(x), "seen"))}; });
-  replay const again(g, b.part, {x}, {});
+  replay const again(g, b.subgraph, {x}, {});
   std::string log;
   session s(g, {.log = [&](std::string_view line) { log += line; }});
-  EXPECT_EQ(s.run({{x, tensor(5.f)}}, again.of(b.part.outputs[0])).at<float>(), -5);
+  EXPECT_EQ(s.run({{x, tensor(5.f)}}, again.of(b.subgraph.outputs[0])).at<float>(), -5);
   EXPECT_EQ(log, "");
 }
 
@@ -89,8 +89,8 @@ std::vector<gradient> of_products(values const& y, values const& x, values const
     for (std::size_t i = 0; i < x.size(); ++i) {
       auto const& n = y[k].origin();
       if (n.inputs[0] != x[i].endpoint()) continue;
-      value const part = mul(dy[k], value{y[k].graph, n.inputs[1].node, n.inputs[1].port});
-      all[i] = all[i] ? gradient(add(all[i].dense, part)) : gradient(part);
+      value const sub = mul(dy[k], value{y[k].graph, n.inputs[1].node, n.inputs[1].port});
+      all[i] = all[i] ? gradient(add(all[i].dense, sub)) : gradient(sub);
     }
   return all;
 }
@@ -123,7 +123,7 @@ TEST(refuse_updated_reads, names_the_variable_that_is_read_and_updated) {
   auto const v = variable(constant(g, 1.f), "v"), w = variable(constant(g, 1.f), "w");
   auto const checked = [&](auto&& f) {
     auto const b = record_body(g, "body", {}, [&](values const&) { return values{f()}; });
-    return sentence([&] { detail::refuse_updated_reads(b.part, "cond"); });
+    return sentence([&] { detail::refuse_updated_reads(b.subgraph, "cond"); });
   };
   auto const read_one_update_other = [&] { return assign(v, constant(g, 1.f)), value(neg(value(w))); };
   EXPECT_EQ(checked(read_one_update_other), "");

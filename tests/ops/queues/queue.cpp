@@ -316,8 +316,10 @@ TEST(queue, a_step_that_fails_elsewhere_gives_up_its_waits) {
   auto const a = dequeue(q), b = dequeue(q);
   auto const bad = check_numerics(constant(g, 1.f) / placeholder_with_default(constant(g, 0.f)), "division");
   auto const holds = check(placeholder_with_default(constant(g, false)), "it must hold");
-  for (auto [execution, threads] :
-       {std::pair{execution::sequential, 1}, {execution::automatic, 1}, {execution::automatic, 2}, {execution::parallel, 1}}) {
+  for (auto [execution, threads] : {std::pair{execution::sequential, 1},
+                                    {execution::automatic, 1},
+                                    {execution::automatic, 2},
+                                    {execution::parallel, 1}}) {
     SCOPED_TRACE(std::to_string(static_cast<int>(execution)) + " on " + std::to_string(threads));
     session s(g, {.threads = threads, .execution = execution});
     timeout const soon{20s};  // what waits does so for good
@@ -547,11 +549,11 @@ TEST(queue, in_a_loop_waits_and_says_where_it_did_when_time_is_up_or_the_step_is
   auto const put = q.enqueue(constant(g, 2.f));
   value const beside = dequeue(q);
   for (auto [execution, threads] : {std::pair{execution::sequential, 1},
-                               {execution::automatic, 1},
-                               {execution::automatic, 2},
-                               {execution::parallel, 2},
-                               {execution::tagged, 1},
-                               {execution::tagged, 2}}) {
+                                    {execution::automatic, 1},
+                                    {execution::automatic, 2},
+                                    {execution::parallel, 2},
+                                    {execution::tagged, 1},
+                                    {execution::tagged, 2}}) {
     SCOPED_TRACE(std::to_string(static_cast<int>(execution)) + " on " + std::to_string(threads));
     session s(g, {.threads = threads, .execution = execution});
     std::thread other([&] {

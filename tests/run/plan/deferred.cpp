@@ -76,17 +76,17 @@ TEST(late, an_error_names_its_node_and_a_deadline_ends_it) {
 TEST(late, cuts_nothing_off_where_all_is_known) {
   graph g;
   value const x = placeholder(g, of<float, 3>, "x"), y = neg(x);
-  auto part = prune(g, {x.endpoint()}, {y.endpoint()}, {});
-  EXPECT_FALSE(cut_deferred(part, deferred_nodes(part)).has_value());
-  EXPECT_EQ(part.outputs.size(), 1);
+  auto sub = prune(g, {x.endpoint()}, {y.endpoint()}, {});
+  EXPECT_FALSE(cut_deferred(sub, deferred_nodes(sub)).has_value());
+  EXPECT_EQ(sub.outputs.size(), 1);
 }
 
 TEST(late, keeps_the_results_in_their_order_and_says_where_each_comes_from) {
   graph g;
   auto const q = fifo_queue<of<float>>(g, {}, "q");
   value const x = placeholder(g, of<float>, "x"), early = neg(x), some = q.dequeue_up_to<3>(), late = mul(some, x);
-  auto part = prune(g, {x.endpoint()}, {late.endpoint(), early.endpoint(), some.endpoint()}, {});
-  auto const cut = cut_deferred(part, deferred_nodes(part));
+  auto sub = prune(g, {x.endpoint()}, {late.endpoint(), early.endpoint(), some.endpoint()}, {});
+  auto const cut = cut_deferred(sub, deferred_nodes(sub));
   ASSERT_TRUE(cut.has_value());
   using origin = deferred_subgraph::origin;
   std::vector<origin> from;
@@ -94,8 +94,8 @@ TEST(late, keeps_the_results_in_their_order_and_says_where_each_comes_from) {
   EXPECT_EQ(from, (std::vector{origin::late, origin::early, origin::early}));
   ASSERT_EQ(cut->inputs.size(), 2);  // the rows, and what was fed
   EXPECT_TRUE((cut->inputs[0].from == origin::feed) != (cut->inputs[1].from == origin::feed));
-  verify(part);
-  verify(cut->part);
+  verify(sub);
+  verify(cut->subgraph);
 }
 
 // Something that was compiled, and whether it still fits.

@@ -25,12 +25,12 @@ value positive(value x) {
 TEST(deferred_nodes, are_those_that_read_extents_that_the_part_settles_and_all_after_them) {
   graph g;
   value const x = placeholder(g, of<float, 3>, "x"), y = neg(x), some = positive(x), late = neg(some);
-  auto const part = prune(g, {x.endpoint()}, {y.endpoint(), late.endpoint()}, {});
-  auto const which = deferred_nodes(part);
-  ASSERT_EQ(which.size(), part.size());
-  for (std::uint32_t i = 0; i < part.size(); ++i) {
-    auto const o = part.origin[i];
-    EXPECT_EQ(which[i], o == some.node || o == late.node) << part[i].name;
+  auto const sub = prune(g, {x.endpoint()}, {y.endpoint(), late.endpoint()}, {});
+  auto const which = deferred_nodes(sub);
+  ASSERT_EQ(which.size(), sub.size());
+  for (std::uint32_t i = 0; i < sub.size(); ++i) {
+    auto const o = sub.origin[i];
+    EXPECT_EQ(which[i], o == some.node || o == late.node) << sub[i].name;
   }
 }
 
@@ -49,8 +49,8 @@ TEST(deferred_nodes, know_where_all_that_waits_does_so) {
   });
 }
 
-// Runs a model in every execution on one thread: `record` takes a graph, x and a queue of numbers, and returns what to fetch
-// and what else to run; `x` is {1, -2, 3, 0}.
+// Runs a model in every execution on one thread: `record` takes a graph, x and a queue of numbers, and returns what to
+// fetch and what else to run; `x` is {1, -2, 3, 0}.
 template <class Record> void expect_results(std::vector<float> const& wanted, Record const& record) {
   for (auto const wish : {execution::automatic, execution::parallel, execution::tagged}) {
     graph g;

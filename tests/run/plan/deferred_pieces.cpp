@@ -50,8 +50,8 @@ struct two_pieces {
   }
 };
 
-// Calls `f` with sessions of every execution in which nodes wait without a thread, with and without passes, on one and two
-// threads.
+// Calls `f` with sessions of every execution in which nodes wait without a thread, with and without passes, on one and
+// two threads.
 template <class F> void in_each_session(graph& g, F const& f) {
   for (auto const wish : {execution::automatic, execution::parallel, execution::tagged})
     for (auto const& passes : {pass_options(), pass_options::none()})
@@ -142,10 +142,10 @@ joined join(graph& g, std::vector<value> const& fetched, std::vector<operation> 
   for (auto const& v : fetched) outputs.push_back(v.endpoint());
   std::vector<std::uint32_t> nodes;
   for (auto const& t : targets) nodes.push_back(t.node);
-  auto part = prune(g, {}, outputs, nodes);
-  auto const late = join_deferred_pieces(part, nullptr);
-  verify(part);
-  return {static_cast<int>(std::count_if(part.nodes.begin(), part.nodes.end(), is_deferred_piece)), !late.empty()};
+  auto sub = prune(g, {}, outputs, nodes);
+  auto const late = join_deferred_pieces(sub, nullptr);
+  verify(sub);
+  return {static_cast<int>(std::count_if(sub.nodes.begin(), sub.nodes.end(), is_deferred_piece)), !late.empty()};
 }
 
 TEST(deferred_pieces, are_those_alone_that_others_may_wait_for) {

@@ -40,9 +40,9 @@ struct planned {
     for (auto const& v : fed) feeds.push_back(v.endpoint()), types.push_back(v.type());
     for (auto const& v : fetched) fetches.push_back(v.endpoint());
     for (auto const& t : targets) nodes.push_back(t.node);
-    auto part = prune(g, feeds, fetches, nodes);
-    bind_extents(part, types, state);
-    return plan(part, state, 0, memory);
+    auto sub = prune(g, feeds, fetches, nodes);
+    bind_extents(sub, types, state);
+    return plan(sub, state, 0, memory);
   }
 };
 

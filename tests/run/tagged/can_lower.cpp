@@ -2,19 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include "pass/parts.hpp"
+#include "pass/subgraphs.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
 namespace {
 
 bool can_lower(value const& made) {
-  auto const part = part_of(*made.graph, {made});
+  auto const sub = part_of(*made.graph, {made});
   container state;
-  for (auto const& n : part.nodes) {
+  for (auto const& n : sub.nodes) {
     if (!has_bodies(n) && !called_by(n)) continue;
     std::vector<type> inputs;
-    for (auto e : n.inputs) inputs.push_back(part.type_of(e));
+    for (auto e : n.inputs) inputs.push_back(sub.type_of(e));
     return rill::can_lower(n, inputs, state, {});
   }
   ADD_FAILURE() << "there is nothing to lower";

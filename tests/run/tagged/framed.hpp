@@ -3,22 +3,22 @@
 #include <memory>
 #include <vector>
 
-#include "pass/parts.hpp"
+#include "pass/subgraphs.hpp"
 #include "rill/run/compiled_body.hpp"
 
 namespace rill {
 
-/// The plan of a part whose last node is a loop, or that has primitives in it.
+/// The plan of a subgraph whose last node is a loop, or that has primitives in it.
 struct framed {
   container state;
   host_memory memory;
   std::shared_ptr<compiled_functions> functions = no_functions();
 
   tagged_plan of_loop(graph const& g, value const& result, std::vector<value> const& fed) {
-    auto const part = part_of(g, {result}, {}, fed);
-    auto const& n = part[part.outputs[0].node];
+    auto const sub = part_of(g, {result}, {}, fed);
+    auto const& n = sub[sub.outputs[0].node];
     std::vector<type> inputs;
-    for (auto e : n.inputs) inputs.push_back(part.type_of(e));
+    for (auto e : n.inputs) inputs.push_back(sub.type_of(e));
     return tagged_plan(lower(n, inputs, state, {}), state, 0, memory, 1, {}, functions.get());
   }
   tagged_plan of_part(graph const& g, value const& result, std::vector<value> const& fed) {

@@ -2,28 +2,28 @@
 
 #include <gtest/gtest.h>
 
-#include "pass/parts.hpp"
+#include "pass/subgraphs.hpp"
 #include "rill/rill.hpp"
 #include "rill/run/tagged/primitive_region.hpp"
 
 namespace rill {
 namespace {
 
-// The loop or branch of a part.
-node const& structure(subgraph const& part) {
-  return *std::find_if(part.nodes.begin(), part.nodes.end(), [](node const& n) { return has_bodies(n); });
+// The loop or branch of a subgraph.
+node const& structure(subgraph const& sub) {
+  return *std::find_if(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return has_bodies(n); });
 }
-lowered lower(subgraph const& part) {
+lowered lower(subgraph const& sub) {
   std::vector<type> inputs;
-  for (auto e : structure(part).inputs) inputs.push_back(part.type_of(e));
+  for (auto e : structure(sub).inputs) inputs.push_back(sub.type_of(e));
   container state;
-  return lower(structure(part), inputs, state, {});
+  return lower(structure(sub), inputs, state, {});
 }
 
-template <class Op> std::size_t count(lowered const& l) { return count(l.part, Op::name); }
+template <class Op> std::size_t count(lowered const& l) { return count(l.subgraph, Op::name); }
 // How many values enter for all iterations.
 std::ptrdiff_t invariants(lowered const& l) {
-  return std::count_if(l.part.nodes.begin(), l.part.nodes.end(), [](node const& n) {
+  return std::count_if(l.subgraph.nodes.begin(), l.subgraph.nodes.end(), [](node const& n) {
     return n.op->name == ops::enter_op::name && decode<ops::enter_op::attributes>(n.attributes).constant;
   });
 }
@@ -34,12 +34,12 @@ TEST(lower, makes_a_frame_of_a_loop) {
   auto const [i, y] =
       while_loop([](auto k, auto) { return k < 10; }, [&](auto k, auto v) { return std::tuple{k + 1, v * w}; },
                  constant(g, 0), x, parallel_iterations(7));
-  auto const part = part_of(g, {y}, {}, {x, w});
-  EXPECT_FALSE(has_primitives(part));
-  auto const l = lower(part);
-  EXPECT_TRUE(has_primitives(l.part));
-  EXPECT_EQ(l.part.inputs.size(), structure(part).inputs.size());
-  EXPECT_EQ(l.part.outputs.size(), structure(part).outputs.size());
+  auto const sub = part_of(g, {y}, {}, {x, w});
+  EXPECT_FALSE(has_primitives(sub));
+  auto const l = lower(sub);
+  EXPECT_TRUE(has_primitives(l.subgraph));
+  EXPECT_EQ(l.subgraph.inputs.size(), structure(sub).inputs.size());
+  EXPECT_EQ(l.subgraph.outputs.size(), structure(sub).outputs.size());
   EXPECT_EQ(count<ops::enter_op>(l), 3u) << "two variables and w";
   EXPECT_EQ(invariants(l), 1);
   EXPECT_EQ(count<ops::merge_op>(l), 2u);
@@ -48,7 +48,7 @@ TEST(lower, makes_a_frame_of_a_loop) {
   EXPECT_EQ(count<ops::exit_op>(l), 2u);
   EXPECT_EQ(count<ops::loop_cond_op>(l), 1u);
   EXPECT_EQ(count<ops::iterations_op>(l), 1u);
-  for (auto const& n : l.part.nodes)
+  for (auto const& n : l.subgraph.nodes)
     if (n.op->name == ops::enter_op::name) {
       EXPECT_EQ(decode<ops::enter_op::attributes>(n.attributes).parallel_iterations, 7);
     }
@@ -62,7 +62,7 @@ TEST(lower, hands_on_no_variable_that_the_body_returns_as_it_came) {
   auto const l = lower(part_of(g, {same}, {}, {x}));
   EXPECT_EQ(count<ops::merge_op>(l), 1u);
   EXPECT_EQ(count<ops::next_iteration_op>(l), 1u);
-  EXPECT_EQ(l.part.outputs[1], (endpoint{l.part.inputs[1], 0})) << "it is what went in";
+  EXPECT_EQ(l.subgraph.outputs[1], (endpoint{l.subgraph.inputs[1], 0})) << "it is what went in";
 }
 
 TEST(lower, sends_each_value_from_outside_through_one_switch_and_each_result_through_a_merge) {
@@ -83,19 +83,19 @@ TEST(lower, remembers_where_each_node_stood) {
   auto const x = placeholder<float>(g, "x");
   auto const body = [&](auto v) { return cond(v < 5.f, [&] { return exp(v); }, [&] { return v * 2.f; }); };
   auto const y = while_loop([](auto v) { return v < 10.f; }, body, x);
-  auto const part = part_of(g, {y}, {}, {x});
-  auto const l = lower(part);
-  ASSERT_EQ(l.within.size(), l.part.size());
+  auto const sub = part_of(g, {y}, {}, {x});
+  auto const l = lower(sub);
+  ASSERT_EQ(l.within.size(), l.subgraph.size());
   ASSERT_EQ(l.places.size(), 4u);
   EXPECT_EQ(l.places[0].outer, lowered::none);
-  EXPECT_EQ(l.places[0].name, structure(part).name);
+  EXPECT_EQ(l.places[0].name, structure(sub).name);
   EXPECT_EQ(l.places[0].body, lowered::body::iteration);
   EXPECT_EQ(l.places[1].body, lowered::body::condition);
   for (std::size_t i : {2u, 3u}) EXPECT_EQ(l.places[i].outer, 0u) << "the branch stands in the loop";
   auto const at =
-      std::find_if(l.part.nodes.begin(), l.part.nodes.end(), [](node const& n) { return n.op->name == "exp"; });
-  ASSERT_NE(at, l.part.nodes.end());
-  EXPECT_EQ(l.within[static_cast<std::size_t>(at - l.part.nodes.begin())], 3u);
+      std::find_if(l.subgraph.nodes.begin(), l.subgraph.nodes.end(), [](node const& n) { return n.op->name == "exp"; });
+  ASSERT_NE(at, l.subgraph.nodes.end());
+  EXPECT_EQ(l.within[static_cast<std::size_t>(at - l.subgraph.nodes.begin())], 3u);
   EXPECT_EQ(l.places[3].text, "in the branch for true");
 }
 
@@ -108,9 +108,9 @@ TEST(lower, passes_a_token_from_iteration_to_iteration_where_there_are_effects) 
                               return k + 1;
                             },
                             constant(g, 0));
-  auto const part = part_of(g, {n});
-  auto const l = lower(part);
-  EXPECT_EQ(l.part.inputs.size(), structure(part).inputs.size() - 1) << "the variable is taken by reference";
+  auto const sub = part_of(g, {n});
+  auto const l = lower(sub);
+  EXPECT_EQ(l.subgraph.inputs.size(), structure(sub).inputs.size() - 1) << "the variable is taken by reference";
   EXPECT_EQ(count<ops::next_iteration_op>(l), 2u) << "the loop variable, and the token";
   EXPECT_EQ(count<ops::drawn_by_row_op>(l), 1u);
 }
@@ -123,7 +123,7 @@ TEST(lower, takes_rows_and_collects_them) {
   EXPECT_EQ(count<ops::row_op>(l), 1u);
   EXPECT_EQ(count<ops::collect_op>(l), 1u);
   EXPECT_EQ(count<ops::goes_on_op>(l), 1u);
-  EXPECT_EQ(l.part.type_of(l.part.outputs.back()), (of<float, 5, 2>));
+  EXPECT_EQ(l.subgraph.type_of(l.subgraph.outputs.back()), (of<float, 5, 2>));
 }
 
 TEST(may_wait, looks_into_bodies_of_bodies) {

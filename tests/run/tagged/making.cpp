@@ -20,7 +20,7 @@ std::vector<std::string> blocks(tagged_plan const& p, std::size_t frame) {
   auto const& f = p.frames[frame];
   for (auto const& b : f.blocks) {
     std::string text = b.merge == tagged_plan::none ? "" : "merge ";
-    for (auto o = b.first; o < b.last; ++o) text += std::string(p.source.part[f.operations[o].node].op->name) + ' ';
+    for (auto o = b.first; o < b.last; ++o) text += std::string(p.source.subgraph[f.operations[o].node].op->name) + ' ';
     text += "->";
     for (auto e = b.first_edge; e < b.last_edge; ++e) text += ' ' + std::to_string(f.edges[e].to);
     all.push_back(text);

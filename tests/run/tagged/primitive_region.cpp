@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pass/parts.hpp"
+#include "pass/subgraphs.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {

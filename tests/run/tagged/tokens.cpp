@@ -93,7 +93,7 @@ TEST(tokens, rows_lie_in_their_places_whichever_iteration_is_first) {
   auto const y = map([](auto v) { return cond(v < 3.f, [&] { return v * v; }, [&] { return -v; }); }, x);
   framed f;
   auto const p = f.of_loop(g, y, {x});
-  ASSERT_EQ(p.source.part.inputs.size(), 1u);
+  ASSERT_EQ(p.source.subgraph.inputs.size(), 1u);
   worker w(p, {vector<float>({0, 1, 2, 3, 4, 5, 6, 7})});
   for (std::uint64_t seed = 0; seed < orders; ++seed) {
     ASSERT_TRUE(w.work(seed)) << seed;

@@ -22,7 +22,8 @@ session_options tagged_on(int threads, std::shared_ptr<container> state = {}) {
 
 // Runs a graph in sequential execution and with tags on 1, 2 and 4 threads, each session twice.
 template <class Check> void in_both_gears(graph& g, Check const& check) {
-  for (auto [execution, threads] : {std::pair{execution::sequential, 1}, {execution::tagged, 1}, {execution::tagged, 2}, {execution::tagged, 4}}) {
+  for (auto [execution, threads] :
+       {std::pair{execution::sequential, 1}, {execution::tagged, 1}, {execution::tagged, 2}, {execution::tagged, 4}}) {
     SCOPED_TRACE(execution == execution::sequential ? "straight" : "tagged on " + std::to_string(threads));
     session s(g, {.threads = threads, .execution = execution});
     for (int again = 0; again < 2; ++again) check(s);
@@ -103,7 +104,8 @@ TEST(tagged_walk, updates_happen_in_the_order_of_iterations) {
       },
       x, parallel_iterations(32));
   std::vector<tensor> all;
-  for (auto [execution, threads] : {std::pair{execution::sequential, 1}, {execution::tagged, 1}, {execution::tagged, 3}}) {
+  for (auto [execution, threads] :
+       {std::pair{execution::sequential, 1}, {execution::tagged, 1}, {execution::tagged, 3}}) {
     session s(g, {.threads = threads, .execution = execution});
     s.run(initializer(g));
     all.push_back(s.run({{x, vector<float>({1, 2, 3, 4, 1, 5})}}, seen));

@@ -56,7 +56,7 @@ concept handle = operand<X> || compound<X>;
 /// The values that a handle is made of.
 template <handle X> void append_values(std::vector<value>& to, X const& x) {
   if constexpr (operand<X>) to.push_back(x);
-  else std::apply([&](auto const&... part) { (append_values(to, part), ...); }, x.as_parts());
+  else std::apply([&](auto const&... sub) { (append_values(to, sub), ...); }, x.as_parts());
 }
 template <handle... X> std::vector<value> values_of(X const&... x) {
   std::vector<value> all;

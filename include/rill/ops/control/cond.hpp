@@ -165,8 +165,8 @@ RILL_INLINE value record_branch(value predicate, recorded_body then, recorded_bo
   inputs.insert(inputs.end(), all.captures.begin(), all.captures.end());
   auto const& op = definition_for<ops::cond_op, ops::reading_cond_op, ops::updating_cond_op>(all.effect);
   ops::branch::attributes a = like;
-  a.then = std::make_shared<subgraph const>(std::move(then.part));
-  a.otherwise = std::make_shared<subgraph const>(std::move(otherwise.part));
+  a.then = std::make_shared<subgraph const>(std::move(then.subgraph));
+  a.otherwise = std::make_shared<subgraph const>(std::move(otherwise.subgraph));
   a.references = static_cast<std::int64_t>(all.references.size());
   a.updates = static_cast<std::int64_t>(all.updates);
   auto const* const name = a.number < 0 ? "cond" : "case";

@@ -1,4 +1,4 @@
-// Derivatives that a user gives: custom_gradient, and parts that are computed again rather than kept.
+// Derivatives that a user gives: custom_gradient, and subgraphs that are computed again rather than kept.
 #pragma once
 #include "rill/ops/array/as.hpp"
 
@@ -60,7 +60,7 @@ template <class F, class D> auto custom_gradient(F f, D df) {
   };
 }
 
-/// Records `f()`'s operations as a part whose values are not kept for the backward pass but computed again there.
+/// Records `f()`'s operations as a subgraph whose values are not kept for the backward pass but computed again there.
 template <class F> auto recompute(graph& g, F&& f) { return g.recomputed(std::forward<F>(f)); }
 
 }  // namespace rill

@@ -270,8 +270,8 @@ RILL_INLINE value record_loop(loop_request r) {
   a.saved = r.saved;
   a.uneven = static_cast<std::int64_t>(r.extents.size());
   a.key = r.key >= 0 ? r.key : g.random_key();
-  a.body = std::make_shared<subgraph const>(std::move(r.body.part));
-  a.condition = std::make_shared<subgraph const>(std::move(r.condition.part));
+  a.body = std::make_shared<subgraph const>(std::move(r.body.subgraph));
+  a.condition = std::make_shared<subgraph const>(std::move(r.condition.subgraph));
   return g.after(all.waits, [&] { return g.add(op, encode(a), inputs, "loop"); });
 }
 #endif

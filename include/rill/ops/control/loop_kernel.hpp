@@ -102,7 +102,7 @@ class loop_kernel {
     return std::all_of(condition.nodes.begin(), condition.nodes.end(), pure) && !body.nodes.empty();
   }
   // The body, and the condition of what it returns.
-  static subgraph joined(subgraph part, subgraph const& condition, std::size_t variables);
+  static subgraph joined(subgraph sub, subgraph const& condition, std::size_t variables);
 
   // One run of the loop: where its variables are now, and where the rows go that it makes.
   struct walk {
@@ -244,10 +244,10 @@ class loop_kernel {
   std::shared_ptr<compiled_body> body_, condition_, step_;
 };
 
-RILL_INLINE subgraph loop_kernel::joined(subgraph part, subgraph const& condition, std::size_t variables) {
+RILL_INLINE subgraph loop_kernel::joined(subgraph sub, subgraph const& condition, std::size_t variables) {
   std::vector<endpoint> place(condition.size());
   for (std::size_t i = 0; i < condition.inputs.size(); ++i)
-    place[condition.inputs[i]] = i < variables ? part.outputs[i] : endpoint{part.inputs[i], 0};
+    place[condition.inputs[i]] = i < variables ? sub.outputs[i] : endpoint{sub.inputs[i], 0};
   for (std::uint32_t i = 0; i < condition.size(); ++i) {
     auto n = condition[i];
     if (n.op == &fed_op) continue;
@@ -256,14 +256,14 @@ RILL_INLINE subgraph loop_kernel::joined(subgraph part, subgraph const& conditio
       e = condition[e.node].op == &fed_op ? at : endpoint{at.node, e.port};
     }
     for (auto& c : n.controls) c = place[c].node;
-    place[i] = {static_cast<std::uint32_t>(part.size()), 0};
-    part.nodes.push_back(std::move(n));
-    part.origin.push_back(condition.origin[i]);
+    place[i] = {static_cast<std::uint32_t>(sub.size()), 0};
+    sub.nodes.push_back(std::move(n));
+    sub.origin.push_back(condition.origin[i]);
   }
   auto const verdict = condition.outputs[0];
   auto const& at = place[verdict.node];
-  part.outputs.push_back(condition[verdict.node].op == &fed_op ? at : endpoint{at.node, verdict.port});
-  return part;
+  sub.outputs.push_back(condition[verdict.node].op == &fed_op ? at : endpoint{at.node, verdict.port});
+  return sub;
 }
 
 RILL_INLINE kernel looping::cpu(kernel_request const& r) {

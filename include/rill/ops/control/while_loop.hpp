@@ -21,7 +21,7 @@ template <operand X> type argument_type(X const& x) {
 /// The types of the values that handles are made of.
 template <handle X> void append_types(std::vector<type>& to, X const& x) {
   if constexpr (operand<X>) to.push_back(argument_type(x));
-  else std::apply([&](auto const&... part) { (append_types(to, part), ...); }, x.as_parts());
+  else std::apply([&](auto const&... sub) { (append_types(to, sub), ...); }, x.as_parts());
 }
 template <handle... X> std::vector<type> types_of(X const&... x) {
   std::vector<type> all;
@@ -120,8 +120,8 @@ erased_results while_loop(Condition const& condition, Body const& body, std::vec
   r.condition = record_body(g, "condition", types,
                             [&](std::vector<value> const& in) { return detail::results_of(condition, in); });
   r.body = record_body(g, "body", types, [&](std::vector<value> const& in) { return detail::results_of(body, in); });
-  if (r.body.part.outputs.size() != variables.size() || r.condition.part.outputs.size() != 1)
-    throw error(code::invalid_argument, r.condition.part.outputs.size() != 1
+  if (r.body.subgraph.outputs.size() != variables.size() || r.condition.subgraph.outputs.size() != 1)
+    throw error(code::invalid_argument, r.condition.subgraph.outputs.size() != 1
                                             ? "while_loop: the condition must be a scalar of bool"
                                             : "while_loop: the body must return the loop variables' own types");
   auto const node = detail::record_loop(std::move(r));

@@ -76,24 +76,24 @@ class without_updates {
   }
 
   // A body of so many arguments. It must not read what it updates, for it would read something else.
-  recorded_body body(subgraph const& part, std::size_t arguments, std::vector<value> const& captures,
+  recorded_body body(subgraph const& sub, std::size_t arguments, std::vector<value> const& captures,
                      std::vector<value> const& variables) const {
-    refuse_updated_reads(part, n_.name);
+    refuse_updated_reads(sub, n_.name);
     std::vector<type> types;
-    for (std::size_t i = 0; i < arguments; ++i) types.push_back(part[part.inputs[i]].outputs[0]);
+    for (std::size_t i = 0; i < arguments; ++i) types.push_back(sub[sub.inputs[i]].outputs[0]);
     return record_body(here_, "again", types, [&](std::vector<value> given) {
       auto& inner = here_.innermost();
       std::vector<value> inside;
       for (auto const& v : captures) given.push_back(inner.inside(v));
       for (auto const& v : variables) inside.push_back(inner.inside(v));
-      return results(inner, part, given, inside);
+      return results(inner, sub, given, inside);
     });
   }
-  static std::vector<value> results(graph& here, subgraph const& part, std::vector<value> const& given,
+  static std::vector<value> results(graph& here, subgraph const& sub, std::vector<value> const& given,
                                     std::vector<value> const& variables) {
-    replay const again(here, part, given, variables);
+    replay const again(here, sub, given, variables);
     std::vector<value> all;
-    for (auto e : part.outputs) all.push_back(again.of(e));
+    for (auto e : sub.outputs) all.push_back(again.of(e));
     return all;
   }
 

@@ -30,7 +30,7 @@ class arrivals {
   set before_begin(std::uint32_t at) const { return begins_[at]; }
   set before_end(std::uint32_t at) const { return ends_[at]; }
   /// Whether all of one set is in another.
-  bool within(set part, set whole) const;
+  bool within(set sub, set whole) const;
   /// What is in either.
   set joined(set a, set b);
   /// Whether one instruction is always done before another begins.
@@ -75,11 +75,11 @@ RILL_INLINE arrivals::arrivals(dependencies const& d, std::vector<bool> const& w
   }
 }
 
-RILL_INLINE bool arrivals::within(set part, set whole) const {
-  if (part == nothing) return true;
-  if (part == unknown || whole == unknown) return false;
-  if (part == whole) return true;
-  auto const *a = words_of(part), *b = words_of(whole);
+RILL_INLINE bool arrivals::within(set sub, set whole) const {
+  if (sub == nothing) return true;
+  if (sub == unknown || whole == unknown) return false;
+  if (sub == whole) return true;
+  auto const *a = words_of(sub), *b = words_of(whole);
   for (std::size_t w = 0; w < words_; ++w)
     if ((a[w] & ~b[w]) != 0) return false;
   return true;

@@ -19,17 +19,17 @@ namespace rill {
 
 /// The part of a step, or body, that is planned late.
 struct deferred_subgraph {
-  /// Where a tensor comes from: what was fed to the whole, or a result of one of its two parts.
+  /// Where a tensor comes from: what was fed to the whole, or a result of one of its two subgraphs.
   enum class origin : std::uint8_t { feed, early, late };
   struct source {
     origin from;
     std::uint32_t index;
   };
-  subgraph part;
-  std::vector<source> inputs;   ///< of the part
+  rill::subgraph subgraph;
+  std::vector<source> inputs;   ///< of the subgraph
   std::vector<source> results;  ///< of the whole
 
-  /// What the part is given, of what was fed to the whole and what the early part made.
+  /// What the subgraph is given, of what was fed to the whole and what the early subgraph made.
   std::vector<tensor> given(std::span<tensor const> fed, std::span<tensor const> early) const {
     std::vector<tensor> all;
     for (auto const& in : inputs) all.push_back(in.from == origin::feed ? fed[in.index] : early[in.index]);
@@ -41,16 +41,16 @@ struct deferred_subgraph {
   }
 };
 
-/// Cuts the late nodes off; nothing if there are none. What stays hands out what the late part reads.
-std::optional<deferred_subgraph> cut_deferred(subgraph& part, std::vector<bool> late);
+/// Cuts the late nodes off; nothing if there are none. What stays hands out what the late subgraph reads.
+std::optional<deferred_subgraph> cut_deferred(subgraph& sub, std::vector<bool> late);
 
 /// Whether others may run while a node waits: not in bodies, nor where one thread goes from node to node.
 enum class deferred_pieces : bool { wait, begin_alone };
 
-/// Rewrites a bound part; what can't be planned yet is cut off before. Ends with `step`, if it is for one.
-std::optional<deferred_subgraph> rewrite_and_cut(subgraph& part, pass_options const& options, container& state,
-                                       pass_report* report, step_context const* step = nullptr,
-                                       deferred_pieces pieces = deferred_pieces::wait);
+/// Rewrites a bound subgraph; what can't be planned yet is cut off before. Ends with `step`, if it is for one.
+std::optional<deferred_subgraph> rewrite_and_cut(subgraph& sub, pass_options const& options, container& state,
+                                                 pass_report* report, step_context const* step = nullptr,
+                                                 deferred_pieces pieces = deferred_pieces::wait);
 
 /// What is compiled for the extents that came up lately: so many of them. The one that was asked for last
 /// alone keeps memory for its next run.
@@ -104,7 +104,7 @@ template <class Compiled> class deferred_cache {
 #if RILL_RUNTIME
 namespace detail {
 
-/// A part while it is cut in two.
+/// A subgraph while it is cut in two.
 class cutter {
  public:
   cutter(subgraph& whole, std::vector<bool> late)
@@ -118,18 +118,19 @@ class cutter {
     for (std::uint32_t i = 0; i < early_.size(); ++i)
       if (is_deferred_[i]) copy(i);
     for (auto e : outputs) {
-      auto& from = is_deferred_[e.node] ? late_.part : early_;
-      late_.results.push_back({is_deferred_[e.node] ? deferred_subgraph::origin::late : deferred_subgraph::origin::early,
-                               static_cast<std::uint32_t>(from.outputs.size())});
+      auto& from = is_deferred_[e.node] ? late_.subgraph : early_;
+      late_.results.push_back(
+          {is_deferred_[e.node] ? deferred_subgraph::origin::late : deferred_subgraph::origin::early,
+           static_cast<std::uint32_t>(from.outputs.size())});
       from.outputs.push_back(is_deferred_[e.node] ? endpoint{place_[e.node], e.port} : e);
     }
     for (auto t : targets)
-      if (is_deferred_[t]) late_.part.targets.push_back(place_[t]);
+      if (is_deferred_[t]) late_.subgraph.targets.push_back(place_[t]);
       else early_.targets.push_back(t);
     rewriter r(early_, "late", nullptr);
     for (std::uint32_t i = 0; i < early_.size(); ++i)
       if (is_deferred_[i]) r.drop(i);
-    late_.part.axes = early_.axes;
+    late_.subgraph.axes = early_.axes;
     r.said("cut", 0);
     r.finish();
     return std::move(late_);
@@ -139,9 +140,9 @@ class cutter {
   static constexpr std::uint32_t none = UINT32_MAX;
 
   std::uint32_t add(node n, std::uint32_t from) {
-    late_.part.nodes.push_back(std::move(n));
-    late_.part.origin.push_back(early_.origin[from]);
-    return static_cast<std::uint32_t>(late_.part.size() - 1);
+    late_.subgraph.nodes.push_back(std::move(n));
+    late_.subgraph.origin.push_back(early_.origin[from]);
+    return static_cast<std::uint32_t>(late_.subgraph.size() - 1);
   }
   void copy(std::uint32_t i) {
     auto n = early_[i];
@@ -163,7 +164,7 @@ class cutter {
     }
     return {place_[e.node], e.port};
   }
-  // A value that the early part hands over, or that was fed to both.
+  // A value that the early subgraph hands over, or that was fed to both.
   endpoint handed(endpoint e) {
     if (auto const known = handed_.find(e); known != handed_.end()) return known->second;
     if (auto const fed = feeds_.find(e.node); fed != feeds_.end())
@@ -177,13 +178,13 @@ class cutter {
     n.name = early_[e.node].name;
     n.outputs = {early_.type_of(e)};
     auto const at = add(std::move(n), e.node);
-    late_.part.inputs.push_back(at);
+    late_.subgraph.inputs.push_back(at);
     return handed_[e] = {at, 0};
   }
 
   subgraph& early_;
   std::vector<bool> is_deferred_;
-  std::vector<std::uint32_t> place_;  // in the late part
+  std::vector<std::uint32_t> place_;  // in the late subgraph
   std::map<endpoint, endpoint> handed_;
   std::map<std::uint32_t, std::uint32_t> feeds_;  // nodes, and their numbers among the inputs
   deferred_subgraph late_;
@@ -191,25 +192,27 @@ class cutter {
 
 }  // namespace detail
 
-RILL_INLINE std::optional<deferred_subgraph> cut_deferred(subgraph& part, std::vector<bool> late) {
+RILL_INLINE std::optional<deferred_subgraph> cut_deferred(subgraph& sub, std::vector<bool> late) {
   if (late.empty()) return std::nullopt;
-  return detail::cutter(part, std::move(late)).run();
+  return detail::cutter(sub, std::move(late)).run();
 }
 
-RILL_INLINE std::optional<deferred_subgraph> rewrite_and_cut(subgraph& part, pass_options const& options, container& state,
-                                                   pass_report* report, step_context const* step, deferred_pieces pieces) {
+RILL_INLINE std::optional<deferred_subgraph> rewrite_and_cut(subgraph& sub, pass_options const& options,
+                                                             container& state, pass_report* report,
+                                                             step_context const* step, deferred_pieces pieces) {
   std::optional<deferred_subgraph> late;
-  if (options.functions) inline_functions(part, state, report, step);
+  if (options.functions) inline_functions(sub, state, report, step);
   auto rest = options;
   rest.functions = false;  // that was all
   bool const known =
-      std::all_of(part.nodes.begin(), part.nodes.end(), [](node const& n) { return all_known(n.outputs); });
+      std::all_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return all_known(n.outputs); });
   if (!known) {
-    order_sections(part, report);
-    if (options.loops) trim_loops(part, state, report);
-    late = cut_deferred(part, pieces == deferred_pieces::begin_alone ? join_deferred_pieces(part, report) : deferred_nodes(part));
+    order_sections(sub, report);
+    if (options.loops) trim_loops(sub, state, report);
+    late = cut_deferred(
+        sub, pieces == deferred_pieces::begin_alone ? join_deferred_pieces(sub, report) : deferred_nodes(sub));
   }
-  rewrite(part, rest, state, report, step);
+  rewrite(sub, rest, state, report, step);
   return late;
 }
 #endif

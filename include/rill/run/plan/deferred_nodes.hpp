@@ -18,26 +18,27 @@ namespace rill {
 /// For each node whether it can't run before the rest has; empty: all can. What can't be planned yet is late. So is
 /// what may wait at a queue, mutex or the like for what a late node gives, be it that another step hands that on: late
 /// nodes come only when all that is early is done. But not what the late nodes' extents come from.
-std::vector<bool> deferred_nodes(subgraph const& part);
+std::vector<bool> deferred_nodes(subgraph const& sub);
 
 #if RILL_RUNTIME
 namespace detail {
 
-/// Whether a node reads extents as input k that the part settles.
-inline bool reads_open(subgraph const& part, std::uint32_t i, std::size_t k) {
-  return has_deferred_shape(part, part[i].inputs[k]) && !takes_open_rows(part, part[i], k);
+/// Whether a node reads extents as input k that the subgraph settles.
+inline bool reads_open(subgraph const& sub, std::uint32_t i, std::size_t k) {
+  return has_deferred_shape(sub, sub[i].inputs[k]) && !takes_open_rows(sub, sub[i], k);
 }
 
-/// A part while it is found out which of its nodes are late.
+/// A subgraph while it is found out which of its nodes are late.
 class deferred_search {
  public:
-  deferred_search(subgraph const& part, std::vector<std::uint32_t> readers)
-      : part_(part), readers_(std::move(readers)), after_(order(part).after), late_(part.size()) {
+  deferred_search(subgraph const& sub, std::vector<std::uint32_t> readers)
+      : subgraph_(sub), readers_(std::move(readers)), after_(order(sub).after), late_(sub.size()) {
     for (auto r : readers_) reach(r, after_, late_);
   }
 
   std::vector<bool> run() && {
-    if (std::any_of(part_.nodes.begin(), part_.nodes.end(), [](node const& n) { return may_wait(n); })) defer_waits();
+    if (std::any_of(subgraph_.nodes.begin(), subgraph_.nodes.end(), [](node const& n) { return may_wait(n); }))
+      defer_waits();
     return std::move(late_);
   }
 
@@ -62,16 +63,16 @@ class deferred_search {
   // Whatever waits for a late node is late. A wait may end the step, so updates stay behind those that they were
   // recorded after (order.hpp).
   void defer_waits() {
-    meetings const met(part_);
+    meetings const met(subgraph_);
     auto const early = needed_early(met);
-    auto const hidden = find_hidden_waits(part_, met, after_, meeting_scope::elsewhere);
+    auto const hidden = find_hidden_waits(subgraph_, met, after_, meeting_scope::elsewhere);
     for (bool more = true; more;) {
       more = false;
       auto const served = served_by(late_, hidden);
       bool waited = false;
-      for (std::uint32_t i = 0; i < part_.size(); ++i) {
+      for (std::uint32_t i = 0; i < subgraph_.size(); ++i) {
         if (!late_[i] && !early[i] && (served[i] || (waited && updates(i)))) reach(i, after_, late_), more = true;
-        waited = waited || (late_[i] && may_wait(part_[i]));
+        waited = waited || (late_[i] && may_wait(subgraph_[i]));
       }
     }
   }
@@ -90,27 +91,27 @@ class deferred_search {
     return served;
   }
   bool updates(std::uint32_t i) const {
-    for (std::size_t k = 0; k < part_[i].inputs.size(); ++k)
-      if (updates_reference(part_[i], k)) return true;
+    for (std::size_t k = 0; k < subgraph_[i].inputs.size(); ++k)
+      if (updates_reference(subgraph_[i], k)) return true;
     return false;
   }
 
   // What the extents come from that are waited for, and what serves that. If some come without a wait, those first: the
   // others may wait for what can be planned then.
   marks needed_early(meetings const& met) const {
-    edges before(part_.size());
-    for (std::uint32_t i = 0; i < part_.size(); ++i)
+    edges before(subgraph_.size());
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
       for (auto n : after_[i]) before[n].push_back(i);
-    marks waits(part_.size()), all(part_.size()), at_once(part_.size());
-    for (std::uint32_t i = 0; i < part_.size(); ++i)
-      if (may_wait(part_[i])) reach(i, after_, waits);
+    marks waits(subgraph_.size()), all(subgraph_.size()), at_once(subgraph_.size());
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
+      if (may_wait(subgraph_[i])) reach(i, after_, waits);
     bool some = false;
     for (auto s : settling()) {
       reach(s, before, all);
       if (!waits[s]) reach(s, before, at_once), some = true;
     }
     if (some) return at_once;
-    auto const hidden = find_hidden_waits(part_, met, after_, meeting_scope::step);
+    auto const hidden = find_hidden_waits(subgraph_, met, after_, meeting_scope::step);
     edges givers(hidden.after.size());
     for (std::uint32_t i = 0; i < hidden.after.size(); ++i)
       for (auto n : hidden.after[i]) givers[n].push_back(i);
@@ -118,7 +119,7 @@ class deferred_search {
     for (bool more = true; more;) {
       more = false;
       auto const wanted = served_by(all, serving);
-      for (std::uint32_t i = 0; i < part_.size(); ++i)
+      for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
         if (wanted[i] && !all[i] && !late_[i]) reach(i, before, all), more = true;
     }
     return all;
@@ -127,14 +128,14 @@ class deferred_search {
   std::vector<std::uint32_t> settling() const {
     std::vector<std::uint32_t> all;
     for (auto r : readers_)
-      for (std::size_t k = 0; k < part_[r].inputs.size(); ++k)
-        if (auto const e = part_[r].inputs[k]; reads_open(part_, r, k) && !late_[e.node]) all.push_back(e.node);
+      for (std::size_t k = 0; k < subgraph_[r].inputs.size(); ++k)
+        if (auto const e = subgraph_[r].inputs[k]; reads_open(subgraph_, r, k) && !late_[e.node]) all.push_back(e.node);
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
   }
 
-  subgraph const& part_;
+  subgraph const& subgraph_;
   std::vector<std::uint32_t> readers_;  // of open extents
   edges after_;
   marks late_;
@@ -142,13 +143,13 @@ class deferred_search {
 
 }  // namespace detail
 
-RILL_INLINE std::vector<bool> deferred_nodes(subgraph const& part) {
+RILL_INLINE std::vector<bool> deferred_nodes(subgraph const& sub) {
   std::vector<std::uint32_t> readers;
-  for (std::uint32_t i = 0; i < part.size(); ++i)
-    for (std::size_t k = 0; k < part[i].inputs.size(); ++k)
-      if (detail::reads_open(part, i, k) && (readers.empty() || readers.back() != i)) readers.push_back(i);
+  for (std::uint32_t i = 0; i < sub.size(); ++i)
+    for (std::size_t k = 0; k < sub[i].inputs.size(); ++k)
+      if (detail::reads_open(sub, i, k) && (readers.empty() || readers.back() != i)) readers.push_back(i);
   if (readers.empty()) return {};
-  return detail::deferred_search(part, std::move(readers)).run();
+  return detail::deferred_search(sub, std::move(readers)).run();
 }
 #endif
 

@@ -38,16 +38,16 @@ inline bool is_deferred_piece(node const& n) { return n.op == &deferred_piece_op
 
 /// Makes nodes of those connected pieces of the late nodes that others may wait for while something early waits that
 /// the piece does not need: another step may hand on what the piece gives, and the early wait is for that. Returns
-/// which nodes are late still (deferred_nodes). A piece stays late if one thread may have to leave a wait in it for what it
-/// gives elsewhere, if what settles its extents is read from outside of it, if it and others take a variable by
+/// which nodes are late still (deferred_nodes). A piece stays late if one thread may have to leave a wait in it for
+/// what it gives elsewhere, if what settles its extents is read from outside of it, if it and others take a variable by
 /// reference which one of them updates, or if it names open axes.
-std::vector<bool> join_deferred_pieces(subgraph& part, pass_report* report);
+std::vector<bool> join_deferred_pieces(subgraph& sub, pass_report* report);
 
 #if RILL_RUNTIME
 namespace detail {
 
 RILL_INLINE void infer_deferred_piece(attribute_list const& attributes, std::span<type const> inputs,
-                                  std::vector<type>& outputs) {
+                                      std::vector<type>& outputs) {
   auto const references = static_cast<std::size_t>(attribute_as<std::int64_t>(attributes, "references"));
   auto const& body = attribute_as<std::shared_ptr<subgraph const>>(attributes, "body");
   outputs = infer(*body, inputs.subspan(references));
@@ -63,17 +63,17 @@ RILL_INLINE kernel deferred_piece_kernel(kernel_request const& r) {
   return k;
 }
 
-/// A part while pieces of it are joined.
+/// A subgraph while pieces of it are joined.
 class piece_joiner {
  public:
-  piece_joiner(subgraph& part, std::vector<bool> const& late)
-      : part_(part),
+  piece_joiner(subgraph& sub, std::vector<bool> const& late)
+      : subgraph_(sub),
         late_(late),
-        settles_(part.size()),
-        after_(edges_of(part)),
-        met_(part),
-        piece_(part.size()),
-        last_meeting_(part.size()) {
+        settles_(sub.size()),
+        after_(edges_of(sub)),
+        met_(sub),
+        piece_(sub.size()),
+        last_meeting_(sub.size()) {
     std::iota(piece_.begin(), piece_.end(), 0u);
   }
 
@@ -82,13 +82,13 @@ class piece_joiner {
     find_references();
     find_behind_waits();
     std::map<std::uint32_t, node_list> pieces;
-    for (std::uint32_t i = 0; i < part_.size(); ++i)
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
       if (late_[i] || settles_[i]) pieces[of(i)].push_back(i);
     std::erase_if(pieces, [&](auto const& each) { return !is_to_join(each.second); });
     if (pieces.empty()) return false;
-    rewriter r(part_, "late pieces", report);
+    rewriter r(subgraph_, "late pieces", report);
     for (auto const& [_, nodes] : pieces) join(nodes, r);
-    for (auto& [at, whole] : joined_) part_[at] = std::move(whole);
+    for (auto& [at, whole] : joined_) subgraph_[at] = std::move(whole);
     return r.finish();
   }
 
@@ -102,15 +102,15 @@ class piece_joiner {
   }
   // Late nodes belong together along edges, and with what settles extents that they read.
   void connect() {
-    for (std::uint32_t i = 0; i < part_.size(); ++i) {
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i) {
       if (!late_[i]) continue;
-      for (std::size_t k = 0; k < part_[i].inputs.size(); ++k) {
-        auto const from = part_[i].inputs[k].node;
-        if (!late_[from] && !reads_open(part_, i, k)) continue;
+      for (std::size_t k = 0; k < subgraph_[i].inputs.size(); ++k) {
+        auto const from = subgraph_[i].inputs[k].node;
+        if (!late_[from] && !reads_open(subgraph_, i, k)) continue;
         settles_[from] = !late_[from];
         piece_[of(from)] = of(i);
       }
-      for (auto c : part_[i].controls)
+      for (auto c : subgraph_[i].controls)
         if (late_[c]) piece_[of(c)] = of(i);
     }
   }
@@ -118,28 +118,28 @@ class piece_joiner {
 
   // Who takes each variable by reference.
   void find_references() {
-    for (std::uint32_t i = 0; i < part_.size(); ++i)
-      for (std::size_t k = 0; k < part_[i].inputs.size(); ++k) {
-        if (!takes_reference(part_[i], k)) continue;
-        auto& v = references_.try_emplace(part_[i].inputs[k].node, references{i}).first->second;
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
+      for (std::size_t k = 0; k < subgraph_[i].inputs.size(); ++k) {
+        if (!takes_reference(subgraph_[i], k)) continue;
+        auto& v = references_.try_emplace(subgraph_[i].inputs[k].node, references{i}).first->second;
         v.several = v.several || !is_same_piece(v.first, i);
-        v.updated = v.updated || updates_reference(part_[i], k);
+        v.updated = v.updated || updates_reference(subgraph_[i], k);
       }
   }
   // Which nodes come after all that waits early, 64 of these at a time.
   void find_behind_waits() {
-    behind_.assign(part_.size(), true);
+    behind_.assign(subgraph_.size(), true);
     node_list waits;
-    for (std::uint32_t i = 0; i < part_.size(); ++i)
-      if (!late_[i] && may_wait(part_[i])) waits.push_back(i);
-    std::vector<std::uint64_t> bits(part_.size());
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
+      if (!late_[i] && may_wait(subgraph_[i])) waits.push_back(i);
+    std::vector<std::uint64_t> bits(subgraph_.size());
     for (std::size_t first = 0; first < waits.size(); first += 64) {
       auto const count = std::min<std::size_t>(64, waits.size() - first);
       std::fill(bits.begin(), bits.end(), 0);
       for (std::size_t w = 0; w < count; ++w) bits[waits[first + w]] = std::uint64_t{1} << w;
-      for (std::uint32_t i = 0; i < part_.size(); ++i) {
-        for (auto e : part_[i].inputs) bits[i] |= bits[e.node];
-        for (auto c : part_[i].controls) bits[i] |= bits[c];
+      for (std::uint32_t i = 0; i < subgraph_.size(); ++i) {
+        for (auto e : subgraph_[i].inputs) bits[i] |= bits[e.node];
+        for (auto c : subgraph_[i].controls) bits[i] |= bits[c];
         if (bits[i] != ~std::uint64_t{0} >> (64 - count)) behind_[i] = false;
       }
     }
@@ -156,22 +156,23 @@ class piece_joiner {
   // Whether nothing outside of its piece reads a node, or meets it at a variable, what it reads has known extents, and
   // it names no open axis: a body's names are its own, and those of a step are compared with each other.
   bool stands_alone(std::uint32_t i) {
-    auto const& n = part_[i];
+    auto const& n = subgraph_[i];
     if (n.op->name == "variable" || std::any_of(n.outputs.begin(), n.outputs.end(), has_names)) return false;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       auto const from = n.inputs[k].node;
       if (!takes_reference(n, k)) {
-        if (!is_same_piece(from, i) && !part_.type_of(n.inputs[k]).is_known()) return false;
+        if (!is_same_piece(from, i) && !subgraph_.type_of(n.inputs[k]).is_known()) return false;
         continue;
       }
       auto const& v = references_.at(from);
-      if (late_[from] || part_[from].op->name != "variable" || (v.several && v.updated)) return false;
+      if (late_[from] || subgraph_[from].op->name != "variable" || (v.several && v.updated)) return false;
     }
     return std::all_of(after_[i].begin(), after_[i].end(), [&](auto next) { return is_same_piece(i, next); });
   }
   bool gives(std::uint32_t i) const {
-    return std::any_of(met_[i].begin(), met_[i].end(),
-                       [](meeting const& m) { return m.role != rendezvous_kind::takes && m.role != rendezvous_kind::locks; });
+    return std::any_of(met_[i].begin(), met_[i].end(), [](meeting const& m) {
+      return m.role != rendezvous_kind::takes && m.role != rendezvous_kind::locks;
+    });
   }
   // One thread runs it, and waits in it: so each of its nodes that gives or waits must come after the one before.
   bool has_an_order(node_list const& nodes) {
@@ -181,9 +182,9 @@ class piece_joiner {
       auto const pass_on = [&](std::uint32_t from) {
         if (is_same_piece(from, i)) last = std::max(last, last_meeting_[from]);
       };
-      for (auto e : part_[i].inputs) pass_on(e.node);
-      for (auto c : part_[i].controls) pass_on(c);
-      if (met_[i].empty() && !may_wait(part_[i])) continue;
+      for (auto e : subgraph_[i].inputs) pass_on(e.node);
+      for (auto c : subgraph_[i].controls) pass_on(c);
+      if (met_[i].empty() && !may_wait(subgraph_[i])) continue;
       if (last != count) return false;
       last = ++count;
     }
@@ -192,20 +193,20 @@ class piece_joiner {
 
   // The node takes the place of the first one that waits.
   void join(node_list const& nodes, rewriter& r) {
-    auto const waits = std::find_if(nodes.begin(), nodes.end(), [&](auto i) { return may_wait(part_[i]); });
+    auto const waits = std::find_if(nodes.begin(), nodes.end(), [&](auto i) { return may_wait(subgraph_[i]); });
     auto const at = waits == nodes.end() ? nodes.front() : *waits;
     subgraph body;
     node whole;
     whole.op = &deferred_piece_op;
-    whole.name = "deferred_piece/" + part_[at].name;
+    whole.name = "deferred_piece/" + subgraph_[at].name;
     std::map<std::uint32_t, std::uint32_t> place;  // in the body
     auto const add = [&](node n, std::uint32_t from) {
       body.nodes.push_back(std::move(n));
-      body.origin.push_back(part_.origin[from]);
+      body.origin.push_back(subgraph_.origin[from]);
       return static_cast<std::uint32_t>(body.size() - 1);
     };
     auto const copied = [&](std::uint32_t from) {
-      auto n = part_[from];
+      auto n = subgraph_[from];
       n.controls.clear();
       return add(std::move(n), from);
     };
@@ -221,39 +222,40 @@ class piece_joiner {
       whole.inputs.push_back(e);
       node n;
       n.op = &fed_op;
-      n.name = part_[e.node].name;
-      n.outputs = {part_.type_of(e)};
+      n.name = subgraph_[e.node].name;
+      n.outputs = {subgraph_.type_of(e)};
       body.inputs.push_back(add(std::move(n), e.node));
       return known->second = {body.inputs.back(), 0};
     };
     auto const inside = [&](endpoint e, bool reference) {
       if (reference || is_same_piece(e.node, at)) return endpoint{place.at(e.node), e.port};
-      if (part_[e.node].op->name != "constant") return argument(e);
+      if (subgraph_[e.node].op->name != "constant") return argument(e);
       auto const [known, fresh] = place.try_emplace(e.node);
       if (fresh) known->second = copied(e.node);
       return endpoint{known->second, e.port};
     };
     for (auto i : nodes) {
-      auto n = part_[i];
-      for (std::size_t k = 0; k < n.inputs.size(); ++k) n.inputs[k] = inside(n.inputs[k], takes_reference(part_[i], k));
+      auto n = subgraph_[i];
+      for (std::size_t k = 0; k < n.inputs.size(); ++k)
+        n.inputs[k] = inside(n.inputs[k], takes_reference(subgraph_[i], k));
       n.controls.clear();
-      for (auto c : part_[i].controls)
+      for (auto c : subgraph_[i].controls)
         if (is_same_piece(c, at)) n.controls.push_back(place.at(c));
         else whole.controls.push_back(c);
       place[i] = add(std::move(n), i);
     }
-    for (auto& e : part_.outputs)
+    for (auto& e : subgraph_.outputs)
       if (std::binary_search(nodes.begin(), nodes.end(), e.node)) {
-        whole.outputs.push_back(part_[e.node].outputs[e.port]);
+        whole.outputs.push_back(subgraph_[e.node].outputs[e.port]);
         body.outputs.push_back({place.at(e.node), e.port});
         e = {at, static_cast<std::uint32_t>(whole.outputs.size() - 1)};
       }
-    for (auto& t : part_.targets)
+    for (auto& t : subgraph_.targets)
       if (std::binary_search(nodes.begin(), nodes.end(), t)) {
         body.targets.push_back(place.at(t));
         t = at;
       }
-    body.axes = part_.axes;
+    body.axes = subgraph_.axes;
     whole.attributes = {{"body", std::make_shared<subgraph const>(std::move(body))},
                         {"references", static_cast<std::int64_t>(variables.size())},
                         {"updates", static_cast<std::int64_t>(std::count_if(variables.begin(), variables.end(),
@@ -267,17 +269,17 @@ class piece_joiner {
   std::vector<std::pair<std::uint32_t, bool>> references_of(node_list const& nodes) const {
     std::map<std::uint32_t, bool> all;
     for (auto i : nodes)
-      for (std::size_t k = 0; k < part_[i].inputs.size(); ++k)
-        if (takes_reference(part_[i], k)) {
-          auto& updated = all[part_[i].inputs[k].node];
-          updated = updated || updates_reference(part_[i], k);
+      for (std::size_t k = 0; k < subgraph_[i].inputs.size(); ++k)
+        if (takes_reference(subgraph_[i], k)) {
+          auto& updated = all[subgraph_[i].inputs[k].node];
+          updated = updated || updates_reference(subgraph_[i], k);
         }
     std::vector<std::pair<std::uint32_t, bool>> sorted(all.begin(), all.end());
     std::partition(sorted.begin(), sorted.end(), [](auto const& v) { return v.second; });
     return sorted;
   }
 
-  subgraph& part_;
+  subgraph& subgraph_;
   marks const& late_;
   marks settles_, behind_;
   node_edges after_;
@@ -293,9 +295,9 @@ class piece_joiner {
 
 }  // namespace detail
 
-RILL_INLINE std::vector<bool> join_deferred_pieces(subgraph& part, pass_report* report) {
-  auto late = deferred_nodes(part);
-  while (!late.empty() && detail::piece_joiner(part, late).run(report)) late = deferred_nodes(part);
+RILL_INLINE std::vector<bool> join_deferred_pieces(subgraph& sub, pass_report* report) {
+  auto late = deferred_nodes(sub);
+  while (!late.empty() && detail::piece_joiner(sub, late).run(report)) late = deferred_nodes(sub);
   return late;
 }
 #endif

@@ -1,4 +1,4 @@
-// How a part becomes a plan: slots for its values, kernels for its nodes, and who waits for whom where it forks.
+// How a subgraph becomes a plan: slots for its values, kernels for its nodes, and who waits for whom where it forks.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -20,19 +20,20 @@
 namespace rill {
 
 #if RILL_RUNTIME
-RILL_INLINE plan::plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory, int threads,
-                       execution wish, pass_options const& passes, compiled_functions* functions, step_context const* step)
+RILL_INLINE plan::plan(subgraph const& sub, container& state, std::uint64_t seed, allocator& memory, int threads,
+                       execution wish, pass_options const& passes, compiled_functions* functions,
+                       step_context const* step)
     : functions_(functions ? nullptr : no_functions()), allocator_(&memory) {
-  auto const sequence = order(part, step);
+  auto const sequence = order(sub, step);
   order_ = sequence.nodes;
-  make_slots(part);
-  make_instructions(part, nodes_to_compute(part),
+  make_slots(sub);
+  make_instructions(sub, nodes_to_compute(sub),
                     {state, seed, threads, wish, passes, functions ? functions : functions_.get(), step});
-  mark_outputs(part);
-  auto const forked = fork(part, sequence, wish, threads);
-  take_over(part, forked.get());
-  place_values(part, forked.get(), step);
-  lay_pointers(part);
+  mark_outputs(sub);
+  auto const forked = fork(sub, sequence, wish, threads);
+  take_over(sub, forked.get());
+  place_values(sub, forked.get(), step);
+  lay_pointers(sub);
   mark_plain();
   slots_of_.clear();
 }
@@ -60,10 +61,10 @@ RILL_INLINE plan::plan(subgraph const& iteration, std::vector<endpoint> const& k
 }
 
 // A slot for each output; what passes through shares the slot of what came in.
-RILL_INLINE void plan::make_slots(subgraph const& part) {
-  slots_of_.resize(part.size());
-  for (std::uint32_t i = 0; i < part.size(); ++i) {
-    auto const& n = part[i];
+RILL_INLINE void plan::make_slots(subgraph const& sub) {
+  slots_of_.resize(sub.size());
+  for (std::uint32_t i = 0; i < sub.size(); ++i) {
+    auto const& n = sub[i];
     for (std::uint32_t port = 0; port < n.outputs.size(); ++port) {
       if (n.op->aliases_input && port == 0) {
         slots_of_[i].push_back(slot_of(n.inputs[0]));
@@ -71,7 +72,7 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
       }
       if (!n.outputs[port].is_known() && n.op->name != "variable" &&  // which may be taken by reference alone
           !(frame_ && n.op == &fed_op) &&                             // of which rows are taken alone
-          !detail::has_deferred_shape(part, {i, port}))
+          !detail::has_deferred_shape(sub, {i, port}))
         throw error(code::unimplemented,
                     "the extents of its output, " + n.outputs[port].text() + ", are not known before the step runs",
                     n.name);
@@ -79,7 +80,7 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
       slots_.emplace_back().of = n.outputs[port];
     }
   }
-  for (auto i : part.inputs) {
+  for (auto i : sub.inputs) {
     auto& s = slots_[slots_of_[i][0]];
     s.where = place::fed;
     s.index = static_cast<std::uint32_t>(fed_.size());
@@ -90,8 +91,8 @@ RILL_INLINE void plan::make_slots(subgraph const& part) {
 
 namespace detail {
 
-/// Whether a node's bodies are compiled when they run: the part that it is in may change the extents of variables that
-/// they read.
+/// Whether a node's bodies are compiled when they run: the subgraph that it is in may change the extents of variables
+/// that they read.
 inline bool defers_bodies(node const& n, std::vector<bool> const& resized) {
   for (std::size_t k = 0; k < n.inputs.size(); ++k)
     if (resized[n.inputs[k].node] && means_variable(n, k)) return has_bodies(n);
@@ -108,11 +109,11 @@ inline bool runs_with_tags(node const& n, execution wish, std::span<type const> 
 
 }  // namespace detail
 
-RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool> const& computed, making const& with) {
-  auto const resized = nodes_resized(part);
+RILL_INLINE void plan::make_instructions(subgraph const& sub, std::vector<bool> const& computed, making const& with) {
+  auto const resized = nodes_resized(sub);
   for (auto i : order_) {
-    if (i % checked_each == 0 || has_bodies(part[i])) check(with.step);
-    auto const& n = part[i];
+    if (i % checked_each == 0 || has_bodies(sub[i])) check(with.step);
+    auto const& n = sub[i];
     if (n.op == &fed_op || n.op->aliases_input) continue;
     if (!computed[i]) {
       for (auto s : slots_of_[i]) slots_[s].index = none;
@@ -127,20 +128,20 @@ RILL_INLINE void plan::make_instructions(subgraph const& part, std::vector<bool>
       memory_.held += constants_.back().bytes();
       continue;
     }
-    taking const takes = inputs_of(part, n, resized, with.state);
+    taking const takes = inputs_of(sub, n, resized, with.state);
     bool const defer_bodies = detail::defers_bodies(n, resized);
     if (!defer_bodies) assume_bodies(n, with.state);
     add_instruction(i, n, takes, make_kernel(n, takes, defer_bodies, with));
   }
 }
 
-RILL_INLINE plan::taking plan::inputs_of(subgraph const& part, node const& n, std::vector<bool> const& resized,
+RILL_INLINE plan::taking plan::inputs_of(subgraph const& sub, node const& n, std::vector<bool> const& resized,
                                          container& state) {
   taking takes;
   takes.variables.resize(n.inputs.size());
   for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-    takes.types.push_back(part.type_of(n.inputs[k]));
-    auto const& from = part[n.inputs[k].node];
+    takes.types.push_back(sub.type_of(n.inputs[k]));
+    auto const& from = sub[n.inputs[k].node];
     if (!takes_reference(n, k)) continue;
     if (from.op->name == "variable") {
       takes.variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
@@ -159,14 +160,15 @@ RILL_INLINE kernel plan::make_kernel(node const& n, taking const& takes, bool de
   kernel made;
   try {
     kernel_request const request{
-        n,          takes.types,  n.outputs,    takes.variables, with.state, with.seed,   with.threads,
+        n,          takes.types,  n.outputs,    takes.variables, with.state, with.seed,    with.threads,
         allocator_, &with.passes, compile_body, with.functions,  &bodies_,   defer_bodies, with.step};
     bool const with_tags = !defer_bodies && detail::runs_with_tags(n, with.wish, takes.types, with.state, with.passes);
     made = with_tags ? tagged_kernel(request) : n.op->cpu(request);
     if (with.wish != execution::sequential && !made.waits && may_wait(n)) made = detail::on_fiber(std::move(made));
     tagged_ = tagged_ || with_tags;
   } catch (error const& e) {
-    if (is_primitive_region(n) || (is_deferred_piece(n) && !e.node().empty())) throw;  // it names a node that somebody wrote
+    if (is_primitive_region(n) || (is_deferred_piece(n) && !e.node().empty()))
+      throw;  // it names a node that somebody wrote
     auto const where = has_bodies(n) ? "in a body, node '" : "'";
     throw error(e.code(), (e.node().empty() ? "" : where + e.node() + "': ") + e.message(), n.name);
   }
@@ -174,7 +176,8 @@ RILL_INLINE kernel plan::make_kernel(node const& n, taking const& takes, bool de
     if (n.op->updates_in_place >> k & 1) made.updates_in_place.push_back({k, k});
   keep_unread(made.updates_in_place, n);
   keep_unread(made.input_output_aliases, n);
-  made.input_output_aliases.insert(made.input_output_aliases.end(), made.updates_in_place.begin(), made.updates_in_place.end());
+  made.input_output_aliases.insert(made.input_output_aliases.end(), made.updates_in_place.begin(),
+                                   made.updates_in_place.end());
   return made;
 }
 
@@ -213,13 +216,13 @@ RILL_INLINE void plan::keep_unread(std::vector<kernel::shared_memory>& pairs, no
 }
 
 // All but those of which nobody reads the elements: others read their extents alone, or take a variable by reference.
-RILL_INLINE std::vector<bool> plan::nodes_to_compute(subgraph const& part) const {
-  std::vector<bool> wanted(part.size());
-  auto const run = [&](std::uint32_t i) { wanted[i] = wanted[i] || part[i].op->name != "variable"; };
-  for (auto e : part.outputs) wanted[e.node] = true;
-  for (auto t : part.targets) run(t);
+RILL_INLINE std::vector<bool> plan::nodes_to_compute(subgraph const& sub) const {
+  std::vector<bool> wanted(sub.size());
+  auto const run = [&](std::uint32_t i) { wanted[i] = wanted[i] || sub[i].op->name != "variable"; };
+  for (auto e : sub.outputs) wanted[e.node] = true;
+  for (auto t : sub.targets) run(t);
   for (auto i = order_.rbegin(); i != order_.rend(); ++i) {
-    auto const& n = part[*i];
+    auto const& n = sub[*i];
     wanted[*i] = wanted[*i] || n.op == &fed_op || n.op->effect == effect::writes;
     if (!wanted[*i]) continue;
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
@@ -242,13 +245,13 @@ RILL_INLINE void plan::assume(node const& n, container& state) {
 
 // So are those that a node's bodies read, which are compiled for them.
 RILL_INLINE void plan::assume_bodies(node const& n, container& state) {
-  for_each_body(n, [&](subgraph const& body) { assume_part(body, state); });
+  for_each_body(n, [&](subgraph const& body) { assume_subgraph(body, state); });
   auto const* const f = called_by(n);
   if (!f || std::find(assumed_functions_.begin(), assumed_functions_.end(), f) != assumed_functions_.end()) return;
   assumed_functions_.push_back(f);
-  assume_part(*f->body, state);
+  assume_subgraph(*f->body, state);
 }
-RILL_INLINE void plan::assume_part(subgraph const& body, container& state) {
+RILL_INLINE void plan::assume_subgraph(subgraph const& body, container& state) {
   auto const resized = nodes_resized(body);
   for (auto const& inner : body.nodes) {
     for (std::size_t k = 0; k < inner.inputs.size(); ++k)
@@ -268,17 +271,17 @@ RILL_INLINE bool plan::holds() const {
 }
 
 // Nothing if sequential execution is the better one.
-RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step_order const& sequence, execution wish,
+RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& sub, step_order const& sequence, execution wish,
                                                       int threads) {
   if (!may_fork(wish, instructions_.size(), threads, waiting_)) return nullptr;
-  std::vector<std::uint32_t> instruction_of(part.size(), none);
+  std::vector<std::uint32_t> instruction_of(sub.size(), none);
   std::vector<cost> costs;
   std::vector<type> inputs;
   for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
-    auto const& n = part[instructions_[at].node];
+    auto const& n = sub[instructions_[at].node];
     instruction_of[instructions_[at].node] = at;
     inputs.clear();
-    for (auto e : n.inputs) inputs.push_back(part.type_of(e));
+    for (auto e : n.inputs) inputs.push_back(sub.type_of(e));
     costs.push_back(n.op->work(n.attributes, inputs, n.outputs));
   }
   dependencies waits(sequence, instruction_of, instructions_.size());
@@ -291,11 +294,11 @@ RILL_INLINE std::unique_ptr<plan::forking> plan::fork(subgraph const& part, step
   std::vector<std::vector<std::uint32_t>> users(slots_.size());
   std::vector<std::uint32_t> settled(slots_.size());  // of a variable's users, how many come before an update
   for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
-    auto const& n = part[instructions_[at].node];
+    auto const& n = sub[instructions_[at].node];
     for (auto s : slots_of_[instructions_[at].node]) users[s].push_back(at);
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       auto& list = users[slot_of(n.inputs[k])];
-      if (takes_reference(n, k) && part[n.inputs[k].node].op->name == "variable") {
+      if (takes_reference(n, k) && sub[n.inputs[k].node].op->name == "variable") {
         // An update waits for those that use the snapshot and come before it: then it need not copy.
         if (!updates_reference(n, k)) continue;
         auto& first = settled[slot_of(n.inputs[k])];

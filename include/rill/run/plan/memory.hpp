@@ -11,7 +11,7 @@
 namespace rill {
 
 #if RILL_RUNTIME
-RILL_INLINE void plan::mark_outputs(subgraph const& part) {
+RILL_INLINE void plan::mark_outputs(subgraph const& sub) {
   for (auto& made : instructions_)
     if (made.run.allocates_outputs) {
       made.owned = static_cast<std::uint32_t>(owned_slots_.size());
@@ -23,7 +23,7 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
     }
   auto const end = static_cast<std::uint32_t>(instructions_.size());
   std::vector<std::uint32_t> fetched(slots_.size(), none);  // which fetch has a slot first
-  for (auto e : part.outputs) {
+  for (auto e : sub.outputs) {
     auto const s = slot_of(e);
     auto& from = slots_[s];
     from.last = end;
@@ -43,7 +43,7 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
     if (!direct)
       copies_.push_back(
           {number, twice ? before : none, from.of.element, static_cast<std::size_t>(elements(from.of.shape()))});
-    fetches_.push_back({s, part.type_of(e).shape(), direct, from.where == place::fed ? from.index : std::int64_t{-1}});
+    fetches_.push_back({s, sub.type_of(e).shape(), direct, from.where == place::fed ? from.index : std::int64_t{-1}});
   }
   for (auto s : owned_slots_)
     if (slots_[s].last < end) drops_.push_back({slots_[s].last, slots_[s].index});
@@ -52,8 +52,9 @@ RILL_INLINE void plan::mark_outputs(subgraph const& part) {
 
 // Where results are made by writing over values again and again, those lie where the result is to be; and if the first
 // of them came from outside, the caller may want the result in its place.
-RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
-  if (std::all_of(instructions_.begin(), instructions_.end(), [](auto const& i) { return i.run.updates_in_place.empty(); }))
+RILL_INLINE void plan::take_over(subgraph const& sub, forking* forked) {
+  if (std::all_of(instructions_.begin(), instructions_.end(),
+                  [](auto const& i) { return i.run.updates_in_place.empty(); }))
     return;
   std::vector<std::vector<std::uint32_t*>> names(slots_.size());  // where a slot is named
   for (auto& list : slots_of_)
@@ -62,7 +63,7 @@ RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
   for (auto& f : fetches_)
     if (f.direct) direct[slots_[f.slot].index] = &f;
   for (auto at = static_cast<std::uint32_t>(instructions_.size()); at-- > 0;) {
-    auto const& n = part[instructions_[at].node];
+    auto const& n = sub[instructions_[at].node];
     for (auto const& pair : instructions_[at].run.updates_in_place) {
       auto const out = slots_of_[instructions_[at].node][pair.output], in = slot_of(n.inputs[pair.input]);
       auto& from = slots_[in];
@@ -88,7 +89,7 @@ RILL_INLINE void plan::take_over(subgraph const& part, forking* forked) {
 
 // Blocks of the arena; an output takes over the block of an input that ends here where the kernel allows it. In the
 // parallel execution, values share memory only where one is always done with before the other is made.
-RILL_INLINE void plan::place_values(subgraph const& part, forking* forked, step_context const* step) {
+RILL_INLINE void plan::place_values(subgraph const& sub, forking* forked, step_context const* step) {
   std::vector<std::vector<std::uint32_t>> users;  // of each block, in parallel execution
   auto const ended_before = [&](std::vector<std::uint32_t> const& list, std::uint32_t at) {
     return std::all_of(list.begin(), list.end(), [&](auto user) { return forked->before(user, at); });
@@ -97,7 +98,7 @@ RILL_INLINE void plan::place_values(subgraph const& part, forking* forked, step_
   for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
     if (at % checked_each == 0) check(step);
     auto const& made = instructions_[at];
-    auto const& n = part[made.node];
+    auto const& n = sub[made.node];
     std::vector<std::uint32_t> taken;
     for (std::uint32_t o = 0; o < lines_[at].outputs; ++o) {
       auto& s = slots_[slots_of_[made.node][o]];
@@ -173,12 +174,12 @@ RILL_INLINE void plan::place_apart() {
   }
 }
 
-RILL_INLINE void plan::lay_pointers(subgraph const& part) {
+RILL_INLINE void plan::lay_pointers(subgraph const& sub) {
   for (std::size_t at = 0; at < instructions_.size(); ++at) {
     lines_[at].pointers = static_cast<std::uint32_t>(pointers_);
     auto const add = [&](std::uint32_t s) { slots_[s].positions.push_back(static_cast<std::uint32_t>(pointers_++)); };
-    for (auto e : part[instructions_[at].node].inputs) {
-      if (part[e.node].op->name == "variable" && slots_[slot_of(e)].where != place::owned)
+    for (auto e : sub[instructions_[at].node].inputs) {
+      if (sub[e.node].op->name == "variable" && slots_[slot_of(e)].where != place::owned)
         ++pointers_;  // by reference alone
       else add(slot_of(e));
     }

@@ -7,38 +7,38 @@
 namespace rill::detail {
 
 /// Whether an output has extents that are settled when its node runs.
-bool has_deferred_shape(subgraph const& part, endpoint e);
+bool has_deferred_shape(subgraph const& sub, endpoint e);
 
 /// Whether a node takes such a value as its input k.
-bool takes_open_rows(subgraph const& part, node const& n, std::size_t k);
+bool takes_open_rows(subgraph const& sub, node const& n, std::size_t k);
 
 #if RILL_RUNTIME
 
 /// Where the number of a loop's iterations comes from: a loop that is given the count of another has the other's.
-inline endpoint source_of_count(subgraph const& part, endpoint count) {
-  auto const& n = part[count.node];
+inline endpoint source_of_count(subgraph const& sub, endpoint count) {
+  auto const& n = sub[count.node];
   if (!ops::is_loop(n)) return count;
   auto const a = decode<ops::looping::attributes>(n.attributes);
   if (count.port != a.count_port() || !a.given_count) return count;
-  return source_of_count(part, n.inputs[static_cast<std::size_t>(a.references)]);
+  return source_of_count(sub, n.inputs[static_cast<std::size_t>(a.references)]);
 }
 
-RILL_INLINE bool has_deferred_shape(subgraph const& part, endpoint e) {
-  return !part.type_of(e).is_known() && part[e.node].op->dynamic_output_shape;
+RILL_INLINE bool has_deferred_shape(subgraph const& sub, endpoint e) {
+  return !sub.type_of(e).is_known() && sub[e.node].op->dynamic_output_shape;
 }
 
-RILL_INLINE bool takes_open_rows(subgraph const& part, node const& n, std::size_t k) {
+RILL_INLINE bool takes_open_rows(subgraph const& sub, node const& n, std::size_t k) {
   if (!ops::is_loop(n)) return false;
   auto const a = decode<ops::looping::attributes>(n.attributes);
   bool const row = k >= a.first_row() && k < a.first_capture();
   bool const extents = k >= a.first_extents() && k < a.first_variable();
   if (!a.given_count || !(row || extents)) return false;
   auto const maker = n.inputs[k].node;
-  if (!ops::is_loop(part[maker])) return false;
-  auto const made = decode<ops::looping::attributes>(part[maker].attributes);
-  if (n.inputs[k].port < made.row_port(0) || ops::looping::opens(made, part[maker].outputs)) return false;
-  return source_of_count(part, n.inputs[static_cast<std::size_t>(a.references)]) ==
-         source_of_count(part, {maker, made.count_port()});
+  if (!ops::is_loop(sub[maker])) return false;
+  auto const made = decode<ops::looping::attributes>(sub[maker].attributes);
+  if (n.inputs[k].port < made.row_port(0) || ops::looping::opens(made, sub[maker].outputs)) return false;
+  return source_of_count(sub, n.inputs[static_cast<std::size_t>(a.references)]) ==
+         source_of_count(sub, {maker, made.count_port()});
 }
 
 #endif

@@ -31,11 +31,11 @@ std::shared_ptr<compiled_functions> no_functions();
 /// A part of a graph as flat arrays. It never changes; what a step writes is in its `plan_instance`.
 class plan {
  public:
-  /// `part` must be bound: all extents known. Its kernels are made for at most so many threads. A body's plan shares
-  /// the compiled functions of the plan that it is part of. Ends with `step`, if it is for one.
-  plan(subgraph const& part, container& state, std::uint64_t seed, allocator& memory = host_allocator(),
-       int threads = 1, execution wish = execution::automatic, pass_options const& passes = {},
-       compiled_functions* functions = nullptr, step_context const* step = nullptr);
+  /// `subgraph` must be bound: all extents known. Its kernels are made for at most so many threads. A body's plan
+  /// shares the compiled functions of the plan that it is part of. Ends with `step`, if it is for one.
+  plan(subgraph const& sub, container& state, std::uint64_t seed, allocator& memory = host_allocator(), int threads = 1,
+       execution wish = execution::automatic, pass_options const& passes = {}, compiled_functions* functions = nullptr,
+       step_context const* step = nullptr);
 
   /// For one iteration of a frame in tagged execution, whose walk orders it: values share no memory, and those that are
   /// kept can be read when they are made.
@@ -62,7 +62,7 @@ class plan {
   /// The plan as text, an instruction a line.
   std::string text() const;
 
-  /// The instruction of each node of the part, of which there are so many; UINT32_MAX: none.
+  /// The instruction of each node of the subgraph, of which there are so many; UINT32_MAX: none.
   std::vector<std::uint32_t> instructions_of(std::size_t nodes) const {
     std::vector<std::uint32_t> all(nodes, none);
     for (std::uint32_t at = 0; at < instructions_.size(); ++at) all[instructions_[at].node] = at;
@@ -148,7 +148,7 @@ class plan {
   std::unique_ptr<forking> fork(subgraph const&, step_order const&, execution wish, int threads);
   void assume(node const&, container&);
   void assume_bodies(node const&, container&);
-  void assume_part(subgraph const&, container&);
+  void assume_subgraph(subgraph const&, container&);
   void mark_outputs(subgraph const&);
   void take_over(subgraph const&, forking*);
   void place_values(subgraph const&, forking*, step_context const*);

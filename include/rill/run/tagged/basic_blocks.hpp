@@ -20,7 +20,7 @@ struct station {
   bool merges = false, slow = false;
   bool arrives = false;                     ///< gets its tokens from another frame
   std::uint32_t asked = tagged_plan::none;  ///< of a switch: the kept value
-  std::uint32_t local = tagged_plan::none;  ///< in the frame's own part: the kernel, or the room for a token
+  std::uint32_t local = tagged_plan::none;  ///< in the frame's own subgraph: the kernel, or the room for a token
   double nanoseconds = 0;
 };
 struct station_edge {

@@ -1,4 +1,5 @@
-// The kernel of a loop, a branch or a call that tagged execution runs, and of a region that users wrote with primitives.
+// The kernel of a loop, a branch or a call that tagged execution runs, and of a region that users wrote with
+// primitives.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -44,9 +45,9 @@ class tagged_walks final : public keeps_memory {
 RILL_INLINE kernel tagged_kernel(kernel_request const& r) {
   std::size_t references = 0;
   while (references < r.inputs.size() && takes_reference(r.at, references)) ++references;
-  auto part = is_primitive_region(r.at) ? lowered{*std::get<std::shared_ptr<subgraph const>>(r.at.attributes[0].second)}
-                              : lower(r.at, r.inputs, r.state, *r.passes);
-  auto p = std::make_shared<tagged_plan const>(std::move(part), r.state, r.seed, *r.memory, r.threads, *r.passes,
+  auto sub = is_primitive_region(r.at) ? lowered{*std::get<std::shared_ptr<subgraph const>>(r.at.attributes[0].second)}
+                                       : lower(r.at, r.inputs, r.state, *r.passes);
+  auto p = std::make_shared<tagged_plan const>(std::move(sub), r.state, r.seed, *r.memory, r.threads, *r.passes,
                                                r.functions);
   bool const open = std::any_of(p->outputs.begin(), p->outputs.end(), [](auto const& o) { return !o.of.is_known(); });
   auto const walks = std::make_shared<detail::tagged_walks>(std::move(p), references);

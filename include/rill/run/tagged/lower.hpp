@@ -1,4 +1,5 @@
-// Lowers a loop, a branch or a call that waits to the primitives (EuroSys'18 §4.2): one flat part, for tagged execution.
+// Lowers a loop, a branch or a call that waits to the primitives (EuroSys'18 §4.2): one flat subgraph, for tagged
+// execution.
 #pragma once
 #include <span>
 
@@ -8,8 +9,8 @@
 
 namespace rill {
 
-/// Lowers a bound loop, branch or call and all within it. The inputs of the part are the node's, without its variables;
-/// its outputs are the node's.
+/// Lowers a bound loop, branch or call and all within it. The inputs of the subgraph are the node's, without its
+/// variables; its outputs are the node's.
 lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
 
 }  // namespace rill

@@ -46,7 +46,7 @@ class lowering::loop_parts {
   std::vector<type> types() const {
     std::vector<type> all(in_.size());
     for (auto k = static_cast<std::size_t>(about_.references); k < in_.size(); ++k)
-      all[k] = lower_.out_.part.type_of(in_[k]);
+      all[k] = lower_.out_.subgraph.type_of(in_[k]);
     return all;
   }
   // What all iterations see alike.

@@ -19,7 +19,7 @@ struct lowered {
     std::string text;  ///< of a branch or a function: which; empty where a branch within says so
     bool hands_on() const { return body == rill::lowered::body::branch && text.empty(); }
   };
-  subgraph part;
+  rill::subgraph subgraph;
   std::vector<std::uint32_t> within = {};  ///< of each node: its place, or none
   std::vector<place> places = {};
 };

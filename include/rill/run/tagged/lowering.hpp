@@ -1,5 +1,5 @@
-// How structure becomes primitives (EuroSys'18 §4.2): nodes of bodies are copied into one flat part, and what goes in
-// and out of a body goes through the primitives. Branches and calls are here, loops in lower_loop.hpp.
+// How structure becomes primitives (EuroSys'18 §4.2): nodes of bodies are copied into one flat subgraph, and what goes
+// in and out of a body goes through the primitives. Branches and calls are here, loops in lower_loop.hpp.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +25,7 @@
 #if RILL_RUNTIME
 namespace rill::detail {
 
-/// One part, while it is made.
+/// One subgraph, while it is made.
 class lowering {
  public:
   lowering(container& state, pass_options const& passes) : state_(state), passes_(passes) {}
@@ -39,10 +39,10 @@ class lowering {
       fed.name = "input";
       fed.outputs = {inputs[k]};
       in[k] = {append(std::move(fed), none), 0};
-      out_.part.inputs.push_back(in[k].node);
+      out_.subgraph.inputs.push_back(in[k].node);
     }
-    out_.part.outputs = structure(n, in, std::vector<bool>(in.size(), true), {}, {}).values;
-    verify(out_.part);
+    out_.subgraph.outputs = structure(n, in, std::vector<bool>(in.size(), true), {}, {}).values;
+    verify(out_.subgraph);
     return std::move(out_);
   }
 
@@ -66,10 +66,10 @@ class lowering {
   };
 
   std::uint32_t append(node n, std::uint32_t place) {
-    out_.part.nodes.push_back(std::move(n));
-    out_.part.origin.push_back(0);
+    out_.subgraph.nodes.push_back(std::move(n));
+    out_.subgraph.origin.push_back(0);
     out_.within.push_back(place);
-    return static_cast<std::uint32_t>(out_.part.size() - 1);
+    return static_cast<std::uint32_t>(out_.subgraph.size() - 1);
   }
   template <class Op>
   std::uint32_t add(std::vector<endpoint> inputs, nodes controls, std::uint32_t place,
@@ -79,7 +79,7 @@ class lowering {
     n.name = std::string(Op::name);
     n.attributes = encode(attributes);
     std::vector<type> in;
-    for (auto e : inputs) in.push_back(out_.part.type_of(e));
+    for (auto e : inputs) in.push_back(out_.subgraph.type_of(e));
     n.op->infer(n.attributes, in, n.outputs);
     n.inputs = std::move(inputs);
     n.controls = std::move(controls);
@@ -93,7 +93,7 @@ class lowering {
     n.attributes = {{"value", std::move(t)}};
     return append(std::move(n), none);
   }
-  bool is_constant(endpoint e) const { return out_.part[e.node].op->name == ops::constant_op::name; }
+  bool is_constant(endpoint e) const { return out_.subgraph[e.node].op->name == ops::constant_op::name; }
 
   static nodes joined(nodes a, std::uint32_t b) {
     if (b != none && std::find(a.begin(), a.end(), b) == a.end()) a.push_back(b);
@@ -210,7 +210,7 @@ class lowering {
     auto const& f = *called_by(n);
     auto const first = f.references.size();
     std::vector<type> types;
-    for (auto k = first; k < in.size(); ++k) types.push_back(out_.part.type_of(in[k]));
+    for (auto k = first; k < in.size(); ++k) types.push_back(out_.subgraph.type_of(in[k]));
     auto const body = bound(*f.body, types);
     std::int64_t depth = 1;
     for (auto at = s.place; at != none; at = out_.places[at].outer)
@@ -250,11 +250,11 @@ class lowering {
     if (!guarded[own]) controls = joined(std::move(controls), s.pivot);
     auto const chosen = add<ops::switch_op>({predicate, predicate}, controls, s.place);
     std::vector<type> types;
-    for (auto k = own + 1; k < in.size(); ++k) types.push_back(out_.part.type_of(in[k]));
+    for (auto k = own + 1; k < in.size(); ++k) types.push_back(out_.subgraph.type_of(in[k]));
     std::vector<std::uint32_t> switches(types.size(), none);
     auto const side = [&](subgraph const& body, std::uint32_t port) {
-      auto const part = bound(body, types);
-      auto const used = inputs_used(part);
+      auto const sub = bound(body, types);
+      auto const used = inputs_used(sub);
       std::vector<endpoint> arguments;
       std::vector<bool> safe;
       for (std::size_t k = 0; k < types.size(); ++k) {
@@ -266,7 +266,7 @@ class lowering {
       scope inner = s;
       inner.place = place(s, n, lowered::body::branch, a.side(port != 0));
       inner.pivot = add<ops::identity_op>({{chosen, port}}, {}, inner.place);
-      auto made = splice(part, arguments, safe, inner);
+      auto made = splice(sub, arguments, safe, inner);
       for (std::size_t o = 0; o < made.values.size(); ++o)
         if (!made.guarded[o]) made.values[o] = {add<ops::identity_op>({made.values[o]}, {inner.pivot}, inner.place), 0};
       if (n.op->effect != effect::none)

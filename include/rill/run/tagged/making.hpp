@@ -21,22 +21,23 @@ namespace detail {
 
 class framing {
  public:
-  framing(tagged_plan& made, subgraph const& part)
-      : made_(made), part_(part), frames_(made, part), demanded_(part.size()) {}
+  framing(tagged_plan& made, subgraph const& sub)
+      : made_(made), subgraph_(sub), frames_(made, sub), demanded_(sub.size()) {}
 
   void run(container& state, std::uint64_t seed, allocator& memory, int threads, pass_options const& passes,
            compiled_functions* functions) {
-    arrive_.resize(part_.size()), leave_.resize(part_.size());
+    arrive_.resize(subgraph_.size()), leave_.resize(subgraph_.size());
     drafts_.resize(made_.frames.size());
     for (std::uint32_t f = 1; f < made_.frames.size(); ++f) made_.frames[f].gated = !made_.source.within.empty();
-    for (std::uint32_t i = 0; i < part_.size(); ++i) add(i);
-    for (std::uint32_t i = 0; i < part_.size(); ++i) connect(i);
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i) add(i);
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i) connect(i);
     for (auto& d : drafts_) d.blocks.place(d.stations, d.edges);
-    for (auto e : part_.outputs) add_output(e);
+    for (auto e : subgraph_.outputs) add_output(e);
     for (std::uint32_t f = 0; f < drafts_.size(); ++f) {
       auto& d = drafts_[f];
-      made_.frames[f].plan = std::make_unique<plan>(d.part, d.kept, state, seed, memory, threads, passes, functions);
-      d.instructions = made_.frames[f].plan->instructions_of(d.part.size());
+      made_.frames[f].plan =
+          std::make_unique<plan>(d.subgraph, d.kept, state, seed, memory, threads, passes, functions);
+      d.instructions = made_.frames[f].plan->instructions_of(d.subgraph.size());
     }
     for (std::uint32_t f = 0; f < drafts_.size(); ++f) settle(f);
     for (std::uint32_t f = 0; f < drafts_.size(); ++f) finish(f);
@@ -50,19 +51,19 @@ class framing {
   };
   // A frame, while it is made.
   struct draft {
-    subgraph part;                                           // of one iteration
-    std::unordered_map<std::uint32_t, std::uint32_t> local;  // its nodes, by the whole part's
+    rill::subgraph subgraph;                                 // of one iteration
+    std::unordered_map<std::uint32_t, std::uint32_t> local;  // its nodes, by the whole subgraph's
     std::vector<endpoint> kept;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> kept_at;
     std::vector<station> stations;
     std::vector<station_edge> edges;
     std::vector<std::pair<std::uint32_t, tagged_plan::merging>> merges;  // and their stations
     block_forming blocks;
-    std::vector<std::uint32_t> constants;     // of the whole part's nodes, those that bring them
+    std::vector<std::uint32_t> constants;     // of the whole subgraph's nodes, those that bring them
     std::vector<std::uint32_t> instructions;  // of its nodes
   };
 
-  bool is(std::uint32_t i, std::string_view name) const { return part_[i].op->name == name; }
+  bool is(std::uint32_t i, std::string_view name) const { return subgraph_[i].op->name == name; }
   bool is_free(std::uint32_t i) const { return frames_.is_free(i); }
   bool leaves(std::uint32_t i) const { return frames_.leaves(i); }
   static bool is_back_edge(node const& n, std::size_t k) {
@@ -79,11 +80,11 @@ class framing {
   station& at(where w) { return drafts_[w.frame].stations[w.station]; }
 
   std::uint32_t append(std::uint32_t f, node n) {
-    auto& part = drafts_[f].part;
+    auto& sub = drafts_[f].subgraph;
     n.controls.clear();
-    part.nodes.push_back(std::move(n));
-    part.origin.push_back(0);
-    return static_cast<std::uint32_t>(part.size() - 1);
+    sub.nodes.push_back(std::move(n));
+    sub.origin.push_back(0);
+    return static_cast<std::uint32_t>(sub.size() - 1);
   }
   std::uint32_t room(std::uint32_t f, node const& like) {
     node n;
@@ -101,17 +102,17 @@ class framing {
     n.name = like.name;
     n.outputs = {like.outputs[0]};
     auto const made = append(f, std::move(n));
-    drafts_[f].part.inputs.push_back(made);
+    drafts_[f].subgraph.inputs.push_back(made);
     return made;
   }
   std::uint32_t& local_of(std::uint32_t f, std::uint32_t i) {
     return drafts_[f].local.try_emplace(i, none).first->second;
   }
-  // A value as a frame's own part knows it; a switch hands on the value that it got.
+  // A value as a frame's own subgraph knows it; a switch hands on the value that it got.
   endpoint local(std::uint32_t f, endpoint e) {
-    while (is(e.node, ops::switch_op::name) || is(e.node, ops::loop_cond_op::name)) e = part_[e.node].inputs[0];
+    while (is(e.node, ops::switch_op::name) || is(e.node, ops::loop_cond_op::name)) e = subgraph_[e.node].inputs[0];
     auto& at = local_of(f, e.node);
-    if (at == none && is_free(e.node)) at = append(f, part_[e.node]);
+    if (at == none && is_free(e.node)) at = append(f, subgraph_[e.node]);
     return {at, e.port};
   }
   std::uint32_t keep(std::uint32_t f, endpoint e) {
@@ -121,7 +122,9 @@ class framing {
     if (added) d.kept.push_back(at);
     return found->second;
   }
-  tagged_plan::move moved(std::uint32_t f, endpoint e) { return tagged_plan::move::of(part_.type_of(e), keep(f, e)); }
+  tagged_plan::move moved(std::uint32_t f, endpoint e) {
+    return tagged_plan::move::of(subgraph_.type_of(e), keep(f, e));
+  }
 
   void add(std::uint32_t i) {
     if (is_free(i)) return;
@@ -129,7 +132,7 @@ class framing {
     if (leaves(i)) return add_leaving(i);
     if (is(i, ops::merge_op::name)) return add_merge(i);
     if (is(i, ops::next_iteration_op::name)) return add_next(i);
-    auto const& n = part_[i];
+    auto const& n = subgraph_[i];
     auto const f = frames_.of(i);
     arrive_[i] = leave_[i] = station_at(f, i);
     auto& s = at(arrive_[i]);
@@ -139,7 +142,7 @@ class framing {
     s.nothing = true;
   }
   void add_kernel(std::uint32_t i) {
-    auto const& n = part_[i];
+    auto const& n = subgraph_[i];
     if (by_hand())
       for (std::uint32_t k = 0; k < n.inputs.size(); ++k)
         if (!takes_reference(n, k)) require_known_input(n, k);
@@ -151,9 +154,9 @@ class framing {
     if (!s.nothing) judge(s, n);
   }
   void add_enter(std::uint32_t i) {
-    auto const& n = part_[i];
+    auto const& n = subgraph_[i];
     auto const inner = frames_.of(i), outer = made_.frames[inner].outer;
-    auto const argument = static_cast<std::uint32_t>(drafts_[inner].part.inputs.size());
+    auto const argument = static_cast<std::uint32_t>(drafts_[inner].subgraph.inputs.size());
     arrive_[i] = station_at(outer, i);
     leave_[i] = station_at(inner, i, local_of(inner, i) = fed(inner, n));
     at(leave_[i]).nothing = at(leave_[i]).heads = at(leave_[i]).arrives = true;
@@ -171,7 +174,7 @@ class framing {
     drafts_[inner].constants.push_back(i);
   }
   void add_leaving(std::uint32_t i) {
-    auto const& n = part_[i];
+    auto const& n = subgraph_[i];
     auto const outer = frames_.of(i), inner = frames_.left_by(i);
     arrive_[i] = station_at(inner, i);
     leave_[i] = station_at(outer, i, local_of(outer, i) = room(outer, n));
@@ -188,10 +191,10 @@ class framing {
     leaves.saved = a.saved;
     if (leaves.backwards) require_known_input(n, 1), leaves.number = keep(inner, n.inputs[1]);
   }
-  // Primitives that somebody wrote, not a lowered node: nothing of such a part is settled late.
+  // Primitives that somebody wrote, not a lowered node: nothing of such a subgraph is settled late.
   bool by_hand() const { return made_.source.within.empty(); }
   void require_known_input(node const& n, std::uint32_t k) const {
-    auto const& t = part_.type_of(n.inputs[k]);
+    auto const& t = subgraph_.type_of(n.inputs[k]);
     if (!t.is_known())
       throw error(code::unimplemented,
                   "the extents of input " + std::to_string(k) + ", " + t.text() +
@@ -204,7 +207,7 @@ class framing {
                   "the extents of its output, " + n.outputs[0].text() + ", are not known before the step runs", n.name);
   }
   void add_merge(std::uint32_t i) {
-    auto const& n = part_[i];
+    auto const& n = subgraph_[i];
     auto const f = frames_.of(i);
     require_known(n);
     arrive_[i] = leave_[i] = station_at(f, i, local_of(f, i) = room(f, n));
@@ -219,13 +222,13 @@ class framing {
     at(leave_[i]).nothing = true;
   }
   void add_next(std::uint32_t i) {
-    auto const& n = part_[i];
+    auto const& n = subgraph_[i];
     auto const f = frames_.of(i), merge = n.inputs[1].node;
     if (!is(merge, ops::merge_op::name) || n.inputs[1].port != 0)
       throw error(code::invalid_argument, "next_iteration: the second value must be that of a merge", n.name);
     require_known_input(n, 0);
-    require_known(part_[merge]);
-    auto const &x = part_.type_of(n.inputs[0]), &y = part_.type_of(n.inputs[1]);
+    require_known(subgraph_[merge]);
+    auto const &x = subgraph_.type_of(n.inputs[0]), &y = subgraph_.type_of(n.inputs[1]);
     if (x.element != y.element || x.shape() != y.shape())
       throw error(code::invalid_argument, "next_iteration: a " + x.text() + " is handed to a merge of " + y.text(),
                   n.name);
@@ -243,14 +246,14 @@ class framing {
   void judge(station& s, node const& n) const {
     constexpr double shorter = 1'500;
     std::vector<type> inputs;
-    for (auto e : n.inputs) inputs.push_back(part_.type_of(e));
+    for (auto e : n.inputs) inputs.push_back(subgraph_.type_of(e));
     bool const quiet = n.op->effect == effect::none || ops::is_primitive(n) || n.op->name == "variable";
     s.nanoseconds = estimate(n.op->work(n.attributes, inputs, n.outputs));
     s.slow = s.heads = !quiet || has_bodies(n) || n.op->waits || s.nanoseconds >= shorter;
   }
 
   void connect(std::uint32_t i) {
-    auto const& n = part_[i];
+    auto const& n = subgraph_[i];
     if (is_free(i)) return;
     auto const to = arrive_[i];
     auto const waiting = is(i, ops::merge_op::name) ? leave_[i] : to;
@@ -281,16 +284,16 @@ class framing {
     if (waiting.station != to.station) edges.push_back({to.station, waiting.station, tagged_plan::either, 0});
   }
   bool is_constant_of_frame(std::uint32_t i) const {
-    return is(i, ops::enter_op::name) && decode<ops::enter_op::attributes>(part_[i].attributes).constant;
+    return is(i, ops::enter_op::name) && decode<ops::enter_op::attributes>(subgraph_[i].attributes).constant;
   }
 
   void add_output(endpoint e) {
     tagged_plan::output o;
-    o.of = part_.type_of(e);
+    o.of = subgraph_.type_of(e);
     if (!is_free(e.node)) {
       auto const from = leave_[e.node];
       if (from.frame != 0)
-        throw error(code::invalid_argument, "a fetched value lies inside a frame: let it exit", part_[e.node].name);
+        throw error(code::invalid_argument, "a fetched value lies inside a frame: let it exit", subgraph_[e.node].name);
       o.block = drafts_[0].blocks.block_of(from.station);
       o.way = block_forming::way(at(from), static_cast<std::uint8_t>(e.port));
     }
@@ -309,7 +312,7 @@ class framing {
         s.nothing = does.value.instruction == none;  // a variable that is taken by reference alone
         continue;
       }
-      auto const to = does.what == act::next ? arrive_[part_[does.node].inputs[1].node] : leave_[does.node];
+      auto const to = does.what == act::next ? arrive_[subgraph_[does.node].inputs[1].node] : leave_[does.node];
       does.block = drafts_[to.frame].blocks.block_of(to.station);
       if (does.what == act::enter) continue;
       does.value.instruction = drafts_[to.frame].instructions[at(to).local];
@@ -338,7 +341,7 @@ class framing {
   }
 
   tagged_plan& made_;
-  subgraph const& part_;
+  subgraph const& subgraph_;
   node_frames frames_;
   std::vector<bool> demanded_;  // for whose constant somebody waits although there is a gate
   std::vector<where> arrive_, leave_;
@@ -347,10 +350,10 @@ class framing {
 
 }  // namespace detail
 
-RILL_INLINE tagged_plan::tagged_plan(lowered from_part, container& state, std::uint64_t seed, allocator& of,
+RILL_INLINE tagged_plan::tagged_plan(lowered from_subgraph, container& state, std::uint64_t seed, allocator& of,
                                      int threads, pass_options const& passes, compiled_functions* functions)
-    : source(std::move(from_part)), memory(&of) {
-  detail::framing(*this, source.part).run(state, seed, of, threads, passes, functions);
+    : source(std::move(from_subgraph)), memory(&of) {
+  detail::framing(*this, source.subgraph).run(state, seed, of, threads, passes, functions);
 }
 
 }  // namespace rill

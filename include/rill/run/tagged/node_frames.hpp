@@ -13,20 +13,20 @@
 #if RILL_RUNTIME
 namespace rill::detail {
 
-/// The frames of a part's nodes. error(invalid_argument) where they don't fit together.
+/// The frames of a subgraph's nodes. error(invalid_argument) where they don't fit together.
 class node_frames {
  public:
   /// Makes the frames, outermost first, of a plan that has none yet.
-  node_frames(tagged_plan& made, subgraph const& part)
-      : made_(made), part_(part), frame_(part.size(), none), inner_(frame_) {
+  node_frames(tagged_plan& made, subgraph const& sub)
+      : made_(made), subgraph_(sub), frame_(sub.size(), none), inner_(frame_) {
     made_.frames.resize(1);
-    for (std::uint32_t i = 0; i < part_.size(); ++i) place(i);
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i) place(i);
   }
 
   /// The frame in which a node's outputs are; none for those that are free.
   std::uint32_t of(std::uint32_t i) const { return frame_[i]; }
   /// Whether a node is in all frames and never dead: a constant that nothing must run before.
-  bool is_free(std::uint32_t i) const { return is(i, ops::constant_op::name) && part_[i].controls.empty(); }
+  bool is_free(std::uint32_t i) const { return is(i, ops::constant_op::name) && subgraph_[i].controls.empty(); }
   /// The frame that a node leaves.
   std::uint32_t left_by(std::uint32_t i) const { return inner_[i]; }
   bool leaves(std::uint32_t i) const {
@@ -35,11 +35,11 @@ class node_frames {
 
  private:
   static constexpr auto none = tagged_plan::none;
-  bool is(std::uint32_t i, std::string_view name) const { return part_[i].op->name == name; }
+  bool is(std::uint32_t i, std::string_view name) const { return subgraph_[i].op->name == name; }
 
   // The frame in which a node's inputs are: that of all of them.
   std::uint32_t frame_of_inputs(std::uint32_t i) const {
-    auto const& n = part_[i];
+    auto const& n = subgraph_[i];
     std::uint32_t f = none, first = none;
     auto const meet = [&](std::uint32_t from, char const* why) {
       if (frame_[from] == none) return;
@@ -54,7 +54,7 @@ class node_frames {
   // Where a node lies; of what is fed a reader expects the frame of the node that would make it.
   std::string lies(std::uint32_t i) const {
     auto const f = frame_[i];
-    auto const whose = "'" + part_[i].name + "'" + (part_[i].op == &fed_op ? ", which is fed," : "");
+    auto const whose = "'" + subgraph_[i].name + "'" + (subgraph_[i].op == &fed_op ? ", which is fed," : "");
     return whose + " is in " + (f == 0 || f == none ? "no frame" : "frame '" + made_.frames[f].name + "'");
   }
 
@@ -64,17 +64,18 @@ class node_frames {
     if (is(i, ops::enter_op::name)) frame_[i] = find_frame(inside, i);
     else if (leaves(i)) {
       if (inside == 0)
-        throw error(code::invalid_argument, "it leaves a frame, and " + lies(part_[i].inputs[0].node), part_[i].name);
+        throw error(code::invalid_argument, "it leaves a frame, and " + lies(subgraph_[i].inputs[0].node),
+                    subgraph_[i].name);
       frame_[i] = made_.frames[inside].outer;
       inner_[i] = inside;
     } else frame_[i] = inside;
     if (is(i, ops::next_iteration_op::name) && inside == 0)
       throw error(code::invalid_argument,
-                  "there is no next iteration where there is no frame: " + lies(part_[i].inputs[0].node),
-                  part_[i].name);
+                  "there is no next iteration where there is no frame: " + lies(subgraph_[i].inputs[0].node),
+                  subgraph_[i].name);
   }
   std::uint32_t find_frame(std::uint32_t outer, std::uint32_t i) {
-    auto const a = decode<ops::enter_op::attributes>(part_[i].attributes);
+    auto const a = decode<ops::enter_op::attributes>(subgraph_[i].attributes);
     auto const number = static_cast<std::uint32_t>(made_.frames.size());
     if (auto const [known, fresh] = numbers_.try_emplace({outer, a.frame}, number); !fresh) return known->second;
     auto& made = made_.frames.emplace_back();
@@ -87,7 +88,7 @@ class node_frames {
   }
 
   tagged_plan& made_;
-  subgraph const& part_;
+  subgraph const& subgraph_;
   std::vector<std::uint32_t> frame_, inner_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> numbers_;  // by the frame around it and its name
 };

@@ -51,7 +51,7 @@ class tagged_plan {
     std::uint32_t number =
         none;                    ///< of enter: among the constants; of collect backwards: kept, how many rows there are
     std::uint32_t place = none;  ///< among what leaves the frame
-    std::uint32_t node = 0;      ///< of the part
+    std::uint32_t node = 0;      ///< of the subgraph
   };
   struct edge {
     std::uint32_t to;
@@ -62,7 +62,7 @@ class tagged_plan {
   struct block {
     std::uint32_t first = 0, last = 0;            ///< operations
     std::uint32_t first_edge = 0, last_edge = 0;  ///< and who gets a token after them
-    std::uint32_t node = 0;                       ///< its first, of the part
+    std::uint32_t node = 0;                       ///< its first, of the subgraph
     std::uint32_t merge = none;                   ///< among the frame's merges
     bool slow = false;                            ///< its first kernel may take long: others go on meanwhile
     bool waits = false;                           ///< or waits

@@ -1,4 +1,4 @@
-// Room for a token that comes from elsewhere: an operation of a frame's own part whose result the walk writes.
+// Room for a token that comes from elsewhere: an operation of a frame's own subgraph whose result the walk writes.
 #pragma once
 #include <span>
 #include <vector>

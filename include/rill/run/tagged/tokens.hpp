@@ -35,7 +35,7 @@ class tokens {
     bool live;
   };
 
-  explicit tokens(tagged_plan const& p) : plan_(p), runs_(p), room_for_(p.source.part.size(), 8) {}
+  explicit tokens(tagged_plan const& p) : plan_(p), runs_(p), room_for_(p.source.subgraph.size(), 8) {}
 
   /// Begins a run. The first inputs are references, the others tokens.
   void begin(kernel_call const& call, std::size_t references, bool apart) {
@@ -263,7 +263,7 @@ class tokens {
     f.deferred.push_back({&i, &does});
   }
   [[noreturn, gnu::cold]] void refuse(code why, std::string sentence, tagged_plan::operation const& does) const {
-    throw error(why, std::move(sentence), plan_.source.part[does.node].name);
+    throw error(why, std::move(sentence), plan_.source.subgraph[does.node].name);
   }
   void exit(iteration& i, tagged_plan::operation const& does) {
     auto& f = *i.frame;
@@ -276,7 +276,7 @@ class tokens {
   void collect(iteration& i, tagged_plan::operation const& does) {
     auto& f = *i.frame;
     auto const row = does.backwards ? *static_cast<std::int64_t const*>(read(i, does.number)) - 1 - i.index : i.index;
-    auto const& rows_are = plan_.source.part[does.node].outputs[0][0];
+    auto const& rows_are = plan_.source.subgraph[does.node].outputs[0][0];
     if (row < 0 || (rows_are.known() && row >= rows_are.extent))
       refuse(code::invalid_argument, "collect: there is no row " + std::to_string(row), does);
     std::byte* all;
@@ -291,7 +291,7 @@ class tokens {
   void make_room(frame_run::rows& r, tagged_plan::operation const& does, std::int64_t wanted) {
     auto const before = r.room;
     r.room = std::max({wanted, before + before / 2, before == 0 ? room_for_[does.node] : 0});
-    auto const& of = plan_.source.part[does.node].outputs[0];
+    auto const& of = plan_.source.subgraph[does.node].outputs[0];
     tensor wider(of.element, stacked(row_of(of), r.room).shape(), does.saved ? plan_.memory->saved() : *plan_.memory);
     auto all = does.value;
     all.bytes *= static_cast<std::size_t>(before);

@@ -117,7 +117,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       auto const& o = plan_->outputs[k];
       if (tokens_.is_dead(o))
         throw error(code::failed_precondition, "its value is dead: the branch that makes it was not taken",
-                    plan_->source.part[plan_->source.part.outputs[k].node].name);
+                    plan_->source.subgraph[plan_->source.subgraph.outputs[k].node].name);
       if (!o.of.is_known()) {
         call_->give(k, tokens_.outermost().memory.kept_tensor(o.kept));
         continue;
@@ -214,7 +214,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
         call_->step.check();
       } catch (error const& e) {
         auto const node = t.at->layout->blocks[t.block].node;
-        fail(placed(error(e.code(), e.message(), plan_->source.part[node].name), plan_->source, *t.at, node));
+        fail(placed(error(e.code(), e.message(), plan_->source.subgraph[node].name), plan_->source, *t.at, node));
       }
     });
     return failure_ != nullptr;

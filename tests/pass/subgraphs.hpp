@@ -18,16 +18,16 @@ inline subgraph part_of(graph const& g, std::vector<value> const& fetches, std::
   for (auto const& f : fetches) fetched.push_back(f.endpoint());
   for (auto const& t : targets) run.push_back(t.node);
   for (auto const& f : feeds) fed.push_back(f.endpoint()), types.push_back(f.type());
-  auto part = prune(g, fed, fetched, run);
+  auto sub = prune(g, fed, fetched, run);
   container state;
-  bind_extents(part, types, state);
-  return part;
+  bind_extents(sub, types, state);
+  return sub;
 }
 
-/// How many nodes of an operation the part has.
-inline std::size_t count(subgraph const& part, std::string_view operation) {
+/// How many nodes of an operation the subgraph has.
+inline std::size_t count(subgraph const& sub, std::string_view operation) {
   return static_cast<std::size_t>(
-      std::count_if(part.nodes.begin(), part.nodes.end(), [&](node const& n) { return n.op->name == operation; }));
+      std::count_if(sub.nodes.begin(), sub.nodes.end(), [&](node const& n) { return n.op->name == operation; }));
 }
 
 }  // namespace rill
