@@ -7,7 +7,7 @@
 #include <rill/compiled.hpp>
 
 #if !RILL_COMPILED
-#include <rill/ops/use_elements.hpp>
+#include <rill/ops/list/use_elements.hpp>
 #endif
 
 int main(int argc, char** argv) {

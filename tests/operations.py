@@ -8,12 +8,12 @@ import sys
 
 from includes import ROOT, headers
 
-text = re.sub(r"//.*", "", (ROOT / "rill/ops/operations.hpp").read_text())
+text = re.sub(r"//.*", "", (ROOT / "rill/ops/list/operations.hpp").read_text())
 listed = set(re.findall(r"\bops::(\w+)", text))
 missing = []
 for header in headers():
     for name, body in re.findall(r"^struct (\w+)\b[^;{]*\{(.*?)^\};", (ROOT / header).read_text(), re.M | re.S):
         if re.search(r"using library = void;", body) and name not in listed:
-            missing.append(f"include/{header}: {name} is not in include/rill/ops/operations.hpp")
+            missing.append(f"include/{header}: {name} is not in include/rill/ops/list/operations.hpp")
 print("\n".join(missing) or f"{len(listed)} operations are listed")
 sys.exit(1 if missing else 0)

@@ -12,5 +12,5 @@
 #include "rill/ops/input/decode_csv.hpp"
 #include "rill/ops/input/decode_json.hpp"
 #include "rill/ops/input/reader.hpp"
-#include "rill/ops/io_operations.hpp"
+#include "rill/ops/list/io_operations.hpp"
 #include "rill/train/saver.hpp"

@@ -14,8 +14,8 @@
 #include "ops/examples.hpp"
 #include "ops/run.hpp"
 #include "rill/grad/gradients.hpp"
-#include "rill/ops/operations.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/operations.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/run/session.hpp"
 
 namespace rill::test {

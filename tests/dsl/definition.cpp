@@ -4,8 +4,8 @@
 
 #include "rill/dsl/expr.hpp"
 #include "rill/ops/array/constant.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/ops/math/arithmetic.hpp"
-#include "rill/ops/registry.hpp"
 
 namespace rill {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/kernels.hpp"
 
 namespace rill {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/sentence.hpp"
 #include "faults/failing.hpp"
 #include "rill/graph/codec.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/rill.hpp"
 #include "rill/train/saver.hpp"
 

@@ -10,8 +10,8 @@
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/function.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/ops/math/arithmetic.hpp"
-#include "rill/ops/registry.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/run/session.hpp"
 

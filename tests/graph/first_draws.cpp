@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rill/graph/codec.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {

@@ -5,8 +5,8 @@
 #include "rill/graph/codec.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/function.hpp"
-#include "rill/ops/fuse.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/fuse.hpp"
+#include "rill/ops/list/registry.hpp"
 
 namespace rill {
 

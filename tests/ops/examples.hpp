@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 
 namespace rill::test {
 

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "rill/io/npz.hpp"
-#include "rill/ops/operations.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/operations.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/run/session.hpp"
 
 namespace rill {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 #include "rill/pass/bind.hpp"
 #include "subgraphs.hpp"
 

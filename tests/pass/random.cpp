@@ -12,9 +12,9 @@
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/function.hpp"
 #include "rill/ops/control/while_loop.hpp"
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
+#include "rill/ops/list/use_elements.hpp"
 #include "rill/ops/queues/queue.hpp"
-#include "rill/ops/use_elements.hpp"
 #include "rill/run/session.hpp"
 
 namespace {

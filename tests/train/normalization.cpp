@@ -8,7 +8,7 @@
 #include "../ops/run.hpp"
 #include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/train/adam.hpp"
 #include "rill/train/gradient_descent.hpp"
 

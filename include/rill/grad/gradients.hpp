@@ -21,7 +21,7 @@
 #include "rill/ops/math/cast.hpp"
 
 #if RILL_RUNTIME
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 #endif
 
 namespace rill {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rill/graph/subgraph.hpp"
-#include "rill/ops/fuse.hpp"
+#include "rill/ops/list/fuse.hpp"
 
 namespace rill::detail {
 

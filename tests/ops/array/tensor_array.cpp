@@ -8,7 +8,7 @@
 #include "../../pass/subgraphs.hpp"
 #include "../run.hpp"
 #include "rill/graph/codec.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/pass/passes.hpp"
 #include "rill/rill.hpp"
 #include "rill/run/plan/plan.hpp"

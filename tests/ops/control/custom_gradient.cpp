@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "rill/grad/gradients.hpp"
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 #include "rill/run/session.hpp"
 #include "rill/train/gradient_descent.hpp"
 

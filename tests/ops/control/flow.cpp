@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rill/grad/gradients.hpp"
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 #include "rill/run/session.hpp"
 
 namespace {

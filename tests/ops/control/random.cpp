@@ -8,7 +8,7 @@
 
 #include "ops/tensors.hpp"
 #include "rill/graph/codec.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {

@@ -7,7 +7,7 @@
 #include "base/sentence.hpp"
 #include "ops/executions.hpp"
 #include "rill/graph/codec.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {

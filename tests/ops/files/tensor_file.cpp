@@ -2,7 +2,7 @@
 
 #include "../run.hpp"
 #include "io/scratch.hpp"
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 
 namespace rill {
 namespace {

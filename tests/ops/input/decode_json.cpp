@@ -4,7 +4,7 @@
 #include "io/scratch.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/io.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/registry.hpp"
 
 namespace rill {
 namespace {

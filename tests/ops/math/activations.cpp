@@ -2,9 +2,9 @@
 
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
-#include "rill/ops/fuse.hpp"
+#include "rill/ops/list/fuse.hpp"
+#include "rill/ops/list/use_elements.hpp"
 #include "rill/ops/reduction/reduce.hpp"
-#include "rill/ops/use_elements.hpp"
 
 namespace rill {
 namespace {

@@ -1,7 +1,7 @@
 #include "rill/ops/math/comparison.hpp"
 
 #include "../run.hpp"
-#include "rill/ops/fuse.hpp"
+#include "rill/ops/list/fuse.hpp"
 
 namespace rill {
 namespace {

@@ -3,8 +3,8 @@
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/graph/codec.hpp"
-#include "rill/ops/eigen_operations.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/eigen_operations.hpp"
+#include "rill/ops/list/registry.hpp"
 
 namespace rill {
 namespace {

@@ -6,7 +6,7 @@
 #include "io/scratch.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/io.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {

@@ -8,7 +8,7 @@
 #include "../run.hpp"
 #include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/registry.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {

@@ -4,7 +4,7 @@
 
 #include "base/sentence.hpp"
 #include "rill/ops/control/while_loop.hpp"
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 #include "rill/run/session.hpp"
 #include "rill/state/container.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "base/sentence.hpp"
 #include "rill/graph/prune.hpp"
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {

@@ -1,7 +1,7 @@
 // To another value's extents and back: what the gradients of broadcasting and of reductions are made of.
 #pragma once
 #include "rill/ops/array/constant.hpp"
-#include "rill/ops/for_each_type.hpp"
+#include "rill/ops/base/for_each_type.hpp"
 #include "rill/ops/reduction/reduce.hpp"
 
 #if RILL_DEFINITIONS

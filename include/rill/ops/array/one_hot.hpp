@@ -1,8 +1,8 @@
 // Class numbers as rows of zeros with a one.
 #pragma once
 #include "rill/ops/array/index.hpp"
-#include "rill/ops/for_each_type.hpp"
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/for_each_type.hpp"
+#include "rill/ops/base/kernels.hpp"
 
 namespace rill::ops {
 

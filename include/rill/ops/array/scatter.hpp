@@ -1,8 +1,8 @@
 // Rows added to where indices say: what a sparse gradient becomes when somebody needs it dense.
 #pragma once
 #include "rill/ops/array/index.hpp"
-#include "rill/ops/for_each_type.hpp"
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/for_each_type.hpp"
+#include "rill/ops/base/kernels.hpp"
 
 namespace rill::ops {
 

@@ -1,10 +1,10 @@
 // Axes in another order.
 #pragma once
 #include "rill/dsl/expr.hpp"
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/kernels.hpp"
 
 #if RILL_DEFINITIONS || RILL_RUNTIME
-#include "rill/ops/string_kernels.hpp"
+#include "rill/ops/base/string_kernels.hpp"
 #endif
 #if RILL_DEFINITIONS || RILL_KERNELS
 #include <bit>

@@ -1,8 +1,8 @@
 // A step ends where a number is not finite.
 #pragma once
 #include "rill/dsl/expr.hpp"
-#include "rill/ops/for_each_type.hpp"
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/for_each_type.hpp"
+#include "rill/ops/base/kernels.hpp"
 
 #if RILL_KERNELS
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Images in another height and width.
 #pragma once
-#include "rill/ops/for_each_type.hpp"
+#include "rill/ops/base/for_each_type.hpp"
+#include "rill/ops/base/kernels.hpp"
 #include "rill/ops/image/images.hpp"
-#include "rill/ops/kernels.hpp"
 #include "rill/ops/math/cast.hpp"
 
 #if RILL_DEFINITIONS || RILL_KERNELS

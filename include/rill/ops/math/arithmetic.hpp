@@ -2,7 +2,7 @@
 // conj.
 #pragma once
 #include "rill/ops/array/broadcast.hpp"
-#include "rill/ops/elementwise.hpp"
+#include "rill/ops/base/elementwise.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/select.hpp"
 

@@ -1,10 +1,10 @@
 // Values in another element type.
 #pragma once
-#include "rill/ops/elementwise.hpp"
+#include "rill/ops/base/elementwise.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 
 #if RILL_KERNELS
-#include "rill/ops/for_each_type.hpp"
+#include "rill/ops/base/for_each_type.hpp"
 #include "rill/ops/math/cast_kernels.hpp"
 #endif
 

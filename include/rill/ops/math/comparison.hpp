@@ -2,10 +2,10 @@
 // logical_or, logical_xor, logical_not. And what kind of number a float is: is_nan, is_inf, is_finite.
 #pragma once
 #include "rill/ops/array/constant.hpp"
-#include "rill/ops/elementwise.hpp"
+#include "rill/ops/base/elementwise.hpp"
 
 #if RILL_DEFINITIONS || RILL_RUNTIME
-#include "rill/ops/string_kernels.hpp"
+#include "rill/ops/base/string_kernels.hpp"
 #endif
 
 namespace rill::ops {

@@ -1,7 +1,7 @@
 // The rectified linear unit.
 #pragma once
 #include "rill/ops/array/broadcast.hpp"
-#include "rill/ops/elementwise.hpp"
+#include "rill/ops/base/elementwise.hpp"
 
 namespace rill::ops {
 

@@ -1,10 +1,10 @@
 // The choice between two values, element by element.
 #pragma once
 #include "rill/ops/array/broadcast.hpp"
-#include "rill/ops/elementwise.hpp"
+#include "rill/ops/base/elementwise.hpp"
 
 #if RILL_DEFINITIONS || RILL_RUNTIME
-#include "rill/ops/string_kernels.hpp"
+#include "rill/ops/base/string_kernels.hpp"
 #endif
 
 namespace rill::ops {

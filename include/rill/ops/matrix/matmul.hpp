@@ -4,12 +4,12 @@
 #include <atomic>
 
 #include "rill/ops/array/reshape.hpp"
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/kernels.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/matrix/batch_axes.hpp"
 
 #if RILL_KERNELS
-#include "rill/ops/for_each_type.hpp"
+#include "rill/ops/base/for_each_type.hpp"
 #include "rill/ops/matrix/gemm.hpp"
 #endif
 

@@ -1,8 +1,8 @@
 // Two-dimensional convolutions of images, and their gradients, which are operations and have gradients themselves.
 #pragma once
 #include "rill/dsl/expr.hpp"
-#include "rill/ops/for_each_type.hpp"
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/for_each_type.hpp"
+#include "rill/ops/base/kernels.hpp"
 #include "rill/ops/network/window.hpp"
 
 #if RILL_KERNELS

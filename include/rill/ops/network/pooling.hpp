@@ -1,8 +1,8 @@
 // What pooling operations share: how windows lie over images, and the call of a kernel.
 #pragma once
 #include "rill/dsl/expr.hpp"
-#include "rill/ops/for_each_type.hpp"
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/for_each_type.hpp"
+#include "rill/ops/base/kernels.hpp"
 #include "rill/ops/network/window.hpp"
 
 #if RILL_KERNELS

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "rill/ops/share.hpp"
+#include "rill/ops/base/share.hpp"
 #include "rill/program/elementary.hpp"
 #include "rill/type/half.hpp"
 

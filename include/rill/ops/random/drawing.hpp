@@ -4,8 +4,8 @@
 #pragma once
 #include "rill/base/philox.hpp"
 #include "rill/dsl/expr.hpp"
-#include "rill/ops/for_each_type.hpp"
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/for_each_type.hpp"
+#include "rill/ops/base/kernels.hpp"
 
 #if RILL_DEFINITIONS
 #include "rill/device/step.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "rill/dsl/expr.hpp"
-#include "rill/ops/for_each_type.hpp"
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/for_each_type.hpp"
+#include "rill/ops/base/kernels.hpp"
 
 #if RILL_KERNELS
 #include "rill/ops/reduction/reduce_kernels.hpp"

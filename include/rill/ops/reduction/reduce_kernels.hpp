@@ -1,8 +1,8 @@
 // Sums, means, products, maxima and minima over a middle extent on raw pointers, in an order that the extents alone
 // decide.
 #pragma once
+#include "rill/ops/base/share.hpp"
 #include "rill/ops/matrix/gemm.hpp"
-#include "rill/ops/share.hpp"
 
 namespace rill::kernels {
 

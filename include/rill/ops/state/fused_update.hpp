@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "rill/graph/subgraph.hpp"
-#include "rill/ops/elementwise.hpp"
+#include "rill/ops/base/elementwise.hpp"
 #include "rill/ops/state/assign.hpp"
 
 #if RILL_RUNTIME

@@ -1,4 +1,4 @@
-#include "rill/ops/for_each_type.hpp"
+#include "rill/ops/base/for_each_type.hpp"
 
 #include <gtest/gtest.h>
 

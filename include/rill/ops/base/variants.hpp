@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "rill/base/error.hpp"
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/kernels.hpp"
 
 namespace rill::detail {
 

@@ -1,6 +1,6 @@
 // More kernels for programs without rill::compiled: all operations on element types that no typed handle names.
 #pragma once
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 
 namespace rill {
 

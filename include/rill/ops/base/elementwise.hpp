@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "rill/dsl/expr.hpp"
-#include "rill/ops/kernels.hpp"
+#include "rill/ops/base/kernels.hpp"
 #include "rill/program/program.hpp"
 
 #if RILL_DEFINITIONS || RILL_RUNTIME
-#include "rill/ops/program_kernel.hpp"
+#include "rill/ops/base/program_kernel.hpp"
 #endif
 #if RILL_KERNELS
 #include "rill/program/scalar.hpp"

@@ -1,9 +1,9 @@
-#include "rill/ops/string_kernels.hpp"
+#include "rill/ops/base/string_kernels.hpp"
 
+#include "../run.hpp"
 #include "rill/ops/array/transpose.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/select.hpp"
-#include "run.hpp"
 
 namespace rill {
 namespace {

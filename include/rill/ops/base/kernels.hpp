@@ -64,7 +64,7 @@ RILL_INLINE void refuse_elements(std::string_view operation, dtypes wanted) {
               "this program has no kernel of '" + std::string(operation) + "' for " + names +
                   ": it is made of headers alone, and compiles kernels for common element types and for those of typed "
                   "handles; call rill::use_elements<" +
-                  asked + ">() of rill/ops/use_elements.hpp before the step, or link rill::compiled");
+                  asked + ">() of rill/ops/list/use_elements.hpp before the step, or link rill::compiled");
 }
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-#include "rill/ops/variants.hpp"
+#include "rill/ops/base/variants.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Several elementwise functions as one operation: a user's lambda, or a group that the fusion pass made.
 #pragma once
 #include "rill/base/fixed_string.hpp"
-#include "rill/ops/symbol.hpp"
+#include "rill/ops/list/symbol.hpp"
 
 namespace rill::ops {
 

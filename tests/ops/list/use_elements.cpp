@@ -1,5 +1,5 @@
 // Compiled with the library, where all kernels are there, and without it, where they have to be asked for.
-#include "rill/ops/use_elements.hpp"
+#include "rill/ops/list/use_elements.hpp"
 
 #include <gtest/gtest.h>
 

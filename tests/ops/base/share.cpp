@@ -1,11 +1,11 @@
-#include "rill/ops/share.hpp"
+#include "rill/ops/base/share.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <vector>
 
-#include "threads.hpp"
+#include "../threads.hpp"
 
 namespace rill {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <span>
 
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 
 namespace rill {
 

@@ -1,15 +1,15 @@
 // Walks the list of operations: types, element types, extents of 0 and 1, threads and derivatives of each.
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "examples.hpp"
+#include "../examples.hpp"
+#include "../tensors.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/run/session.hpp"
-#include "tensors.hpp"
 
 namespace rill {
 namespace {

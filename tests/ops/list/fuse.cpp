@@ -1,10 +1,10 @@
-#include "rill/ops/fuse.hpp"
+#include "rill/ops/list/fuse.hpp"
 
 #include <gtest/gtest.h>
 
 #include "base/sentence.hpp"
 #include "rill/grad/gradients.hpp"
-#include "rill/ops/operations.hpp"
+#include "rill/ops/list/operations.hpp"
 #include "rill/run/session.hpp"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <sstream>
 
-#include "rill/ops/io_operations.hpp"
-#include "rill/ops/registry.hpp"
+#include "rill/ops/list/io_operations.hpp"
+#include "rill/ops/list/registry.hpp"
 
 namespace rill {
 namespace {
@@ -51,7 +51,8 @@ std::string page() {
   auto const elements = elements_of_operations();
   std::ostringstream s;
   s << "# Operations\n\n"
-       "Written by the test `operations.are_those_of_the_page` from the lists in `include/rill/ops/operations.hpp` "
+       "Written by the test `operations.are_those_of_the_page` from the lists in "
+       "`include/rill/ops/list/operations.hpp` "
        "and\n"
        "`io_operations.hpp`, whose operations, the last ones here, come with `rill/io.hpp`;\n"
        "inverses and determinants, of `eigen_operations.hpp`, need Eigen and are not listed;\n"
