@@ -209,10 +209,37 @@ TEST(faults, of_memory_while_a_checkpoint_is_restored) {
       });
 }
 
+TEST(faults, of_memory_while_the_newest_checkpoint_is_found_and_restored) {
+  fail_throughout(
+      what::memory, 30, [] { return std::make_unique<saving>(); }, [](saving& r) { r.keeper->restore(*r.s); },
+      [](saving& r) {
+        r.keeper->restore(*r.s);
+        expect_sound(r);
+      });
+}
+
+// What was saved before is there still, each checkpoint that there is can be restored, and the next one too.
+TEST(faults, of_memory_while_a_checkpoint_is_saved) {
+  fail_throughout(
+      what::memory, 60, [] { return std::make_unique<saving>(); },
+      [](saving& r) { r.keeper->save(*r.s, {3, 4}, 0.25); },
+      [](saving& r) {
+        for (int more = 0; more < 2; ++more) {
+          auto const all = r.keeper->checkpoints();
+          if (all.empty() || all.front().number != r.saved.number) throw std::runtime_error("a checkpoint is lost");
+          for (auto const& c : all) {
+            r.s->run(r.first);
+            r.keeper->restore(*r.s, c);
+            expect_sound(r);
+          }
+          r.keeper->save(*r.s);
+        }
+      });
+}
+
 TEST(faults, of_memory_while_checkpoints_are_listed) {
   fail_throughout(
-      what::memory, 100, [] { return std::make_unique<saving>(); },
-      [](saving& r) { only_errors([&] { detail::numbered_checkpoints(r.directory, "checkpoint"); }); },
+      what::memory, 40, [] { return std::make_unique<saving>(); }, [](saving& r) { checkpoints(r.directory); },
       [](saving& r) {
         if (checkpoints(r.directory).size() != 1) throw std::runtime_error("another list");
       });

@@ -79,6 +79,54 @@ void write_words(checkpoint const& c, nlohmann::json const& words, nlohmann::jso
   write_file(c.index(), j.dump());
 }
 
+// As nlohmann-json writes a tree of the same values: what reads one such tree reads all indices.
+TEST(checkpoint, has_an_index_of_the_bytes_that_a_library_for_json_writes) {
+  scratch place;
+  for (auto const& metric : {std::optional<double>(), std::optional(0.1), std::optional(-3.0), std::optional(1e300)})
+    for (bool const empty : {false, true}) {
+      auto c = numbered(place / ".", 1);
+      c.metric = metric;
+      c.shards["a \"quoted\" \\ name\t\n\x01\x1f\x7f of \u00e9\u6f22\U0001f600/"] = c.shard(0, 2);
+      if (empty) c.shards.clear();
+      detail::write_index(c);
+      nlohmann::json j{{"weight_map", c.shards},
+                       {"metadata", {{"steps", c.steps}, {"epoch", c.position.epoch}, {"index", c.position.index}}}};
+      if (metric) j["metadata"]["metric"] = *metric;
+      char sum[9];
+      std::snprintf(sum, sizeof sum, "%08x", static_cast<unsigned>(crc32(j.dump())));
+      j["crc32"] = sum;
+      EXPECT_EQ(read_file(c.index()), j.dump(1) + "\n");
+      auto const read = checkpoints(place / ".").at(0);
+      EXPECT_EQ(read.shards, c.shards);
+      EXPECT_EQ(read.metric, c.metric);
+    }
+}
+
+TEST(checkpoint, of_an_index_with_a_key_twice_or_without_one_is_refused) {
+  scratch place;
+  checkpoint const c{.directory = place / ".", .number = 1};
+  for (auto const& [text, why] : std::initializer_list<std::pair<char const*, char const*>>{
+           {R"({"crc32":"0","crc32":"0"})", "the key 'crc32' occurs twice"},
+           {R"({"metadata":{},"metadata":{}})", "the key 'metadata' occurs twice"},
+           {R"({"metadata":{"steps":1,"steps":2}})", "the key 'steps' occurs twice"},
+           {R"({"metadata":1})", "the value of 'metadata' is no object"},
+           {R"({"crc32":"a3830a0a","x":{}})", "its checksum is wrong"},
+           {R"(1)", "it is no object"},
+           {R"({"metadata")", "it is no JSON at byte"}}) {
+    write_file(c.index(), text);
+    auto const said = sentence([&] { checkpoints(place / "."); });
+    EXPECT_TRUE(said.starts_with("data_loss: ")) << said;
+    EXPECT_NE(said.find(why), said.npos) << said;
+  }
+  auto const sum = [](std::string const& body) {
+    char text[9];
+    std::snprintf(text, sizeof text, "%08x", static_cast<unsigned>(crc32(body)));
+    return std::string(text);
+  };
+  write_file(c.index(), R"({"crc32":")" + sum(R"({"metadata":{}})") + R"(","metadata":{}})");
+  EXPECT_NE(sentence([&] { checkpoints(place / "."); }).find("it lacks 'steps'"), std::string::npos);
+}
+
 TEST(checkpoint, of_an_index_that_is_nested_a_hundred_thousand_times_is_refused) {
   scratch place;
   checkpoint const c{.directory = place / ".", .number = 1};

@@ -74,41 +74,122 @@ RILL_IO_INLINE std::string checkpoint::shard(std::size_t i, std::size_t count) c
 
 namespace detail {
 
-RILL_IO_INLINE std::string index_checksum(nlohmann::json const& content) {
+/// The words of an object in an index. No value is an object or a list: to destroy one of those asks for memory, and
+/// without it ends the program.
+using index_words = std::map<std::string, nlohmann::json>;
+
+/// An object of texts that are JSON already: each in a line of its own, `depth` spaces and one more from the left, or
+/// all in one line.
+RILL_IO_INLINE std::string object_text(std::map<std::string, std::string> const& values,
+                                       std::optional<std::size_t> depth) {
+  if (values.empty()) return "{}";
+  auto const line = depth ? "\n" + std::string(*depth + 1, ' ') : std::string();
+  std::string text = "{";
+  for (auto const& [name, value] : values)
+    text += (text.size() > 1 ? "," : "") + line + nlohmann::json(name).dump() + (depth ? ": " : ":") + value;
+  if (depth) text += "\n" + std::string(*depth, ' ');
+  return text + "}";
+}
+
+/// The objects of an index.
+using index_objects = std::map<std::string, index_words>;
+
+RILL_IO_INLINE std::map<std::string, std::string> object_texts(index_objects const& objects,
+                                                               std::optional<std::size_t> depth) {
+  std::map<std::string, std::string> all;
+  for (auto const& [name, words] : objects) {
+    std::map<std::string, std::string> texts;
+    for (auto const& [key, word] : words) texts[key] = word.dump();
+    all[name] = object_text(texts, depth);
+  }
+  return all;
+}
+
+RILL_IO_INLINE std::string index_checksum(index_objects const& objects) {
   char sum[9];
-  std::snprintf(sum, sizeof sum, "%08x", static_cast<unsigned>(crc32(content.dump())));
+  std::snprintf(sum, sizeof sum, "%08x", static_cast<unsigned>(crc32(object_text(object_texts(objects, {}), {}))));
   return sum;
 }
 
 RILL_IO_INLINE void write_index(checkpoint const& c) try {
-  nlohmann::json j;
-  j["weight_map"] = c.shards;
-  auto& words = j["metadata"];
+  index_objects objects;
+  auto& words = objects["metadata"];
   words["steps"] = c.steps;
   words["epoch"] = c.position.epoch;
   words["index"] = c.position.index;
   if (c.metric) words["metric"] = *c.metric;
-  j["crc32"] = index_checksum(j);
-  write_file(c.index(), j.dump(1) + "\n");
+  auto& shards = objects["weight_map"];
+  for (auto const& [tensor, file] : c.shards) shards[tensor] = file;
+  auto texts = object_texts(objects, 1);
+  texts["crc32"] = '"' + index_checksum(objects) + '"';
+  write_file(c.index(), object_text(texts, 0) + "\n");
 } catch (nlohmann::json::exception const&) {
   throw error(code::invalid_argument, "the name of the checkpoint '" + c.index().string() + "' is not UTF-8");
 }
 
-/// The JSON of an index, in which nothing stands deeper than the file of a tensor: what is nested goes through
-/// functions that call themselves when it is written or destroyed, as deep as it is.
-RILL_IO_INLINE nlohmann::json parse_index(std::string const& text) {
-  return nlohmann::json::parse(text, [](int depth, nlohmann::json::parse_event_t event, nlohmann::json&) {
-    using at = nlohmann::json::parse_event_t;
-    if (event == at::array_start) throw error(code::data_loss, "a list stands where none may");
-    if (event == at::object_start && depth > 1) throw error(code::data_loss, "objects stand too deep");
+/// Takes an index as it is parsed. Nothing stands deeper in it than the file of a tensor.
+class index_events : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  std::string checksum;
+  index_objects objects;
+
+  bool start_object(std::size_t) override {
+    if (++depth_ > 2) refuse("objects stand too deep");
+    if (depth_ == 2) inner_ = &objects.emplace(top_, index_words()).first->second;
     return true;
-  });
+  }
+  bool end_object() override {
+    --depth_;
+    return true;
+  }
+  bool key(std::string& name) override {
+    (depth_ == 1 ? top_ : field_) = name;
+    bool const again =
+        depth_ == 1 ? objects.contains(name) || (name == "crc32" && !checksum.empty()) : inner_->contains(name);
+    if (again) refuse("the key '" + name + "' occurs twice");
+    return true;
+  }
+  bool string(std::string& text) override {
+    if (depth_ != 1 || top_ != "crc32") return take(text);
+    checksum = text;
+    return true;
+  }
+  bool number_unsigned(std::uint64_t n) override { return take(n); }
+  bool number_integer(std::int64_t n) override { return take(n); }
+  bool number_float(double x, std::string const&) override { return take(x); }
+  bool boolean(bool b) override { return take(b); }
+  bool null() override { return take(nullptr); }
+  bool start_array(std::size_t) override { refuse("a list stands where none may"); }
+  bool end_array() override { return true; }
+  bool binary(binary_t&) override { refuse("bytes stand where none may"); }
+  bool parse_error(std::size_t at, std::string const&, nlohmann::detail::exception const&) override {
+    refuse("it is no JSON at byte " + std::to_string(at));
+  }
+
+ private:
+  [[noreturn]] static void refuse(std::string const& why) { throw error(code::data_loss, why); }
+  template <class Word> bool take(Word const& word) {
+    if (depth_ != 2) refuse(depth_ == 0 ? "it is no object" : "the value of '" + top_ + "' is no object");
+    (*inner_)[field_] = word;
+    return true;
+  }
+
+  int depth_ = 0;
+  std::string top_, field_;
+  index_words* inner_ = nullptr;
+};
+
+/// The member `name` of an index or of an object in it.
+template <class Words> auto const& index_member(Words const& words, char const* name) {
+  auto const at = words.find(name);
+  if (at == words.end()) throw error(code::data_loss, "it lacks '" + std::string(name) + "'");
+  return at->second;
 }
 
 /// A count in an index.
-template <class Count> void read_count(nlohmann::json const& words, char const* name, Count& count) {
-  auto const& n = words.at(name);
-  if (!n.is_number_unsigned() || n.get<std::uint64_t>() > INT64_MAX)
+template <class Count> void read_count(index_words const& words, char const* name, Count& count) {
+  auto const& n = index_member(words, name);
+  if (!n.is_number_unsigned() || n.template get<std::uint64_t>() > INT64_MAX)
     throw error(code::data_loss,
                 "its '" + std::string(name) + "' is " + n.dump() + ", no whole number from 0 to 2^63 - 1");
   n.get_to(count);
@@ -121,16 +202,18 @@ RILL_IO_INLINE checkpoint read_index(checkpoint c) {
   };
   auto const text = read_file(path, std::uint64_t{1} << 28);
   try {
-    auto j = parse_index(text);
-    auto const sum = j.at("crc32").get<std::string>();
-    j.erase("crc32");
-    if (sum != index_checksum(j)) throw error(code::data_loss, "its checksum is wrong");
-    auto const& words = j.at("metadata");
+    index_events events;
+    nlohmann::json::sax_parse(text, &events);
+    if (events.checksum != index_checksum(events.objects)) throw error(code::data_loss, "its checksum is wrong");
+    auto const& words = index_member(events.objects, "metadata");
     read_count(words, "steps", c.steps);
     read_count(words, "epoch", c.position.epoch);
     read_count(words, "index", c.position.index);
-    if (words.contains("metric") && !words.at("metric").is_null()) c.metric = words.at("metric").get<double>();
-    j.at("weight_map").get_to(c.shards);
+    if (auto const at = words.find("metric"); at != words.end() && !at->second.is_null())
+      c.metric = at->second.get<double>();
+    c.shards.clear();
+    for (auto const& [tensor, file] : index_member(events.objects, "weight_map"))
+      c.shards[tensor] = file.get<std::string>();
   } catch (nlohmann::json::exception const& e) {
     throw refuse(e.what());
   } catch (error const& e) {
