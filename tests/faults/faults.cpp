@@ -16,6 +16,7 @@
 #include "rill/graph/codec.hpp"
 #include "rill/ops/list/registry.hpp"
 #include "rill/rill.hpp"
+#include "rill/state/keyed_barrier.hpp"
 #include "rill/train/saver.hpp"
 
 namespace rill {
@@ -242,6 +243,64 @@ TEST(faults, of_memory_while_checkpoints_are_listed) {
       what::memory, 40, [] { return std::make_unique<saving>(); }, [](saving& r) { checkpoints(r.directory); },
       [](saving& r) {
         if (checkpoints(r.directory).size() != 1) throw std::runtime_error("another list");
+      });
+}
+
+// A barrier of two components, one of which has come for three keys, and two who wait for elements.
+struct half_full {
+  half_full() {
+    barrier.insert(0, keys, {tensor(0), tensor(1), tensor(2)});
+    for (auto& r : takers) {
+      r->wanted = &r == &takers[0] ? 1 : 2;
+      r->finished = [this](keyed_request&, failure why) { ++(why ? refused : served); };
+      barrier.take(r);
+    }
+  }
+  // How many elements have both components, in order, of all that the takers have and of what is left.
+  std::size_t whole() {
+    auto const rest = std::make_shared<keyed_request>();
+    rest->wanted = 9, rest->fewer = true;
+    rest->finished = [](keyed_request&, failure) {};
+    barrier.close();
+    barrier.take(rest);
+    std::size_t n = 0;
+    for (auto const& r : {takers[0], takers[1], rest})
+      for (auto const& e : r->elements)
+        n += e.parts.size() == 2 && e.parts[0].item<int>() + 10 == e.parts[1].item<int>() && keys.at(n) == e.key;
+    return n;
+  }
+  std::vector<std::string> keys{"a", "a key that is long, so that it needs memory", "c"};
+  std::vector<tensor> const others{tensor(10), tensor(11), tensor(12)};
+  std::vector<std::string> const new_keys{"d", "another key that is long enough"};
+  std::vector<tensor> const new_values{tensor(3), tensor(4)};
+  keyed_barrier_state barrier{"pairs", {of<int>, of<int>}};
+  std::shared_ptr<keyed_request> takers[2] = {std::make_shared<keyed_request>(), std::make_shared<keyed_request>()};
+  int served = 0, refused = 0;
+};
+
+TEST(faults, of_memory_while_a_barrier_gives_elements_lose_none_of_their_components) {
+  bool ended = false;
+  fail_throughout(
+      what::memory, 100, [] { return std::make_unique<half_full>(); },
+      [](half_full& b) { only_errors([&] { b.barrier.insert(1, b.keys, b.others); }); },
+      [&](half_full& b) {
+        if (b.served + b.refused == 0) b.barrier.insert(1, b.keys, b.others);
+        if (b.served + b.refused != 2) throw std::runtime_error("somebody was not told");
+        ended = ended || b.refused > 0;
+        if (b.whole() != 3) throw std::runtime_error("a component is lost");
+      });
+  EXPECT_TRUE(ended) << "no taker was without memory";
+}
+
+TEST(faults, of_memory_while_keys_begin_in_a_barrier_put_in_all_or_none) {
+  fail_throughout(
+      what::memory, 100, [] { return std::make_unique<half_full>(); },
+      [](half_full& b) { only_errors([&] { b.barrier.insert(0, b.new_keys, b.new_values); }); },
+      [](half_full& b) {
+        if (b.barrier.incomplete() == 3) b.barrier.insert(0, b.new_keys, b.new_values);
+        if (b.barrier.incomplete() != 5) throw std::runtime_error("half of it was put in");
+        b.barrier.insert(1, b.keys, b.others);
+        if (b.whole() != 3) throw std::runtime_error("an element is lost");
       });
 }
 

@@ -70,7 +70,10 @@ class keyed_barrier_state {
     std::size_t missing;
   };
   void check(std::size_t which, std::vector<std::string> const& keys) const;
-  void serve(std::vector<std::pair<request, failure>>& done);
+  /// Moves the requests that need not wait longer to `done`, which has room for all. One for whose elements there is
+  /// no memory ends with that error, and the elements stay.
+  void serve(std::vector<std::pair<request, failure>>& done) noexcept;
+  failure hand_over(keyed_request& r) noexcept;
   static void tell(std::vector<std::pair<request, failure>> const& done);
 
   std::string name_;
@@ -106,21 +109,27 @@ RILL_INLINE void keyed_barrier_state::insert(std::size_t which, std::vector<std:
     std::lock_guard lock(mutex_);
     done.reserve(takers_.size());
     check(which, keys);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      auto at = by_key_.find(keys[i]);
-      if (at == by_key_.end()) {
-        line_.push_back({keys[i], std::vector<std::optional<tensor>>(components_.size()), components_.size()});
-        at = by_key_.emplace(keys[i], std::prev(line_.end())).first;
+    std::list<entry> line;
+    decltype(by_key_) by_key;
+    for (auto const& key : keys)
+      if (!by_key_.contains(key)) {
+        line.push_back({key, std::vector<std::optional<tensor>>(components_.size()), components_.size()});
+        by_key.emplace(key, std::prev(line.end()));
       }
-      at->second->parts[which] = values[i];
-      ready_ += --at->second->missing == 0;
+    // Nothing below asks for memory: all is put in, or none.
+    line_.splice(line_.end(), line);
+    by_key_.merge(by_key);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      auto& e = *by_key_.find(keys[i])->second;
+      e.parts[which] = values[i];
+      ready_ += --e.missing == 0;
     }
     serve(done);
   }
   tell(done);
 }
 
-RILL_INLINE void keyed_barrier_state::serve(std::vector<std::pair<request, failure>>& done) {
+RILL_INLINE void keyed_barrier_state::serve(std::vector<std::pair<request, failure>>& done) noexcept {
   while (!takers_.empty()) {
     auto const& r = takers_.front();
     // What can still become ready: nothing after a close that cancels, and no more keys after one that does not.
@@ -130,21 +139,29 @@ RILL_INLINE void keyed_barrier_state::serve(std::vector<std::pair<request, failu
     failure why;
     if (ready_ < r->wanted && (!r->fewer || ready_ == 0))
       why = failed(code::out_of_range, {"the barrier '", name_, "' is closed and has too few elements"});
-    else
-      for (auto at = line_.begin(); at != line_.end() && r->elements.size() < r->wanted;) {
-        if (at->missing != 0) {
-          ++at;
-          continue;
-        }
-        auto& made = r->elements.emplace_back(keyed_element{at->key, {}});
-        for (auto& part : at->parts) made.parts.push_back(std::move(*part));
-        by_key_.erase(at->key);
-        at = line_.erase(at);
-        --ready_;
-      }
+    else why = hand_over(*r);
     done.emplace_back(r, why);
     takers_.pop_front();
   }
+}
+
+RILL_INLINE failure keyed_barrier_state::hand_over(keyed_request& r) noexcept try {
+  std::vector<keyed_element> elements(std::min(r.wanted, ready_));
+  for (auto& e : elements) e.parts.reserve(components_.size());
+  // Nothing below asks for memory.
+  auto at = line_.begin();
+  for (auto& e : elements) {
+    at = std::find_if(at, line_.end(), [](entry const& each) { return each.missing == 0; });
+    by_key_.erase(at->key);
+    e.key = std::move(at->key);
+    for (auto& part : at->parts) e.parts.push_back(std::move(*part));
+    at = line_.erase(at);
+  }
+  ready_ -= elements.size();
+  r.elements = std::move(elements);
+  return {};
+} catch (...) {
+  return caught_failure();
 }
 
 RILL_INLINE void keyed_barrier_state::take(request const& r) {
