@@ -11,7 +11,7 @@ int main() {
   auto loss = rill::sum(rill::square(rill::matmul(x, w) + b));
 
   auto [dw, db] = rill::gradients(loss, w, b);         // expr with w's and b's own types
-  auto [d2] = rill::gradients(rill::sum(dw * dw), w);  // again: gradients are graph
+  auto [d2] = rill::gradients(rill::sum(dw * dw), w);  // again: gradients are part of the graph
 
   // What is kept out of the derivative, what has one of its own, and what is computed again rather than kept.
   auto held = rill::stop_gradient(rill::matmul(x, w)) * b;

@@ -16,8 +16,8 @@ int main() {
   auto reader = rill::csv_reader(g, {"examples/data/digits.csv"}, rill::epochs(20));
   auto [pixels, digit] = rill::decode_csv<rill::of<float, 64>, rill::of<std::int32_t>>(reader.next());
 
-  s.run(rill::initializer(g));                           // of the weights, and of the reader's place in its file
-  rill::queue_runner fill{s, q.enqueue(pixels, digit)};  // its own client thread; errors and the end reach the loop
+  s.run(rill::initializer(g));                           // initialises the weights and the reader's position
+  rill::queue_runner fill{s, q.enqueue(pixels, digit)};  // a client thread; its errors and the end reach the loop
   auto [images, labels] = rill::dequeue_many<32>(q);     // expr<of<float, 32, 64>>, expr<of<std::int32_t, 32>>
 
   auto scores = rill::matmul(rill::relu(rill::matmul(images * (1 / 16.f), w1) + b1), w2);
@@ -29,7 +29,7 @@ int main() {
   try {
     for (;; ++steps) share = 0.98f * share + 0.02f * float(s.run(right, train));
   } catch (rill::error const& e) {
-    if (e.code() != rill::code::out_of_range) throw;  // the end; an error of the thread would come here, too
+    if (e.code() != rill::code::out_of_range) throw;  // the end; an error of the thread is rethrown
   }
   fill.join();
   std::cout << steps << " batches; of the last ones " << share * 100 << "% were right\n";

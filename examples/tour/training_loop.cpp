@@ -20,10 +20,10 @@ int main() {
   auto scores = [&](auto x) { return rill::matmul(rill::relu(rill::matmul(x * (1 / 16.f), w1) + b1), w2); };
 
   auto losses = rill::map(
-      [&](auto which) {  // the numbers of a batch's digits
+      [&](auto which) {  // the indices of a batch's digits
         auto loss =
             rill::mean(rill::softmax_cross_entropy(scores(rill::gather(images, which)), rill::gather(labels, which)));
-        rill::gradient_descent{0.5f}.minimize(loss);  // made in each iteration, whatever is fetched
+        rill::gradient_descent{0.5f}.minimize(loss);  // updates in each iteration, whatever is fetched
         return loss;
       },
       order);
