@@ -1,4 +1,4 @@
-// expect: conv2d: the operand is not images [n, height, width, channels]
+// expect: conv2d: expected images [n, height, width, channels]
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, "n", 8, 8, 1>> image, rill::expr<rill::of<float, "n", 64>> row) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: conv2d: the number of channels must be known, for the filters are made now
+// expect: conv2d: the filters need a known number of channels
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, "n", 8, 8, 1>> image, rill::expr<rill::of<float, "n", 8, 8, "channels">> open) {
 #ifdef VALID

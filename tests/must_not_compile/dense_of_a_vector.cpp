@@ -1,4 +1,4 @@
-// expect: dense: the operand is not [batch, ..., features]; expand_dims makes one
+// expect: dense: expected [batch, ..., features]; expand_dims adds an axis
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 1, 64>> x, rill::expr<rill::of<float, 64>> one) {
 #ifdef VALID

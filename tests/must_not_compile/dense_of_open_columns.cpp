@@ -1,4 +1,4 @@
-// expect: dense: the number of columns must be known, for the weights are made now
+// expect: dense: the weights need a known number of features
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, "n", 64>> x, rill::expr<rill::of<float, "n", "pixels">> open) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: the features do not fall into as many equal parts as there are heads
+// expect: the number of features must be divisible by the number of heads
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, "batch", "time", 12>> x) {
 #ifdef VALID

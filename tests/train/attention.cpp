@@ -119,9 +119,10 @@ TEST(attention, refuses_what_does_not_fit) {
   refuses("columns of the first", [&] { attention(q, p(of<float, 2, 5, 4>), p(of<float, 2, 5, 3>)); });
   refuses("columns of the first", [&] { attention(q, p(of<float, 2, 5, 3>), p(of<float, 2, 6, 3>)); });
   refuses("known number of features", [&] { attention(p(of<float, 4, unknown>), q, q); });
-  refuses("not a list of integers", [&] { attention(q, q, q, {.lengths = p(of<float, 2>)}); });
+  refuses("expected lengths [batch] of integers, got float32[2]",
+          [&] { attention(q, q, q, {.lengths = p(of<float, 2>)}); });
   refuses("do not broadcast", [&] { attention(q, q, q, {.lengths = p(of<int, 3>)}); });
-  refuses("an axis of the batch",
+  refuses("a mask with lengths needs operands [batch",
           [&] { attention(p(of<float, 4, 3>), p(of<float, 4, 3>), p(of<float, 4, 3>), {.lengths = p(of<int, 4>)}); });
 }
 
@@ -163,8 +164,9 @@ TEST(multi_head_attention, looks_into_a_memory_of_other_extents) {
   EXPECT_EQ(
       s.run({{x, scattered(dtype::float32, {2, 3, 8})}, {memory, scattered(dtype::float32, {2, 7, 5})}}, y).shape(),
       (shape{2, 3, 8}));
-  test::expect_error(code::invalid_argument, "as there are heads", [&] { multi_head_attention(x, memory, 3, "odd"); });
-  test::expect_error(code::invalid_argument, "not [batch, time, features]",
+  test::expect_error(code::invalid_argument, "divisible by the number of heads",
+                     [&] { multi_head_attention(x, memory, 3, "odd"); });
+  test::expect_error(code::invalid_argument, "expected [batch, time, features]",
                      [&] { multi_head_attention(x, value(placeholder<float, 2>(g)), 4, "list"); });
 }
 
@@ -208,7 +210,8 @@ TEST(multi_head_attention_layer, shares_its_weights_among_its_calls) {
   auto const [one, other] = s.run({{x, scattered(dtype::float32, {2, 3, 8})}}, a, b);
   EXPECT_TRUE(same_bits(one, other));
   test::expect_error(code::invalid_argument, "keep the layer", [&] { multi_head_attention<4>(x, "look"); });
-  test::expect_error(code::invalid_argument, "as there are heads", [&] { multi_head_attention_layer<3>(g, 8, "odd"); });
+  test::expect_error(code::invalid_argument, "divisible by the number of heads",
+                     [&] { multi_head_attention_layer<3>(g, 8, "odd"); });
 }
 
 }  // namespace

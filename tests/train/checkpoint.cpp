@@ -160,7 +160,8 @@ TEST(checkpoint, takes_whole_numbers_that_fit_for_steps_epochs_and_places_alone)
       write_words(c, words, nlohmann::json::object());
       auto const said = sentence([&] { checkpoints(place / "."); });
       EXPECT_TRUE(said.starts_with("data_loss: ")) << name << " of " << bad << ": " << said;
-      EXPECT_NE(said.find("its '" + std::string(name) + "' is " + bad.dump() + ", no whole number"), said.npos) << said;
+      EXPECT_NE(said.find("its '" + std::string(name) + "' is " + bad.dump() + ", not a whole number"), said.npos)
+          << said;
     }
 }
 

@@ -184,10 +184,10 @@ TEST(mixture_of_experts, stands_in_loops_and_is_differentiated_there) {
 TEST(mixture_of_experts, refuses_what_does_not_fit) {
   model m;
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
-  refuses("between 1 and that of all", [&] { mix_experts(m.x, m.logits, m.experts(), 5); });
-  refuses("between 1 and that of all", [&] { mix_experts(m.x, m.logits, m.experts(), 0); });
+  refuses("expected 1 to 4 experts for a row, got 5", [&] { mix_experts(m.x, m.logits, m.experts(), 5); });
+  refuses("expected 1 to 4 experts for a row, got 0", [&] { mix_experts(m.x, m.logits, m.experts(), 0); });
   refuses("a column for each expert", [&] { mix_experts(m.x, m.x, m.experts()); });
-  refuses("not a matrix of a known number of columns", [&] {
+  refuses("expected a matrix with a known number of columns", [&] {
     mix_experts(m.x, m.logits, std::vector<expert>(count, [](value rows) { return sum(rows, extents{1}); }));
   });
 }

@@ -223,15 +223,15 @@ TEST(normalising_layers, refuse_what_does_not_fit) {
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
   for (auto const& t : {of<float, 2, 4>, of<float, 3>, of<double, 2, 3>, type::of_unknown_rank(dtype::float32)}) {
     auto const x = placeholder(g, t);
-    refuses("batch_norm: the operand is not", [&] { norm(x, true); });
-    refuses("batch_norm: the operand is not", [&] { norm(x, value(placeholder<bool>(g))); });
-    refuses("layer_norm: the operand is not", [&] { rows(x); });
+    refuses("batch_norm: expected [batch, ..., features]", [&] { norm(x, true); });
+    refuses("batch_norm: expected [batch, ..., features]", [&] { norm(x, value(placeholder<bool>(g))); });
+    refuses("layer_norm: expected [batch, ..., features]", [&] { rows(x); });
   }
   refuses("keep the layer", [&] { layer_norm_layer(g, 3, "norm"); });
   refuses("rows of floats", [&] { layer_norm_layer(g, of<int, 3>, "a"); });
   refuses("rows of floats", [&] { layer_norm_layer(g, of<float, 3, 3>, "b"); });
-  refuses("epsilon is negative", [&] { layer_norm_layer(g, 3, "c", -1); });
-  refuses("decay is not between", [&] { batch_norm_layer(g, 3, "d", {.decay = 1.5}); });
+  refuses("expected an epsilon from 0 on", [&] { layer_norm_layer(g, 3, "c", -1); });
+  refuses("expected a decay from 0 to 1", [&] { batch_norm_layer(g, 3, "d", {.decay = 1.5}); });
 }
 
 }  // namespace

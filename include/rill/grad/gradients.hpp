@@ -1,5 +1,5 @@
-// Derivatives by extending the graph (white paper §4.1): backwards from the target, partial sums added where paths
-// meet.
+// Reverse-mode differentiation, which extends the graph (white paper §4.1): it goes backwards from the target and adds
+// partial derivatives where paths meet.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -26,14 +26,17 @@
 
 namespace rill {
 
-/// The derivatives of the sum of y's elements with respect to each x, as they come: dense, sparse, or none where y does
-/// not depend on x. What optimizers use.
+/// Returns the derivatives of the sum of y's elements with respect to each x, for optimizers: dense, sparse, or empty
+/// if y does not depend on x. Throws error(invalid_argument) if y or an x has integers, bools or strings, or an x
+/// belongs to another graph or body, error(unimplemented) if an operation on the way has no gradient, and
+/// error(not_found) if the graph has a gradient rule for an unknown operation.
 std::vector<gradient> partial_gradients(value y, std::vector<value> const& x);
 
-/// The derivatives of the sum of y's elements with respect to each x, dense. Where y does not depend on an x:
-/// error(invalid_argument), or zeros if they are asked for. In the body of a branch, loop or function, x may also be a
-/// value from outside that the body mentions. Of complex values the derivative is that of the real part, L = Re(sum of
-/// y), and is dL/d(Re x) + i dL/d(Im x), the direction in which L grows fastest, as in PyTorch and TensorFlow.
+/// Returns the dense derivatives of the sum of y's elements with respect to each x. If y does not depend on an x,
+/// throws error(invalid_argument), or returns zeros if `zeros`; other errors are the errors of `partial_gradients`. In
+/// the body of a branch, loop or function, x may also be a value from outside that the body mentions. For complex
+/// values, it returns dL/d(Re x) + i dL/d(Im x) with L = Re(sum of y), the direction in which L grows fastest, as in
+/// PyTorch and TensorFlow.
 std::vector<value> gradients(value y, std::vector<value> const& x, bool zeros = false);
 
 namespace detail {
@@ -47,14 +50,16 @@ template <class... X, std::size_t... I> auto typed_gradients(std::vector<value> 
 
 }  // namespace detail
 
-/// The derivatives of a scalar with respect to each x, with x's own type: `auto [dw, db] = gradients(loss, w, b)`.
+/// Returns the derivatives of the sum of y's elements with respect to each x, with x's type:
+/// `auto [dw, db] = gradients(loss, w, b)`. Throws error(invalid_argument) if y does not depend on an x.
 template <operand Y, operand... X> auto gradients(Y y, X... x) {
   if constexpr (typed<Y>)
-    static_assert(is_differentiable(Y::static_type.element), "gradients: the target's element type has no derivatives");
+    static_assert(is_differentiable(Y::static_type.element),
+                  "gradients: the target must have floats or complex numbers");
   return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}),
                                        std::index_sequence_for<X...>{});
 }
-/// The same, with zeros for an x that y does not depend on.
+/// Returns the derivatives as `gradients` does, with zeros for an x on which y does not depend.
 template <operand Y, operand... X> auto gradients_or_zeros(Y y, X... x) {
   return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}, true),
                                        std::index_sequence_for<X...>{});
@@ -64,7 +69,8 @@ template <operand Y, operand... X> auto gradients_or_zeros(Y y, X... x) {
 
 namespace detail {
 
-/// The sum of partial derivatives; sparse ones stay sparse among themselves, and are added to the rows of a dense one.
+/// Returns the sum of partial derivatives. The sum of sparse ones is sparse; beside a dense one they are added to its
+/// rows.
 inline gradient sum_of(std::vector<gradient> const& parts) {
   if (parts.size() == 1) return parts[0];
   std::vector<value> dense, indices, rows;
@@ -72,7 +78,7 @@ inline gradient sum_of(std::vector<gradient> const& parts) {
     if (p.sparse()) indices.push_back(p.indices), rows.push_back(p.rows);
     else dense.push_back(p.dense);
   }
-  for (auto& i : indices)  // one table may be looked up by int32 and by int64
+  for (auto& i : indices)  // one table may have lookups by int32 and by int64
     if (i.type().element != indices[0].type().element) {
       for (auto& each : indices) each = cast(each, dtype::int64);
       break;
@@ -84,7 +90,7 @@ inline gradient sum_of(std::vector<gradient> const& parts) {
 
 inline std::string why_no_gradient(op_def const& op) {
   if (!op.no_gradient.empty()) return std::string(op.no_gradient);
-  return "the operation " + std::string(op.name) + " has no gradient; stop_gradient keeps it out of the derivative";
+  return "the operation " + std::string(op.name) + " has no gradient; stop_gradient excludes it from the derivative";
 }
 
 class differentiator {
@@ -96,13 +102,15 @@ class differentiator {
         reached_(last_ + 1) {
     for (auto const& v : x) {
       if (v.graph != &graph_)
-        throw error(code::invalid_argument,
-                    v && v.graph->is_body()
-                        ? "gradients: a value lies in another body than the target: differentiate there"
-                        : "gradients: a value belongs to another graph",
-                    v.name());
+        throw error(
+            code::invalid_argument,
+            v && v.graph->is_body()
+                ? "gradients: expected a value of the target's body, got one of another body: differentiate there"
+                : "gradients: expected values of the target's graph, got one of another graph",
+            v.name());
       if (!is_differentiable(v.type().element))
-        throw error(code::invalid_argument, "gradients: a " + v.type().text() + " has no derivatives", v.name());
+        throw error(code::invalid_argument, "gradients: expected floats or complex numbers, got " + v.type().text(),
+                    v.name());
       if (v.node <= last_)
         reached_[v.node].resize(std::max<std::size_t>(reached_[v.node].size(), v.port + 1)),
             reached_[v.node][v.port] = true;
@@ -129,7 +137,7 @@ class differentiator {
   value at(endpoint e) const { return {&graph_, e.node, e.port}; }
   bool is_reached(endpoint e) const { return e.port < reached_[e.node].size() && reached_[e.node][e.port]; }
 
-  // Marks what the x are on the way to: nodes come after their inputs, so one sweep does it.
+  // Marks the values that depend on an x. Nodes come after their inputs, so one pass is enough.
   void reach() {
     for (std::uint32_t i = 0; i <= last_; ++i) {
       auto const& n = graph_[i];
@@ -142,7 +150,7 @@ class differentiator {
           if (is_reached(n.inputs[k]) && is_path(n, k) && (table.empty() || table[o][k])) reached_[i][o] = true;
     }
   }
-  // Which inputs the derivatives of those outputs reach that have one.
+  // Returns which inputs get a derivative from the outputs that have one.
   std::vector<bool> wanted(std::uint32_t i) {
     auto const& n = graph_[i];
     auto const table = paths_.of(graph_, n);
@@ -165,7 +173,7 @@ class differentiator {
     return ports[e.port][0];
   }
 
-  // Whether a node is its input, so that a sparse derivative is handed on as it came.
+  // Whether a node's output equals its input, so that a sparse derivative passes unchanged.
   bool is_identity(node const& n) const {
     return (n.op->name == "identity" || n.op->name == "as") && graph_.rule_of(n) < 0;
   }
@@ -181,7 +189,7 @@ class differentiator {
       auto const g = total({i, o});
       alive = alive || g;
       if (g) outer.push_back(g.sparse() ? densify(g, at({i, o})) : g.dense);
-      else outer.emplace_back();  // rules of several outputs look; those of one are not called
+      else outer.emplace_back();  // a rule of several outputs checks for empty ones; a rule of one output is not called
     }
     if (!alive) return;
     if (auto const rule = graph_.rule_of(n); rule >= 0) return by_rule(n, i, graph_.find_rule(rule), outer);
@@ -191,10 +199,13 @@ class differentiator {
       if (k < parts.size() && wanted[k] && parts[k]) add(n.inputs[k], parts[k]);
   }
 
-  // What a user gave takes the operation's place.
+  // Applies a user's rule instead of the operation's own.
   void by_rule(node const& n, std::uint32_t i, graph::rule const& rule, std::vector<value> const& outer) {
     if (n.outputs.size() != 1)
-      throw error(code::invalid_argument, "a gradient rule that is given is for operations of one output", n.name);
+      throw error(code::invalid_argument,
+                  "gradients: a user's gradient rule needs an operation with one output, and this one has " +
+                      std::to_string(n.outputs.size()),
+                  n.name);
     std::vector<value> x;
     auto const self = n.recompute ? again(i, outer) : i;
     for (auto e : graph_[self].inputs) x.push_back(at(e));
@@ -203,20 +214,20 @@ class differentiator {
       if (parts[k] && is_reached(n.inputs[k])) add(n.inputs[k], parts[k]);
   }
 
-  // The node as it is computed again for the derivative: its part is copied, to run after what comes from outside of
-  // it. What has no inputs (variables, constants, what is fed), reads state or draws stays as it is: it would be
-  // another.
+  // Returns the copy of the node that the derivative computes again. Copies the node's recompute region once, with
+  // control edges after the outer derivatives. Nodes without inputs (variables, constants, placeholders), and nodes
+  // that read state or draw are not copied, because a copy could have another value.
   std::uint32_t again(std::uint32_t i, std::vector<value> const& outer) {
-    auto const part = graph_[i].recompute;
-    if (auto const known = copies_.find(part); known != copies_.end()) return of(known->second, i);
+    auto const region = graph_[i].recompute;
+    if (auto const known = copies_.find(region); known != copies_.end()) return of(known->second, i);
     std::vector<operation> after;
     for (auto const& v : outer)
       if (v) after.emplace_back(v);
-    auto& copy = copies_[part];
+    auto& copy = copies_[region];
     graph_.after(after, [&] {
       for (std::uint32_t k = 0; k <= last_; ++k) {
         auto const n = graph_[k];
-        if (n.recompute != part || n.op->effect != effect::none || n.inputs.empty()) continue;
+        if (n.recompute != region || n.op->effect != effect::none || n.inputs.empty()) continue;
         std::vector<value> inputs;
         for (auto e : n.inputs) inputs.push_back({&graph_, of(copy, e.node), e.port});
         copy[k] = graph_.again(k, [&] { return graph_.add(*n.op, n.attributes, inputs, n.op->name); }).node;
@@ -230,22 +241,22 @@ class differentiator {
   }
 
   graph& graph_;
-  std::uint32_t last_;                                                      // of the targets' nodes
-  std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> copies_;  // of recomputed parts: node to node
+  std::uint32_t last_;                                                      // the last target's node
+  std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> copies_;  // per recompute region: node to copy
   std::vector<std::vector<std::vector<gradient>>> partial_;                 // by node and port
   std::vector<std::vector<bool>> reached_;
   path_finder paths_;
 };
 
-// Whether a value needs another one that was recorded before it; both are of one graph.
+// Whether a value depends on an earlier value of the same graph.
 inline bool depends(value const& v, value const& on) {
   auto const& g = *v.graph;
   auto const all = needed(g, {g, {}}, {v.endpoint()}, {});
   return std::binary_search(all.begin(), all.end(), on.node);
 }
 
-// The value in the target's body that stands for one from outside. Derivatives end at a body's edge, so the body must
-// mention the value itself, not something that was computed from it outside.
+// Returns the value in the target's body that stands for x from outside. Derivatives end at a body's edge, so the body
+// must mention x itself, not a value that is computed from x outside.
 inline value inside_of(value const& y, value const& x) {
   auto& body = *y.graph;
   if (!x || x.graph == &body || !body.is_within(*x.graph)) return x;
@@ -255,7 +266,7 @@ inline value inside_of(value const& y, value const& x) {
         depends(y, c.inside))
       throw error(code::invalid_argument,
                   "gradients: in a body, the target depends on '" + x.name() + "' through '" + c.outside.name() +
-                      "', which is computed outside: compute it in the body, or differentiate what the body returns",
+                      "', which is computed outside: compute it in the body, or differentiate the body's result",
                   y.name());
   return here;
 }
@@ -264,14 +275,14 @@ template <class... Op> constexpr bool any_is(std::string_view name, type_list<Op
   return ((Op::name == name) || ...);
 }
 
-inline bool has_operation(subgraph const& part, std::string_view name) {
-  return std::any_of(part.nodes.begin(), part.nodes.end(), [&](node const& n) {
+inline bool has_operation(subgraph const& s, std::string_view name) {
+  return std::any_of(s.nodes.begin(), s.nodes.end(), [&](node const& n) {
     bool found = n.op->name == name;
     for_each_body(n, [&](subgraph const& body) { found = found || has_operation(body, name); });
     return found;
   });
 }
-/// Whether rill or the graph has it, in bodies too; those that came from bytes are parts of nodes alone.
+/// Whether rill or the graph has the operation. It also looks into bodies, which in a loaded graph exist only in nodes.
 inline bool is_operation(graph const& g, std::string_view name) {
   if (any_is(name, operations()) || g.has_operation(name)) return true;
   bool found = false;
@@ -279,12 +290,12 @@ inline bool is_operation(graph const& g, std::string_view name) {
     for_each_body(g[i], [&](subgraph const& body) { found = found || has_operation(body, name); });
   return found;
 }
-/// Refuses a rule for operations that there are not: it would be passed over without a word.
+/// Throws error(not_found) if a rule's operation does not exist; the rule would be ignored silently.
 inline void check_rules(graph const& g) {
   for (auto const& name : g.ruled_operations())
     if (!is_operation(g, name))
-      throw error(code::not_found, "gradients: a rule was given for the operation '" + name +
-                                       "', and neither rill nor this graph has one of that name");
+      throw error(code::not_found, "gradients: the graph has a gradient rule for the operation '" + name +
+                                       "', but neither rill nor this graph has that operation");
 }
 
 }  // namespace detail
@@ -294,8 +305,8 @@ RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> 
   for (auto const& v : of) x.push_back(detail::inside_of(y, v));
   detail::check_rules(y.graph->outermost());
   if (!is_differentiable(y.type().element))
-    throw error(code::invalid_argument, "gradients: the target is a " + y.type().text() + ", which has no derivatives",
-                y.name());
+    throw error(code::invalid_argument,
+                "gradients: expected a target of floats or complex numbers, got " + y.type().text(), y.name());
   return y.graph->scope("gradients", [&] {
     auto const one = like(y, std::int8_t{1});
     return detail::differentiator::derive({y}, x, {y.type().is_scalar() ? value(one) : broadcast_like(one, y)});

@@ -7,17 +7,17 @@
 
 namespace rill {
 
-/// m = b1 m + (1 - b1) dw; v = b2 v + (1 - b2) dw²; w -= rate * (m / (1 - b1ᵗ)) / (√(v / (1 - b2ᵗ)) + epsilon).
-/// m and v are the slots "<variable>/adam/m" and "<variable>/adam/v", t is the variable "adam/step"; those of a second
-/// adam are numbered, "adam_1/step". A sparse gradient
-/// is made dense, for m and v decay in every row. For variables of 16 bits m, v and the step are float32.
+/// Updates m = b1 m + (1 - b1) dw; v = b2 v + (1 - b2) dw²; w -= rate * (m / (1 - b1ᵗ)) / (√(v / (1 - b2ᵗ)) + epsilon).
+/// The slots "<variable>/adam/m" and "<variable>/adam/v" hold m and v; the variable "adam/step" holds t. The names of a
+/// second adam have a number: "adam_1/step". A sparse gradient is made dense, because m and v decay in every row. For
+/// variables with 16-bit elements, m, v and the update are computed in float32.
 struct adam {
   rill::rate rate = 1e-3;
   double first_decay = 0.9, second_decay = 0.999, epsilon = 1e-8;
 
-  /// One step down for the given variables, or for all `trainable_variables(loss)`.
+  /// Records an update of the given variables, or of all `trainable_variables(loss)`, that decreases the loss.
   operation minimize(value loss, std::vector<variable_value> const& of = {}) const;
-  /// One step with these gradients.
+  /// Records an update by these gradients. Throws error(invalid_argument) if there are none or one is empty.
   operation apply(std::vector<variable_gradient> const& all) const;
 };
 
@@ -28,12 +28,12 @@ RILL_INLINE operation adam::minimize(value loss, std::vector<variable_value> con
 }
 
 RILL_INLINE operation adam::apply(std::vector<variable_gradient> const& all) const {
-  expects(!all.empty(), "an optimizer was given no gradients");
+  expects(!all.empty(), "adam: expected at least one gradient, got an empty list");
   auto& g = detail::graph_of(all[0].variable);
   auto const step =
       variable(constant(g, std::int64_t{0}), detail::numbered_variable(g, "adam", "/step"), {.trainable = false});
   auto const t = cast<double>(assign_add(step, constant(g, std::int64_t{1})));
-  // The corrections are moved out of the elements: rate' = rate √c2 / c1 and epsilon' = epsilon √c2.
+  // Corrects scalars instead of each element: rate' = rate √c2 / c1 and epsilon' = epsilon √c2.
   auto const left = [&](double decay) { return 1.0 - exp(t * std::log(decay)); };
   auto const c1 = left(first_decay), root = sqrt(left(second_decay));
   value const scale = rate.like(root) * root / c1, floor = root * epsilon;

@@ -1,5 +1,5 @@
-// Attention: values weighted by how well their keys meet a query (A. Vaswani et al., Attention Is All You Need, NIPS
-// 2017).
+// Attention: averages of values, weighted by how well their keys match a query (A. Vaswani et al., Attention Is All You
+// Need, NIPS 2017).
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -17,36 +17,37 @@
 
 namespace rill {
 
-/// Which keys a query sees: all, but if `causal` none that lies behind its own place, and if there are `lengths`
-/// [batch] of integers none behind the end of its sequence.
+/// Which keys a query sees.
 struct attention_mask {
-  bool causal = false;
-  value lengths = {};
+  bool causal = false;  ///< whether a query sees no keys after its own position
+  value lengths = {};   ///< integers [batch]; a query sees no keys after the end of its sequence
 };
 
 namespace detail {
 
-/// Scores [batch, …, queries, keys], but those of keys that are not seen are so low that softmax makes 0 of them.
+/// Lowers the scores [batch, …, queries, keys] of masked keys so far that softmax gives 0.
 value mask_scores(value scores, attention_mask const& mask);
-/// Results [batch, …, queries, features], but 0 for sequences without a key.
+/// Sets the results [batch, …, queries, features] of sequences without keys to 0.
 value mask_empty(value results, attention_mask const& mask);
 
 template <class Q> double score_scale(Q q) {
   if constexpr (typed<Q>)
     static_assert(Q::static_type.has_rank() && Q::static_type.rank >= 2 &&
                       Q::static_type[Q::static_type.rank - std::size_t{1}].known(),
-                  "attention: the queries are not [batch, …, queries, features] of a known number of features");
+                  "attention: expected queries [batch, …, n, features] with a known number of features");
   type const t = q.type();
-  expects(t.has_rank() && t.rank >= 2 && t[t.rank - std::size_t{1}].known(),
-          "attention: the queries are not [batch, …, queries, features] of a known number of features");
+  if (!t.has_rank() || t.rank < 2 || !t[t.rank - std::size_t{1}].known())
+    throw error(code::invalid_argument,
+                "attention: expected queries [batch, …, n, features] with a known number of features, got " + t.text(),
+                value(q).name());
   return 1 / std::sqrt(static_cast<double>(t[t.rank - std::size_t{1}].extent));
 }
 
 }  // namespace detail
 
-/// softmax(Q Kᵀ / √d) V (§3.2.1) for queries [batch, …, n, d], keys [batch, …, m, d] and values [batch, …, m, e]: a
-/// matrix [n, e] for each of the batch. `attention(q, k, v, {.causal = true, .lengths = l})` masks keys; a sequence of
-/// length 0 gives zeros.
+/// Returns softmax(Q Kᵀ / √d) V (§3.2.1), [batch, …, n, e], for queries [batch, …, n, d], keys [batch, …, m, d] and
+/// values [batch, …, m, e]. `attention(q, k, v, {.causal = true, .lengths = l})` masks keys; a sequence of length 0
+/// gives zeros. Throws error(invalid_argument) if the types don't fit; a length below 0 or above m fails the step.
 template <operand Q, operand K, operand V> auto attention(Q q, K k, V v, attention_mask const& mask = {}) {
   using detail::mask_empty, detail::mask_scores;
   auto const scores = matmul<transposed{.b = true}>(q * detail::score_scale(q), k);
@@ -57,83 +58,85 @@ template <operand Q, operand K, operand V> auto attention(Q q, K k, V v, attenti
 
 namespace detail {
 
-/// What queries, keys and values of several heads are made with, and what puts the heads' results together.
+/// The weights of several heads: for their queries, keys and values, and for the combined result.
 struct head_weights {
   std::string name;
   std::int64_t heads;
   affine query, key, content, output;
 
-  /// For queries and memories of these features.
+  /// Creates the variables, for queries with features of the type `features` and a memory of the type `memory`.
   head_weights(graph& g, type const& features, type const& memory, std::int64_t count, std::string_view called);
   value operator()(value queries, value memory, attention_mask const& mask) const;
   std::vector<variable_value> variables() const;
 };
 
-/// The features of an operand [batch, time, features].
+/// Returns the type of the features of an operand [batch, time, features].
 type sequence_features(type const& x);
 
 }  // namespace detail
 
-/// Attention by several heads at once (§3.2.2): queries [batch, n, features] look into a memory [batch, m, …], and what
-/// the heads found, each in features / Heads numbers, is put together: [batch, n, features]. Each call has the same
-/// weights: `auto look = multi_head_attention_layer<8>(g, 64, "look"); look(x);`. `name` is the scope of the variables
-/// query/weights, key/weights, value/weights, output/weights, and the four biases.
+/// Multi-head attention (§3.2.2): queries [batch, n, features] attend to a memory [batch, m, …]. Each head gives
+/// features / Heads numbers, and their combination is [batch, n, features]. All calls share the weights:
+/// `auto look = multi_head_attention_layer<8>(g, 64, "look"); look(x);`. The variables query/weights, key/weights,
+/// value/weights, output/weights and four biases are in the scope `name`.
 template <std::int64_t Heads = 0, element T = float> class multi_head_attention_layer {
  public:
-  static_assert(Heads >= 0, "multi_head_attention: the number of heads is not above 0");
+  static_assert(Heads >= 0, "multi_head_attention: the number of heads must be above 0");
 
-  /// For sequences of `features` features that look into themselves or their like.
+  /// Creates the variables, for queries and a memory of `features` features each.
   multi_head_attention_layer(graph& g, std::int64_t features, std::string_view name)
     requires(Heads > 0)
       : multi_head_attention_layer(g, features, features, name) {}
-  /// For queries of `features` features that look into a memory of `memory` features.
+  /// Creates the variables, for queries of `features` features and a memory of `memory` features.
   multi_head_attention_layer(graph& g, std::int64_t features, std::int64_t memory, std::string_view name)
     requires(Heads > 0)
       : weights_(g, type(dtype_of<T>, {dim(features)}), type(dtype_of<T>, {dim(memory)}), Heads, name) {}
-  /// The same where only the run of the program knows the numbers: by the types of the features,
-  /// `multi_head_attention_layer(g, of<float, 64>, of<float, 32>, 8, "look")`.
+  /// Creates the variables where the numbers are known only when the program runs. The types are the types of one
+  /// position's features: `multi_head_attention_layer(g, of<float, 64>, of<float, 32>, 8, "look")`.
   multi_head_attention_layer(graph& g, type const& features, type const& memory, std::int64_t heads,
                              std::string_view name)
     requires(Heads == 0)
       : weights_(g, features, memory, heads, name) {}
 
+  /// Returns the attention of the queries to the memory, [batch, n, features].
   template <typed Q, typed M> auto operator()(Q queries, M memory, attention_mask const& mask = {}) const {
     constexpr type q = Q::static_type, m = M::static_type;
     static_assert(q.has_rank() && q.rank == 3 && m.has_rank() && m.rank == 3,
-                  "multi_head_attention: an operand is not [batch, time, features]");
-    static_assert(may_equal(q[0], m[0]), "multi_head_attention: the memory is of another batch than the queries");
+                  "multi_head_attention: expected operands [batch, time, features]");
+    static_assert(may_equal(q[0], m[0]),
+                  "multi_head_attention: the queries and the memory must have equal batch extents");
     return expr<q>{weights_(queries, memory, mask)};
   }
-  /// Where a sequence looks into itself.
+  /// Returns the attention of a sequence to itself.
   template <typed X> auto operator()(X x, attention_mask const& mask = {}) const { return (*this)(x, x, mask); }
   value operator()(value queries, value memory, attention_mask const& mask = {}) const {
     return weights_(queries, memory, mask);
   }
 
-  /// What training changes.
+  /// Returns the variables that training changes.
   std::vector<variable_value> variables() const { return weights_.variables(); }
 
  private:
   detail::head_weights weights_;
 };
 
-/// A multi_head_attention_layer that is called once.
+/// Creates a multi_head_attention_layer and calls it once.
 template <std::int64_t Heads, typed Q, typed M>
 auto multi_head_attention(Q queries, M memory, std::string_view name, attention_mask const& mask = {}) {
   constexpr type q = Q::static_type, m = M::static_type;
   static_assert(q.has_rank() && q.rank == 3 && m.has_rank() && m.rank == 3 && q[2].known() && m[2].known(),
-                "multi_head_attention: an operand is not [batch, time, features] of a known number of features");
+                "multi_head_attention: expected operands [batch, time, features] with a known number of features");
   static_assert(Heads > 0 && q[2].extent % Heads == 0,
-                "multi_head_attention: the features do not fall into as many equal parts as there are heads");
+                "multi_head_attention: the number of features must be divisible by the number of heads");
   return multi_head_attention_layer<Heads, element_of<q.element>>(detail::graph_of(queries), q[2].extent, m[2].extent,
                                                                   name)(queries, memory, mask);
 }
-/// The same where a sequence looks into itself.
+/// Creates a multi_head_attention_layer and calls it once, for a sequence that attends to itself.
 template <std::int64_t Heads, typed X>
 auto multi_head_attention(X x, std::string_view name, attention_mask const& mask = {}) {
   return multi_head_attention<Heads>(x, x, name, mask);
 }
-/// The same where only the run of the program knows the types and the number of heads.
+/// Does the same where the types and the number of heads are known only when the program runs.
 inline value multi_head_attention(value queries, value memory, std::int64_t heads, std::string_view name,
                                   attention_mask const& mask = {}) {
   return multi_head_attention_layer<>(detail::graph_of(queries), detail::sequence_features(queries.type()),
@@ -143,11 +146,12 @@ inline value multi_head_attention(value queries, value memory, std::int64_t head
 #if RILL_RUNTIME
 namespace detail {
 
-/// The lengths as int32 or int64, with as many axes of extent 1 behind the batch as make them broadcast to x.
+/// Returns the lengths as int32 or int64, with axes of extent 1 appended so that they broadcast to x.
 inline value lengths_like(value lengths, value x) {
   type const t = lengths.type();
-  expects(t.has_rank() && t.rank == 1 && dtypes::integers.contains(t.element),
-          "attention: the lengths are not a list of integers");
+  if (!t.has_rank() || t.rank != 1 || !dtypes::integers.contains(t.element))
+    throw error(code::invalid_argument, "attention: expected lengths [batch] of integers, got " + t.text(),
+                lengths.name());
   if (!dtypes::indices.contains(t.element)) lengths = cast(lengths, dtype::int64);
   for (std::int64_t i = 1; i < x.type().rank; ++i) lengths = expand_dims(lengths, i);
   return lengths;
@@ -156,8 +160,10 @@ inline value lengths_like(value lengths, value x) {
 RILL_INLINE value mask_scores(value scores, attention_mask const& mask) {
   if (!mask.causal && !mask.lengths) return scores;
   type const t = scores.type();
-  expects(t.has_rank() && t.rank > (mask.lengths ? 2 : 1),
-          "attention: with lengths, the operands need an axis of the batch");
+  if (!t.has_rank() || t.rank <= (mask.lengths ? 2 : 1))
+    throw error(code::invalid_argument,
+                "attention: a mask with lengths needs operands [batch, …, n, features], got scores " + t.text(),
+                scores.name());
   value seen;
   if (mask.causal) seen = less_equal(positions(scores, -1), expand_dims(positions(scores, -2), 1));
   if (mask.lengths) {
@@ -165,7 +171,7 @@ RILL_INLINE value mask_scores(value scores, attention_mask const& mask) {
     value const within_length = less(positions(scores, -1, lengths.type().element), lengths);
     seen = seen ? logical_and(seen, within_length) : within_length;
   }
-  // Finite, so that a row of nothing else is no NaN.
+  // Finite, so that softmax of a fully masked row is not NaN.
   return select(seen, scores, like(scores, t.element == dtype::float16 ? -65504. : -3e38));
 }
 
@@ -175,7 +181,7 @@ RILL_INLINE value mask_empty(value results, attention_mask const& mask) {
   return select(less(zero(lengths), lengths), results, zero(results));
 }
 
-/// [batch, time, heads · d] as [batch, heads, time, d].
+/// Returns x [batch, time, heads · d] as [batch, heads, time, d].
 inline value to_heads(value x, std::int64_t heads) {
   type const t = x.type();
   type const apart(t.element, {t[0], t[1], dim(heads), dim(t[2].extent / heads)});
@@ -183,14 +189,18 @@ inline value to_heads(value x, std::int64_t heads) {
 }
 
 RILL_INLINE type sequence_features(type const& x) {
-  expects(x.has_rank() && x.rank == 3 && x[2].known(),
-          "multi_head_attention: an operand is not [batch, time, features] of a known number of features");
+  if (!x.has_rank() || x.rank != 3 || !x[2].known())
+    throw error(
+        code::invalid_argument,
+        "multi_head_attention: expected [batch, time, features] with a known number of features, got " + x.text());
   return {x.element, {x[2]}};
 }
 
 RILL_INLINE type const& features_for(type const& features, std::int64_t heads) {
-  expects(features.has_rank() && features.rank == 1 && heads > 0 && features[0].extent % heads == 0,
-          "multi_head_attention: the features do not fall into as many equal parts as there are heads");
+  if (!features.has_rank() || features.rank != 1 || heads <= 0 || features[0].extent % heads != 0)
+    throw error(code::invalid_argument,
+                "multi_head_attention: expected features divisible by the number of heads, got " + features.text() +
+                    " and " + std::to_string(heads) + " heads");
   return features;
 }
 

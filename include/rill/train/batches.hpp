@@ -1,4 +1,4 @@
-// Batches of examples that lie in memory: shuffled anew each epoch, the same for the same seed, resumable at any place.
+// Batches of examples in memory: shuffled anew in each epoch, the same for the same seed, resumable at any position.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -16,14 +16,14 @@
 
 namespace rill {
 
-/// How batches are drawn.
+/// How examples are shuffled and batched.
 struct batches_options {
-  std::uint64_t seed = 0;  ///< of the shuffling
-  bool shuffle = true;     ///< otherwise the examples come in order, and batches share their memory
-  bool partial = true;     ///< whether the rest of an epoch comes as a smaller batch; dropped otherwise
+  std::uint64_t seed = 0;  ///< the seed of the shuffling
+  bool shuffle = true;     ///< if false, the examples come in order, and batches share their memory
+  bool partial = true;     ///< whether an epoch ends with a smaller batch; if false, its last examples are dropped
 };
 
-/// Where a sequence of batches stands: the epoch, and how many of its examples have been drawn.
+/// A position in a sequence of batches: the epoch, and the number of its examples drawn so far.
 struct batch_position {
   std::int64_t epoch = 0, index = 0;
   friend constexpr bool operator==(batch_position, batch_position) = default;
@@ -31,9 +31,9 @@ struct batch_position {
 
 namespace detail {
 
-/// The type of some rows of a tensor of type T.
+/// Returns the type of a batch of rows of a tensor of type t.
 constexpr type rows_of(type t) {
-  expects(!t.has_rank() || t.rank > 0, "batches: a scalar has no rows; examples are counted by the first axis");
+  expects(!t.has_rank() || t.rank > 0, "batches: expected a tensor with a first axis of examples, got a scalar");
   if (t.has_rank()) t[0] = unknown;
   return t;
 }
@@ -45,38 +45,40 @@ template <type T> struct batch_of<tensor_of<T>> {
   using type = tensor_of<rows_of(T)>;
 };
 
-/// The order of an epoch's examples: a function of seed and epoch alone (Fisher-Yates on SplitMix64).
+/// Fills `order` with a permutation that depends only on seed, epoch and size (Fisher-Yates on SplitMix64).
 void shuffle(std::vector<std::int64_t>& order, std::uint64_t seed, std::int64_t epoch);
 
-/// Copies rows `order[first…last)` of `from` into `to`, which has so many rows.
+/// Copies rows `order[first…last)` of `from` to `to`, which has `last - first` rows.
 void copy_rows(tensor const& from, std::vector<std::int64_t> const& order, std::int64_t first, std::int64_t last,
                tensor& to);
 
-/// What batches of whatever examples have in common: where they stand, and which examples come next.
+/// The base of all batch ranges: the position, and the choice of the next examples.
 class batch_course {
  public:
-  /// How many batches an epoch has.
+  /// Returns the number of batches in an epoch.
   std::int64_t per_epoch() const { return rows_ / size_ + (options_.partial && rows_ % size_ != 0); }
-  /// How many batches there are in all.
+  /// Returns the number of batches in all epochs.
   std::int64_t total() const { return per_epoch() * epochs_; }
-  /// What comes after the batch that was drawn last; save it beside the variables to go on from there.
+  /// Returns the position after the last drawn batch; save it with the variables to resume there.
   batch_position position() const { return position_; }
-  /// Goes on from a saved position; error(invalid_argument) if these examples don't have it.
+  /// Resumes at a saved position. Throws error(invalid_argument) if it is not within these examples.
   void resume(batch_position at);
 
  protected:
   batch_course(std::int64_t size, std::int64_t epochs, batches_options options);
-  /// There are as many examples as this tensor has rows; error(invalid_argument) if another has a different number.
+  /// Sets the number of examples to the tensor's rows. Throws error(invalid_argument) if another tensor has a different
+  /// number.
   void count(tensor const& t);
-  /// Whether there is another batch: then its rows can be taken, and it is `done` with.
+  /// Whether there is another batch. If so, call `take` for each tensor, then `done`.
   bool next();
-  /// Its rows of `from`, in a buffer that is written again once the caller has let go of it.
+  /// Returns the batch's rows of `from`, in the buffer `into`, which is reused after the caller has released it.
   tensor take(tensor const& from, tensor& into) const;
+  /// Moves to the next batch.
   void done();
 
  private:
   std::int64_t last() const { return position_.index + std::min(size_, rows_ - position_.index); }
-  void settle();
+  void start_next_epoch_at_end();
 
   std::int64_t size_, epochs_, rows_ = -1;
   batches_options options_;
@@ -87,8 +89,8 @@ class batch_course {
 
 }  // namespace detail
 
-/// A range of tuples of tensors, made by `batches`. Drawing moves its position, so a second loop goes on where the
-/// first one stopped.
+/// The range of batches that `batches` returns; each batch is a tuple of tensors. Iterating moves the range's position,
+/// so a second loop continues where the first one stopped.
 template <class... Tensors> class batch_range : public detail::batch_course {
  public:
   using batch = std::tuple<typename detail::batch_of<Tensors>::type...>;
@@ -125,7 +127,7 @@ template <class... Tensors> class batch_range : public detail::batch_course {
 
  private:
   bool draw() {
-    drawn_ = {};  // lets go of the buffers
+    drawn_ = {};  // releases the buffers
     if (!next()) return false;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       ((std::get<I>(drawn_) = std::tuple_element_t<I, batch>(take(std::get<I>(examples_), buffers_[I]))), ...);
@@ -139,9 +141,10 @@ template <class... Tensors> class batch_range : public detail::batch_course {
   batch drawn_;
 };
 
-/// Batches of `size` examples, which the tensors' first axes count:
-/// `for (auto const& [images, labels] : batches(std::tuple{images, labels}, 32, epochs(20))) …`. A batch stays as it is
-/// as long as somebody holds it.
+/// Returns a range of batches of `size` examples; the tensors' first axes are the examples:
+/// `for (auto const& [images, labels] : batches(std::tuple{images, labels}, 32, epochs(20))) …`. A batch keeps its
+/// elements as long as a copy of it exists. Throws error(invalid_argument) if the tensors differ in their numbers of
+/// examples, `size` is below 1, or the number of epochs is negative.
 template <class... Tensors>
   requires(sizeof...(Tensors) > 0 && (std::derived_from<Tensors, tensor> && ...))
 batch_range<Tensors...> batches(std::tuple<Tensors...> examples, std::int64_t size, epochs many = epochs(1),
@@ -184,28 +187,30 @@ RILL_INLINE void copy_rows(tensor const& from, std::vector<std::int64_t> const& 
 
 RILL_INLINE batch_course::batch_course(std::int64_t size, std::int64_t epochs, batches_options options)
     : size_(size), epochs_(epochs), options_(options) {
-  expects(size_ > 0, "batches: a batch has at least one example");
-  expects(epochs_ >= 0, "batches: the number of epochs is negative");
+  expects(size_ > 0, "batches: expected a batch size of at least one");
+  expects(epochs_ >= 0, "batches: expected a number of epochs from 0 on");
 }
 
 RILL_INLINE void batch_course::resume(batch_position at) {
-  expects(at.epoch >= 0 && at.index >= 0 && at.index <= rows_, "batches: there is no such position");
+  if (at.epoch < 0 || at.index < 0 || at.index > rows_)
+    throw error(code::invalid_argument, "batches: expected an epoch from 0 on and an index from 0 to " +
+                                            std::to_string(rows_) + ", got epoch " + std::to_string(at.epoch) +
+                                            ", index " + std::to_string(at.index));
   position_ = at;
   shuffled_ = -1;
-  settle();
+  start_next_epoch_at_end();
 }
 
 RILL_INLINE void batch_course::count(tensor const& t) {
-  if (!t) throw error(code::invalid_argument, "batches: an empty tensor handle was given for examples");
-  expects(t.rank() > 0, "batches: a scalar has no rows; examples are counted by the first axis");
+  if (!t) throw error(code::invalid_argument, "batches: expected examples, got an empty tensor handle");
+  expects(t.rank() > 0, "batches: expected a tensor with a first axis of examples, got a scalar");
   if (rows_ >= 0 && t.shape()[0] != rows_)
-    throw error(code::invalid_argument, "batches: there are " + std::to_string(rows_) + " examples in one tensor and " +
-                                            std::to_string(t.shape()[0]) + " in another");
+    throw error(code::invalid_argument, "batches: expected equal numbers of examples, got " + std::to_string(rows_) +
+                                            " in one tensor and " + std::to_string(t.shape()[0]) + " in another");
   rows_ = t.shape()[0];
 }
 
-// At an epoch's end: the next one's beginning.
-RILL_INLINE void batch_course::settle() {
+RILL_INLINE void batch_course::start_next_epoch_at_end() {
   if (position_.index < (options_.partial ? rows_ : rows_ / size_ * size_)) return;
   ++position_.epoch;
   position_.index = 0;
@@ -234,7 +239,7 @@ RILL_INLINE tensor batch_course::take(tensor const& from, tensor& into) const {
 
 RILL_INLINE void batch_course::done() {
   position_.index = last();
-  settle();
+  start_next_epoch_at_end();
 }
 
 }  // namespace detail

@@ -1,8 +1,9 @@
-// Batches of sequences of like lengths, so that little of a padded batch is padding.
+// Batches of sequences of similar lengths, which need little padding.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,16 +11,16 @@
 
 namespace rill {
 
-/// Some sequences that are padded to one length.
+/// A batch of sequences that are padded to one length.
 struct bucket_batch {
-  std::int64_t length = 0;          ///< to pad to: the bound of their bucket
-  std::vector<std::int64_t> which;  ///< the sequences' numbers
+  std::int64_t length = 0;          ///< the padded length: the bound of the bucket
+  std::vector<std::int64_t> which;  ///< the indices of the sequences
 };
 
-/// Puts sequences of these lengths into buckets, the first whose bound is not less than their length, and makes batches
-/// of `size` of each: the last of a bucket may be smaller. Which sequences come together, and the order of the batches,
-/// are a function of seed and epoch alone; each sequence comes once. `bounds` ascend; error(invalid_argument) for a
-/// sequence longer than the last.
+/// Puts each sequence into the first bucket whose bound is at least the sequence's length, and splits each bucket into
+/// batches of `size`; a bucket's last batch may be smaller. Each sequence comes once. Seed and epoch alone decide which
+/// sequences come together and in which order. Throws error(invalid_argument) if `bounds` do not ascend or a sequence
+/// is longer than the last bound.
 std::vector<bucket_batch> bucket_by_length(std::span<std::int64_t const> lengths, std::span<std::int64_t const> bounds,
                                            std::int64_t size, std::uint64_t seed = 0, std::int64_t epoch = 0);
 
@@ -27,25 +28,29 @@ std::vector<bucket_batch> bucket_by_length(std::span<std::int64_t const> lengths
 RILL_INLINE std::vector<bucket_batch> bucket_by_length(std::span<std::int64_t const> lengths,
                                                        std::span<std::int64_t const> bounds, std::int64_t size,
                                                        std::uint64_t seed, std::int64_t epoch) {
-  expects(size > 0, "bucket_by_length: a batch has at least one sequence");
+  expects(size > 0, "bucket_by_length: expected a batch size of at least one");
   expects(!bounds.empty() && bounds[0] >= 0 && std::is_sorted(bounds.begin(), bounds.end()),
-          "bucket_by_length: the bounds are not ascending lengths");
+          "bucket_by_length: expected bounds in ascending order, from 0 on");
   std::vector<std::int64_t> order(lengths.size());
   detail::shuffle(order, seed, epoch);
-  std::vector<bucket_batch> made;
-  std::vector<std::size_t> open(bounds.size(), SIZE_MAX);  // the batch of each bucket that is not full
+  std::vector<bucket_batch> batches;
+  std::vector<std::size_t> open(bounds.size(), SIZE_MAX);  // each bucket's unfilled batch; SIZE_MAX without one
   for (auto const i : order) {
-    auto const bound = std::lower_bound(bounds.begin(), bounds.end(), lengths[static_cast<std::size_t>(i)]);
-    expects(bound != bounds.end(), "bucket_by_length: a sequence is longer than the last bound");
+    auto const length = lengths[static_cast<std::size_t>(i)];
+    auto const bound = std::lower_bound(bounds.begin(), bounds.end(), length);
+    if (bound == bounds.end())
+      throw error(code::invalid_argument, "bucket_by_length: sequence " + std::to_string(i) + " has length " +
+                                              std::to_string(length) + ", longer than the last bound, " +
+                                              std::to_string(bounds.back()) + ": add a bound");
     auto& at = open[static_cast<std::size_t>(bound - bounds.begin())];
-    if (at == SIZE_MAX) at = made.size(), made.push_back({*bound, {}});
-    made[at].which.push_back(i);
-    if (made[at].which.size() == static_cast<std::size_t>(size)) at = SIZE_MAX;
+    if (at == SIZE_MAX) at = batches.size(), batches.push_back({*bound, {}});
+    batches[at].which.push_back(i);
+    if (batches[at].which.size() == static_cast<std::size_t>(size)) at = SIZE_MAX;
   }
-  order.resize(made.size());
+  order.resize(batches.size());
   detail::shuffle(order, seed + 1, epoch);
   std::vector<bucket_batch> shuffled;
-  for (auto const i : order) shuffled.push_back(std::move(made[static_cast<std::size_t>(i)]));
+  for (auto const i : order) shuffled.push_back(std::move(batches[static_cast<std::size_t>(i)]));
   return shuffled;
 }
 #endif

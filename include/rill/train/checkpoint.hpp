@@ -1,4 +1,4 @@
-// Checkpoints on the disk: safetensors files and an index, which is written last and makes them a checkpoint.
+// Checkpoints on disk: safetensors files and an index. The index is written last and completes the checkpoint.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -21,41 +21,43 @@
 
 namespace rill {
 
-/// What the index of a checkpoint says. The file is "<name>-<number>.safetensors.index.json", in the form in which
-/// Python libraries look for sharded safetensors.
+/// A checkpoint, as its index describes it. The index is the file "<name>-<number>.safetensors.index.json", in the
+/// format of sharded safetensors that Python libraries read.
 struct checkpoint {
   std::filesystem::path directory = {};
   std::string name = "checkpoint";
-  std::int64_t number = 0;                         ///< counts a directory's checkpoints, from 1
-  std::uint64_t steps = 0;                         ///< `session::steps` when it was saved
-  batch_position position = {};                    ///< of the batches
-  std::optional<double> metric = {};               ///< by which the best one is known; a finite number
+  std::int64_t number = 0;                         ///< the number in its directory, from 1
+  std::uint64_t steps = 0;                         ///< `session::steps` at the time of saving
+  batch_position position = {};                    ///< the position in the batches
+  std::optional<double> metric = {};               ///< a finite number that selects the best checkpoint
   std::map<std::string, std::string> shards = {};  ///< the file of each tensor
 
+  /// Returns "<name>-<number>", the prefix of the names of its files.
   std::string prefix() const;
+  /// Returns the path of the index.
   std::filesystem::path index() const { return directory / (prefix() + ".safetensors.index.json"); }
-  /// The file of shard `i` of `count`.
+  /// Returns the name of the file of shard `i` (from 0) of `count`.
   std::string shard(std::size_t i, std::size_t count) const;
 };
 
 namespace detail {
 
-/// Makes a checkpoint of shards that are on the disk.
+/// Writes the index, which completes a checkpoint whose shards are on disk.
 void write_index(checkpoint const& c);
 
-/// Reads an index; error(data_loss) if it is damaged. Nothing that it says leads out of its directory.
+/// Reads the index of `c`. Throws error(data_loss) if it is damaged or names a file outside its checkpoint.
 checkpoint read_index(checkpoint c);
 
-/// Whether a file is called `name` and then as `form` says, where '#' stands for digits.
-bool has_form(std::string_view file, std::string_view name, std::string_view form);
+/// Whether the file name is `name` followed by `pattern`, where '#' matches one or more digits.
+bool matches(std::string_view file, std::string_view name, std::string_view pattern);
 
-/// The checkpoints of that name in a directory, the oldest first, of whose indices nothing was read yet.
+/// Returns the checkpoints of that name in a directory, the oldest first, without reading their indices.
 std::vector<checkpoint> numbered_checkpoints(std::filesystem::path const& directory, std::string const& name);
 
 }  // namespace detail
 
-/// The checkpoints of that name in a directory, the oldest first; none if there is no such directory. error(data_loss)
-/// names an index that is damaged: without that file, the others are listed.
+/// Returns the checkpoints of that name in a directory, the oldest first; empty if the directory does not exist. Throws
+/// error(data_loss) that names a damaged index; after removing that file the other checkpoints are listed.
 std::vector<checkpoint> checkpoints(std::filesystem::path const& directory, std::string const& name = "checkpoint");
 
 #if RILL_IO_RUNTIME
@@ -191,7 +193,7 @@ template <class Count> void read_count(index_words const& words, char const* nam
   auto const& n = index_member(words, name);
   if (!n.is_number_unsigned() || n.template get<std::uint64_t>() > INT64_MAX)
     throw error(code::data_loss,
-                "its '" + std::string(name) + "' is " + n.dump() + ", no whole number from 0 to 2^63 - 1");
+                "its '" + std::string(name) + "' is " + n.dump() + ", not a whole number from 0 to 2^63 - 1");
   n.get_to(count);
 }
 
@@ -221,14 +223,14 @@ RILL_IO_INLINE checkpoint read_index(checkpoint c) {
   }
   for (auto const& [tensor, file] : c.shards)
     if (file.find('/') != file.npos || !file.starts_with(c.prefix() + "-"))
-      throw refuse("it names a file that is not its own");
+      throw refuse("it lists '" + file + "', which is not a file of this checkpoint");
   return c;
 }
 
-RILL_IO_INLINE bool has_form(std::string_view file, std::string_view name, std::string_view form) {
+RILL_IO_INLINE bool matches(std::string_view file, std::string_view name, std::string_view pattern) {
   if (!file.starts_with(name)) return false;
   file.remove_prefix(name.size());
-  for (char c : form) {
+  for (char c : pattern) {
     bool const digit = c == '#';
     std::size_t n = 0;
     while (n < file.size() && (digit ? file[n] >= '0' && file[n] <= '9' : n == 0 && file[n] == c)) ++n;
@@ -243,10 +245,11 @@ RILL_IO_INLINE std::vector<checkpoint> numbered_checkpoints(std::filesystem::pat
   std::vector<checkpoint> all;
   int failed = 0;
   for (auto const& file : files::names_in(directory, failed)) {
-    if (!has_form(file, name, "-#.safetensors.index.json")) continue;
+    if (!matches(file, name, "-#.safetensors.index.json")) continue;
     checkpoint c{.directory = directory, .name = name};
     std::from_chars(file.data() + name.size() + 1, file.data() + file.size(), c.number);
-    if (c.number < INT64_MAX && c.index().filename() == file) all.push_back(std::move(c));  // the next has a number too
+    if (c.number < INT64_MAX && c.index().filename() == file)
+      all.push_back(std::move(c));  // so that the next number exists too
   }
   std::sort(all.begin(), all.end(), [](checkpoint const& a, checkpoint const& b) { return a.number < b.number; });
   return all;

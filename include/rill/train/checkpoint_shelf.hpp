@@ -1,4 +1,4 @@
-// Which checkpoints of a directory stay, and what goes.
+// Decides which checkpoints of a directory are kept, and removes the others.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,26 +12,27 @@
 
 namespace rill {
 
-/// Which of two metrics is the better one.
+/// Which of two metrics is better.
 enum class better : std::uint8_t { neither, lower, higher };
 
 namespace detail {
 
-/// The files that a checkpoint's tensors are in, in order.
+/// Returns the names of the files of a checkpoint's tensors, sorted.
 std::vector<std::string> files_of(checkpoint const& c);
 
-/// The checkpoints of one name in a directory.
+/// The checkpoints with one name in a directory.
 struct checkpoint_shelf {
   std::filesystem::path directory;
   std::string name;
   std::size_t keep;
   rill::better better;
 
-  /// The best by its metric; nothing where none has one, or none is better than another.
+  /// Returns the checkpoint with the best metric; nullopt if no checkpoint has a metric or `better` is `neither`.
   std::optional<checkpoint> best_of(std::vector<checkpoint> const& all) const;
-  /// Removes all but the last `keep` and the best. An index goes first, so that none is ever without its files.
+  /// Removes all but the newest `keep` checkpoints and the best one. Removes an index before its files, so that a
+  /// listed checkpoint always has its files.
   void drop_old() const;
-  /// Removes what a program left that was killed: temporaries, and files that belong to no checkpoint.
+  /// Removes files left by a killed program: temporary files, and shards of no checkpoint in `whole`.
   void sweep(std::vector<checkpoint> const& whole) const;
 
  private:
@@ -62,7 +63,7 @@ RILL_IO_INLINE void checkpoint_shelf::drop_old() const {
   for (auto const& c : numbered_checkpoints(directory, name)) {
     try {
       all.push_back(read_index(c));
-    } catch (error const&) {  // a damaged one
+    } catch (error const&) {  // a damaged checkpoint is left alone
     }
   }
   if (all.size() <= keep) return;
@@ -78,7 +79,7 @@ RILL_IO_INLINE void checkpoint_shelf::sweep(std::vector<checkpoint> const& whole
   std::vector<std::filesystem::path> left;
   int failed = 0;
   for (auto const& file : files::names_in(directory, failed)) {
-    auto const is = [&](char const* form) { return has_form(file, name, form); };
+    auto const is = [&](char const* pattern) { return matches(file, name, pattern); };
     bool const owned =
         std::any_of(whole.begin(), whole.end(), [&](auto const& c) { return file.starts_with(c.prefix() + "-"); });
     if ((is("-#-#-of-#.safetensors") && !owned) || is("-#-#-of-#.safetensors.#-#.tmp") ||

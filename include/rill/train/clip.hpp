@@ -1,5 +1,5 @@
-// Gradients kept below a length, so that one bad batch doesn't throw the variables far away (Pascanu et al., ICML
-// 2013).
+// Gradient clipping: bounds the norm of gradients, so that one bad batch moves variables only a little (Pascanu et al.,
+// ICML 2013).
 #pragma once
 #include <limits>
 #include <vector>
@@ -14,22 +14,23 @@ namespace rill {
 
 namespace detail {
 
-/// What elements are scaled by where the sum of their squares is not finite, so that it is: a power of two, as it costs
-/// no digits (Blue, ACM TOMS 1978).
+/// Returns the factor that scales elements if the sum of their squares overflows. A power of two loses no digits (Blue,
+/// ACM TOMS 1978).
 constexpr double small_unit(dtype element) { return element == dtype::float64 ? 0x1p-600 : 0x1p-90; }
 
-/// 1 where that sum is finite, or else the small unit.
+/// Returns 1 if the sum of squares is finite, else the small unit.
 inline value unit_for(value squares, double small) {
   value const fits = less(squares, like(squares, std::numeric_limits<double>::infinity()));
   return select(fits, like(squares, 1), like(squares, small));
 }
 
-/// x * most / max(length, most), in float32 where x's own type is narrower. The length's derivative at 0 is 0.
+/// Returns x * most / max(length, most), computed in float32 if x's type is narrower. The length's derivative at 0 is
+/// 0.
 inline value clipped(value x, double most) {
   value const y = widened(x);
   auto const small = small_unit(y.type().element);
   value const scaled = y * like(y, small), squares = sum(y * y), unit = unit_for(squares, small);
-  // In that unit: the length and its bound.
+  // The length and its bound, in this unit.
   value const one = like(squares, 1);
   value const length = sqrt(maximum(select(equal(unit, one), squares, sum(scaled * scaled)), like(squares, 0x1p-126)));
   value const bound = like(squares, most);
@@ -38,19 +39,22 @@ inline value clipped(value x, double most) {
 
 }  // namespace detail
 
-/// x, shortened to the length `most` (the root of the sum of its elements' squares) if it is longer.
+/// Returns x, scaled down to the norm `most` if its norm is larger. The norm is the root of the sum of the elements'
+/// squares. Throws error(invalid_argument) unless most > 0.
 template <operand X> auto clip_by_norm(X x, double most) {
-  expects(most > 0, "clip_by_norm: the length must be above 0");
+  expects(most > 0, "clip_by_norm: expected a norm above 0");
   if constexpr (typed<X>) return as<X::static_type>(detail::clipped(x, most));
   else return detail::clipped(x, most);
 }
 
-/// The root of the sum of the squares of all elements of all gradients; float32, or float64 if one of them is. Of a
-/// sparse one its rows count as they are, also where two of them belong to one row of the variable.
+/// Returns the root of the sum of the squares of all elements of all gradients: float64 if one gradient is float64 or
+/// complex128, else float32. The rows of a sparse gradient count separately, even if two belong to one row of the
+/// variable. Throws error(invalid_argument) if the list is empty.
 value global_norm(std::vector<variable_gradient> const& all);
 
-/// All gradients, each shortened by the same factor, so that `global_norm` of them is at most `most`:
-/// `optimizer.apply(clip_by_global_norm(variable_gradients(loss), 1))`.
+/// Returns all gradients, scaled down by one factor so that their `global_norm` is at most `most`:
+/// `optimizer.apply(clip_by_global_norm(variable_gradients(loss), 1))`. Throws error(invalid_argument) if the list is
+/// empty or most <= 0.
 std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double most);
 
 #if RILL_RUNTIME
@@ -59,7 +63,7 @@ namespace detail {
 
 inline value const& elements_of(gradient const& g) { return g.sparse() ? g.rows : g.dense; }
 
-/// x, shortened to the length `most` if it is longer: x * most / max(length, most).
+/// Returns the gradient times most / max(length, most).
 inline gradient shortened(gradient const& g, value length, double most) {
   value const x = elements_of(g), bound = like(x, most);
   value const y = x * (bound / maximum(cast(length, x.type().element), bound));
@@ -69,7 +73,7 @@ inline gradient shortened(gradient const& g, value length, double most) {
 }  // namespace detail
 
 RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
-  expects(!all.empty(), "global_norm: there are no gradients");
+  expects(!all.empty(), "global_norm: expected at least one gradient, got an empty list");
   auto wide = dtype::float32, narrow = dtype::float64;
   for (auto const& each : all) {
     auto const element = detail::elements_of(each.by).type().element;
@@ -88,7 +92,7 @@ RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
 }
 
 RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double most) {
-  expects(most > 0, "clip_by_global_norm: the length must be above 0");
+  expects(most > 0, "clip_by_global_norm: expected a norm above 0");
   auto const length = global_norm(all);
   for (auto& each : all) each.by = detail::shortened(each.by, length, most);
   return all;

@@ -13,43 +13,48 @@ namespace rill {
 
 namespace detail {
 
-/// The channels of images [n, height, width, channels], as a type.
-constexpr type image_channels(type const& x) {
-  expects(x.has_rank() && x.rank == 4, "conv2d: the operand is not images [n, height, width, channels]");
-  expects(x[3].known(), "conv2d: the number of channels must be known, for the filters are made now");
+/// Returns the type [channels] of the pixels of images [n, height, width, channels].
+inline type image_channels(type const& x) {
+  if (!x.has_rank() || x.rank != 4)
+    throw error(code::invalid_argument, "conv2d: expected images [n, height, width, channels], got " + x.text());
+  if (!x[3].known())
+    throw error(code::invalid_argument,
+                "conv2d: the filters need a known number of channels, got " + x.text() + ": state it with rill::as");
   return {x.element, {x[3]}};
 }
 
 }  // namespace detail
 
-/// A convolutional layer: images [n, height, width, channels] convolved with filters of Side x Side pixels, plus bias.
-/// Each call has the same filters: `auto edges = conv2d_layer<32, 5>(g, 3, "edges"); edges(image);`. Its variables are
-/// edges/filters [5, 5, 3, 32] and edges/bias [32]. A third argument says how: `conv2d_layer<32, 5, convolution{.stride
-/// = {2, 2}}>`.
+/// A convolutional layer: convolves images [n, height, width, channels] with filters of Side x Side pixels and adds a
+/// bias. All calls share the filters: `auto edges = conv2d_layer<32, 5>(g, 3, "edges"); edges(image);`. Its variables
+/// are edges/filters [5, 5, 3, 32] and edges/bias [32]. A third argument sets stride and padding: `conv2d_layer<32, 5,
+/// convolution{.stride = {2, 2}}>`.
 template <dim Filters = unknown, std::int64_t Side = 0, convolution How = convolution{}, element T = float>
 class conv2d_layer {
  public:
-  static_assert(!Filters.known() || Side > 0, "conv2d_layer: the size of the filters is not above 0");
+  static_assert(!Filters.known() || Side > 0, "conv2d_layer: the size of the filters must be above 0");
 
-  /// For images of `channels` channels.
+  /// Creates the variables, for images of `channels` channels.
   template <initializer_of_variables I = initializers::glorot>
     requires(Filters.known())
   conv2d_layer(graph& g, std::int64_t channels, std::string_view name, I const& filters = {})
       : conv2d_layer(g, type(dtype_of<T>, {dim(channels)}), Filters.extent, Side, name, filters, How) {}
-  /// The same where only the run of the program knows the numbers: by the type of a pixel's channels,
-  /// `conv2d_layer(g, of<float, 3>, 32, 5, "edges")`.
+  /// Creates the variables where the numbers are known only when the program runs. The type is the type of a pixel's
+  /// channels: `conv2d_layer(g, of<float, 3>, 32, 5, "edges")`.
   template <initializer_of_variables I = initializers::glorot>
     requires(!Filters.known())
   conv2d_layer(graph& g, type const& channels, std::int64_t filters, std::int64_t side, std::string_view name,
                convolution const& how = {}, I const& first = {})
       : conv2d_layer(g, channels, filters, side, name, first, how) {}
 
+  /// Returns [n, height, width, filters], with the height and width that stride and padding give. Throws
+  /// error(invalid_argument) if x does not fit the filters.
   template <typed X>
     requires(Filters.known())
   auto operator()(X x) const {
     constexpr type in = X::static_type;
-    static_assert(in.has_rank() && in.rank == 4, "conv2d: the operand is not images [n, height, width, channels]");
-    static_assert(in.element == dtype_of<T>, "conv2d: the operand has another element type than the layer");
+    static_assert(in.has_rank() && in.rank == 4, "conv2d: expected images [n, height, width, channels]");
+    static_assert(in.element == dtype_of<T>, "conv2d: the operand's element type is not the layer's; cast it");
     return detail::graph_of(x).scope(name_, [&] {
       return bias_add(conv2d<How>(x, expr<of<T, Side, Side, in[3], Filters>>{filters_}), expr<of<T, Filters>>{bias_});
     });
@@ -58,9 +63,11 @@ class conv2d_layer {
     return detail::graph_of(x).scope(name_, [&] { return bias_add(conv2d(x, value(filters_), how_), value(bias_)); });
   }
 
+  /// Returns the variable of the filters [side, side, channels, filters].
   variable_value filters() const { return filters_; }
+  /// Returns the variable of the bias [filters].
   variable_value bias() const { return bias_; }
-  /// What training changes.
+  /// Returns the variables that training changes.
   std::vector<variable_value> variables() const { return {filters_, bias_}; }
 
  private:
@@ -78,20 +85,19 @@ class conv2d_layer {
   variable_value filters_, bias_;
 };
 
-/// A conv2d_layer that is called once: `conv2d<32, 5>(image, "edges")` makes the variables edges/filters [5, 5,
-/// channels, 32] and edges/bias [32], and is [n, height, width, 32]. A third argument says how: `conv2d<32, 5,
-/// convolution{.stride = {2, 2}}>(image, "edges")`.
+/// Creates a conv2d_layer and calls it once: `conv2d<32, 5>(image, "edges")` creates the variables edges/filters [5, 5,
+/// channels, 32] and edges/bias [32], and returns [n, height, width, 32]. A third argument sets stride and padding:
+/// `conv2d<32, 5, convolution{.stride = {2, 2}}>(image, "edges")`.
 template <dim Filters, std::int64_t Side, convolution How = convolution{}, typed X,
           initializer_of_variables I = initializers::glorot>
 auto conv2d(X x, std::string_view name, I const& filters = {}) {
   constexpr type in = X::static_type;
-  static_assert(in.has_rank() && in.rank == 4, "conv2d: the operand is not images [n, height, width, channels]");
-  static_assert(in.rank != 4 || in[3].known(),
-                "conv2d: the number of channels must be known, for the filters are made now");
-  static_assert(Filters.known() && Side > 0, "conv2d: the number or the size of the filters is not a number above 0");
+  static_assert(in.has_rank() && in.rank == 4, "conv2d: expected images [n, height, width, channels]");
+  static_assert(in.rank != 4 || in[3].known(), "conv2d: the filters need a known number of channels");
+  static_assert(Filters.known() && Side > 0, "conv2d: the number and the size of the filters must be numbers above 0");
   return conv2d_layer<Filters, Side, How, element_of<in.element>>(detail::graph_of(x), in[3].extent, name, filters)(x);
 }
-/// The same where only the run of the program knows the type of x.
+/// Does the same where x's type is known only when the program runs.
 template <initializer_of_variables I = initializers::glorot>
 value conv2d(value x, std::int64_t filters, std::int64_t side, std::string_view name, convolution const& how = {},
              I const& first = {}) {

@@ -14,11 +14,11 @@ namespace rill {
 
 namespace detail {
 
-/// x W + b over the last axis of x, with the variables name/weights [in, units] and name/bias [units].
+/// Computes x W + b over the last axis of x, with the variables name/weights [in, units] and name/bias [units].
 struct affine {
   variable_value weights, bias;
 
-  /// For features of a type [in].
+  /// Creates the variables, for features of a type [in].
   template <initializer_of_variables I = initializers::glorot>
   affine(graph& g, type const& features, std::int64_t units, std::string_view name, I const& first = {})
       : weights(variable(g, matrix_for(features, units), std::string(name) + "/weights", first)),
@@ -29,47 +29,52 @@ struct affine {
 
  private:
   static type matrix_for(type const& features, std::int64_t units) {
-    expects(features.has_rank() && features.rank == 1 && features[0].known(),
-            "a layer's features are a vector of known extent, for the weights are made now");
-    expects(units > 0, "a layer's number of units is not above 0");
+    if (!features.has_rank() || features.rank != 1 || !features[0].known())
+      throw error(code::invalid_argument,
+                  "a layer: the weights need features [n] with a known n, got " + features.text());
+    if (units <= 0)
+      throw error(code::invalid_argument, "a layer: expected a number of units above 0, got " + std::to_string(units));
     return {features.element, {features[0], dim(units)}};
   }
 };
 
-/// The type of x's last axis, the features of each row.
-constexpr type dense_features(type const& x) {
-  expects(x.has_rank() && x.rank >= 2, "dense: the operand is not [batch, ..., features]; expand_dims makes one");
-  expects(x[x.rank - std::size_t{1}].known(),
-          "dense: the number of columns must be known, for the weights are made now");
+/// Returns the type [features] of the rows of x.
+inline type dense_features(type const& x) {
+  if (!x.has_rank() || x.rank < 2)
+    throw error(code::invalid_argument,
+                "dense: expected [batch, ..., features], got " + x.text() + "; expand_dims adds an axis");
+  if (!x[x.rank - std::size_t{1}].known())
+    throw error(code::invalid_argument,
+                "dense: the weights need a known number of features, got " + x.text() + ": state it with rill::as");
   return {x.element, {x[x.rank - std::size_t{1}]}};
 }
 
 }  // namespace detail
 
-/// A fully connected layer: x W + b for each row of x [batch, ..., in]. Each call has the same weights:
+/// A fully connected layer: x W + b for each row of x [batch, ..., in]. All calls share the weights:
 /// `auto hidden = dense_layer<64>(g, 128, "hidden"); auto a = hidden(x), b = hidden(y);`. Its variables are
 /// hidden/weights [128, 64] and hidden/bias [64].
 template <dim Units = unknown, element T = float> class dense_layer {
  public:
-  /// For rows of `in` features.
+  /// Creates the variables, for rows of `in` features.
   template <initializer_of_variables I = initializers::glorot>
     requires(Units.known())
   dense_layer(graph& g, std::int64_t in, std::string_view name, I const& weights = {})
       : name_(name), affine_(g, type(dtype_of<T>, {dim(in)}), Units.extent, name, weights) {}
-  /// The same where only the run of the program knows the numbers: `dense_layer(g, of<float, 128>, 64, "hidden")`, by
-  /// the type of a row's features.
+  /// Creates the variables where the numbers are known only when the program runs. The type is the type of a row's
+  /// features: `dense_layer(g, of<float, 128>, 64, "hidden")`.
   template <initializer_of_variables I = initializers::glorot>
     requires(!Units.known())
   dense_layer(graph& g, type const& features, std::int64_t units, std::string_view name, I const& weights = {})
       : name_(name), affine_(g, features, units, name, weights) {}
 
+  /// Returns [batch, ..., units]. Throws error(invalid_argument) unless x is [batch, ..., in] of the layer's type.
   template <typed X>
     requires(Units.known())
   auto operator()(X x) const {
     constexpr type in = X::static_type;
-    static_assert(in.has_rank() && in.rank >= 2,
-                  "dense: the operand is not [batch, ..., features]; expand_dims makes one");
-    static_assert(in.element == dtype_of<T>, "dense: the operand has another element type than the layer");
+    static_assert(in.has_rank() && in.rank >= 2, "dense: expected [batch, ..., features]; expand_dims adds an axis");
+    static_assert(in.element == dtype_of<T>, "dense: the operand's element type is not the layer's; cast it");
     return detail::graph_of(x).scope(name_, [&] {
       return bias_add(matmul(x, expr<of<T, unknown, Units>>{affine_.weights}), expr<of<T, Units>>{affine_.bias});
     });
@@ -79,9 +84,11 @@ template <dim Units = unknown, element T = float> class dense_layer {
     return detail::graph_of(x).scope(name_, [&] { return affine_(x); });
   }
 
+  /// Returns the variable of the weights [in, units].
   variable_value weights() const { return affine_.weights; }
+  /// Returns the variable of the bias [units].
   variable_value bias() const { return affine_.bias; }
-  /// What training changes: `adam{}.minimize(loss, hidden.variables())`.
+  /// Returns the variables that training changes: `adam{}.minimize(loss, hidden.variables())`.
   std::vector<variable_value> variables() const { return affine_.variables(); }
 
  private:
@@ -89,20 +96,20 @@ template <dim Units = unknown, element T = float> class dense_layer {
   detail::affine affine_;
 };
 
-/// A dense_layer that is called once: `dense<128>(image, "hidden")` makes the variables hidden/weights [in, 128] and
-/// hidden/bias [128], and is [batch, ..., 128]. A second layer of that name is an error: keep a dense_layer to share.
+/// Creates a dense_layer and calls it once: `dense<128>(image, "hidden")` creates the variables hidden/weights [in,
+/// 128] and hidden/bias [128], and returns [batch, ..., 128]. A second layer with that name is an error; to share
+/// weights, keep a dense_layer.
 template <dim Units, typed X, initializer_of_variables I = initializers::glorot>
 auto dense(X x, std::string_view name, I const& weights = {}) {
   constexpr type in = X::static_type;
-  static_assert(in.has_rank() && in.rank >= 2,
-                "dense: the operand is not [batch, ..., features]; expand_dims makes one");
+  static_assert(in.has_rank() && in.rank >= 2, "dense: expected [batch, ..., features]; expand_dims adds an axis");
   static_assert(in.rank < 2 || in[in.rank - std::size_t{1}].known(),
-                "dense: the number of columns must be known, for the weights are made now");
-  static_assert(Units.known(), "dense: the number of units is not a number");
+                "dense: the weights need a known number of features");
+  static_assert(Units.known(), "dense: the number of units must be a number");
   return dense_layer<Units, element_of<in.element>>(detail::graph_of(x), in[in.rank - std::size_t{1}].extent, name,
                                                     weights)(x);
 }
-/// The same where only the run of the program knows the type of x.
+/// Does the same where x's type is known only when the program runs.
 template <initializer_of_variables I = initializers::glorot>
 value dense(value x, std::int64_t units, std::string_view name, I const& weights = {}) {
   return dense_layer<>(detail::graph_of(x), detail::dense_features(x.type()), units, name, weights)(x);
@@ -110,12 +117,12 @@ value dense(value x, std::int64_t units, std::string_view name, I const& weights
 
 namespace detail {
 
-/// The type [rows, all other extents multiplied].
+/// Returns the type [rows, product of the other extents].
 constexpr type flattened(type const& x) {
-  expects(x.has_rank() && x.rank > 0, "flatten: the operand has no rows");
+  expects(x.has_rank() && x.rank > 0, "flatten: expected at least one axis, got a scalar or an unknown rank");
   std::int64_t columns = 1;
   for (std::size_t i = 1; i < x.rank; ++i) {
-    expects(x[i].known(), "flatten: all extents but the first must be known");
+    expects(x[i].known(), "flatten: expected known extents after the first axis");
     columns = checked_product(columns, x[i].extent);
   }
   return {x.element, {x[0], dim(columns)}};
@@ -123,7 +130,8 @@ constexpr type flattened(type const& x) {
 
 }  // namespace detail
 
-/// All of x but its first axis, side by side: [batch, 4, 4, 32] becomes [batch, 512].
+/// Reshapes x to a matrix that keeps the first axis: [batch, 4, 4, 32] becomes [batch, 512]. Throws
+/// error(invalid_argument) unless all other extents are known.
 template <typed X> auto flatten(X x) {
   constexpr type to = detail::flattened(X::static_type);
   return reshape<to[0], to[1]>(x);

@@ -1,6 +1,7 @@
 // Dropout (N. Srivastava et al., Dropout: A Simple Way to Prevent Neural Networks from Overfitting, JMLR 15, 2014).
 #pragma once
 #include <concepts>
+#include <string>
 
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/math/cast.hpp"
@@ -11,15 +12,15 @@
 namespace rill {
 
 namespace detail {
-/// x with elements set to 0 if `training`, else x; both check x and the rate.
+/// Drops elements of x if `training`, else returns x. Both functions check x and the rate.
 value drop(value x, double rate, bool training);
 value drop_if(value training, value x, double rate);
 }  // namespace detail
 
-/// x in training with each element set to 0 with the probability `rate`, and the others divided by 1 - rate; drawn anew
-/// in each step. Else x itself: `dropout(x, 0.5, training)`, where `training` is a bool of the program or, so that one
-/// graph does both, of the graph: `placeholder<bool>(g, "training")`. Throws error(invalid_argument) unless x holds
-/// floats and 0 <= rate < 1.
+/// In training, sets each element of x to 0 with probability `rate` and divides the others by 1 - rate; every step
+/// draws anew. Otherwise returns x. `training` is a bool of the program, or a bool of the graph, so that one graph does
+/// both: `dropout(x, 0.5, placeholder<bool>(g, "training"))`. Throws error(invalid_argument) unless x has floats and 0
+/// <= rate < 1.
 template <operand X> X dropout(X x, double rate, std::same_as<bool> auto training) {
   return X{detail::drop(x, rate, training)};
 }
@@ -31,14 +32,18 @@ template <operand X, operand T> X dropout(X x, double rate, T training) {
 namespace detail {
 
 inline void check_dropout(value x, double rate) {
-  expects(is_float(x.type().element), "dropout: the operand does not hold floats");
-  expects(rate >= 0 && rate < 1, "dropout: the rate is not a number from 0 to below 1");
+  if (!is_float(x.type().element))
+    throw error(code::invalid_argument, "dropout: expected floats, got " + x.type().text(), x.name());
+  if (!(rate >= 0 && rate < 1))
+    throw error(code::invalid_argument, "dropout: expected a rate from 0 to below 1, got " + std::to_string(rate),
+                x.name());
 }
 
 RILL_INLINE value drop(value x, double rate, bool training) {
   check_dropout(x, rate);
   if (!training) return x;
-  auto const wide = size_of(x.type().element) == 2 ? cast(x, dtype::float32) : x;  // 16 bits would be coarse
+  auto const wide =
+      size_of(x.type().element) == 2 ? cast(x, dtype::float32) : x;  // 16-bit random numbers are too coarse
   auto const kept = less(uniform_like(wide), like(wide, 1 - rate));
   return select(kept, mul(x, like(x, 1 / (1 - rate))), zero(x));
 }

@@ -5,13 +5,13 @@
 
 namespace rill {
 
-/// w -= rate * dw. A sparse gradient changes the rows that it has, and no others are touched.
+/// Updates w -= rate * dw. A sparse gradient changes only its own rows.
 struct gradient_descent {
   rill::rate rate = 0.01;
 
-  /// One step down for the given variables, or for all `trainable_variables(loss)`.
+  /// Records an update of the given variables, or of all `trainable_variables(loss)`, that decreases the loss.
   operation minimize(value loss, std::vector<variable_value> const& of = {}) const;
-  /// One step with these gradients.
+  /// Records an update by these gradients. Throws error(invalid_argument) if there are none or one is empty.
   operation apply(std::vector<variable_gradient> const& all) const;
 };
 

@@ -1,4 +1,4 @@
-// The first values of variables: `variable<float, 784, 10>(g, "w", glorot())`.
+// Initialisers, which record variables' first values: `variable<float, 784, 10>(g, "w", glorot())`.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -14,12 +14,12 @@
 
 namespace rill {
 
-/// What makes a variable's first value: called with the graph and the variable's type, it records the value. A lambda
-/// will do.
+/// A function, often a lambda, that records a variable's first value; its arguments are the graph and the variable's
+/// type.
 template <class I>
 concept initializer_of_variables = std::is_invocable_r_v<value, I const&, graph&, type const&>;
 
-// What the functions below return; each is documented there.
+// The results of the functions below, which document them.
 namespace initializers {
 
 struct same {
@@ -47,38 +47,41 @@ struct he {
 
 }  // namespace initializers
 
-/// Zeros.
+/// Returns an initialiser of zeros.
 constexpr initializers::same zeros() { return {0}; }
-/// The same number everywhere.
+/// Returns an initialiser that sets every element to `number`.
 constexpr initializers::same constant(double number) { return {number}; }
-/// Numbers of equal probability in [low, high).
+/// Returns an initialiser that draws uniformly from [low, high).
 constexpr initializers::uniform uniform(double low, double high) { return {low, high}; }
-/// Numbers of the normal distribution.
+/// Returns an initialiser that draws from the normal distribution.
 constexpr initializers::normal normal(double mean, double deviation) { return {mean, deviation}; }
-/// Numbers of the normal distribution that lie within two deviations of the mean.
+/// Returns an initialiser that draws from the normal distribution, within two deviations of the mean.
 constexpr initializers::truncated_normal truncated_normal(double mean, double deviation) { return {mean, deviation}; }
-/// Uniform in ±√(6 / (in + out)): for layers before tanh, sigmoid and softmax (Glorot and Bengio, AISTATS 2010).
+/// Returns an initialiser that draws uniformly from ±√(6 / (in + out)), for layers before tanh, sigmoid and softmax
+/// (Glorot and Bengio, AISTATS 2010).
 constexpr initializers::glorot glorot() { return {}; }
-/// Normal with the deviation √(2 / in): for layers before relu (He et al., ICCV 2015).
+/// Returns an initialiser that draws from the normal distribution with the deviation √(2 / in), for layers before relu
+/// (He et al., ICCV 2015).
 constexpr initializers::he he() { return {}; }
 
 namespace detail {
-/// A variable whose first value is `make(of, g, t)`.
+/// Creates a variable with the first value `make(of, g, t)`.
 variable_value variable_from(graph& g, type const& t, std::string_view name, variable_options o, void const* of,
                              value (*make)(void const* of, graph& g, type const& t));
 }  // namespace detail
 
-/// A variable of any type whose extents are known, with the first value that `first` makes.
+/// Creates a variable with the first value that `first` records. Throws error(invalid_argument) if an extent of `t` is
+/// not known, or the first value has another type.
 template <initializer_of_variables I>
 variable_value variable(graph& g, type const& t, std::string_view name, I const& first, variable_options o = {}) {
   return detail::variable_from(g, t, name, o, &first, [](void const* of, graph& to, type const& wanted) {
     return value((*static_cast<I const*>(of))(to, wanted));
   });
 }
-/// A variable with a first value: `variable<float, 784, 10>(g, "w", glorot())`.
+/// Creates a variable with the first value that `first` records: `variable<float, 784, 10>(g, "w", glorot())`.
 template <element T, dim... Extents, initializer_of_variables I>
 variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name, I const& first, variable_options o = {}) {
-  static_assert(of<T, Extents...>.is_known(), "variable: a first value can only be made when all extents are numbers");
+  static_assert(of<T, Extents...>.is_known(), "variable: an initialiser needs extents that are all numbers");
   return {{variable(g, of<T, Extents...>, name, first, o)}};
 }
 
@@ -86,8 +89,8 @@ variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name, I con
 
 namespace initializers {
 
-/// How many elements of the layer before, and of the layer behind, an element of a weight is connected with: [in, out],
-/// or a filter [height, width, in, out].
+/// The fan-in and fan-out of weights [in, out] or of filters [height, width, in, out]: how many inputs each output has,
+/// and how many outputs each input has.
 struct fans {
   double in = 1, out = 1;
   constexpr explicit fans(type const& t) {
@@ -126,11 +129,15 @@ RILL_INLINE value he::operator()(graph& g, type const& t) const {
 RILL_INLINE variable_value detail::variable_from(graph& g, type const& t, std::string_view name, variable_options o,
                                                  void const* of,
                                                  value (*make)(void const* of, graph& g, type const& t)) {
-  expects(t.is_known(), "a variable's first value can't be made before its extents are known");
+  if (!t.is_known())
+    throw error(code::invalid_argument, "variable: an initialiser needs known extents, got " + t.text(),
+                std::string(name));
   g.check_variable_name(name);
-  value const made = g.scope(std::string(name) + "/first", [&] { return make(of, g, t); });
-  expects(accepts(t, made.type()), "a variable's first value is of another type than the variable");
-  return variable(made, name, o);
+  value const first = g.scope(std::string(name) + "/first", [&] { return make(of, g, t); });
+  if (!accepts(t, first.type()))
+    throw error(code::invalid_argument,
+                "variable: expected a " + t.text() + " as first value, got " + first.type().text(), std::string(name));
+  return variable(first, name, o);
 }
 
 #endif

@@ -1,4 +1,4 @@
-// How long the sequences of a padded batch are.
+// The lengths of the sequences of a padded batch.
 #pragma once
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
@@ -9,8 +9,8 @@
 
 namespace rill::detail {
 
-/// The lengths, integers of any type, as int64. A step fails with error(invalid_argument) that names
-/// "lengths_within_time" if one is negative or larger than the extent of an axis of x.
+/// Returns the lengths, integers of any type, as int64. If a length is negative or larger than the extent of that axis
+/// of x, the step fails with error(invalid_argument) at a node in the scope "lengths_within_time".
 value checked_lengths(value lengths, value x, std::int64_t axis);
 
 #if RILL_RUNTIME
@@ -18,8 +18,8 @@ value checked_lengths(value lengths, value x, std::int64_t axis);
 RILL_INLINE value checked_lengths(value lengths, value x, std::int64_t axis) {
   auto& g = graph_of(x);
   return g.scope("lengths_within_time", [&] {
-    // What may be looked up: 0 to the extent. A look-up, as `check` would have an effect, which loops would have to
-    // keep.
+    // Gathers from 0 to the extent, which checks the range without an effect. `check` has an effect, and loops would
+    // have to keep it.
     auto const ends = add(positions(x, axis, dtype::int64), constant(g, tensor(std::int64_t{1})));
     auto const all = concat(std::vector<value>{constant(g, vector<std::int64_t>({0})), ends}, 0);
     return value(gather(all, cast(lengths, dtype::int64)));

@@ -1,5 +1,5 @@
-// Mixtures of experts: a gate that chooses, for each example, which of many networks compute it (OSDI'16 §1, EuroSys'18
-// §2.1; N. Shazeer et al., Outrageously Large Neural Networks, ICLR 2017).
+// Mixtures of experts: for each example, a gate chooses which of many networks compute it (OSDI'16 §1, EuroSys'18 §2.1;
+// N. Shazeer et al., Outrageously Large Neural Networks, ICLR 2017).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,26 +23,27 @@
 
 namespace rill {
 
-/// What a mixture of experts gives.
+/// The result of a mixture of experts.
 struct mixture {
   value result;  ///< [rows, out]
-  value gates;   ///< the gate's softmax over all experts [rows, experts]: what a loss that balances them is made of
-  value choice;  ///< the chosen experts [rows, top]
+  value gates;   ///< the gate's softmax over all experts [rows, experts], for a loss that balances the experts
+  value choice;  ///< the indices of the chosen experts [rows, top]
 };
 
-/// One of a mixture's experts: makes rows [n, out] of rows [n, in]. It is recorded as a branch, so that its variables
-/// are made before.
+/// An expert of a mixture: maps rows [n, in] to rows [n, out]. It is recorded as a branch, so create its variables
+/// before the call of `mix_experts`.
 using expert = std::function<value(value rows)>;
 
-/// Rows of x [rows, in], each computed by the `top` experts for which `logits` [rows, experts] are largest: the sum of
-/// what they give, each times its weight. With one expert the weight is its share of softmax(logits) (W. Fedus et al.,
-/// Switch Transformers, 2021), with more it is that of softmax over the chosen ones alone (Shazeer §2.1). An expert
-/// computes the rows that chose it and no others; one that nobody chose does not run.
+/// Computes each row of x [rows, in] by the `top` experts with the largest `logits` [rows, experts], and returns the
+/// weighted sum of the experts' results. For top = 1 the weight is the expert's share of softmax(logits) (W. Fedus et
+/// al., Switch Transformers, 2021); otherwise it is softmax over the chosen experts' logits (Shazeer §2.1). An expert
+/// computes only the rows that chose it, and does not run without rows. Throws error(invalid_argument) if the types
+/// don't fit or `top` is not from 1 to the number of experts.
 mixture mix_experts(value x, value logits, std::vector<expert> const& experts, std::int64_t top = 1);
 
 namespace detail {
 
-/// relu(x W + b) V + c.
+/// Computes relu(x W + b) V + c.
 struct two_layers {
   affine hidden, out;
   two_layers(graph& g, type const& row, std::int64_t units, std::int64_t results, std::string_view name)
@@ -54,34 +55,34 @@ struct two_layers {
 
 }  // namespace detail
 
-/// A network of two layers for rows of that type: relu(x W + b) V + c. It may be called more than once.
+/// A network of two layers, relu(x W + b) V + c, for rows of the type `Row`. All calls share the weights.
 template <type Row, dim Hidden, dim Units> class feed_forward {
  public:
   static_assert(Row.has_rank() && Row.rank == 1 && Row.is_known() && Hidden.known() && Units.known(),
-                "a feed_forward network's rows are vectors of known extent, and its numbers of units are numbers");
+                "feed_forward: expected rows [features] and numbers of units that are all known");
 
-  /// Makes the variables hidden/weights, hidden/bias, out/weights and out/bias in the scope `name`.
+  /// Creates the variables hidden/weights, hidden/bias, out/weights and out/bias in the scope `name`.
   feed_forward(graph& g, std::string_view name) : layers_(g, Row, Hidden.extent, Units.extent, name) {}
 
-  /// [n, units] for rows [n, features].
+  /// Returns [n, units] for rows [n, features].
   value operator()(value rows) const { return layers_(rows); }
-  /// What training changes.
+  /// Returns the variables that training changes.
   std::vector<variable_value> variables() const { return layers_.variables(); }
 
  private:
   detail::two_layers layers_;
 };
 
-/// A mixture of feed_forward networks and the gate that chooses among them. Each call has the same weights:
-/// `auto mixture = mixture_of_experts_layer<8, 256>(g, 64, "mixture"); mixture(x);` takes x [rows, 64] through the best
-/// `top` of 8 networks of 256 hidden units, and its result is as x is. `name` is the scope of the experts' variables,
-/// expert_0/hidden/weights and so on, and of gate [features, 8].
+/// A mixture of feed_forward networks with its gate. All calls share the weights:
+/// `auto mixture = mixture_of_experts_layer<8, 256>(g, 64, "mixture"); mixture(x);` sends each row of x [rows, 64]
+/// through the best `top` of 8 networks with 256 hidden units; the result has x's type. The experts' variables,
+/// expert_0/hidden/weights and so on, and the variable gate [features, 8] are in the scope `name`.
 template <std::int64_t Experts, dim Hidden, element T = float> class mixture_of_experts_layer {
  public:
-  static_assert(Experts > 0, "mixture_of_experts: there are no experts");
-  static_assert(Hidden.known(), "mixture_of_experts: the number of hidden units is not a number");
+  static_assert(Experts > 0, "mixture_of_experts: the number of experts must be above 0");
+  static_assert(Hidden.known(), "mixture_of_experts: the number of hidden units must be a number");
 
-  /// For rows of `features` features.
+  /// Creates the variables, for rows of `features` features.
   mixture_of_experts_layer(graph& g, std::int64_t features, std::string_view name, std::int64_t top = 1)
       : name_(name), top_(top) {
     type const row(dtype_of<T>, {dim(features)});
@@ -90,12 +91,13 @@ template <std::int64_t Experts, dim Hidden, element T = float> class mixture_of_
     gate_ = variable(g, type(dtype_of<T>, {dim(features), dim(Experts)}), name_ + "/gate", glorot());
   }
 
+  /// Returns the mixture's result for x [rows, features].
   mixture operator()(value x) const {
     return detail::graph_of(x).scope(name_, [&] {
       return mix_experts(x, matmul(x, value(gate_)), std::vector<expert>(experts_.begin(), experts_.end()), top_);
     });
   }
-  /// What training changes.
+  /// Returns the variables that training changes.
   std::vector<variable_value> variables() const {
     std::vector<variable_value> all{gate_};
     for (auto const& e : experts_)
@@ -110,12 +112,13 @@ template <std::int64_t Experts, dim Hidden, element T = float> class mixture_of_
   variable_value gate_;
 };
 
-/// A mixture_of_experts_layer that is called once: `mixture_of_experts<8, 256>(x, "mixture")` for x [rows, features].
+/// Creates a mixture_of_experts_layer and calls it once: `mixture_of_experts<8, 256>(x, "mixture")` for x [rows,
+/// features].
 template <std::int64_t Experts, dim Hidden, typed X>
 mixture mixture_of_experts(X x, std::string_view name, std::int64_t top = 1) {
   constexpr type in = X::static_type;
   static_assert(in.has_rank() && in.rank == 2 && in[1].known(),
-                "mixture_of_experts: the operand is not a matrix of a known number of columns");
+                "mixture_of_experts: expected a matrix with a known number of columns");
   return mixture_of_experts_layer<Experts, Hidden, element_of<in.element>>(detail::graph_of(x), in[1].extent, name,
                                                                            top)(x);
 }
@@ -123,7 +126,7 @@ mixture mixture_of_experts(X x, std::string_view name, std::int64_t top = 1) {
 #if RILL_RUNTIME
 namespace detail {
 
-/// The largest `top` of each row: which they are [rows, top], and themselves.
+/// The largest `top` elements of each row: for each rank, their columns [rows] and their values [rows].
 struct largest_of_rows {
   std::vector<value> which, numbers;
 
@@ -138,7 +141,7 @@ struct largest_of_rows {
   }
 };
 
-/// What an expert makes of its rows, those that were taken; nothing if there are none.
+/// Runs an expert on its rows; without rows, returns an empty result and does not run the expert.
 inline value run_expert(expert const& network, value rows, value taken, value chosen) {
   auto const number = sum(cast(chosen, dtype::int64), extents{});
   dim units;
@@ -146,8 +149,11 @@ inline value run_expert(expert const& network, value rows, value taken, value ch
       less(zero(number), number),
       [&] {
         auto const y = network(rows);
-        expects(y.type().has_rank() && y.type().rank == 2 && y.type()[1].known(),
-                "mix_experts: an expert's result is not a matrix of a known number of columns");
+        if (!y.type().has_rank() || y.type().rank != 2 || !y.type()[1].known())
+          throw error(
+              code::invalid_argument,
+              "mix_experts: expected a matrix with a known number of columns from an expert, got " + y.type().text(),
+              y.name());
         units = y.type()[1];
         return y;
       },
@@ -159,27 +165,33 @@ inline value run_expert(expert const& network, value rows, value taken, value ch
 RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const& experts, std::int64_t top) {
   type const in = x.type(), t = logits.type();
   auto const count = static_cast<std::int64_t>(experts.size());
-  expects(in.has_rank() && in.rank == 2 && in[1].known(),
-          "mix_experts: the operand is not a matrix of a known number of columns");
-  expects(t.has_rank() && t.rank == 2 && t[1] == dim(count),
-          "mix_experts: the logits are not a matrix with a column for each expert");
-  expects(top > 0 && top <= count, "mix_experts: the number of experts for a row is not between 1 and that of all");
+  if (!in.has_rank() || in.rank != 2 || !in[1].known())
+    throw error(code::invalid_argument,
+                "mix_experts: expected a matrix with a known number of columns, got " + in.text(), x.name());
+  if (!t.has_rank() || t.rank != 2 || t[1] != dim(count))
+    throw error(
+        code::invalid_argument,
+        "mix_experts: expected logits [rows, " + std::to_string(count) + "], a column for each expert, got " + t.text(),
+        logits.name());
+  if (top <= 0 || top > count)
+    throw error(code::invalid_argument, "mix_experts: expected 1 to " + std::to_string(count) +
+                                            " experts for a row, got " + std::to_string(top));
   detail::largest_of_rows const best(logits, top);
   mixture m;
   m.gates = softmax(logits);
   m.choice = stack(best.which, 1);
-  // A place for each row and each of its experts. Experts take theirs, and what they made goes back there.
-  auto const places = top == 1 ? best.which[0] : reshape(m.choice, extents{-1});
-  std::vector<value> taken, made;
+  // One slot per row and chosen expert. Each expert computes the rows of its slots, and its results return to them.
+  auto const slots = top == 1 ? best.which[0] : reshape(m.choice, extents{-1});
+  std::vector<value> taken, results;
   for (std::int64_t i = 0; i < count; ++i) {
-    auto const chosen = equal(places, like(places, i));
+    auto const chosen = equal(slots, like(slots, i));
     taken.push_back(where(chosen));
     auto const rows = gather(x, top == 1 ? taken.back() : div(taken.back(), like(taken.back(), top)));
-    made.push_back(detail::run_expert(experts[static_cast<std::size_t>(i)], rows, taken.back(), chosen));
+    results.push_back(detail::run_expert(experts[static_cast<std::size_t>(i)], rows, taken.back(), chosen));
   }
   auto const order = concat(taken, 0);
-  auto const back = scatter_like(order, positions(order, 0, dtype::int64), places);
-  auto const all = gather(concat(made, 0), back);
+  auto const back = scatter_like(order, positions(order, 0, dtype::int64), slots);
+  auto const all = gather(concat(results, 0), back);
   if (top == 1) {
     auto const share = sum(select(one_hot(best.which[0], count, dtype::boolean), m.gates, zero(x)), extents{1}, true);
     m.result = mul(all, share);

@@ -4,16 +4,16 @@
 
 namespace rill {
 
-/// v = decay * v + dw; w -= rate * v. With Nesterov's momentum w -= rate * (dw + decay * v). v is the slot
-/// "<variable>/momentum", numbered for a second such optimizer. A sparse gradient is made dense, for v moves every row
-/// anyway. For variables of 16 bits v and the step are float32.
+/// Updates v = decay * v + dw; w -= rate * v; with Nesterov's momentum, w -= rate * (dw + decay * v). The slot
+/// "<variable>/momentum" holds v; the slot of a second momentum has a number. A sparse gradient is made dense, because
+/// v moves every row. For variables with 16-bit elements, v and the update are computed in float32.
 struct momentum {
   rill::rate rate = 0.01, decay = 0.9;
   bool nesterov = false;
 
-  /// One step down for the given variables, or for all `trainable_variables(loss)`.
+  /// Records an update of the given variables, or of all `trainable_variables(loss)`, that decreases the loss.
   operation minimize(value loss, std::vector<variable_value> const& of = {}) const;
-  /// One step with these gradients.
+  /// Records an update by these gradients. Throws error(invalid_argument) if there are none or one is empty.
   operation apply(std::vector<variable_gradient> const& all) const;
 };
 

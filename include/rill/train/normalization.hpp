@@ -1,4 +1,4 @@
-// Layers that normalise: over a batch (S. Ioffe and C. Szegedy, Batch Normalization, ICML 2015), and over the features
+// Normalisation layers: over a batch (S. Ioffe and C. Szegedy, Batch Normalization, ICML 2015), and over the features
 // of each row (J. L. Ba, J. R. Kiros and G. E. Hinton, Layer Normalization, 2016).
 #pragma once
 #include <cstdint>
@@ -16,63 +16,66 @@ namespace rill {
 
 namespace detail {
 
-/// What both layers share: y * scale + shift, a number of each for each feature, that start as 1 and 0.
+/// The affine map of both layers, y * scale + shift, with one scale (first 1) and one shift (first 0) per feature.
 struct scale_and_shift {
   std::string name;
   variable_value scale, shift;
   double epsilon;
 
   scale_and_shift(graph& g, type const& features, std::string_view called, double least);
-  /// Refuses what is not [..., features]: error(invalid_argument).
+  /// Throws error(invalid_argument) unless x is [batch, ..., features] with the layer's features and element type.
   void check(value x, std::string_view who) const;
   value operator()(value y) const { return add(mul(y, value(scale)), value(shift)); }
 };
 
 }  // namespace detail
 
-/// (x - mean) / √(variance + epsilon) * scale + shift over the features of each row of x [..., features]:
-/// `layer_norm_layer norm(g, 64, "norm"); norm(x);`. Its variables are norm/scale and norm/shift [features].
+/// Computes (x - mean) / √(variance + epsilon) * scale + shift over the features of each row of x [batch, ...,
+/// features]: `layer_norm_layer norm(g, 64, "norm"); norm(x);`. Its variables are norm/scale and norm/shift [features].
 class layer_norm_layer {
  public:
-  /// For rows of that many floats.
+  /// Creates the variables, for rows of `features` floats.
   layer_norm_layer(graph& g, std::int64_t features, std::string_view name, double epsilon = 1e-5)
       : layer_norm_layer(g, type(dtype::float32, {dim(features)}), name, epsilon) {}
-  /// For rows of that type: `layer_norm_layer(g, of<double, 64>, "norm")`.
+  /// Creates the variables, for rows of the type `features`: `layer_norm_layer(g, of<double, 64>, "norm")`. Throws
+  /// error(invalid_argument) unless the type is a vector of floats and epsilon >= 0.
   layer_norm_layer(graph& g, type const& features, std::string_view name, double epsilon = 1e-5)
       : last_(g, features, name, epsilon) {}
 
+  /// Returns x normalised. Throws error(invalid_argument) unless x is [batch, ..., features] of the layer's type.
   template <typed X> auto operator()(X x) const { return expr<X::static_type>{(*this)(value(x))}; }
   value operator()(value x) const;
 
-  /// What training changes.
+  /// Returns the variables that training changes.
   std::vector<variable_value> variables() const { return {last_.scale, last_.shift}; }
 
  private:
   detail::scale_and_shift last_;
 };
 
-/// How a batch_norm_layer does it.
+/// The options of a batch_norm_layer.
 struct batch_norm_options {
-  double decay = 0.9;  ///< what a step keeps of the moving averages (PyTorch's 1 - momentum)
+  double decay = 0.9;  ///< the weight of the old moving average in each update (PyTorch's 1 - momentum)
   double epsilon = 1e-5;
 };
 
-/// (x - mean) / √(variance + epsilon) * scale + shift for each feature of x [..., features]; images [n, height, width,
-/// channels] have one of each a channel. In training the mean and the variance are those of the batch, and a step that
-/// computes the result moves the averages towards them; else they are the moving averages. `norm(x, training)` takes a
-/// bool of the program or of the graph. Its variables are name/scale and name/shift, and name/mean and name/variance,
-/// the averages, which nobody trains. Two calls in training that one step
-/// computes are two updates, whose order `g.after({first}, [&] { return norm(y, training); })` says. The variance is
-/// that of the batch as it is (Keras), not the one that is estimated from it (PyTorch's running_var is larger by n / (n
-/// - 1)).
+/// Computes (x - mean) / √(variance + epsilon) * scale + shift for each feature of x [batch, ..., features], or for
+/// each channel of images [n, height, width, channels]. In training, it uses the batch's mean and variance, and a step
+/// that computes the result updates the moving averages. Otherwise it uses the moving averages. `norm(x, training)`
+/// takes a bool of the program or of the graph. The variables are name/scale and name/shift, and the moving averages
+/// name/mean and name/variance, which no optimizer trains. If one step computes two calls in training, order their
+/// updates: `g.after({first}, [&] { return norm(y, training); })`. The variance divides by n, as in Keras (PyTorch's
+/// running_var divides by n - 1).
 class batch_norm_layer {
  public:
-  /// For rows of that many floats.
+  /// Creates the variables, for rows of `features` floats.
   batch_norm_layer(graph& g, std::int64_t features, std::string_view name, batch_norm_options o = {})
       : batch_norm_layer(g, type(dtype::float32, {dim(features)}), name, o) {}
-  /// For rows of that type: `batch_norm_layer(g, of<double, 64>, "norm")`.
+  /// Creates the variables, for rows of the type `features`: `batch_norm_layer(g, of<double, 64>, "norm")`. Throws
+  /// error(invalid_argument) unless the type is a vector of floats, epsilon >= 0 and 0 <= decay <= 1.
   batch_norm_layer(graph& g, type const& features, std::string_view name, batch_norm_options o = {});
 
+  /// Returns x normalised. Throws error(invalid_argument) unless x is [batch, ..., features] of the layer's type.
   template <typed X> auto operator()(X x, std::same_as<bool> auto training) const {
     return expr<X::static_type>{(*this)(value(x), training)};
   }
@@ -82,9 +85,9 @@ class batch_norm_layer {
   }
   value operator()(value x, value training) const { return run_if(training, x); }
 
-  /// What training changes.
+  /// Returns the variables that training changes.
   std::vector<variable_value> variables() const { return {last_.scale, last_.shift}; }
-  /// The moving averages: of the mean, and of the variance.
+  /// Returns the moving average of the mean, or of the variance.
   variable_value mean() const { return mean_; }
   variable_value variance() const { return variance_; }
 
@@ -107,21 +110,21 @@ RILL_INLINE detail::scale_and_shift::scale_and_shift(graph& g, type const& featu
       scale(variable(g, features, name + "/scale", constant(1))),
       shift(variable(g, features, name + "/shift", zeros())),
       epsilon(least) {
-  expects(features.has_rank() && features.rank == 1 && is_float(features.element),
-          "a layer that normalises is made for rows of floats, [features]");
-  expects(least >= 0, "a layer that normalises: epsilon is negative");
+  if (!features.has_rank() || features.rank != 1 || !is_float(features.element))
+    throw error(code::invalid_argument,
+                "a normalisation layer: expected rows of floats, [features], got " + features.text(), name);
+  expects(least >= 0, "a normalisation layer: expected an epsilon from 0 on");
 }
 
 RILL_INLINE void detail::scale_and_shift::check(value x, std::string_view who) const {
   type const t = x.type(), own = scale.type();
   if (t.has_rank() && t.rank >= 2 && t.element == own.element && may_equal(t[t.rank - std::size_t{1}], own[0])) return;
-  throw error(code::invalid_argument, std::string(who) +
-                                          ": the operand is not [batch, ..., features] of features of a " + own.text() +
-                                          ", but a " + t.text());
+  throw error(code::invalid_argument, std::string(who) + ": expected [batch, ..., features] with features of a " +
+                                          own.text() + ", got " + t.text());
 }
 
 namespace detail {
-/// The mean over the given axes, x less that, and the mean of its squares.
+/// The mean of x over the given axes, x minus the mean, and the variance.
 struct centred {
   value mean, x, variance;
   centred(value of, extents const& axes, bool keeping)
@@ -146,7 +149,7 @@ RILL_INLINE batch_norm_layer::batch_norm_layer(graph& g, type const& features, s
       mean_(variable(g, features, last_.name + "/mean", zeros(), {.trainable = false})),
       variance_(variable(g, features, last_.name + "/variance", constant(1), {.trainable = false})),
       decay_(o.decay) {
-  expects(o.decay >= 0 && o.decay <= 1, "a batch_norm_layer: the decay is not between 0 and 1");
+  expects(o.decay >= 0 && o.decay <= 1, "a batch_norm_layer: expected a decay from 0 to 1");
 }
 
 RILL_INLINE value batch_norm_layer::by_batch(value x, std::vector<operation>& updates) const {
@@ -154,7 +157,7 @@ RILL_INLINE value batch_norm_layer::by_batch(value x, std::vector<operation>& up
   for (std::int64_t i = 0; i + 1 < x.type().rank; ++i) all_but_features.push_back(i);
   detail::centred const c(x, all_but_features, false);
   auto const move = [&](variable_value average, value to) {
-    auto const now = read(average);  // perhaps behind another call's update
+    auto const now = read(average);  // perhaps after another call's update
     updates.push_back(assign_sub(average, mul(sub(now, to), like(to, 1 - decay_))));
   };
   move(mean_, c.mean), move(variance_, c.variance);
@@ -179,7 +182,7 @@ RILL_INLINE value batch_norm_layer::run(value x, bool training) const {
 RILL_INLINE value batch_norm_layer::run_if(value training, value x) const {
   last_.check(x, "batch_norm");
   return detail::graph_of(x).scope(last_.name, [&] {
-    std::vector<operation> updates;  // made whenever the branch runs
+    std::vector<operation> updates;  // run whenever the branch runs
     return last_(cond(training, [&] { return by_batch(x, updates); }, [&] { return by_averages(x); }));
   });
 }

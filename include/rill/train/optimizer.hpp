@@ -1,4 +1,4 @@
-// What optimizers share: which variables a loss trains, the derivatives for them, their slots, and rates.
+// Shared by all optimizers: the variables that a loss trains, their gradients and slots, and learning rates.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -14,29 +14,32 @@
 
 namespace rill {
 
-/// A derivative and the variable that it is for.
+/// A gradient with its variable.
 struct variable_gradient {
   gradient by;
   variable_value variable;
 };
 
-/// The variables that `loss` is computed from, were declared as trainable, and hold floats or complex numbers.
+/// Returns the trainable variables of floats or complex numbers that `loss` depends on, in the order of recording.
 std::vector<variable_value> trainable_variables(value loss);
-/// All such variables of a graph; those whose names begin with `prefix`: `trainable_variables(g, "generator/")`.
+/// Returns the graph's trainable variables of floats or complex numbers whose names begin with `prefix`:
+/// `trainable_variables(g, "generator/")`.
 std::vector<variable_value> trainable_variables(graph& g, std::string_view prefix = {});
 
-/// The derivatives of `loss` with respect to the given variables, trainable or not, or to all `trainable_variables`
-/// that have one. error(invalid_argument) if there is none for a variable that was given, or if there is nothing to
-/// train.
+/// Returns the gradients of `loss` with respect to the given variables, trainable or not. An empty list stands for all
+/// `trainable_variables(loss)`; of these, variables without a gradient are left out. Throws error(invalid_argument) if
+/// the loss does not depend on a given variable, or depends on no trainable variable.
 std::vector<variable_gradient> variable_gradients(value loss, std::vector<variable_value> const& of = {});
 
-/// A number that an optimizer is given: written down, or a scalar of the graph that changes from step to step.
+/// A learning rate or another number of an optimizer: a constant, or a scalar of the graph that may change in each
+/// step.
 class rate {
  public:
   template <number N> constexpr rate(N n) : number_(static_cast<double>(n)) {}
+  /// Throws error(invalid_argument) unless `scalar` is a scalar.
   rate(value scalar);
 
-  /// As a scalar of x's element type.
+  /// Returns the number as a scalar of x's element type.
   value like(value x) const;
 
  private:
@@ -46,21 +49,24 @@ class rate {
 
 namespace detail {
 
-/// x in float32 if its elements have 16 bits, in which small steps and squares are nothing; else x.
+/// Casts 16-bit elements to float32, because small updates and squares round to 0 in 16 bits. Returns other x
+/// unchanged.
 inline value widened(value x) { return size_of(x.type().element) == 2 ? cast(x, dtype::float32) : x; }
 
-/// A variable of v's extents, of `widened(v)`'s elements, that starts as zeros and is not trainable:
-/// "<v>/<optimizer><rest>", numbered where another optimizer of that kind trains v.
+/// Creates the untrainable variable "<v>/<optimizer><rest>" of zeros, with v's extents and the element type of
+/// `widened(v)`. The name has a number if another optimizer of the same kind trains v.
 variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest = {});
 
-/// Records `update(variable_gradient)` beside each variable, and the operation that stands for all of them.
+/// Records `update(variable_gradient)` near each variable, and returns a group of all updates.
 template <class Update>
 operation update_each(std::vector<variable_gradient> const& all, std::string_view name, Update&& update) {
-  expects(!all.empty(), "an optimizer was given no gradients");
+  expects(!all.empty(), "an optimizer expected at least one gradient, got an empty list");
   auto& g = graph_of(all[0].variable);
   std::vector<operation> updates;
   for (auto const& each : all) {
-    if (!each.by) throw error(code::invalid_argument, "an optimizer was given an empty gradient", each.variable.name());
+    if (!each.by)
+      throw error(code::invalid_argument, "an optimizer expected a gradient for this variable, got an empty one",
+                  each.variable.name());
     updates.push_back(g.near(each.variable, [&] { return operation(update(each)); }));
   }
   return group(g, updates, name);
@@ -71,8 +77,8 @@ operation update_each(std::vector<variable_gradient> const& all, std::string_vie
 #if RILL_RUNTIME
 
 namespace detail {
-// Whether a node is a variable that optimizers change which are given none.
-inline bool trains(node const& n) {
+// Whether a node is a trainable variable whose elements can have gradients.
+inline bool is_trainable(node const& n) {
   return n.op == &definition<ops::variable_op>() && is_differentiable(n.outputs[0].element) &&
          decode<ops::variable_op::attributes>(n.attributes).trainable;
 }
@@ -87,7 +93,7 @@ RILL_INLINE std::vector<variable_value> trainable_variables(value loss) try {
       for (auto e : g[i].inputs) seen[e.node] = true;
   std::vector<variable_value> found;
   for (std::uint32_t i = 0; i <= loss.node; ++i)
-    if (seen[i] && detail::trains(g[i])) found.push_back({{&g, i, 0}});
+    if (seen[i] && detail::is_trainable(g[i])) found.push_back({{&g, i, 0}});
   return found;
 } catch (...) {
   rethrow_as_error();
@@ -96,7 +102,7 @@ RILL_INLINE std::vector<variable_value> trainable_variables(value loss) try {
 RILL_INLINE std::vector<variable_value> trainable_variables(graph& g, std::string_view prefix) {
   std::vector<variable_value> found;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
-    if (detail::trains(g[i]) && g[i].name.starts_with(prefix)) found.push_back({{&g, i, 0}});
+    if (detail::is_trainable(g[i]) && g[i].name.starts_with(prefix)) found.push_back({{&g, i, 0}});
   return found;
 }
 
@@ -107,17 +113,25 @@ RILL_INLINE std::vector<variable_gradient> variable_gradients(value loss, std::v
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i]) all.push_back({parts[i], variables[i]});
     else if (!of.empty())
-      throw error(code::invalid_argument, "'" + loss.name() + "' does not depend on the variable that is to be trained",
+      throw error(code::invalid_argument,
+                  "'" + loss.name() + "' does not depend on the variable '" + variables[i].name() +
+                      "': leave the variable out of the list",
                   variables[i].name());
   }
   if (all.empty())
-    throw error(code::invalid_argument, "'" + loss.name() + "' depends on no variable that was declared as trainable");
+    throw error(code::invalid_argument,
+                "'" + loss.name() +
+                    "' depends on no trainable variable of floats or complex numbers: list the variables to train, "
+                    "or declare one without {.trainable = false}");
   return all;
 } catch (...) {
   rethrow_as_error();
 }
 
-RILL_INLINE rate::rate(value scalar) : from_(scalar) { expects(scalar.type().is_scalar(), "a rate is a scalar"); }
+RILL_INLINE rate::rate(value scalar) : from_(scalar) {
+  if (!scalar.type().is_scalar())
+    throw error(code::invalid_argument, "a rate: expected a scalar, got " + scalar.type().text(), scalar.name());
+}
 
 RILL_INLINE value rate::like(value x) const { return from_ ? cast(from_, x.type().element) : rill::like(x, number_); }
 
@@ -126,16 +140,18 @@ namespace detail {
 RILL_INLINE variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest) {
   auto& g = graph_of(v);
   auto const& of = v.origin();
-  auto const nothing = widened(zero(value(v)));
-  auto const named = [&](value first) {  // after the variable alone, wherever the optimizer is recorded
+  auto const zeros = widened(zero(value(v)));
+  auto const named = [&](value first) {  // the name has the variable's scope, not the optimizer's
     return g.unscoped([&] {
       auto const name = numbered_variable(g, of.name + "/" + std::string(optimizer), rest);
       return variable(first, name, {.trainable = false});
     });
   };
-  if (of.outputs[0].is_known()) return named(fill(nothing, of.outputs[0].shape()));
-  if (auto const first = find_initial_value(v)) return named(broadcast_like(nothing, first));
-  throw error(code::failed_precondition, "an optimizer can't tell the extents of a variable that has no first value",
+  if (of.outputs[0].is_known()) return named(fill(zeros, of.outputs[0].shape()));
+  if (auto const first = find_initial_value(v)) return named(broadcast_like(zeros, first));
+  throw error(code::failed_precondition,
+              "an optimizer needs the variable's extents, but the variable is a " + of.outputs[0].text() +
+                  " without a first value: declare known extents or give a first value",
               of.name);
 }
 

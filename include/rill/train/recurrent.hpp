@@ -1,5 +1,5 @@
-// Recurrent layers over sequences: cells, and the loop that runs them (EuroSys'18 §6). Sequences lie time first:
-// [time, batch, features].
+// Recurrent layers over sequences: cells, and the loop that runs them (EuroSys'18 §6). The first axis of sequences is
+// time: [time, batch, features].
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -24,7 +24,7 @@ namespace rill {
 
 namespace detail {
 
-/// The variables of a recurrent layer: what multiplies the input, what multiplies the state, and their biases.
+/// The variables of a recurrent layer: the weights and biases of the input and of the state.
 struct recurrent_weights {
   value input, state, bias, state_bias;
 
@@ -36,14 +36,14 @@ struct recurrent_weights {
   }
 };
 
-/// Columns [i, i + 1) · units of a matrix of several gates.
+/// Returns the columns of `count` gates from gate i on, `units` columns each.
 inline value gate(value gates, std::int64_t i, std::int64_t units, std::int64_t count = 1) {
   return slice(gates, {0, i * units}, {-1, count * units});
 }
 
 }  // namespace detail
 
-/// h' = tanh(x W + h U + b) (J. L. Elman, Cognitive Science 14, 1990).
+/// Computes h' = tanh(x W + h U + b) (J. L. Elman, Cognitive Science 14, 1990).
 template <dim Units> struct rnn_cell {
   static constexpr dim units = Units;
   static constexpr std::int64_t gates = 1;
@@ -54,8 +54,8 @@ template <dim Units> struct rnn_cell {
   }
 };
 
-/// A gated recurrent unit, r, z = σ(x W + h U + b), n = tanh(x Wₙ + bₙ + r (h Uₙ + b'ₙ)), h' = n + z (h - n) (K. Cho et
-/// al., EMNLP 2014; the reset comes after the product, as in cuDNN).
+/// A gated recurrent unit: r, z = σ(x W + h U + b), n = tanh(x Wₙ + bₙ + r (h Uₙ + b'ₙ)), h' = n + z (h - n) (K. Cho et
+/// al., EMNLP 2014; the reset gate applies after the product, as in cuDNN).
 template <dim Units> struct gru_cell {
   static constexpr dim units = Units;
   static constexpr std::int64_t gates = 3;
@@ -70,7 +70,7 @@ template <dim Units> struct gru_cell {
   }
 };
 
-/// A long short-term memory, i, j, f, o = x W + h U + b, c' = c σ(f + forget_bias) + σ(i) tanh(j), h' = tanh(c') σ(o)
+/// A long short-term memory: i, j, f, o = x W + h U + b, c' = c σ(f + forget_bias) + σ(i) tanh(j), h' = tanh(c') σ(o)
 /// (S. Hochreiter and J. Schmidhuber, Neural Computation 9, 1997; with the forget gate of F. Gers et al., 2000).
 template <dim Units> struct lstm_cell {
   static constexpr dim units = Units;
@@ -87,7 +87,8 @@ template <dim Units> struct lstm_cell {
   }
 };
 
-/// What a recurrent layer gives: the outputs of all steps, and the last state: one value, or (h, c) of an lstm_cell.
+/// The result of a recurrent layer: the outputs of all steps, and the last state, which is one value, or (h, c) for an
+/// lstm_cell.
 template <class Outputs, class State> struct recurrent {
   Outputs outputs;
   State state;
@@ -101,14 +102,15 @@ concept recurrent_cell = requires(Cell const& c, value x, std::vector<value> s, 
   Cell::units, Cell::gates, Cell::states, Cell::biases_state;
 };
 
-/// The rows of x times the input's weights: one product for all steps where the extents say how to put it back.
+/// Multiplies all steps of x by the input's weights in one product and adds the bias. Returns x itself if both time and
+/// batch are open, because the product could not be reshaped.
 value project(value x, recurrent_weights const& w, std::int64_t columns);
-/// Zeros [batch, units].
+/// Returns zeros [batch, units].
 value first_state(value x, std::int64_t units);
-/// [time, batch, 1]: whether a sequence is as long as that.
+/// Returns bools [time, batch, 1]: whether a time is before the end of the sequence.
 value within(value x, value lengths);
 
-/// Makes the weights in the open scope, for rows of that type.
+/// Creates the weights in the current scope, for rows of that type.
 recurrent_weights make_weights(graph& g, type const& row, std::int64_t units, std::int64_t gates, bool two_biases);
 
 template <recurrent_cell Cell>
@@ -145,7 +147,7 @@ std::vector<value> run_recurrent(Cell const& cell, recurrent_weights const& w, v
 constexpr type state_type(type const& x, dim const& units) { return {x.element, {x[1], units}}; }
 constexpr type outputs_type(type const& x, dim const& units) { return {x.element, {x[0], x[1], units}}; }
 
-/// A cell's state with its types: one handle, or a tuple.
+/// Returns a cell's state as typed handles: one handle, or a tuple.
 template <type T, class Cell> auto typed_state(std::vector<value> const& all, std::size_t first) {
   if constexpr (Cell::states == 1) return expr<T>{all[first]};
   else
@@ -156,43 +158,47 @@ template <type T, class Cell> auto typed_state(std::vector<value> const& all, st
 
 }  // namespace detail
 
-/// A cell with its weights, which are variables in the scope `name`; `Row` is the type of an example's features, such
-/// as of<float, 64>. It may be called more than once: the weights are shared.
+/// A cell with its weights, which are variables in the scope `name`. `Row` is the type of one step's features, such as
+/// of<float, 64>. All calls share the weights.
 template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
  public:
   static_assert(Row.has_rank() && Row.rank == 1 && Row.is_known(),
-                "a recurrent layer's rows are vectors of known extent, for the weights are made now");
-  static_assert(Cell::units.known(), "a recurrent layer's number of units is not a number");
+                "a recurrent layer: expected rows [features] with a known number of features");
+  static_assert(Cell::units.known(), "a recurrent layer: the number of units must be a number");
 
+  /// Creates the weights in the scope `name`.
   recurrent_layer(graph& g, std::string_view name, Cell cell = {})
       : cell_(cell), weights_(g.scope(name, [&] {
           return detail::make_weights(g, Row, Cell::units.extent, Cell::gates, Cell::biases_state);
         })) {}
 
-  /// Over the steps of x [time, batch, features]; the first state is zeros.
+  /// Runs the cell over the steps of x [time, batch, features]; the first state is zeros. Returns outputs [time, batch,
+  /// units] and the last state.
   template <typed X> auto operator()(X x) const { return run(x, {}, false); }
-  /// Over a padded batch: sequence b has `lengths[b]` steps, 0 to time, or a step of the session fails. Behind its end
-  /// the outputs are zeros, and the state stays what it was. `backwards` begins at each sequence's end.
+  /// Runs the cell over a padded batch. Sequence b has `lengths[b]` steps; a length below 0 or above the time fails the
+  /// session's step with error(invalid_argument). After a sequence's end its outputs are zeros and its state stays.
+  /// `backwards` starts at each sequence's end.
   template <typed X, typed Lengths> auto operator()(X x, Lengths lengths, bool backwards = false) const {
     static_assert(Lengths::static_type.rank == 1 && dtypes::integers.contains(Lengths::static_type.element),
-                  "a recurrent layer's lengths are a vector of integers");
+                  "a recurrent layer: expected lengths [batch] of integers");
     return run(x, lengths, backwards);
   }
-  /// One step for x [batch, features], from a state as the layer gives it; the next state.
+  /// Runs one step for x [batch, features] from a state of this layer, and returns the next state.
   template <typed X, class State> auto step(X x, State const& state) const {
     check_row<X, 2>();
     auto const projected = add(matmul(value(x), weights_.input), weights_.bias);
     constexpr type t{Row.element, {X::static_type[0], Cell::units}};
     return detail::typed_state<t, Cell>(cell_.step(projected, detail::listed(state), weights_), 0);
   }
-  /// What training changes.
+  /// Returns the variables that training changes.
   std::vector<variable_value> variables() const { return weights_.variables(); }
 
  private:
   template <class X, std::size_t Rank> static constexpr void check_row() {
-    static_assert(X::static_type.has_rank() && X::static_type.rank == Rank &&
-                      accepts(Row, type{X::static_type.element, {X::static_type[Rank - 1]}}),
-                  "a recurrent layer takes [time, batch, features] (a step: [batch, features]) of its own features");
+    static_assert(
+        X::static_type.has_rank() && X::static_type.rank == Rank &&
+            accepts(Row, type{X::static_type.element, {X::static_type[Rank - 1]}}),
+        "a recurrent layer: expected [time, batch, features] (step: [batch, features]) with the layer's features");
   }
   template <class X> auto run(X x, value lengths, bool backwards) const {
     check_row<X, 3>();
@@ -206,18 +212,19 @@ template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
   detail::recurrent_weights weights_;
 };
 
-/// Two layers of one kind of cell over a padded batch, one from each end. It may be called more than once.
+/// Two recurrent layers over a padded batch, one forwards and one backwards. All calls share the weights.
 template <detail::recurrent_cell Cell, type Row> class bidirectional_layer {
  public:
+  /// Creates the weights in the scopes `name`/forward and `name`/backward.
   bidirectional_layer(graph& g, std::string_view name, Cell cell = {})
       : forward_(g, std::string(name) + "/forward", cell), backward_(g, std::string(name) + "/backward", cell) {}
 
-  /// The outputs side by side, [time, batch, 2 units], and a tuple of both states.
+  /// Returns the concatenated outputs [time, batch, 2 units] and a tuple of both last states.
   template <typed X, typed Lengths> auto operator()(X x, Lengths lengths) const {
     auto const there = forward_(x, lengths), back = backward_(x, lengths, true);
     return recurrent{concat<2>(there.outputs, back.outputs), std::tuple{there.state, back.state}};
   }
-  /// What training changes.
+  /// Returns the variables that training changes.
   std::vector<variable_value> variables() const {
     auto all = forward_.variables();
     for (auto const& v : backward_.variables()) all.push_back(v);
@@ -231,26 +238,25 @@ template <detail::recurrent_cell Cell, type Row> class bidirectional_layer {
 namespace detail {
 
 template <class X> constexpr type features_of() {
-  static_assert(X::static_type.has_rank() && X::static_type.rank == 3,
-                "dynamic_rnn: the operand is not [time, batch, features]");
+  static_assert(X::static_type.has_rank() && X::static_type.rank == 3, "dynamic_rnn: expected [time, batch, features]");
   return {X::static_type.element, {X::static_type[2]}};
 }
 
 }  // namespace detail
 
-/// Runs a cell over the steps of x [time, batch, features], of which time and batch may be open:
-/// `auto [h, last] = dynamic_rnn(lstm_cell<256>{}, x, "lstm");` The loop is one node, and the inputs of all steps are
-/// multiplied at once.
+/// Runs a cell over the steps of x [time, batch, features]; time and batch may be open:
+/// `auto [h, last] = dynamic_rnn(lstm_cell<256>{}, x, "lstm");`. The loop is one node, and one product multiplies the
+/// inputs of all steps unless both time and batch are open.
 template <detail::recurrent_cell Cell, typed X> auto dynamic_rnn(Cell const& cell, X x, std::string_view name) {
   return recurrent_layer<Cell, detail::features_of<X>()>(detail::graph_of(x), name, cell)(x);
 }
-/// The same over a padded batch: sequence b has `lengths[b]` steps [batch].
+/// Runs a cell over a padded batch; `lengths` [batch] has each sequence's number of steps.
 template <detail::recurrent_cell Cell, typed X, typed Lengths>
 auto dynamic_rnn(Cell const& cell, X x, Lengths lengths, std::string_view name) {
   return recurrent_layer<Cell, detail::features_of<X>()>(detail::graph_of(x), name, cell)(x, lengths);
 }
-/// Two layers over a padded batch, one from each end: the outputs side by side, [time, batch, 2 units], and a tuple of
-/// both states.
+/// Runs two cells over a padded batch, one forwards and one backwards. Returns the concatenated outputs [time, batch,
+/// 2 units] and a tuple of both last states.
 template <detail::recurrent_cell Cell, typed X, typed Lengths>
 auto bidirectional_rnn(Cell const& cell, X x, Lengths lengths, std::string_view name) {
   return bidirectional_layer<Cell, detail::features_of<X>()>(detail::graph_of(x), name, cell)(x, lengths);
@@ -284,7 +290,7 @@ RILL_INLINE value first_state(value x, std::int64_t units) {
   auto const t = x.type();
   auto const zero_of = [&](shape const& extents) { return fill(zero(x), extents); };
   if (t[1].known()) return zero_of({t[1].extent, units});
-  auto const batch = sum(cast(less(x, x), t.element), extents{0, 2});  // zeros, whatever x is
+  auto const batch = sum(cast(less(x, x), t.element), extents{0, 2});  // zeros for every x, NaN too
   return add(reshape(batch, {-1, 1}), zero_of({units}));
 }
 

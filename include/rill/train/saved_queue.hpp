@@ -1,5 +1,5 @@
-// A queue's elements as named tensors, as a checkpoint keeps them: of each component the extents and the bytes of its
-// elements, one behind the other.
+// A queue's elements as a checkpoint's named tensors: for each component, the concatenated extents and bytes of its
+// elements.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace rill {
 
-/// The name that a queue's tensor has in a checkpoint: no variable's name begins so.
+/// Returns the name of a queue's tensor in a checkpoint. Its prefix "queue:" occurs in no variable's name.
 std::string saved_queue_name(std::string const& queue, std::string_view what);
 
 namespace detail {
 
-/// What an element's component is as bytes: a string's length may be any, so lengths are kept beside them.
+/// Appends the bytes of an element's component, and for strings their lengths.
 void append_bytes(std::string& bytes, std::vector<std::int64_t>& lengths, tensor const& part);
 
 tensor as_tensor(std::vector<std::int64_t> const& v);
@@ -28,7 +28,7 @@ tensor as_tensor(std::string const& bytes);
 
 [[noreturn]] void refuse_queue(std::string const& queue, std::string const& why);
 
-/// Takes one component of all elements out of three lists, none of which is believed.
+/// Reads one component of all elements from three lists, and checks every number in them.
 class saved_component {
  public:
   saved_component(std::string queue, type const& of, tensor extents, tensor lengths, tensor bytes);
@@ -51,11 +51,11 @@ class saved_component {
 
 }  // namespace detail
 
-/// A queue's elements as tensors.
+/// Returns a queue's elements as named tensors.
 std::vector<named_tensor> saved_queue(std::string const& queue, queue_description const& o, queue_contents const& c);
 
-/// The elements again; `read` gives the tensor of a name. error(invalid_argument) if they are not what was written for
-/// a queue of these components.
+/// Returns the elements that `saved_queue` wrote; `read` returns the tensor with a given name. Throws
+/// error(invalid_argument) if the tensors are damaged or belong to a queue of other components.
 queue_contents restored_queue(std::string const& queue, queue_description const& o,
                               std::function<tensor(std::string const&)> const& read);
 
@@ -88,7 +88,7 @@ RILL_INLINE tensor as_tensor(std::string const& bytes) {
 }
 
 RILL_INLINE void refuse_queue(std::string const& queue, std::string const& why) {
-  throw error(code::invalid_argument, "what the checkpoint holds of the queue '" + queue + "' " + why);
+  throw error(code::invalid_argument, "the checkpoint's queue '" + queue + "' " + why);
 }
 
 RILL_INLINE saved_component::saved_component(std::string queue, type const& of, tensor extents, tensor lengths,
@@ -100,25 +100,29 @@ RILL_INLINE saved_component::saved_component(std::string queue, type const& of, 
       bytes_(std::move(bytes)) {
   if (extents_.element() != dtype::int64 || lengths_.element() != dtype::int64 || bytes_.element() != dtype::uint8 ||
       lengths_.rank() != 1 || bytes_.rank() != 1)
-    refuse_queue(queue_, "is of other types than it was written with");
+    refuse_queue(queue_, "has tensors of the wrong types: expected int64, int64 and uint8, got " +
+                             std::string(name(extents_.element())) + ", " + std::string(name(lengths_.element())) +
+                             " and " + std::string(name(bytes_.element())));
 }
 
 RILL_INLINE tensor saved_component::next() {
   shape s;
   auto const rank = take(1)[0];
-  if (rank < 0 || rank > static_cast<std::int64_t>(max_rank)) refuse_queue(queue_, "has an element of impossible rank");
+  if (rank < 0 || rank > static_cast<std::int64_t>(max_rank))
+    refuse_queue(queue_,
+                 "has an element of rank " + std::to_string(rank) + ": expected 0 to " + std::to_string(max_rank));
   auto const wide = of_.element == dtype::string ? 1 : size_of(of_.element);
   std::uint64_t count = 1;
   for (auto const e : take(static_cast<std::size_t>(rank))) {
     auto const room =
         static_cast<std::uint64_t>(of_.element == dtype::string ? lengths_.elements() : bytes_.elements());
     if (e < 0 || static_cast<std::uint64_t>(e) > INT64_MAX / (count + 1))
-      refuse_queue(queue_, "has impossible extents");
+      refuse_queue(queue_, "has an element with an extent of " + std::to_string(e) + ", which no tensor has");
     count *= static_cast<std::uint64_t>(e);
-    if (count > room / wide) refuse_queue(queue_, "is cut short");
+    if (count > room / wide) refuse_queue(queue_, "is truncated");
     s.push_back(e);
   }
-  if (count > left() / wide) refuse_queue(queue_, "is cut short");
+  if (count > left() / wide) refuse_queue(queue_, "is truncated");
   tensor t(of_.element, s);
   fill(t, static_cast<std::size_t>(count));
   return t;
@@ -133,12 +137,12 @@ RILL_INLINE std::uint64_t saved_component::left() const {
 }
 
 RILL_INLINE std::span<std::int64_t const> saved_component::take(std::size_t n) {
-  if (n > size(extents_) - extent_) refuse_queue(queue_, "is cut short");
+  if (n > size(extents_) - extent_) refuse_queue(queue_, "is truncated");
   return extents_.span<std::int64_t>().subspan(std::exchange(extent_, extent_ + n), n);
 }
 
 RILL_INLINE std::string_view saved_component::bytes(std::uint64_t n) {
-  if (n > size(bytes_) - byte_) refuse_queue(queue_, "is cut short");
+  if (n > size(bytes_) - byte_) refuse_queue(queue_, "is truncated");
   return {static_cast<char const*>(bytes_.raw()) + std::exchange(byte_, byte_ + n), static_cast<std::size_t>(n)};
 }
 
@@ -154,7 +158,7 @@ RILL_INLINE void saved_component::fill(tensor& t, std::size_t count) {
   }
   auto const from = bytes(t.bytes());
   if (of_.element == dtype::boolean && from.find_first_not_of(std::string_view("\0\1", 2)) != from.npos)
-    refuse_queue(queue_, "holds bytes that are neither true nor false");
+    refuse_queue(queue_, "has bools that are neither 0 nor 1");
   if (!from.empty()) std::memcpy(t.mutable_raw(), from.data(), from.size());
 }
 
@@ -186,7 +190,7 @@ RILL_INLINE queue_contents restored_queue(std::string const& queue, queue_descri
                                           std::function<tensor(std::string const&)> const& read) {
   auto const counts = read(saved_queue_name(queue, "counts"));
   if (counts.type() != type(dtype::int64, {2}) || counts.at<std::int64_t>(0) < 0 || counts.at<std::int64_t>(1) < 0)
-    detail::refuse_queue(queue, "does not begin with two counts");
+    detail::refuse_queue(queue, "has damaged counts: expected two, from 0 on");
   std::vector<detail::saved_component> components;
   for (std::size_t i = 0; i < o.components.size(); ++i) {
     auto const which = std::to_string(i) + "/" + std::string(name(o.components[i].element)) + "/";
@@ -199,12 +203,12 @@ RILL_INLINE queue_contents restored_queue(std::string const& queue, queue_descri
     for (std::size_t i = 0; i < components.size(); ++i) {
       parts.push_back(components[i].next());
       if (!accepts(o.components[i], parts.back().type()))
-        detail::refuse_queue(
-            queue, "is a " + parts.back().type().text() + " where the queue holds a " + o.components[i].text());
+        detail::refuse_queue(queue, "has a " + parts.back().type().text() + " as component " + std::to_string(i) +
+                                        "; the queue expects a " + o.components[i].text());
     }
   }
   for (auto const& each : components)
-    if (!each.at_end()) detail::refuse_queue(queue, "goes on behind its last element");
+    if (!each.at_end()) detail::refuse_queue(queue, "has bytes after its last element");
   return c;
 }
 

@@ -1,5 +1,5 @@
-// Saves variables, what is in the queues, and the place in the training, and restores them. Needs nlohmann-json, so
-// rill/io.hpp takes it.
+// Saves and restores variables, the elements of queues, and the position in the training. It needs nlohmann-json, so
+// rill/io.hpp includes it and rill/rill.hpp does not.
 #pragma once
 #include <cmath>
 #include <filesystem>
@@ -23,57 +23,58 @@
 
 namespace rill {
 
-/// All variables of a graph: also those of optimizers, and those without a first value.
+/// Returns all variables of a graph, including optimizers' slots and variables without a first value.
 std::vector<variable_value> all_variables(graph& g);
 
-/// Which checkpoints a saver keeps, and in what files.
+/// How a saver names its files and which checkpoints it keeps.
 struct saver_options {
-  std::string name = "checkpoint";        ///< how the files' names begin
-  std::size_t keep = 5;                   ///< the last so many are kept, at least one; older ones go
-  rill::better better = better::neither;  ///< and the checkpoint with the best metric, if one is better than another
-  std::uint64_t shard_bytes = std::uint64_t{2} << 30;  ///< a file holds so many bytes of tensors, or one tensor
+  std::string name = "checkpoint";        ///< the prefix of the files' names, without '/'
+  std::size_t keep = 5;                   ///< how many of the newest checkpoints are kept, at least one
+  rill::better better = better::neither;  ///< whether and how the checkpoint with the best metric is kept too
+  std::uint64_t shard_bytes = std::uint64_t{2} << 30;  ///< the maximum bytes per file; a larger tensor has its own file
 };
 
-/// From a variable's name to that of the tensor it is restored from; nothing: the variable stays as it is.
+/// Returns the name of the tensor from which a variable is restored, or nullopt to keep the variable's value.
 using restore_names = std::function<std::optional<std::string>(std::string const& variable)>;
 
-/// The queues that a graph puts elements into, by name.
+/// Returns the queues, by name, that a graph's nodes enqueue to.
 std::map<std::string, queue_description> all_queues(graph const& g);
 
-/// Saves to one directory and restores from there. A checkpoint appears whole or not at all, whenever the program is
-/// killed. Threads may run steps meanwhile, and record in the graph, which is looked at when the saver is made alone.
-/// Savers that save to one directory, in any thread or process, wait for each other and number their checkpoints in
-/// turn.
+/// Saves checkpoints to one directory and restores them. A checkpoint appears completely or not at all, even if the
+/// program is killed. Meanwhile other threads may run steps and record in the graph, which only the constructor reads.
+/// Savers of one directory, in any thread or process, wait for each other and number their checkpoints in turn.
 class saver {
  public:
-  /// For the given variables; or for all that the graph has now, and what is in its queues, so that a session that
-  /// restores it takes each example of an epoch that was not taken yet.
+  /// Saves the given variables. An empty list stands for all current variables of the graph and the elements of its
+  /// queues, so that a session that restores them takes each remaining example of the epoch. Throws
+  /// error(invalid_argument) if there are no variables, a variable is of another graph, or an option is not valid.
   saver(graph& g, std::filesystem::path directory, saver_options options = {},
         std::vector<variable_value> variables = {});
 
-  /// Saves the variables as they are, the session's count of steps, and what is given. It is no step. All variables are
-  /// read, one behind the other, before the first is written: no checkpoint has values from before and after a
-  /// `restore`, but a step that another thread runs meanwhile may have updated some of them and others not yet. The
-  /// threads of queue runners halt between two of their steps while variables and queues are read, if queues are saved;
-  /// error(deadline_exceeded) if one of these does not end within a minute, because it waits for what no such thread
-  /// makes. A metric that is not finite counts as missing: a loss that diverged is never the best. A damaged checkpoint
-  /// beside it is left as it is.
+  /// Saves the variables, the session's number of steps, the position and the metric; it does not count as a step. It
+  /// reads all variables, one after the other, before it writes the first. A checkpoint never mixes values from before
+  /// and after a `restore`, but it may contain some updates of a step that another thread runs meanwhile. While it
+  /// saves queues, the threads of queue runners pause between two of their steps. Throws error(deadline_exceeded) if a
+  /// thread does not pause within a minute, because its step waits for an element that no such thread enqueues. A
+  /// metric that is not finite counts as missing, so a diverged loss is never the best. Damaged checkpoints are left as
+  /// they are.
   checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {});
 
-  /// The newest checkpoint back into the session; nothing if there is none. error(not_found) or error(invalid_argument)
-  /// lists every variable that has no tensor there, or one of another type; then, and if a checksum is wrong
-  /// (error(data_loss)), nothing was changed. A session may serve meanwhile: all variables change at once, between
-  /// steps. A step that began before goes on with the values that it found, and what it still updates is lost with
-  /// them; `restore` does not wait for it. (Where the extents of a variable change, a step that begins at that very
-  /// moment may end with error(aborted).)
+  /// Restores the newest checkpoint and returns it; returns nullopt if there is none. If tensors are missing, throws
+  /// error(not_found); if they have other types, error(invalid_argument); either error lists all of them. Throws
+  /// error(data_loss) if a checksum is wrong. These errors leave the session unchanged. The session may serve meanwhile:
+  /// all variables change at once, between steps. A step that began before continues with the old values; its later
+  /// updates are lost, and `restore` does not wait for it. (If the extents of a variable change, a step that begins at
+  /// the same moment may fail with error(aborted).)
   std::optional<checkpoint> restore(session& s, restore_names const& names = {});
-  /// A certain checkpoint back, before `start_input` if input is to go on from there; `names` picks and renames:
-  /// `[](auto& v) { return v == "head" ? std::nullopt : … }`.
+  /// Restores the given checkpoint. To resume the input from it, call this before `start_input`. `names` selects and
+  /// renames tensors, `[](auto& v) { return v == "head" ? std::nullopt : … }`; with `names`, queues stay as they are.
   void restore(session& s, checkpoint const& from, restore_names const& names = {});
 
-  /// The directory's checkpoints, the oldest first.
+  /// Returns the directory's checkpoints, the oldest first.
   std::vector<checkpoint> checkpoints() const { return rill::checkpoints(directory_, options_.name); }
-  /// The best one by its metric; nothing if none was saved with a metric, or the options don't say which is best.
+  /// Returns the checkpoint with the best metric; nullopt if no checkpoint has a metric or `options.better` is
+  /// `neither`.
   std::optional<checkpoint> best() const { return shelf().best_of(checkpoints()); }
 
  private:
@@ -81,8 +82,8 @@ class saver {
     std::string name;
     type of;
   };
-  /// Where a variable's tensor was found.
-  struct place {
+  /// A variable with its tensor in a file.
+  struct found_tensor {
     saved_variable const* variable;
     safetensors_file const* file;
     safetensors::entry const* entry;
@@ -91,17 +92,17 @@ class saver {
 
   detail::checkpoint_shelf shelf() const { return {directory_, options_.name, options_.keep, options_.better}; }
 
-  /// The variables' values, all of one version.
+  /// Reads the variables, all from one version of the container.
   std::vector<named_tensor> read_variables(session& s) const;
   std::vector<named_tensor> read_queues(session& s) const;
-  /// In as many files as the options ask for, the last for the queues. The checkpoint then knows what is where.
+  /// Writes the shards, with the queues in the last file, and sets `c.shards`.
   void write(checkpoint& c, std::span<named_tensor const> variables, std::span<named_tensor const> queues) const;
 
-  /// What a checkpoint holds of the queues; nothing of those that it doesn't know.
+  /// Reads the checkpoint's queues; leaves out queues that it doesn't contain.
   std::map<std::string, queue_contents> look_up_queues(checkpoint const& from) const;
-  /// Finds all that is asked for, or throws what is missing or of another type. Each file is opened, and its header
-  /// read, once.
-  std::vector<place> look_up(checkpoint const& from, restore_names const& names, opened_files& files) const;
+  /// Finds the tensors of all variables. Throws one error that lists missing tensors and tensors of other types. Opens
+  /// each file, and reads its header, once.
+  std::vector<found_tensor> look_up(checkpoint const& from, restore_names const& names, opened_files& files) const;
 
   std::filesystem::path directory_;
   saver_options options_;
@@ -134,14 +135,15 @@ RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_opt
       options_(std::move(options)),
       queues_(variables.empty() ? all_queues(g) : std::map<std::string, queue_description>()) {
   for (auto const& v : variables.empty() ? all_variables(g) : std::move(variables)) {
-    expects(v.graph == &g, "a variable of another graph, or an empty handle, was given to a saver");
+    expects(v.graph == &g, "a saver: expected variables of its graph, got one of another graph or an empty handle");
     auto const& of = std::get<type>(v.origin().attributes[0].second);
     safetensors::check_entry(v.origin().name, of.element);
     variables_.push_back({v.origin().name, of});
   }
-  expects(!variables_.empty(), "a saver was made for a graph without variables");
-  expects(options_.name.find('/') == std::string::npos, "a saver's name is the beginning of file names, without '/'");
-  expects(options_.keep > 0, "a saver keeps one checkpoint at least");
+  expects(!variables_.empty(), "a saver: expected a graph with variables, got one without");
+  expects(options_.name.find('/') == std::string::npos,
+          "a saver: options.name is the prefix of file names and must not contain '/'");
+  expects(options_.keep > 0, "a saver: options.keep must be at least one");
 } catch (...) {
   rethrow_as_error();
 }
@@ -149,18 +151,18 @@ RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_opt
 RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::optional<double> metric) try {
   std::error_code failed;
   std::filesystem::create_directories(directory_, failed);
-  if (failed) files::fail("make the directory", directory_, failed.value());
+  if (failed) files::fail("create the directory", directory_, failed.value());
   if (metric && !std::isfinite(*metric)) metric.reset();
-  directory_lock const alone(directory_);  // or sweeping would take another's files for those of a dead program
+  directory_lock const alone(directory_);  // else sweeping would remove files that another saver is writing
   auto const before = detail::numbered_checkpoints(directory_, options_.name);
   checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {}};
   shelf().sweep(before);
   std::vector<named_tensor> variables, queues;
   {
-    auto const halt = queues_.empty() ? nullptr : std::make_unique<input_pause>(s.state());
+    auto const pause = queues_.empty() ? nullptr : std::make_unique<input_pause>(s.state());
     variables = read_variables(s);
     queues = read_queues(s);
-    c.steps = s.steps();  // behind the variables, or a step whose update they have would be counted, and drawn, again
+    c.steps = s.steps();  // after the variables; else a saved step would run again with the same random numbers
   }
   write(c, variables, queues);
   detail::write_index(c);
@@ -188,7 +190,7 @@ RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_n
   auto contents = names ? std::map<std::string, queue_contents>() : look_up_queues(from);
   std::vector<std::pair<std::shared_ptr<queue_state>, queue_contents>> queues;
   for (auto& [queue, c] : contents) queues.emplace_back(s.state().queue(queue, queues_.at(queue)), std::move(c));
-  auto const halt = queues.empty() ? nullptr : std::make_unique<input_pause>(s.state());
+  auto const pause = queues.empty() ? nullptr : std::make_unique<input_pause>(s.state());
   s.state().replace(std::move(values));
   for (auto& [queue, c] : queues) queue->restore(std::move(c));
   s.set_steps(from.steps);
@@ -241,9 +243,9 @@ RILL_IO_INLINE std::map<std::string, queue_contents> saver::look_up_queues(check
   return found;
 }
 
-RILL_IO_INLINE std::vector<saver::place> saver::look_up(checkpoint const& from, restore_names const& names,
-                                                        opened_files& files) const {
-  std::vector<place> found;
+RILL_IO_INLINE std::vector<saver::found_tensor> saver::look_up(checkpoint const& from, restore_names const& names,
+                                                               opened_files& files) const {
+  std::vector<found_tensor> found;
   std::string missing, other;
   auto const list = [](std::string& all, std::string const& one) { all += (all.empty() ? "'" : ", '") + one; };
   for (auto const& v : variables_) {
@@ -258,16 +260,17 @@ RILL_IO_INLINE std::vector<saver::place> saver::look_up(checkpoint const& from, 
     auto const* const e = file.find(*wanted);
     if (!e)
       throw error(code::data_loss,
-                  "'" + at->second + "' lacks the tensor '" + *wanted + "' that the checkpoint's index says it has");
+                  "'" + at->second + "' has no tensor '" + *wanted + "', but the checkpoint's index lists it there");
     type const of(e->element, e->shape);
     if (accepts(v.of, of)) found.push_back({&v, &file, e});
-    else list(other, *wanted + "' is a " + of.text() + " there and a " + v.of.text() + " here");
+    else list(other, *wanted + "' (" + of.text() + " there, " + v.of.text() + " in the graph)");
   }
   auto const where = "the checkpoint '" + from.index().string() + "' ";
   if (!missing.empty())
     throw error(code::not_found, where + "has no tensor " + missing + (other.empty() ? "" : "; and " + other));
   if (!other.empty()) throw error(code::invalid_argument, where + "does not fit: " + other);
-  if (found.empty()) throw error(code::invalid_argument, "nothing was picked from " + where);
+  if (found.empty())
+    throw error(code::invalid_argument, where + "was not restored: `names` returned nullopt for every variable");
   return found;
 }
 
