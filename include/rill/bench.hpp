@@ -1,9 +1,9 @@
-// Microbenchmarks of operations and lambdas, a line each, on Google Benchmark (rill::bench in CMake):
+// Microbenchmarks of operations and lambdas with Google Benchmark (rill::bench in CMake), one line each:
 //
 //   RILL_BENCHMARK(rill::matmul, rill::of<float, 256, 256>, rill::of<float, 256, 256>);
 //
-// times the operation as a prepared step runs it, and reports GFLOP/s and GB/s by the operation's own `work`, how much
-// of this machine's limit that is, and the instructions of a call where the processor's counters can be read.
+// times the operation in a prepared step. It reports GFLOP/s and GB/s by the operation's own `work`, the share of this
+// machine's limit, and the instructions of a call where the processor's counters can be read.
 #pragma once
 #if !__has_include(<benchmark/benchmark.h>)
 #error "rill: benchmarks need Google Benchmark; on Debian and Ubuntu: apt-get install libbenchmark-dev"
@@ -31,21 +31,22 @@
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/run/session.hpp"
 
-/// Times `function` (an operation, or a lambda on expressions) of arguments of the given types, all extents known.
+/// Registers a benchmark that times `function` (an operation, or a lambda on expressions) with arguments of the given
+/// types, whose extents must all be known.
 #define RILL_BENCHMARK(function, ...)                                                                                \
   [[maybe_unused]] static auto* const BENCHMARK_PRIVATE_NAME(rill_benchmark) = ::rill::benchmarks::add<__VA_ARGS__>( \
       #function "(" #__VA_ARGS__ ")", [](auto const&... x) { return function(x...); })
 
 namespace rill::benchmarks {
 
-/// The threads of all sessions here: RILL_THREADS, or one for each processor.
+/// Returns the number of threads of each session here: RILL_THREADS, or one per processor.
 inline int threads() {
   char const* given = std::getenv("RILL_THREADS");
   int const asked = given != nullptr ? std::atoi(given) : 0;
   return asked > 0 ? asked : static_cast<int>(std::thread::hardware_concurrency());
 }
 
-/// Counts the instructions of this thread and of those that it starts later; says nothing where it can't.
+/// Counts the instructions of this thread and of the threads that it starts later.
 class instruction_counter {
  public:
   instruction_counter() {
@@ -65,8 +66,9 @@ class instruction_counter {
     if (file_ >= 0) close(file_);
 #endif
   }
+  /// Whether the processor's counter can be read.
   bool available() const { return read() != 0; }
-  /// Instructions so far; 0 where there is no counter.
+  /// Returns the instructions so far; 0 if the counter can't be read.
   std::uint64_t read() const {
     std::uint64_t count = 0;
 #if defined(__linux__)
@@ -81,7 +83,7 @@ class instruction_counter {
 
 namespace detail {
 
-/// Seconds of a call of `f`: the best of some, which together take a twentieth of a second or more.
+/// Returns the seconds of a call of `f`: the fastest of several calls, which take at least 50 ms together.
 template <class F> double best_of(F&& f) {
   double best = 1e9;
   using clock = std::chrono::steady_clock;
@@ -93,8 +95,8 @@ template <class F> double best_of(F&& f) {
   return best;
 }
 
-/// A tensor of small numbers, none of them 0; of empty strings for strings. Whole ones are below `bound`, so that they
-/// can be indices.
+/// Returns a tensor of small numbers other than 0, or of empty strings. Integers are below `bound`, so that they can be
+/// indices.
 inline tensor numbers_of(type const& t, std::int64_t bound) {
   tensor x(t.element, t.shape());
   visit(t.element, [&]<class T>() {
@@ -111,8 +113,9 @@ inline tensor numbers_of(type const& t, std::int64_t bound) {
 
 }  // namespace detail
 
-/// What a graph's operations cost together. One operation costs what it says. Of several the arithmetic is added up,
-/// but only what goes in and comes out counts as moved: fused, what lies between them needs no memory.
+/// Returns the total work of a graph's operations. For one operation it is the operation's own. For several, the
+/// arithmetic adds up, but only the graph's inputs and outputs count as moved bytes, because fusion keeps the values
+/// between operations out of memory.
 inline cost work_of(graph const& g) {
   cost all;
   std::vector<std::uint32_t> computed;
@@ -141,9 +144,10 @@ inline cost work_of(graph const& g) {
 
 namespace detail {
 
-/// The least extent among those of the fractions, so that whole numbers below it are indices along any axis.
+/// Returns the least extent of the float and complex arguments, so that smaller integers are valid indices on each
+/// axis.
 template <type... In> constexpr std::int64_t index_bound() {
-  std::int64_t bound = 62;  // numbers_of makes none above 61
+  std::int64_t bound = 62;  // numbers_of gives at most 61
   auto const look = [&](type const& t) {
     for (std::size_t i = 0; i < t.rank && (dtypes::floats | dtypes::complexes).contains(t.element); ++i)
       bound = t[i].extent < bound ? t[i].extent : bound;
@@ -152,13 +156,13 @@ template <type... In> constexpr std::int64_t index_bound() {
   return bound;
 }
 
-/// What a function of expressions returned, one or several, as a step's outputs.
+/// Returns one or several results of a function of expressions as a step's outputs.
 template <class Y> auto as_outputs(Y const& y) {
   if constexpr (operand<Y>) return outputs(y);
   else return std::apply([](auto const&... each) { return outputs(each...); }, y);
 }
 
-/// An expression's graph, session and prepared call.
+/// Records `f` in a new graph. Returns the graph with its session and inputs, and the prepared call.
 template <type... In, class F> auto prepared_call(F const& f) {
   struct state {
     rill::graph graph;
@@ -176,10 +180,11 @@ template <type... In, class F> auto prepared_call(F const& f) {
 
 }  // namespace detail
 
-/// What this machine can do with `threads()` threads, measured when it is first asked for.
+/// This machine's rates with `threads()` threads, measured at the first call.
 class machine {
  public:
-  /// Bytes a second, read and written, of a copy that moves about so many bytes: caches are faster than memory.
+  /// Returns the bytes per second, read and written, of a copy that moves about `bytes` bytes. The rate depends on the
+  /// size, because caches are faster than memory.
   static double copy_rate(double bytes) {
     static constinit std::array<double, largest + 1> known{};
     std::size_t size = smallest;
@@ -187,7 +192,7 @@ class machine {
     if (known[size] == 0) known[size] = measure_copy(std::size_t{1} << size);
     return known[size];
   }
-  /// Operations a second of a large matrix product of elements T.
+  /// Returns the floating-point operations per second of a large matrix product with elements T.
   template <element T> static double product_rate() {
     static double const rate = [] {
       auto [s, call] =
@@ -198,7 +203,7 @@ class machine {
   }
 
  private:
-  static constexpr std::size_t smallest = 12, largest = 26;  // bits of the size of a copy's source
+  static constexpr std::size_t smallest = 12, largest = 26;  // log2 of the bytes of a copy's source
 
   static double measure_copy(std::size_t bytes) {
     buffer from = buffer::allocate(bytes), to = buffer::allocate(bytes);
@@ -221,17 +226,17 @@ class machine {
   }
 };
 
-/// The least seconds that this machine needs for the work: its arithmetic at the rate of matrix products, or its bytes
-/// at the rate of a copy, whichever is longer.
+/// Returns the minimum seconds that this machine needs for the work: the time for its arithmetic at the rate of a
+/// matrix product, or for its bytes at the rate of a copy, whichever is longer.
 template <dtype Element> double least_seconds(cost const& work) {
   using number = std::conditional_t<dtypes::numbers.contains(Element), element_of<Element>, float>;
   double const moving = work.bytes > 0 ? work.bytes / machine::copy_rate(work.bytes) : 0;
   return work.flops > 0 ? std::max(moving, work.flops / machine::product_rate<number>()) : moving;
 }
 
-/// Runs one benchmark; what RILL_BENCHMARK registers. One that fails says why, and the others run.
+/// Runs a benchmark that RILL_BENCHMARK registered. If it fails, reports the error and lets the others run.
 template <type... In, class F> void run(benchmark::State& state, F const& f) try {
-  instruction_counter instructions;  // before the session starts its threads
+  instruction_counter instructions;  // before the session starts threads, which it counts too
   auto [s, call] = detail::prepared_call<In...>(f);
   std::apply(call, s->inputs);
   auto const before = instructions.read();
@@ -248,7 +253,7 @@ template <type... In, class F> void run(benchmark::State& state, F const& f) try
   state.SkipWithError(e.what());
 }
 
-/// Registers a benchmark of `f` of arguments of the given types.
+/// Registers a benchmark of `f` with arguments of the given types.
 template <type... In, class F> benchmark::internal::Benchmark* add(char const* name, F f) {
   static_assert((In.is_known() && ...), "RILL_BENCHMARK: every extent must be a number");
   return benchmark::RegisterBenchmark(name, [f](benchmark::State& state) { run<In...>(state, f); })->UseRealTime();

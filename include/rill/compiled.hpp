@@ -1,5 +1,5 @@
-// For which processor this program's kernels were compiled. rill::compiled holds them several times, for x86-64-v2, v3
-// and v4, and takes the best that the machine runs when the first kernel is asked for.
+// The instruction set of this program's kernels. rill::compiled contains kernels for x86-64-v2, v3 and v4, and chooses
+// the best that the processor supports when the program first needs a kernel.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace rill {
 
 namespace detail {
 
-/// The instruction set that the compiler may use in this unit.
+/// Returns the instruction set that the compiler may use in this translation unit.
 constexpr std::string_view unit_instruction_set() {
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && defined(__AVX512DQ__) && \
     defined(__AVX512VL__)
@@ -32,28 +32,28 @@ constexpr std::string_view unit_instruction_set() {
 
 #if RILL_COMPILED
 
-/// The instruction set of the kernels that this program uses: the best one in the library that the processor has, or
-/// what `use_instruction_set` asked for. Throws error(unimplemented) if the library has none for this processor.
+/// Returns the instruction set of this program's kernels: the best one in the library that the processor supports, or
+/// the choice of `use_instruction_set`. Throws error(unimplemented) if the library has no kernels for this processor.
 std::string_view instruction_set();
 
-/// Takes the kernels for `name` ("x86-64-v2", …). To be called before the first kernel is prepared: afterwards only the
-/// name in use is accepted, others are error(failed_precondition). Throws error(invalid_argument) if the library has no
-/// kernels of that name, error(unimplemented) if this processor can't run them.
+/// Chooses the kernels for `name` ("x86-64-v2", …). Call it before the first kernel is prepared; later, names other
+/// than the current one throw error(failed_precondition). Throws error(invalid_argument) if the library has no kernels
+/// for `name`, and error(unimplemented) if this processor can't run them.
 void use_instruction_set(std::string_view name);
 
 #else
 
-// Without the library each unit compiles the kernels it uses by its own flags, and answers for itself.
+// Without the library, each translation unit compiles its own kernels with its own flags, so these are static.
 
-/// The instruction set that this unit was compiled for.
+/// Returns the instruction set for which this translation unit was compiled.
 static inline std::string_view instruction_set() { return detail::unit_instruction_set(); }
 
-/// Throws error(failed_precondition) unless the unit was compiled for `name`.
+/// Throws error(failed_precondition) unless this translation unit was compiled for `name`.
 [[maybe_unused]] static inline void use_instruction_set(std::string_view name) {
   if (name != instruction_set())
-    throw error(code::failed_precondition,
-                "kernels for " + std::string(name) + " were asked for, but this program's own are compiled for " +
-                    std::string(instruction_set()) + "; link rill::compiled to have a choice");
+    throw error(code::failed_precondition, "expected kernels for " + std::string(name) +
+                                               ", but this program compiled its kernels for " +
+                                               std::string(instruction_set()) + "; link rill::compiled to choose");
 }
 
 #endif

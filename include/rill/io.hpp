@@ -1,5 +1,5 @@
-// Tensors in files, and checkpoints: CSV, IDX, JSON lines, npy and npz, safetensors; records of files, TFRecord among
-// them. Needs zlib and nlohmann-json.
+// Reads and writes files and checkpoints: CSV, IDX, JSON lines, npy, npz, safetensors, TFRecord and other records. It
+// needs zlib and nlohmann-json.
 #pragma once
 #include "rill/io/csv.hpp"
 #include "rill/io/idx.hpp"

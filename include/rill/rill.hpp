@@ -1,5 +1,5 @@
-// All of rill that needs nothing but the standard library: tensors, graphs, operations, gradients, sessions, training.
-// Asked for by name: rill/io.hpp (files and checkpoints), rill/eigen.hpp, rill/bench.hpp.
+// Includes all of rill that needs only the standard library: tensors, graphs, operations, gradients, sessions,
+// training. Include separately: rill/io.hpp (files and checkpoints), rill/eigen.hpp, rill/bench.hpp.
 #pragma once
 #include "rill/base/pool.hpp"
 #include "rill/grad/gradients.hpp"

@@ -1,4 +1,4 @@
-// Which rill this is. The build reads the numbers from here.
+// The version of rill. The build reads the numbers from here.
 #pragma once
 #include <compare>
 
@@ -8,13 +8,13 @@
 
 namespace rill {
 
-/// A release: `major.minor.patch`; before 1.0 a new minor may change what programs see.
+/// A release, `major.minor.patch`. Before 1.0 a new minor version may change interfaces.
 struct release {
   int major, minor, patch;
   friend constexpr auto operator<=>(release const&, release const&) = default;
 };
 
-/// The release that this unit was compiled with.
+/// The release with which this translation unit was compiled.
 inline constexpr release version{RILL_VERSION_MAJOR, RILL_VERSION_MINOR, RILL_VERSION_PATCH};
 
 }  // namespace rill
