@@ -1,4 +1,4 @@
-// Trains a network on handwritten digits and shows what it has learnt. examples/digits.cpp --help lists the options.
+// Trains a network on handwritten digits and shows its results. examples/digits --help lists the options.
 #include <rill/io.hpp>
 #include <rill/rill.hpp>
 
@@ -19,7 +19,7 @@ split load(options const& o) {
   return read_csv(o.data.empty() ? digits_csv() : o.data);
 }
 
-std::int64_t numbers_to_learn(model const& m) {
+std::int64_t parameters(model const& m) {
   std::int64_t n = 0;
   for (auto const& v : rill::trainable_variables(m.loss)) n += elements(v.type().shape());
   return n;
@@ -31,10 +31,12 @@ void train(rill::session& s, model const& m, split const& data, options const& o
   rill::batch_position position;
   if (o.resume) {
     auto const found = saver.restore(s);
-    if (!found) throw usage_error("--resume: there is no checkpoint in '" + o.checkpoints.string() + "'");
+    if (!found)
+      throw usage_error("--resume: found no checkpoint in '" + o.checkpoints.string() +
+                        "'; train once without --resume");
     position = found->position;
-    std::printf("Going on from %s\n", found->index().c_str());
-    if (!o.epochs && position.epoch >= epochs) epochs = position.epoch + usual;  // it was done: more of the same
+    std::printf("Resuming from %s\n", found->index().c_str());
+    if (!o.epochs && position.epoch >= epochs) epochs = position.epoch + usual;  // training had ended: train on
   } else s.run(rill::initializer(s.graph()));
 
   auto step = s.prepare(rill::inputs(m.image, m.label), rill::outputs(m.loss, m.accuracy), m.train);
@@ -52,7 +54,7 @@ void train(rill::session& s, model const& m, split const& data, options const& o
   }
 }
 
-/// What the network takes each image for.
+/// Returns the digit that the network predicts for each image.
 std::vector<std::int32_t> predict(rill::session& s, model const& m, rill::tensor const& images) {
   std::vector<std::int32_t> all;
   for (auto const& [some] : rill::batches(std::tuple{images}, 512, rill::epochs(1), {.shuffle = false})) {
@@ -64,14 +66,14 @@ std::vector<std::int32_t> predict(rill::session& s, model const& m, rill::tensor
 
 void run(options const& o) {
   auto const data = load(o);
-  std::printf("%lld digits of %lldx%lld pixels to learn from, %lld to be tested on\n",
+  std::printf("%lld digits of %lldx%lld pixels for training, %lld for the test\n",
               static_cast<long long>(count(data.training)), static_cast<long long>(data.side()),
               static_cast<long long>(data.side()), static_cast<long long>(count(data.test)));
   rill::graph g(o.seed);
   auto const m = record(g, o.model, data.side());
   rill::session s{g, {.threads = o.threads}};
-  std::printf("Model %s: %lld numbers to learn, on %d thread%s\n", o.model.c_str(),
-              static_cast<long long>(numbers_to_learn(m)), s.threads(), s.threads() == 1 ? "" : "s");
+  std::printf("Model %s: %lld parameters, %d thread%s\n", o.model.c_str(), static_cast<long long>(parameters(m)),
+              s.threads(), s.threads() == 1 ? "" : "s");
   rill::saver saver(g, o.checkpoints);
   train(s, m, data, o, saver);
 
@@ -79,12 +81,12 @@ void run(options const& o) {
   auto const labels = std::get<1>(data.test).span<std::int32_t>();
   long long right = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) right += predicted[i] == labels[i];
-  std::printf("\nTest accuracy %.4f: %lld of %zu digits it had never seen\n",
+  std::printf("\nTest accuracy %.4f: %lld of %zu digits that it has not been trained on\n",
               static_cast<double>(right) / static_cast<double>(labels.size()), right, labels.size());
   print_confusion(predicted, data.test);
   print_digits(predicted, data.test);
   if (auto const last = saver.checkpoints(); !last.empty())
-    std::printf("\nSaved as %s; --resume goes on from there\n", last.back().index().c_str());
+    std::printf("\nSaved as %s; --resume continues from it\n", last.back().index().c_str());
 }
 
 }  // namespace digits

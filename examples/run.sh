@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds an example and runs it: a network that learns handwritten digits, or, as
-# `examples/run.sh shakespeare`, one that learns to write. Further arguments go to the program: examples/run.sh --help
+# Installs missing packages, builds an example and runs it: a network that learns handwritten digits, or, with
+# `examples/run.sh shakespeare`, a network that learns to write. Passes further arguments on: examples/run.sh --help
 set -euo pipefail
 caller=$PWD
 # shellcheck source=tests/setup.sh

@@ -1,5 +1,5 @@
-// Learns Shakespeare's plays character by character, and writes some lines of its own: an LSTM over padded batches of
-// passages of like lengths. examples/shakespeare --help lists the options.
+// Learns Shakespeare's plays character by character and then writes a sample: an LSTM over padded batches of passages
+// of similar lengths. examples/shakespeare --help lists the options.
 #include "shakespeare/text.hpp"
 
 #include <rill/rill.hpp>
@@ -14,14 +14,14 @@
 
 namespace shakespeare {
 
-constexpr std::string_view help = R"(Learns a text character by character, and writes some lines of its own.
+constexpr std::string_view help = R"(Learns a text character by character and then writes a sample.
 
-  --minutes N   how long it learns at most (8)
-  --steps N     how many batches it sees at most (4000)
-  --threads N   that compute (all that the machine has)
-  --seed N      of the first weights, the order of the passages, and the sample (1)
-  --text FILE   what it reads (examples/data/shakespeare.txt)
-  --sample N    how many characters it writes at the end (500)
+  --minutes N   the maximum training time (8)
+  --steps N     the maximum number of batches (4000)
+  --threads N   number of threads (one per processor)
+  --seed N      the seed of the first weights, the order of the passages and the sample (1)
+  --text FILE   the text to learn (examples/data/shakespeare.txt)
+  --sample N    the number of characters in the sample (500)
 )";
 
 struct options {
@@ -38,12 +38,15 @@ options parse(int count, char const* const* words) {
       o.help = true;
       continue;
     }
-    if (i + 1 == count) throw std::invalid_argument("an option without an argument, or none at all; --help lists them");
+    if (i + 1 == count)
+      throw std::invalid_argument(std::string(word) +
+                                  ": expected a known option with an argument; --help lists all options");
     std::string_view const argument = words[++i];
     auto const number = [&](long& to, long least) {
       auto const [end, problem] = std::from_chars(argument.data(), argument.data() + argument.size(), to);
       if (problem != std::errc() || end != argument.data() + argument.size() || to < least)
-        throw std::invalid_argument(std::string(word) + " takes a number from " + std::to_string(least) + " on");
+        throw std::invalid_argument(std::string(word) + ": expected a number from " + std::to_string(least) +
+                                    " on, got '" + std::string(argument) + "'");
     };
     if (word == "--minutes") number(o.minutes, 1);
     else if (word == "--steps") number(o.steps, 1);
@@ -51,7 +54,7 @@ options parse(int count, char const* const* words) {
     else if (word == "--seed") number(o.seed, 0);
     else if (word == "--sample") number(o.sample, 0);
     else if (word == "--text") o.text = argument;
-    else throw std::invalid_argument("there is no option " + std::string(word) + "; --help lists them");
+    else throw std::invalid_argument("unknown option " + std::string(word) + "; --help lists all options");
   }
   return o;
 }
@@ -61,11 +64,11 @@ using cell = rill::lstm_cell<units>;
 using layer = rill::recurrent_layer<cell, rill::of<float, width>>;
 constexpr rill::type state = rill::of<float, 1, units>;
 
-/// The graph: a loss over padded batches, and a step of one character for the sample.
+/// The handles of the graph: a loss over padded batches, and a step of one character for the sample.
 struct model {
   rill::expr<rill::of<std::int32_t, "time", columns>> seen, next;
   rill::expr<rill::of<std::int32_t, columns>> lengths;
-  rill::value loss, nats;  // a character's mean, and the sum of all
+  rill::value loss, nats;  // the mean per character, and the sum over all
   rill::operation train;
   rill::expr<rill::of<std::int32_t, 1>> last;
   rill::expr<state> h, c;
@@ -99,13 +102,13 @@ model record(rill::graph& g, std::int64_t characters) {
   return {seen, next, lengths, loss, nats, train, last, h, c, softmax(matmul(value(next_h), w) + b), next_h, next_c};
 }
 
-/// Bits for each character of passages that it has not learnt from.
+/// Returns the bits per character of passages that the model was not trained on.
 double bits_of(rill::session& s, model const& m, passages const& held_out) {
   auto step = s.prepare(rill::inputs(m.seen, m.next, m.lengths), rill::outputs(m.nats));
   double nats = 0;
   for (auto const& b : rill::bucket_by_length(held_out.lengths, bounds, columns)) {
-    auto const made = make_batch(held_out, b, columns);
-    nats += double{step(made.seen, made.next, made.lengths).template item<float>()};
+    auto const padded = make_batch(held_out, b, columns);
+    nats += double{step(padded.seen, padded.next, padded.lengths).template item<float>()};
   }
   return nats / static_cast<double>(held_out.characters) / std::log(2.0);
 }
@@ -130,7 +133,7 @@ std::string sample(rill::session& s, model const& m, vocabulary const& v, option
     text += v.character(last);
     if (text.ends_with("\n\n")) last = 0;
     if (last != 0) continue;
-    std::fill_n(h.mutable_data<float>(), units, 0.f);  // a passage is over
+    std::fill_n(h.mutable_data<float>(), units, 0.f);  // a new passage begins
     std::fill_n(c.mutable_data<float>(), units, 0.f);
   }
   return text;
@@ -142,7 +145,7 @@ void run(options const& o) {
   vocabulary const v(text);
   auto const cut = text.size() / 10 * 9;
   passages const training(text.substr(0, cut), v), held_out(text.substr(cut), v);
-  std::printf("%lld characters to learn from, %lld held out, %lld different ones\n",
+  std::printf("%lld characters for training, %lld held out, %lld different ones\n",
               static_cast<long long>(training.characters), static_cast<long long>(held_out.characters),
               static_cast<long long>(v.size() - 1));
   rill::graph g(static_cast<std::uint64_t>(o.seed));
@@ -157,20 +160,21 @@ void run(options const& o) {
   for (std::int64_t epoch = 0; more; ++epoch)
     for (auto const& b :
          rill::bucket_by_length(training.lengths, bounds, columns, static_cast<std::uint64_t>(o.seed), epoch)) {
-      auto const made = make_batch(training, b, columns);
-      sum += double{step(made.seen, made.next, made.lengths).template item<float>()};
+      auto const padded = make_batch(training, b, columns);
+      sum += double{step(padded.seen, padded.next, padded.lengths).template item<float>()};
       more = ++done < o.steps && std::chrono::steady_clock::now() - begin < std::chrono::minutes(o.minutes);
       if (done % 100 == 0 || !more) {
         auto const mean = sum / static_cast<double>((done - 1) % 100 + 1);
-        std::printf("step %5ld: perplexity %6.2f, %.3f bits a character\n", done, std::exp(mean), mean / std::log(2.0));
+        std::printf("step %5ld: perplexity %6.2f, %.3f bits per character\n", done, std::exp(mean),
+                    mean / std::log(2.0));
         std::fflush(stdout);
         sum = 0;
       }
       if (!more) break;
     }
   auto const bits = bits_of(s, m, held_out);
-  std::printf("Held-out text: perplexity %.2f, %.3f bits a character\n", std::exp2(bits), bits);
-  if (o.sample > 0) std::printf("\nIt writes:\n\n%s\n", sample(s, m, v, o).c_str());
+  std::printf("Held-out text: perplexity %.2f, %.3f bits per character\n", std::exp2(bits), bits);
+  if (o.sample > 0) std::printf("\nSample:\n\n%s\n", sample(s, m, v, o).c_str());
 }
 
 }  // namespace shakespeare

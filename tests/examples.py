@@ -39,7 +39,7 @@ class Digits(unittest.TestCase):
     def test_a_resumed_run_has_the_bits_of_one_that_was_never_stopped(self):
         for words in (["whole", "--epochs", 4], ["parts", "--epochs", 2], ["parts", "--epochs", 4, "--resume"]):
             output = run("--model", "mlp", "--threads", len(words) % 2 + 1, "--checkpoints", self.place / words[0], *words[1:])
-        self.assertIn("Going on from", output)
+        self.assertIn("Resuming from", output)
         self.assertNotIn("epoch  2/4", output)
         file = "checkpoint-000004-00001-of-00001.safetensors"
         self.assertEqual((self.place / "whole" / file).read_bytes(), (self.place / "parts" / file).read_bytes())
@@ -80,21 +80,21 @@ class Digits(unittest.TestCase):
         bad = self.idx("bad", 8, (len(rows),), [11] * len(rows))
         self.assertIn("images of 9x9 pixels", run("--images", odd, "--labels", one, code=2))
         self.assertIn("images [n, height, width]", run("--images", images, "--labels", one, code=2))
-        self.assertIn("which is no digit", run("--images", images, "--labels", bad, code=2))
+        self.assertIn("expected labels from 0 to 9", run("--images", images, "--labels", bad, code=2))
 
     def test_refuses_what_it_can_not_do(self):
         for words, expected in (
-            (["--model", "big"], "--model is conv, mlp or linear, not 'big'"),
-            (["--epochs", "0"], "--epochs takes a number from 1 on, not '0'"),
-            (["--threads", "two"], "--threads takes a number from 1 on, not 'two'"),
-            (["--seed"], "--seed takes an argument"),
-            (["--fast"], "there is no option '--fast'"),
-            (["--images", "x"], "--images and --labels come together"),
-            (["--images", "x", "--labels", "y", "--data", "z"], "two sources"),
+            (["--model", "big"], "--model: expected conv, mlp or linear, got 'big'"),
+            (["--epochs", "0"], "--epochs: expected a number from 1 on, got '0'"),
+            (["--threads", "two"], "--threads: expected a number from 1 on, got 'two'"),
+            (["--seed"], "--seed: expected an argument"),
+            (["--fast"], "unknown option '--fast'"),
+            (["--images", "x"], "--images and --labels must be given together"),
+            (["--images", "x", "--labels", "y", "--data", "z"], "one source of digits, got two"),
             (["--images", "x", "--labels", "y"], "cannot open 'x'"),
             (["--data", "nowhere.csv"], "cannot open 'nowhere.csv'"),
             (["--data", PROGRAM], "line 1"),
-            (["--resume"], "there is no checkpoint in 'digits-conv'"),
+            (["--resume"], "found no checkpoint in 'digits-conv'"),
         ):
             self.assertIn(expected, run(*words, code=2, cwd=self.place))
         self.assertFalse(any(self.place.iterdir()))

@@ -20,11 +20,11 @@ class Shakespeare(unittest.TestCase):
     def test_learns_and_writes(self):
         output = run("--steps", 110, "--sample", 80, "--threads", 1)
         self.assertIn("65 different ones", output)
-        bits = [float(b) for b in re.findall(r"([0-9.]+) bits a character", output)]
+        bits = [float(b) for b in re.findall(r"([0-9.]+) bits per character", output)]
         self.assertEqual(len(bits), 3)  # after 100 steps, after 110, and of what was held out
         self.assertLess(bits[1], bits[0])
         self.assertLess(bits[2], 4)
-        self.assertGreater(len(output.split("It writes:\n\n")[1]), 79)
+        self.assertGreater(len(output.split("Sample:\n\n")[1]), 79)
 
     def test_is_the_same_on_any_number_of_threads(self):
         first, second = (run("--steps", 5, "--sample", 30, "--threads", n) for n in (1, 2))
@@ -35,11 +35,11 @@ class Shakespeare(unittest.TestCase):
             short = pathlib.Path(folder) / "short.txt"
             short.write_text("To be.")
             for words, expected in (
-                (["--steps", "0"], "--steps takes a number from 1 on"),
-                (["--steps"], "without an argument"),
-                (["--fast", "1"], "there is no option --fast"),
-                (["--text", "nowhere.txt"], "'nowhere.txt' is not a text"),
-                (["--text", short], "is not a text of 1,000 characters"),
+                (["--steps", "0"], "--steps: expected a number from 1 on"),
+                (["--steps"], "--steps: expected a known option with an argument"),
+                (["--fast", "1"], "unknown option --fast"),
+                (["--text", "nowhere.txt"], "got 'nowhere.txt'"),
+                (["--text", short], "expected a text of at least 1,000 characters"),
             ):
                 self.assertIn(expected, run(*words, code=1))
         self.assertIn("--minutes", run("--help"))

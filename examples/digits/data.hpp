@@ -1,4 +1,4 @@
-// Images of digits and their labels, cut into those to learn from and those to be tested on.
+// Images of digits with their labels, split into training and test examples.
 #pragma once
 #include <rill/io/csv.hpp>
 #include <rill/io/idx.hpp>
@@ -20,53 +20,57 @@ struct split {
 
 inline std::int64_t count(examples const& e) { return std::get<1>(e).elements(); }
 
-/// The digits that come with rill.
+/// Returns the path of the digits that come with rill.
 inline std::filesystem::path digits_csv() {
   return std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / "digits.csv";
 }
 
-/// Numbers of any type as float, divided by `by`.
+/// Converts numbers of any type to float and divides them by `by`.
 inline rill::tensor scaled(rill::tensor const& from, float by) {
   rill::tensor to(rill::dtype::float32, from.shape());
   rill::visit(from.element(), [&]<class T>() {
     if constexpr (std::is_arithmetic_v<T>)
       std::ranges::transform(from.span<T>(), to.mutable_data<float>(), [&](T x) { return static_cast<float>(x) / by; });
-    else throw rill::error(rill::code::invalid_argument, "pixels and labels are numbers, not " + from.type().text());
+    else
+      throw rill::error(rill::code::invalid_argument,
+                        "expected numbers as pixels and labels, got " + from.type().text());
   });
   return to;
 }
 
-/// Shuffles with a seed that never changes, and keeps `tests` examples for the test.
+/// Shuffles with a fixed seed and splits off `tests` examples for the test.
 inline split cut(examples all, std::int64_t tests) {
   auto const n = count(all);
   for (auto label : std::get<1>(all).span<std::int32_t>())
     if (label < 0 || label > 9)
-      throw rill::error(rill::code::invalid_argument, "a label is " + std::to_string(label) + ", which is no digit");
-  if (n <= tests) throw rill::error(rill::code::invalid_argument, "there are too few digits: " + std::to_string(n));
+      throw rill::error(rill::code::invalid_argument, "expected labels from 0 to 9, got " + std::to_string(label));
+  if (n <= tests)
+    throw rill::error(rill::code::invalid_argument,
+                      "expected more than " + std::to_string(tests) + " digits, got " + std::to_string(n));
   auto shuffled = rill::batches(all, n, rill::epochs(1), {.seed = 2026});
   auto const [images, labels] = *shuffled.begin();
   return {{images.rows(tests, n), labels.rows(tests, n)}, {images.rows(0, tests), labels.rows(0, tests)}};
 }
 
-/// Lines of 64 pixels from 0 to 16 and a label; a fifth is for the test, 360 of 1,797.
+/// Reads lines of 64 pixels from 0 to 16 and a label. A fifth is for the test, 360 of 1,797.
 inline split read_csv(std::filesystem::path const& path) {
   auto const [pixels, labels] = rill::read_csv<rill::of<float, 64>, rill::of<std::int32_t>>(path);
   auto const n = pixels.shape()[0];
   return cut({scaled(pixels, 16).reshaped({n, 8, 8, 1}), labels}, (n + 4) / 5);
 }
 
-/// MNIST's format; a fifth is for the test.
+/// Reads files in MNIST's format. A fifth is for the test.
 inline split read_idx(std::filesystem::path const& images, std::filesystem::path const& labels) {
   auto const pixels = rill::read_idx(images), digit = rill::read_idx(labels);
   if (pixels.rank() != 3 || digit.rank() != 1 || pixels.shape()[0] != digit.shape()[0])
-    throw rill::error(rill::code::invalid_argument, "images [n, height, width] and labels [n] are needed; '" +
+    throw rill::error(rill::code::invalid_argument, "expected images [n, height, width] and labels [n]; '" +
                                                         images.string() + "' holds " + pixels.type().text() + " and '" +
                                                         labels.string() + "' holds " + digit.type().text());
   auto const n = pixels.shape()[0], side = pixels.shape()[1];
   if (side != pixels.shape()[2] || (side != 8 && side != 28))
     throw rill::error(rill::code::invalid_argument, "'" + images.string() + "' holds images of " +
                                                         std::to_string(side) + "x" + std::to_string(pixels.shape()[2]) +
-                                                        " pixels; 8x8 and 28x28 are known");
+                                                        " pixels; expected 8x8 or 28x28");
   rill::tensor label(rill::dtype::int32, {n});
   auto const numbers = scaled(digit, 1);
   std::ranges::transform(numbers.span<float>(), label.mutable_data<std::int32_t>(),

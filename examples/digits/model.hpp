@@ -1,4 +1,4 @@
-// The networks, as functions from images to logits, and what training needs of them.
+// The networks, as functions from images to logits, with their losses and training steps.
 #pragma once
 #include <rill/rill.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace digits {
 
-/// A network in a graph.
+/// The handles of a network in a graph.
 struct model {
   rill::value image, label, prediction, loss, accuracy;
   rill::operation train;
@@ -26,7 +26,7 @@ template <class Image> auto convolutional(Image image) {
   return rill::dense<10>(hidden, "logits");
 }
 
-/// Records the network called `kind` for images of Side x Side pixels, its loss and its training.
+/// Records the network named `kind` for images of Side x Side pixels, with its loss and training step.
 template <std::int64_t Side> model record(rill::graph& g, std::string_view kind) {
   auto image = rill::placeholder<float, "batch", Side, Side, 1>(g, "image");
   auto label = rill::placeholder<std::int32_t, "batch">(g, "label");

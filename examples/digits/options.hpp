@@ -1,4 +1,4 @@
-// What the command line says.
+// The command line's options.
 #pragma once
 #include <charconv>
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace digits {
 
 inline constexpr std::string_view help = R"(Trains a network on handwritten digits.
 
-  --model conv|mlp|linear   a convolutional network (the default), a network with a hidden layer, or none
-  --epochs N                how often it sees each digit (20, or 3 with --images)
-  --seed N                  of the first weights and of the order of the digits (1)
-  --threads N               that compute (all that the machine has)
-  --checkpoints DIRECTORY   where it is saved after each epoch (digits-<model>)
-  --resume                  goes on from the newest checkpoint there
+  --model conv|mlp|linear   a convolutional network (the default), a network with a hidden layer, or one without
+  --epochs N                passes over the training digits (20, or 3 with --images)
+  --seed N                  the seed of the first weights and of the order of the digits (1)
+  --threads N               number of threads (one per processor)
+  --checkpoints DIRECTORY   where checkpoints are saved after each epoch (digits-<model>)
+  --resume                  continues from the newest checkpoint there
   --data FILE               lines of 64 pixels from 0 to 16 and a label (examples/data/digits.csv)
-  --images FILE             in place of them images of 8x8 or 28x28 pixels in the format of MNIST, gzip or not,
+  --images FILE             instead of --data, images of 8x8 or 28x28 pixels in MNIST's format, gzip or plain,
   --labels FILE             and their labels
 )";
 
-/// The command line asks for something that there is not.
+/// An error in the command line.
 struct usage_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -37,12 +37,12 @@ struct options {
   bool resume = false, help = false;
 };
 
-/// A whole number of at least `least`.
+/// Parses a whole number of at least `least`. Throws usage_error.
 template <class Number> Number parse_number(std::string const& option, std::string_view text, Number least) {
   Number n{};
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (problem != std::errc() || end != text.data() + text.size() || n < least)
-    throw usage_error(option + " takes a number from " + std::to_string(least) + " on, not '" + std::string(text) +
+    throw usage_error(option + ": expected a number from " + std::to_string(least) + " on, got '" + std::string(text) +
                       "'");
   return n;
 }
@@ -52,7 +52,7 @@ inline options parse(int count, char const* const* words) {
   for (int i = 1; i < count; ++i) {
     std::string const word = words[i];
     auto const argument = [&]() -> std::string {
-      if (++i == count) throw usage_error(word + " takes an argument");
+      if (++i == count) throw usage_error(word + ": expected an argument");
       return words[i];
     };
     if (word == "--help" || word == "-h") o.help = true;
@@ -65,12 +65,13 @@ inline options parse(int count, char const* const* words) {
     else if (word == "--data") o.data = argument();
     else if (word == "--images") o.images = argument();
     else if (word == "--labels") o.labels = argument();
-    else throw usage_error("there is no option '" + word + "'; --help lists them all");
+    else throw usage_error("unknown option '" + word + "'; --help lists all options");
   }
   if (o.model != "conv" && o.model != "mlp" && o.model != "linear")
-    throw usage_error("--model is conv, mlp or linear, not '" + o.model + "'");
-  if (o.images.empty() != o.labels.empty()) throw usage_error("--images and --labels come together");
-  if (!o.images.empty() && !o.data.empty()) throw usage_error("--data and --images are two sources: give one of them");
+    throw usage_error("--model: expected conv, mlp or linear, got '" + o.model + "'");
+  if (o.images.empty() != o.labels.empty()) throw usage_error("--images and --labels must be given together");
+  if (!o.images.empty() && !o.data.empty())
+    throw usage_error("expected one source of digits, got two: --data and --images");
   if (o.checkpoints.empty()) o.checkpoints = "digits-" + o.model;
   return o;
 }

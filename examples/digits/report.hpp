@@ -1,4 +1,4 @@
-// What is shown in the terminal: progress, the confusion table, digits.
+// Output on the terminal: progress, the confusion matrix, drawn digits.
 #pragma once
 #include <rill/tensor/tensor.hpp>
 
@@ -16,13 +16,13 @@
 
 namespace digits {
 
-/// The progress of an epoch: a bar that is drawn again and again in a terminal, or one line at its end.
+/// The progress of an epoch: a bar that is redrawn in a terminal, or one line at the end of the epoch.
 class progress {
  public:
   progress(std::int64_t epoch, std::int64_t epochs, std::int64_t steps)
       : epoch_(epoch), epochs_(epochs), steps_(steps) {}
 
-  /// A step of `examples` digits is done.
+  /// Adds a step of `count` digits.
   void step(float loss, float accuracy, std::int64_t count) {
     loss_ += static_cast<double>(loss) * static_cast<double>(count);
     right_ += static_cast<double>(accuracy) * static_cast<double>(count);
@@ -56,14 +56,14 @@ class progress {
   std::chrono::steady_clock::time_point drawn_{};
 };
 
-/// How often each digit (down) was taken for each (across).
+/// Prints how often each digit (row) was recognised as each digit (column).
 inline void print_confusion(std::vector<std::int32_t> const& predicted, examples const& test) {
   std::array<std::array<int, 10>, 10> table{};
   auto const labels = std::get<1>(test).span<std::int32_t>();
   for (std::size_t i = 0; i < labels.size(); ++i)
     ++table[static_cast<std::size_t>(labels[i])][static_cast<std::size_t>(predicted[i])];
   std::puts(
-      "\nDigits (down) and what they were taken for (across):\n\n        0    1    2    3    4    5    6    7    8    "
+      "\nDigits (rows) and what they were taken for (columns):\n\n        0    1    2    3    4    5    6    7    8    "
       "9");
   for (std::size_t digit = 0; digit < 10; ++digit) {
     std::printf("  %zu ", digit);
@@ -72,10 +72,11 @@ inline void print_confusion(std::vector<std::int32_t> const& predicted, examples
   }
 }
 
-/// One line of a drawn digit: two characters a pixel, or for large images one for two pixels that lie above each other.
+/// Returns one line of a drawn digit: two characters per pixel, or in large images one character per two pixels of a
+/// column.
 inline std::string drawn_line(float const* image, std::int64_t side, std::int64_t line) {
   constexpr std::string_view shades = " .:-=+*#%@";
-  auto const shade = [&](float p) {  // of what is no number, nothing
+  auto const shade = [&](float p) {  // blank for NaN
     return shades[p > 0 ? static_cast<std::size_t>(std::min(p, 1.f) * 9.f + 0.5f) : 0];
   };
   std::string s;
@@ -85,7 +86,7 @@ inline std::string drawn_line(float const* image, std::int64_t side, std::int64_
   return s;
 }
 
-/// Draws a few digits beside each other, wrongly taken ones first.
+/// Draws a few digits side by side, misrecognised digits first.
 inline void print_digits(std::vector<std::int32_t> const& predicted, examples const& test) {
   auto const labels = std::get<1>(test).span<std::int32_t>();
   auto const pixels = std::get<0>(test).span<float>();
@@ -98,7 +99,7 @@ inline void print_digits(std::vector<std::int32_t> const& predicted, examples co
   auto const across = static_cast<std::size_t>(std::max<std::int64_t>(1, 100 / (width + 3)));
   auto const wrong =
       static_cast<std::size_t>(std::ranges::count_if(shown, [&](std::size_t i) { return predicted[i] != labels[i]; }));
-  if (wrong > across / 2 && shown.size() > across)  // some that were right, too
+  if (wrong > across / 2 && shown.size() > across)  // show some correct ones too
     std::rotate(shown.begin() + static_cast<std::ptrdiff_t>(across / 2),
                 shown.begin() + static_cast<std::ptrdiff_t>(wrong), shown.end());
   shown.resize(std::min(shown.size(), across));

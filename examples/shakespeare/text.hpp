@@ -1,4 +1,4 @@
-// The text as numbers, in passages: what the model learns from.
+// The training text as passages of numbers.
 #pragma once
 #include <rill/rill.hpp>
 
@@ -13,10 +13,10 @@
 
 namespace shakespeare {
 
-inline constexpr std::int64_t longest = 256;  // of a passage; a longer one is cut
+inline constexpr std::int64_t longest = 256;  // the maximum length of a passage; longer ones are split
 inline std::vector<std::int64_t> const bounds{32, 64, 96, 128, 192, longest};
 
-/// Characters have numbers from 1 on; 0 stands before and behind a passage.
+/// Maps characters to numbers from 1 on; 0 marks the beginning and the padding of a passage.
 class vocabulary {
  public:
   explicit vocabulary(std::string const& text) : characters_(1, '\0') {
@@ -33,10 +33,10 @@ class vocabulary {
   std::string characters_;
 };
 
-/// Passages of the text: what stands between blank lines, each with the blank line that ends it.
+/// The passages of a text, separated by blank lines; each includes its final blank line.
 struct passages {
   std::vector<std::vector<std::int32_t>> all;
-  std::vector<std::int64_t> lengths;  // in characters to be foretold
+  std::vector<std::int64_t> lengths;  // in characters to predict
   std::int64_t characters = 0;
 
   passages(std::string const& text, vocabulary const& v) {
@@ -58,12 +58,12 @@ struct passages {
   }
 };
 
-/// A padded batch: what the model sees [time, batch], what it is to foretell, and how long each passage is.
+/// A padded batch: the input characters and the characters to predict, both [time, batch], and the passages' lengths.
 struct batch {
   rill::tensor seen, next, lengths;
 };
 
-/// So many passages side by side; where there are fewer, the rest are of length 0.
+/// Makes a batch of `columns` passages; missing passages have length 0.
 inline batch make_batch(passages const& p, rill::bucket_batch const& of, std::int64_t columns) {
   batch b{rill::tensor(rill::dtype::int32, {of.length, columns}),
           rill::tensor(rill::dtype::int32, {of.length, columns}), rill::tensor(rill::dtype::int32, {columns})};
@@ -87,7 +87,9 @@ inline std::filesystem::path shakespeare_txt() {
 inline std::string read_text(std::filesystem::path const& path) {
   std::ifstream in(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in || text.size() < 1000) throw std::runtime_error("'" + path.string() + "' is not a text of 1,000 characters");
+  if (!in || text.size() < 1000)
+    throw std::runtime_error("expected a text of at least 1,000 characters, got '" + path.string() + "' with " +
+                             std::to_string(text.size()));
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Branches and loops in the graph: what runs is decided while the step runs.
+// Branches and loops in the graph: the step decides which bodies run, and how often.
 #include <rill/rill.hpp>
 
 #include <iostream>
@@ -18,9 +18,9 @@ int main() {
   auto sums =
       rill::scan([](auto so_far, auto row) { return so_far + row; }, rill::constant<float, 2>(g, {0, 0}), matrix);
 
-  auto [dx] = rill::gradients(y, x);  // of the branch that is taken
+  auto [dx] = rill::gradients(y, x);  // the gradient of the branch that runs
 
-  // A variable that is read and updated inside is read and updated in each iteration.
+  // A variable that a body captures is read and updated in each iteration.
   auto steps = rill::variable(rill::constant(g, 0.f), "steps");
   auto halved = rill::while_loop([](auto a) { return a > 1.f; },
                                  [&](auto a) {

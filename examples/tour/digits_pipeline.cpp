@@ -1,4 +1,4 @@
-// Digits that two threads read from a file, decode and shuffle, and a network that learns from the batches.
+// Two threads read digits from a file, decode and shuffle them, and a network learns from the batches.
 #include <rill/io.hpp>
 #include <rill/rill.hpp>
 
@@ -17,8 +17,8 @@ int main() {
   auto train = rill::adam{.rate = 0.003f}.minimize(loss);
 
   rill::session s{g};
-  s.run(rill::initializer(g));  // of the reader's place, too: a checkpoint would hold it
-  rill::start_input(s);         // its threads end with the session
+  s.run(rill::initializer(g));  // also the reader's position, which a checkpoint would contain
+  rill::start_input(s);         // starts threads, which end with the session
   float share = 0;
   int steps = 0;
   try {
@@ -26,6 +26,6 @@ int main() {
   } catch (rill::error const& e) {
     if (e.code() != rill::code::out_of_range) throw;  // the end of the last epoch
   }
-  std::cout << steps << " batches; of the last ones " << share * 100 << "% were right\n";
+  std::cout << steps << " batches; accuracy of the last ones " << share * 100 << "%\n";
   return steps == 1797 * 20 / 32 && share > 0.95f ? 0 : 1;
 }

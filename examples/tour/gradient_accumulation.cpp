@@ -1,4 +1,4 @@
-// Gradients of ten batches of 100 digits, added up: the update is that of one batch of 1000, in a tenth of the memory.
+// Adds up the gradients of ten batches of 100 digits for the update of one batch of 1000, in a tenth of the memory.
 #include <rill/io.hpp>
 #include <rill/rill.hpp>
 
@@ -6,7 +6,7 @@
 #include <iostream>
 #include <limits>
 
-// How far apart two tensors are, in units of the last place of the first one's largest element.
+// Returns the largest difference of two tensors, in units in the last place of the first one's largest element.
 double last_places(rill::tensor const& a, rill::tensor const& b) {
   double largest = 0, apart = 0;
   for (std::int64_t i = 0; i < a.elements(); ++i) {
@@ -45,7 +45,7 @@ int main() {
   double apart = 0;
   float before = 0, after = 0;
   for (std::int64_t i = 0; i < 50; ++i) {
-    auto const [l, whole1, whole2] = s.run(batch(0, 1000), loss, d1, d2);  // of all thousand at once
+    auto const [l, whole1, whole2] = s.run(batch(0, 1000), loss, d1, d2);  // the gradients of all thousand at once
     for (std::int64_t k = 0; k < 1000; k += 100) {
       auto feeds = batch(k, k + 100);
       feeds.emplace_back(step, rill::tensor(i));
@@ -56,6 +56,6 @@ int main() {
     (i == 0 ? before : after) = l;
   }
   std::cout << "fifty updates: the loss went from " << before << " to " << after
-            << "; gradients of ten batches and of one are " << apart << " units of the last place apart at most\n";
+            << "; gradients of ten batches and of one differ by at most " << apart << " units in the last place\n";
   return apart < 16 && after < before / 4 ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// Gradients are graph: they can be fetched, combined and differentiated again.
+// Gradients are part of the graph: they can be fetched, combined and differentiated again.
 #include <rill/rill.hpp>
 
 #include <iostream>
@@ -13,11 +13,11 @@ int main() {
   auto [dw, db] = rill::gradients(loss, w, b);         // expr with w's and b's own types
   auto [d2] = rill::gradients(rill::sum(dw * dw), w);  // again: gradients are part of the graph
 
-  // What is kept out of the derivative, what has one of its own, and what is computed again rather than kept.
+  // A stopped gradient, a gradient of your own, and a subgraph that is recomputed instead of kept in memory.
   auto held = rill::stop_gradient(rill::matmul(x, w)) * b;
-  auto straight =
-      rill::custom_gradient([](auto v) { return rill::select(v > 0.0, rill::like(v, 1), rill::like(v, 0)); },
-                            [](auto, auto, auto dy) { return dy; });  // a step, as if it were the identity
+  auto straight = rill::custom_gradient(
+      [](auto v) { return rill::select(v > 0.0, rill::like(v, 1), rill::like(v, 0)); },
+      [](auto, auto, auto dy) { return dy; });  // a step function with the gradient of the identity
   auto again = rill::recompute(g, [&] { return rill::tanh(rill::matmul(x, w)); });
   auto [dh] = rill::gradients(rill::sum(held), b);
   auto [ds] = rill::gradients(rill::sum(straight(b)), b);

@@ -1,16 +1,16 @@
-// Operations of your own: one from a lambda, and one from a struct with its rules side by side.
+// Two operations of your own: one from a lambda, and one from a struct with its rules side by side.
 #include <rill/rill.hpp>
 
 #include <algorithm>
 #include <iostream>
 
-// The elements of each row in the opposite order.
+// Reverses the elements of each row.
 struct reverse_op {
   static constexpr std::string_view name = "reverse";
   static constexpr std::int8_t arity = 1;
   static constexpr rill::type infer(rill::no_attributes, rill::type const& x) {
-    rill::expects(x.element == rill::dtype::float32, "reverse: the operand is not float32");
-    rill::expects(x.has_rank() && x.rank > 0, "reverse: a scalar has no rows");
+    rill::expects(x.element == rill::dtype::float32, "reverse: expected float32");
+    rill::expects(x.has_rank() && x.rank > 0, "reverse: expected at least one axis");
     return x;
   }
   static rill::cost work(rill::no_attributes, std::span<rill::type const> in, std::span<rill::type const>) {
@@ -35,7 +35,7 @@ int main() {
   auto beta = rill::constant(g, 1.5f);
 
   auto swish = [](auto v, auto b) { return v / (1.f + exp(-b * v)); };
-  auto y = rill::fuse<"swish">(swish, x, beta);  // one kernel, CPU and GPU, differentiable
+  auto y = rill::fuse<"swish">(swish, x, beta);  // one kernel, differentiable
   auto z = reverse(y);
   auto [dx] = rill::gradients(rill::sum(z * rill::constant<float, 3>(g, {1, 10, 100})), x);
 

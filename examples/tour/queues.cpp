@@ -1,4 +1,4 @@
-// Chapter 5 of the guide: a queue, the thread that fills it with digits from a file, and a network that learns from it.
+// A queue, a thread that fills it with digits from a file, and a network that learns from it.
 #include <rill/io.hpp>
 #include <rill/rill.hpp>
 
@@ -32,6 +32,6 @@ int main() {
     if (e.code() != rill::code::out_of_range) throw;  // the end; an error of the thread is rethrown
   }
   fill.join();
-  std::cout << steps << " batches; of the last ones " << share * 100 << "% were right\n";
+  std::cout << steps << " batches; accuracy of the last ones " << share * 100 << "%\n";
   return steps == 1797 * 20 / 32 && share > 0.95f ? 0 : 1;
 }

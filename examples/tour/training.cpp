@@ -1,4 +1,4 @@
-// Training on real digits. Run it from rill's own folder, where examples/data is.
+// Trains on real digits. Run it in rill's root folder, which has examples/data.
 #include <rill/io.hpp>
 #include <rill/rill.hpp>
 

@@ -1,4 +1,4 @@
-// An epoch of training as one step: the loop over its batches lies in the graph, with the updates in its body.
+// Runs an epoch of training as one step: the graph has a loop over the batches, with the updates in its body.
 #include <rill/io.hpp>
 #include <rill/rill.hpp>
 
@@ -8,7 +8,7 @@
 
 int main() {
   auto const [pixels, digit] = rill::read_csv<rill::of<float, 64>, rill::of<std::int32_t>>("examples/data/digits.csv");
-  constexpr std::int64_t batches = 44, size = 32;  // of 1,797 digits; the rest are for the test
+  constexpr std::int64_t batches = 44, size = 32;  // of 1,797 digits; the others are for the test
 
   rill::graph g(1);
   auto images = rill::placeholder<float, "digits", 64>(g, "images");
@@ -43,6 +43,6 @@ int main() {
   }
   auto const n = pixels.shape()[0];
   float const share = s.run({{images, pixels.rows(batches * size, n)}, {labels, digit.rows(batches * size, n)}}, right);
-  std::cout << "of those that it has not seen, " << share * 100 << "% are right\n";
+  std::cout << "accuracy on digits that it was not trained on: " << share * 100 << "%\n";
   return share > 0.9f ? 0 : 1;
 }
