@@ -1,4 +1,4 @@
-// Operations that move elements: rows that are looked up, parts, other orders of axes.
+// Operations that move elements: gather, slices, transposes.
 #include <rill/bench.hpp>
 #include <rill/ops/array/gather.hpp>
 #include <rill/ops/array/split.hpp>

@@ -1,6 +1,5 @@
-// Times the cases that are named (all, if none is), and prints a line of JSON for each in the form of the peers'
-// program:
-// {"case", "peer", "ns", "unit"}; ns is the median over rounds of the time for one unit of work.
+// Times the named cases (default: all) and prints a line of JSON for each, in the same form as the peers' program:
+// {"case", "peer", "ns", "unit"}. ns is the median over rounds of the nanoseconds per unit of work.
 //   RILL_THREADS=2 cases mlp_small chain_1k
 #include <cstdio>
 #include <exception>
@@ -66,7 +65,7 @@ void time(benchmark_case const& c) {
   std::fflush(stdout);
 }
 
-// The memory of a training step: a line of its own form.
+// Prints the memory of a training step, as a line in another form.
 void weigh(std::string const& name, bench::training (*make)()) {
   auto const m = bench::memory_of(make);
   std::printf(

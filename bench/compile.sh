@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What it costs to compile a training program: with rill::compiled, with rill's headers and the run time in another file of
-# the program (RILL_SEPARATE), with rill's headers alone, and with libtorch where its headers are. Prints seconds, the
+# Measures the compilation of a training program: with rill::compiled, with rill's headers and the run time in a separate
+# file (RILL_SEPARATE), with rill's headers alone, and with libtorch if its headers are installed. Prints seconds, the
 # compiler's peak memory, and the size of the stripped program.
 #   bench/compile.sh [--libtorch FILE] [--build FOLDER] [PROGRAM...]
-# FILE is the program in libtorch (default: libtorch.cpp beside the peers' program), each PROGRAM one of rill's (default:
-# the same network, and the tour's, which reads and writes files too); FOLDER holds librill.a (default: build). TORCH names
-# the folder of an installed torch (default: that of PEERS_PYTHON's), CXX and CXXFLAGS (-O2) the compiler.
+# FILE is the libtorch program (default: libtorch.cpp beside the peers' program). Each PROGRAM is a rill program (default:
+# the same network, and the tour's program, which also reads files). FOLDER has librill.a (default: build). TORCH is the
+# folder of an installed torch (default: the torch of PEERS_PYTHON), CXX and CXXFLAGS (-O2) set the compiler.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,7 +14,7 @@ while [[ ${1-} == --* ]]; do
   case $1 in
     --libtorch) libtorch=$2 ;;
     --build) build=$2 ;;
-    *) echo "compile.sh: there is no option $1" >&2 && exit 1 ;;
+    *) echo "compile.sh: unknown option $1; see the comment at its top" >&2 && exit 1 ;;
   esac
   shift 2
 done
@@ -24,7 +24,7 @@ read -ra flags <<<"-std=c++20 -ffp-contract=off ${CXXFLAGS:--O2}"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# measure NAME SOURCE FLAG... -- LINK...: one line of the table.
+# measure NAME SOURCE FLAG... -- LINK...: prints one line of the table.
 measure() {
   local name=$1 source=$2 compile=() link=()
   shift 2
@@ -46,7 +46,7 @@ print(f"{label:40} {seconds:7.1f} s  {used.ru_utime + used.ru_stime:7.1f} s  {me
 PYTHON
 }
 
-# The other file of a program whose run time is separate, compiled once for all of them.
+# The separate file of the run time, compiled once for all programs.
 separate=(-Iinclude -fno-math-errno -DRILL_SEPARATE=1)
 "$cxx" "${flags[@]}" "${separate[@]}" -c tests/bits/run_time.cpp -o "$scratch/run_time.o"
 
@@ -62,5 +62,5 @@ torch=${TORCH:-$("${PEERS_PYTHON:-python3}" -c 'import importlib.util, os; print
 if [ -r "$libtorch" ] && [ -d "$torch/include/torch" ]; then
   measure libtorch "$libtorch" "-I$torch/include" "-I$torch/include/torch/csrc/api/include" -- \
     "-L$torch/lib" -ltorch -ltorch_cpu -lc10 "-Wl,-rpath,$torch/lib"
-  echo "libtorch's program needs libraries of $(du -cm "$torch"/lib/libtorch{,_cpu}.so "$torch"/lib/libc10.so | tail -1 | cut -f1) MB beside it"
+  echo "the libtorch program also needs libraries of $(du -cm "$torch"/lib/libtorch{,_cpu}.so "$torch"/lib/libc10.so | tail -1 | cut -f1) MB"
 fi

@@ -1,5 +1,5 @@
-// Elementwise operations: cheap ones and transcendental ones, in cache and in memory, broadcasting, and lambdas of
-// several.
+// Elementwise operations: cheap and transcendental, in cache and in memory, with broadcasting, and lambdas of several
+// operations.
 #include <rill/bench.hpp>
 #include <rill/ops/math/arithmetic.hpp>
 #include <rill/ops/math/exponential.hpp>

@@ -1,4 +1,4 @@
-// Digits from their file through a queue, in batches: what the input costs, without a network that learns from it.
+// The cost of input alone: digits from a file through a queue, in batches, without a network that learns.
 #pragma once
 #include <rill/ops/control/flow.hpp>
 #include <rill/ops/input/decode_csv.hpp>
@@ -14,8 +14,8 @@ namespace bench {
 
 inline constexpr int pipeline_epochs = 10, pipeline_images = 1797 * pipeline_epochs;
 
-/// Ten epochs of digits: read, decoded and scaled by one client thread for each thread of the session, shuffled, and
-/// taken in batches of 32.
+/// Takes ten epochs of digits, shuffled, in batches of 32. One client thread per thread of the session reads, decodes
+/// and scales them.
 inline step shuffle_batch() {
   auto const file = std::filesystem::path(__FILE__).parent_path().parent_path() / "examples" / "data" / "digits.csv";
   return [file] {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Times tf.data on the case shuffle_batch of bench/cases, and prints a line of the same form: the digits of
-examples/data/digits.csv read, decoded, shuffled and batched, ten epochs. RILL_THREADS threads, as there."""
+"""Times tf.data on the case shuffle_batch of bench/cases and prints a line of the same form. It reads, decodes, shuffles
+and batches the digits of examples/data/digits.csv for ten epochs, on RILL_THREADS threads."""
 import json, os, pathlib, statistics, time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -17,8 +17,8 @@ def decode(lines):
 
 
 def epochs():
-    data = tf.data.TextLineDataset(FILE).repeat(EPOCHS).shuffle(2000, seed=1).batch(32)  # lines, which are small
-    data = data.map(decode, num_parallel_calls=THREADS).prefetch(2)                      # a batch at a time is faster
+    data = tf.data.TextLineDataset(FILE).repeat(EPOCHS).shuffle(2000, seed=1).batch(32)  # shuffles lines, which are small
+    data = data.map(decode, num_parallel_calls=THREADS).prefetch(2)                      # decodes whole batches, which is faster
     options = tf.data.Options()
     options.threading.private_threadpool_size = THREADS
     return data.with_options(options)

@@ -1,4 +1,4 @@
-// Single kernels as the peers' programs call them: a chain of elementwise operations, and matrix products.
+// Single kernels, called as in the peers' programs: a chain of elementwise operations, and matrix products.
 #pragma once
 #include <rill/ops/control/flow.hpp>
 #include <rill/ops/math/arithmetic.hpp>
@@ -10,20 +10,20 @@
 
 namespace bench {
 
-/// A variable with its first value, its name numbered where it is taken.
+/// Creates a variable with a first value; a number is added to a name that is taken.
 inline rill::variable_value variable(model& m, rill::tensor const& first, char const* name = "v") {
   return rill::variable(rill::constant(m.graph, first), rill::detail::numbered_variable(m.graph, name, ""));
 }
 
-/// A step that computes y from variables and hands it out as a tensor that the caller lets go of at once: what torch
-/// and JAX do (TensorFlow's program computes y and keeps it). The elements are not copied by any of them.
+/// Returns a step that computes y from variables and returns it as a tensor, which the caller releases at once. torch
+/// and JAX do the same; TensorFlow's program keeps y. No program copies the elements.
 inline step result_of(std::shared_ptr<model> m, rill::value y) {
   m->session.run(rill::initializer(m->graph));
   auto call = m->session.prepare(rill::inputs(), rill::outputs(y));
   return [m, call]() mutable { call(); };
 }
 
-/// tanh(x * w + b) * s on vectors of n elements.
+/// Computes tanh(x * w + b) * s on vectors of n elements.
 inline step chain(std::int64_t n) {
   auto m = std::make_shared<model>();
   auto const v = [&] { return rill::value(variable(*m, normal({n}))); };
@@ -31,7 +31,7 @@ inline step chain(std::int64_t n) {
   return result_of(m, rill::tanh(x * w + b) * s);
 }
 
-/// The product of two matrices of n × n.
+/// Computes the product of two n × n matrices.
 inline step matmul(std::int64_t n) {
   auto m = std::make_shared<model>();
   auto const v = [&] { return rill::value(variable(*m, normal({n, n}))); };

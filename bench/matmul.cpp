@@ -1,4 +1,4 @@
-// Matrix products: square ones, those of a small network's layers, transposed operands, other elements.
+// Matrix products: square, of a small network's layers, with transposed operands, of other element types.
 #include <rill/bench.hpp>
 
 namespace {

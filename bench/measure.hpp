@@ -1,4 +1,4 @@
-// The protocol by which rill and its peers are timed.
+// The timing protocol of rill and its peers.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -14,8 +14,8 @@ inline double seconds_of(step const& f, int times) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Median nanoseconds for one unit; a call of `f` performs `units` of them. Three calls warm up; then seven rounds,
-/// each of as many calls as fit into a seventh of two seconds.
+/// Returns the median nanoseconds per unit; a call of `f` performs `units` units. After three warm-up calls come seven
+/// rounds, each with as many calls as fit into a seventh of two seconds.
 inline double nanoseconds(step const& f, double units) {
   constexpr double budget = 2;
   constexpr int rounds = 7;

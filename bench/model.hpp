@@ -1,4 +1,4 @@
-// What all cases share: a graph with its session, numbers to fill tensors with, and the number of threads.
+// Shared by all cases: a graph with its session, random numbers for tensors, and the number of threads.
 #pragma once
 #include <cstdlib>
 #include <functional>
@@ -10,17 +10,17 @@
 
 namespace bench {
 
-/// What is timed: one call is one step, call or graph.
+/// The timed function: one call runs one step, prepared call or graph.
 using step = std::function<void()>;
 
-/// RILL_THREADS, or every processor: the peers read the same variable.
+/// Returns RILL_THREADS, which the peers read too, or the number of processors.
 inline int threads() {
   char const* given = std::getenv("RILL_THREADS");
   int const asked = given != nullptr ? std::atoi(given) : 0;
   return asked > 0 ? asked : static_cast<int>(std::thread::hardware_concurrency());
 }
 
-/// A graph and the session that runs it; steps hold a share of it.
+/// A graph and its session; steps share ownership of both.
 struct model {
   rill::graph graph;
   rill::session session;
@@ -28,16 +28,16 @@ struct model {
       : session(graph, {.threads = threads(), .passes = passes, .execution = execution}) {}
 };
 
-/// The graph is run as it was written: nothing merged, folded or fused.
+/// Options without passes: the graph runs as recorded, without merging, folding or fusion.
 inline rill::pass_options const as_written = rill::pass_options::none();
 
-/// A step that runs one node, and all that it waits for. Nothing is fetched.
+/// Returns a step that runs one node and its dependencies and fetches no value.
 inline step run_of(std::shared_ptr<model> m, rill::operation last) {
   auto call = m->session.prepare(rill::inputs(), rill::outputs(), last);
   return [m, call]() mutable { call(); };
 }
 
-/// Normally distributed numbers.
+/// Returns a tensor of normally distributed numbers.
 inline rill::tensor normal(rill::shape const& extents, float deviation = 0.05f) {
   static std::mt19937 bits(7);
   rill::tensor t(rill::dtype::float32, extents);
@@ -52,7 +52,7 @@ inline rill::tensor zeros(rill::shape const& extents) {
   return t;
 }
 
-/// Whole numbers in [0, end).
+/// Returns a tensor of whole numbers in [0, end).
 inline rill::tensor integers(rill::shape const& extents, std::int32_t end) {
   static std::mt19937 bits(8);
   rill::tensor t(rill::dtype::int32, extents);

@@ -1,4 +1,4 @@
-// Training steps of whole networks, with the memory that they take.
+// Training steps of whole networks, with their memory.
 #include "models.hpp"
 
 #include <benchmark/benchmark.h>
@@ -7,7 +7,7 @@ namespace {
 
 void train(benchmark::State& state, bench::training (*make)()) {
   auto const step = make().step();
-  step();  // which compiles it
+  step();  // compiles the plan
   for (auto _ : state) step();
   auto const m = bench::memory_of(make);
   state.counters["peak bytes"] = static_cast<double>(m.peak);

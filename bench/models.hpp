@@ -1,4 +1,4 @@
-// The networks that are trained, of the sizes that the peers' program has, and what their steps cost in memory.
+// The trained networks, in the same sizes as in the peers' program, and the memory of their steps.
 #pragma once
 #include <rill/ops/array/as.hpp>
 #include <rill/ops/array/concat.hpp>
@@ -20,7 +20,7 @@
 
 namespace bench {
 
-/// A network with the operation that trains it, and what a step is fed.
+/// A network with its training operation and the feeds of a step.
 struct training {
   std::shared_ptr<bench::model> model;
   rill::value loss;
@@ -37,7 +37,7 @@ struct training {
     model->session.run(rill::initializer(model->graph));
   }
 
-  /// One step: the loss is fetched, and every variable updated.
+  /// Runs one step, which fetches the loss and updates every variable.
   bench::step step() const {
     auto& session = model->session;
     if (inputs.size() == 1)
@@ -49,7 +49,7 @@ struct training {
   }
 };
 
-/// Layers of the given sizes with relu between them, trained on a batch of vectors.
+/// Trains dense layers of the given sizes, with relu between them, on a batch of vectors.
 inline training mlp(std::int64_t batch, std::vector<std::int64_t> const& sizes) {
   auto m = std::make_shared<model>();
   auto const x = rill::placeholder(m->graph, {rill::dtype::float32, {batch, sizes.front()}}, "x");
@@ -69,8 +69,8 @@ inline training mlp(std::int64_t batch, std::vector<std::int64_t> const& sizes) 
 inline training mlp_small() { return mlp(32, {64, 128, 10}); }
 inline training mlp_large() { return mlp(128, {784, 1024, 1024, 10}); }
 
-/// The matrix products of a step of mlp_small, and nothing else: two forwards, and backwards three, for nobody asks for
-/// the derivative with respect to the batch.
+/// Computes only the matrix products of a step of mlp_small: two forwards and three backwards, because the derivative
+/// with respect to the batch is not needed.
 inline step mlp_small_matmuls() {
   auto m = std::make_shared<model>(as_written);
   auto const v = [&](std::int64_t rows, std::int64_t columns) -> rill::value {
@@ -84,7 +84,7 @@ inline step mlp_small_matmuls() {
   return run_of(m, all);
 }
 
-/// Two convolutions of 5 x 5 with pooling, a hidden layer, ten classes: images of 28 x 28.
+/// Trains two 5 x 5 convolutions with pooling, a hidden layer and ten classes on images of 28 x 28.
 inline training conv() {
   constexpr std::int64_t batch = 64, side = 28, filters[] = {32, 64}, hidden = 1024,
                          pixels = (side / 4) * (side / 4) * filters[1];
@@ -104,7 +104,7 @@ inline training conv() {
   return {m, loss, {x, label}, {normal({batch, side, side, 1}, 1), integers({batch}, 10)}};
 }
 
-/// A language model: embedding, one layer of LSTM unrolled over the steps, and a softmax over the vocabulary.
+/// Trains a language model: an embedding, one LSTM layer unrolled over the steps, and a softmax over the vocabulary.
 inline training lstm() {
   constexpr std::int64_t batch = 32, steps = 20, units = 256, vocabulary = 2000;
   auto m = std::make_shared<model>();
@@ -126,8 +126,8 @@ inline training lstm() {
   return {m, rill::mean(rill::concat(losses, 0)), {ids}, {integers({steps + 1, batch}, vocabulary)}};
 }
 
-/// The same model with its steps in a loop: the embeddings of all steps are gathered and the losses of all are computed
-/// at once, and the recurrence is one node.
+/// Trains the same model with its steps in a loop: the recurrence is one node, and one operation each gathers the
+/// embeddings and computes the losses of all steps.
 inline training lstm_dynamic() {
   constexpr std::int64_t batch = 32, steps = 20, units = 256, vocabulary = 2000;
   auto m = std::make_shared<model>();
@@ -142,14 +142,14 @@ inline training lstm_dynamic() {
   return {m, loss, {ids}, {integers({steps + 1, batch}, vocabulary)}};
 }
 
-/// Bytes of a step in the steady state, as the allocator counts them, and the least that must be alive at once.
+/// The bytes of a step in the steady state, counted by the allocator, and the minimum that must be alive at once.
 struct memory {
-  std::int64_t peak;  ///< of all that is alive during a step, with variables and feeds; first values, which the graph
-                      ///< holds as constants here, are not counted
+  std::int64_t peak;  ///< the most that is alive during a step, with variables and feeds but without first values,
+                      ///< which are constants of the graph here
   std::int64_t
-      least;  ///< variables, feeds, constants, results, and the most that values in between take at one instruction
+      least;  ///< variables, feeds, constants, results, and the maximum of intermediate values at one instruction
   std::int64_t variables;
-  std::int64_t arena;  ///< what the plan holds for values in between
+  std::int64_t arena;  ///< the plan's memory for intermediate values
 };
 
 inline memory memory_of(std::function<training()> const& make) {
@@ -172,14 +172,14 @@ inline memory memory_of(std::function<training()> const& make) {
   return result;
 }
 
-/// Bytes of a step that computes a loop and its gradient, counted as above.
+/// The bytes of a step that computes a loop and its gradient, counted as above.
 struct loop_memory {
   std::int64_t peak;
-  std::int64_t least;  ///< what is fed and fetched, and the values that the derivative reads
-  double each;         ///< how far an iteration raises the peak
+  std::int64_t least;  ///< fed and fetched values, and the values that the derivative reads
+  double each;         ///< the bytes that an iteration adds to the peak
 };
 
-/// The gradient of n iterations of v = tanh(v * 0.5 + 1): it reads tanh's value of each iteration.
+/// Computes the gradient of n iterations of v = tanh(v * 0.5 + 1), which reads tanh's value in each iteration.
 inline loop_memory while_gradient_memory(int n) {
   constexpr std::int64_t width = 256;
   auto& allocator = rill::host_allocator();

@@ -1,4 +1,4 @@
-// What rill itself costs: nodes that do nothing, scalar additions, calls, and the first run of a large graph.
+// The overhead of rill itself: nodes that do nothing, scalar additions, calls, and the first run of a large graph.
 #include "overhead.hpp"
 
 #include <benchmark/benchmark.h>
@@ -7,7 +7,7 @@ namespace {
 
 void time(benchmark::State& state, bench::step (*make)(), int units) {
   auto const step = make();
-  step();  // which compiles it
+  step();  // compiles the plan
   for (auto _ : state) step();
   state.counters["nodes/s"] =
       benchmark::Counter(static_cast<double>(state.iterations()) * units, benchmark::Counter::kIsRate);

@@ -1,4 +1,4 @@
-// What rill itself costs where kernels cost nothing: nodes that do nothing or add two numbers, calls, and large graphs.
+// The overhead of rill itself: nodes that do nothing or add two numbers, calls, and large graphs.
 #pragma once
 #include <atomic>
 #include <rill/grad/gradients.hpp>
@@ -18,7 +18,7 @@ namespace bench {
 
 inline constexpr int null_operations = 10000, additions = 1000;
 
-/// Ten thousand nodes that do nothing, and one that waits for them all. Passes are off and each kernel is called.
+/// Runs ten thousand nodes that do nothing, and one node after all of them. Passes are off, so each kernel runs.
 inline step null_wide() {
   auto m = std::make_shared<model>(as_written);
   std::vector<rill::operation> all;
@@ -26,7 +26,7 @@ inline step null_wide() {
   return run_of(m, rill::group(m->graph, all));
 }
 
-/// Ten thousand nodes that do nothing, one after another.
+/// Runs ten thousand nodes that do nothing, one after another.
 inline step null_chain() {
   auto m = std::make_shared<model>(as_written);
   auto last = rill::no_op(m->graph);
@@ -34,7 +34,7 @@ inline step null_chain() {
   return run_of(m, last);
 }
 
-/// y = x + x + x + …: a thousand additions of scalars, none folded or fused; y is computed and not fetched.
+/// Computes y = x + x + x + …, a thousand scalar additions without folding or fusion; y is not fetched.
 inline step add_chain() {
   auto m = std::make_shared<model>(as_written);
   auto const x = rill::placeholder<float>(m->graph);
@@ -46,7 +46,7 @@ inline step add_chain() {
 
 inline constexpr int loop_iterations = 10000;
 
-/// Counts to ten thousand in the graph: what an iteration costs whose body is next to nothing.
+/// Counts to ten thousand in a loop of the graph, which measures the cost of an iteration with a minimal body.
 inline step while_loop(rill::execution execution) {
   auto m = std::make_shared<model>(rill::pass_options{}, execution);
   auto const n = rill::while_loop([](auto i) { return i < loop_iterations; }, [](auto i) { return i + 1; },
@@ -55,7 +55,7 @@ inline step while_loop(rill::execution execution) {
   return [m, call]() mutable { call(); };
 }
 
-/// Counts the kernels of some operations that a step runs.
+/// Counts the kernels of given operations that a step runs.
 struct kernel_count final : rill::observer {
   std::atomic<std::int64_t> additions = 0, comparisons = 0;
   void node_ran(rill::node_record const& r) override {
@@ -64,12 +64,13 @@ struct kernel_count final : rill::observer {
   }
 };
 
-inline constexpr int body_additions = 10, body_operations = body_additions + 2;  // the counter's, and its comparison
+inline constexpr int body_additions = 10,
+                     body_operations = body_additions + 2;  // plus the counter's addition and comparison
 
-/// A loop of ten thousand iterations in tagged execution, in each of which a number goes through ten additions: what an
-/// operation of a body costs, the iteration's share of switches and merges included. The loop is run as it was written:
-/// without passes nothing is folded or fused, and no body becomes one program. A first step is watched, and must run
-/// the kernel of every operation in every iteration.
+/// Runs a loop of ten thousand iterations in tagged execution, with ten additions each. This measures the cost of an
+/// operation in a body, including the switches and merges of the iteration. Passes are off, so nothing is folded or
+/// fused, and the body does not become one program. An observer checks that the first step runs the kernel of every
+/// operation in every iteration.
 inline step while_loop_of_additions() {
   auto m = std::make_shared<model>(as_written, rill::execution::tagged);
   auto const x = rill::placeholder<float>(m->graph);
@@ -83,12 +84,13 @@ inline step while_loop_of_additions() {
   kernel_count seen;
   m->session.run({{x, rill::tensor(1.0f)}}, sum, rill::observe(seen));
   if (seen.additions != loop_iterations * (body_additions + 1) || seen.comparisons != loop_iterations + 1)
-    throw rill::error(rill::code::internal, "the loop does not run its operations one by one");
+    throw rill::error(rill::code::internal,
+                      "the benchmark's loop must run each operation in each iteration, and some were folded or fused");
   auto call = m->session.prepare(rill::inputs(x), rill::outputs(sum));
   return [m, call, one = rill::tensor(1.0f)]() mutable { call(one); };
 }
 
-/// One scalar into a queue and one out of it, in one step.
+/// Enqueues a scalar and dequeues one, in one step.
 inline step queue_pair() {
   auto m = std::make_shared<model>();
   auto const q = rill::fifo_queue<rill::of<float>>(m->graph, {.capacity = 100});
@@ -97,7 +99,8 @@ inline step queue_pair() {
   return [m, call]() mutable { call(); };
 }
 
-/// x + 1 on a vector of one element: what a call of a prepared step costs, from tensor to tensor.
+/// Computes x + 1 on a vector of one element, which measures the cost of a call of a prepared step, from tensor to
+/// tensor.
 inline step run_call() {
   auto m = std::make_shared<model>();
   auto const x = rill::placeholder<float, 1>(m->graph);
@@ -105,8 +108,8 @@ inline step run_call() {
   return [m, call, one = rill::vector({1.0f}).reshaped({1})]() mutable { call(one); };
 }
 
-/// Builds a graph of about so many nodes without variables, and runs it once: small vectors, each made from one
-/// or two of the hundred before it. Returns the number of nodes.
+/// Builds a graph of about `nodes` nodes without variables and runs it once. The values are small vectors, each
+/// computed from one or two of the hundred before it. Returns the number of nodes.
 inline std::size_t first_run(std::size_t nodes) {
   auto m = std::make_shared<model>();
   auto const fed = rill::placeholder<float, 16>(m->graph);
@@ -120,8 +123,8 @@ inline std::size_t first_run(std::size_t nodes) {
   return m->graph.size();
 }
 
-/// The same of a graph that trains: layers of vectors with two variables each, their gradients and updates. It counts
-/// the variables' first values as a part of the first run.
+/// Does the same with a graph that trains: layers of vectors with two variables each, gradients and updates. The first
+/// run includes the variables' first values.
 inline std::size_t first_training_run(std::size_t nodes) {
   auto m = std::make_shared<model>();
   auto h = rill::value(rill::constant(m->graph, normal({16})));

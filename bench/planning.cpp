@@ -1,5 +1,5 @@
-// What it takes to plan a step: graphs of each shape that planning could be quadratic in, up to 64,000 nodes, and the
-// memory that a session keeps for steps that it has planned.
+// The cost of planning a step: graphs of up to 64,000 nodes, in shapes that could make planning quadratic, and the
+// memory that a session keeps for its plans.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -29,7 +29,7 @@ namespace {
 
 using rill::value;
 
-/// A graph, and a run of it that is planned anew each time.
+/// A graph, and a step that is planned again in each run.
 struct planned {
   explicit planned(rill::pass_options of = {}, rill::execution g = rill::execution::automatic)
       : passes(of), execution(g) {}
@@ -67,7 +67,7 @@ std::vector<value> arrivals(planned& p, std::size_t n) {
   return all;
 }
 
-/// A chain of additions; two values of a queue come in at its first and at its middle.
+/// A chain of additions; two dequeued values enter it, at its beginning and in its middle.
 std::unique_ptr<planned> chain_with_two_dequeues(std::size_t n) {
   auto p = std::make_unique<planned>(as_written);
   auto const x = floats_of(*p);
@@ -78,8 +78,8 @@ std::unique_ptr<planned> chain_with_two_dequeues(std::size_t n) {
   return p;
 }
 
-/// Each node is made of the one before it and one of the hundred before that; into a hundred of them comes what a queue
-/// hands out.
+/// Each node uses the previous node and one of the hundred nodes before it; a hundred of them also use a dequeued
+/// value.
 std::unique_ptr<planned> hundred_waits(std::size_t n) {
   auto p = std::make_unique<planned>(as_written);
   auto const came = arrivals(*p, 100);
@@ -94,7 +94,7 @@ std::unique_ptr<planned> hundred_waits(std::size_t n) {
   return p;
 }
 
-/// A hundred chains, each behind a queue, and their sum.
+/// A hundred chains, each after a dequeue, and their sum.
 std::unique_ptr<planned> hundred_branches(std::size_t n) {
   auto p = std::make_unique<planned>(as_written);
   std::vector<value> ends = arrivals(*p, 100);
@@ -104,7 +104,7 @@ std::unique_ptr<planned> hundred_branches(std::size_t n) {
   return p;
 }
 
-/// As many queues as nodes that give, each of which another node of the step takes from.
+/// One queue per enqueue; another node of the step dequeues from each queue.
 std::unique_ptr<planned> hand_overs(std::size_t n) {
   auto p = std::make_unique<planned>(as_written);
   auto const x = rill::as<rill::of<float, floats>>(floats_of(*p));
@@ -116,7 +116,7 @@ std::unique_ptr<planned> hand_overs(std::size_t n) {
   return p;
 }
 
-/// Sections of one mutex.
+/// Many sections of one mutex.
 std::unique_ptr<planned> sections(std::size_t n) {
   auto p = std::make_unique<planned>(as_written);
   auto const x = floats_of(*p);
@@ -145,7 +145,7 @@ std::unique_ptr<planned> calls(std::size_t n) {
   return p;
 }
 
-/// A function calls the next, which calls the next, a hundred deep; and the same again.
+/// Chains of a hundred functions, each of which calls the one before it.
 std::unique_ptr<planned> nested_functions(std::size_t n) {
   constexpr std::size_t deep = 100;
   auto p = std::make_unique<planned>();
@@ -183,7 +183,7 @@ std::unique_ptr<planned> fetches(std::size_t n) {
   return p;
 }
 
-/// Loops of primitives, one after another, each in a frame of its own.
+/// Loops of primitives, one after another, each in its own frame.
 std::unique_ptr<planned> frames(std::size_t n) {
   auto p = std::make_unique<planned>();
   auto y = rill::placeholder<float>(p->graph, "x");
@@ -249,7 +249,7 @@ void plan(benchmark::State& state, shape make, bool weigh) {
   state.counters["sequential"] = arena(rill::execution::sequential);
 }
 
-/// What a session keeps when it has run steps of forty batch sizes, and the arena of the largest.
+/// The memory that a session keeps after steps with forty batch sizes, and the arena of the largest.
 void cached_plans(benchmark::State& state) {
   rill::graph g;
   rill::host_memory memory;

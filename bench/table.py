@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the table of a comparison: table.py LINES LOADS, where LINES holds the JSON lines that compare.sh collects, and LOADS
+"""Prints the table of a comparison: table.py LINES LOADS, where LINES has the JSON lines that compare.sh collects, and LOADS
 the machine's load average at each group of cases.
 
-A ratio is rill's time divided by that of the round's fastest peer, and the table shows its median over the rounds. On a
-machine with other work the least times tell more: "least" is rill's best round divided by the best of any peer's rounds.
+A ratio is rill's time divided by the time of the round's fastest peer; the table shows the median over the rounds. On a busy
+machine the minimum times say more: "of least" is rill's best round divided by the best round of any peer.
 """
 import json, os, platform, statistics, subprocess, sys
 from collections import defaultdict
@@ -19,7 +19,7 @@ def processor():
 
 
 def versions():
-    """The peers' versions, as their python knows them."""
+    """Returns the versions of the peers in their python."""
     code = ("from importlib import metadata\n"
             "for name in ('torch', 'jax', 'tensorflow', 'tensorflow_cpu'):\n"
             "    try: print(name.split('_')[0], metadata.version(name))\n"
@@ -31,12 +31,12 @@ def number(ns):
     return f"{ns:,.0f}" if ns >= 100 else f"{ns:.3g}"
 
 
-# Cases of rill that do what a peer's case of another name does: rill's loop in another execution beside TensorFlow's, which has one.
+# Cases of rill that do the same work as a peer's case with another name. TensorFlow has one execution for loops, rill three.
 same_work = {"while_loop_tagged": ("tf1", "while_loop")}
 
 
 def comparison(lines):
-    """Rows of the cases that a peer has, and the peers in order."""
+    """Returns the sorted peers, the rows of cases with a peer, and the cases without one."""
     times = defaultdict(lambda: defaultdict(dict))                              # case -> peer -> round -> ns
     for line in lines:
         if "ns" in line: times[line["case"]][line["peer"]][line["round"]] = line["ns"]
@@ -61,7 +61,7 @@ def comparison(lines):
 
 
 def memory_table(lines, keys, titles, sentence):
-    """Of the first round's lines that have these keys: peak and least, then those."""
+    """Prints a table of the first round's lines that have the keys: peak and least, then the keys' values."""
     memory = [line for line in lines if keys[0] in line and line["round"] == 1]
     if not memory: return
     print(f"\n{sentence}\n\n| case | peak | least | peak / least | " + " | ".join(titles) + " |")
@@ -82,13 +82,13 @@ def main(path, loads):
     print(f"{processor()}, {os.cpu_count()} processors, {threads} thread{'s' if threads != '1' else ''} for each program; load average "
           f"{loads[0]:.1f} to {loads[-1]:.1f}. rill at {commit}; {versions()}. "
           f"Written by `RILL_THREADS={threads} bench/compare.sh --rounds {rounds}`.\n")
-    print("Nanoseconds for a unit, the median over rounds in which the programs ran one after the other. The ratio is rill's time "
-          "divided by that of the fastest peer in the same round: median, least to greatest, and that of "
-          "the least times (rill's best round to the best round of any peer), which other work on the machine disturbs least. Peers are those of the peers' program: "
+    print("Nanoseconds per unit, the median over rounds in which the programs ran one after the other. The ratio is rill's time "
+          "divided by the time of the fastest peer in the same round: the median, the range over rounds, and the ratio of the "
+          "minimum times (rill's best round to the best round of any peer), which other work on the machine disturbs least. "
           "`tf1` is TensorFlow's graph and session, `compile` is torch.compile.\n")
     if loads[-1] > int(threads) + 1:
-        print("The machine had other work in these minutes. That slows programs whose threads wait for each other far more than others "
-              "(most of all torch's, which spin), so a ratio to them says little here.\n")
+        print("The machine had other work during the measurement. Other work slows programs whose threads wait for each other most, "
+              "above all torch, whose threads spin, so the ratios to torch say little here.\n")
     print("| case | unit | rill | " + " | ".join(peers) + " | rill / best | over rounds | of least |")
     print("|---|---|" + "---:|" * (len(peers) + 4))
     for row in rows: print("| " + " | ".join(row) + " |")
@@ -96,11 +96,11 @@ def main(path, loads):
         print("\nCases without a peer:\n\n| case | unit | rill |\n|---|---|---:|")
         for case, unit, ns in alone: print(f"| {case} | {unit} | {number(ns)} ns |")
     memory_table(lines, ["variables", "arena"], ["variables", "arena"],
-                 "Memory of a training step, in bytes: the peak that the allocator counted, and the least that must be alive at once "
-                 "(variables, feeds, results, and the most that the plan's values take at one instruction).")
+                 "Memory of a training step, in bytes: the peak counted by the allocator, and the minimum that must be alive at once "
+                 "(variables, feeds, results, and the maximum of the plan's intermediate values at one instruction).")
     memory_table(lines, ["each"], ["an iteration"],
-                 "Memory of a loop and its gradient, in bytes: the peak, the least (what is fed and fetched, and the values that the "
-                 "derivative reads), and how far each iteration raises the peak.")
+                 "Memory of a loop and its gradient, in bytes: the peak, the minimum (fed and fetched values, and the values that the "
+                 "derivative reads), and the bytes that each iteration adds to the peak.")
     for line in lines:
         if "error" in line: print(f"{line['case']}: {line['error']}", file=sys.stderr)
 

@@ -1,4 +1,4 @@
-// The program whose compilation is measured: a network with a hidden layer, trained by Adam, and its accuracy.
+// The program whose compilation is measured: trains a network with a hidden layer by Adam and computes its accuracy.
 #include <cstdint>
 #include <cstdio>
 #include <rill/ops/array/placeholder.hpp>
