@@ -81,7 +81,7 @@ TEST(dense_layer, trains_by_the_derivatives_of_all_its_calls) {
   ASSERT_EQ(both.size(), 2u);
   session s{g, {.threads = 1}};
   s.run(initializer(g));
-  auto const dw = s.run(both[0].by.dense), db = s.run(both[1].by.dense);
+  auto const dw = s.run(both[0].gradient.dense), db = s.run(both[1].gradient.dense);
   EXPECT_EQ(dw.at<double>(0, 0), 4);
   EXPECT_EQ(dw.at<double>(1, 0), 6);
   EXPECT_EQ(db.at<double>(0), 2);

@@ -237,7 +237,7 @@ TEST(optimizers, step_on_sparse_gradients_as_on_dense_ones) {
   auto const run = [](bool sparse, auto optimizer) {
     table_model m;
     auto const gradients = variable_gradients(m.loss(sparse));
-    EXPECT_EQ(gradients.at(0).by.sparse(), sparse);
+    EXPECT_EQ(gradients.at(0).gradient.sparse(), sparse);
     auto const train = optimizer.apply(gradients);
     session s{m.g, {.threads = 1}};
     s.run(initializer(m.g));
@@ -316,7 +316,7 @@ TEST(clip, measures_all_gradients_together) {
   double const squares = (2 * (9 + 16) + 49 + 64) / 9.0 + 4 * (36 + 64);
   EXPECT_NEAR(s.run(global_norm(all)).item<double>(), std::sqrt(squares), 1e-6);
   auto const clipped = clip_by_global_norm(all, 2);
-  EXPECT_TRUE(clipped[0].by.sparse());
+  EXPECT_TRUE(clipped[0].gradient.sparse());
   EXPECT_NEAR(s.run(global_norm(clipped)).item<double>(), 2, 1e-6);
 }
 

@@ -192,22 +192,22 @@ class differentiator {
       else outer.emplace_back();  // a rule of several outputs checks for empty ones; a rule of one output is not called
     }
     if (!alive) return;
-    if (auto const rule = graph_.rule_of(n); rule >= 0) return by_rule(n, i, graph_.find_rule(rule), outer);
+    if (auto const rule = graph_.rule_of(n); rule >= 0) return apply_rule(n, i, graph_.find_rule(rule), outer);
     if (n.op->grad == nullptr) throw error(code::unimplemented, why_no_gradient(*n.op), n.name);
-    auto const parts = n.op->grad({graph_, n.recompute ? again(i, outer) : i, outer, wanted, derive});
+    auto const parts = n.op->grad({graph_, n.recompute ? recomputed(i, outer) : i, outer, wanted, derive});
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (k < parts.size() && wanted[k] && parts[k]) add(n.inputs[k], parts[k]);
   }
 
   // Applies a user's rule instead of the operation's own.
-  void by_rule(node const& n, std::uint32_t i, graph::rule const& rule, std::vector<value> const& outer) {
+  void apply_rule(node const& n, std::uint32_t i, graph::rule const& rule, std::vector<value> const& outer) {
     if (n.outputs.size() != 1)
       throw error(code::invalid_argument,
                   "gradients: a user's gradient rule needs an operation with one output, and this one has " +
                       std::to_string(n.outputs.size()),
                   n.name);
     std::vector<value> x;
-    auto const self = n.recompute ? again(i, outer) : i;
+    auto const self = n.recompute ? recomputed(i, outer) : i;
     for (auto e : graph_[self].inputs) x.push_back(at(e));
     auto const parts = derivatives(rule, x, at({self, 0}), outer[0]);
     for (std::size_t k = 0; k < x.size(); ++k)
@@ -217,9 +217,9 @@ class differentiator {
   // Returns the copy of the node that the derivative computes again. Copies the node's recompute region once, with
   // control edges after the outer derivatives. Nodes without inputs (variables, constants, placeholders), and nodes
   // that read state or draw are not copied, because a copy could have another value.
-  std::uint32_t again(std::uint32_t i, std::vector<value> const& outer) {
+  std::uint32_t recomputed(std::uint32_t i, std::vector<value> const& outer) {
     auto const region = graph_[i].recompute;
-    if (auto const known = copies_.find(region); known != copies_.end()) return of(known->second, i);
+    if (auto const known = copies_.find(region); known != copies_.end()) return copy_or_self(known->second, i);
     std::vector<operation> after;
     for (auto const& v : outer)
       if (v) after.emplace_back(v);
@@ -229,13 +229,13 @@ class differentiator {
         auto const n = graph_[k];
         if (n.recompute != region || n.op->effect != effect::none || n.inputs.empty()) continue;
         std::vector<value> inputs;
-        for (auto e : n.inputs) inputs.push_back({&graph_, of(copy, e.node), e.port});
+        for (auto e : n.inputs) inputs.push_back({&graph_, copy_or_self(copy, e.node), e.port});
         copy[k] = graph_.again(k, [&] { return graph_.add(*n.op, n.attributes, inputs, n.op->name); }).node;
       }
     });
-    return of(copy, i);
+    return copy_or_self(copy, i);
   }
-  static std::uint32_t of(std::map<std::uint32_t, std::uint32_t> const& copies, std::uint32_t i) {
+  static std::uint32_t copy_or_self(std::map<std::uint32_t, std::uint32_t> const& copies, std::uint32_t i) {
     auto const found = copies.find(i);
     return found == copies.end() ? i : found->second;
   }

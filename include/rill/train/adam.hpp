@@ -38,7 +38,7 @@ RILL_INLINE operation adam::apply(std::vector<variable_gradient> const& all) con
   auto const c1 = left(first_decay), root = sqrt(left(second_decay));
   value const scale = rate.like(root) * root / c1, floor = root * epsilon;
   return detail::update_each(all, "adam", [&](variable_gradient const& each) {
-    value const w = each.variable, dw = detail::widened(densify(each.by, w));
+    value const w = each.variable, dw = detail::widened(densify(each.gradient, w));
     auto const wide = dw.type().element;
     auto const first = detail::slot(each.variable, "adam", "/m"), second = detail::slot(each.variable, "adam", "/v");
     value const m = assign_add(first, (dw - first) * (1 - first_decay));  // in place

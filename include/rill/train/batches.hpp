@@ -53,7 +53,7 @@ void copy_rows(tensor const& from, std::vector<std::int64_t> const& order, std::
                tensor& to);
 
 /// The base of all batch ranges: the position, and the choice of the next examples.
-class batch_course {
+class batch_sequence {
  public:
   /// Returns the number of batches in an epoch.
   std::int64_t per_epoch() const { return rows_ / size_ + (options_.partial && rows_ % size_ != 0); }
@@ -65,7 +65,7 @@ class batch_course {
   void resume(batch_position at);
 
  protected:
-  batch_course(std::int64_t size, std::int64_t epochs, batches_options options);
+  batch_sequence(std::int64_t size, std::int64_t epochs, batches_options options);
   /// Sets the number of examples to the tensor's rows. Throws error(invalid_argument) if another tensor has a different
   /// number.
   void count(tensor const& t);
@@ -91,12 +91,12 @@ class batch_course {
 
 /// The range of batches that `batches` returns; each batch is a tuple of tensors. Iterating moves the range's position,
 /// so a second loop continues where the first one stopped.
-template <class... Tensors> class batch_range : public detail::batch_course {
+template <class... Tensors> class batch_range : public detail::batch_sequence {
  public:
   using batch = std::tuple<typename detail::batch_of<Tensors>::type...>;
 
   batch_range(std::tuple<Tensors...> examples, std::int64_t size, rill::epochs many, batches_options options)
-      : batch_course(size, many.count, options), examples_(std::move(examples)) {
+      : batch_sequence(size, many.count, options), examples_(std::move(examples)) {
     std::apply([&](auto const&... each) { (count(each), ...); }, examples_);
   }
 
@@ -185,13 +185,16 @@ RILL_INLINE void copy_rows(tensor const& from, std::vector<std::int64_t> const& 
   }
 }
 
-RILL_INLINE batch_course::batch_course(std::int64_t size, std::int64_t epochs, batches_options options)
+RILL_INLINE batch_sequence::batch_sequence(std::int64_t size, std::int64_t epochs, batches_options options)
     : size_(size), epochs_(epochs), options_(options) {
-  expects(size_ > 0, "batches: expected a batch size of at least one");
-  expects(epochs_ >= 0, "batches: expected a number of epochs from 0 on");
+  if (size_ <= 0)
+    throw error(code::invalid_argument, "batches: expected a batch size above 0, got " + std::to_string(size_));
+  if (epochs_ < 0)
+    throw error(code::invalid_argument,
+                "batches: expected a number of epochs from 0 on, got " + std::to_string(epochs_));
 }
 
-RILL_INLINE void batch_course::resume(batch_position at) {
+RILL_INLINE void batch_sequence::resume(batch_position at) {
   if (at.epoch < 0 || at.index < 0 || at.index > rows_)
     throw error(code::invalid_argument, "batches: expected an epoch from 0 on and an index from 0 to " +
                                             std::to_string(rows_) + ", got epoch " + std::to_string(at.epoch) +
@@ -201,7 +204,7 @@ RILL_INLINE void batch_course::resume(batch_position at) {
   start_next_epoch_at_end();
 }
 
-RILL_INLINE void batch_course::count(tensor const& t) {
+RILL_INLINE void batch_sequence::count(tensor const& t) {
   if (!t) throw error(code::invalid_argument, "batches: expected examples, got an empty tensor handle");
   expects(t.rank() > 0, "batches: expected a tensor with a first axis of examples, got a scalar");
   if (rows_ >= 0 && t.shape()[0] != rows_)
@@ -210,13 +213,13 @@ RILL_INLINE void batch_course::count(tensor const& t) {
   rows_ = t.shape()[0];
 }
 
-RILL_INLINE void batch_course::start_next_epoch_at_end() {
+RILL_INLINE void batch_sequence::start_next_epoch_at_end() {
   if (position_.index < (options_.partial ? rows_ : rows_ / size_ * size_)) return;
   ++position_.epoch;
   position_.index = 0;
 }
 
-RILL_INLINE bool batch_course::next() {
+RILL_INLINE bool batch_sequence::next() {
   if (position_.epoch >= epochs_ || per_epoch() == 0) return false;
   if (options_.shuffle && shuffled_ != position_.epoch) {
     order_.resize(static_cast<std::size_t>(rows_));
@@ -225,7 +228,7 @@ RILL_INLINE bool batch_course::next() {
   return true;
 }
 
-RILL_INLINE tensor batch_course::take(tensor const& from, tensor& into) const {
+RILL_INLINE tensor batch_sequence::take(tensor const& from, tensor& into) const {
   if (!options_.shuffle) return from.rows(position_.index, last());
   if (!into || !into.storage().unique()) {
     shape s = from.shape();
@@ -237,7 +240,7 @@ RILL_INLINE tensor batch_course::take(tensor const& from, tensor& into) const {
   return rows;
 }
 
-RILL_INLINE void batch_course::done() {
+RILL_INLINE void batch_sequence::done() {
   position_.index = last();
   start_next_epoch_at_end();
 }

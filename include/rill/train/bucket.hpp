@@ -28,7 +28,8 @@ std::vector<bucket_batch> bucket_by_length(std::span<std::int64_t const> lengths
 RILL_INLINE std::vector<bucket_batch> bucket_by_length(std::span<std::int64_t const> lengths,
                                                        std::span<std::int64_t const> bounds, std::int64_t size,
                                                        std::uint64_t seed, std::int64_t epoch) {
-  expects(size > 0, "bucket_by_length: expected a batch size of at least one");
+  if (size <= 0)
+    throw error(code::invalid_argument, "bucket_by_length: expected a batch size above 0, got " + std::to_string(size));
   expects(!bounds.empty() && bounds[0] >= 0 && std::is_sorted(bounds.begin(), bounds.end()),
           "bucket_by_length: expected bounds in ascending order, from 0 on");
   std::vector<std::int64_t> order(lengths.size());

@@ -2,6 +2,8 @@
 // ICML 2013).
 #pragma once
 #include <limits>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "rill/ops/array/as.hpp"
@@ -24,27 +26,34 @@ inline value unit_for(value squares, double small) {
   return select(fits, like(squares, 1), like(squares, small));
 }
 
-/// Returns x * most / max(length, most), computed in float32 if x's type is narrower. The length's derivative at 0 is
-/// 0.
-inline value clipped(value x, double most) {
+/// Throws error(invalid_argument) unless max_norm > 0.
+inline void check_max_norm(std::string_view who, double max_norm) {
+  if (!(max_norm > 0))
+    throw error(code::invalid_argument,
+                std::string(who) + ": expected a norm above 0, got " + std::to_string(max_norm));
+}
+
+/// Returns x * max_norm / max(norm, max_norm), computed in float32 if x's type is narrower. The norm's derivative at 0
+/// is 0.
+inline value clipped(value x, double max_norm) {
   value const y = widened(x);
   auto const small = small_unit(y.type().element);
   value const scaled = y * like(y, small), squares = sum(y * y), unit = unit_for(squares, small);
-  // The length and its bound, in this unit.
+  // The norm and its bound, in this unit.
   value const one = like(squares, 1);
-  value const length = sqrt(maximum(select(equal(unit, one), squares, sum(scaled * scaled)), like(squares, 0x1p-126)));
-  value const bound = like(squares, most);
-  return cast(y * unit * (bound / maximum(length, bound * unit)), x.type().element);
+  value const norm = sqrt(maximum(select(equal(unit, one), squares, sum(scaled * scaled)), like(squares, 0x1p-126)));
+  value const bound = like(squares, max_norm);
+  return cast(y * unit * (bound / maximum(norm, bound * unit)), x.type().element);
 }
 
 }  // namespace detail
 
-/// Returns x, scaled down to the norm `most` if its norm is larger. The norm is the root of the sum of the elements'
-/// squares. Throws error(invalid_argument) unless most > 0.
-template <operand X> auto clip_by_norm(X x, double most) {
-  expects(most > 0, "clip_by_norm: expected a norm above 0");
-  if constexpr (typed<X>) return as<X::static_type>(detail::clipped(x, most));
-  else return detail::clipped(x, most);
+/// Returns x, scaled down to the norm `max_norm` if its norm is larger. The norm is the root of the sum of the
+/// elements' squares. Throws error(invalid_argument) unless max_norm > 0.
+template <operand X> auto clip_by_norm(X x, double max_norm) {
+  detail::check_max_norm("clip_by_norm", max_norm);
+  if constexpr (typed<X>) return as<X::static_type>(detail::clipped(x, max_norm));
+  else return detail::clipped(x, max_norm);
 }
 
 /// Returns the root of the sum of the squares of all elements of all gradients: float64 if one gradient is float64 or
@@ -52,10 +61,10 @@ template <operand X> auto clip_by_norm(X x, double most) {
 /// variable. Throws error(invalid_argument) if the list is empty.
 value global_norm(std::vector<variable_gradient> const& all);
 
-/// Returns all gradients, scaled down by one factor so that their `global_norm` is at most `most`:
+/// Returns all gradients, scaled down by one factor so that their `global_norm` is at most `max_norm`:
 /// `optimizer.apply(clip_by_global_norm(variable_gradients(loss), 1))`. Throws error(invalid_argument) if the list is
-/// empty or most <= 0.
-std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double most);
+/// empty or max_norm <= 0.
+std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double max_norm);
 
 #if RILL_RUNTIME
 
@@ -63,10 +72,10 @@ namespace detail {
 
 inline value const& elements_of(gradient const& g) { return g.sparse() ? g.rows : g.dense; }
 
-/// Returns the gradient times most / max(length, most).
-inline gradient shortened(gradient const& g, value length, double most) {
-  value const x = elements_of(g), bound = like(x, most);
-  value const y = x * (bound / maximum(cast(length, x.type().element), bound));
+/// Returns the gradient times max_norm / max(norm, max_norm).
+inline gradient scaled_down(gradient const& g, value norm, double max_norm) {
+  value const x = elements_of(g), bound = like(x, max_norm);
+  value const y = x * (bound / maximum(cast(norm, x.type().element), bound));
   return g.sparse() ? gradient(g.indices, y) : gradient(y);
 }
 
@@ -76,14 +85,14 @@ RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
   expects(!all.empty(), "global_norm: expected at least one gradient, got an empty list");
   auto wide = dtype::float32, narrow = dtype::float64;
   for (auto const& each : all) {
-    auto const element = detail::elements_of(each.by).type().element;
+    auto const element = detail::elements_of(each.gradient).type().element;
     bool const doubles = element == dtype::float64 || element == dtype::complex128;
     (doubles ? wide : narrow) = doubles ? dtype::float64 : dtype::float32;
   }
   auto const small = detail::small_unit(narrow);
   std::vector<value> squares, scaled;
   for (auto const& each : all) {
-    value const x = detail::widened(detail::elements_of(each.by)), y = x * like(x, small);
+    value const x = detail::widened(detail::elements_of(each.gradient)), y = x * like(x, small);
     squares.push_back(cast(sum(x * conj(x)), wide));
     scaled.push_back(cast(sum(y * conj(y)), wide));
   }
@@ -91,10 +100,10 @@ RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
   return sqrt(select(equal(unit, like(sum, 1)), sum, add_n(scaled))) / unit;
 }
 
-RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double most) {
-  expects(most > 0, "clip_by_global_norm: expected a norm above 0");
-  auto const length = global_norm(all);
-  for (auto& each : all) each.by = detail::shortened(each.by, length, most);
+RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double max_norm) {
+  detail::check_max_norm("clip_by_global_norm", max_norm);
+  auto const norm = global_norm(all);
+  for (auto& each : all) each.gradient = detail::scaled_down(each.gradient, norm, max_norm);
   return all;
 }
 

@@ -25,7 +25,7 @@ RILL_INLINE operation momentum::minimize(value loss, std::vector<variable_value>
 
 RILL_INLINE operation momentum::apply(std::vector<variable_gradient> const& all) const {
   return detail::update_each(all, "momentum", [&](variable_gradient const& each) {
-    value const w = each.variable, dw = detail::widened(densify(each.by, w)), d = decay.like(dw);
+    value const w = each.variable, dw = detail::widened(densify(each.gradient, w)), d = decay.like(dw);
     auto const slot = detail::slot(each.variable, "momentum");
     value const v = assign_add(slot, dw - (1 - d) * slot);  // in place
     return assign_sub(each.variable, cast((nesterov ? dw + d * v : v) * rate.like(dw), w.type().element));

@@ -113,7 +113,9 @@ RILL_INLINE detail::scale_and_shift::scale_and_shift(graph& g, type const& featu
   if (!features.has_rank() || features.rank != 1 || !is_float(features.element))
     throw error(code::invalid_argument,
                 "a normalisation layer: expected rows of floats, [features], got " + features.text(), name);
-  expects(least >= 0, "a normalisation layer: expected an epsilon from 0 on");
+  if (!(least >= 0))
+    throw error(code::invalid_argument,
+                "a normalisation layer: expected an epsilon from 0 on, got " + std::to_string(least), name);
 }
 
 RILL_INLINE void detail::scale_and_shift::check(value x, std::string_view who) const {
@@ -149,7 +151,9 @@ RILL_INLINE batch_norm_layer::batch_norm_layer(graph& g, type const& features, s
       mean_(variable(g, features, last_.name + "/mean", zeros(), {.trainable = false})),
       variance_(variable(g, features, last_.name + "/variance", constant(1), {.trainable = false})),
       decay_(o.decay) {
-  expects(o.decay >= 0 && o.decay <= 1, "a batch_norm_layer: expected a decay from 0 to 1");
+  if (!(o.decay >= 0 && o.decay <= 1))
+    throw error(code::invalid_argument,
+                "a batch_norm_layer: expected a decay from 0 to 1, got " + std::to_string(o.decay), last_.name);
 }
 
 RILL_INLINE value batch_norm_layer::by_batch(value x, std::vector<operation>& updates) const {

@@ -16,7 +16,7 @@ namespace rill {
 
 /// A gradient with its variable.
 struct variable_gradient {
-  gradient by;
+  rill::gradient gradient;
   variable_value variable;
 };
 
@@ -64,7 +64,7 @@ operation update_each(std::vector<variable_gradient> const& all, std::string_vie
   auto& g = graph_of(all[0].variable);
   std::vector<operation> updates;
   for (auto const& each : all) {
-    if (!each.by)
+    if (!each.gradient)
       throw error(code::invalid_argument, "an optimizer expected a gradient for this variable, got an empty one",
                   each.variable.name());
     updates.push_back(g.near(each.variable, [&] { return operation(update(each)); }));

@@ -18,7 +18,7 @@
 #include "rill/run/input_gates.hpp"
 #include "rill/run/session.hpp"
 #include "rill/train/checkpoint.hpp"
-#include "rill/train/checkpoint_shelf.hpp"
+#include "rill/train/checkpoint_retention.hpp"
 #include "rill/train/saved_queue.hpp"
 
 namespace rill {
@@ -62,10 +62,10 @@ class saver {
 
   /// Restores the newest checkpoint and returns it; returns nullopt if there is none. If tensors are missing, throws
   /// error(not_found); if they have other types, error(invalid_argument); either error lists all of them. Throws
-  /// error(data_loss) if a checksum is wrong. These errors leave the session unchanged. The session may serve meanwhile:
-  /// all variables change at once, between steps. A step that began before continues with the old values; its later
-  /// updates are lost, and `restore` does not wait for it. (If the extents of a variable change, a step that begins at
-  /// the same moment may fail with error(aborted).)
+  /// error(data_loss) if a checksum is wrong. These errors leave the session unchanged. The session may serve
+  /// meanwhile: all variables change at once, between steps. A step that began before continues with the old values;
+  /// its later updates are lost, and `restore` does not wait for it. (If the extents of a variable change, a step that
+  /// begins at the same moment may fail with error(aborted).)
   std::optional<checkpoint> restore(session& s, restore_names const& names = {});
   /// Restores the given checkpoint. To resume the input from it, call this before `start_input`. `names` selects and
   /// renames tensors, `[](auto& v) { return v == "head" ? std::nullopt : … }`; with `names`, queues stay as they are.
@@ -75,7 +75,7 @@ class saver {
   std::vector<checkpoint> checkpoints() const { return rill::checkpoints(directory_, options_.name); }
   /// Returns the checkpoint with the best metric; nullopt if no checkpoint has a metric or `options.better` is
   /// `neither`.
-  std::optional<checkpoint> best() const { return shelf().best_of(checkpoints()); }
+  std::optional<checkpoint> best() const { return retention().best_of(checkpoints()); }
 
  private:
   struct saved_variable {
@@ -90,7 +90,7 @@ class saver {
   };
   using opened_files = std::map<std::string, safetensors_file>;
 
-  detail::checkpoint_shelf shelf() const { return {directory_, options_.name, options_.keep, options_.better}; }
+  detail::checkpoint_retention retention() const { return {directory_, options_.name, options_.keep, options_.better}; }
 
   /// Reads the variables, all from one version of the container.
   std::vector<named_tensor> read_variables(session& s) const;
@@ -141,8 +141,9 @@ RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_opt
     variables_.push_back({v.origin().name, of});
   }
   expects(!variables_.empty(), "a saver: expected a graph with variables, got one without");
-  expects(options_.name.find('/') == std::string::npos,
-          "a saver: options.name is the prefix of file names and must not contain '/'");
+  if (options_.name.find('/') != std::string::npos)
+    throw error(code::invalid_argument,
+                "a saver: expected a prefix of file names without '/' as options.name, got '" + options_.name + "'");
   expects(options_.keep > 0, "a saver: options.keep must be at least one");
 } catch (...) {
   rethrow_as_error();
@@ -156,7 +157,7 @@ RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::
   directory_lock const alone(directory_);  // else sweeping would remove files that another saver is writing
   auto const before = detail::numbered_checkpoints(directory_, options_.name);
   checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {}};
-  shelf().sweep(before);
+  retention().sweep(before);
   std::vector<named_tensor> variables, queues;
   {
     auto const pause = queues_.empty() ? nullptr : std::make_unique<input_pause>(s.state());
@@ -166,7 +167,7 @@ RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::
   }
   write(c, variables, queues);
   detail::write_index(c);
-  shelf().drop_old();
+  retention().drop_old();
   return c;
 } catch (...) {
   rethrow_as_error();

@@ -21,7 +21,7 @@ namespace detail {
 std::vector<std::string> files_of(checkpoint const& c);
 
 /// The checkpoints with one name in a directory.
-struct checkpoint_shelf {
+struct checkpoint_retention {
   std::filesystem::path directory;
   std::string name;
   std::size_t keep;
@@ -49,7 +49,7 @@ RILL_IO_INLINE std::vector<std::string> files_of(checkpoint const& c) {
   return files;
 }
 
-RILL_IO_INLINE std::optional<checkpoint> checkpoint_shelf::best_of(std::vector<checkpoint> const& all) const {
+RILL_IO_INLINE std::optional<checkpoint> checkpoint_retention::best_of(std::vector<checkpoint> const& all) const {
   std::optional<checkpoint> found;
   if (better == better::neither) return found;
   bool const higher = better == better::higher;
@@ -58,7 +58,7 @@ RILL_IO_INLINE std::optional<checkpoint> checkpoint_shelf::best_of(std::vector<c
   return found;
 }
 
-RILL_IO_INLINE void checkpoint_shelf::drop_old() const {
+RILL_IO_INLINE void checkpoint_retention::drop_old() const {
   std::vector<checkpoint> all;
   for (auto const& c : numbered_checkpoints(directory, name)) {
     try {
@@ -75,7 +75,7 @@ RILL_IO_INLINE void checkpoint_shelf::drop_old() const {
   }
 }
 
-RILL_IO_INLINE void checkpoint_shelf::sweep(std::vector<checkpoint> const& whole) const {
+RILL_IO_INLINE void checkpoint_retention::sweep(std::vector<checkpoint> const& whole) const {
   std::vector<std::filesystem::path> left;
   int failed = 0;
   for (auto const& file : files::names_in(directory, failed)) {
@@ -90,7 +90,7 @@ RILL_IO_INLINE void checkpoint_shelf::sweep(std::vector<checkpoint> const& whole
   for (auto const& path : left) remove(path);
 }
 
-RILL_IO_INLINE void checkpoint_shelf::remove(std::filesystem::path const& path) {
+RILL_IO_INLINE void checkpoint_retention::remove(std::filesystem::path const& path) {
   std::error_code failed;
   std::filesystem::remove(path, failed);
   if (failed) files::fail("remove", path, failed.value());

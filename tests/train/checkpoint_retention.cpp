@@ -1,4 +1,4 @@
-#include "rill/train/checkpoint_shelf.hpp"
+#include "rill/train/checkpoint_retention.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace rill {
 namespace {
 
-using detail::checkpoint_shelf;
+using detail::checkpoint_retention;
 
 checkpoint written(scratch const& place, std::int64_t number, std::optional<double> metric = {}) {
   checkpoint c{.directory = place / ".", .number = number, .metric = metric};
@@ -25,46 +25,46 @@ std::vector<std::int64_t> numbers(scratch const& place) {
   return all;
 }
 
-TEST(checkpoint_shelf, knows_a_checkpoints_files_once_each) {
+TEST(checkpoint_retention, knows_a_checkpoints_files_once_each) {
   scratch const place;
   auto const c = written(place, 1);
   EXPECT_EQ(detail::files_of(c), (std::vector<std::string>{c.shard(0, 2), c.shard(1, 2)}));
 }
 
-TEST(checkpoint_shelf, finds_the_best_and_of_equals_the_newest) {
+TEST(checkpoint_retention, finds_the_best_and_of_equals_the_newest) {
   scratch const place;
   std::vector<checkpoint> all;
   double const metrics[] = {2, 1, 3, 1, 3};
   for (std::int64_t n = 1; n <= 5; ++n) all.push_back({.number = n, .metric = metrics[n - 1]});
   all.push_back({.number = 6});
-  EXPECT_EQ((checkpoint_shelf{place / ".", "checkpoint", 1, better::lower}.best_of(all)->number), 4);
-  EXPECT_EQ((checkpoint_shelf{place / ".", "checkpoint", 1, better::higher}.best_of(all)->number), 5);
-  EXPECT_FALSE((checkpoint_shelf{place / ".", "checkpoint", 1, better::neither}.best_of(all)));
-  EXPECT_FALSE((checkpoint_shelf{place / ".", "checkpoint", 1, better::lower}.best_of({{.number = 1}})));
+  EXPECT_EQ((checkpoint_retention{place / ".", "checkpoint", 1, better::lower}.best_of(all)->number), 4);
+  EXPECT_EQ((checkpoint_retention{place / ".", "checkpoint", 1, better::higher}.best_of(all)->number), 5);
+  EXPECT_FALSE((checkpoint_retention{place / ".", "checkpoint", 1, better::neither}.best_of(all)));
+  EXPECT_FALSE((checkpoint_retention{place / ".", "checkpoint", 1, better::lower}.best_of({{.number = 1}})));
 }
 
-TEST(checkpoint_shelf, drops_the_oldest_with_their_files_but_the_best) {
+TEST(checkpoint_retention, drops_the_oldest_with_their_files_but_the_best) {
   scratch const place;
   for (std::int64_t n = 1; n <= 5; ++n) written(place, n, n == 2 ? 0.5 : 1.0);
-  checkpoint_shelf{place / ".", "checkpoint", 2, better::lower}.drop_old();
+  checkpoint_retention{place / ".", "checkpoint", 2, better::lower}.drop_old();
   EXPECT_EQ(numbers(place), (std::vector<std::int64_t>{2, 4, 5}));
   EXPECT_EQ(place.entries(), 9u) << "an index and two files each";
-  checkpoint_shelf{place / ".", "checkpoint", 9, better::lower}.drop_old();
+  checkpoint_retention{place / ".", "checkpoint", 9, better::lower}.drop_old();
   EXPECT_EQ(numbers(place).size(), 3u);
 }
 
-TEST(checkpoint_shelf, leaves_a_damaged_checkpoint_and_counts_it_not) {
+TEST(checkpoint_retention, leaves_a_damaged_checkpoint_and_counts_it_not) {
   scratch const place;
   for (std::int64_t n = 1; n <= 3; ++n) written(place, n);
   write_file(written(place, 4).index(), "{");
-  checkpoint_shelf{place / ".", "checkpoint", 2, better::neither}.drop_old();
+  checkpoint_retention{place / ".", "checkpoint", 2, better::neither}.drop_old();
   for (std::int64_t n = 1; n <= 4; ++n) {
     checkpoint const c{.directory = place / ".", .number = n};
     EXPECT_EQ(std::filesystem::exists(c.index()), n != 1) << n;
   }
 }
 
-TEST(checkpoint_shelf, sweeps_what_a_killed_program_left_and_nothing_else) {
+TEST(checkpoint_retention, sweeps_what_a_killed_program_left_and_nothing_else) {
   scratch const place;
   auto const whole = written(place, 1);
   char const* const left[] = {"checkpoint-000002-00001-of-00002.safetensors",
@@ -73,7 +73,7 @@ TEST(checkpoint_shelf, sweeps_what_a_killed_program_left_and_nothing_else) {
   char const* const others[] = {"checkpoint-best.safetensors", "other-000002-00001-of-00002.safetensors", "notes.tmp"};
   for (auto file : left) write_file(place / file, "");
   for (auto file : others) write_file(place / file, "");
-  checkpoint_shelf{place / ".", "checkpoint", 1, better::neither}.sweep({whole});
+  checkpoint_retention{place / ".", "checkpoint", 1, better::neither}.sweep({whole});
   for (auto file : left) EXPECT_FALSE(std::filesystem::exists(place / file)) << file;
   for (auto file : others) EXPECT_TRUE(std::filesystem::exists(place / file)) << file;
   EXPECT_EQ(numbers(place), (std::vector<std::int64_t>{1}));
