@@ -43,7 +43,7 @@ template <class... F> auto run(graph& g, F const&... fetches) {
   return s.run(fetches...);
 }
 
-TEST(gradients, have_the_types_of_what_they_are_with_respect_to) {
+TEST(gradients, have_the_types_of_their_variables) {
   graph g;
   auto const w = constant<double, 2, 3>(g, {1, 2, 3, 4, 5, 6});
   auto const b = constant<double, 3>(g, {1, 1, 1});
@@ -64,7 +64,7 @@ TEST(gradients, add_up_where_paths_meet) {
   EXPECT_EQ(run(g, dx).item<double>(), 8);
 }
 
-TEST(gradients, are_graph_and_can_be_taken_again) {
+TEST(gradients, are_part_of_the_graph_and_can_be_differentiated_again) {
   graph g;
   auto const x = constant(g, 2.0);
   auto const [first] = gradients(x * x * x, x);
@@ -99,14 +99,14 @@ TEST(gradients, reach_values_in_the_middle_of_a_graph) {
   EXPECT_EQ(run(g, dy).item<double>(), 5);
 }
 
-TEST(gradients, do_not_pass_what_stops_them) {
+TEST(gradients, do_not_pass_stop_gradient) {
   graph g;
   auto const x = constant(g, 3.0);
   auto const [dx] = gradients(x * stop_gradient(x), x);
   EXPECT_EQ(run(g, dx).item<double>(), 3);
 }
 
-TEST(gradients, of_what_a_target_does_not_depend_on_are_an_error_or_zeros) {
+TEST(gradients, of_an_independent_target_are_an_error_or_zeros) {
   graph g;
   auto const x = constant<float, 2>(g, {1, 2}), other = constant<float, 2>(g, {1, 2});
   auto const y = sum(x);
@@ -116,7 +116,7 @@ TEST(gradients, of_what_a_target_does_not_depend_on_are_an_error_or_zeros) {
   EXPECT_TRUE(same_bits(run(g, zeros), vector<float>({0, 0})));
 }
 
-TEST(gradients, refuse_what_has_none) {
+TEST(gradients, refuse_values_without_derivatives) {
   graph g, elsewhere;
   auto const n = constant<std::int32_t, 2>(g, {1, 2});
   auto const x = constant<float, 2>(g, {1, 2});
@@ -126,14 +126,14 @@ TEST(gradients, refuse_what_has_none) {
   EXPECT_EQ(refusal([&] { gradients(value(x), std::vector<value>{other}); }, "another graph"), code::invalid_argument);
 }
 
-TEST(gradients, are_named_within_a_scope_of_their_own) {
+TEST(gradients, are_named_within_their_own_scope) {
   graph g;
   auto const x = constant(g, 3.0);
   auto const [dx] = gradients(square(x) * 2.0, x);
   EXPECT_TRUE(dx.name().starts_with("gradients/")) << dx.name();
 }
 
-TEST(gradients, of_rows_stay_sparse_until_a_dense_one_is_asked_for) {
+TEST(gradients, of_rows_stay_sparse_until_a_dense_gradient_is_needed) {
   graph g;
   auto const table = constant<float, 3, 2>(g, {1, 2, 3, 4, 5, 6});
   auto const which = constant<std::int32_t, 3>(g, {2, 0, 2});
@@ -164,7 +164,7 @@ TEST(gradients, of_rows_looked_up_by_int32_and_by_int64_add_up) {
   EXPECT_TRUE(same_bits(run(g, dt), matrix<double>({{0}, {2}, {1}})));
 }
 
-TEST(gradients, of_rows_stay_sparse_behind_what_is_the_table_itself) {
+TEST(gradients, of_rows_stay_sparse_through_an_identity_of_the_table) {
   graph g;
   value const table = placeholder(g, type(dtype::float32, {unknown, 2}), "table");
   auto const typed = identity(as<of<float, 3, 2>>(table));
@@ -175,11 +175,11 @@ TEST(gradients, of_rows_stay_sparse_behind_what_is_the_table_itself) {
   session s(g);
   EXPECT_TRUE(same_bits(s.run({{table, matrix<float>({{1, 2}, {3, 4}, {5, 6}})}}, dense[0]),
                         matrix<float>({{3, 5}, {7, 9}, {12, 14}})));
-  g.set_gradient("identity", times(10));  // a user's rule is given a dense one
+  g.set_gradient("identity", times(10));  // a user's rule gets a dense derivative
   EXPECT_FALSE(partial_gradients(value(once), {table})[0].sparse());
 }
 
-TEST(gradients, work_with_extents_that_only_the_run_knows) {
+TEST(gradients, work_with_extents_known_only_when_the_step_runs) {
   graph g;
   auto const x = placeholder<double, "n", 2>(g, "x");
   auto const b = constant<double, 2>(g, {1, 2});
@@ -190,7 +190,7 @@ TEST(gradients, work_with_extents_that_only_the_run_knows) {
   EXPECT_TRUE(same_bits(at_b, vector<double>({2.5, 3.5})));
 }
 
-TEST(gradients, come_from_the_rule_that_a_user_gives_an_operation) {
+TEST(gradients, come_from_a_users_rule_for_an_operation) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   g.set_gradient("square", times(10));
@@ -201,7 +201,7 @@ TEST(gradients, come_from_the_rule_that_a_user_gives_an_operation) {
   EXPECT_EQ(float(s.run({{x, tensor(3.f)}}, second)), 10.f);
 }
 
-TEST(gradients, come_from_a_given_rule_for_what_was_recorded_under_it_alone) {
+TEST(gradients, come_from_a_scoped_rule_only_for_nodes_recorded_in_its_scope) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const before = square(x);
@@ -217,10 +217,10 @@ TEST(gradients, come_from_a_given_rule_for_what_was_recorded_under_it_alone) {
   EXPECT_EQ(float(dc), 6.f);
 }
 
-TEST(gradients, refuse_a_rule_for_an_operation_that_there_is_not) {
+TEST(gradients, refuse_a_rule_for_an_unknown_operation) {
   graph g;
   auto const x = placeholder<float>(g, "x");
-  g.set_gradient("relu", times(10));  // which rill has, and this graph has not
+  g.set_gradient("relu", times(10));  // in rill, but not in this graph
   EXPECT_NO_THROW(gradients(square(x), x));
   g.set_gradient("sqare", times(10));
   EXPECT_EQ(refusal([&] { gradients(square(x), x); }, "operation 'sqare'"), code::not_found);
@@ -264,7 +264,7 @@ TEST(gradients, refuse_a_given_rule_that_does_not_fit) {
   }
 }
 
-TEST(gradients, in_a_body_may_be_taken_by_what_the_body_mentions_from_outside) {
+TEST(gradients, in_a_body_may_be_with_respect_to_captured_values) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const v = variable(constant(g, 5.f), "v");
@@ -296,7 +296,7 @@ TEST(gradients, in_a_body_say_how_to_get_past_its_edge) {
 }
 
 // L = Re(sum of y); numerically, dL/d(Re x) + i dL/d(Im x).
-TEST(gradients, of_complex_values_are_those_of_the_real_part) {
+TEST(gradients, of_complex_values_are_the_gradients_of_the_real_part) {
   using number = std::complex<double>;
   graph g;
   auto const x = placeholder<number, 2>(g, "x");

@@ -10,7 +10,7 @@ namespace {
 
 using test::expect_recorded, test::recorded, test::scattered;
 
-// softmax(q kᵀ / √d) v for queries [n, d], the first `seen` keys of each query alone.
+// Returns softmax(q kᵀ / √d) v for queries [n, d]; each query sees only its first `seen` keys.
 std::vector<double> by_loops(tensor const& q, tensor const& k, tensor const& v, auto seen) {
   auto const n = q.shape()[0], d = q.shape()[1], e = v.shape()[1];
   std::vector<double> y;
@@ -38,7 +38,7 @@ void expect_near(tensor const& got, std::vector<double> const& want) {
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], want[i], 1e-14);
 }
 
-TEST(attention, weights_values_by_how_well_their_keys_meet_a_query) {
+TEST(attention, weights_values_by_how_well_their_keys_match_a_query) {
   auto const q = scattered(dtype::float64, {4, 3}), k = scattered(dtype::float64, {5, 3}, 2),
              v = scattered(dtype::float64, {5, 2}, 3);
   graph g;
@@ -53,7 +53,7 @@ TEST(attention, weights_values_by_how_well_their_keys_meet_a_query) {
   expect_near(s.run(feeds, causal), by_loops(q, k, v, [](auto i) { return i + 1; }));
 }
 
-TEST(attention, over_padded_sequences_is_that_of_each_alone_and_0_for_those_of_nothing) {
+TEST(attention, over_a_padded_batch_equals_attention_of_each_sequence_and_is_0_for_empty_ones) {
   graph g;
   auto const x = placeholder<double, "batch", "time", 3>(g, "x");
   auto const lengths = placeholder<std::int16_t, "batch">(g, "lengths");
@@ -86,7 +86,7 @@ TEST(attention, refuses_lengths_that_no_sequence_has) {
     });
 }
 
-TEST(attention, and_its_derivatives_are_those_of_PyTorch) {
+TEST(attention, has_the_results_and_derivatives_of_PyTorch) {
   for (bool causal : {false, true})
     for (bool padded : {false, true}) {
       std::string const name = std::string("torch.attention_") + (causal   ? padded ? "both" : "causal"
@@ -126,7 +126,7 @@ TEST(attention, refuses_what_does_not_fit) {
           [&] { attention(p(of<float, 4, 3>), p(of<float, 4, 3>), p(of<float, 4, 3>), {.lengths = p(of<int, 4>)}); });
 }
 
-TEST(multi_head_attention, and_its_derivatives_are_those_of_PyTorch) {
+TEST(multi_head_attention, has_the_results_and_derivatives_of_PyTorch) {
   std::string const name = "torch.multi_head.";
   graph g;
   auto const x = placeholder<float, 3, 5, 6>(g, "x");
@@ -151,7 +151,7 @@ TEST(multi_head_attention, and_its_derivatives_are_those_of_PyTorch) {
   for (std::size_t i = 0; i < parts.size(); ++i) expect_recorded(s.run(feeds, d[i + 1]), name + "d" + parts[i]);
 }
 
-TEST(multi_head_attention, looks_into_a_memory_of_other_extents) {
+TEST(multi_head_attention, attends_to_a_memory_of_other_extents) {
   graph g;
   auto const x = placeholder<float, 2, 3, 8>(g, "x");
   auto const memory = placeholder<float, 2, "places", 5>(g, "memory");
@@ -170,11 +170,11 @@ TEST(multi_head_attention, looks_into_a_memory_of_other_extents) {
                      [&] { multi_head_attention(x, value(placeholder<float, 2>(g)), 4, "list"); });
 }
 
-TEST(multi_head_attention, learns_to_look_at_the_first_of_a_sequence) {
+TEST(multi_head_attention, learns_to_attend_to_the_first_element_of_a_sequence) {
   graph g(3);
   auto const x = placeholder<float, 16, 5, 4>(g, "x");
   auto const first = squeeze<1>(slice<extents{0, 0, 0}, extents{-1, 1, -1}>(x));
-  // Places are told apart by a vector that is learned.
+  // A learned vector distinguishes the positions.
   auto const places = variable<float, 5, 4>(g, "places", glorot());
   auto const y = multi_head_attention<2>(x + expr(places), "look");
   auto const last = squeeze<1>(slice<extents{0, 4, 0}, extents{-1, 1, -1}>(y));

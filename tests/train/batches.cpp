@@ -9,7 +9,7 @@
 namespace rill {
 namespace {
 
-// `n` examples: two numbers and a label, all telling which it is.
+// Makes `n` examples, two numbers and a label, all of which identify the example.
 auto numbered(std::int32_t n) {
   tensor x(dtype::float32, {n, 2}), y(dtype::int32, {n});
   for (std::int32_t i = 0; i < n; ++i) {
@@ -19,7 +19,7 @@ auto numbered(std::int32_t n) {
   return std::tuple{tensor_of<of<float, unknown, 2>>(x), tensor_of<of<std::int32_t, unknown>>(y)};
 }
 
-// The labels that are still to come.
+// Returns the labels of the remaining batches.
 template <class Range> std::vector<std::int32_t> labels(Range& range) {
   std::vector<std::int32_t> all;
   for (auto const& [x, y] : range)
@@ -30,7 +30,7 @@ template <class Range> std::vector<std::int32_t> labels(Range& range) {
   return all;
 }
 
-TEST(batches, hold_every_example_once_an_epoch) {
+TEST(batches, contain_every_example_once_per_epoch) {
   auto range = batches(numbered(10), 4, epochs(3));
   EXPECT_EQ(range.per_epoch(), 3);
   EXPECT_EQ(range.total(), 9);
@@ -51,11 +51,11 @@ TEST(batches, are_the_same_for_the_same_seed) {
   auto a = batches(numbered(50), 7, epochs(2), {.seed = 3}), b = batches(numbered(50), 9, epochs(2), {.seed = 3});
   auto c = batches(numbered(50), 7, epochs(2), {.seed = 4});
   auto const order = labels(a);
-  EXPECT_EQ(order, labels(b)) << "whatever their size";
+  EXPECT_EQ(order, labels(b)) << "for every batch size";
   EXPECT_NE(order, labels(c));
 }
 
-TEST(batches, leave_out_the_rest_if_asked) {
+TEST(batches, drop_the_last_examples_if_asked) {
   auto range = batches(numbered(10), 4, epochs(2), {.partial = false});
   EXPECT_EQ(range.total(), 4);
   EXPECT_EQ(labels(range).size(), 16u);
@@ -72,7 +72,7 @@ TEST(batches, in_order_share_the_examples_memory) {
   }
 }
 
-TEST(batches, write_into_one_buffer_unless_somebody_keeps_it) {
+TEST(batches, reuse_one_buffer_unless_the_caller_keeps_it) {
   auto range = batches(numbered(12), 4, epochs(2));
   std::set<void const*> places;
   for (auto const& [x, y] : range) places.insert(x.raw());
@@ -83,7 +83,7 @@ TEST(batches, write_into_one_buffer_unless_somebody_keeps_it) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(kept[i], copies[i]));
 }
 
-TEST(batches, go_on_from_a_saved_position) {
+TEST(batches, resume_at_a_saved_position) {
   for (std::int64_t stop = 0; stop < 9; ++stop) {
     auto whole = batches(numbered(10), 4, epochs(3)), rest = batches(numbered(10), 4, epochs(3));
     auto i = whole.begin();
@@ -108,7 +108,7 @@ TEST(batches, take_any_element_and_one_tensor_alone) {
   EXPECT_EQ(none.begin(), none.end());
 }
 
-TEST(batches, larger_than_all_examples_hold_them_all) {
+TEST(batches, larger_than_all_examples_contain_them_all) {
   auto all = batches(std::tuple{tensor(dtype::float32, {7, 2})}, INT64_MAX);
   EXPECT_EQ(all.per_epoch(), 1);
   auto const first = all.begin();

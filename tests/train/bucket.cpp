@@ -12,7 +12,7 @@ namespace {
 std::vector<std::int64_t> const lengths{5, 1, 9, 10, 3, 7, 2, 8, 0, 4};
 std::vector<std::int64_t> const bounds{2, 5, 10};
 
-TEST(bucket_by_length, brings_each_sequence_once_beside_others_of_like_length) {
+TEST(bucket_by_length, puts_each_sequence_once_beside_sequences_of_similar_length) {
   std::multiset<std::int64_t> seen;
   for (auto const& b : bucket_by_length(lengths, bounds, 2, 7)) {
     EXPECT_LE(b.which.size(), 2);

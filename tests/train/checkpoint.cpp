@@ -40,7 +40,7 @@ TEST(checkpoint, is_found_by_its_index) {
   EXPECT_EQ(all[1].shards.at("layer/bias"), "checkpoint-000002-00002-of-00002.safetensors");
 }
 
-TEST(checkpoint, of_any_damaged_index_is_refused) {
+TEST(checkpoint, with_any_damaged_index_is_refused) {
   scratch place;
   auto c = numbered(place / ".", 1);
   c.metric = 0.25;
@@ -54,13 +54,13 @@ TEST(checkpoint, of_any_damaged_index_is_refused) {
       std::ofstream(c.index(), std::ios::binary) << damaged;
     }
     auto const read = checkpoints(place / ".").at(0);
-    EXPECT_EQ(read.shards, c.shards);  // white space was damaged
+    EXPECT_EQ(read.shards, c.shards);  // only white space was damaged
     EXPECT_EQ(read.steps, c.steps);
   });
   EXPECT_GT(refused, tried * 8 / 10);
 }
 
-TEST(checkpoint, does_not_lead_out_of_its_directory) {
+TEST(checkpoint, does_not_name_files_outside_its_directory) {
   scratch place;
   for (auto file : {"../other.safetensors", "/etc/passwd", "other.safetensors", "checkpoint-000001-/x", ""}) {
     auto c = numbered(place / ".", 1);
@@ -70,7 +70,7 @@ TEST(checkpoint, does_not_lead_out_of_its_directory) {
   }
 }
 
-// An index with these words, with a checksum that fits, as whoever writes one can make it.
+// Writes an index with the given metadata and a valid checksum, as an attacker could.
 void write_words(checkpoint const& c, nlohmann::json const& words, nlohmann::json const& map) {
   nlohmann::json j{{"metadata", words}, {"weight_map", map}};
   char sum[9];
@@ -127,7 +127,7 @@ TEST(checkpoint, of_an_index_with_a_key_twice_or_without_one_is_refused) {
   EXPECT_NE(sentence([&] { checkpoints(place / "."); }).find("it lacks 'steps'"), std::string::npos);
 }
 
-TEST(checkpoint, of_an_index_that_is_nested_a_hundred_thousand_times_is_refused) {
+TEST(checkpoint, with_an_index_nested_a_hundred_thousand_times_is_refused) {
   scratch place;
   checkpoint const c{.directory = place / ".", .number = 1};
   auto const deep = [](std::string const& open, std::string const& close) {
@@ -145,7 +145,7 @@ TEST(checkpoint, of_an_index_that_is_nested_a_hundred_thousand_times_is_refused)
     }
 }
 
-TEST(checkpoint, takes_whole_numbers_that_fit_for_steps_epochs_and_places_alone) {
+TEST(checkpoint, takes_only_whole_numbers_as_steps_epochs_and_indices) {
   scratch place;
   checkpoint const c{.directory = place / ".", .number = 1};
   nlohmann::json const good{{"steps", 7}, {"epoch", INT64_MAX}, {"index", 0}};

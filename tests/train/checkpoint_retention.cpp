@@ -25,13 +25,13 @@ std::vector<std::int64_t> numbers(scratch const& place) {
   return all;
 }
 
-TEST(checkpoint_retention, knows_a_checkpoints_files_once_each) {
+TEST(checkpoint_retention, lists_each_file_of_a_checkpoint_once) {
   scratch const place;
   auto const c = written(place, 1);
   EXPECT_EQ(detail::files_of(c), (std::vector<std::string>{c.shard(0, 2), c.shard(1, 2)}));
 }
 
-TEST(checkpoint_retention, finds_the_best_and_of_equals_the_newest) {
+TEST(checkpoint_retention, finds_the_best_and_among_equals_the_newest) {
   scratch const place;
   std::vector<checkpoint> all;
   double const metrics[] = {2, 1, 3, 1, 3};
@@ -43,7 +43,7 @@ TEST(checkpoint_retention, finds_the_best_and_of_equals_the_newest) {
   EXPECT_FALSE((checkpoint_retention{place / ".", "checkpoint", 1, better::lower}.best_of({{.number = 1}})));
 }
 
-TEST(checkpoint_retention, drops_the_oldest_with_their_files_but_the_best) {
+TEST(checkpoint_retention, drops_the_oldest_checkpoints_with_their_files_except_the_best) {
   scratch const place;
   for (std::int64_t n = 1; n <= 5; ++n) written(place, n, n == 2 ? 0.5 : 1.0);
   checkpoint_retention{place / ".", "checkpoint", 2, better::lower}.drop_old();
@@ -53,7 +53,7 @@ TEST(checkpoint_retention, drops_the_oldest_with_their_files_but_the_best) {
   EXPECT_EQ(numbers(place).size(), 3u);
 }
 
-TEST(checkpoint_retention, leaves_a_damaged_checkpoint_and_counts_it_not) {
+TEST(checkpoint_retention, neither_removes_nor_counts_a_damaged_checkpoint) {
   scratch const place;
   for (std::int64_t n = 1; n <= 3; ++n) written(place, n);
   write_file(written(place, 4).index(), "{");
@@ -64,7 +64,7 @@ TEST(checkpoint_retention, leaves_a_damaged_checkpoint_and_counts_it_not) {
   }
 }
 
-TEST(checkpoint_retention, sweeps_what_a_killed_program_left_and_nothing_else) {
+TEST(checkpoint_retention, sweeps_only_the_files_that_a_killed_program_left) {
   scratch const place;
   auto const whole = written(place, 1);
   char const* const left[] = {"checkpoint-000002-00001-of-00002.safetensors",

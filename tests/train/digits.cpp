@@ -51,7 +51,7 @@ double mean_accuracy(char const* kind, int epochs) {
   return sum / 5;
 }
 
-TEST(digits, are_cut_as_everywhere) {
+TEST(digits, are_split_into_training_and_test_examples) {
   EXPECT_EQ(digits::count(data().training), 1437);
   EXPECT_EQ(digits::count(data().test), 360);
 }
@@ -79,7 +79,7 @@ TEST(digits, train_to_the_same_bits_fused_and_unfused) {
   expect_same_variables(fused.s, plain);
 }
 
-// A network whose images are shaken: its steps draw random numbers.
+// A network with noise on its images, so that its steps draw random numbers.
 struct shaken {
   graph g{3};
   expr<of<float, "batch", 8, 8, 1>> image = placeholder<float, "batch", 8, 8, 1>(g, "image");
@@ -97,7 +97,7 @@ struct shaken {
   }
 };
 
-TEST(digits, trained_after_a_restart_have_the_bits_of_training_never_interrupted) {
+TEST(digits, trained_after_a_restart_give_the_bits_of_uninterrupted_training) {
   scratch place;
   auto const some = [] { return batches(data().training, 32, epochs(3), {.seed = 5}); };
   shaken whole;
@@ -108,7 +108,7 @@ TEST(digits, trained_after_a_restart_have_the_bits_of_training_never_interrupted
     shaken first;
     first.s.run(initializer(first.g));
     auto half = some();
-    first.run(half, 70);  // in the midst of the second epoch
+    first.run(half, 70);  // in the middle of the second epoch
     saver(first.g, place / "run").save(first.s, half.position());
   }
   shaken second;

@@ -14,7 +14,7 @@ tensor ones(dtype d, shape const& extents) {
   return test::from_doubles(d, extents, std::vector<double>(static_cast<std::size_t>(elements(extents)), 1));
 }
 
-// How many elements are 0; the others must be `kept`.
+// Returns the number of elements that are 0; the others must equal `kept`.
 double share_of_zeros(tensor const& t, double kept) {
   auto const v = test::to_doubles(t);
   double zeros = 0;
@@ -25,7 +25,7 @@ double share_of_zeros(tensor const& t, double kept) {
   return zeros / static_cast<double>(v.size());
 }
 
-TEST(dropout, drops_a_share_of_the_elements_and_scales_the_others) {
+TEST(dropout, drops_elements_at_its_rate_and_scales_the_others) {
   for (auto d : {dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16})
     for (double rate : {0.1, 0.5, 0.9}) {
       auto const y = test::run([&](auto const& x) { return dropout(x[0], rate, true); }, {ones(d, {100, 100})});
@@ -36,7 +36,7 @@ TEST(dropout, drops_a_share_of_the_elements_and_scales_the_others) {
       0);
 }
 
-TEST(dropout, leaves_inference_alone_and_is_switched_in_the_graph) {
+TEST(dropout, changes_nothing_in_inference_and_is_switched_in_the_graph) {
   graph g;
   auto x = placeholder<float, "n">(g, "x");
   auto training = placeholder<bool>(g, "training");
@@ -57,7 +57,7 @@ TEST(dropout, leaves_inference_alone_and_is_switched_in_the_graph) {
   EXPECT_TRUE(same_bits(one, s.run({{x, in}, {training, tensor(true)}}, y)));
 }
 
-TEST(dropout, has_the_derivative_of_what_it_kept) {
+TEST(dropout, has_the_derivative_of_the_kept_elements) {
   graph g;
   auto x = placeholder<double, 200>(g, "x");
   auto training = placeholder<bool>(g, "training");
@@ -70,7 +70,7 @@ TEST(dropout, has_the_derivative_of_what_it_kept) {
   }
 }
 
-TEST(dropout, refuses_what_is_no_rate_and_no_floats) {
+TEST(dropout, refuses_other_rates_and_element_types) {
   graph g;
   value const x = placeholder<float, 3>(g, "x"), training = placeholder<bool>(g, "training");
   for (double rate : {-0.1, 1.0, 1.5, std::nan("")}) {

@@ -34,7 +34,7 @@ struct moments {
   }
 };
 
-TEST(initializers, are_what_variables_take) {
+TEST(initializers, give_variables_their_first_values) {
   graph g;
   auto w = variable<float, 20, 30>(g, "w", glorot());
   static_assert(std::same_as<decltype(w), variable_expr<of<float, 20, 30>>>);

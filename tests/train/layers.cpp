@@ -29,7 +29,7 @@ TEST(dense, is_a_product_and_a_bias) {
   EXPECT_EQ(std::vector(v.values().begin(), v.values().end()), (std::vector<float>{7, 8, 9}));
 }
 
-TEST(dense, of_a_name_that_a_layer_has_is_an_error_that_says_how_to_share) {
+TEST(dense, with_a_taken_name_is_an_error_that_says_how_to_share) {
   graph g;
   auto x = placeholder<float, "batch", 2>(g, "x");
   dense<3>(x, "hidden");
@@ -38,7 +38,7 @@ TEST(dense, of_a_name_that_a_layer_has_is_an_error_that_says_how_to_share) {
     test::expect_error(code::invalid_argument, "keep the layer that it belongs to", [&] { again(x); });
     EXPECT_EQ(error_of([&] { again(x); }).node(), "hidden/weights");
   }
-  // In a second scope of one name, too, which is a second use of the same lines.
+  // A second scope of the same name repeats the same lines, which is an error too.
   auto const network = [&] { return g.scope("disc", [&] { return dense<1>(x, "h1"); }); };
   network();
   EXPECT_EQ(error_of(network).node(), "disc/h1/weights");
@@ -66,7 +66,7 @@ TEST(dense_layer, shares_its_weights_among_its_calls) {
   for (std::size_t i = 0; i < 6; ++i) in.mutable_data<float>()[i] = static_cast<float>(i);
   auto const [one, other] = s.run({{x, in}}, a, b);
   EXPECT_TRUE(same_bits(one, other));
-  // Each row of [batch, time, features] is that row alone.
+  // Each row of [batch, time, features] gives the same result alone.
   tensor in3(dtype::float32, {2, 5, 3});
   for (std::size_t i = 0; i < 30; ++i) in3.mutable_data<float>()[i] = static_cast<float>(i % 6);
   tensor const rows = s.run({{y, in3}}, c);
@@ -87,8 +87,8 @@ TEST(dense_layer, trains_by_the_derivatives_of_all_its_calls) {
   EXPECT_EQ(db.at<double>(0), 2);
 }
 
-// Two networks of two optimizers, as of a GAN: the discriminator looks twice with the same weights.
-TEST(dense_layer, lets_two_networks_be_trained_apart) {
+// Two networks with two optimizers, as in a GAN: the discriminator runs twice with the same weights.
+TEST(dense_layer, lets_two_optimizers_train_two_networks) {
   graph g(3);
   auto real = constant<float, 4, 2>(g, {1, 1, 1, 2, 2, 1, 2, 2}), noise = normal<float, 4, 2>(g);
   auto make = dense_layer<2>(g, 2, "make");
@@ -126,7 +126,7 @@ TEST(dense_layer, is_called_in_bodies) {
                      [&] { map([&](auto row) { return dense<2>(row, "inside"); }, x); });
 }
 
-TEST(dense_layer, is_made_of_numbers_that_only_the_run_knows) {
+TEST(dense_layer, takes_numbers_known_only_when_the_program_runs) {
   graph g;
   auto layer = dense_layer(g, of<double, 3>, 4, "layer", he());
   value const x = placeholder(g, of<double, "batch", 3>, "x");
@@ -139,7 +139,7 @@ TEST(dense_layer, is_made_of_numbers_that_only_the_run_knows) {
   EXPECT_EQ(refusal([&] { dense_layer<4>(g, -3, "d"); }), code::invalid_argument);
 }
 
-TEST(dense, takes_values_of_which_only_the_run_knows_the_type) {
+TEST(dense, takes_values_of_types_known_only_when_the_program_runs) {
   graph g;
   auto const x = placeholder(g, of<double, unknown, 4>);
   EXPECT_EQ(dense(x, 5, "a", he()).type(), (of<double, unknown, 5>));

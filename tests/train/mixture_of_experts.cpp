@@ -11,7 +11,7 @@ using test::scattered;
 
 constexpr std::int64_t count = 4;
 
-// Experts of three columns for five, and a gate.
+// Experts from five columns to three, and a gate.
 struct model {
   graph g{7};
   value x = placeholder(g, of<double, "rows", 5>, "x");
@@ -29,7 +29,7 @@ struct model {
   }
   std::vector<expert> experts() const { return {networks.begin(), networks.end()}; }
 
-  // The same by all experts for all rows, with weights of 0 for those that were not chosen.
+  // Runs all experts on all rows, with weights of 0 for experts that were not chosen.
   value dense(std::int64_t top) {
     std::vector<value> hits;
     auto rest = logits;
@@ -52,7 +52,7 @@ void expect_near(tensor const& got, tensor const& want) {
   for (std::int64_t i = 0; i < got.elements(); ++i) EXPECT_NEAR(got.data<double>()[i], want.data<double>()[i], 1e-12);
 }
 
-TEST(mixture_of_experts, is_that_of_all_experts_weighted_by_whom_the_gate_chose_and_so_are_its_derivatives) {
+TEST(mixture_of_experts, equals_all_experts_weighted_by_the_gates_choice_and_so_do_its_derivatives) {
   for (std::int64_t top : {1, 2, 4}) {
     SCOPED_TRACE(top);
     model m;
@@ -75,10 +75,10 @@ TEST(mixture_of_experts, is_that_of_all_experts_weighted_by_whom_the_gate_chose_
   }
 }
 
-TEST(mixture_of_experts, runs_no_expert_that_nobody_chose_and_the_others_on_their_rows_alone) {
+TEST(mixture_of_experts, runs_each_expert_only_on_its_rows_and_not_at_all_without_rows) {
   graph g;
   auto const x = placeholder(g, of<float, unknown, 2>, "x"), logits = placeholder(g, of<float, unknown, 3>, "logits");
-  // How often each ran, and on how many rows.
+  // How often each expert ran, and on how many rows.
   std::vector<value> runs, rows_seen;
   std::vector<expert> experts;
   for (int i = 0; i < 3; ++i) {
@@ -148,7 +148,7 @@ TEST(mixture_of_experts, gives_the_same_bits_for_any_number_of_threads) {
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(same_bits(one[i], four[i]));
 }
 
-TEST(mixture_of_experts, stands_in_loops_and_is_differentiated_there) {
+TEST(mixture_of_experts, runs_in_loops_and_is_differentiated_there) {
   graph g{3};
   auto const x = placeholder<double, "rows", 4>(g, "x");
   auto const gate = variable(g, of<double, 4, 3>, "gate", glorot());

@@ -18,7 +18,7 @@ namespace {
 using test::scattered;
 using doubles = std::vector<double>;
 
-// (x - mean) / √(variance + epsilon) of a list.
+// Returns (x - mean) / √(variance + epsilon) of a list.
 doubles normal_of(doubles x, double epsilon = 1e-5) {
   double mean = 0, variance = 0;
   for (auto v : x) mean += v / static_cast<double>(x.size());
@@ -27,7 +27,7 @@ doubles normal_of(doubles x, double epsilon = 1e-5) {
   return x;
 }
 
-// The derivative of `loss` by x against finite differences of the fed x.
+// Compares the derivative of `loss` with respect to x with finite differences.
 void expect_derivative(graph& g, value loss, value x, tensor const& at, std::vector<feed> others = {}) {
   auto const d = gradients(loss, std::vector<value>{x}).at(0);
   test::each_execution s(g);
@@ -100,7 +100,7 @@ struct batches {
   }
 };
 
-TEST(batch_norm_layer, normalises_a_batch_in_training_and_by_moving_averages_else) {
+TEST(batch_norm_layer, normalises_by_the_batch_in_training_and_otherwise_by_moving_averages) {
   for (bool in_graph : {false, true}) {
     SCOPED_TRACE(in_graph);
     batches m;
@@ -117,7 +117,7 @@ TEST(batch_norm_layer, normalises_a_batch_in_training_and_by_moving_averages_els
     auto const before = run(by_averages, false);
     for (std::size_t i = 0; i < 15; ++i)
       EXPECT_NEAR(before.span<double>()[i], m.in.span<double>()[i] / std::sqrt(1 + 1e-5), 1e-12);
-    double part = 1;  // of what the averages were
+    double part = 1;  // the weight of the averages' first values
     for (int step = 0; step < 3; ++step) {
       auto const y = run(by_batch, true);
       part *= 0.75;
@@ -141,7 +141,7 @@ TEST(batch_norm_layer, normalises_a_batch_in_training_and_by_moving_averages_els
   }
 }
 
-TEST(batch_norm_layer, has_averages_that_nobody_trains) {
+TEST(batch_norm_layer, has_averages_that_no_optimizer_trains) {
   batches m;
   auto const loss = mean(square(m.norm(m.x, m.training) - 1));
   std::string names;
@@ -154,10 +154,10 @@ TEST(batch_norm_layer, has_averages_that_nobody_trains) {
   auto const first = s.run(feeds(true), value(loss)).at<double>();
   for (int i = 0; i < 100; ++i) s.run(feeds(true), train);
   EXPECT_LT(s.run(feeds(true), value(loss)).at<double>(), first / 10);
-  EXPECT_NEAR(s.run(value(m.norm.mean())).span<double>()[1], m.mean(1), 1e-9);  // after 100 of the same batch
+  EXPECT_NEAR(s.run(value(m.norm.mean())).span<double>()[1], m.mean(1), 1e-9);  // after 100 steps with the same batch
 }
 
-TEST(batch_norm_layer, moves_its_averages_in_the_order_that_two_calls_of_a_step_are_given) {
+TEST(batch_norm_layer, updates_its_averages_in_the_given_order_of_two_calls) {
   for (bool in_graph : {false, true}) {
     batches m;
     value const twice = m.x * 2.0 + 1.0, x = m.x;
@@ -195,7 +195,7 @@ TEST(batch_norm_layer, differentiates_through_the_batch) {
   expect_derivative(m.g, sum(value(m.norm(x, m.training)) * by, extents{}), x, m.in, {{m.training, tensor(false)}});
 }
 
-TEST(batch_norm_layer, has_a_number_for_each_channel_of_images_and_comes_from_bytes) {
+TEST(batch_norm_layer, has_one_scale_per_channel_of_images_and_loads_from_bytes) {
   graph g;
   batch_norm_layer norm(g, 2, "norm");
   auto x = placeholder<float, "batch", 4, 4, 2>(g, "x");

@@ -73,7 +73,7 @@ TEST(optimizers, step_as_torch_steps) {
   });
 }
 
-TEST(optimizers, train_what_the_loss_is_computed_from) {
+TEST(optimizers, train_the_variables_that_the_loss_depends_on) {
   small_model m;
   auto unused = variable(constant(m.g, 1.f), "unused");
   auto count = variable(constant(m.g, 1), "count");
@@ -96,13 +96,13 @@ TEST(optimizers, train_what_the_loss_is_computed_from) {
   EXPECT_NE(s.run(m.b).values()[0], 0);
 }
 
-TEST(optimizers, train_no_variable_that_was_declared_as_not_trainable) {
+TEST(optimizers, train_no_variable_declared_as_not_trainable) {
   graph g;
   auto w = variable(constant(g, 1.f), "w");
   auto scale = variable(constant(g, 3.f), "scale", {.trainable = false});
   value average = variable(g, of<float>, "average", zeros(), {.trainable = false});
   auto typed = variable<float>(g, "typed", constant(2), {.trainable = false});
-  auto restored = variable<float>(g, "restored");  // trainable though it has no first value
+  auto restored = variable<float>(g, "restored");  // trainable without a first value
   auto frozen = variable<float>(g, "frozen", {.trainable = false});
   value const loss = expr(w) * expr(scale) * expr(typed) + average + expr(restored) * expr(frozen);
   auto const names = [](std::vector<variable_value> const& all) {
@@ -114,7 +114,7 @@ TEST(optimizers, train_no_variable_that_was_declared_as_not_trainable) {
   EXPECT_FALSE(is_trainable(scale));
   EXPECT_TRUE(is_trainable(w));
   auto const train = gradient_descent{.rate = 1}.minimize(loss);
-  auto const by_name = gradient_descent{.rate = 1}.minimize(loss, {scale});  // who names it means it
+  auto const by_name = gradient_descent{.rate = 1}.minimize(loss, {scale});  // a listed variable is trained
   test::expect_error(code::invalid_argument, "depends on no trainable variable",
                      [&] { gradient_descent{}.minimize(value(expr(scale) * 2.f)); });
   session s{g, {.threads = 1}};
@@ -127,13 +127,13 @@ TEST(optimizers, train_no_variable_that_was_declared_as_not_trainable) {
   EXPECT_EQ(float(s.run(frozen)), 4);
   s.run(by_name);
   EXPECT_EQ(float(s.run(scale)), 3 + 5 * 2);
-  // The bytes say it, too.
+  // The bytes contain the flag.
   auto const again = graph_from_bytes(to_bytes(g), all_operations());
   EXPECT_EQ(names(trainable_variables(*again)), "w restored ");
   EXPECT_EQ(names(trainable_variables(again->find(loss.name()))), "w restored ");
 }
 
-TEST(optimizers, train_what_a_body_reads_and_no_more) {
+TEST(optimizers, train_the_variables_that_a_body_reads) {
   graph g;
   auto w = variable(constant(g, 1.f), "w"), v = variable(constant(g, 1.f), "v");
   auto scale = variable(constant(g, 3.f), "scale", {.trainable = false});
@@ -153,7 +153,7 @@ TEST(optimizers, train_what_a_body_reads_and_no_more) {
   EXPECT_EQ(float(s.run(v)), 1);
 }
 
-TEST(optimizers, have_slots_of_their_own_that_nobody_trains) {
+TEST(optimizers, have_slots_that_no_optimizer_trains) {
   small_model m;
   auto unused = variable(constant(m.g, 1.f), "generator/w");
   auto const first = adam{.rate = 0.1}.minimize(m.loss, {m.w}), second = adam{.rate = 0.1}.minimize(m.loss);
@@ -222,7 +222,7 @@ TEST(optimizers, take_a_rate_that_the_graph_computes) {
   EXPECT_NE(s.run(m.w).values()[0], 0.1f);
 }
 
-// A table of which a step looks at rows 1, 3, 1.
+// A table; a step gathers its rows 1, 3, 1.
 struct table_model {
   graph g;
   variable_expr<of<double, 4, 2>> table = variable(constant<double, 4, 2>(g, {1, 2, 3, 4, 5, 6, 7, 8}), "table");
@@ -267,7 +267,7 @@ TEST(optimizers, do_not_copy_a_table_for_a_sparse_step) {
   EXPECT_EQ(address(), before);
 }
 
-TEST(clip, shortens_what_is_too_long) {
+TEST(clip, scales_down_gradients_of_too_large_a_norm) {
   graph g;
   auto x = constant<double, 2>(g, {3, 4});
   session s{g, {.threads = 1}};
@@ -277,7 +277,7 @@ TEST(clip, shortens_what_is_too_long) {
   EXPECT_EQ(refusal([&] { clip_by_norm(x, 0); }), code::invalid_argument);
 }
 
-TEST(clip, measures_elements_whose_squares_are_beyond_their_type) {
+TEST(clip, computes_norms_of_elements_whose_squares_overflow) {
   graph g;
   auto const x = placeholder<float, unknown>(g), other = placeholder<float, unknown>(g);
   auto const y = placeholder<double, 2>(g);
@@ -290,13 +290,13 @@ TEST(clip, measures_elements_whose_squares_are_beyond_their_type) {
   EXPECT_FLOAT_EQ(clipped.at<float>(0), 3);
   EXPECT_FLOAT_EQ(clipped.at<float>(1), -4);
   EXPECT_EQ(clipped.at<float>(2), 0);
-  EXPECT_TRUE(same_bits(s.run(fed, far), fed[0].with)) << "it is no longer than that";
+  EXPECT_TRUE(same_bits(s.run(fed, far), fed[0].with)) << "its norm is below the limit";
   EXPECT_TRUE(same_bits(s.run({{x, tensor(dtype::float32, {0})}}, one), tensor(dtype::float32, {0})));
   auto const slopes = s.run(fed, slope);
-  for (float each : slopes.span<float>()) EXPECT_NEAR(each, 0, 1e-20) << "of a length that is always 5";
+  for (float each : slopes.span<float>()) EXPECT_NEAR(each, 0, 1e-20) << "the norm is always 5";
   EXPECT_DOUBLE_EQ(s.run({{y, vector<double>({3e200, 4e200})}}, wide).at<double>(1), 4);
 
-  // All gradients together, of two types.
+  // The norm of gradients of two types.
   auto const of = [](value v) { return variable_gradient{gradient(v), {}}; };
   auto const norm = global_norm({of(x), of(other)});
   EXPECT_FLOAT_EQ(s.run({fed[0], {other, vector<float>({12e30f})}}, norm).item<float>(), 13e30f);
@@ -306,7 +306,7 @@ TEST(clip, measures_elements_whose_squares_are_beyond_their_type) {
   EXPECT_DOUBLE_EQ(s.run({{y, vector<double>({3e200, 4e200})}}, doubles).item<double>(), 5e200);
 }
 
-TEST(clip, measures_all_gradients_together) {
+TEST(clip, computes_one_norm_of_all_gradients) {
   table_model m;
   auto u = variable(constant<float, 2>(m.g, {6, 8}), "u");
   auto const all = variable_gradients(m.loss(true) + cast<double>(sum(square(u))));
@@ -320,7 +320,7 @@ TEST(clip, measures_all_gradients_together) {
   EXPECT_NEAR(s.run(global_norm(clipped)).item<double>(), 2, 1e-6);
 }
 
-TEST(clip, of_16_bits_measures_in_32_and_has_a_derivative_at_nothing) {
+TEST(clip, of_16_bits_computes_in_32_and_has_a_derivative_at_0) {
   use_elements<dtype::float16, dtype::bfloat16>();
   graph g;
   session s{g, {.threads = 1}};
@@ -336,7 +336,7 @@ TEST(clip, of_16_bits_measures_in_32_and_has_a_derivative_at_nothing) {
   EXPECT_TRUE(same_bits(s.run({{zero, vector<float>({0, 0})}}, slope), vector<float>({1, 1})));
 }
 
-TEST(optimizers, step_in_32_bits_where_the_variable_has_16) {
+TEST(optimizers, compute_16_bit_variables_updates_in_32_bits) {
   use_elements<dtype::float16, dtype::bfloat16>();
   graph g;
   auto const x = placeholder<float, 3>(g, "x");
@@ -351,7 +351,7 @@ TEST(optimizers, step_in_32_bits_where_the_variable_has_16) {
     s.run(initializer(g));
     for (int i = 0; i < 2; ++i) s.run({{x, vector<float>({0, 1e-4f, 100})}}, train);
     auto const now = s.run(cast(v, dtype::float32));
-    EXPECT_EQ(now.at<float>(0), 1) << v.name() << ": a gradient of 0 moves nothing";
+    EXPECT_EQ(now.at<float>(0), 1) << v.name() << ": a gradient of 0 changes nothing";
     EXPECT_NEAR(now.at<float>(1), 1.5, 0.01) << v.name();
     EXPECT_NEAR(now.at<float>(2), 2.5, 0.01) << v.name();
     for (auto const* slot : {"/adam/m", "/adam/v", "/momentum"})

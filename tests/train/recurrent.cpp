@@ -13,15 +13,15 @@ namespace {
 
 using test::scattered;
 
-// The variables of a layer, by the ends of their names.
+// Returns the variables of a layer, by the ends of their names.
 value weight(graph& g, std::string const& name) { return g.find(name); }
 
-// Some of x's elements, as doubles.
+// Returns some of x's elements as doubles.
 double at(tensor const& t, std::int64_t i, std::int64_t j, std::int64_t k) { return t.at<double>(i, j, k); }
 
 double sigma(double v) { return 1 / (1 + std::exp(-v)); }
 
-TEST(dynamic_rnn, computes_what_the_formula_of_each_cell_says) {
+TEST(dynamic_rnn, computes_the_formula_of_each_cell) {
   graph g(3);
   auto const x = placeholder<double, 3, 2, 2>(g, "x");
   auto const plain = dynamic_rnn(rnn_cell<1>{}, x, "rnn");
@@ -115,7 +115,7 @@ TEST(dynamic_rnn, refuses_lengths_that_no_sequence_has) {
   for (std::int64_t t = 100; t < 300; ++t) EXPECT_EQ(at(long_ones, t, 0, 0), 0) << t;
 }
 
-TEST(dynamic_rnn, over_a_padded_batch_is_that_of_each_sequence_alone) {
+TEST(dynamic_rnn, over_a_padded_batch_equals_the_results_of_each_sequence) {
   graph g(2);
   auto const x = placeholder<double, "time", "batch", 2>(g, "x");
   auto const lengths = placeholder<std::int32_t, "batch">(g, "lengths");
@@ -146,7 +146,7 @@ TEST(dynamic_rnn, over_a_padded_batch_is_that_of_each_sequence_alone) {
   }
 }
 
-// Runs a cell on what `name` recorded: values, the last states, and the derivatives of both together.
+// Runs a cell on the inputs recorded as `name` and compares outputs, last states and derivatives.
 template <class Cell> void expect_as_recorded(Cell const& cell, std::string const& name, bool padded) {
   SCOPED_TRACE(name);
   graph g;
@@ -175,7 +175,7 @@ template <class Cell> void expect_as_recorded(Cell const& cell, std::string cons
   for (std::size_t i = 0; i < parts.size(); ++i) test::expect_recorded(s.run(feeds, d[i + 1]), name + ".d" + parts[i]);
 }
 
-TEST(dynamic_rnn, and_its_derivatives_are_those_of_PyTorch_and_of_TensorFlow) {
+TEST(dynamic_rnn, has_the_results_and_derivatives_of_PyTorch_and_of_TensorFlow) {
   for (auto const* framework : {"torch", "tensorflow"})
     for (bool padded : {false, true}) {
       auto const named = [&](char const* kind) {
@@ -186,7 +186,7 @@ TEST(dynamic_rnn, and_its_derivatives_are_those_of_PyTorch_and_of_TensorFlow) {
     }
 }
 
-TEST(dynamic_rnn, learns_to_remember_the_first_of_a_sequence) {
+TEST(dynamic_rnn, learns_to_remember_the_first_element_of_a_sequence) {
   graph g(4);
   auto const x = placeholder<float, 6, 8, 1>(g, "x");
   auto const wanted = placeholder<float, 8, 1>(g, "wanted");
@@ -205,7 +205,7 @@ TEST(dynamic_rnn, learns_to_remember_the_first_of_a_sequence) {
   EXPECT_LT(last, first / 10);
 }
 
-TEST(recurrent_layer, and_the_one_of_two_directions_share_their_weights_among_their_calls) {
+TEST(recurrent_layer, and_bidirectional_layer_share_their_weights_among_their_calls) {
   graph g(2);
   auto const x = placeholder<double, "time", "batch", 2>(g, "x");
   auto const lengths = placeholder<std::int32_t, "batch">(g, "lengths");
@@ -213,7 +213,7 @@ TEST(recurrent_layer, and_the_one_of_two_directions_share_their_weights_among_th
   recurrent_layer<rnn_cell<3>, of<double, 2>> once(g, "once");
   auto const a = both(x, lengths), b = both(x, lengths);
   auto const c = once(x), d = once(x);
-  EXPECT_EQ(both.variables().size(), 8u);  // both directions, and of each the input's, the state's and two biases
+  EXPECT_EQ(both.variables().size(), 8u);  // per direction the input's and the state's weights and two biases
   EXPECT_EQ(once.variables().size(), 3u);
   EXPECT_EQ(trainable_variables(g).size(), 11u);
   EXPECT_EQ(g.find("both/backward/state").type(), (of<double, 3, 9>));

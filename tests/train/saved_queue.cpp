@@ -28,7 +28,7 @@ queue_contents restored(std::map<std::string, tensor> const& from) {
   return restored_queue("q", both, [&](std::string const& name) { return from.at(name); });
 }
 
-TEST(saved_queue, comes_back_as_it_was) {
+TEST(saved_queue, is_restored_unchanged) {
   auto const c = restored(saved(some()));
   EXPECT_EQ(c.draws, 17u);
   ASSERT_EQ(c.elements.size(), 3u);

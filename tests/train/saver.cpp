@@ -32,7 +32,7 @@
 namespace rill {
 namespace {
 
-// Three variables whose elements are all the same number, which `step` counts up.
+// Three variables whose elements all equal one number, which each step increments.
 struct model {
   graph g;
   std::vector<variable_value> variables;
@@ -53,7 +53,7 @@ struct model {
   void run(int steps = 1) {
     for (int i = 0; i < steps; ++i) s->run(step);
   }
-  // The number that all elements of all variables are; -1 if they aren't the same.
+  // Returns the number that all elements equal; -1 if they differ.
   double number() {
     double const first = s->run(variables[0]).at<double>(0, 0);
     for (auto const& v : variables) {
@@ -82,14 +82,14 @@ TEST(saver, restores_variables_steps_and_position) {
   EXPECT_EQ(b.number(), 5);
 }
 
-TEST(saver, cuts_large_models_into_several_files) {
+TEST(saver, splits_large_models_into_several_files) {
   scratch place;
   model a, b;
   a.run();
   saver saves(a.g, place / "run", {.shard_bytes = 100});
   auto const c = saves.save(*a.s);
   EXPECT_EQ(c.shards.at("c"), "checkpoint-000001-00003-of-00003.safetensors");
-  EXPECT_TRUE(saver(b.g, place / "run").restore(*b.s)) << "however the other cuts";
+  EXPECT_TRUE(saver(b.g, place / "run").restore(*b.s)) << "a saver with other shards";
   EXPECT_EQ(b.number(), 1);
 }
 
@@ -166,7 +166,7 @@ TEST(saver, refuses_damaged_files_and_changes_nothing) {
   EXPECT_FALSE(saves.restore(*a.s));
 }
 
-TEST(saver, refuses_what_its_files_can_not_hold_when_it_is_made) {
+TEST(saver, refuses_unsupported_variables_when_it_is_created) {
   scratch place;
   graph g;
   variable(constant(g, std::string("hello")), "words");
@@ -189,7 +189,7 @@ TEST(saver, refuses_variables_without_a_value) {
   EXPECT_TRUE(saves.checkpoints().empty());
 }
 
-// Every checkpoint there is restores whole: all elements of all variables are one number.
+// Checks that every checkpoint restores completely: all elements of all variables equal one number.
 void expect_whole(std::filesystem::path const& place, std::size_t count) {
   model b(1000);
   saver restores(b.g, place);
@@ -197,12 +197,12 @@ void expect_whole(std::filesystem::path const& place, std::size_t count) {
   ASSERT_EQ(all.size(), count);
   std::set<double> numbers;
   for (std::size_t i = 0; i < count; ++i) {
-    EXPECT_EQ(all[i].number, static_cast<std::int64_t>(i) + 1) << "two were saved under one number";
+    EXPECT_EQ(all[i].number, static_cast<std::int64_t>(i) + 1) << "two checkpoints have one number";
     restores.restore(*b.s, all[i]);
     EXPECT_NE(b.number(), -1);
     numbers.insert(b.number());
   }
-  EXPECT_EQ(numbers.size(), count) << "a checkpoint was lost under another";
+  EXPECT_EQ(numbers.size(), count) << "a checkpoint was overwritten";
 }
 
 constexpr int saved_by_each = 20;
@@ -244,8 +244,8 @@ TEST(saver, waits_for_another_thread_that_saves_to_the_same_directory) {
   expect_whole(place / "run", 3 * saved_by_each);
 }
 
-// A child that saves again and again, and dies within a write: its files may not grow beyond `bytes`, if that is not 0.
-// It says so when it has saved once.
+// A child that saves repeatedly until it is killed. If `bytes` is not 0, its files can't grow beyond that, so it dies
+// within a write. It reports its first save.
 struct saving_child {
   pid_t id = 0;
   int saved_once = -1;
@@ -276,23 +276,23 @@ struct saving_child {
     char one;
     return ::read(saved_once, &one, 1) == 1;
   }
-  // Whether a signal ended it, and none of its own.
+  // Whether a signal ended the child.
   bool was_killed() const {
     int status = 0;
     return ::waitpid(id, &status, 0) == id && WIFSIGNALED(status);
   }
 };
 
-// Half of the children die wherever they are when some time has passed, the others within a write of a file, at a byte
-// that the round says: whatever the machine does besides, writes are cut short.
-TEST(saver, killed_at_any_moment_leaves_a_whole_checkpoint) {
+// Half of the children are killed after some time. The others die within a write, at a byte that depends on the round,
+// so that writes are truncated on every machine.
+TEST(saver, leaves_a_whole_checkpoint_when_killed_at_any_moment) {
   scratch place;
   model a(1000), b(1000);
   saver saves(a.g, place / "run", {.keep = 1, .shard_bytes = 70000}), restores(b.g, place / "run");
   a.run();
   std::minstd_rand random(1);
   double last = 0;
-  int cut = 0;  // how often a write was cut short
+  int cut = 0;  // how often a write was truncated
   for (int i = 0; i < 200; ++i) {
     bool const within_write = i % 2 == 1;
     saving_child const child(a, saves, within_write ? 1 + random() % 32000 : 0);
@@ -310,12 +310,13 @@ TEST(saver, killed_at_any_moment_leaves_a_whole_checkpoint) {
       for (auto const& file : std::filesystem::directory_iterator(place / "run"))
         cut += file.path().extension() == ".tmp";
   }
-  EXPECT_GE(cut, 100) << "a write was to be cut short in every second round";
+  EXPECT_GE(cut, 100) << "a write must be truncated in every second round";
   saves.save(*a.s);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place / "run"), {}), 3) << "what was left is not swept";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place / "run"), {}), 3)
+      << "files of a killed program remain";
 }
 
-TEST(saver, a_full_disk_loses_nothing) {
+TEST(saver, loses_nothing_on_a_full_disk) {
   scratch place;
   auto const disk = place / "disk";
   std::filesystem::create_directory(disk);
@@ -325,7 +326,7 @@ TEST(saver, a_full_disk_loses_nothing) {
     std::filesystem::path at;
     ~unmount() { ::umount(at.c_str()); }
   } const guard{disk};
-  model a(1000), b(1000);  // 96 kB a checkpoint
+  model a(1000), b(1000);  // 96 kB per checkpoint
   saver saves(a.g, disk, {.keep = 9, .shard_bytes = 40000}), restores(b.g, disk);
   for (int i = 0; i < 3; ++i) a.run(), saves.save(*a.s);
   for (int i = 0; i < 3; ++i) {
@@ -341,7 +342,7 @@ TEST(saver, a_full_disk_loses_nothing) {
   EXPECT_EQ(b.number(), 6);
 }
 
-TEST(saver, takes_a_metric_that_is_no_number_for_none) {
+TEST(saver, treats_a_metric_that_is_not_finite_as_missing) {
   scratch place;
   model m;
   saver saves(m.g, place / "run", {.better = better::lower});
@@ -352,7 +353,7 @@ TEST(saver, takes_a_metric_that_is_no_number_for_none) {
   EXPECT_EQ(saves.restore(*m.s)->number, 5);
 }
 
-TEST(saver, goes_on_beside_a_damaged_checkpoint) {
+TEST(saver, saves_beside_a_damaged_checkpoint) {
   scratch place;
   model m;
   saver saves(m.g, place / "run", {.keep = 3});
@@ -369,10 +370,10 @@ TEST(saver, goes_on_beside_a_damaged_checkpoint) {
   EXPECT_EQ(saves.restore(*m.s)->number, 5);
 }
 
-TEST(saver, says_where_no_directory_can_be_made) {
+TEST(saver, names_a_directory_that_can_not_be_created) {
   model m;
   for (auto const* where : {"/dev/null", "/dev/null/below", ""})
-    EXPECT_NO_THROW(refusal([&] { saver(m.g, where).save(*m.s); })) << where;  // an error of rill's
+    EXPECT_NO_THROW(refusal([&] { saver(m.g, where).save(*m.s); })) << where;  // a rill::error
 }
 
 TEST(saver, keeps_variables_that_are_not_trained) {
@@ -389,7 +390,7 @@ TEST(saver, keeps_variables_that_are_not_trained) {
   EXPECT_EQ(float(other.run(average)), 5);
 }
 
-TEST(saver, counts_on_beside_a_file_with_the_last_number) {
+TEST(saver, counts_beside_a_file_with_the_last_number) {
   scratch place;
   model m;
   saver saves(m.g, place / "run");
@@ -399,8 +400,8 @@ TEST(saver, counts_on_beside_a_file_with_the_last_number) {
   EXPECT_EQ(saves.restore(*m.s)->number, 2);
 }
 
-// A model as it is served: each of its variables is one number throughout, and a step looks at all of them, by every
-// way in which a step can look at a variable.
+// A served model: all elements of its variables equal one number, and a step reads all of them, in every way in which a
+// step can read a variable.
 struct served {
   graph g;
   std::vector<variable_expr<of<double, 2, 4>>> v;
@@ -432,7 +433,7 @@ struct served {
       at->update([&](tensor& t) { std::fill_n(t.mutable_data<double>(), t.elements(), x); });
     }
   }
-  // The number that all are; -1 if they are not the same.
+  // Returns the number that all elements equal; -1 if they differ.
   static double number(std::vector<tensor> const& all) {
     double const first = all[0].at<double>(0, 0);
     for (auto const& t : all)
@@ -454,7 +455,7 @@ constexpr int steps_of_each = 25'000;
 constexpr int steps_of_each = 25'000;
 #endif
 
-// Four threads run 25,000 steps each, of which each reads ten times from a variable: a million reads.
+// Four threads run 25,000 steps each, and each step reads variables ten times: a million reads.
 TEST(saver, restores_all_variables_at_once_between_the_steps_of_threads_that_serve) {
   for (auto const execution : {execution::automatic, execution::tagged}) {
     scratch place;
@@ -486,7 +487,7 @@ TEST(saver, restores_all_variables_at_once_between_the_steps_of_threads_that_ser
   }
 }
 
-TEST(saver, restores_beside_a_step_that_waits_which_goes_on_with_what_it_found) {
+TEST(saver, restores_beside_a_waiting_step_which_keeps_its_old_model) {
   for (auto const execution : {execution::automatic, execution::sequential}) {
     scratch place;
     model m;
@@ -516,21 +517,21 @@ TEST(saver, restores_beside_a_step_that_waits_which_goes_on_with_what_it_found) 
     });
     while (!watch.began) std::this_thread::yield();
     saves.restore(*m.s, one);
-    EXPECT_EQ(m.number(), 1) << "the step that waits holds nobody up";
-    EXPECT_FALSE(before.storage().unique()) << "what the step found is still there";
+    EXPECT_EQ(m.number(), 1) << "restore does not wait for the step";
+    EXPECT_FALSE(before.storage().unique()) << "the old model is still in memory";
     m.s->run(enqueue);
     waits.join();
     ASSERT_EQ(seen.size(), 3u);
     EXPECT_EQ(seen[0].at<double>(0, 0), 5);
     EXPECT_EQ(seen[1].at<double>(0, 0), 5);
     EXPECT_EQ(seen[2].at<double>(0, 0), 105) << "it sees its own updates";
-    EXPECT_EQ(m.number(), 1) << "of which the new model knows nothing";
+    EXPECT_EQ(m.number(), 1) << "the new model does not have the update";
     seen.clear();
-    EXPECT_TRUE(before.storage().unique()) << "and with the step the model goes that it found";
+    EXPECT_TRUE(before.storage().unique()) << "the old model is released with the step";
   }
 }
 
-TEST(saver, takes_no_step_of_a_session_back_that_trains_meanwhile) {
+TEST(saver, repeats_no_step_of_a_session_that_trains_meanwhile) {
   scratch place;
   model m;
   saver saves(m.g, place / "run");
@@ -558,7 +559,7 @@ TEST(saver, takes_no_step_of_a_session_back_that_trains_meanwhile) {
   EXPECT_EQ(std::adjacent_find(seen.all.begin(), seen.all.end()), seen.all.end()) << "two steps had one number";
 }
 
-// How many bytes this process has read from files so far.
+// Returns the bytes that this process has read from files so far.
 std::uint64_t bytes_read() {
   std::ifstream io("/proc/self/io");
   std::string word;
@@ -594,7 +595,7 @@ TEST(saver, neither_records_in_the_graph_nor_runs_steps_of_it) {
   EXPECT_EQ(m.s->steps(), 0u);
 }
 
-TEST(saver, restores_into_the_memory_of_the_session) {
+TEST(saver, restores_into_the_sessions_memory) {
   scratch place;
   model m(1000);
   saver saves(m.g, place / "run");
@@ -612,7 +613,7 @@ TEST(saver, restores_into_the_memory_of_the_session) {
   EXPECT_EQ(memory.usage().current, 0);
 }
 
-TEST(saver, whose_file_may_not_grow_loses_nothing) {
+TEST(saver, loses_nothing_if_a_file_can_not_grow) {
   scratch place;
   model a(1000);
   saver saves(a.g, place / "run", {.shard_bytes = 40000});
@@ -632,10 +633,10 @@ TEST(saver, whose_file_may_not_grow_loses_nothing) {
   EXPECT_EQ(a.number(), 2);
   EXPECT_EQ(saves.restore(*a.s)->number, 1);
   EXPECT_EQ(a.number(), 1);
-  EXPECT_EQ(saves.save(*a.s).number, 2) << "what was left is swept";
+  EXPECT_EQ(saves.save(*a.s).number, 2) << "files of a killed program are removed";
 }
 
-TEST(saver, looks_at_no_index_that_is_nested_without_end) {
+TEST(saver, refuses_a_deeply_nested_index) {
   scratch place;
   model m;
   saver saves(m.g, place / "run", {.keep = 1});

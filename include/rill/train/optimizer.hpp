@@ -77,8 +77,8 @@ operation update_each(std::vector<variable_gradient> const& all, std::string_vie
 #if RILL_RUNTIME
 
 namespace detail {
-// Whether a node is a trainable variable whose elements can have gradients.
-inline bool is_trainable(node const& n) {
+// Whether a node is a trainable variable of floats or complex numbers.
+inline bool is_trained_by_default(node const& n) {
   return n.op == &definition<ops::variable_op>() && is_differentiable(n.outputs[0].element) &&
          decode<ops::variable_op::attributes>(n.attributes).trainable;
 }
@@ -93,7 +93,7 @@ RILL_INLINE std::vector<variable_value> trainable_variables(value loss) try {
       for (auto e : g[i].inputs) seen[e.node] = true;
   std::vector<variable_value> found;
   for (std::uint32_t i = 0; i <= loss.node; ++i)
-    if (seen[i] && detail::is_trainable(g[i])) found.push_back({{&g, i, 0}});
+    if (seen[i] && detail::is_trained_by_default(g[i])) found.push_back({{&g, i, 0}});
   return found;
 } catch (...) {
   rethrow_as_error();
@@ -102,7 +102,7 @@ RILL_INLINE std::vector<variable_value> trainable_variables(value loss) try {
 RILL_INLINE std::vector<variable_value> trainable_variables(graph& g, std::string_view prefix) {
   std::vector<variable_value> found;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
-    if (detail::is_trainable(g[i]) && g[i].name.starts_with(prefix)) found.push_back({{&g, i, 0}});
+    if (detail::is_trained_by_default(g[i]) && g[i].name.starts_with(prefix)) found.push_back({{&g, i, 0}});
   return found;
 }
 
