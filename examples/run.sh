@@ -11,8 +11,8 @@ if [[ ${1-} == shakespeare || ${1-} == digits ]]; then
   example=$1
   shift
 fi
-configure release
-cmake --build build --target "$example" -j"$(nproc)" </dev/null
+configure "$preset"
+cmake --build --preset "$preset" --target "$example" -j"$(nproc)" </dev/null
 root=$PWD
 cd "$caller"
-exec "$root/build/examples/$example" "$@"
+exec "$root/$build/examples/$example" "$@"

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Sourced by tests/run.sh, examples/run.sh and .ci/run: installs what is missing and configures a build.
+# Sourced by tests/run.sh, examples/run.sh and .ci/run: installs what is missing, configures builds, and sets `preset` and
+# `build` to the preset, and its folder, of a build whose kernels run here.
 # Quiet when nothing is missing. CXX and CXXFLAGS are CMake's own.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -59,6 +60,10 @@ configure() {
   fi
   rm -f "$log"
 }
+
+# A build whose kernels run here: those for AVX2 alone where the processor has it, a third of them all.
+preset=release build=build
+if grep -qw avx2 /proc/cpuinfo 2>/dev/null; then preset=work build=build-work; fi
 
 need cmake ninja-build g++ python3 pkgconf libgtest-dev libbenchmark-dev libeigen3-dev nlohmann-json3-dev zlib1g-dev \
   libcereal-dev libprotozero-dev libpng-dev libjpeg-dev

@@ -1,0 +1,178 @@
+# What tests the project itself and not what rill does: kernels for other processors, whole runs by every way to build
+# rill, headers alone, the second compiler, pages, the format, packages. The option RILL_PROJECT_TESTS adds it.
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Kernels for other processors, and the whole library's objects
+
+if(TARGET test_ops)
+  foreach(variant IN LISTS RILL_VARIANTS)
+    if(variant MATCHES "^v[0-9]$")
+      add_test(NAME ops_for_x86-64-${variant} COMMAND test_ops --gtest_brief=1)
+      set_tests_properties(ops_for_x86-64-${variant} PROPERTIES LABELS ops TIMEOUT 600 SKIP_RETURN_CODE 77
+        ENVIRONMENT RILL_TEST_KERNELS=x86-64-${variant})
+    endif()
+  endforeach()
+endif()
+
+set(objects ${RILL_VARIANTS})
+list(REMOVE_ITEM objects portable)
+if(objects)
+  list(TRANSFORM objects REPLACE "(.+)" "${PROJECT_BINARY_DIR}/rill_kernels_\\1.o")
+  rill_script(variants "${CMAKE_NM}" "${CMAKE_READELF}" ${objects})
+endif()
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whole runs of training have bits that depend neither on the library, the threads nor the passes
+
+function(rill_bits_program name library)
+  add_executable(bits_${name} EXCLUDE_FROM_ALL bits/train.cpp)
+  target_link_libraries(bits_${name} PRIVATE rill::${library} ${rill_test_packages})
+  target_compile_options(bits_${name} PRIVATE ${rill_warnings} ${ARGN})
+endfunction()
+rill_bits_program(compiled compiled)
+rill_bits_program(headers rill)
+set(programs bits_compiled bits_headers)
+set(arguments $<TARGET_FILE:bits_headers>)
+if("portable" IN_LIST RILL_VARIANTS)
+  list(APPEND arguments $<TARGET_FILE:bits_compiled>)
+endif()
+if("v2" IN_LIST RILL_VARIANTS)
+  list(APPEND arguments $<TARGET_FILE:bits_compiled>=x86-64-v2)
+endif()
+list(APPEND arguments --)
+if("v3" IN_LIST RILL_VARIANTS)
+  rill_bits_program(headers_for_v3 rill -march=x86-64-v3)
+  rill_separate(bits_headers_for_v3)
+  list(APPEND programs bits_headers_for_v3)
+  list(APPEND arguments $<TARGET_FILE:bits_headers_for_v3> $<TARGET_FILE:bits_compiled>=x86-64-v3)
+endif()
+if("v4" IN_LIST RILL_VARIANTS)
+  list(APPEND arguments $<TARGET_FILE:bits_compiled>=x86-64-v4)
+endif()
+add_test(NAME bits_build COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${programs})
+set_tests_properties(bits_build PROPERTIES LABELS tooling RESOURCE_LOCK build TIMEOUT 1200 FIXTURES_SETUP bits)
+add_test(NAME bits COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/bits/bits.py" ${arguments})
+set_tests_properties(bits PROPERTIES LABELS tooling TIMEOUT 600 FIXTURES_REQUIRED bits)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Headers alone, and all of them twice in one program: with the library and without it
+
+set(missing "")
+foreach(pair eigen:Eigen/ codec:cereal/ json:nlohmann/ example:protozero/ image:png.h image:jpeglib.h bench:benchmark/)
+  string(REGEX MATCH "^([a-z]+):(.*)$" _ "${pair}")
+  if(NOT TARGET rill::${CMAKE_MATCH_1})
+    list(APPEND missing "${CMAKE_MATCH_2}")
+  endif()
+endforeach()
+file(GLOB_RECURSE watched CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*.hpp")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${watched} headers.py includes.py)
+
+# Sets `result` to the lines that headers.py prints.
+function(rill_list_headers what result)
+  execute_process(COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/headers.py" ${what} ${missing}
+    OUTPUT_VARIABLE lines OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" lines "${lines}")
+  set(${result} "${lines}" PARENT_SCOPE)
+endfunction()
+
+# With the library, a header sees the least of others, and all are tried. Without it, those alone that then hold more
+# themselves: to the others it only adds.
+foreach(mode rill compiled)
+  rill_list_headers(${mode} chains)
+  set(alone_${mode} "")
+  foreach(chain IN LISTS chains)
+    string(REGEX MATCH "[^ ]+$" last "${chain}")
+    string(REGEX REPLACE "([^ ]+) ?" "#include <\\1>\n" text "${chain}")
+    set(path "${CMAKE_CURRENT_BINARY_DIR}/alone/${mode}/${last}.cpp")
+    file(CONFIGURE OUTPUT "${path}" CONTENT "${text}" @ONLY)
+    list(APPEND alone_${mode} "${path}")
+  endforeach()
+endforeach()
+
+rill_list_headers(all headers)
+list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>\n" OUTPUT_VARIABLE everything)
+list(JOIN everything "" everything)
+# Included again: a header without a guard would be noticed.
+file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/everything.cpp" CONTENT "${everything}\n${everything}" @ONLY)
+file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/everything_and_main.cpp"
+  CONTENT "${everything}\nint main() {}\n" @ONLY)
+
+foreach(mode rill compiled)
+  add_library(rill_alone_${mode} OBJECT EXCLUDE_FROM_ALL ${alone_${mode}})
+  add_executable(rill_twice_${mode} EXCLUDE_FROM_ALL "${CMAKE_CURRENT_BINARY_DIR}/everything.cpp"
+    "${CMAKE_CURRENT_BINARY_DIR}/everything_and_main.cpp")
+  foreach(target rill_alone_${mode} rill_twice_${mode})
+    target_link_libraries(${target} PRIVATE rill::${mode} ${rill_test_packages})
+    if(TARGET rill::bench)
+      target_link_libraries(${target} PRIVATE rill::bench)
+    endif()
+    target_compile_options(${target} PRIVATE ${rill_warnings} -O0)
+    add_test(NAME ${target} COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${target})
+    set_tests_properties(${target} PROPERTIES LABELS tooling RESOURCE_LOCK build TIMEOUT 1200 PROCESSORS 2)
+  endforeach()
+endforeach()
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The house: floors, lists, the second compiler, other programs' files, format, pages
+
+rill_script(floors)
+rill_script(operations)
+
+list(LENGTH compilers count)
+if(count EQUAL 2)
+  rill_script(other_compiler "${RILL_OTHER_COMPILER}" "${CMAKE_CXX_COMPILER}" $<TARGET_FILE:rill_compiled>
+    "${PROJECT_SOURCE_DIR}/include")
+endif()
+
+# What other programs make of rill's files, and rill of theirs.
+set(RILL_ORACLE_PYTHON python3 CACHE STRING
+  "A Python with NumPy, safetensors and TensorFlow, with which rill's files are compared")
+mark_as_advanced(RILL_ORACLE_PYTHON)
+foreach(format safetensors tfrecord)
+  add_test(NAME ${format}_oracle
+    COMMAND "${RILL_ORACLE_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/io/${format}_oracle.py" $<TARGET_FILE:test_io>)
+  set_tests_properties(${format}_oracle PROPERTIES LABELS io SKIP_RETURN_CODE 77)
+endforeach()
+find_program(RILL_CLANG_FORMAT NAMES clang-format-19)
+mark_as_advanced(RILL_CLANG_FORMAT)
+if(RILL_CLANG_FORMAT)
+  rill_script(format "${RILL_CLANG_FORMAT}")
+else()
+  add_test(NAME format COMMAND "${CMAKE_COMMAND}" -E echo "clang-format-19 was not found: the format was not checked")
+  set_tests_properties(format PROPERTIES LABELS tooling SKIP_REGULAR_EXPRESSION "was not found")
+endif()
+
+# The programs in README.md and docs/.
+rill_script(docs check)
+file(GLOB_RECURSE pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/docs/*.md")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${pages} docs.py)
+execute_process(COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/docs.py" write
+  "${CMAKE_CURRENT_BINARY_DIR}/docs" OUTPUT_VARIABLE programs OUTPUT_STRIP_TRAILING_WHITESPACE
+  COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE "\n" ";" programs "${programs}")
+foreach(program IN LISTS programs)
+  cmake_path(GET program STEM stem)
+  add_executable(docs_${stem} "${program}")
+  target_link_libraries(docs_${stem} PRIVATE rill::compiled ${rill_test_packages})
+  target_compile_options(docs_${stem} PRIVATE ${rill_warnings} -Wno-unused -Wno-shadow -O0)
+  add_test(NAME docs.${stem} COMMAND docs_${stem} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(docs.${stem} PROPERTIES LABELS docs TIMEOUT 600)
+endforeach()
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Outside projects
+
+if(RILL_INSTALL)
+  foreach(way find_package add_subdirectory fetch_content pkg_config)
+    foreach(target rill compiled)
+      if(way STREQUAL fetch_content AND target STREQUAL compiled)
+        continue()  # the library of add_subdirectory, built once more
+      endif()
+      add_test(NAME package.${way}.${target}
+        COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/package.py" ${way} ${target}
+        "${PROJECT_BINARY_DIR}" "${CMAKE_CURRENT_BINARY_DIR}/package" "${CMAKE_COMMAND}" "${CMAKE_CXX_COMPILER}")
+      set_tests_properties(package.${way}.${target} PROPERTIES LABELS "tooling;package" TIMEOUT 1800
+        SKIP_RETURN_CODE 77)
+    endforeach()
+  endforeach()
+endif()
