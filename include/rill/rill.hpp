@@ -1,6 +1,8 @@
 // Includes all of rill that needs only the standard library: tensors, graphs, operations, gradients, sessions,
 // training. Include separately: rill/io.hpp (files and checkpoints), rill/eigen.hpp, rill/bench.hpp.
 #pragma once
+#include "rill/dsl/expr.hpp"  // first, as compilers say before each error how its header was reached
+
 #include "rill/base/pool.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/array/placeholder.hpp"

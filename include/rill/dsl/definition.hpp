@@ -25,14 +25,30 @@ struct attributes_of<Op> {
   using type = typename Op::attributes;
 };
 
-/// The compile-time call of an operation's inference, whatever its arity: `infer(attributes, x, y)`, or
-/// `infer(attributes, span)` for any number of inputs. The result is a type, or an array of them.
-template <class Op, class Attributes> constexpr auto infer(Attributes const& a, std::span<type const> inputs) {
-  if constexpr (requires { Op::infer(a, inputs); }) return Op::infer(a, inputs);
+/// The call of an operation's inference, whatever its arity: `infer(attributes, x, y)`, or `infer(attributes, span)`
+/// for any number of inputs, with what it checks them by if it takes that. The result is a type, or an array of them.
+template <class Op, class Attributes>
+constexpr auto infer(Attributes const& a, std::span<type const> inputs, checks expects = {}) {
+  if constexpr (requires { Op::infer(a, inputs, expects); }) return Op::infer(a, inputs, expects);
+  else if constexpr (requires { Op::infer(a, inputs); }) return Op::infer(a, inputs);
   else
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return Op::infer(a, inputs[I]...);
+      if constexpr (requires { Op::infer(a, inputs[I]..., expects); }) return Op::infer(a, inputs[I]..., expects);
+      else return Op::infer(a, inputs[I]...);
     }(std::make_index_sequence<static_cast<std::size_t>(Op::arity)>{});
+}
+
+/// What inference makes of types while a program compiles: the results' types, or why there are none.
+template <class Types> struct inferred {
+  Types types;
+  mismatch why;
+  constexpr bool refused() const { return why.why != nullptr; }
+};
+template <class Op, class Attributes>
+constexpr auto infer_or_refuse(Attributes const& a, std::span<type const> inputs) {
+  mismatch why;
+  auto const types = infer<Op>(a, inputs, checks(why));
+  return inferred<std::remove_cvref_t<decltype(types)>>{types, why};
 }
 
 template <class Op> constexpr std::size_t output_count() {

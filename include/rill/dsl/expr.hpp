@@ -12,6 +12,7 @@
 
 #include "rill/dsl/definition.hpp"
 #include "rill/dsl/kernel_parts.hpp"
+#include "rill/dsl/shape_error.hpp"
 
 namespace rill {
 
@@ -56,10 +57,26 @@ template <auto Types, std::size_t... I> auto typed_outputs(value v, std::index_s
   return std::tuple{expr<Types[I]>{{v.graph, v.node, static_cast<std::uint32_t>(I)}}...};
 }
 
+/// What stands for the result of an operation that does not take its operands, so that the compiler says no more.
+struct refused : value {
+  template <rill::type T> operator expr<T>() const;
+};
+
 inline auto erased_outputs(value v, std::size_t count) {
   std::vector<value> all;
   for (std::uint32_t i = 0; i < count; ++i) all.push_back({v.graph, v.node, i});
   return all;
+}
+
+/// The types of the results that an operation has for typed operands, for what records it otherwise than by `record`.
+template <class Op, auto Attributes, typed... X> constexpr auto result_types() {
+  constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
+  constexpr auto result = infer_or_refuse<Op>(Attributes, std::span<type const>(inputs));
+  if constexpr (result.refused()) {
+    constexpr auto said = sentence_of(Op::name, inputs, result.why);
+    named<said>().compiles();
+  }
+  return result.types;
 }
 
 }  // namespace detail
@@ -70,11 +87,17 @@ template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand.
   value const operands[]{x...};
   if constexpr ((typed<X> && ...)) {
     constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
-    constexpr auto result = detail::infer<Op>(Attributes, std::span<type const>(inputs));
-    detail::provide_kernels<Op, detail::elements_in(inputs) | detail::elements_in(result)>();
-    auto const v = detail::record(definition<Op>(), &Attributes, operands);
-    if constexpr (std::same_as<std::remove_cvref_t<decltype(result)>, type>) return expr<result>{v};
-    else return detail::typed_outputs<result>(v, std::make_index_sequence<result.size()>{});
+    constexpr auto result = detail::infer_or_refuse<Op>(Attributes, std::span<type const>(inputs));
+    if constexpr (!result.refused()) {
+      detail::provide_kernels<Op, detail::elements_in(inputs) | detail::elements_in(result.types)>();
+      auto const v = detail::record(definition<Op>(), &Attributes, operands);
+      if constexpr (std::same_as<decltype(result.types), type>) return expr<result.types>{v};
+      else return detail::typed_outputs<result.types>(v, std::make_index_sequence<result.types.size()>{});
+    } else {
+      constexpr auto said = detail::sentence_of(Op::name, inputs, result.why);
+      detail::named<said>().compiles();
+      return detail::refused{};
+    }
   } else {
     auto const v = detail::record(definition<Op>(), &Attributes, operands);
     if constexpr (detail::output_count<Op>() == 1) return v;

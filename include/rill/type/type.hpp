@@ -9,6 +9,7 @@
 #include <string>
 
 #include "rill/base/error.hpp"
+#include "rill/type/checks.hpp"
 #include "rill/type/dim.hpp"
 #include "rill/type/dtype.hpp"
 #include "rill/type/extents.hpp"
@@ -103,29 +104,29 @@ template <element T, dim... Extents> inline constexpr type of{dtype_of<T>, {Exte
 
 /// The more specific of two extents that must be equal; an error with the given sentence when they are not. While a
 /// model is written, a name equals itself alone: an axis "batch" and the number 32 are two things.
-constexpr dim agree(dim const& a, dim const& b, char const* why) {
+constexpr dim agree(dim const& a, dim const& b, char const* why, checks expects = {}) {
   if (a == b || b == unknown) return a;
-  expects(a == unknown, why);
+  expects(a == unknown, why, a, b);
   return b;
 }
 
 /// The extent of two broadcast extents, as NumPy does it: equal, or one of them 1.
-constexpr dim broadcast(dim const& a, dim const& b) {
+constexpr dim broadcast(dim const& a, dim const& b, checks expects = {}) {
   if (a == dim(1)) return b;
   if (b == dim(1)) return a;
   if (a == unknown) return b.known() ? b : unknown;  // a name may be bound to 1, so a name and unknown stay unknown
   if (b == unknown) return a.known() ? a : unknown;
-  return agree(a, b, "the operands' extents do not broadcast: they are neither equal nor 1");
+  return agree(a, b, "the operands' extents do not broadcast: they are neither equal nor 1", expects);
 }
 
 /// The extents of two broadcast operands; the element type is the first's.
-constexpr type broadcast(type const& a, type const& b) {
+constexpr type broadcast(type const& a, type const& b, checks expects = {}) {
   if (!a.has_rank() || !b.has_rank()) return type::of_unknown_rank(a.element);
   type y{a.element};
   y.rank = std::max(a.rank, b.rank);
   for (std::size_t i = 1; i <= y.rank; ++i) {
     dim const p = i <= a.rank ? a[a.rank - i] : dim(1), q = i <= b.rank ? b[b.rank - i] : dim(1);
-    y[y.rank - i] = broadcast(p, q);
+    y[y.rank - i] = broadcast(p, q, expects);
   }
   return y;
 }
@@ -149,7 +150,7 @@ constexpr type without_axis(type const& t, std::size_t axis) {
 }
 
 /// The type of a tensor's rows; the rank must be known, and not 0.
-constexpr type row_of(type const& t) {
+constexpr type row_of(type const& t, checks expects = {}) {
   expects(t.has_rank(), "the rows of a value of unknown rank can't be taken one by one: reshape gives it a rank");
   expects(t.rank > 0, "a scalar has no rows");
   return without_axis(t, 0);
@@ -164,10 +165,11 @@ constexpr type stacked(type const& row, dim const& count) {
 }
 
 /// A checked axis: negative ones count from the end. `rank` must be known.
-constexpr std::size_t checked_axis(std::int64_t axis, std::size_t rank, char const* why) {
+constexpr std::size_t checked_axis(std::int64_t axis, std::size_t rank, char const* why, checks expects = {}) {
   auto const r = static_cast<std::int64_t>(rank);
-  expects(axis >= -r && axis < r, why);
-  return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
+  bool const there = axis >= -r && axis < r;
+  expects.axis(there, why, axis, r);
+  return there ? static_cast<std::size_t>(axis < 0 ? axis + r : axis) : 0;
 }
 
 }  // namespace rill

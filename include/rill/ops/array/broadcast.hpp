@@ -20,7 +20,7 @@ struct likeness {
   }
 
   /// `small` with `axes` put in as extents of 1.
-  constexpr type widened(type const& small) const {
+  constexpr type widened(type const& small, checks expects = {}) const {
     type y{small.element};
     std::size_t const rank = small.rank + axes.size();
     for (std::size_t i = 0, from = 0; i < rank; ++i) {
@@ -32,9 +32,9 @@ struct likeness {
     return y;
   }
   /// Refuses a smaller value that does not broadcast to the larger one.
-  constexpr void check(type const& small, type const& large, char const* why) const {
+  constexpr void check(type const& small, type const& large, char const* why, checks expects = {}) const {
     if (!small.has_rank() || !large.has_rank()) return;
-    type const wide = widened(small);
+    type const wide = widened(small, expects);
     expects(wide.rank <= large.rank, why);
     for (std::size_t i = 1; i <= wide.rank; ++i) {
       dim const &part = wide[wide.rank - i], &whole = large[large.rank - i];
@@ -66,10 +66,10 @@ struct broadcast_like_op {
   struct kernels {
     std::array<void (*)(void* to, void const* from, std::size_t n, double by), dtype_count> divide{};
   };
-  static constexpr type infer(likeness const& a, type const& x, type const& other) {
+  static constexpr type infer(likeness const& a, type const& x, type const& other, checks expects = {}) {
     expects(elements.contains(x.element), "broadcast_like: strings are not broadcast");
     expects(!a.mean || is_differentiable(x.element), "broadcast_like: only floats and complex numbers are shared out");
-    a.check(x, other, "broadcast_like: the value does not broadcast to the other's extents");
+    a.check(x, other, "broadcast_like: the value does not broadcast to the other's extents", expects);
     return other.with(x.element);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -107,10 +107,10 @@ struct sum_like_op {
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 0b10;
   using attributes = likeness;
-  static constexpr type infer(likeness const& a, type const& x, type const& other) {
+  static constexpr type infer(likeness const& a, type const& x, type const& other, checks expects = {}) {
     expects(a.mean ? mean_op::elements.contains(x.element) : sum_op::elements.contains(x.element),
             "sum_like: the value is not of numbers, or a mean of integers was asked for");
-    a.check(other, x, "sum_like: the other value does not broadcast to x");
+    a.check(other, x, "sum_like: the other value does not broadcast to x", expects);
     return other.with(x.element);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

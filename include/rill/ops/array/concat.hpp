@@ -15,20 +15,20 @@ struct concat_op {
     std::int64_t axis = 0;
     static constexpr auto fields(auto const& take) { return take(field{"axis", &attributes::axis}); }
   };
-  static constexpr type infer(attributes const& a, std::span<type const> x) {
+  static constexpr type infer(attributes const& a, std::span<type const> x, checks expects = {}) {
     bool ranked = true, known = true;
     for (auto const& t : x) {
       expects(t.element == x[0].element, "concat: the operands have different element types; cast some of them");
       ranked = ranked && t.has_rank();
     }
     if (!ranked) return type::of_unknown_rank(x[0].element);
-    auto const axis = checked_axis(a.axis, x[0].rank, "concat: the axis lies outside of the operands' rank");
+    auto const axis = checked_axis(a.axis, x[0].rank, "concat: the axis lies outside of the operands' rank", expects);
     type y = x[0];
     std::int64_t total = 0;
     for (auto const& t : x) {
       expects(t.rank == y.rank, "concat: the operands have different ranks");
       for (std::size_t i = 0; i < y.rank; ++i)
-        if (i != axis) y[i] = agree(y[i], t[i], "concat: the operands' extents differ beside the axis");
+        if (i != axis) y[i] = agree(y[i], t[i], "concat: the operands' extents differ beside the axis", expects);
       known = known && t[axis].known();
       if (!known) continue;
       expects(t[axis].extent <= INT64_MAX - total, "concat: the extents together do not fit 64 bits");
@@ -81,10 +81,10 @@ struct concat_piece_op {
       return take(field{"axis", &attributes::axis}, field{"which", &attributes::which});
     }
   };
-  static constexpr type infer(attributes const& a, std::span<type const> x) {
+  static constexpr type infer(attributes const& a, std::span<type const> x, checks expects = {}) {
     expects(x.size() > 1 && a.which >= 0 && a.which < static_cast<std::int64_t>(x.size()) - 1,
             "concat_piece: there is no such operand");
-    type const whole = concat_op::infer({a.axis}, x.subspan(1));
+    type const whole = concat_op::infer({a.axis}, x.subspan(1), expects);
     if (whole.has_rank() && x[0].has_rank()) {
       expects(whole.rank == x[0].rank, "concat_piece: the first operand is not the others together");
       for (std::size_t i = 0; i < whole.rank; ++i)

@@ -16,9 +16,10 @@ struct expand_dims_op {
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
   using attributes = axis_attributes;
-  static constexpr type infer(attributes const& a, type const& x) {
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     if (!x.has_rank()) return x;
-    auto const axis = checked_axis(a.axis, x.rank + std::size_t{1}, "expand_dims: the axis lies outside of the result");
+    auto const axis =
+        checked_axis(a.axis, x.rank + std::size_t{1}, "expand_dims: the axis lies outside of the result", expects);
     type y{x.element};
     for (std::size_t i = 0; i < x.rank; ++i) {
       if (i == axis) y.push_back(1);
@@ -39,9 +40,9 @@ struct squeeze_op {
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
   using attributes = axis_attributes;
-  static constexpr type infer(attributes const& a, type const& x) {
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     if (!x.has_rank()) return x;
-    auto const axis = checked_axis(a.axis, x.rank, "squeeze: the axis lies outside of the operand's rank");
+    auto const axis = checked_axis(a.axis, x.rank, "squeeze: the axis lies outside of the operand's rank", expects);
     expects(may_equal(x[axis], dim(1)), "squeeze: the axis has another extent than 1");
     return without_axis(x, axis);
   }

@@ -17,7 +17,7 @@ struct fill_op {
     type to;  ///< only its extents count
     static constexpr auto fields(auto const& take) { return take(field{"to", &attributes::to}); }
   };
-  static constexpr type infer(attributes const& a, type const& x) {
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "fill: strings are not taken");
     expects(!x.has_rank() || x.is_scalar(), "fill: the element is not a scalar");
     return a.to.with(x.element);

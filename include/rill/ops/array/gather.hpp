@@ -44,9 +44,9 @@ class row_copy {
 /// What both kinds of gather share.
 struct gathering {
   static constexpr std::int8_t arity = 2;
-  static constexpr type infer(no_attributes, type const& table, type const& which) {
+  static constexpr type infer(no_attributes, type const& table, type const& which, checks expects = {}) {
     expects(dtypes::indices.contains(which.element), "gather: the indices are neither int32 nor int64");
-    return gathered(table, which);
+    return gathered(table, which, expects);
   }
   static cost work(no_attributes, std::span<type const> in, std::span<type const> out) {
     return {0, 2 * rill::detail::bytes_of(out) + rill::detail::bytes_of(in.subspan(1))};
@@ -66,8 +66,10 @@ struct rows_like_op {
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b110;
   static constexpr bool aliases_input = true;
-  static constexpr type infer(no_attributes, type const& rows, type const& table, type const& which) {
-    expects(accepts(gathered(table, which).with(rows.element), rows), "rows_like: there is not a row for each index");
+  static constexpr type infer(no_attributes, type const& rows, type const& table, type const& which,
+                              checks expects = {}) {
+    expects(accepts(gathered(table, which, expects).with(rows.element), rows),
+            "rows_like: there is not a row for each index");
     if (!table.has_rank()) return type::of_unknown_rank(rows.element);
     type y{rows.element, {which.is_known() ? dim(elements(which.shape())) : unknown}};
     for (std::size_t i = 1; i < table.rank; ++i) y.push_back(table[i]);

@@ -7,7 +7,7 @@
 namespace rill::ops {
 
 /// The type of a row of `table` for each of `which`.
-constexpr type gathered(type const& table, type const& which) {
+constexpr type gathered(type const& table, type const& which, checks expects = {}) {
   expects(!table.has_rank() || table.rank > 0, "gather: a scalar has no rows");
   if (!table.has_rank() || !which.has_rank()) return type::of_unknown_rank(table.element);
   type y = which.with(table.element);

@@ -20,7 +20,7 @@ struct one_hot_op {
       return take(field{"depth", &attributes::depth}, field{"element", &attributes::element});
     }
   };
-  static constexpr type infer(attributes const& a, type const& which) {
+  static constexpr type infer(attributes const& a, type const& which, checks expects = {}) {
     expects(dtypes::indices.contains(which.element), "one_hot: the indices are neither int32 nor int64");
     expects(dtypes::numeric_or_bool.contains(a.element), "one_hot: strings have no one");
     expects(a.depth >= 0, "one_hot: the depth is negative");

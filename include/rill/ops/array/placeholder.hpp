@@ -22,7 +22,7 @@ struct placeholder_with_default_op {
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
   using attributes = placeholder_op::attributes;
-  static constexpr type infer(attributes const& a, type const& value) {
+  static constexpr type infer(attributes const& a, type const& value, checks expects = {}) {
     expects(accepts(a.of, value), "placeholder_with_default: the default is not of the placeholder's type");
     return a.of;
   }

@@ -18,10 +18,11 @@ struct positions_op {
       return take(field{"axis", &attributes::axis}, field{"element", &attributes::element});
     }
   };
-  static constexpr type infer(attributes const& a, type const& x) {
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     expects(dtypes::indices.contains(a.element), "positions: they are neither int32 nor int64");
     if (!x.has_rank()) return {a.element, {unknown}};
-    auto const extent = x[checked_axis(a.axis, x.rank, "positions: the axis lies outside of the operand's rank")];
+    auto const extent =
+        x[checked_axis(a.axis, x.rank, "positions: the axis lies outside of the operand's rank", expects)];
     expects(!extent.known() || a.element == dtype::int64 || extent.extent <= INT32_MAX,
             "positions: there are more than int32 can number");
     return {a.element, {extent}};

@@ -6,7 +6,7 @@ namespace rill::ops {
 
 /// Extents to which a value is reshaped, as far as they can be told: with x's extents known, one that is not a number
 /// is computed; before, equal names cancel out. Refuses a number of elements that changes for certain.
-constexpr type reshaped(type const& x, type to) {
+constexpr type reshaped(type const& x, type to, checks expects = {}) {
   expects(to.has_rank(), "reshape: the rank to reshape to is not known");
   to.element = x.element;
   std::array<bool, max_rank> cancelled{};
@@ -54,7 +54,9 @@ struct reshape_op {
     type to;  ///< only its extents count
     static constexpr auto fields(auto const& take) { return take(field{"to", &attributes::to}); }
   };
-  static constexpr type infer(attributes const& a, type const& x) { return reshaped(x, a.to); }
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
+    return reshaped(x, a.to, expects);
+  }
   static cost work(attributes const&, std::span<type const>, std::span<type const>) { return {}; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     return {reshape_like(V(r.dy()), r.in(0))};
@@ -67,7 +69,7 @@ struct reshape_like_op {
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 0b10;
   static constexpr bool aliases_input = true;
-  static constexpr type infer(no_attributes, type const& x, type const& other) {
+  static constexpr type infer(no_attributes, type const& x, type const& other, checks expects = {}) {
     if (x.is_known() && other.is_known())
       expects(elements(x.shape()) == elements(other.shape()), "reshape_like: the number of elements changes");
     return other.with(x.element);
@@ -87,7 +89,7 @@ struct flatten_rows_op {
                                     doc = "a matrix of all rows of x: all axes but the last one are one";
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
-  static constexpr type infer(no_attributes, type const& x) {
+  static constexpr type infer(no_attributes, type const& x, checks expects = {}) {
     expects(!x.has_rank() || x.rank > 0, "flatten_rows: a scalar has no rows");
     if (!x.has_rank()) return {x.element, {unknown, unknown}};
     dim rows = x.rank == 2 ? x[0] : dim(1);

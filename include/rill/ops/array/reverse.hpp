@@ -70,17 +70,17 @@ struct reverse_op {
     static constexpr auto fields(auto const& take) { return take(field{"axes", &attributes::axes}); }
   };
   /// Which axes are turned round.
-  static constexpr std::array<bool, max_rank> turned(attributes const& a, std::size_t rank) {
+  static constexpr std::array<bool, max_rank> turned(attributes const& a, std::size_t rank, checks expects = {}) {
     std::array<bool, max_rank> which{};
     for (auto axis : a.axes) {
-      auto const i = checked_axis(axis, rank, "reverse: an axis lies outside of the operand's rank");
+      auto const i = checked_axis(axis, rank, "reverse: an axis lies outside of the operand's rank", expects);
       expects(!which[i], "reverse: an axis is named twice");
       which[i] = true;
     }
     return which;
   }
-  static constexpr type infer(attributes const& a, type const& x) {
-    if (x.has_rank()) turned(a, x.rank);
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
+    if (x.has_rank()) turned(a, x.rank, expects);
     return x;
   }
   static cost work(attributes const&, std::span<type const>, std::span<type const> out) {

@@ -23,10 +23,11 @@ struct scatter_like_op {
   struct kernels {
     std::array<scatter_kernel, dtype_count> add{};
   };
-  static constexpr type infer(no_attributes, type const& which, type const& rows, type const& other) {
+  static constexpr type infer(no_attributes, type const& which, type const& rows, type const& other,
+                              checks expects = {}) {
     expects(dtypes::indices.contains(which.element), "scatter: the indices are neither int32 nor int64");
     expects(elements.contains(rows.element), "scatter: the rows are not numbers");
-    type const wanted = gathered(other, which);
+    type const wanted = gathered(other, which, expects);
     expects(accepts(wanted.with(rows.element), rows),
             "scatter: there is not a row of the table's extents for each index");
     return other.with(rows.element);
@@ -119,11 +120,12 @@ struct add_rows_op {
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t updates_in_place = 0b1;
   static constexpr dtypes elements = dtypes::numbers;
-  static constexpr type infer(no_attributes, type const& table, type const& which, type const& rows) {
+  static constexpr type infer(no_attributes, type const& table, type const& which, type const& rows,
+                              checks expects = {}) {
     expects(elements.contains(table.element), "add_rows: the table does not hold numbers");
     expects(rows.element == table.element, "add_rows: the rows have another element type than the table");
     expects(dtypes::indices.contains(which.element), "add_rows: the indices are neither int32 nor int64");
-    expects(accepts(gathered(table, which), rows),
+    expects(accepts(gathered(table, which, expects), rows),
             "add_rows: there is not a row of the table's extents for each index");
     return table;
   }

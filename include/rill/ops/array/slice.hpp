@@ -16,7 +16,7 @@ struct boxed {
   }
 
   /// The type of the box within x.
-  constexpr type within(type const& x) const {
+  constexpr type within(type const& x, checks expects = {}) const {
     expects(begin.size() == size.size(), "slice: there are more or fewer beginnings than sizes");
     for (std::size_t i = 0; i < begin.size(); ++i) {
       expects(begin[i] >= 0, "slice: a beginning is negative");
@@ -65,7 +65,7 @@ struct slice_op {
                                     doc = "the box that starts at `begin` and is `size` large (-1: to the end)";
   static constexpr std::int8_t arity = 1;
   using attributes = boxed;
-  static constexpr type infer(boxed const& a, type const& x) { return a.within(x); }
+  static constexpr type infer(boxed const& a, type const& x, checks expects = {}) { return a.within(x, expects); }
   static cost work(boxed const&, std::span<type const>, std::span<type const> out) {
     return {0, 2 * rill::detail::bytes_of(out)};
   }
@@ -90,8 +90,8 @@ struct pad_like_op {
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 0b10;
   using attributes = boxed;
-  static constexpr type infer(boxed const& a, type const& x, type const& other) {
-    type const box = a.within(other);
+  static constexpr type infer(boxed const& a, type const& x, type const& other, checks expects = {}) {
+    type const box = a.within(other, expects);
     expects(!x.has_rank() || x.rank == box.rank, "pad_like: the value is not the size of the box");
     for (std::size_t i = 0; x.has_rank() && i < x.rank; ++i)
       expects(may_equal(x[i], box[i]), "pad_like: the value is not the size of the box");

@@ -23,10 +23,10 @@ struct split_op {
     }
   };
   /// The type of each part.
-  static constexpr type part(attributes const& a, type const& x) {
+  static constexpr type part(attributes const& a, type const& x, checks expects = {}) {
     expects(a.parts > 0 && a.parts <= most, "split: the number of parts is not between 1 and 65535");
     if (!x.has_rank()) return x;
-    auto const axis = checked_axis(a.axis, x.rank, "split: the axis lies outside of the operand's rank");
+    auto const axis = checked_axis(a.axis, x.rank, "split: the axis lies outside of the operand's rank", expects);
     type y = x;
     if (x[axis].known()) {
       expects(x[axis].extent % a.parts == 0, "split: the axis does not fall into that many equal parts");
@@ -68,6 +68,11 @@ struct split_op {
 #endif
 };
 
+/// One part of a split, whose number the compiler knows.
+struct split_part : split_op {
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) { return part(a, x, expects); }
+};
+
 }  // namespace rill::ops
 
 namespace rill {
@@ -85,7 +90,7 @@ template <std::int64_t Parts, std::int64_t Axis = 0, operand X> auto split(X x) 
   };
   constexpr std::make_index_sequence<static_cast<std::size_t>(Parts)> each;
   if constexpr (typed<X>) {
-    constexpr type part = ops::split_op::part({Parts, Axis}, X::static_type);
+    constexpr type part = detail::result_types<ops::split_part, ops::split_op::attributes{Parts, Axis}, X>();
     return all(std::type_identity<expr<part>>{}, each);
   } else return all(std::type_identity<value>{}, each);
 }

@@ -22,9 +22,9 @@ inline value stack(std::vector<value> x, std::int64_t axis = 0) {
 namespace detail {
 
 /// The number of slices along an axis.
-constexpr std::int64_t slices_of(type const& x, std::int64_t axis) {
+constexpr std::int64_t slices_of(type const& x, std::int64_t axis, checks expects = {}) {
   expects(x.has_rank(), "unstack: the operand's rank must be known");
-  auto const extent = x[checked_axis(axis, x.rank, "unstack: the axis lies outside of the operand's rank")];
+  auto const extent = x[checked_axis(axis, x.rank, "unstack: the axis lies outside of the operand's rank", expects)];
   expects(extent.known(), "unstack: the axis' extent must be known, for there is a handle for each slice");
   return extent.extent;
 }

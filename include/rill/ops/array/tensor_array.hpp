@@ -15,7 +15,7 @@
 namespace rill::ops {
 
 /// That `written` says of each of the rows whether it is.
-constexpr void expect_array(type const& rows, type const& written) {
+constexpr void expect_array(type const& rows, type const& written, checks expects = {}) {
   expects(!rows.has_rank() || rows.rank > 0, "tensor_array: the rows are a scalar");
   expects(written.element == dtype::boolean && (!written.has_rank() || written.rank == 1),
           "tensor_array: which rows are written is not a vector of bool");
@@ -34,7 +34,8 @@ struct array_new_op {
     dtype element = dtype::float32;
     static constexpr auto fields(auto const& take) { return take(field{"element", &attributes::element}); }
   };
-  static constexpr std::array<type, 2> infer(attributes const& a, type const& like, type const& row) {
+  static constexpr std::array<type, 2> infer(attributes const& a, type const& like, type const& row,
+                                             checks expects = {}) {
     expects(!like.has_rank() || like.rank > 0, "tensor_array: a scalar has no rows");
     dim const count = like.has_rank() ? like[0] : unknown;
     return {stacked(row.with(a.element), count), type(dtype::boolean, {count})};
@@ -54,7 +55,7 @@ struct array_full_op {
   static constexpr std::string_view name = "array_full", doc = "true for each row of a value: all are written";
   static constexpr std::int8_t arity = 1;
   static constexpr std::uint32_t shape_only = 0b1;
-  static constexpr type infer(no_attributes, type const& rows) {
+  static constexpr type infer(no_attributes, type const& rows, checks expects = {}) {
     expects(!rows.has_rank() || rows.rank > 0, "tensor_array: a scalar has no rows");
     return type(dtype::boolean, {rows.has_rank() ? rows[0] : unknown});
   }
@@ -125,10 +126,10 @@ struct array_write_op {
   static constexpr std::size_t outputs = 2;
   static constexpr std::uint32_t updates_in_place = 0b11;
   static constexpr std::array<type, 2> infer(no_attributes, type const& rows, type const& written, type const& which,
-                                             type const& values) {
-    expect_array(rows, written);
+                                             type const& values, checks expects = {}) {
+    expect_array(rows, written, expects);
     expects(dtypes::indices.contains(which.element), "tensor_array: the index is neither int32 nor int64");
-    expects(values.element == rows.element && accepts(gathered(rows, which), values),
+    expects(values.element == rows.element && accepts(gathered(rows, which, expects), values),
             "tensor_array: what is written is not of the type of the array's rows");
     return {rows, written};
   }
@@ -157,10 +158,11 @@ struct array_read_op {
                                         "the rows of an array that indices of any rank name; they must be written. "
                                         "The gradient is sparse";
   static constexpr std::int8_t arity = 3;
-  static constexpr type infer(no_attributes, type const& rows, type const& written, type const& which) {
-    expect_array(rows, written);
+  static constexpr type infer(no_attributes, type const& rows, type const& written, type const& which,
+                              checks expects = {}) {
+    expect_array(rows, written, expects);
     expects(dtypes::indices.contains(which.element), "tensor_array: the index is neither int32 nor int64");
-    return gathered(rows, which);
+    return gathered(rows, which, expects);
   }
   static cost work(no_attributes, std::span<type const> in, std::span<type const> out) {
     return {0, 2 * rill::detail::bytes_of(out) + rill::detail::bytes_of(in.subspan(2))};
@@ -182,8 +184,8 @@ struct array_stack_op {
   static constexpr std::string_view name = "array_stack", doc = "the rows of an array, all of which must be written";
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t updates_in_place = 0b1;
-  static constexpr type infer(no_attributes, type const& rows, type const& written) {
-    expect_array(rows, written);
+  static constexpr type infer(no_attributes, type const& rows, type const& written, checks expects = {}) {
+    expect_array(rows, written, expects);
     return rows;
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

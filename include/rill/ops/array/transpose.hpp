@@ -35,23 +35,24 @@ struct transpose_op {
     std::array<void (*)(rill::kernels::strided_view const&, void* to, void const* from, parallel const&), 5> permute{};
   };
   /// The axis of x that is axis i of the result, for each i; the rank must be known.
-  static constexpr std::array<std::size_t, max_rank> sources(attributes const& a, std::size_t rank) {
+  static constexpr std::array<std::size_t, max_rank> sources(attributes const& a, std::size_t rank,
+                                                             checks expects = {}) {
     std::array<std::size_t, max_rank> from{};
     std::array<bool, max_rank> used{};
     expects(a.permutation.empty() || a.permutation.size() == rank,
             "transpose: the permutation does not name every axis");
     for (std::size_t i = 0; i < rank; ++i) {
-      from[i] = a.permutation.empty()
-                    ? rank - 1 - i
-                    : checked_axis(a.permutation[i], rank, "transpose: an axis lies outside of the operand's rank");
+      from[i] = a.permutation.empty() ? rank - 1 - i
+                                      : checked_axis(a.permutation[i], rank,
+                                                     "transpose: an axis lies outside of the operand's rank", expects);
       expects(!used[from[i]], "transpose: the permutation names an axis twice");
       used[from[i]] = true;
     }
     return from;
   }
-  static constexpr type infer(attributes const& a, type const& x) {
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     if (!x.has_rank()) return x;
-    auto const from = sources(a, x.rank);
+    auto const from = sources(a, x.rank, expects);
     type y{x.element};
     for (std::size_t i = 0; i < x.rank; ++i) y.push_back(x[from[i]]);
     return y;

@@ -13,7 +13,7 @@ struct where_op {
   static constexpr std::int8_t arity = 1;
   static constexpr bool dynamic_output_shape = true;
   static constexpr dtypes elements = dtype::boolean;
-  static constexpr type infer(no_attributes, type const& condition) {
+  static constexpr type infer(no_attributes, type const& condition, checks expects = {}) {
     expects(condition.element == dtype::boolean, "where: the condition is not a bool");
     expects(!condition.has_rank() || condition.rank == 1, "where: the condition is not a list");
     return {dtype::int64, {unknown}};

@@ -140,18 +140,18 @@ template <class Op, std::int8_t Arity> struct elementwise {
   static constexpr double flops = 1;
   using kernels = tile_table;
 
-  static constexpr type infer(no_attributes, type const& x)
+  static constexpr type infer(no_attributes, type const& x, checks expects = {})
     requires(Arity == 1)
   {
     expects(Op::elements.contains(x.element), "the operation does not take this element type");
     return x;
   }
-  static constexpr type infer(no_attributes, type const& x, type const& y)
+  static constexpr type infer(no_attributes, type const& x, type const& y, checks expects = {})
     requires(Arity == 2)
   {
     expects(x.element == y.element, "the operands have different element types; cast one of them");
     expects(Op::elements.contains(x.element), "the operation does not take this element type");
-    return broadcast(x, y);
+    return broadcast(x, y, expects);
   }
 #if RILL_KERNELS
   template <dtypes Set> static constexpr tile_table make_kernels() { return rill::kernels::tiles<Op, Set>(); }

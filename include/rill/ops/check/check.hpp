@@ -18,7 +18,7 @@ struct check_op {
     static constexpr auto fields(auto const& take) { return take(field{"message", &attributes::message}); }
   };
   template <class Any>  // clang 19 can't make attributes with a string in a constant expression
-  static constexpr std::array<type, 0> infer(Any const&, type const& condition) {
+  static constexpr std::array<type, 0> infer(Any const&, type const& condition, checks expects = {}) {
     expects(condition.element == dtype::boolean, "check: the condition is not a bool");
     return {};
   }
@@ -44,7 +44,7 @@ namespace rill {
 /// Ends the step with error(failed_precondition) and the message, unless every element of the condition holds. Run it
 /// as a target, or put it before what it guards: `g.after({check(n > 0, "…")}, [&] { … })`.
 template <operand C> operation check(C condition, std::string_view message) {
-  if constexpr (typed<C>) static_assert(ops::check_op::infer(no_attributes{}, C::static_type).empty());
+  if constexpr (typed<C>) detail::result_types<ops::check_op, no_attributes{}, C>();
   return record_erased<ops::check_op>(detail::graph_of(condition), {std::string(message)}, {condition});
 }
 

@@ -29,7 +29,7 @@ struct check_numerics_op {
     std::array<std::size_t (*)(void const* x, std::size_t n, parallel const&), dtype_count> find{};
   };
   template <class Any>  // clang 19 can't make attributes with a string in a constant expression
-  static constexpr type infer(Any const&, type const& x) {
+  static constexpr type infer(Any const&, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "check_numerics: only floats and complex numbers can be other than finite");
     return x;
   }
@@ -110,8 +110,7 @@ namespace rill {
 /// x; error(invalid_argument) that begins with the message and says where, if an element is NaN or infinite. Its
 /// gradient is checked too.
 template <operand X> X check_numerics(X x, std::string_view message = {}) {
-  if constexpr (typed<X>)
-    static_assert(ops::check_numerics_op::infer(no_attributes{}, X::static_type) == X::static_type);
+  if constexpr (typed<X>) detail::result_types<ops::check_numerics_op, no_attributes{}, X>();
   return X{record_erased<ops::check_numerics_op>(detail::graph_of(x), {std::string(message)}, {x})};
 }
 

@@ -25,7 +25,7 @@ struct switch_op : flow_primitive {
       doc = "x on output 1 where the predicate is true, else on output 0; the other is dead";
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 2;
-  static constexpr std::array<type, 2> infer(no_attributes, type const& x, type const& predicate) {
+  static constexpr std::array<type, 2> infer(no_attributes, type const& x, type const& predicate, checks expects = {}) {
     expects(accepts(of<bool>, predicate), "switch: the predicate must be a scalar of bool");
     return {x, x};
   }
@@ -37,7 +37,7 @@ struct merge_op : flow_primitive {
                                     doc = "the first of its inputs that comes and is not dead, and which one that was";
   static constexpr std::int8_t arity = -1;
   static constexpr std::size_t outputs = 2;
-  static constexpr std::array<type, 2> infer(no_attributes, std::span<type const> x) {
+  static constexpr std::array<type, 2> infer(no_attributes, std::span<type const> x, checks expects = {}) {
     type t = x[0];
     for (auto const& other : x) {
       expects(other.element == t.element, "merge: its inputs must be of one element type");
@@ -79,7 +79,7 @@ struct next_iteration_op : flow_primitive {
   static constexpr std::size_t outputs = 0;
   static constexpr std::uint32_t shape_only = 2;
   static constexpr bool back_edge = true;
-  static constexpr std::array<type, 0> infer(no_attributes, type const& x, type const& merge) {
+  static constexpr std::array<type, 0> infer(no_attributes, type const& x, type const& merge, checks expects = {}) {
     expects(accepts(merge, x) || accepts(x, merge), "next_iteration: x must be of the merge's type");
     return {};
   }
@@ -89,7 +89,7 @@ struct loop_cond_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "loop_cond", doc = "marks the predicate of a loop";
   static constexpr std::int8_t arity = 1;
-  static constexpr type infer(no_attributes, type const& x) {
+  static constexpr type infer(no_attributes, type const& x, checks expects = {}) {
     expects(accepts(of<bool>, x), "loop_cond: it must be a scalar of bool");
     return x;
   }

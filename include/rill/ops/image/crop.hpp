@@ -21,11 +21,11 @@ struct cut {
     return take(field{"height", &cut::height}, field{"width", &cut::width});
   }
 
-  constexpr type of(type const& x, type const& begin) const {
+  constexpr type of(type const& x, type const& begin, checks expects = {}) const {
     expects(height > 0 && width > 0, "crop: the height and width of the part are positive");
     expects(dtypes::indices.contains(begin.element), "crop: where the part begins is neither int32 nor int64");
-    auto const y =
-        resized(x, height, width, "crop: the image is not [height, width, channels] or [n, height, width, channels]");
+    auto const y = resized(x, height, width,
+                           "crop: the image is not [height, width, channels] or [n, height, width, channels]", expects);
     if (!x.has_rank()) return y;
     expects(!x[x.rank - 3u].known() || x[x.rank - 3u].extent >= height, "crop: the part is higher than the image");
     expects(!x[x.rank - 2u].known() || x[x.rank - 2u].extent >= width, "crop: the part is wider than the image");
@@ -82,9 +82,9 @@ struct crop_op {
   static constexpr std::int8_t arity = 2;
   static constexpr dtypes elements = dtypes::numeric_or_bool;
   using attributes = cut;
-  static constexpr type infer(cut const& a, type const& x, type const& begin) {
+  static constexpr type infer(cut const& a, type const& x, type const& begin, checks expects = {}) {
     expects(elements.contains(x.element), "crop: strings are no pixels");
-    return a.of(x, begin);
+    return a.of(x, begin, expects);
   }
   static cost work(cut const&, std::span<type const>, std::span<type const> out) {
     return {0, 2 * rill::detail::bytes_of(out)};
@@ -114,9 +114,10 @@ struct crop_gradient_op {
   static constexpr std::uint32_t shape_only = 0b001;
   static constexpr dtypes elements = dtypes::numeric_or_bool;
   using attributes = cut;
-  static constexpr type infer(cut const& a, type const& x, type const& begin, type const& dy) {
+  static constexpr type infer(cut const& a, type const& x, type const& begin, type const& dy, checks expects = {}) {
     expects(elements.contains(dy.element), "crop_gradient: strings are no pixels");
-    expects(accepts(a.of(x, begin).with(dy.element), dy), "crop_gradient: the parts are not of the extents of a crop");
+    expects(accepts(a.of(x, begin, expects).with(dy.element), dy),
+            "crop_gradient: the parts are not of the extents of a crop");
     return x.with(dy.element);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

@@ -17,7 +17,7 @@ struct image_decoding {
     std::int64_t channels = 0;  ///< 0: those of the image
     static constexpr auto fields(auto const& take) { return take(field{"channels", &attributes::channels}); }
   };
-  static constexpr type infer(attributes const& a, type const& bytes) {
+  static constexpr type infer(attributes const& a, type const& bytes, checks expects = {}) {
     expects(accepts(type(dtype::string), bytes), "an image is decoded from a scalar string");
     expects(a.channels == 0 || a.channels == 1 || a.channels == 3 || a.channels == 4,
             "an image is decoded to 1, 3 or 4 channels, or with 0 to those that it has");

@@ -15,7 +15,7 @@ struct image_extents {
 };
 
 /// Images of x's type in another height and width; `why` unless x can be images.
-constexpr type resized(type const& x, std::int64_t height, std::int64_t width, char const* why) {
+constexpr type resized(type const& x, std::int64_t height, std::int64_t width, char const* why, checks expects = {}) {
   if (!x.has_rank()) return x;
   expects(x.rank == 3 || x.rank == 4, why);
   type y = x;

@@ -45,11 +45,12 @@ struct resize_table {
 struct resizing_rules {
   static constexpr std::int64_t most = std::int64_t{1} << 24;  // so that positions are exact in 64 bits
 
-  static constexpr type result(std::int64_t height, std::int64_t width, type const& x) {
+  static constexpr type result(std::int64_t height, std::int64_t width, type const& x, checks expects = {}) {
     expects(height > 0 && width > 0 && height <= most && width <= most,
             "resize: the height and width of the result are 1 to 16777216");
     auto const y =
-        resized(x, height, width, "resize: the image is not [height, width, channels] or [n, height, width, channels]");
+        resized(x, height, width, "resize: the image is not [height, width, channels] or [n, height, width, channels]",
+                expects);
     for (std::size_t axis = 2; x.has_rank() && axis <= 3; ++axis) {
       auto const& extent = x[x.rank - axis];
       expects(!extent.known() || (extent.extent > 0 && extent.extent <= most),
@@ -127,9 +128,9 @@ struct resize_nearest_op : resizing_rules {
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::reals | dtype::boolean;
   using attributes = new_size;
-  static constexpr type infer(new_size const& a, type const& x) {
+  static constexpr type infer(new_size const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "resize_nearest: pixels are real numbers or bools");
-    return result(a.height, a.width, x);
+    return result(a.height, a.width, x, expects);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<new_size>(r.origin().attributes);
@@ -166,9 +167,9 @@ struct resize_bilinear_op : resizing_by_weights<resize_bilinear_op> {
                                         "its centre";
   static constexpr std::int8_t arity = 1;
   using attributes = new_size;
-  static constexpr type infer(new_size const& a, type const& x) {
+  static constexpr type infer(new_size const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "resize_bilinear: the pixels are not floats; cast them");
-    return result(a.height, a.width, x);
+    return result(a.height, a.width, x, expects);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<new_size>(r.origin().attributes);
@@ -196,11 +197,11 @@ struct resize_gradient_op : resizing_by_weights<resize_gradient_op> {
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 0b01;
   using attributes = resized_by;
-  static constexpr type infer(resized_by const& a, type const& x, type const& dy) {
+  static constexpr type infer(resized_by const& a, type const& x, type const& dy, checks expects = {}) {
     expects(elements.contains(dy.element), "resize_gradient: the derivative is not of floats");
     expects(a.method == interpolation::nearest || a.method == interpolation::bilinear,
             "resize_gradient: there is no such interpolation");
-    expects(accepts(result(a.height, a.width, x).with(dy.element), dy),
+    expects(accepts(result(a.height, a.width, x, expects).with(dy.element), dy),
             "resize_gradient: the derivative is not of the resized images' extents");
     return x.with(dy.element);
   }

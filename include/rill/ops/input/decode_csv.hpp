@@ -28,7 +28,7 @@ struct decode_csv_op {
                   field{"delimiter", &a::delimiter});
     }
   };
-  static constexpr type infer(attributes const& a, type const& strings) {
+  static constexpr type infer(attributes const& a, type const& strings, checks expects = {}) {
     expects(!dtypes::complexes.contains(a.of.element), "decode_csv: CSV has no complex numbers");
     expects(a.of.is_known(), "decode_csv: the extents of what a record holds are not known");
     expects(a.delimiter != '"' && a.delimiter != '\n' && a.delimiter != '\r',
@@ -36,7 +36,7 @@ struct decode_csv_op {
     expects(a.first >= 0 && a.fields_of_record > 0 && a.first <= a.fields_of_record &&
                 rill::elements(a.of.shape()) <= a.fields_of_record - a.first,
             "decode_csv: a record has fewer fields than are to be read");
-    return for_each_string(a.of, strings, "decode_csv: strings are decoded, not numbers");
+    return for_each_string(a.of, strings, "decode_csv: strings are decoded, not numbers", expects);
   }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {

@@ -13,13 +13,13 @@ namespace rill::ops {
 struct decode_example_op : field_decoding {
   static constexpr std::string_view name = "decode_example",
                                     doc = "features of each string, a tf.train.Example, by their names";
-  static constexpr type of_field(type const& one, type const& strings) {
+  static constexpr type of_field(type const& one, type const& strings, checks expects = {}) {
     expects(one.element == dtype::string || one.element == dtype::float32 || one.element == dtype::int64,
             "decode_example: a tf.train.Example holds strings, float32 and int64: cast behind it");
     int open = 0;
     for (std::size_t i = 0; i < one.rank; ++i) open += !one[i].known();
     expects(open <= 1, "decode_example: of a feature's extents one at most may be unknown");
-    return field_decoding::of_field(one, strings);
+    return field_decoding::of_field(one, strings, expects);
   }
   static std::vector<type> infer(attributes const& a, std::span<type const> x) {
     for (auto const& t : a.types) of_field(t, x[0]);

@@ -11,9 +11,9 @@ namespace rill::ops {
 
 struct decode_json_op : field_decoding {
   static constexpr std::string_view name = "decode_json", doc = "members of each string, a JSON object, by their names";
-  static constexpr type of_field(type const& one, type const& strings) {
+  static constexpr type of_field(type const& one, type const& strings, checks expects = {}) {
     expects(!dtypes::complexes.contains(one.element), "decode_json: JSON has no complex numbers");
-    return field_decoding::of_field(one, strings);
+    return field_decoding::of_field(one, strings, expects);
   }
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);

@@ -12,7 +12,7 @@
 namespace rill::ops {
 
 /// The type of a value for each string: the strings' extents, then the value's own.
-constexpr type for_each_string(type const& of, type const& strings, char const* why) {
+constexpr type for_each_string(type const& of, type const& strings, char const* why, checks expects = {}) {
   expects(strings.element == dtype::string, why);
   if (!strings.has_rank()) return type::of_unknown_rank(of.element);
   type y = strings.with(of.element);
@@ -35,10 +35,10 @@ struct decode_raw_op {
       return take(field{"of", &attributes::of}, field{"highest_first", &attributes::highest_first});
     }
   };
-  static constexpr type infer(attributes const& a, type const& strings) {
+  static constexpr type infer(attributes const& a, type const& strings, checks expects = {}) {
     expects(dtypes::numeric_or_bool.contains(a.of.element), "decode_raw: bytes are made numbers, not strings");
     expects(a.of.is_known(), "decode_raw: the extents of what a string holds are not known");
-    return for_each_string(a.of, strings, "decode_raw: the bytes of strings are decoded, not of numbers");
+    return for_each_string(a.of, strings, "decode_raw: the bytes of strings are decoded, not of numbers", expects);
   }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {

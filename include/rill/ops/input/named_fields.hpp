@@ -45,11 +45,11 @@ struct field_decoding {
     }
   };
   /// What a field becomes for all strings.
-  static constexpr type of_field(type const& one, type const& strings) {
+  static constexpr type of_field(type const& one, type const& strings, checks expects = {}) {
     expects(one.has_rank(), "the rank of a record's field is not known");
     expects(one.is_known() || accepts(type(dtype::string), strings),
             "the extents of a record's field are not known: that is for one record alone, a scalar string");
-    return for_each_string(one, strings, "fields are taken out of strings, not of numbers");
+    return for_each_string(one, strings, "fields are taken out of strings, not of numbers", expects);
   }
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
 

@@ -15,7 +15,7 @@ struct add_n_op {
   static constexpr std::int8_t arity = -1;
   static constexpr dtypes elements = dtypes::numbers;
   static constexpr std::size_t most = 16384;  // a program's registers are counted in 16 bits
-  static constexpr type infer(no_attributes, std::span<type const> x) {
+  static constexpr type infer(no_attributes, std::span<type const> x, checks expects = {}) {
     type y = x[0];
     expects(elements.contains(y.element), "add_n: the operands are not numbers");
     expects(x.size() <= most, "add_n: a node adds up to 16384 operands; add them in groups");
@@ -24,7 +24,8 @@ struct add_n_op {
       if (!y.has_rank()) y = t;
       if (!t.has_rank()) continue;
       expects(t.rank == y.rank, "add_n: the operands have different ranks");
-      for (std::size_t i = 0; i < y.rank; ++i) y[i] = agree(y[i], t[i], "add_n: the operands have different extents");
+      for (std::size_t i = 0; i < y.rank; ++i)
+        y[i] = agree(y[i], t[i], "add_n: the operands have different extents", expects);
     }
     return y;
   }

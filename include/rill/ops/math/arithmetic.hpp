@@ -177,19 +177,19 @@ template <operand X> auto conj(X x) {
   } else return is_complex(x.type().element) ? record<ops::conj_op>(x) : x;
 }
 
-template <operand X, operand Y> auto operator+(X x, Y y) { return add(x, y); }
-template <operand X, operand Y> auto operator-(X x, Y y) { return sub(x, y); }
-template <operand X, operand Y> auto operator*(X x, Y y) { return mul(x, y); }
-template <operand X, operand Y> auto operator/(X x, Y y) { return div(x, y); }
-template <operand X> auto operator-(X x) { return neg(x); }
+template <operand X, operand Y> auto operator+(X x, Y y) { return record<ops::add_op>(x, y); }
+template <operand X, operand Y> auto operator-(X x, Y y) { return record<ops::sub_op>(x, y); }
+template <operand X, operand Y> auto operator*(X x, Y y) { return record<ops::mul_op>(x, y); }
+template <operand X, operand Y> auto operator/(X x, Y y) { return record<ops::div_op>(x, y); }
+template <operand X> auto operator-(X x) { return record<ops::neg_op>(x); }
 
-template <operand X, number N> auto operator+(X x, N n) { return x + like(x, n); }
-template <operand X, number N> auto operator-(X x, N n) { return x - like(x, n); }
-template <operand X, number N> auto operator*(X x, N n) { return x * like(x, n); }
-template <operand X, number N> auto operator/(X x, N n) { return x / like(x, n); }
-template <number N, operand X> auto operator+(N n, X x) { return like(x, n) + x; }
-template <number N, operand X> auto operator-(N n, X x) { return like(x, n) - x; }
-template <number N, operand X> auto operator*(N n, X x) { return like(x, n) * x; }
-template <number N, operand X> auto operator/(N n, X x) { return like(x, n) / x; }
+template <operand X, number N> auto operator+(X x, N n) { return record<ops::add_op>(x, like(x, n)); }
+template <operand X, number N> auto operator-(X x, N n) { return record<ops::sub_op>(x, like(x, n)); }
+template <operand X, number N> auto operator*(X x, N n) { return record<ops::mul_op>(x, like(x, n)); }
+template <operand X, number N> auto operator/(X x, N n) { return record<ops::div_op>(x, like(x, n)); }
+template <number N, operand X> auto operator+(N n, X x) { return record<ops::add_op>(like(x, n), x); }
+template <number N, operand X> auto operator-(N n, X x) { return record<ops::sub_op>(like(x, n), x); }
+template <number N, operand X> auto operator*(N n, X x) { return record<ops::mul_op>(like(x, n), x); }
+template <number N, operand X> auto operator/(N n, X x) { return record<ops::div_op>(like(x, n), x); }
 
 }  // namespace rill

@@ -45,7 +45,7 @@ struct cast_op : cast_function<cast_op> {
   struct kernels {
     std::array<std::array<tile_function, dtype_count>, dtype_count> tile{};
   };
-  static constexpr type infer(attributes const& a, type const& x) {
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element) && elements.contains(a.to),
             "cast: strings are not numbers, and numbers no strings");
     return x.with(a.to);

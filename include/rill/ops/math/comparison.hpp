@@ -121,11 +121,11 @@ template <operand X, operand Y> auto equal(X x, Y y) { return record<ops::equal_
 /// x < y, broadcast; a bool for each pair. Strings are compared byte by byte.
 template <operand X, operand Y> auto less(X x, Y y) { return record<ops::less_op>(x, y); }
 /// x > y, broadcast; a bool for each pair.
-template <operand X, operand Y> auto greater(X x, Y y) { return less(y, x); }
+template <operand X, operand Y> auto greater(X x, Y y) { return record<ops::less_op>(y, x); }
 /// x <= y, broadcast; a bool for each pair, false if either is NaN.
 template <operand X, operand Y> auto less_equal(X x, Y y) { return record<ops::less_equal_op>(x, y); }
 /// x >= y, broadcast; a bool for each pair, false if either is NaN.
-template <operand X, operand Y> auto greater_equal(X x, Y y) { return less_equal(y, x); }
+template <operand X, operand Y> auto greater_equal(X x, Y y) { return record<ops::less_equal_op>(y, x); }
 /// Whether both are true, broadcast. Both are computed, as everywhere in a graph: `cond` is for what must not be.
 template <operand X, operand Y> auto logical_and(X x, Y y) { return record<ops::logical_and_op>(x, y); }
 /// Whether either is true, broadcast. Both are computed.
@@ -135,7 +135,7 @@ template <operand X, operand Y> auto logical_xor(X x, Y y) { return record<ops::
 /// Whether x is false.
 template <operand X> auto logical_not(X x) { return record<ops::logical_not_op>(x); }
 /// x != y, broadcast; a bool for each pair, true if either is NaN.
-template <operand X, operand Y> auto not_equal(X x, Y y) { return logical_not(equal(x, y)); }
+template <operand X, operand Y> auto not_equal(X x, Y y) { return logical_not(record<ops::equal_op>(x, y)); }
 
 template <operand X, number N> auto equal(X x, N n) { return equal(x, like(x, n)); }
 template <operand X, number N> auto less(X x, N n) { return less(x, like(x, n)); }
@@ -157,17 +157,17 @@ template <operand X> auto is_inf(X x) { return record<ops::is_inf_op>(x); }
 /// Whether a float is neither NaN nor an infinity.
 template <operand X> auto is_finite(X x) { return record<ops::is_finite_op>(x); }
 
-template <operand X, operand Y> auto operator==(X x, Y y) { return equal(x, y); }
-template <operand X, operand Y> auto operator!=(X x, Y y) { return not_equal(x, y); }
-template <operand X, operand Y> auto operator<(X x, Y y) { return less(x, y); }
-template <operand X, operand Y> auto operator>(X x, Y y) { return less(y, x); }
-template <operand X, operand Y> auto operator<=(X x, Y y) { return less_equal(x, y); }
-template <operand X, operand Y> auto operator>=(X x, Y y) { return less_equal(y, x); }
+template <operand X, operand Y> auto operator==(X x, Y y) { return record<ops::equal_op>(x, y); }
+template <operand X, operand Y> auto operator!=(X x, Y y) { return logical_not(record<ops::equal_op>(x, y)); }
+template <operand X, operand Y> auto operator<(X x, Y y) { return record<ops::less_op>(x, y); }
+template <operand X, operand Y> auto operator>(X x, Y y) { return record<ops::less_op>(y, x); }
+template <operand X, operand Y> auto operator<=(X x, Y y) { return record<ops::less_equal_op>(x, y); }
+template <operand X, operand Y> auto operator>=(X x, Y y) { return record<ops::less_equal_op>(y, x); }
 // Not &&, || and !, which ask whether a handle is empty.
-template <operand X, operand Y> auto operator&(X x, Y y) { return logical_and(x, y); }
-template <operand X, operand Y> auto operator|(X x, Y y) { return logical_or(x, y); }
-template <operand X> auto operator~(X x) { return logical_not(x); }
-template <operand X, operand Y> auto operator^(X x, Y y) { return logical_xor(x, y); }
+template <operand X, operand Y> auto operator&(X x, Y y) { return record<ops::logical_and_op>(x, y); }
+template <operand X, operand Y> auto operator|(X x, Y y) { return record<ops::logical_or_op>(x, y); }
+template <operand X> auto operator~(X x) { return record<ops::logical_not_op>(x); }
+template <operand X, operand Y> auto operator^(X x, Y y) { return record<ops::logical_xor_op>(x, y); }
 template <operand X, number N> auto operator==(X x, N n) { return equal(x, n); }
 template <operand X, number N> auto operator!=(X x, N n) { return not_equal(x, n); }
 template <operand X, number N> auto operator<(X x, N n) { return less(x, n); }

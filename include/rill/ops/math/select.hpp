@@ -15,11 +15,11 @@ struct select_op : elementwise<select_op, 3> {
                                     cuda = "$0 ? $1 : $2";
   static constexpr dtypes elements = dtypes::any_element;
   static constexpr bool takes_mask(std::size_t operand) { return operand == 0; }
-  static constexpr type infer(no_attributes, type const& condition, type const& x, type const& y) {
+  static constexpr type infer(no_attributes, type const& condition, type const& x, type const& y, checks expects = {}) {
     expects(condition.element == dtype::boolean, "select: the condition is not a bool");
     expects(x.element == y.element, "select: the two choices have different element types");
     expects(elements.contains(x.element), "the operation does not take this element type");
-    return broadcast(condition, broadcast(x, y)).with(x.element);
+    return broadcast(condition, broadcast(x, y, expects), expects).with(x.element);
   }
   template <class M, class S> static S apply(M condition, S x, S y) { return select(condition, x, y); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

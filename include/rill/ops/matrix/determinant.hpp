@@ -9,9 +9,9 @@ struct determinant_op {
                                     doc = "the determinants of square matrices, the last two axes";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = decomposed_elements;
-  static constexpr type infer(no_attributes, type const& x) {
+  static constexpr type infer(no_attributes, type const& x, checks expects = {}) {
     expect_square(x, "determinant: the operand is not of float32, float64 or complex numbers; cast it",
-                  "determinant: the operand is not a square matrix or a batch of them, [..., n, n]");
+                  "determinant: the operand is not a square matrix or a batch of them, [..., n, n]", expects);
     if (!x.has_rank()) return x;
     type y{x.element};
     for (std::size_t i = 0; i + 2 < x.rank; ++i) y.push_back(x[i]);

@@ -19,9 +19,9 @@ struct inverse_op {
     bool adjoint = false;
     static constexpr auto fields(auto const& take) { return take(field{"adjoint", &attributes::adjoint}); }
   };
-  static constexpr type infer(attributes const&, type const& x) {
+  static constexpr type infer(attributes const&, type const& x, checks expects = {}) {
     expect_square(x, "inverse: the operand is not of float32, float64 or complex numbers; cast it",
-                  "inverse: the operand is not a square matrix or a batch of them, [..., n, n]");
+                  "inverse: the operand is not a square matrix or a batch of them, [..., n, n]", expects);
     return x;
   }
   static cost work(attributes const&, std::span<type const> in, std::span<type const> out) {

@@ -53,13 +53,14 @@ struct matmul_op {
         scratch{};
     std::array<void (*)(matmul_call const&, parallel const&), dtype_count> run{};
   };
-  static constexpr type infer(transposed const& t, type const& a, type const& b) {
+  static constexpr type infer(transposed const& t, type const& a, type const& b, checks expects = {}) {
     expects(a.element == b.element, "matmul: the operands have different element types; cast one of them");
     expects(elements.contains(a.element), "matmul: the operands are not numbers");
     expects((!a.has_rank() || a.rank >= 2) && (!b.has_rank() || b.rank >= 2), "matmul: an operand is not a matrix");
     agree(extent(a, t.a ? 2 : 1), extent(b, t.b ? 1 : 2),
-          "matmul: the columns of the first are not the rows of the second");
-    type y = a.has_rank() && b.has_rank() ? broadcast(batch_of(a), batch_of(b)) : type::of_unknown_rank(a.element);
+          "matmul: the columns of the first are not the rows of the second", expects);
+    type y =
+        a.has_rank() && b.has_rank() ? broadcast(batch_of(a), batch_of(b), expects) : type::of_unknown_rank(a.element);
     if (!y.has_rank()) return y;
     y.push_back(extent(a, t.a ? 1 : 2));
     y.push_back(extent(b, t.b ? 2 : 1));
@@ -237,8 +238,9 @@ struct matmul_like_op {
   static constexpr std::uint32_t shape_only = 0b100;
   static constexpr dtypes elements = matmul_op::elements;
   using attributes = transposed;
-  static constexpr type infer(transposed const& t, type const& a, type const& b, type const& like) {
-    type const whole = matmul_op::infer(t, a, b);
+  static constexpr type infer(transposed const& t, type const& a, type const& b, type const& like,
+                              checks expects = {}) {
+    type const whole = matmul_op::infer(t, a, b, expects);
     expects(!like.has_rank() || like.rank >= 2, "matmul_like: the third value is not a matrix or a batch of them");
     if (!whole.has_rank() || !like.has_rank()) return like.with(a.element);
     bool fits = like.rank <= whole.rank;

@@ -20,7 +20,7 @@ template <class T>
 using square_matrix = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> const>;
 
 /// Refuses what is no matrix or batch of them, of floats of 32 or 64 bits or complex numbers.
-constexpr void expect_square(type const& x, char const* elements, char const* extents) {
+constexpr void expect_square(type const& x, char const* elements, char const* extents, checks expects = {}) {
   expects(decomposed_elements.contains(x.element), elements);
   expects(!x.has_rank() || (x.rank >= 2 && may_equal(x[x.rank - 2u], x[x.rank - 1u])), extents);
 }

@@ -29,9 +29,9 @@ struct avg_pool_op : windowing<avg_pool_op, average_pooling> {
                                         "in the image alone unless padding is to count";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::floats;
-  static constexpr type infer(average_pooling const& a, type const& x) {
+  static constexpr type infer(average_pooling const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "avg_pool: the images are not of floats; cast them");
-    return result(a, x);
+    return result(a, x, expects);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     return {avg_pool_gradient(V(r.in(0)), r.dy(), decode<average_pooling>(r.origin().attributes))};
@@ -56,9 +56,9 @@ struct avg_pool_gradient_op : windowing<avg_pool_gradient_op, average_pooling> {
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 1;
   static constexpr dtypes elements = dtypes::floats;
-  static constexpr type infer(average_pooling const& a, type const& x, type const& dy) {
+  static constexpr type infer(average_pooling const& a, type const& x, type const& dy, checks expects = {}) {
     expects(elements.contains(x.element), "avg_pool_gradient: the images are not of floats");
-    expects(accepts(result(a, x), dy), "avg_pool_gradient: the gradient is not of the windows' extents");
+    expects(accepts(result(a, x, expects), dy), "avg_pool_gradient: the gradient is not of the windows' extents");
     return x;
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {

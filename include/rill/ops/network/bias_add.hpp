@@ -9,14 +9,14 @@ struct bias_add_op : elementwise<bias_add_op, 2> {
   static constexpr std::string_view name = "bias_add", doc = "x with a bias added to each channel, its last axis",
                                     cuda = "$0 + $1";
   static constexpr dtypes elements = dtypes::numbers;
-  static constexpr type infer(no_attributes, type const& x, type const& bias) {
+  static constexpr type infer(no_attributes, type const& x, type const& bias, checks expects = {}) {
     expects(x.element == bias.element, "bias_add: the bias has another element type; cast one of them");
     expects(elements.contains(x.element), "bias_add: the operands are not numbers");
     expects(!x.has_rank() || x.rank > 0, "bias_add: a scalar has no channels");
     expects(!bias.has_rank() || bias.rank == 1, "bias_add: the bias is not a list, a number for each channel");
     if (!x.has_rank() || !bias.has_rank()) return x;
     type y = x;
-    y[y.rank - 1] = agree(x[x.rank - 1], bias[0], "bias_add: there is not one bias for each channel");
+    y[y.rank - 1] = agree(x[x.rank - 1], bias[0], "bias_add: there is not one bias for each channel", expects);
     return y;
   }
   template <class S> static S apply(S x, S y) { return x + y; }

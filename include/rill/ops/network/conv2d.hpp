@@ -48,31 +48,32 @@ template <class Op> struct convolving {
   using kernels = convolution_table;
 
   /// How the filter slides along height (0) and width (1).
-  static constexpr sliding along(convolution const& a, type const& filter, std::size_t axis) {
-    auto const pads = checked_pads(a.pad, a.pads);
+  static constexpr sliding along(convolution const& a, type const& filter, std::size_t axis, checks expects = {}) {
+    auto const pads = checked_pads(a.pad, a.pads, expects);
     auto const window = filter.has_rank() && filter[axis].known() ? filter[axis].extent : 1;
     expects(window >= 1 && window <= INT32_MAX, "conv2d: the filter has no height or width, or too much of it");
     return {window,
-            pair_of(a.stride, 1, 1, "conv2d: a stride is two numbers from 1 on")[axis],
-            pair_of(a.dilation, 1, 1, "conv2d: a dilation is two numbers from 1 on")[axis],
+            pair_of(a.stride, 1, 1, "conv2d: a stride is two numbers from 1 on", expects)[axis],
+            pair_of(a.dilation, 1, 1, "conv2d: a dilation is two numbers from 1 on", expects)[axis],
             a.pad,
             pads[2 * axis],
             pads[2 * axis + 1]};
   }
-  static constexpr type result(convolution const& a, type const& x, type const& filter) {
+  static constexpr type result(convolution const& a, type const& x, type const& filter, checks expects = {}) {
     expects(elements.contains(x.element), "conv2d: the operands are not floats; cast them");
     expects(x.element == filter.element, "conv2d: the operands have different element types; cast one of them");
     expects(!x.has_rank() || x.rank == 4, "conv2d: the image is not of rank 4: [batch, height, width, channels]");
     expects(!filter.has_rank() || filter.rank == 4,
             "conv2d: the filter is not of rank 4: [height, width, channels, out_channels]");
-    if (x.has_rank() && filter.has_rank()) agree(x[3], filter[2], "conv2d: the image's channels are not the filter's");
+    if (x.has_rank() && filter.has_rank())
+      agree(x[3], filter[2], "conv2d: the image's channels are not the filter's", expects);
     type y{x.element, {unknown, unknown, unknown, filter.has_rank() ? filter[3] : unknown}};
     if (x.has_rank()) y[0] = x[0];
     for (std::size_t i = 0; i < 2; ++i) {
       bool const known = filter.has_rank() && filter[i].known();
-      auto const windows = along(a, filter, i);
+      auto const windows = along(a, filter, i, expects);
       if (x.has_rank())
-        y[i + 1] = windows.windows(x[i + 1], known, "conv2d: the filter is larger than the padded image");
+        y[i + 1] = windows.windows(x[i + 1], known, "conv2d: the filter is larger than the padded image", expects);
     }
     return y;
   }
@@ -155,7 +156,9 @@ struct conv2d_op : convolving<conv2d_op> {
                                         "the convolution of images [n, height, width, channels] with a filter "
                                         "[height, width, channels, out_channels]";
   static constexpr std::int8_t arity = 2;
-  static constexpr type infer(convolution const& a, type const& x, type const& filter) { return result(a, x, filter); }
+  static constexpr type infer(convolution const& a, type const& x, type const& filter, checks expects = {}) {
+    return result(a, x, filter, expects);
+  }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<convolution>(r.origin().attributes);
     std::vector<gradient> all(2);
@@ -191,8 +194,9 @@ struct conv2d_input_gradient_op : convolving<conv2d_input_gradient_op> {
                                         "extents, from its filter and the derivative of its result";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b001;
-  static constexpr type infer(convolution const& a, type const& x, type const& filter, type const& dy) {
-    expects(accepts(result(a, x.with(filter.element), filter), dy),
+  static constexpr type infer(convolution const& a, type const& x, type const& filter, type const& dy,
+                              checks expects = {}) {
+    expects(accepts(result(a, x.with(filter.element), filter, expects), dy),
             "conv2d_input_gradient: the gradient is not of the convolution's extents");
     return x.with(filter.element);
   }
@@ -231,8 +235,9 @@ struct conv2d_filter_gradient_op : convolving<conv2d_filter_gradient_op> {
                                         "extents, from its images and the derivative of its result";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b010;
-  static constexpr type infer(convolution const& a, type const& x, type const& filter, type const& dy) {
-    expects(accepts(result(a, x, filter.with(x.element)), dy),
+  static constexpr type infer(convolution const& a, type const& x, type const& filter, type const& dy,
+                              checks expects = {}) {
+    expects(accepts(result(a, x, filter.with(x.element), expects), dy),
             "conv2d_filter_gradient: the gradient is not of the convolution's extents");
     return filter.with(x.element);
   }

@@ -29,11 +29,11 @@ struct huber_op : elementwise<huber_op, 3> {
                                         "as steep as there; all three broadcast";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 5;
-  static constexpr type infer(no_attributes, type const& x, type const& y, type const& delta) {
+  static constexpr type infer(no_attributes, type const& x, type const& y, type const& delta, checks expects = {}) {
     expects(x.element == y.element && x.element == delta.element,
             "huber: the operands have different element types; cast them");
     expects(elements.contains(x.element), "huber: the operands are not of floats; cast them");
-    return broadcast(x, broadcast(y, delta));
+    return broadcast(x, broadcast(y, delta, expects), expects);
   }
   template <class S> static S apply(S x, S y, S delta) {
     S const far = abs(x - y), near = minimum(far, delta);

@@ -18,9 +18,9 @@ struct max_pool_op : windowing<max_pool_op> {
                                         "there is one; the gradient goes to the first of equals";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::reals;
-  static constexpr type infer(pooling const& a, type const& x) {
+  static constexpr type infer(pooling const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "max_pool: only real numbers have a largest; cast the operand");
-    return result(a, x);
+    return result(a, x, expects);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     return {max_pool_gradient(V(r.in(0)), r.dy(), decode<pooling>(r.origin().attributes))};
@@ -43,9 +43,9 @@ struct max_pool_gradient_op : windowing<max_pool_gradient_op> {
                                         "largest pixel is";
   static constexpr std::int8_t arity = 2;
   static constexpr dtypes elements = dtypes::floats;
-  static constexpr type infer(pooling const& a, type const& x, type const& dy) {
+  static constexpr type infer(pooling const& a, type const& x, type const& dy, checks expects = {}) {
     expects(elements.contains(x.element), "max_pool_gradient: the images are not of floats");
-    expects(accepts(result(a, x), dy), "max_pool_gradient: the gradient is not of the windows' extents");
+    expects(accepts(result(a, x, expects), dy), "max_pool_gradient: the gradient is not of the windows' extents");
     return x;
   }
   // Where the largest pixels are does not change with x, almost everywhere.
@@ -73,10 +73,10 @@ struct max_pool_pick_op : windowing<max_pool_pick_op> {
                                         "lies where the window's largest pixel is";
   static constexpr std::int8_t arity = 2;
   static constexpr dtypes elements = dtypes::floats;
-  static constexpr type infer(pooling const& a, type const& x, type const& from) {
+  static constexpr type infer(pooling const& a, type const& x, type const& from, checks expects = {}) {
     expects(elements.contains(x.element), "max_pool_pick: the images are not of floats");
     expects(accepts(x, from), "max_pool_pick: the values are not of the images' extents");
-    return result(a, x);
+    return result(a, x, expects);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     std::vector<gradient> all(2);

@@ -43,23 +43,23 @@ template <class Op, class How = pooling> struct windowing {
   using attributes = How;
   using kernels = pooling_table;
 
-  static constexpr sliding along(How const& a, std::size_t axis) {
-    auto const window = pair_of(a.window, 2, 1, "pooling: a window is two numbers from 1 on");
+  static constexpr sliding along(How const& a, std::size_t axis, checks expects = {}) {
+    auto const window = pair_of(a.window, 2, 1, "pooling: a window is two numbers from 1 on", expects);
     auto const stride =
-        a.stride.empty() ? window : pair_of(a.stride, 1, 1, "pooling: a stride is two numbers from 1 on");
-    auto const pads = checked_pads(a.pad, a.pads);
+        a.stride.empty() ? window : pair_of(a.stride, 1, 1, "pooling: a stride is two numbers from 1 on", expects);
+    auto const pads = checked_pads(a.pad, a.pads, expects);
     for (std::size_t i = 0; i < 4; ++i)
       expects(pads[i] < window[i / 2],
               "pooling: a padding is as large as the window, which would lie beyond the image");
     return {window[axis], stride[axis], 1, a.pad, pads[2 * axis], pads[2 * axis + 1]};
   }
-  static constexpr type result(How const& a, type const& x) {
+  static constexpr type result(How const& a, type const& x, checks expects = {}) {
     expects(!x.has_rank() || x.rank == 4, "pooling: the image is not of rank 4: [batch, height, width, channels]");
     type y{x.element, {unknown, unknown, unknown, unknown}};
     for (std::size_t i = 0; i < 2; ++i) {
-      auto const windows = along(a, i);
+      auto const windows = along(a, i, expects);
       if (x.has_rank())
-        y[i + 1] = windows.windows(x[i + 1], true, "pooling: the window is larger than the padded image");
+        y[i + 1] = windows.windows(x[i + 1], true, "pooling: the window is larger than the padded image", expects);
     }
     if (x.has_rank()) y[0] = x[0], y[3] = x[3];
     return y;

@@ -42,11 +42,11 @@ struct weighted_sigmoid_cross_entropy_op : elementwise<weighted_sigmoid_cross_en
                                         "weights w of what holds, broadcast";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 26;
-  static constexpr type infer(no_attributes, type const& x, type const& z, type const& w) {
+  static constexpr type infer(no_attributes, type const& x, type const& z, type const& w, checks expects = {}) {
     expects(x.element == z.element && x.element == w.element,
             "sigmoid_cross_entropy: logits, labels and weights have different element types; cast them");
     expects(elements.contains(x.element), "sigmoid_cross_entropy: the logits are not floats; cast them");
-    return broadcast(x, broadcast(z, w));
+    return broadcast(x, broadcast(z, w, expects), expects);
   }
   template <class S> static S apply(S x, S z, S w) { return sigmoid_entropy(x, z, w); }
   // The loss is w z times the loss of a label 1, and 1 - z times that of a label 0.

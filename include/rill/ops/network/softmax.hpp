@@ -19,7 +19,7 @@ template <class Op> struct over_last_axis {
     std::array<void (*)(std::size_t rows, std::size_t n, void const* from, void* to, parallel const&), dtype_count>
         run{};
   };
-  static constexpr type infer(no_attributes, type const& x) {
+  static constexpr type infer(no_attributes, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "softmax: the operand is not of floats; cast it");
     expects(!x.has_rank() || x.rank > 0, "softmax: a scalar has no axis to go over");
     return x;

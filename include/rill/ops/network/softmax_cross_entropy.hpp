@@ -32,7 +32,8 @@ struct softmax_cross_entropy_op {
                dtype_count>
         run{};
   };
-  static constexpr std::array<type, 2> infer(no_attributes, type const& logits, type const& labels) {
+  static constexpr std::array<type, 2> infer(no_attributes, type const& logits, type const& labels,
+                                             checks expects = {}) {
     expects(elements.contains(logits.element), "softmax_cross_entropy: the logits are not floats; cast them");
     expects(dtypes::indices.contains(labels.element), "softmax_cross_entropy: the labels are neither int32 nor int64");
     expects(!logits.has_rank() || logits.rank > 0, "softmax_cross_entropy: the logits have no axis of classes");
@@ -42,7 +43,7 @@ struct softmax_cross_entropy_op {
     expects(!labels.has_rank() || labels.rank == losses.rank,
             "softmax_cross_entropy: there is not one label for each row");
     for (std::size_t i = 0; labels.has_rank() && i < losses.rank; ++i)
-      losses[i] = agree(losses[i], labels[i], "softmax_cross_entropy: there is not one label for each row");
+      losses[i] = agree(losses[i], labels[i], "softmax_cross_entropy: there is not one label for each row", expects);
     return {losses, logits};
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -101,7 +102,7 @@ struct softmax_cross_entropy_dense_op {
                dtype_count>
         run{};
   };
-  static constexpr std::array<type, 2> infer(no_attributes, type const& logits, type const& p) {
+  static constexpr std::array<type, 2> infer(no_attributes, type const& logits, type const& p, checks expects = {}) {
     expects(elements.contains(logits.element), "softmax_cross_entropy: the logits are not floats; cast them");
     expects(p.element == logits.element,
             "softmax_cross_entropy: the distributions have another element type than the logits");
@@ -110,7 +111,7 @@ struct softmax_cross_entropy_dense_op {
     expects(!p.has_rank() || p.rank == x.rank, "softmax_cross_entropy: there is not one probability for each logit");
     if (!x.has_rank()) return {x, x};
     for (std::size_t i = 0; p.has_rank() && i < x.rank; ++i)
-      x[i] = agree(x[i], p[i], "softmax_cross_entropy: there is not one probability for each logit");
+      x[i] = agree(x[i], p[i], "softmax_cross_entropy: there is not one probability for each logit", expects);
     type losses = x;
     losses[--losses.rank] = dim();
     return {losses, x};

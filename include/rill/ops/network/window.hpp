@@ -19,7 +19,7 @@ struct sliding {
   /// The pixels from a window's first to its last.
   constexpr std::int64_t reach() const { return (window - 1) * dilation + 1; }
   /// How many windows there are over an extent; `why` if the window is larger than the padded image.
-  constexpr std::int64_t count(std::int64_t extent, char const* why) const {
+  constexpr std::int64_t count(std::int64_t extent, char const* why, checks expects = {}) const {
     expects(extent <= INT64_MAX / 4, "an extent is too large for windows to slide over it");
     if (pad == padding::same) return extent / stride + (extent % stride != 0);
     auto const padded = extent + (pad == padding::given ? before + after : 0);
@@ -34,15 +34,16 @@ struct sliding {
     return windows == 0 || total < 0 ? 0 : total / 2;
   }
   /// The number of windows as far as it can be told. A named axis that windows of stride 1 leave alone is itself.
-  constexpr dim windows(dim extent, bool window_known, char const* why) const {
+  constexpr dim windows(dim extent, bool window_known, char const* why, checks expects = {}) const {
     if (pad == padding::same && stride == 1) return extent;
     if (!extent.known() || (!window_known && pad != padding::same)) return unknown;
-    return count(extent.extent, why);
+    return count(extent.extent, why, expects);
   }
 };
 
 /// A list of two numbers for height and width, each in [least, 2^31); empty: `otherwise` for both.
-constexpr extents pair_of(extents const& given, std::int64_t otherwise, std::int64_t least, char const* why) {
+constexpr extents pair_of(extents const& given, std::int64_t otherwise, std::int64_t least, char const* why,
+                          checks expects = {}) {
   if (given.empty()) return extents{otherwise, otherwise};
   expects(given.size() == 2, why);
   for (auto v : given) expects(v >= least && v <= INT32_MAX, why);
@@ -50,7 +51,7 @@ constexpr extents pair_of(extents const& given, std::int64_t otherwise, std::int
 }
 
 /// Four paddings, top, bottom, left and right, as `pad` asks for them.
-constexpr extents checked_pads(padding pad, extents const& pads) {
+constexpr extents checked_pads(padding pad, extents const& pads, checks expects = {}) {
   expects(pad == padding::same || pad == padding::valid || pad == padding::given, "there is no such padding");
   expects((pad == padding::given) == !pads.empty(), "paddings are given if, and only if, `pad` is padding::given");
   if (pads.empty()) return extents{0, 0, 0, 0};

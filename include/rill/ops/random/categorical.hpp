@@ -28,7 +28,7 @@ struct categorical_op {
     std::array<void (*)(std::size_t rows, std::size_t n, void const* logits, double* to, parallel const&), dtype_count>
         run{};
   };
-  static constexpr type infer(attributes const& a, type const& x) {
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "categorical: the logits are not floats; cast them");
     expects(dtypes::indices.contains(a.index), "categorical: classes are int32 or int64");
     expects(a.samples >= -1, "categorical: the number of samples is negative");
@@ -111,7 +111,8 @@ inline value categorical(value logits, std::int64_t samples, dtype index = dtype
 template <std::int64_t Samples = -1, element Index = std::int32_t, operand X> auto categorical(X logits) {
   auto const drawn = categorical(value(logits), Samples, dtype_of<Index>);
   if constexpr (typed<X>) {
-    constexpr type result = ops::categorical_op::infer({Samples, dtype_of<Index>}, X::static_type);
+    constexpr type result =
+        detail::result_types<ops::categorical_op, ops::categorical_op::attributes{Samples, dtype_of<Index>}, X>();
     detail::provide_kernels<ops::categorical_op, X::static_type.element>();
     return expr<result>{drawn};
   } else return drawn;

@@ -37,7 +37,7 @@ struct drawing {
   static constexpr bool draws_random = true;
   using kernels = random_table;
 
-  static constexpr type drawn(type const& of, std::span<type const> like) {
+  static constexpr type drawn(type const& of, std::span<type const> like, checks expects = {}) {
     expects(like.size() <= 1, "a random value takes one operand at most, for its extents");
     return like.empty() ? of : like[0].with(of.element);
   }

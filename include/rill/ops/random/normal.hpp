@@ -17,10 +17,10 @@ struct drawing_normal : drawing {
                   field{"key", &a::key});
     }
   };
-  static constexpr type infer(attributes const& a, std::span<type const> like) {
+  static constexpr type infer(attributes const& a, std::span<type const> like, checks expects = {}) {
     expects(elements.contains(a.of.element), "normal: only floats are drawn");
     expects(a.deviation >= 0, "normal: the standard deviation is negative");
-    return drawn(a.of, like);
+    return drawn(a.of, like, expects);
   }
 #if RILL_DEFINITIONS
   template <class Op> static kernel make_normal(kernel_request const& r) {

@@ -26,7 +26,7 @@ struct permutation_op {
     void (*narrow)(random_stream const&, void* to, std::size_t n) = nullptr;
     void (*wide)(random_stream const&, void* to, std::size_t n) = nullptr;
   };
-  static constexpr type infer(attributes const& a, std::span<type const> rows_of) {
+  static constexpr type infer(attributes const& a, std::span<type const> rows_of, checks expects = {}) {
     expects(dtypes::indices.contains(a.index), "permutation: the numbers are int32 or int64");
     expects(a.count >= 0, "permutation: the count is negative");
     expects(rows_of.size() <= 1, "permutation: there is one operand at most, of whose rows there are as many");
@@ -78,8 +78,10 @@ template <std::int64_t Count, element Index = std::int32_t> expr<of<Index, Count
 template <operand X> auto permutation_of_rows(X x) {
   auto& g = detail::graph_of(x);
   value const drawn = record_erased<ops::permutation_op>(g, {0, dtype::int64, detail::random_key(g)}, {x});
-  if constexpr (typed<X>) return expr<ops::permutation_op::infer({0, dtype::int64}, std::array{X::static_type})>{drawn};
-  else return drawn;
+  if constexpr (typed<X>) {
+    constexpr ops::permutation_op::attributes of_rows{0, dtype::int64};
+    return expr<detail::result_types<ops::permutation_op, of_rows, X>()>{drawn};
+  } else return drawn;
 }
 
 /// The rows of x in random order, another one in each step.

@@ -22,7 +22,7 @@ struct uniform_op : drawing {
                   field{"last", &a::last}, field{"key", &a::key});
     }
   };
-  static constexpr type infer(attributes const& a, std::span<type const> like) {
+  static constexpr type infer(attributes const& a, std::span<type const> like, checks expects = {}) {
     expects(elements.contains(a.of.element), "uniform: only integers and floats are drawn");
     if (is_float(a.of.element)) {
       expects(a.low < a.high, "uniform: the lower bound is not below the upper one");
@@ -40,7 +40,7 @@ struct uniform_op : drawing {
                   "uniform: a bound is beyond the element type");
       });
     }
-    return drawn(a.of, like);
+    return drawn(a.of, like, expects);
   }
 #if RILL_KERNELS
   template <dtypes Set> static constexpr random_table make_kernels() {

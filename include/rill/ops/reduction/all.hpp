@@ -7,10 +7,10 @@ namespace rill::ops {
 /// What all and any share.
 template <class Op> struct truth_over : reducing<Op> {
   static constexpr dtypes elements = dtype::boolean, common = dtype::boolean;
-  static constexpr type infer(reduction const& a, type const& x) {
+  static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element),
             "all and any: the operand is not of bools; compare it first, as in all(x > 0)");
-    return reduced(a, x);
+    return reduced(a, x, expects);
   }
 };
 

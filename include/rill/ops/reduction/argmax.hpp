@@ -24,14 +24,14 @@ template <class Op> struct place_of_extreme {
   struct kernels {
     std::array<run_function, dtype_count> narrow{}, wide{};
   };
-  static constexpr std::size_t axis_of(attributes const& a, std::size_t rank) {
-    return checked_axis(a.axis, rank, Op::outside);
+  static constexpr std::size_t axis_of(attributes const& a, std::size_t rank, checks expects = {}) {
+    return checked_axis(a.axis, rank, Op::outside, expects);
   }
-  static constexpr type infer(attributes const& a, type const& x) {
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), Op::of_others);
     expects(dtypes::indices.contains(a.index), Op::other_index);
     if (!x.has_rank()) return type::of_unknown_rank(a.index);
-    return without_axis(x, axis_of(a, x.rank)).with(a.index);
+    return without_axis(x, axis_of(a, x.rank, expects)).with(a.index);
   }
   static cost work(attributes const&, std::span<type const> in, std::span<type const> out) {
     return reduction_work(in, out);

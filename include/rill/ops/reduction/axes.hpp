@@ -31,11 +31,11 @@ struct reduction {
 };
 
 /// Which axes of a rank a list names, or all.
-constexpr std::array<bool, max_rank> reduced_axes(extents const& axes, std::size_t rank) {
+constexpr std::array<bool, max_rank> reduced_axes(extents const& axes, std::size_t rank, checks expects = {}) {
   std::array<bool, max_rank> gone{};
   for (std::size_t i = 0; i < rank; ++i) gone[i] = axes.empty();
   for (auto axis : axes) {
-    auto const i = checked_axis(axis, rank, "a reduction's axis lies outside of the operand's rank");
+    auto const i = checked_axis(axis, rank, "a reduction's axis lies outside of the operand's rank", expects);
     expects(!gone[i], "a reduction names an axis twice");
     gone[i] = true;
   }
@@ -43,9 +43,9 @@ constexpr std::array<bool, max_rank> reduced_axes(extents const& axes, std::size
 }
 
 /// The type that a reduction leaves.
-constexpr type reduced(reduction const& a, type const& x) {
+constexpr type reduced(reduction const& a, type const& x, checks expects = {}) {
   if (!x.has_rank()) return a.axes.empty() && !a.keep ? type(x.element) : type::of_unknown_rank(x.element);
-  auto const gone = reduced_axes(a.axes, x.rank);
+  auto const gone = reduced_axes(a.axes, x.rank, expects);
   type y{x.element};
   for (std::size_t i = 0; i < x.rank; ++i) {
     if (!gone[i]) y.push_back(x[i]);

@@ -17,9 +17,9 @@ struct logsumexp_op {
   static constexpr dtypes elements = dtypes::floats, common = common_floats;
   using attributes = reduction;
   using kernels = state_reduction_table;
-  static constexpr type infer(reduction const& a, type const& x) {
+  static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "logsumexp: the operand is not of floats; cast it");
-    return reduced(a, x);
+    return reduced(a, x, expects);
   }
   static cost work(reduction const&, std::span<type const> in, std::span<type const> out) {
     auto c = reduction_work(in, out);

@@ -23,9 +23,9 @@ inline void refuse_nothing(shape const& x, std::array<bool, max_rank> const& gon
 /// and `Op::of_others` say why it refuses to reduce nothing, and other element types.
 template <class Op> struct extreme_over : reducing<Op> {
   static constexpr dtypes elements = dtypes::reals | dtype::boolean, common = common_floats | dtype::boolean;
-  static constexpr type infer(reduction const& a, type const& x) {
+  static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), Op::of_others);
-    return reduced(a, x);
+    return reduced(a, x, expects);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<reduction>(r.origin().attributes);

@@ -22,9 +22,9 @@ struct prod_op : reducing<prod_op> {
                                         "the product over some axes, or all; 1 of nothing; integers wrap; zeros do "
                                         "no harm to its gradient";
   static constexpr dtypes elements = dtypes::numbers, common = common_floats | dtype::int64;  // which extents are
-  static constexpr type infer(reduction const& a, type const& x) {
+  static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "prod: only numbers have a product; cast the operand");
-    return reduced(a, x);
+    return reduced(a, x, expects);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<reduction>(r.origin().attributes);

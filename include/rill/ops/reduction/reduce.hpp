@@ -8,9 +8,9 @@ struct sum_op : reducing<sum_op> {
   using library = void;
   static constexpr std::string_view name = "sum", doc = "the sum over some axes, or all; 0 of nothing; integers wrap";
   static constexpr dtypes elements = dtypes::numbers;
-  static constexpr type infer(reduction const& a, type const& x) {
+  static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "sum: only numbers have a sum; cast the operand");
-    return reduced(a, x);
+    return reduced(a, x, expects);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<reduction>(r.origin().attributes);
@@ -27,9 +27,9 @@ struct mean_op : reducing<mean_op> {
   using library = void;
   static constexpr std::string_view name = "mean", doc = "the mean over some axes, or all; NaN of nothing";
   static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
-  static constexpr type infer(reduction const& a, type const& x) {
+  static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "mean: the mean of integers is not an integer; cast the operand");
-    return reduced(a, x);
+    return reduced(a, x, expects);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<reduction>(r.origin().attributes);

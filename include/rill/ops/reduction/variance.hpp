@@ -32,10 +32,10 @@ struct variance_op {
     }
   };
   using kernels = state_reduction_table;
-  static constexpr type infer(attributes const& a, type const& x) {
+  static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "variance: the operand is not of floats; cast it");
     expects(a.ddof >= 0, "variance: ddof is negative");
-    return reduced({a.axes, a.keep}, x);
+    return reduced({a.axes, a.keep}, x, expects);
   }
   static cost work(attributes const&, std::span<type const> in, std::span<type const> out) {
     auto c = reduction_work(in, out);

@@ -48,7 +48,7 @@ struct updating {
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t by_reference = 1;
   static constexpr rill::effect effect = rill::effect::writes;
-  static constexpr type infer(no_attributes, type const& variable, type const& x) {
+  static constexpr type infer(no_attributes, type const& variable, type const& x, checks expects = {}) {
     expects(accepts(variable, x), "the value is not of the variable's type");
     return x;
   }
@@ -104,25 +104,24 @@ namespace rill {
 
 namespace detail {
 
-template <class Op, operand V, operand X> auto record_update(V v, X x) {
-  if constexpr (typed<V> && typed<X>) {
-    constexpr type result = Op::infer({}, V::static_type, X::static_type);
-    if constexpr (requires { typename Op::arithmetic; }) provide_kernels<typename Op::arithmetic, result.element>();
-    return expr<result>{record_erased<Op>(graph_of(v), {}, {v, x})};
-  } else return record_erased<Op>(graph_of(v), {}, {v, x});
+/// Sees to it that the program has the arithmetic of an update.
+template <class Op, class X> void provide_arithmetic() {
+  if constexpr (typed<X>) provide_kernels<typename Op::arithmetic, X::static_type.element>();
 }
 
 }  // namespace detail
 
 /// Makes x the variable's value; the result is the new value.
-template <variable_handle V, operand X> auto assign(V v, X x) { return detail::record_update<ops::assign_op>(v, x); }
+template <variable_handle V, operand X> auto assign(V v, X x) { return record<ops::assign_op>(v, x); }
 /// Adds x to the variable; the result is the new value.
 template <variable_handle V, operand X> auto assign_add(V v, X x) {
-  return detail::record_update<ops::assign_add_op>(v, x);
+  detail::provide_arithmetic<ops::assign_add_op, X>();
+  return record<ops::assign_add_op>(v, x);
 }
 /// Subtracts x from the variable; the result is the new value.
 template <variable_handle V, operand X> auto assign_sub(V v, X x) {
-  return detail::record_update<ops::assign_sub_op>(v, x);
+  detail::provide_arithmetic<ops::assign_sub_op, X>();
+  return record<ops::assign_sub_op>(v, x);
 }
 
 namespace detail {

@@ -38,11 +38,12 @@ struct scatter_update {
   static constexpr std::size_t outputs = 0;
   static constexpr std::uint32_t by_reference = 1;
   static constexpr rill::effect effect = rill::effect::writes;
-  static constexpr std::array<type, 0> infer(no_attributes, type const& v, type const& which, type const& rows) {
+  static constexpr std::array<type, 0> infer(no_attributes, type const& v, type const& which, type const& rows,
+                                             checks expects = {}) {
     expects(dtypes::numbers.contains(v.element), "a scattered update takes numbers");
     expects(rows.element == v.element, "the rows of a scattered update have another element type than the variable");
     expects(dtypes::indices.contains(which.element), "the indices of a scattered update are not int32 or int64");
-    expects(accepts(gathered(v, which), rows), "a scattered update has not one row for each index");
+    expects(accepts(gathered(v, which, expects), rows), "a scattered update has not one row for each index");
     return {};
   }
 };
@@ -71,23 +72,24 @@ namespace rill {
 
 namespace detail {
 
-template <class Op, operand V, operand I, operand R> operation record_scatter(V v, I which, R rows) {
-  if constexpr (typed<V> && typed<I> && typed<R>) {
-    [[maybe_unused]] constexpr auto checked = Op::infer({}, V::static_type, I::static_type, R::static_type);
-    provide_kernels<ops::scatter_like_op, R::static_type.element>();
-  }
-  return record_erased<Op>(graph_of(v), {}, {v, which, rows});
+/// Sees to it that the program has the kernels of a scattered update.
+template <class R> void provide_scatter() {
+  if constexpr (typed<R>) provide_kernels<ops::scatter_like_op, R::static_type.element>();
 }
 
 }  // namespace detail
 
 /// Adds `rows` to the rows of the variable that `which` names; the same one may come twice.
 template <variable_handle V, operand I, operand R> operation scatter_add(V v, I which, R rows) {
-  return detail::record_scatter<ops::scatter_add_op>(v, which, rows);
+  detail::provide_scatter<R>();
+  if constexpr (typed<V> && typed<I> && typed<R>) detail::result_types<ops::scatter_add_op, no_attributes{}, V, I, R>();
+  return record_erased<ops::scatter_add_op>(detail::graph_of(v), {}, {v, which, rows});
 }
 /// Subtracts `rows` from the rows of the variable that `which` names; the same one may come twice.
 template <variable_handle V, operand I, operand R> operation scatter_sub(V v, I which, R rows) {
-  return detail::record_scatter<ops::scatter_sub_op>(v, which, rows);
+  detail::provide_scatter<R>();
+  if constexpr (typed<V> && typed<I> && typed<R>) detail::result_types<ops::scatter_sub_op, no_attributes{}, V, I, R>();
+  return record_erased<ops::scatter_sub_op>(detail::graph_of(v), {}, {v, which, rows});
 }
 
 }  // namespace rill

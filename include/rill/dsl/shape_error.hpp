@@ -1,0 +1,97 @@
+// The sentence of an operation that does not take its operands, in the compiler's first line: as the name of a type.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "rill/base/fixed_string.hpp"
+#include "rill/type/checks.hpp"
+#include "rill/type/type.hpp"
+
+namespace rill {
+
+/// What a compiler names where an operation does not take its operands: the words are the sentence, cut into pieces
+/// because clang prints no more than 36 characters of each.
+template <fixed_string... Words> struct shape_error {};
+
+namespace detail {
+
+/// A sentence that is written while a program compiles.
+struct sentence {
+  static constexpr std::size_t longest_piece = 36;
+  char text[640] = {};
+  std::size_t size = 0;
+
+  constexpr sentence& operator<<(std::string_view words) {
+    for (std::size_t i = 0; i < words.size() && size < sizeof(text); ++i) text[size++] = words[i];
+    return *this;
+  }
+  constexpr sentence& operator<<(char const* words) { return *this << std::string_view(words); }
+  constexpr sentence& operator<<(std::int64_t number) {
+    if (number < 0) *this << "-";
+    char digits[20] = {};
+    std::size_t first = sizeof(digits);
+    do digits[--first] = static_cast<char>('0' + (number < 0 ? -(number % 10) : number % 10));
+    while ((number /= 10) != 0);
+    return *this << std::string_view(digits + first, sizeof(digits) - first);
+  }
+  constexpr sentence& operator<<(dim const& d) {
+    return d.named() ? *this << std::string_view(d.name) : d == unknown ? *this << "?" : *this << d.extent;
+  }
+  constexpr sentence& operator<<(type const& t) {
+    *this << name(t.element) << "[";
+    for (std::size_t i = 0; t.has_rank() && i < t.rank; ++i) *this << (i > 0 ? ", " : "") << t[i];
+    return *this << (t.has_rank() ? "]" : "...]");
+  }
+  constexpr sentence& operator<<(mismatch const& r) {
+    *this << r.why;
+    if (r.before == nullptr) return *this;
+    return *this << ": " << r.before << r.one << r.between << r.other;
+  }
+
+  /// Where the piece that begins there ends: behind the last space that leaves it short enough.
+  constexpr std::size_t end_of_piece(std::size_t begin) const {
+    if (size - begin <= longest_piece) return size;
+    auto end = begin + longest_piece;
+    while (end > begin && text[end - 1] != ' ') --end;
+    return end > begin ? end : begin + longest_piece;
+  }
+  constexpr std::size_t begin_of_piece(std::size_t i) const {
+    std::size_t begin = 0;
+    while (i-- > 0) begin = end_of_piece(begin);
+    return begin;
+  }
+  constexpr std::size_t pieces() const {
+    std::size_t count = 0;
+    for (std::size_t begin = 0; begin < size; begin = end_of_piece(begin)) ++count;
+    return count;
+  }
+  constexpr std::string_view piece(std::size_t i) const {
+    auto const begin = begin_of_piece(i);
+    return std::string_view(text, size).substr(begin, end_of_piece(begin) - begin);
+  }
+};
+
+/// "matmul(float32[3, 4], float32[2, 3]): the columns of the first are not the rows of the second: 4 against 2".
+constexpr sentence sentence_of(std::string_view operation, std::span<type const> inputs, mismatch r) {
+  sentence s;
+  s << operation << "(";
+  for (std::size_t i = 0; i < inputs.size(); ++i) s << (i > 0 ? ", " : "") << inputs[i];
+  s << "): ";
+  std::string_view const why = r.why;  // most begin with the operation's name
+  if (why.starts_with(operation) && why.substr(operation.size()).starts_with(": ")) r.why += operation.size() + 2;
+  return s << r;
+}
+
+/// The type that a sentence is the name of; a member of it that is not there makes compilers say the name.
+template <sentence S> constexpr auto named() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return shape_error<fixed_string<S.piece(I).size() + 1>(S.piece(I))...>{};
+  }(std::make_index_sequence<S.pieces()>{});
+}
+
+}  // namespace detail
+}  // namespace rill

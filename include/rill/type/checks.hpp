@@ -1,0 +1,70 @@
+// What inference expects of an operation's operands: an error at run time, a sentence as data while a program compiles.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "rill/base/config.hpp"
+#include "rill/base/error.hpp"
+#include "rill/type/dim.hpp"
+
+namespace rill {
+
+/// Why an operation does not take its operands: a sentence, and the two numbers or names that clash, if there are any.
+struct mismatch {
+  char const* why = nullptr;                         ///< null: it takes them
+  char const *before = nullptr, *between = nullptr;  ///< the words before the first number, and before the second
+  dim one{}, other{};
+
+  /// "the extents differ: 3 against 4", without node and operands.
+  std::string text() const;
+};
+
+/// What an operation's `infer` asks its operands by: `expects(condition, "sentence")`. At run time it throws
+/// error(invalid_argument). While a program compiles it keeps the first mismatch instead, and what `infer` returns then
+/// is not used.
+class checks {
+ public:
+  constexpr checks() = default;
+  constexpr explicit checks(mismatch& first) : first_(&first) {}
+
+  constexpr void operator()(bool ok, char const* why) const {
+    if (!ok) refuse({why});
+  }
+  /// The same of two extents: the sentence ends in ": 3 against 4".
+  constexpr void operator()(bool ok, char const* why, dim const& one, dim const& other) const {
+    if (!ok) refuse({why, "", " against ", one, other});
+  }
+  /// The same of an axis: ": axis 2 of rank 2".
+  constexpr void axis(bool ok, char const* why, std::int64_t axis, std::int64_t rank) const {
+    if (ok) return;
+    mismatch r{why, "axis ", " of rank "};
+    r.one.extent = axis;  // which may be negative
+    r.other.extent = rank;
+    refuse(r);
+  }
+
+ private:
+  constexpr void refuse(mismatch const& r) const;
+  mismatch* first_ = nullptr;
+};
+
+namespace detail {
+[[noreturn]] void throw_mismatch(mismatch const& r);
+}
+
+constexpr void checks::refuse(mismatch const& r) const {
+  if (first_ == nullptr) detail::throw_mismatch(r);
+  if (first_->why == nullptr) *first_ = r;
+}
+
+#if RILL_RUNTIME
+RILL_INLINE std::string mismatch::text() const {
+  if (before == nullptr) return why;
+  auto const written = [](dim const& d) { return d.named() ? d.text() : std::to_string(d.extent); };
+  return std::string(why) + ": " + before + written(one) + between + written(other);
+}
+
+RILL_INLINE void detail::throw_mismatch(mismatch const& r) { throw error(code::invalid_argument, r.text()); }
+#endif
+
+}  // namespace rill
