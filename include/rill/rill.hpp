@@ -1,7 +1,14 @@
 // Includes all of rill that needs only the standard library: tensors, graphs, operations, gradients, sessions,
 // training. Include separately: rill/io.hpp (files and checkpoints), rill/eigen.hpp, rill/bench.hpp.
 #pragma once
-#include "rill/dsl/expr.hpp"  // first, as compilers say before each error how its header was reached
+// First what refuses most: compilers say before each error by which headers they came to it.
+#include "rill/graph/attribute.hpp"
+
+#include "rill/dsl/expr.hpp"
+
+#include "rill/ops/array/constant.hpp"
+#include "rill/ops/queues/queue.hpp"
+#include "rill/run/session.hpp"
 
 #include "rill/base/pool.hpp"
 #include "rill/grad/gradients.hpp"
@@ -20,7 +27,6 @@
 #include "rill/ops/list/operations.hpp"
 #include "rill/ops/queues/batch.hpp"
 #include "rill/ops/queues/batch_by_length.hpp"
-#include "rill/ops/queues/queue.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/ops/state/scatter.hpp"
 #include "rill/ops/sync/accumulator.hpp"
@@ -29,7 +35,6 @@
 #include "rill/run/coordinator.hpp"
 #include "rill/run/input.hpp"
 #include "rill/run/queue_runner.hpp"
-#include "rill/run/session.hpp"
 #include "rill/state/container.hpp"
 #include "rill/state/containers.hpp"
 #include "rill/tensor/dlpack.hpp"

@@ -1,4 +1,4 @@
-// expect: the value is not of the variable
+// expect: assign(float32[2], float32[3]): the value is not of the variable's type
 #include <rill/rill.hpp>
 void f(rill::variable_expr<rill::of<float, 2>> v, rill::expr<rill::of<float, 2>> x, rill::expr<rill::of<float, 3>> y) {
 #ifdef VALID

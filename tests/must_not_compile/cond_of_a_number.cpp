@@ -1,4 +1,4 @@
-// expect: cond: the predicate must be a scalar of bool
+// expect: cond: the predicate must be a scalar of bool: float32[] against bool[]
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float>> x) {
 #ifdef VALID

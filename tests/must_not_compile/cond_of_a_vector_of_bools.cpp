@@ -1,4 +1,4 @@
-// expect: cond: the predicate must be a scalar of bool
+// expect: cond: the predicate must be a scalar of bool: bool[2] against bool[]
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 2>> x) {
 #ifdef VALID

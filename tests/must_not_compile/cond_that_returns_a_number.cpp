@@ -1,4 +1,4 @@
-// expect: the lambda of a loop, branch or function must return values of the graph
+// expect: cond: the lambdas must return values of the graph: one, or a tuple of them
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<bool>> p, rill::expr<rill::of<float>> x) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: conv2d: the operands are not floats; cast them
+// expect: conv2d(int32[n, 8, 8, 3], int32[5, 5, 3, 2]): the operands are not floats; cast them
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, "n", 8, 8, 3>> image, rill::expr<rill::of<float, 5, 5, 3, 2>> filter,
        rill::expr<rill::of<int, "n", 8, 8, 3>> bytes, rill::expr<rill::of<int, 5, 5, 3, 2>> whole) {

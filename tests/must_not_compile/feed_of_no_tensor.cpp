@@ -1,4 +1,4 @@
-// expect: feed: what is fed is a tensor
+// expect: feed: what is fed is a tensor, as rill::vector, rill::matrix, tensor::copy, adopt and borrow make it
 #include <rill/rill.hpp>
 auto f(rill::session& s, rill::expr<rill::of<float, 2>> x, std::vector<float> const& numbers) {
 #ifdef VALID

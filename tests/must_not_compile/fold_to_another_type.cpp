@@ -1,4 +1,4 @@
-// expect: scan, fold: the lambda must return the state's own type
+// expect: scan, fold: the lambda must return the state's own type: (float32[], float32[2]) against float32[]
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float>> first, rill::expr<rill::of<float, 3, 2>> x) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: function: it is declared by the types of its arguments, or by one signature
+// expect: function: it is declared by the types of its arguments, or by one signature: of<int>(of<int>)
 #include <rill/rill.hpp>
 void f(rill::graph& g) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: function: the lambda must return what the function is declared to return
+// expect: function: the lambda must return what the function is declared to return: bool[] against float32[]
 #include <rill/rill.hpp>
 void f(rill::graph& g) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: a scalar has no rows
+// expect: map: a scalar has no rows
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 3>> x, rill::expr<rill::of<float>> y) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: reshape: the number of elements changes
+// expect: reshape(float32[2, 3]): the number of elements changes: 6 against 8
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 2, 3>> x) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: a run has one cancellation at the most
+// expect: a run has one timeout, one cancellation and one observer at the most
 #include <rill/rill.hpp>
 void f(rill::session& s, rill::expr<rill::of<float>> x, rill::cancellation const& mine, rill::cancellation const& all) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: select: the condition is not a bool
+// expect: select(float32[2], float32[2], float32[2]): the condition is not a bool
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 2>> x) {
 #ifdef VALID

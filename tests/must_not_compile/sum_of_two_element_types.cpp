@@ -1,4 +1,4 @@
-// expect: the operands have different element types; cast one of them
+// expect: add(float32[2], float64[2]): the operands have different element types; cast one of them
 #include "rill/rill.hpp"
 
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: while_loop: the body must return the loop variables' own types
+// expect: while_loop: the body must return the loop variables' own types: (float64[]) against (float32[])
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float>> x, rill::expr<rill::of<double>> y) {
 #ifdef VALID

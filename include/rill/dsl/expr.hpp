@@ -33,9 +33,19 @@ template <type T> struct expr : value {
 /// A handle whose type the compiler knows.
 template <class X>
 concept typed = requires { X::static_type; } && std::derived_from<X, value>;
-/// What operations take: typed handles, or erased ones, which are checked when they are recorded.
+/// What an operation that does not compute number by number makes of a number in a lambda of `fuse`, which refuses it.
+template <class Op> struct not_by_number {};
+
+namespace detail {
+/// Whether an X stands for a number in a lambda of `fuse`.
+template <class X> inline constexpr bool stands_for_number = false;
+template <class Op> inline constexpr bool stands_for_number<not_by_number<Op>> = true;
+}  // namespace detail
+
+/// What operations take: typed handles, or erased ones, which are checked when they are recorded. What stands for a
+/// number in a lambda of `fuse` is one, too, so that `fuse` can say which operation does not take it.
 template <class X>
-concept operand = std::derived_from<X, value>;
+concept operand = std::derived_from<X, value> || detail::stands_for_number<X>;
 /// A number of C++ that can stand for a scalar beside a handle.
 template <class X>
 concept number = std::is_arithmetic_v<X> || std::same_as<X, half> || std::same_as<X, bfloat16> ||
@@ -43,9 +53,26 @@ concept number = std::is_arithmetic_v<X> || std::same_as<X, half> || std::same_a
 
 namespace detail {
 
+/// Whether a handle may be of that type, as far as the compiler knows.
+template <class X, type T>
+inline constexpr bool may_be = [] {
+  if constexpr (typed<X>) return accepts(T, X::static_type);
+  else return operand<X>;
+}();
+
 /// The graph of the first operand; error(invalid_argument) if the handle is empty.
 graph& graph_of(value const& first);
 template <class... X> graph& graph_of(value const& first, X const&...) { return graph_of(first); }
+
+/// The first operation that was given what stands for a number: it is what `fuse` names.
+template <class Op, class... X> struct first_not_by_number {
+  using type = not_by_number<Op>;
+};
+template <class Op, class Inner, class... X> struct first_not_by_number<Op, not_by_number<Inner>, X...> {
+  using type = not_by_number<Inner>;
+};
+template <class Op, class First, class... X>
+struct first_not_by_number<Op, First, X...> : first_not_by_number<Op, X...> {};
 
 /// Records a node, `attributes` being the operation's struct: users' files need not hold what makes a list of it.
 RILL_COMPILER value record(graph& g, op_def const& op, void const* attributes, std::span<value const> inputs,
@@ -62,6 +89,15 @@ struct refused : value {
   template <rill::type T> operator expr<T>() const;
 };
 
+template <class Types> auto refused_outputs() {
+  if constexpr (std::same_as<Types, type>) return refused{};
+  else {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple{(static_cast<void>(I), refused{})...};
+    }(std::make_index_sequence<std::tuple_size_v<Types>>{});
+  }
+}
+
 inline auto erased_outputs(value v, std::size_t count) {
   std::vector<value> all;
   for (std::uint32_t i = 0; i < count; ++i) all.push_back({v.graph, v.node, i});
@@ -74,7 +110,7 @@ template <class Op, auto Attributes, typed... X> constexpr auto result_types() {
   constexpr auto result = infer_or_refuse<Op>(Attributes, std::span<type const>(inputs));
   if constexpr (result.refused()) {
     constexpr auto said = sentence_of(Op::name, inputs, result.why);
-    named<said>().compiles();
+    using refused [[maybe_unused]] = typename decltype(named<said>())::compiles;
   }
   return result.types;
 }
@@ -84,8 +120,9 @@ template <class Op, auto Attributes, typed... X> constexpr auto result_types() {
 /// Records an operation whose attributes the compiler knows. Typed handles in, typed handle out (a tuple of them for
 /// several outputs); the inference runs while this compiles, so that its sentences are compile errors.
 template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand... X> auto record(X const&... x) {
-  value const operands[]{x...};
-  if constexpr ((typed<X> && ...)) {
+  if constexpr ((detail::stands_for_number<X> || ...)) return typename detail::first_not_by_number<Op, X...>::type{};
+  else if constexpr ((typed<X> && ...)) {
+    value const operands[]{x...};
     constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
     constexpr auto result = detail::infer_or_refuse<Op>(Attributes, std::span<type const>(inputs));
     if constexpr (!result.refused()) {
@@ -96,9 +133,10 @@ template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand.
     } else {
       constexpr auto said = detail::sentence_of(Op::name, inputs, result.why);
       detail::named<said>().compiles();
-      return detail::refused{};
+      return detail::refused_outputs<decltype(result.types)>();
     }
   } else {
+    value const operands[]{x...};
     auto const v = detail::record(definition<Op>(), &Attributes, operands);
     if constexpr (detail::output_count<Op>() == 1) return v;
     else return detail::erased_outputs(v, detail::output_count<Op>());

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "rill/base/fixed_string.hpp"
@@ -46,6 +47,12 @@ struct sentence {
     for (std::size_t i = 0; t.has_rank() && i < t.rank; ++i) *this << (i > 0 ? ", " : "") << t[i];
     return *this << (t.has_rank() ? "]" : "...]");
   }
+  /// "(float32[2], int32[])".
+  constexpr sentence& append_list(std::span<type const> types) {
+    *this << "(";
+    for (std::size_t i = 0; i < types.size(); ++i) *this << (i > 0 ? ", " : "") << types[i];
+    return *this << ")";
+  }
   constexpr sentence& operator<<(mismatch const& r) {
     *this << r.why;
     if (r.before == nullptr) return *this;
@@ -78,12 +85,48 @@ struct sentence {
 /// "matmul(float32[3, 4], float32[2, 3]): the columns of the first are not the rows of the second: 4 against 2".
 constexpr sentence sentence_of(std::string_view operation, std::span<type const> inputs, mismatch r) {
   sentence s;
-  s << operation << "(";
-  for (std::size_t i = 0; i < inputs.size(); ++i) s << (i > 0 ? ", " : "") << inputs[i];
-  s << "): ";
+  s << operation;
+  s.append_list(inputs) << ": ";
   std::string_view const why = r.why;  // most begin with the operation's name
   if (why.starts_with(operation) && why.substr(operation.size()).starts_with(": ")) r.why += operation.size() + 2;
   return s << r;
+}
+
+/// What a handle is, in words: "float32[2]", and of a tuple "(float32[2], int32[])".
+template <class X> struct spelling {
+  static constexpr void append(sentence& to) {
+    if constexpr (requires { X::static_type; }) to << X::static_type;
+    else to << "a handle of another kind";
+  }
+};
+template <class... X> struct spelling<std::tuple<X...>> {
+  static constexpr void append(sentence& to) {
+    to << "(";
+    [[maybe_unused]] bool first = true;
+    ((to << (std::exchange(first, false) ? "" : ", "), spelling<X>::append(to)), ...);
+    to << ")";
+  }
+};
+
+/// "cond: the two branches return other types: float32[2] against (float32[2], int32[])".
+template <class One, class Other> constexpr sentence sentence_of_handles(std::string_view why) {
+  sentence s;
+  s << why << ": ";
+  spelling<One>::append(s);
+  s << " against ";
+  spelling<Other>::append(s);
+  return s;
+}
+constexpr sentence sentence_of_types(std::string_view why, type const& one, type const& other) {
+  return sentence{} << why << ": " << one << " against " << other;
+}
+
+constexpr sentence sentence_of_signatures(std::string_view why, std::span<type const> one,
+                                          std::span<type const> other) {
+  sentence s;
+  s << why << ": ";
+  s.append_list(one) << " against ";
+  return s.append_list(other);
 }
 
 /// The type that a sentence is the name of; a member of it that is not there makes compilers say the name.

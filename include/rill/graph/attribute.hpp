@@ -36,13 +36,6 @@ struct no_attributes {
   friend constexpr bool operator==(no_attributes, no_attributes) = default;
 };
 
-/// A member of an operation's attributes and its name in the graph.
-template <class Owner, class T> struct field {
-  std::string_view name;
-  T Owner::* member;
-};
-template <class Owner, class T> field(char const*, T Owner::*) -> field<Owner, T>;
-
 namespace detail {
 
 // What an attribute keeps a T as: all whole numbers and enumerations alike, all fractions, and lists with a name of
@@ -62,13 +55,21 @@ template <class T, class... All> constexpr std::size_t place_among(std::variant<
   return i;
 }
 /// Which of an attribute's alternatives T is.
-template <class T>
-inline constexpr std::size_t place_in_attribute = [] {
-  constexpr auto place = place_among<T>(static_cast<attribute*>(nullptr));
-  static_assert(place < std::variant_size_v<attribute>,
-                "graphs can't keep an attribute of this type: see rill::attribute");
-  return place;
-}();
+template <class T> inline constexpr std::size_t place_in_attribute = place_among<T>(static_cast<attribute*>(nullptr));
+/// Whether graphs can keep a member of this type.
+template <class T> inline constexpr bool can_be_kept = place_in_attribute<kept_as<T>> < std::variant_size_v<attribute>;
+
+}  // namespace detail
+
+/// A member of an operation's attributes and its name in the graph.
+template <class Owner, class T> struct field {
+  static_assert(detail::can_be_kept<T>, "graphs can't keep an attribute of this type: see rill::attribute");
+  std::string_view name;
+  T Owner::* member;
+};
+template <class Owner, class T> field(char const*, T Owner::*) -> field<Owner, T>;
+
+namespace detail {
 
 // By numbers and addresses, so that the operations of a program compile no variant.
 

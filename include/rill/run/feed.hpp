@@ -20,7 +20,11 @@ namespace rill {
 struct feed {
   /// Checked while this compiles.
   template <type T, type U> feed(expr<T> to_feed, tensor_of<U> t) : to(to_feed), with(std::move(t)) {
-    static_assert(accepts(T, U), "feed: the tensor does not have the element type and extents of what it is fed to");
+    if constexpr (!accepts(T, U)) {
+      constexpr auto said = detail::sentence_of_types(
+          "feed: the tensor does not have the element type and extents of what it is fed to", U, T);
+      detail::named<said>().compiles();
+    }
   }
   /// Checked when it runs.
   feed(value to_feed, tensor t) : to(to_feed), with(std::move(t)) {}
@@ -29,8 +33,9 @@ struct feed {
     requires((std::convertible_to<To const&, value> || std::convertible_to<To const&, std::string_view>) &&
              !std::convertible_to<What const&, tensor>)
   feed(To const&, What const&) {
+    constexpr bool is_tensor = std::convertible_to<What const&, tensor>;
     static_assert(
-        std::convertible_to<What const&, tensor>,
+        is_tensor,
         "feed: what is fed is a tensor, as rill::vector, rill::matrix, tensor::copy, adopt and borrow make it");
   }
 
@@ -82,12 +87,11 @@ namespace detail {
 template <class F>
 concept run_option = requires(run_options& all, F const& one) { all.add(one); };
 
-/// That a run has at most one option of each kind, so that none is passed over.
-template <class... F> constexpr void check_options() {
-  static_assert((std::same_as<F, timeout> + ... + 0) <= 1, "a run has one timeout at the most");
-  static_assert((std::same_as<F, cancellation> + ... + 0) <= 1, "a run has one cancellation at the most");
-  static_assert((std::same_as<F, observe> + ... + 0) <= 1, "a run has one observer at the most");
-}
+/// Whether a run has at most one option of each kind, so that none is passed over.
+template <class... F>
+inline constexpr bool one_of_each =
+    (std::same_as<F, timeout> + ... + 0) <= 1 && (std::same_as<F, cancellation> + ... + 0) <= 1 &&
+    (std::same_as<F, observe> + ... + 0) <= 1;
 
 template <class F> constexpr bool yields() { return !std::same_as<F, operation> && !run_option<F>; }
 

@@ -46,8 +46,12 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
 
   /// Runs the step with a tensor, or a number, for each input. Throws what `session::run` throws.
   template <std::convertible_to<tensor const&>... T> auto operator()(T const&... tensors) {
-    static_assert(sizeof...(T) == sizeof...(I), "a prepared step is called with a tensor for each of its inputs");
-    (check<I, T>(), ...);
+    constexpr bool for_each_input = sizeof...(T) == sizeof...(I);
+    static_assert(for_each_input, "a prepared step is called with a tensor for each of its inputs");
+    if constexpr (for_each_input) {
+      constexpr auto said = first_complaint<T...>();
+      if constexpr (said.size > 0) detail::named<said>().compiles();
+    }
     std::array<tensor, sizeof...(O)> results;
     run(std::array<tensor const*, sizeof...(I)>{address(tensors)...}, results);
     return [&]<std::size_t... K>(std::index_sequence<K...>) {
@@ -67,9 +71,18 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
     if constexpr (element<T>) return of<T>;
     else return T::static_type;
   }
-  template <class X, class T> static constexpr void check() {
+  /// What is wrong with a tensor for an input; empty: nothing, as far as the compiler knows.
+  template <class X, class T> static constexpr detail::sentence complaint() {
     if constexpr (typed<X> && (element<T> || requires { T::static_type; }))
-      static_assert(accepts(X::static_type, type_of<T>()), "a prepared step is called with a tensor of another type");
+      if constexpr (!accepts(X::static_type, type_of<T>()))
+        return detail::sentence_of_types("a prepared step is called with a tensor of another type", type_of<T>(),
+                                         X::static_type);
+    return {};
+  }
+  template <class... T> static constexpr detail::sentence first_complaint() {
+    detail::sentence first;
+    ((first = first.size > 0 ? first : complaint<I, T>()), ...);
+    return first;
   }
 };
 

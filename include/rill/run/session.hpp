@@ -44,6 +44,7 @@ class session {
     return run(std::span<feed const>(feeds), fetches...);
   }
   template <class... F> auto run(std::span<feed const> feeds, F const&... fetches) {
+    static_assert(detail::one_of_each<F...>, "a run has one timeout, one cancellation and one observer at the most");
     run_options how;
     auto const r = request(how, feeds, fetches...);
     auto step = how.begin();
@@ -78,7 +79,8 @@ class session {
   /// A `timeout`, `cancellation` or `observe` among the targets holds for each call.
   template <class... I, class... O, class... Targets>
   auto prepare(inputs_of<I...> in, outputs_of<O...> out, Targets const&... targets) {
-    detail::check_options<Targets...>();
+    static_assert(detail::one_of_each<Targets...>,
+                  "a run has one timeout, one cancellation and one observer at the most");
     run_options how;
     std::vector<operation> what;
     [[maybe_unused]] auto const take = [&]<class Each>(Each const& each) {
@@ -101,6 +103,7 @@ class session {
 
   /// What the passes did to a run of these fetches, and the plan that came of it, as text.
   template <class... F> std::string explain(std::span<feed const> feeds, F const&... fetches) {
+    static_assert(detail::one_of_each<F...>, "a run has one timeout, one cancellation and one observer at the most");
     run_options how;
     return executor_.explain(request(how, feeds, fetches...));
   }
@@ -122,7 +125,6 @@ class session {
 
  private:
   template <class... F> run_request request(run_options& how, std::span<feed const> feeds, F const&... fetches) {
-    detail::check_options<F...>();
     run_request r;
     for (auto const& f : feeds) executor_.add_feed(r, f.by_name ? graph().find(*f.by_name) : f.to, f.with);
     (add(r, how, fetches), ...);

@@ -124,12 +124,16 @@ template <std::int64_t Heads = 0, element T = float> class multi_head_attention_
 template <std::int64_t Heads, typed Q, typed M>
 auto multi_head_attention(Q queries, M memory, std::string_view name, attention_mask const& mask = {}) {
   constexpr type q = Q::static_type, m = M::static_type;
-  static_assert(q.has_rank() && q.rank == 3 && m.has_rank() && m.rank == 3 && q[2].known() && m[2].known(),
+  constexpr bool are_sequences =
+      q.has_rank() && q.rank == 3 && m.has_rank() && m.rank == 3 && q[2].known() && m[2].known();
+  constexpr bool divides = Heads > 0 && q[2].extent % Heads == 0;
+  static_assert(are_sequences,
                 "multi_head_attention: expected operands [batch, time, features] with a known number of features");
-  static_assert(Heads > 0 && q[2].extent % Heads == 0,
-                "multi_head_attention: the number of features must be divisible by the number of heads");
-  return multi_head_attention_layer<Heads, element_of<q.element>>(detail::graph_of(queries), q[2].extent, m[2].extent,
-                                                                  name)(queries, memory, mask);
+  static_assert(divides, "multi_head_attention: the number of features must be divisible by the number of heads");
+  if constexpr (are_sequences && divides)
+    return multi_head_attention_layer<Heads, element_of<q.element>>(detail::graph_of(queries), q[2].extent, m[2].extent,
+                                                                    name)(queries, memory, mask);
+  else return detail::refused{};
 }
 /// Creates a multi_head_attention_layer and calls it once, for a sequence that attends to itself.
 template <std::int64_t Heads, typed X>

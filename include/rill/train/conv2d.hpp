@@ -23,6 +23,16 @@ inline type image_channels(type const& x) {
   return {x.element, {x[3]}};
 }
 
+/// What is wrong with a layer's convolution of images; empty: nothing.
+template <convolution How, type X, std::int64_t Side, dim Filters> constexpr sentence complaint_of_layer() {
+  if constexpr (X.has_rank() && X.rank == 4) {
+    constexpr std::array inputs{X, type(X.element, {Side, Side, X[3], Filters})};
+    constexpr auto result = infer_or_refuse<ops::conv2d_op>(How, inputs);
+    if constexpr (result.refused()) return sentence_of(ops::conv2d_op::name, inputs, result.why);
+  }
+  return {};
+}
+
 }  // namespace detail
 
 /// A convolutional layer: convolves images [n, height, width, channels] with filters of Side x Side pixels and adds a
@@ -53,11 +63,19 @@ class conv2d_layer {
     requires(Filters.known())
   auto operator()(X x) const {
     constexpr type in = X::static_type;
-    static_assert(in.has_rank() && in.rank == 4, "conv2d: expected images [n, height, width, channels]");
-    static_assert(in.element == dtype_of<T>, "conv2d: the operand's element type is not the layer's; cast it");
-    return detail::graph_of(x).scope(name_, [&] {
-      return bias_add(conv2d<How>(x, expr<of<T, Side, Side, in[3], Filters>>{filters_}), expr<of<T, Filters>>{bias_});
-    });
+    constexpr bool are_images = in.has_rank() && in.rank == 4, is_of_layer = in.element == dtype_of<T>;
+    static_assert(are_images, "conv2d: expected images [n, height, width, channels]");
+    static_assert(is_of_layer, "conv2d: the operand's element type is not the layer's; cast it");
+    constexpr auto said = detail::complaint_of_layer<How, in, Side, Filters>();
+    if constexpr (are_images && is_of_layer && said.size > 0) {
+      detail::named<said>().compiles();
+      return detail::refused{};
+    } else if constexpr (are_images && is_of_layer)
+      return detail::graph_of(x).scope(name_, [&] {
+        expr<of<T, Side, Side, in[3], Filters>> const filters{filters_};
+        return bias_add(record<ops::conv2d_op, How>(x, filters), expr<of<T, Filters>>{bias_});
+      });
+    else return detail::refused{};
   }
   value operator()(value x) const {
     return detail::graph_of(x).scope(name_, [&] { return bias_add(conv2d(x, value(filters_), how_), value(bias_)); });
@@ -92,10 +110,19 @@ template <dim Filters, std::int64_t Side, convolution How = convolution{}, typed
           initializer_of_variables I = initializers::glorot>
 auto conv2d(X x, std::string_view name, I const& filters = {}) {
   constexpr type in = X::static_type;
-  static_assert(in.has_rank() && in.rank == 4, "conv2d: expected images [n, height, width, channels]");
-  static_assert(in.rank != 4 || in[3].known(), "conv2d: the filters need a known number of channels");
-  static_assert(Filters.known() && Side > 0, "conv2d: the number and the size of the filters must be numbers above 0");
-  return conv2d_layer<Filters, Side, How, element_of<in.element>>(detail::graph_of(x), in[3].extent, name, filters)(x);
+  constexpr bool are_images = in.has_rank() && in.rank == 4, has_channels = in.rank != 4 || in[3].known(),
+                 has_filters = Filters.known() && Side > 0;
+  static_assert(are_images, "conv2d: expected images [n, height, width, channels]");
+  static_assert(has_channels, "conv2d: the filters need a known number of channels");
+  static_assert(has_filters, "conv2d: the number and the size of the filters must be numbers above 0");
+  constexpr auto said = detail::complaint_of_layer<How, in, Side, Filters>();
+  if constexpr (are_images && has_channels && has_filters && said.size > 0) {
+    detail::named<said>().compiles();
+    return detail::refused{};
+  } else if constexpr (are_images && has_channels && has_filters)
+    return conv2d_layer<Filters, Side, How, element_of<in.element>>(detail::graph_of(x), in[3].extent, name,
+                                                                    filters)(x);
+  else return detail::refused{};
 }
 /// Does the same where x's type is known only when the program runs.
 template <initializer_of_variables I = initializers::glorot>

@@ -73,11 +73,14 @@ template <dim Units = unknown, element T = float> class dense_layer {
     requires(Units.known())
   auto operator()(X x) const {
     constexpr type in = X::static_type;
-    static_assert(in.has_rank() && in.rank >= 2, "dense: expected [batch, ..., features]; expand_dims adds an axis");
-    static_assert(in.element == dtype_of<T>, "dense: the operand's element type is not the layer's; cast it");
-    return detail::graph_of(x).scope(name_, [&] {
-      return bias_add(matmul(x, expr<of<T, unknown, Units>>{affine_.weights}), expr<of<T, Units>>{affine_.bias});
-    });
+    constexpr bool has_rows = in.has_rank() && in.rank >= 2, is_of_layer = in.element == dtype_of<T>;
+    static_assert(has_rows, "dense: expected [batch, ..., features]; expand_dims adds an axis");
+    static_assert(is_of_layer, "dense: the operand's element type is not the layer's; cast it");
+    if constexpr (has_rows && is_of_layer)
+      return detail::graph_of(x).scope(name_, [&] {
+        return bias_add(matmul(x, expr<of<T, unknown, Units>>{affine_.weights}), expr<of<T, Units>>{affine_.bias});
+      });
+    else return detail::refused{};
   }
   value operator()(value x) const {
     detail::dense_features(x.type());
@@ -102,12 +105,15 @@ template <dim Units = unknown, element T = float> class dense_layer {
 template <dim Units, typed X, initializer_of_variables I = initializers::glorot>
 auto dense(X x, std::string_view name, I const& weights = {}) {
   constexpr type in = X::static_type;
-  static_assert(in.has_rank() && in.rank >= 2, "dense: expected [batch, ..., features]; expand_dims adds an axis");
-  static_assert(in.rank < 2 || in[in.rank - std::size_t{1}].known(),
-                "dense: the weights need a known number of features");
-  static_assert(Units.known(), "dense: the number of units must be a number");
-  return dense_layer<Units, element_of<in.element>>(detail::graph_of(x), in[in.rank - std::size_t{1}].extent, name,
-                                                    weights)(x);
+  constexpr bool has_rows = in.has_rank() && in.rank >= 2, is_known = Units.known(),
+                 has_columns = !has_rows || in[in.rank - std::size_t{1}].known();
+  static_assert(has_rows, "dense: expected [batch, ..., features]; expand_dims adds an axis");
+  static_assert(has_columns, "dense: the weights need a known number of features");
+  static_assert(is_known, "dense: the number of units must be a number");
+  if constexpr (has_rows && has_columns && is_known)
+    return dense_layer<Units, element_of<in.element>>(detail::graph_of(x), in[in.rank - std::size_t{1}].extent, name,
+                                                      weights)(x);
+  else return detail::refused{};
 }
 /// Does the same where x's type is known only when the program runs.
 template <initializer_of_variables I = initializers::glorot>

@@ -27,6 +27,7 @@ struct concat_op {
     std::int64_t total = 0;
     for (auto const& t : x) {
       expects(t.rank == y.rank, "concat: the operands have different ranks");
+      if (t.rank != y.rank) return y;
       for (std::size_t i = 0; i < y.rank; ++i)
         if (i != axis) y[i] = agree(y[i], t[i], "concat: the operands' extents differ beside the axis", expects);
       known = known && t[axis].known();

@@ -114,10 +114,11 @@ template <element T, number N> tensor literal_as(N n) {
 
 /// The number as a scalar of x's element type, in x's graph: what `x * 2` multiplies by.
 template <operand X, number N> auto like(X x, N n) {
-  if constexpr (typed<X>) {
+  if constexpr (detail::stands_for_number<X>) return x;
+  else if constexpr (typed<X>) {
     constexpr auto d = X::static_type.element;
-    static_assert(!std::floating_point<N> || !dtypes::integers.contains(d),
-                  "a fractional number meets an integer expression: cast one of them");
+    constexpr bool exact = !std::floating_point<N> || !dtypes::integers.contains(d);
+    static_assert(exact, "a fractional number meets an integer expression: cast one of them");
     return expr<type(d)>{constant(detail::graph_of(x), detail::literal_as<element_of<d>>(n))};
   } else return constant(detail::graph_of(x), detail::number_as(x.type().element, n));
 }

@@ -43,7 +43,7 @@ struct squeeze_op {
   static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     if (!x.has_rank()) return x;
     auto const axis = checked_axis(a.axis, x.rank, "squeeze: the axis lies outside of the operand's rank", expects);
-    expects(may_equal(x[axis], dim(1)), "squeeze: the axis has another extent than 1");
+    expects(may_equal(x[axis], dim(1)), "squeeze: the axis has another extent than 1", x[axis], 1);
     return without_axis(x, axis);
   }
   static cost work(attributes const&, std::span<type const>, std::span<type const>) { return {}; }

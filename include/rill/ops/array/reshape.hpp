@@ -32,13 +32,13 @@ constexpr type reshaped(type const& x, type to, checks expects = {}) {
     else rest_known = rest_known && cancelled[j];
   }
   if (!rest_known) return to;
-  if (opens == 0) expects(have == want, "reshape: the number of elements changes");
+  if (opens == 0) expects(have == want, "reshape: the number of elements changes", have, want);
   if (opens == 1 && known) {
     expects(want != 0, "reshape: the extent to be inferred could be any, for the others hold no elements");
-    expects(have % want == 0, "reshape: the number of elements changes");
+    expects(have % want == 0, "reshape: the number of elements changes", have, want);
     to[open] = dim(have / want);
   } else if (opens == 1 && want != 0) {
-    expects(have % want == 0, "reshape: the number of elements changes");
+    expects(have % want == 0, "reshape: the number of elements changes", have, want);
     if (to[open] == unknown) to[open] = dim(have / want);
   }
   return to;

@@ -29,7 +29,8 @@ struct split_op {
     auto const axis = checked_axis(a.axis, x.rank, "split: the axis lies outside of the operand's rank", expects);
     type y = x;
     if (x[axis].known()) {
-      expects(x[axis].extent % a.parts == 0, "split: the axis does not fall into that many equal parts");
+      expects(x[axis].extent % a.parts == 0, "split: the axis does not fall into that many equal parts", x[axis],
+              a.parts);
       y[axis] = dim(x[axis].extent / a.parts);
     } else if (a.parts > 1) y[axis] = unknown;
     return y;

@@ -10,7 +10,7 @@ namespace rill {
 template <std::int64_t Axis = 0, operand... X>
   requires(sizeof...(X) > 0)
 auto stack(X... x) {
-  return concat<Axis>(expand_dims<Axis>(x)...);
+  return record<ops::concat_op, ops::concat_op::attributes{Axis}>(expand_dims<Axis>(x)...);
 }
 /// The same for any number of values.
 inline value stack(std::vector<value> x, std::int64_t axis = 0) {

@@ -73,11 +73,12 @@ template <handle X, class Next> X handle_from(Next&& next) {
     }(std::type_identity<typename X::parts>{});
 }
 
+/// What stands for a result that is no value of the graph.
+struct no_handle {};
+
 /// What handles of a body's results are outside of it: typed ones keep their type.
 template <class X> struct handle_outside {
-  static_assert(handle<X>,
-                "the lambda of a loop, branch or function must return values of the graph: one, or a tuple of them");
-  using type = value;
+  using type = std::conditional_t<handle<X>, value, no_handle>;
 };
 template <typed X> struct handle_outside<X> {
   using type = expr<X::static_type>;
@@ -98,10 +99,11 @@ template <> struct handle_outside<erased_results> {
   using type = erased_results;
 };
 template <class... X> struct handle_outside<std::tuple<X...>> {
-  static_assert((handle<X> && ...),
-                "the tuple that a loop's, branch's or function's lambda returns must hold values of the graph");
-  using type = std::tuple<typename handle_outside<X>::type...>;
+  using type = std::tuple<std::conditional_t<handle<X>, typename handle_outside<X>::type, no_handle>...>;
 };
+/// Whether a lambda returns values of the graph, by what they are outside.
+template <class Outside> inline constexpr bool are_of_graph = !std::same_as<Outside, no_handle>;
+template <class... X> inline constexpr bool are_of_graph<std::tuple<X...>> = (are_of_graph<X> && ...);
 
 /// A lambda's results as a list: a handle, a tuple or vector of handles, or nothing where it only updates.
 template <class F, class... X> std::vector<value> results_of(F const& f, X const&... x) {

@@ -215,15 +215,24 @@ template <operand P, class Then, class Otherwise>
 auto either(P predicate, Then const& then, Otherwise const& otherwise, ops::branch::attributes const& like) {
   using A = typename handle_outside<decltype(then())>::type;
   using B = typename handle_outside<decltype(otherwise())>::type;
-  static_assert(std::same_as<A, B>, "cond: the two branches must return values of the same types");
-  if constexpr (typed<P>)
-    static_assert(accepts(of<bool>, P::static_type), "cond: the predicate must be a scalar of bool");
-  auto& g = graph_of(predicate);
-  auto first = record_body(g, "then", {}, [&](auto const&) { return results_of(then); });
-  auto second = record_body(g, "otherwise", {}, [&](auto const&) { return results_of(otherwise); });
-  auto const node = record_branch(predicate, std::move(first), std::move(second), like);
-  if constexpr (std::same_as<A, std::tuple<>>) return operation(node);
-  else return handles_from<A>(node);
+  constexpr bool of_graph = are_of_graph<A> && are_of_graph<B>;
+  static_assert(of_graph, "cond: the lambdas must return values of the graph: one, or a tuple of them");
+  if constexpr (!may_be<P, of<bool>>) {
+    constexpr auto said = sentence_of_types("cond: the predicate must be a scalar of bool", P::static_type, of<bool>);
+    named<said>().compiles();
+  }
+  if constexpr (of_graph && !std::same_as<A, B>) {
+    constexpr auto said = sentence_of_handles<A, B>("cond: the two branches must return values of the same types");
+    named<said>().compiles();
+  }
+  if constexpr (of_graph) {
+    auto& g = graph_of(predicate);
+    auto first = record_body(g, "then", {}, [&](auto const&) { return results_of(then); });
+    auto second = record_body(g, "otherwise", {}, [&](auto const&) { return results_of(otherwise); });
+    auto const node = record_branch(predicate, std::move(first), std::move(second), like);
+    if constexpr (std::same_as<A, std::tuple<>>) return operation(node);
+    else return handles_from<A>(node);
+  } else return refused{};
 }
 
 }  // namespace detail

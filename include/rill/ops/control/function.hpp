@@ -83,14 +83,22 @@ template <class Result, type... Arguments> class graph_function {
   /// Records a call: typed handles in, typed handles out. A name that an axis of several arguments has means one extent
   /// in each call. Erased arguments are checked when they are recorded, and give erased results.
   template <operand... X> auto operator()(X... x) const {
-    static_assert(sizeof...(X) == sizeof...(Arguments), "a function takes as many values as it was declared with");
-    if constexpr (sizeof...(X) == sizeof...(Arguments)) {
+    constexpr bool for_each_argument = sizeof...(X) == sizeof...(Arguments);
+    static_assert(for_each_argument, "a function takes as many values as it was declared with");
+    if constexpr (for_each_argument) {
       auto const made = [&] { return detail::record_call(*graph_, *definition_, {x...}); };
       if constexpr ((typed<X> && ...)) {
         constexpr std::array<type, sizeof...(X)> given{X::static_type...};
         constexpr bool fits = accepts_call(declared, given), agree = names_agree(declared, given);
-        static_assert(fits, "a function's argument is not of the type that it was declared with");
-        static_assert(agree, "a function's argument has another extent than one whose axis has the same name");
+        if constexpr (!fits) {
+          constexpr auto said = detail::sentence_of_signatures(
+              "a function's argument is not of the type that it was declared with", given, declared);
+          detail::named<said>().compiles();
+        } else if constexpr (!agree) {
+          constexpr auto said = detail::sentence_of_signatures(
+              "a function's argument has another extent than one whose axis has the same name", given, declared);
+          detail::named<said>().compiles();
+        }
         if constexpr (std::same_as<Result, std::tuple<>>) return operation(made());
         else if constexpr (fits && agree) {
           constexpr auto types = detail::types_in_call(detail::types_of_handles<Result>::value, declared, given);
@@ -164,8 +172,11 @@ auto function_with_self(graph& g, std::string_view name, F const& f, depth_limit
   };
   using Returned = typename handle_outside<
       std::remove_cvref_t<decltype(run(std::declval<Function>(), expr<argument_of<Signature, A>>{}...))>>::type;
-  static_assert(returns_as_declared<Result, Returned>::value,
-                "function: the lambda must return what the function is declared to return");
+  if constexpr (!returns_as_declared<Result, Returned>::value) {
+    constexpr auto said = sentence_of_handles<Returned, Result>(
+        "function: the lambda must return what the function is declared to return");
+    named<said>().compiles();
+  }
   function_recorder const body = [&](function_definition const& self, std::vector<value> const& in) {
     return results_of(run, Function(g, self), expr<argument_of<Signature, A>>{in[A]}...);
   };
@@ -174,11 +185,6 @@ auto function_with_self(graph& g, std::string_view name, F const& f, depth_limit
                             .results = std::vector<type>(Signature.results.begin(), Signature.results.end()),
                             .most = most};
   return Function(g, record_function(g, std::move(declared), body));
-}
-
-template <auto Signature, class F>
-auto function_of_signature(graph& g, std::string_view name, F const& f, depth_limit most) {
-  return function_with_self<Signature>(g, name, f, most, std::make_index_sequence<Signature.arguments.size()>{});
 }
 
 template <auto... Types> constexpr bool are_one_signature() {
@@ -205,11 +211,15 @@ template <auto... Types> constexpr bool are_one_signature() {
 /// error(resource_exhausted).
 template <fixed_string Name, auto... Types, class F> auto function(graph& g, F const& f, depth_limit most = {}) try {
   constexpr bool has_signature = detail::are_one_signature<Types...>();
-  static_assert(has_signature || (std::same_as<std::remove_const_t<decltype(Types)>, type> && ...),
+  constexpr bool has_types = has_signature || (std::is_same_v<std::remove_const_t<decltype(Types)>, type> && ...);
+  static_assert(has_types,
                 "function: it is declared by the types of its arguments, or by one signature: of<int>(of<int>)");
   detail::check_name(Name);
-  if constexpr (has_signature) return detail::function_of_signature<Types...>(g, Name, f, most);
-  else return detail::function_without_self<Types...>(g, Name, f, most);
+  if constexpr (has_signature)
+    return detail::function_with_self<Types...>(g, Name, f, most,
+                                                std::make_index_sequence<(Types.arguments.size() + ...)>{});
+  else if constexpr (has_types) return detail::function_without_self<Types...>(g, Name, f, most);
+  else return [](auto const&...) { return detail::refused{}; };
 } catch (...) {
   rethrow_as_error();
 }

@@ -28,8 +28,15 @@ template <handle... X> std::vector<type> types_of(X const&... x) {
   (append_types(all, x), ...);
   return all;
 }
+/// Whether a value may be split into rows, as far as the compiler knows.
+template <class X>
+inline constexpr bool may_have_rows = [] {
+  if constexpr (typed<X>) return X::static_type.has_rank() && X::static_type.rank > 0;
+  else return true;
+}();
+template <class X> inline constexpr bool is_handle = handle<X>;
 template <class X> auto row_inside(value v) {
-  if constexpr (typed<X>) return expr<row_of(X::static_type)>{v};
+  if constexpr (typed<X> && may_have_rows<X>) return expr<row_of(X::static_type)>{v};
   else return v;
 }
 /// A handle of rows like X, as many as Rows has; of a handle that is made of several, a tuple of those of its parts.
@@ -71,20 +78,31 @@ template <class Condition, class Body, class... X>
 auto while_loop(parallel_iterations most, Condition const& condition, Body const& body, X const&... x) try {
   using Verdict = decltype(condition(std::declval<outside<X>>()...));
   using Returned = returned<decltype(body(std::declval<outside<X>>()...))>;
-  static_assert(operand<Verdict>, "while_loop: the condition must be a scalar of bool, a value of the graph");
-  if constexpr (typed<Verdict>)
-    static_assert(accepts(of<bool>, Verdict::static_type), "while_loop: the condition must be a scalar of bool");
-  static_assert(std::same_as<Returned, std::tuple<outside<X>...>>,
-                "while_loop: the body must return the loop variables' own types");
-  loop_request r{.variables = values_of(x...), .parallel = most.count};
-  auto& g = graph_of(r.variables[0]);
-  r.condition = record_body(g, "condition", types_of(x...),
-                            [&](std::vector<value> const& in) { return results_inside<X...>(condition, in); });
-  r.body = record_body(g, "body", types_of(x...),
-                       [&](std::vector<value> const& in) { return results_inside<X...>(body, in); });
-  auto const made = handles_from<std::tuple<outside<X>...>>(record_loop(std::move(r)));
-  if constexpr (sizeof...(X) == 1) return std::get<0>(made);
-  else return made;
+  using Variables = std::tuple<outside<X>...>;
+  constexpr bool asks = operand<Verdict>, of_graph = are_of_graph<Returned>;
+  static_assert(asks, "while_loop: the condition must be a scalar of bool, a value of the graph");
+  static_assert(of_graph, "while_loop: the body must return values of the graph: one, or a tuple of them");
+  if constexpr (asks && !may_be<Verdict, of<bool>>) {
+    constexpr auto said =
+        sentence_of_handles<Verdict, expr<of<bool>>>("while_loop: the condition must be a scalar of bool");
+    named<said>().compiles();
+  }
+  if constexpr (of_graph && !std::same_as<Returned, Variables>) {
+    constexpr auto said =
+        sentence_of_handles<Returned, Variables>("while_loop: the body must return the loop variables' own types");
+    named<said>().compiles();
+  }
+  if constexpr (asks && of_graph) {
+    loop_request r{.variables = values_of(x...), .parallel = most.count};
+    auto& g = graph_of(r.variables[0]);
+    r.condition = record_body(g, "condition", types_of(x...),
+                              [&](std::vector<value> const& in) { return results_inside<X...>(condition, in); });
+    r.body = record_body(g, "body", types_of(x...),
+                         [&](std::vector<value> const& in) { return results_inside<X...>(body, in); });
+    auto const made = handles_from<Variables>(record_loop(std::move(r)));
+    if constexpr (sizeof...(X) == 1) return std::get<0>(made);
+    else return made;
+  } else return refused{};
 } catch (...) {
   rethrow_as_error();
 }
@@ -134,12 +152,16 @@ erased_results while_loop(Condition const& condition, Body const& body, std::vec
 template <class F, operand X> auto map(F const& f, X x, parallel_iterations most = parallel_iterations()) {
   using Row = decltype(detail::row_inside<X>(x));
   using Made = detail::outside<decltype(f(std::declval<Row>()))>;
-  static_assert(detail::handle<Made>, "map: the lambda must return one value");
-  detail::loop_request r{.rows = {x}, .counted = true, .parallel = most.count};
-  r.body = record_body(detail::graph_of(x), "body", {row_of(detail::argument_type(x))},
-                       [&](std::vector<value> const& in) { return detail::results_of(f, Row{in[0]}); });
-  auto const node = detail::record_loop(std::move(r));
-  return detail::stacked_handle<Made, X>(node, 1);
+  constexpr bool of_rows = detail::may_have_rows<X>, makes_one = detail::is_handle<Made>;
+  static_assert(of_rows, "map: a scalar has no rows");
+  static_assert(makes_one, "map: the lambda must return one value");
+  if constexpr (of_rows && makes_one) {
+    detail::loop_request r{.rows = {x}, .counted = true, .parallel = most.count};
+    r.body = record_body(detail::graph_of(x), "body", {row_of(detail::argument_type(x))},
+                         [&](std::vector<value> const& in) { return detail::results_of(f, Row{in[0]}); });
+    auto const node = detail::record_loop(std::move(r));
+    return detail::stacked_handle<Made, X>(node, 1);
+  } else return detail::refused{};
 }
 
 namespace detail {
@@ -149,8 +171,14 @@ template <bool All, class F, class S, class X>
 auto fold(F const& f, S first, X x, bool backwards, parallel_iterations most) {
   using Row = decltype(row_inside<X>(x));
   using State = outside<S>;
-  static_assert(std::same_as<outside<decltype(f(std::declval<State>(), std::declval<Row>()))>, State>,
-                "scan, fold: the lambda must return the state's own type");
+  using Returned = outside<decltype(f(std::declval<State>(), std::declval<Row>()))>;
+  constexpr bool of_rows = may_have_rows<X>;
+  static_assert(of_rows, "scan, fold: a scalar has no rows");
+  if constexpr (!std::same_as<Returned, State>) {
+    constexpr auto said =
+        sentence_of_handles<Returned, State>("scan, fold: the lambda must return the state's own type");
+    named<said>().compiles();
+  }
   loop_request r{
       .variables = values_of(first), .rows = {x}, .counted = true, .backwards = backwards, .parallel = most.count};
   auto types = types_of(first);

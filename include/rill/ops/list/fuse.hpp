@@ -62,10 +62,67 @@ template <fixed_string Name, class F, dtype R, dtype... E> scalar_function const
   return nullptr;
 }
 
+template <class Result> struct named_operation {};
+template <class Op> struct named_operation<not_by_number<Op>> {
+  using type = Op;
+};
+template <class Result> using operation_of = typename named_operation<Result>::type;
+
 template <class S> struct element_of_symbol;
 template <dtype E> struct element_of_symbol<symbol<E>> {
   static constexpr dtype value = E;
 };
+template <number N>
+  requires element<N>
+struct element_of_symbol<N> {  // a lambda may return the same number for all
+  static constexpr dtype value = dtype_of<N>;
+};
+
+/// The register of what a lambda returned.
+template <dtype E> std::uint16_t register_of(program&, symbol<E> y) { return y.at; }
+template <number N> std::uint16_t register_of(program& p, N n) { return immediate_symbol<dtype_of<N>>(&p, n).at; }
+
+/// The extents of operands that broadcast.
+template <type... Types> constexpr inferred<type> broadcast_together() {
+  inferred<type> y{std::array{Types...}[0], {}};
+  for (auto const& t : {Types...}) y.types = broadcast(y.types, t.with(y.types.element), checks(y.why));
+  return y;
+}
+
+/// What is wrong with a call of `fuse`; empty: nothing. A lambda in which the compiler found a mistake returns nothing.
+template <class Result, type... Types> constexpr sentence complaint_of_fuse() {
+  constexpr auto extents = broadcast_together<Types...>();
+  constexpr std::array types{Types...};
+  if constexpr (((Types.element == dtype::string) || ...))
+    return sentence_of("fuse", types, {"a program does not compute with strings"});
+  else if constexpr (extents.refused()) return sentence_of("fuse", types, extents.why);
+  else if constexpr (requires { element_of_symbol<Result>::value; }) return {};
+  else if constexpr (requires { operation_of<Result>::name; })
+    return sentence{} << "fuse: " << operation_of<Result>::name
+                      << " does not compute number by number: call it outside of the lambda";
+  else return sentence{} << "fuse: the lambda must return one number that it computes from its arguments";
+}
+
+template <fixed_string Name, class Result, class F, class... X> auto fuse_as(F const& f, X... x) {
+  constexpr auto said = complaint_of_fuse<Result, X::static_type...>();
+  if constexpr (said.size > 0) {
+    named<said>().compiles();
+    return refused{};
+  } else {
+    constexpr auto element = element_of_symbol<Result>::value;
+    program p;
+    p.inputs = {X::static_type.element...};
+    std::uint16_t next = 0;
+    std::tuple<symbol<X::static_type.element>...> symbols{symbol<X::static_type.element>{&p, next++}...};
+    p.outputs = {register_of(p, std::apply(f, symbols))};
+    settle(p);
+    if constexpr (!number<Result>) p.native = native_function<Name, F, element, X::static_type.element...>();
+    auto& g = graph_of(x...);
+    auto made = std::make_shared<program const>(std::move(p));
+    return expr<broadcast_together<X::static_type...>().types.with(element)>{
+        record_erased<ops::fused_op>(g, {std::move(made)}, {x...}, std::string_view(Name))};
+  }
+}
 
 }  // namespace detail
 
@@ -75,24 +132,7 @@ template <dtype E> struct element_of_symbol<symbol<E>> {
 /// depend on its arguments and captures alone: one that reads what may change, a global variable for instance, may be
 /// called again when the step runs.
 template <fixed_string Name = "fused", class F, typed... X> auto fuse(F f, X... x) {
-  static_assert(((X::static_type.element != dtype::string) && ...), "fuse: a program does not compute with strings");
-  using Result = decltype(f(symbol<X::static_type.element>{}...));
-  constexpr dtype element = detail::element_of_symbol<Result>::value;
-  constexpr type result = [] {
-    type y = type(std::array{X::static_type...}[0]);
-    for (auto const& t : {X::static_type...}) y = broadcast(y, t.with(y.element));
-    return y.with(element);
-  }();
-  program p;
-  p.inputs = {X::static_type.element...};
-  std::uint16_t next = 0;
-  std::tuple<symbol<X::static_type.element>...> symbols{symbol<X::static_type.element>{&p, next++}...};
-  p.outputs = {std::apply(f, symbols).at};
-  detail::settle(p);
-  p.native = detail::native_function<Name, F, element, X::static_type.element...>();
-  auto& g = detail::graph_of(x...);
-  return expr<result>{
-      record_erased<ops::fused_op>(g, {std::make_shared<program const>(std::move(p))}, {x...}, std::string_view(Name))};
+  return detail::fuse_as<Name, decltype(f(symbol<X::static_type.element>{}...))>(f, x...);
 }
 
 template <class V> std::vector<gradient> ops::fused_op::grad(gradient_request const& r) {

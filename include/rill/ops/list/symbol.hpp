@@ -11,11 +11,25 @@
 
 namespace rill {
 
+namespace detail {
+template <dtype E> inline constexpr bool is_known_already = false;
+}
+
 /// A number of type `E` that a program under construction computes in register `at`.
 template <dtype E> struct symbol {
   program* into;
   std::uint16_t at;
+
+  /// What functions of `std`, conditions and operands of two element types would need.
+  operator double() const {
+    static_assert(
+        detail::is_known_already<E>,
+        "fuse: the lambda's numbers are known when a step runs. Functions that docs/guide.md lists take them, "
+        "by names without std::; select takes the place of if and ?:, and all are of one element type");
+    return 0;
+  }
 };
+template <dtype E> inline constexpr bool detail::stands_for_number<symbol<E>> = true;
 
 namespace detail {
 

@@ -75,7 +75,8 @@ namespace rill {
 /// x in another element type. Floats become integers toward zero: NaN becomes 0, and what is out of range the nearest
 /// integer there is. Integers become narrower ones by wrapping. A complex number keeps its real part.
 template <element T, operand X> auto cast(X x) {
-  if constexpr (typed<X>) {
+  if constexpr (detail::stands_for_number<X>) return record<ops::cast_op>(x);
+  else if constexpr (typed<X>) {
     if constexpr (X::static_type.element == dtype_of<T>) return x;
     else return record<ops::cast_op, ops::cast_op::attributes{dtype_of<T>}>(x);
   } else return cast(value(x), dtype_of<T>);

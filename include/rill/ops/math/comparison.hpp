@@ -13,8 +13,8 @@ namespace rill::ops {
 /// What comparisons share: two operands of one element type, a bool out.
 template <class Op> struct comparison : elementwise<Op, 2> {
   static constexpr dtype result = dtype::boolean;
-  static constexpr type infer(no_attributes a, type const& x, type const& y) {
-    return elementwise<Op, 2>::infer(a, x, y).with(dtype::boolean);
+  static constexpr type infer(no_attributes a, type const& x, type const& y, checks expects = {}) {
+    return elementwise<Op, 2>::infer(a, x, y, expects).with(dtype::boolean);
   }
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
@@ -87,8 +87,8 @@ struct logical_not_op : elementwise<logical_not_op, 1> {
 template <class Op> struct float_question : elementwise<Op, 1> {
   static constexpr dtypes elements = dtypes::floats;
   static constexpr dtype result = dtype::boolean;
-  static constexpr type infer(no_attributes a, type const& x) {
-    return elementwise<Op, 1>::infer(a, x).with(dtype::boolean);
+  static constexpr type infer(no_attributes a, type const& x, checks expects = {}) {
+    return elementwise<Op, 1>::infer(a, x, expects).with(dtype::boolean);
   }
 };
 

@@ -78,7 +78,7 @@ struct matmul_op {
  private:
   // The extent of an axis, counted from the last one, which is 1.
   static constexpr dim extent(type const& x, std::size_t from_end) {
-    return x.has_rank() ? x[x.rank - from_end] : unknown;
+    return x.has_rank() && x.rank >= from_end ? x[x.rank - from_end] : unknown;
   }
   // The axes before the matrices'.
   static constexpr type batch_of(type const& x) {

@@ -41,19 +41,18 @@ namespace detail {
 /// The queue of examples like those of a source.
 template <class Source> struct example_queue;
 template <class... X> struct example_queue<std::tuple<X...>> {
-  static_assert((typed<X> && ...), "an input function takes typed values of the graph, or tuples of them");
+  static constexpr bool are_typed = (typed<X> && ...);
+  static_assert(are_typed, "an input function takes typed values of the graph, or tuples of them");
   using type = queue<X::static_type...>;
 };
-template <class First, class... Rest> auto queue_of_sources() {
-  using Queue = typename example_queue<First>::type;
-  static_assert((std::same_as<Queue, typename example_queue<Rest>::type> && ...),
-                "the sources of an input function make examples of different types");
-  return std::type_identity<Queue>{};
-}
-template <class... X> auto queue_for() {
-  if constexpr ((operand<X> && ...)) return queue_of_sources<std::tuple<X...>>();
-  else return queue_of_sources<X...>();
-}
+template <class First, class... Rest> struct queue_of_sources : example_queue<First> {
+  static constexpr bool of_one_type =
+      (std::is_same_v<typename example_queue<First>::type, typename example_queue<Rest>::type> && ...);
+};
+template <class... X>
+using queue_for = std::conditional_t<(operand<X> && ...), std::type_identity<queue_of_sources<std::tuple<X...>>>,
+                                     std::type_identity<queue_of_sources<X...>>>::type;
+template <class... X> inline constexpr bool of_one_type = queue_for<X...>::of_one_type;
 
 /// The sources of a call: its values are one, or each tuple is one.
 template <class... X> std::vector<std::vector<value>> sources_of(X const&... x) {
@@ -70,8 +69,8 @@ auto filled_queue(char const* what, queue_order order, queue_options s, std::int
   auto& g = graph_of(sources[0][0]);
   if (s.capacity == 0)
     s.capacity = s.min_after_dequeue + 2 * size + threads * static_cast<std::int64_t>(sources.size());
-  typename decltype(queue_for<X...>())::type q(g, order, s, name.empty() ? g.fresh_name(what) : std::move(name),
-                                               order == queue_order::bucketed);
+  typename queue_for<X...>::type q(g, order, s, name.empty() ? g.fresh_name(what) : std::move(name),
+                                   order == queue_order::bucketed);
   for (auto const& source : sources) q.enqueue_by(threads, source);
   return q;
 } catch (...) {
@@ -101,6 +100,7 @@ concept sources = sizeof...(X) > 0 && (is_source<X>::value && ...);
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto batch(batch_options const& s, X const&... x) {
+  static_assert(detail::of_one_type<X...>, "the sources of an input function make examples of different types");
   return dequeue_many<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
@@ -112,6 +112,7 @@ auto batch(X const&... x) {
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto batch_up_to(batch_options const& s, X const&... x) {
+  static_assert(detail::of_one_type<X...>, "the sources of an input function make examples of different types");
   return dequeue_up_to<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
@@ -125,6 +126,7 @@ auto batch_up_to(X const&... x) {
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto shuffle_batch(shuffle_options const& s, X const&... x) {
+  static_assert(detail::of_one_type<X...>, "the sources of an input function make examples of different types");
   return dequeue_many<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
@@ -136,6 +138,7 @@ auto shuffle_batch(X const&... x) {
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto shuffle_batch_up_to(shuffle_options const& s, X const&... x) {
+  static_assert(detail::of_one_type<X...>, "the sources of an input function make examples of different types");
   return dequeue_up_to<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
@@ -149,6 +152,7 @@ auto shuffle_batch_up_to(X const&... x) {
 template <class... X>
   requires detail::sources<X...>
 auto prefetch(prefetch_options const& s, X const&... x) {
+  static_assert(detail::of_one_type<X...>, "the sources of an input function make examples of different types");
   return dequeue(
       detail::filled_queue("prefetch", queue_order::fifo, {.capacity = s.capacity}, 1, s.threads, s.name, x...));
 }

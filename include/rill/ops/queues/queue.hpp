@@ -83,8 +83,11 @@ template <type... Components> class queue {
 
  private:
   template <class X, type T> static void check() {
-    if constexpr (typed<X>)
-      static_assert(accepts(T, X::static_type), "enqueue: a value is not of its component's type");
+    if constexpr (!detail::may_be<X, T>) {
+      constexpr auto said =
+          detail::sentence_of_types("enqueue: a value is not of its component's type", X::static_type, T);
+      detail::named<said>().compiles();
+    }
   }
   template <class X, type T> static void check_rows() {
     if constexpr (typed<X>)

@@ -112,14 +112,22 @@ template <class Op, class X> void provide_arithmetic() {
 }  // namespace detail
 
 /// Makes x the variable's value; the result is the new value.
-template <variable_handle V, operand X> auto assign(V v, X x) { return record<ops::assign_op>(v, x); }
+template <operand V, operand X> auto assign(V v, X x) {
+  static_assert(detail::is_variable<V>,
+                "assign: what is updated must be a variable; this is another value of the graph");
+  return record<ops::assign_op>(v, x);
+}
 /// Adds x to the variable; the result is the new value.
-template <variable_handle V, operand X> auto assign_add(V v, X x) {
+template <operand V, operand X> auto assign_add(V v, X x) {
+  static_assert(detail::is_variable<V>,
+                "assign_add: what is updated must be a variable; this is another value of the graph");
   detail::provide_arithmetic<ops::assign_add_op, X>();
   return record<ops::assign_add_op>(v, x);
 }
 /// Subtracts x from the variable; the result is the new value.
-template <variable_handle V, operand X> auto assign_sub(V v, X x) {
+template <operand V, operand X> auto assign_sub(V v, X x) {
+  static_assert(detail::is_variable<V>,
+                "assign_sub: what is updated must be a variable; this is another value of the graph");
   detail::provide_arithmetic<ops::assign_sub_op, X>();
   return record<ops::assign_sub_op>(v, x);
 }

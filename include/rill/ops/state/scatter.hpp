@@ -80,13 +80,17 @@ template <class R> void provide_scatter() {
 }  // namespace detail
 
 /// Adds `rows` to the rows of the variable that `which` names; the same one may come twice.
-template <variable_handle V, operand I, operand R> operation scatter_add(V v, I which, R rows) {
+template <operand V, operand I, operand R> operation scatter_add(V v, I which, R rows) {
+  static_assert(detail::is_variable<V>,
+                "scatter_add: what is updated must be a variable; this is another value of the graph");
   detail::provide_scatter<R>();
   if constexpr (typed<V> && typed<I> && typed<R>) detail::result_types<ops::scatter_add_op, no_attributes{}, V, I, R>();
   return record_erased<ops::scatter_add_op>(detail::graph_of(v), {}, {v, which, rows});
 }
 /// Subtracts `rows` from the rows of the variable that `which` names; the same one may come twice.
-template <variable_handle V, operand I, operand R> operation scatter_sub(V v, I which, R rows) {
+template <operand V, operand I, operand R> operation scatter_sub(V v, I which, R rows) {
+  static_assert(detail::is_variable<V>,
+                "scatter_sub: what is updated must be a variable; this is another value of the graph");
   detail::provide_scatter<R>();
   if constexpr (typed<V> && typed<I> && typed<R>) detail::result_types<ops::scatter_sub_op, no_attributes{}, V, I, R>();
   return record_erased<ops::scatter_sub_op>(detail::graph_of(v), {}, {v, which, rows});

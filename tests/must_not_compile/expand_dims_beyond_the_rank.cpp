@@ -1,0 +1,9 @@
+// expect: expand_dims(float32[2]): the axis lies outside of the result: axis 3 of rank 2
+#include <rill/rill.hpp>
+void f(rill::expr<rill::of<float, 2>> x) {
+#ifdef VALID
+  rill::expand_dims<1>(x);
+#else
+  rill::expand_dims<3>(x);
+#endif
+}
