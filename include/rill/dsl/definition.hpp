@@ -8,6 +8,7 @@
 
 #include "rill/base/config.hpp"
 #include "rill/graph/gradient.hpp"
+#include "rill/graph/kernel_request.hpp"
 
 namespace rill {
 
@@ -116,18 +117,81 @@ template <class Attributes>
 inline constexpr auto attribute_names =
     Attributes::fields([](auto... f) { return std::array<std::string_view, sizeof...(f)>{f.name...}; });
 
+template <class Owner, class T> constexpr auto member_of(field<Owner, T>) { return std::type_identity<T>{}; }
+
+/// Whether one of the attributes has this name and is kept as a T.
+template <class Attributes, class T> constexpr bool has_attribute(std::string_view name) {
+  return Attributes::fields([&](auto... f) {
+    return ((f.name == name && std::same_as<kept_as<typename decltype(member_of(f))::type>, T>) || ...);
+  });
+}
+
+/// Refuses a definition that can't be what it declares to be, while the program compiles.
+template <class Op> constexpr void check_definition(op_def const& d) {
+  using A = rill::attributes_of<Op>;
+  auto const no_inputs = d.arity == 0, of_one = d.arity == 1 && d.aliases_input;
+  expects(d.constant_value.empty() || has_attribute<A, tensor>(d.constant_value),
+          "constant_value must name an attribute that is a tensor");
+  expects(d.declared_type.empty() || has_attribute<A, type>(d.declared_type),
+          "declared_type must name an attribute that is a type");
+  expects(d.result_element.empty() || has_attribute<A, dtype>(d.result_element),
+          "result_element must name an attribute that is a dtype");
+  expects(d.counts_references.empty() || has_attribute<A, std::int64_t>(d.counts_references),
+          "counts_references must name an attribute that is an integer");
+  expects(
+      d.counts_updates.empty() || (has_attribute<A, std::int64_t>(d.counts_updates) && !d.counts_references.empty()),
+      "counts_updates must name an attribute that is an integer, beside counts_references");
+  expects(d.draws_random.empty() || has_attribute<A, std::int64_t>(d.draws_random),
+          "draws_random must name an attribute that is an integer: the key of the random numbers");
+  expects(d.rendezvous.empty() || has_attribute<A, std::string>(d.rendezvous),
+          "rendezvous must name an attribute that is a string");
+  using enum op_kind;
+  switch (d.kind) {
+    case constant:
+      expects(no_inputs && !d.constant_value.empty(), "a constant has no inputs, and constant_value");
+      break;
+    case variable:
+    case placeholder:
+      expects(no_inputs && !d.declared_type.empty(), "a variable or placeholder has no inputs, and declared_type");
+      break;
+    case placeholder_with_default:
+    case as:
+      expects(of_one && !d.declared_type.empty(),
+              "this kind of operation aliases its one input, and has declared_type");
+      break;
+    case identity:
+      expects(of_one, "an identity aliases its one input");
+      break;
+    case assign:
+      expects(d.arity == 2 && d.by_reference == 1 && d.effect == effect::writes,
+              "an assignment updates input 0, a variable it takes by reference, by input 1");
+      break;
+    default:
+      break;
+  }
+}
+
 template <class Op> constexpr op_def make_definition() {
   op_def d;
   d.name = Op::name;
   if constexpr (requires { Op::doc; }) d.doc = Op::doc;
   d.arity = Op::arity;
   d.outputs = static_cast<std::uint8_t>(output_count<Op>());
+  if constexpr (requires { Op::kind; }) d.kind = Op::kind;
   if constexpr (requires { Op::effect; }) d.effect = Op::effect;
   if constexpr (requires { Op::commutes; }) d.commutes = Op::commutes;
   if constexpr (requires { Op::aliases_input; }) d.aliases_input = Op::aliases_input;
+  if constexpr (requires { Op::forwards_input; }) d.forwards_input = Op::forwards_input;
   if constexpr (requires { Op::updates_in_place; }) d.updates_in_place = Op::updates_in_place;
   if constexpr (requires { Op::by_reference; }) d.by_reference = Op::by_reference;
   if constexpr (requires { Op::reference_or_value; }) d.reference_or_value = Op::reference_or_value;
+  if constexpr (requires { Op::uses_value_extents; }) d.uses_value_extents = Op::uses_value_extents;
+  if constexpr (requires { Op::resizes; }) d.resizes = Op::resizes;
+  if constexpr (requires { Op::constant_value; }) d.constant_value = Op::constant_value;
+  if constexpr (requires { Op::declared_type; }) d.declared_type = Op::declared_type;
+  if constexpr (requires { Op::result_element; }) d.result_element = Op::result_element;
+  if constexpr (requires { Op::counts_references; }) d.counts_references = Op::counts_references;
+  if constexpr (requires { Op::counts_updates; }) d.counts_updates = Op::counts_updates;
   if constexpr (requires { Op::shape_only; }) d.shape_only = Op::shape_only;
   if constexpr (requires { Op::waits; }) d.waits = Op::waits;
   if constexpr (requires { Op::rendezvous; }) d.rendezvous = Op::rendezvous;
@@ -145,6 +209,7 @@ template <class Op> constexpr op_def make_definition() {
   if constexpr (requires { &Op::paths; }) d.paths = Op::paths;
   if constexpr (requires { Op::no_gradient; }) d.no_gradient = Op::no_gradient;
   if constexpr (requires(kernel_request const& r) { Op::cpu(r); }) d.cpu = Op::cpu;
+  check_definition<Op>(d);
   return d;
 }
 

@@ -175,7 +175,7 @@ class differentiator {
 
   // Whether a node's output equals its input, so that a sparse derivative passes unchanged.
   bool is_identity(node const& n) const {
-    return (n.op->name == "identity" || n.op->name == "as") && graph_.rule_of(n) < 0;
+    return (n.op->kind == op_kind::identity || n.op->kind == op_kind::as) && graph_.rule_of(n) < 0;
   }
 
   void visit(std::uint32_t i) {

@@ -62,7 +62,7 @@ inline void check_body(function_definition const& f, subgraph const& body) {
   for (std::size_t i = 0; i < f.arguments.size(); ++i)
     if (body[body.inputs[i]].outputs[0] != f.arguments[i]) fail("a function's body has inputs of other types");
   std::size_t variables = 0;
-  for (auto const& n : body.nodes) variables += n.op->name == "variable";
+  for (auto const& n : body.nodes) variables += is_variable(n);
   if (variables != f.references.size()) fail("a function's body has other variables");
   detail::check_results(f, body);
 }
@@ -101,9 +101,9 @@ inline void check_functions(graph const& g) {
     }
     for (auto n : f->waits) check(n < g.size());
     for (auto v : f->references) {
-      check(v < g.size() && g[v].op->name == "variable");
+      check(v < g.size() && is_variable(g[v]));
       check(std::any_of(f->body->nodes.begin(), f->body->nodes.end(),
-                        [&](node const& n) { return n.op->name == "variable" && n.name == g[v].name; }));
+                        [&](node const& n) { return is_variable(n) && n.name == g[v].name; }));
     }
     for (std::size_t i = 0; i < f->references.size(); ++i)
       if (updates_variable(*f->body, g[f->references[i]].name) != (i < static_cast<std::size_t>(f->updates)))

@@ -40,22 +40,17 @@ class first_draws {
   }
 
   void rename(node& n) const {
-    for (auto& [name, attribute] : n.attributes)
+    for (auto& [_, attribute] : n.attributes)
       if (auto* body = std::get_if<std::shared_ptr<subgraph const>>(&attribute)) {
         auto other = std::make_shared<subgraph>(**body);
         for (auto& each : other->nodes) rename(each);
         *body = std::move(other);
-      } else if (auto const at = key_in(n, name, attribute); at != keys_.end()) attribute = at->second;
+      }
+    if (!draws_random(n)) return;
+    if (auto const at = keys_.find(random_key(n)); at != keys_.end()) set_random_key(n, at->second);
   }
 
  private:
-  using keys = std::unordered_map<std::int64_t, std::int64_t>;
-
-  static bool is_key(node const& n, std::string_view attribute) { return n.op->draws_random && attribute == "key"; }
-  keys::const_iterator key_in(node const& n, std::string_view name, attribute const& a) const {
-    return is_key(n, name) ? keys_.find(std::get<std::int64_t>(a)) : keys_.end();
-  }
-
   // What a value is computed from and no earlier first value was, in order of recording.
   std::vector<std::uint32_t> unseen_before(std::uint32_t value) {
     std::vector<std::uint32_t> found, open{value};
@@ -72,18 +67,17 @@ class first_draws {
   }
 
   void add(node const& n) {
-    for (auto const& [name, attribute] : n.attributes)
-      if (auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&attribute)) {
-        for (auto const& each : (*body)->nodes) add(each);
-      } else if (is_key(n, name)) {
-        auto const key = static_cast<std::int64_t>(random_stream::key_of(name_, drawn_) >> 1);
-        drawn_ += keys_.try_emplace(std::get<std::int64_t>(attribute), key).second;
-      }
+    for_each_body(n, [&](subgraph const& body) {
+      for (auto const& each : body.nodes) add(each);
+    });
+    if (!draws_random(n)) return;
+    auto const key = static_cast<std::int64_t>(random_stream::key_of(name_, drawn_) >> 1);
+    drawn_ += keys_.try_emplace(random_key(n), key).second;
   }
 
   graph const& graph_;
   std::vector<bool> seen_;
-  keys keys_;
+  std::unordered_map<std::int64_t, std::int64_t> keys_;
   std::uint64_t name_ = 0, drawn_ = 0;  // of the variable whose first value is looked at
 };
 

@@ -54,7 +54,7 @@ class path_sweep {
  public:
   path_sweep(subgraph const& body, path_finder& finder) : body_(body), finder_(finder), from_(body.size()) {
     for (std::uint32_t i = 0; i < body.size(); ++i)
-      if (body[i].op->name == "variable") variables_.push_back(i);
+      if (is_variable(body[i])) variables_.push_back(i);
   }
 
   body_paths run() && {

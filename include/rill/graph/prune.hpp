@@ -37,7 +37,7 @@ class fed_places {
   /// The number of the one that a control edge from a node comes from; -1: the node must run. A placeholder that is fed
   /// has nothing else to do, as in TensorFlow.
   std::ptrdiff_t of_control(std::uint32_t from) const {
-    return g_[from].op->name == "placeholder" ? of({from, 0}) : -1;
+    return g_[from].op->kind == op_kind::placeholder ? of({from, 0}) : -1;
   }
 
  private:

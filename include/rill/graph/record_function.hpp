@@ -173,9 +173,9 @@ RILL_INLINE bool same_subgraph(subgraph const& a, subgraph const& b) {
     if (x.op != y.op || x.inputs != y.inputs || x.controls != y.controls || x.outputs != y.outputs ||
         x.attributes.size() != y.attributes.size() || x.rule != y.rule || x.device != y.device)
       return false;
-    if (x.op->name == "variable" && x.name != y.name) return false;
+    if (is_variable(x) && x.name != y.name) return false;
     for (std::size_t k = 0; k < x.attributes.size(); ++k)
-      if (!(x.op->draws_random && x.attributes[k].first == "key") &&  // those of calls differ anyway
+      if (!(draws_random(x) && x.attributes[k].first == x.op->draws_random) &&  // those of calls differ anyway
           !same_attribute(x.attributes[k].second, y.attributes[k].second))
         return false;
   }

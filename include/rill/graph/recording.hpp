@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rill/graph/graph.hpp"
+#include "rill/graph/node_traits.hpp"
 
 namespace rill {
 
@@ -23,7 +24,7 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
   if (open_) return open_->add(op, std::move(attributes), inputs, name);
   if (outer_) {
     if (closed_) refuse(this, scope_ + std::string(name.empty() ? op.name : name));
-    if (op.name == "variable")
+    if (op.kind == op_kind::variable)
       throw error(code::failed_precondition,
                   "a variable is made in a body of a loop or branch: make it outside, or the layer that it belongs to");
     for (auto const& i : inputs)
@@ -43,7 +44,8 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
     auto const& original = *nodes_.at(static_cast<std::size_t>(n.copy_of));
     n.device = original.device, n.colocated = original.colocated, n.rule = original.rule;
   }
-  n.name = op.name == "variable" && !name.empty() ? name_of_variable(name) : unique(name.empty() ? op.name : name);
+  n.name =
+      op.kind == op_kind::variable && !name.empty() ? name_of_variable(name) : unique(name.empty() ? op.name : name);
   return keep_or_forget(n, [&] {
     n.inputs.reserve(inputs.size());
     for (auto const& i : inputs) {
@@ -105,8 +107,8 @@ RILL_INLINE std::string graph::name_of_variable(std::string_view wish) {
   std::string full = variable_scope_ + std::string(wish);
   if (taken_.try_emplace(full, 0).second) return full;
   auto const at = names_.find(full);
-  std::string_view const by = at == names_.end() ? std::string_view() : nodes_[at->second]->op->name;
-  if (by == "variable")
+  auto const* const by = at == names_.end() ? nullptr : nodes_[at->second]->op;
+  if (by && by->kind == op_kind::variable)
     throw error(code::invalid_argument,
                 "the graph has a variable of this name: to share it, use the handle that it was declared with, or keep "
                 "the layer that it belongs to (dense_layer, conv2d_layer, ...) and call that again; for weights of its "
@@ -114,7 +116,7 @@ RILL_INLINE std::string graph::name_of_variable(std::string_view wish) {
                 full);
   throw error(code::invalid_argument,
               "a variable's name is its own, and this one is taken by " +
-                  (by.empty() ? "a scope or a body" : "a node '" + std::string(by) + "'") +
+                  (by ? "a node '" + std::string(by->name) + "'" : "a scope or a body") +
                   ": choose another name, or declare the variable before",
               full);
 }
@@ -241,7 +243,7 @@ RILL_INLINE value graph::inside(value v) {
   v = outer_->inside(v);
   if (auto const known = known_inside(v)) return known;
   auto const& origin = v.origin();
-  if (origin.op->name == "variable") {
+  if (is_variable(origin)) {
     node same = origin;
     same.controls.clear();
     same.recompute = 0;  // a number of a subgraph outside
@@ -332,7 +334,7 @@ RILL_INLINE void graph::add_initial(initial i) try {
   expects(i.variable < nodes_.size() && i.assignment < nodes_.size(),
           "an initial value mentions a node that is not there");
   auto const& assignment = *nodes_[i.assignment];
-  expects(nodes_[i.variable]->op->name == "variable" && assignment.op->name == "assign" &&
+  expects(is_variable(*nodes_[i.variable]) && assignment.op->kind == op_kind::assign &&
               assignment.inputs[0] == endpoint{i.variable, 0},
           "an initial value is no assignment of its variable");
   initials_.push_back(i);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rill/graph/graph.hpp"
+#include "rill/graph/node_traits.hpp"
 
 namespace rill {
 
@@ -27,45 +28,14 @@ struct subgraph {
   type const& type_of(endpoint e) const { return nodes[e.node].outputs[e.port]; }
 };
 
-/// Marks an operation whose attribute "references" says how many of its first inputs are variables.
-inline constexpr std::uint32_t counted_references = UINT32_MAX;
-
-/// Whether a node takes an input as a variable and not its value.
-bool takes_reference(node const& n, std::size_t input);
-
-/// Whether a node means the variable itself: then it still does when another value is fed in its place.
-inline bool means_variable(node const& n, std::size_t input) {
-  return takes_reference(n, input) && !n.op->reference_or_value;
-}
-
-/// Whether a node changes an input that it takes as a variable.
-bool updates_reference(node const& n, std::size_t input);
-
-/// Whether a node needs no more of an input than its extents.
-inline bool reads_extents_alone(node const& n, std::size_t input) {
-  return input < 32 && (n.op->shape_only >> input & 1u) != 0;
-}
-
-/// The function that a node calls; null: it is no call.
-function_definition const* called_by(node const& n);
-
-/// Whether a node runs parts of its own: a loop, a branch or a call.
-bool has_bodies(node const& n);
-
-/// Calls `f` with each body of a node.
-template <class F> void for_each_body(node const& n, F const& f) {
-  for (auto const& [_, a] : n.attributes)
-    if (auto const* body = std::get_if<std::shared_ptr<subgraph const>>(&a)) f(**body);
-}
-
 /// Whether a kernel of a node may wait: its own, or one in its bodies or in what it calls.
 bool may_wait(node const& n);
 
 /// Whether all extents are known.
 bool all_known(std::span<type const> types);
 
-/// The same within a subgraph whose inputs have these types for good: what only says more of its input, which has an
-/// attribute "type", has the input's extents, known or not.
+/// The same within a subgraph whose inputs have these types for good: what only says more of its input has the input's
+/// extents, known or not.
 void settle_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs);
 
 /// The types of a subgraph's outputs for inputs of the given types.
@@ -106,9 +76,7 @@ RILL_INLINE void infer_outputs(node const& n, std::span<type const> inputs, std:
 
 RILL_INLINE void settle_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs) {
   infer_outputs(n, inputs, outputs);
-  if (n.op->aliases_input &&
-      std::any_of(n.attributes.begin(), n.attributes.end(), [](auto const& a) { return a.first == "type"; }))
-    outputs[0] = inputs[0];
+  if (asserts_type(n)) outputs[0] = inputs[0];
 }
 
 RILL_INLINE std::vector<type> infer(subgraph const& sub, std::span<type const> inputs) {
@@ -167,32 +135,6 @@ RILL_INLINE std::vector<type> function_definition::infer(std::span<type const> g
       fail("is declared to return a " + declared.text() + " and returns a " + types[o].text());
   }
   return types;
-}
-
-RILL_INLINE bool takes_reference(node const& n, std::size_t input) {
-  if (n.op->by_reference != counted_references) return input < 32 && (n.op->by_reference >> input & 1u) != 0;
-  for (auto const& [name, value] : n.attributes)
-    if (name == "references") return static_cast<std::int64_t>(input) < std::get<std::int64_t>(value);
-  return false;
-}
-
-RILL_INLINE bool updates_reference(node const& n, std::size_t input) {
-  if (n.op->effect != effect::writes || !takes_reference(n, input)) return false;
-  for (auto const& [name, value] : n.attributes)
-    if (name == "updates") return static_cast<std::int64_t>(input) < std::get<std::int64_t>(value);
-  return true;
-}
-
-RILL_INLINE function_definition const* called_by(node const& n) {
-  for (auto const& [_, a] : n.attributes)
-    if (auto const* f = std::get_if<function_definition const*>(&a)) return *f;
-  return nullptr;
-}
-
-RILL_INLINE bool has_bodies(node const& n) {
-  return called_by(n) || std::any_of(n.attributes.begin(), n.attributes.end(), [](auto const& a) {
-           return std::holds_alternative<std::shared_ptr<subgraph const>>(a.second);
-         });
 }
 
 RILL_INLINE bool may_wait(node const& n) {

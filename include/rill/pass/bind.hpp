@@ -66,30 +66,28 @@ std::vector<bool> nodes_resized(subgraph const& sub);
 #if RILL_RUNTIME
 namespace detail {
 
-inline type const& declared_type(node const& variable) { return std::get<type>(variable.attributes[0].second); }
-
 // Whether a node may give variables that it updates other extents.
 inline bool may_resize(node const& n) {
   auto const within = [](subgraph const& body) {
     return std::any_of(body.nodes.begin(), body.nodes.end(), may_resize);
   };
   if (auto const* const f = called_by(n)) return !f->body || f->recursive || within(*f->body);
-  bool found = n.op->name == "assign";
+  bool found = n.op->resizes;
   for_each_body(n, [&](subgraph const& body) { found = found || within(body); });
   return found;
 }
 
 // Whether a node is made for the extents that a variable, its input k, has when the step begins.
 inline bool meets_present(node const& n, std::size_t k, std::vector<bool> const& resized) {
-  if (!takes_reference(n, k) || n.op->name == "fused_update") return true;
-  return (n.op->reference_or_value || n.op->name == "read") && !resized[n.inputs[k].node];
+  if (!takes_reference(n, k)) return true;
+  return (n.op->reference_or_value || n.op->uses_value_extents) && !resized[n.inputs[k].node];
 }
 
 // Others who take a variable meet its declared extents; those who read what a kernel brings, what its names mean.
 inline type bound_input(subgraph const& sub, node const& n, std::size_t k, std::vector<bool> const& resized,
                         axis_binding const& axes) {
   auto const& from = sub[n.inputs[k].node];
-  if (from.op->name == "variable" && !meets_present(n, k, resized)) return declared_type(from);
+  if (is_variable(from) && !meets_present(n, k, resized)) return declared_type(from);
   return axes.resolved(sub.type_of(n.inputs[k]));
 }
 
@@ -117,9 +115,9 @@ inline void bind_variable(node& n, bool read, axis_binding& axes, container& sta
 
 // Names that a node gives to what it computes.
 inline void bind_names(node const& n, axis_binding& axes) {
-  for (auto const& [_, a] : n.attributes)
-    if (auto const* said = std::get_if<type>(&a); said && n.outputs.size() == 1 && n.outputs[0].rank == said->rank)
-      axes.bind(*said, n.outputs[0], n.name);
+  if (!declares_type(n) || n.outputs.size() != 1) return;
+  if (auto const& declared = declared_type(n); n.outputs[0].rank == declared.rank)
+    axes.bind(declared, n.outputs[0], n.name);
 }
 
 // The elements of a value can be counted, and so can their bytes.
@@ -149,7 +147,7 @@ RILL_INLINE std::vector<bool> nodes_resized(subgraph const& sub) {
   for (auto const& n : sub.nodes)
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (auto const& from = sub[n.inputs[k].node];
-          updates_reference(n, k) && from.op->name == "variable" && !detail::declared_type(from).is_known())
+          updates_reference(n, k) && is_variable(from) && !declared_type(from).is_known())
         resized[n.inputs[k].node] = resized[n.inputs[k].node] || detail::may_resize(n);
   return resized;
 }
@@ -166,8 +164,8 @@ RILL_INLINE void bind_extents(subgraph& sub, std::vector<type> const& fed, conta
   auto const resized = nodes_resized(sub), read = detail::nodes_read(sub, resized);
   for (auto& n : sub.nodes) {
     if (n.op == &fed_op) continue;
-    if (n.op->name == "placeholder") throw error(code::invalid_argument, "this placeholder must be fed", n.name);
-    if (n.op->name == "variable") {
+    if (n.op->kind == op_kind::placeholder) throw error(code::invalid_argument, "this placeholder must be fed", n.name);
+    if (is_variable(n)) {
       infer_outputs(n, {}, n.outputs);
       detail::bind_variable(n, read[static_cast<std::size_t>(&n - sub.nodes.data())], axes, state);
       detail::check_size(n.outputs[0], n.name);
@@ -180,7 +178,7 @@ RILL_INLINE void settle_open(subgraph& sub) {
   axis_binding axes(std::move(sub.axes));
   auto const resized = nodes_resized(sub);
   for (auto& n : sub.nodes)
-    if (n.op != &fed_op && n.op->name != "variable" && !all_known(n.outputs)) detail::settle(sub, n, resized, axes);
+    if (n.op != &fed_op && !is_variable(n) && !all_known(n.outputs)) detail::settle(sub, n, resized, axes);
   sub.axes = axes.bound();
 }
 #endif

@@ -28,9 +28,7 @@ class elementwise_program {
   }
 
   /// Registers that a node adds, but for those of its inputs.
-  static std::size_t size_of(node const& n) {
-    return n.op->elementwise ? 1 : std::get<std::shared_ptr<program const>>(n.attributes[0].second)->registers();
-  }
+  static std::size_t size_of(node const& n) { return n.op->elementwise ? 1 : ops::program_of(n).registers(); }
   /// Passes make no longer programs: far from what can be numbered, and what they gain does not grow any more.
   static constexpr std::size_t most_registers = 4096;
 
@@ -49,7 +47,7 @@ class elementwise_program {
     program_.inputs.push_back(subgraph_.type_of(e).element);
   }
   void add_constant(endpoint e) {
-    auto const& t = std::get<tensor>(subgraph_[e.node].attributes[0].second);
+    auto const& t = constant_value(subgraph_[e.node]);
     immediate i{t.element(), {}};
     std::memcpy(i.bytes.data(), t.raw(), rill::size_of(t.element()));
     alias(e, add_immediate(i));
@@ -62,7 +60,7 @@ class elementwise_program {
       for (std::size_t k = 0; k < n.inputs.size(); ++k) line.operands[k] = find(n.inputs[k]);
       return add_line({m, 0}, line);
     }
-    auto const& inner = *std::get<std::shared_ptr<program const>>(n.attributes[0].second);
+    auto const& inner = ops::program_of(n);
     std::vector<std::uint16_t> registers;
     for (auto e : n.inputs) registers.push_back(find(e));
     for (auto const& i : inner.immediates) registers.push_back(add_immediate(i));

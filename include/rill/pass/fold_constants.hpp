@@ -20,7 +20,8 @@ namespace detail {
 
 inline constexpr std::int64_t largest_folded = 1 << 16;  // bytes: a larger result is rather computed than kept
 
-inline bool is_constant(node const& n) { return n.op->name == "constant" && n.controls.empty(); }
+// Whether a node is a constant that is there from the beginning.
+inline bool is_free_constant(node const& n) { return is_constant(n) && n.controls.empty(); }
 
 inline bool can_fold(subgraph const& sub, node const& n) {
   if (n.op->effect != effect::none || has_bodies(n) || n.op->cpu == nullptr || n.inputs.empty() ||
@@ -31,7 +32,7 @@ inline bool can_fold(subgraph const& sub, node const& n) {
       elements(t.shape()) * static_cast<std::int64_t>(size_of(t.element)) > largest_folded)
     return false;
   for (std::size_t k = 0; k < n.inputs.size(); ++k)
-    if (!is_constant(sub[n.inputs[k].node]) && !reads_extents_alone(n, k)) return false;
+    if (!is_free_constant(sub[n.inputs[k].node]) && !reads_extents_alone(n, k)) return false;
   return true;
 }
 
@@ -42,8 +43,7 @@ inline tensor evaluate(subgraph const& sub, node const& n, container& state) {
   for (auto e : n.inputs) {
     inputs.push_back(sub.type_of(e));
     auto const& from = sub[e.node];
-    pointers.push_back(is_constant(from) ? const_cast<void*>(std::get<tensor>(from.attributes[0].second).raw())
-                                         : nullptr);
+    pointers.push_back(is_free_constant(from) ? const_cast<void*>(constant_value(from).raw()) : nullptr);
   }
   std::vector<std::shared_ptr<variable_state>> const none(n.inputs.size());
   auto const run = n.op->cpu({n, inputs, n.outputs, none, state, 0});
@@ -64,11 +64,11 @@ RILL_INLINE bool fold_constants(subgraph& sub, container& state, pass_report* re
     r.refresh(i);
     auto& n = sub[i];
     if (n.op->aliases_input && n.inputs.size() > 0 && n.controls.empty() &&
-        detail::is_constant(sub[n.inputs[0].node]) && n.outputs[0].is_known()) {
-      auto const value = std::get<tensor>(sub[n.inputs[0].node].attributes[0].second).reshaped(n.outputs[0].shape());
+        detail::is_free_constant(sub[n.inputs[0].node]) && n.outputs[0].is_known()) {
+      auto const value = constant_value(sub[n.inputs[0].node]).reshaped(n.outputs[0].shape());
       n.inputs.clear();
       n.op = &definition<ops::constant_op>();
-      n.attributes = {{"value", value}};
+      n.attributes = encode(ops::constant_op::attributes{value});
       r.said("reshaped", i);
       continue;
     }
@@ -77,7 +77,7 @@ RILL_INLINE bool fold_constants(subgraph& sub, container& state, pass_report* re
       auto value = detail::evaluate(sub, n, state);
       n.inputs.clear();
       n.op = &definition<ops::constant_op>();
-      n.attributes = {{"value", std::move(value)}};
+      n.attributes = encode(ops::constant_op::attributes{std::move(value)});
       r.said("computed", i);
     } catch (error const&) {
     }

@@ -144,7 +144,7 @@ class fusion {
     }
     made.op = &definition<ops::fused_op>();
     made.name = subgraph_[members.back()].name;
-    made.attributes = {{"program", std::make_shared<program const>(p.finish(results))}};
+    made.attributes = encode(ops::fused_op::attributes{std::make_shared<program const>(p.finish(results))});
     auto const at = rewriter_.add(std::move(made), subgraph_.origin[members.back()]);
     for (std::uint32_t o = 0; o < results.size(); ++o) rewriter_.replace(results[o], {at, o}, "joined");
   }

@@ -63,7 +63,7 @@ class update_fusion {
     for (auto c : consumers_[i]) {
       auto const& u = subgraph_[c];
       if (!line_of(u) || u.inputs[1].node != i || fetched_[c] || !consumers_[c].empty()) return {};
-      if (subgraph_[u.inputs[0].node].op->name != "variable" || updates_of_[u.inputs[0].node] != 1) return {};
+      if (!is_variable(subgraph_[u.inputs[0].node]) || updates_of_[u.inputs[0].node] != 1) return {};
       if (subgraph_.type_of(u.inputs[0]) != subgraph_.type_of(u.inputs[1])) return {};
       bool const reads_it = std::find(n.inputs.begin(), n.inputs.end(), u.inputs[0]) != n.inputs.end();
       if (*line_of(u) == nullptr && !reads_it) return {};  // it may have no value yet, that works in place
@@ -120,8 +120,8 @@ class update_fusion {
     if (!in_place(p, results)) return;
     made.op = &definition<ops::fused_update_op>();
     made.name = subgraph_[found[0]].name;
-    made.attributes = {{"program", std::make_shared<program const>(p.finish(results))},
-                       {"references", static_cast<std::int64_t>(found.size())}};
+    made.attributes = encode(ops::fused_update_op::attributes{std::make_shared<program const>(p.finish(results)),
+                                                              static_cast<std::int64_t>(found.size())});
     auto const at = rewriter_.add(std::move(made), subgraph_.origin[found[0]]);
     for (std::uint32_t v = 0; v < found.size(); ++v) {
       rewriter_.replace({found[v], 0}, {at, v}, "works in place");

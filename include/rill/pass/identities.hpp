@@ -5,6 +5,13 @@
 
 #include "rill/pass/fold_constants.hpp"
 
+#if RILL_RUNTIME
+#include "rill/ops/array/broadcast.hpp"
+#include "rill/ops/math/add_n.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/cast.hpp"
+#endif
+
 namespace rill {
 
 /// Applies the table to nodes without control edges.
@@ -16,8 +23,8 @@ namespace detail {
 // Whether a constant is one element, and that number.
 inline bool is_number(subgraph const& sub, endpoint e, double wanted) {
   auto const& n = sub[e.node];
-  if (!is_constant(n)) return false;
-  auto const& t = std::get<tensor>(n.attributes[0].second);
+  if (!is_free_constant(n)) return false;
+  auto const& t = constant_value(n);
   if (t.elements() != 1 || t.element() == dtype::string) return false;
   return visit(t.element(), [&]<class T>() {
     if constexpr (std::same_as<T, std::string>) return false;
@@ -32,9 +39,13 @@ inline bool is_number(subgraph const& sub, endpoint e, double wanted) {
 using identity_rule = std::optional<std::size_t> (*)(subgraph const&, node const&);
 
 struct named_identity {
-  std::string_view name, operation;
+  std::string_view name;
+  bool (*about)(op_def const&);
   identity_rule rule;
 };
+
+template <class... Op> bool is_one_of(op_def const& op) { return ((&op == &definition<Op>()) || ...); }
+inline bool aliases(op_def const& op) { return op.aliases_input && op.effect == effect::none; }
 
 inline std::optional<std::size_t> if_number(subgraph const& p, node const& n, std::size_t k, double v) {
   return is_number(p, n.inputs[k], v) ? std::optional(1 - k) : std::nullopt;
@@ -47,40 +58,32 @@ inline std::optional<std::size_t> if_one(subgraph const& p, node const& n, std::
 // x + 0 is x but for x = -0, which IEEE turns into +0: integers only. x - 0 is exact for all, and x * 1 but for complex
 // numbers, whose parts meet: (inf + 2i) * (1 + 0i) has NaN in it.
 inline constexpr named_identity identities[] = {
-    {"x + 0", "add",
+    {"x + 0", is_one_of<ops::add_op>,
      [](auto const& p, auto const& n) {
        return dtypes::integers.contains(n.outputs[0].element) ? if_number(p, n, 1, 0) : std::nullopt;
      }},
-    {"0 + x", "add",
+    {"0 + x", is_one_of<ops::add_op>,
      [](auto const& p, auto const& n) {
        return dtypes::integers.contains(n.outputs[0].element) ? if_number(p, n, 0, 0) : std::nullopt;
      }},
-    {"x - 0", "sub", [](auto const& p, auto const& n) { return if_number(p, n, 1, 0); }},
-    {"x * 1", "mul", [](auto const& p, auto const& n) { return if_one(p, n, 1); }},
-    {"1 * x", "mul", [](auto const& p, auto const& n) { return if_one(p, n, 0); }},
-    {"x / 1", "div", [](auto const& p, auto const& n) { return if_one(p, n, 1); }},
-    {"said already", "as", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"not fed", "placeholder_with_default", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"identity", "identity", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"stop_gradient", "stop_gradient", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"sum to the same extents", "sum_like", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"broadcast to the same extents", "broadcast_like",
+    {"x - 0", is_one_of<ops::sub_op>, [](auto const& p, auto const& n) { return if_number(p, n, 1, 0); }},
+    {"x * 1", is_one_of<ops::mul_op>, [](auto const& p, auto const& n) { return if_one(p, n, 1); }},
+    {"1 * x", is_one_of<ops::mul_op>, [](auto const& p, auto const& n) { return if_one(p, n, 0); }},
+    {"x / 1", is_one_of<ops::div_op>, [](auto const& p, auto const& n) { return if_one(p, n, 1); }},
+    {"its input", aliases, [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
+    {"sum or broadcast to the same extents", is_one_of<ops::sum_like_op, ops::broadcast_like_op>,
      [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"reshape to the same extents", "reshape", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"reshape to the same extents", "reshape_like",
+    {"cast to the same type", is_one_of<ops::cast_op>,
      [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"cast to the same type", "cast", [](auto const&, auto const&) { return std::optional<std::size_t>(0); }},
-    {"sum of one", "add_n",
+    {"sum of one", is_one_of<ops::add_n_op>,
      [](auto const&, auto const& n) { return n.inputs.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt; }},
 };
 
-// Whether a broadcast neither puts in axes nor divides: all of its attributes say nothing.
-inline bool plain_broadcast(node const& n) {
-  return std::all_of(n.attributes.begin(), n.attributes.end(), [](auto const& a) {
-    if (auto const* axes = std::get_if<extents>(&a.second)) return axes->empty();
-    auto const* flag = std::get_if<bool>(&a.second);
-    return flag != nullptr && !*flag;
-  });
+// Whether a node is a broadcast that neither puts in axes nor divides.
+inline bool is_plain_broadcast(node const& n) {
+  if (n.op != &definition<ops::broadcast_like_op>()) return false;
+  auto const a = decode<ops::broadcast_like_op::attributes>(n.attributes);
+  return a.axes.empty() && !a.mean;
 }
 
 /// An elementwise operation broadcasts by itself: it can read what was broadcast for it.
@@ -89,9 +92,8 @@ inline void read_through_broadcasts(subgraph& sub, std::uint32_t i, rewriter& r)
   if (n.op->elementwise == nullptr || !n.outputs[0].is_known()) return;
   for (std::size_t k = 0; k < n.inputs.size(); ++k) {
     auto const& from = sub[n.inputs[k].node];
-    if (from.op->name != "broadcast_like" || !from.controls.empty() || from.op->shape_only == 0) continue;
+    if (!from.controls.empty() || !is_plain_broadcast(from)) continue;
     auto const source = from.inputs[0];
-    if (!plain_broadcast(from)) continue;
     type y{sub.type_of(source).element};
     for (std::size_t j = 0; j < n.inputs.size(); ++j) y = broadcast(y, sub.type_of(j == k ? source : n.inputs[j]));
     if (y.dims != n.outputs[0].dims || y.rank != n.outputs[0].rank) continue;
@@ -110,7 +112,7 @@ RILL_INLINE bool remove_identities(subgraph& sub, pass_report* report) {
     if (!n.controls.empty()) continue;
     detail::read_through_broadcasts(sub, i, r);
     for (auto const& rule : detail::identities) {
-      if (n.op->name != rule.operation) continue;
+      if (!rule.about(*n.op)) continue;
       auto const k = rule.rule(sub, n);
       if (!k || sub.type_of(n.inputs[*k]) != n.outputs[0]) continue;
       r.replace({i, 0}, n.inputs[*k], rule.name);

@@ -60,7 +60,7 @@ class drawing {
       if (auto const* f = called_by(n)) return of(*f);
       bool found = false;
       for_each_body(n, [&](subgraph const& body) { found = found || in(body); });
-      return found || (n.op->draws_random && !has_bodies(n));
+      return found || (draws_random(n) && !has_bodies(n));
     });
   }
   std::map<function_definition const*, bool> known_;
@@ -70,15 +70,15 @@ class drawing {
 // own plan.
 inline void replace_names(subgraph& body) {
   for (auto& n : body.nodes) {
-    if (n.op->name == "variable" || n.outputs.size() != 1) continue;
-    for (auto& [_, a] : n.attributes) {
-      auto* const said = std::get_if<type>(&a);
-      for (std::size_t i = 0; said && said->rank == n.outputs[0].rank && said->has_rank() && i < said->rank; ++i) {
-        if (!(*said)[i].named()) continue;
-        if (!n.outputs[0][i].known()) throw error(code::unimplemented, "a name that is bound late", n.name);
-        (*said)[i] = n.outputs[0][i];
-      }
+    if (is_variable(n) || n.outputs.size() != 1 || !declares_type(n)) continue;
+    auto declared = declared_type(n);
+    if (!declared.has_rank() || declared.rank != n.outputs[0].rank) continue;
+    for (std::size_t i = 0; i < declared.rank; ++i) {
+      if (!declared[i].named()) continue;
+      if (!n.outputs[0][i].known()) throw error(code::unimplemented, "a name that is bound late", n.name);
+      declared[i] = n.outputs[0][i];
     }
+    set_declared_type(n, declared);
   }
 }
 
@@ -124,13 +124,13 @@ class inliner {
   void place(std::uint32_t i, node const& call, std::size_t own) {
     auto n = body_[i];
     if (n.op == &fed_op) return;
-    if (n.op->name == "variable") {
+    if (is_variable(n)) {
       for (std::size_t k = 0; k < own; ++k)
         if (r_.subgraph()[call.inputs[k].node].name == n.name) place_[i] = call.inputs[k];
       return;
     }
     for (auto& e : n.inputs) e = now(e);
-    std::erase_if(n.controls, [&](auto c) { return body_[c].op == &fed_op || body_[c].op->name == "variable"; });
+    std::erase_if(n.controls, [&](auto c) { return body_[c].op == &fed_op || is_variable(body_[c]); });
     for (auto& c : n.controls) c = place_[c].node;
     n.name = call.name + "/" + n.name.substr(n.name.rfind('/') + 1);
     if (n.device.empty()) n.device = call.device;

@@ -148,7 +148,7 @@ class loop_trimmer {
     for (auto i = a_.first_uneven(); i < a_.first_capture(); ++i) {
       auto const from = node().inputs[i];
       if (how_read(body_, {body_.inputs[i - a_.first_variable()], 0}) == reading::elements ||
-          r_.subgraph()[from.node].op->name == ops::constant_op::name)
+          is_constant(r_.subgraph()[from.node]))
         continue;
       tensor none(r_.subgraph().type_of(from).element, shape{0});
       rill::node c;

@@ -33,7 +33,7 @@ RILL_INLINE void start_input(session& s) try {
   auto const& g = s.graph();
   std::map<std::string, std::vector<operation>> fills;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i) {
-    if (g[i].op->name != ops::enqueue_op::name) continue;
+    if (g[i].op != &definition<ops::enqueue_op>()) continue;
     auto const a = decode<ops::enqueue_op::attributes>(g[i].attributes);
     if (a.threads > 0 && !started.contains(a.queue))
       fills[a.queue].insert(fills[a.queue].end(), static_cast<std::size_t>(a.threads), operation(&s.graph(), i));

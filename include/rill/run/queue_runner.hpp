@@ -111,8 +111,7 @@ RILL_INLINE failure queue_runner::stopped(queue_state const& q, std::exception_p
 
 RILL_INLINE std::shared_ptr<queue_state> queue_runner::queue_of(session& s, operation const& enqueue) {
   auto const& n = enqueue.origin();
-  expects(n.op->name == ops::enqueue_op::name || n.op->name == ops::enqueue_many_op::name,
-          "a queue runner runs enqueues");
+  expects(ops::is_enqueue(n), "a queue runner runs enqueues");
   auto const a = decode<ops::queue_attributes>(n.attributes);
   return s.state().queue(a.queue, a.options());
 }

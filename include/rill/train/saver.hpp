@@ -115,14 +115,14 @@ class saver {
 RILL_IO_INLINE std::vector<variable_value> all_variables(graph& g) {
   std::vector<variable_value> all;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
-    if (g[i].op == &definition<ops::variable_op>()) all.push_back({{&g, i, 0}});
+    if (is_variable(g[i])) all.push_back({{&g, i, 0}});
   return all;
 }
 
 RILL_IO_INLINE std::map<std::string, queue_description> all_queues(graph const& g) {
   std::map<std::string, queue_description> all;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
-    if (g[i].op->name == ops::enqueue_op::name || g[i].op->name == ops::enqueue_many_op::name) {
+    if (ops::is_enqueue(g[i])) {
       auto const a = decode<ops::queue_attributes>(g[i].attributes);
       all.emplace(a.queue, a.options());
     }
@@ -136,7 +136,7 @@ RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_opt
       queues_(variables.empty() ? all_queues(g) : std::map<std::string, queue_description>()) {
   for (auto const& v : variables.empty() ? all_variables(g) : std::move(variables)) {
     expects(v.graph == &g, "a saver: expected variables of its graph, got one of another graph or an empty handle");
-    auto const& of = std::get<type>(v.origin().attributes[0].second);
+    auto const& of = declared_type(v.origin());
     safetensors::check_entry(v.origin().name, of.element);
     variables_.push_back({v.origin().name, of});
   }

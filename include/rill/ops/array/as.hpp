@@ -18,6 +18,8 @@ namespace ops {
 struct as_op {
   using library = void;
   static constexpr std::string_view name = "as", doc = "x, of which more is said than its type knows";
+  static constexpr op_kind kind = op_kind::as;
+  static constexpr std::string_view declared_type = "type";
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
   struct attributes {

@@ -12,6 +12,8 @@ struct constant_op {
   using library = void;
   static constexpr std::string_view name = "constant",
                                     doc = "a value written into the graph; feeding it replaces it for a step";
+  static constexpr op_kind kind = op_kind::constant;
+  static constexpr std::string_view constant_value = "value";
   static constexpr std::int8_t arity = 0;
   struct attributes {
     tensor value;

@@ -11,6 +11,7 @@ namespace rill::ops {
 struct fill_op {
   using library = void;
   static constexpr std::string_view name = "fill", doc = "the given extents, with x as each element";
+  static constexpr std::string_view declared_type = "to";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::numeric_or_bool;
   struct attributes {

@@ -7,6 +7,8 @@ namespace rill::ops {
 struct placeholder_op {
   using library = void;
   static constexpr std::string_view name = "placeholder", doc = "a value that every step must be fed";
+  static constexpr op_kind kind = op_kind::placeholder;
+  static constexpr std::string_view declared_type = "type";
   static constexpr std::int8_t arity = 0;
   struct attributes {
     type of;
@@ -19,6 +21,8 @@ struct placeholder_with_default_op {
   using library = void;
   static constexpr std::string_view name = "placeholder_with_default",
                                     doc = "a value that a step may be fed; its input otherwise";
+  static constexpr op_kind kind = op_kind::placeholder_with_default;
+  static constexpr std::string_view declared_type = "type";
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
   using attributes = placeholder_op::attributes;

@@ -48,6 +48,7 @@ struct reshape_op {
   using library = void;
   static constexpr std::string_view name = "reshape",
                                     doc = "the same elements, row after row, with other extents; one may be inferred";
+  static constexpr std::string_view declared_type = "to";
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
   struct attributes {

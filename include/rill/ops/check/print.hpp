@@ -18,6 +18,7 @@ struct print_op {
                                         "has one";
   static constexpr std::int8_t arity = 1;
   static constexpr rill::effect effect = rill::effect::writes;
+  static constexpr bool forwards_input = true;
   struct attributes {
     std::string message;
     static constexpr auto fields(auto const& take) { return take(field{"message", &attributes::message}); }

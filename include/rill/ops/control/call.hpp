@@ -21,8 +21,9 @@ namespace rill::ops {
 /// from outside.
 struct calling {
   static constexpr std::int8_t arity = -2;
-  static constexpr std::uint32_t by_reference = counted_references;
-  static constexpr bool draws_random = true;
+  static constexpr std::string_view counts_references = "references";
+  static constexpr std::string_view counts_updates = "updates";
+  static constexpr std::string_view draws_random = "key";
   static constexpr bool dynamic_output_shape = true;
   struct attributes {
     function_definition const* function = nullptr;

@@ -18,7 +18,9 @@ namespace rill::ops {
 /// outside.
 struct branch {
   static constexpr std::int8_t arity = -1;
-  static constexpr std::uint32_t by_reference = counted_references;
+  static constexpr op_kind kind = op_kind::cond;
+  static constexpr std::string_view counts_references = "references";
+  static constexpr std::string_view counts_updates = "updates";
   static constexpr bool dynamic_output_shape = true;
   struct attributes {
     std::shared_ptr<subgraph const> then, otherwise;

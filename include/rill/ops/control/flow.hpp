@@ -21,6 +21,7 @@ struct no_op_op {
 struct identity_op {
   using library = void;
   static constexpr std::string_view name = "identity", doc = "x";
+  static constexpr op_kind kind = op_kind::identity;
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
   static constexpr type infer(no_attributes, type const& x) { return x; }

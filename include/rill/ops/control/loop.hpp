@@ -18,8 +18,10 @@ namespace rill::ops {
 /// are alike, they are stacked as well.
 struct looping {
   static constexpr std::int8_t arity = -1;
-  static constexpr std::uint32_t by_reference = counted_references;
-  static constexpr bool draws_random = true;
+  static constexpr op_kind kind = op_kind::loop;
+  static constexpr std::string_view counts_references = "references";
+  static constexpr std::string_view counts_updates = "updates";
+  static constexpr std::string_view draws_random = "key";
   static constexpr bool dynamic_output_shape = true;
   struct attributes {
     std::shared_ptr<subgraph const> body;  ///< from variables, rows and captures to variables and rows
@@ -93,9 +95,7 @@ struct updating_loop_op : looping {
 };
 
 /// Whether a node is one of these operations.
-inline bool is_loop(node const& n) {
-  return n.op->name == loop_op::name || n.op->name == reading_loop_op::name || n.op->name == updating_loop_op::name;
-}
+inline bool is_loop(node const& n) { return n.op->kind == op_kind::loop; }
 
 #if RILL_RUNTIME
 RILL_INLINE void looping::attributes::check(std::size_t inputs) const {

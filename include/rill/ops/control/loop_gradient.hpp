@@ -68,7 +68,7 @@ class backwards_loop {
     for (auto i = a_.first_variable(); i < r_.inputs(); ++i) inputs.push_back(r_.wanted[i]);
     auto const wanted = [&](node const& n) {
       for (std::size_t i = 0; i < static_cast<std::size_t>(a_.references); ++i)
-        if (r_.wanted[i] && n.op->name == "variable" && r_.in(i).origin().name == n.name) return true;
+        if (r_.wanted[i] && is_variable(n) && r_.in(i).origin().name == n.name) return true;
       return false;
     };
     for (bool settled = false; !settled;) {
@@ -147,9 +147,9 @@ class backwards_loop {
     std::vector<value> next, made, made_uneven;
     std::vector<std::size_t> derived_uneven;
     for (std::size_t k = 0, at = 0; k < x.size(); ++k)
-      if (is_variable(x_of_[k])) next.push_back(parts[k] ? densify(parts[k], given[at]) : zeros_like(given[at])), ++at;
+      if (is_loop_variable(x_of_[k])) next.push_back(parts[k] ? densify(parts[k], given[at]) : zeros_like(given[at])), ++at;
     for (std::size_t k = 0; k < x.size(); ++k) {
-      if (!parts[k] || is_variable(x_of_[k])) continue;
+      if (!parts[k] || is_loop_variable(x_of_[k])) continue;
       if (is_row(x_of_[k])) {
         bool const uneven = x_of_[k] >= a_.first_uneven();
         (uneven ? derived_uneven : derived_rows_).push_back(x_of_[k]);
@@ -169,7 +169,7 @@ class backwards_loop {
     for (auto const& list : {made, made_uneven}) next.insert(next.end(), list.begin(), list.end());
     return next;
   }
-  bool is_variable(std::size_t input) const { return input >= a_.first_variable() && input < a_.first_row(); }
+  bool is_loop_variable(std::size_t input) const { return input >= a_.first_variable() && input < a_.first_row(); }
   bool is_row(std::size_t input) const { return input >= a_.first_row() && input < a_.first_capture(); }
 
   // Finds the values of the forward body that its derivatives read. What is the same in each iteration is computed
@@ -178,8 +178,8 @@ class backwards_loop {
   void save(graph& here, replay const& again, std::vector<value> const& results) {
     std::vector<bool> inputs(body_.inputs.size());
     std::fill_n(inputs.begin(), variables() + static_cast<std::size_t>(a_.rows), true);
-    auto const varying = dependent(
-        body_, inputs, [](node const& n) { return n.op->effect != effect::none && n.op->name != "variable"; });
+    auto const varying =
+        dependent(body_, inputs, [](node const& n) { return n.op->effect != effect::none && !is_variable(n); });
     std::map<endpoint, endpoint> forward;  // of values here
     for (std::uint32_t i = 0; i < body_.size(); ++i) {
       auto const& same = again.of(i);

@@ -13,6 +13,7 @@ namespace rill::ops {
 
 /// What they share: they run in tagged execution alone, and only there has it a meaning to be dead.
 struct flow_primitive {
+  static constexpr op_kind kind = op_kind::primitive;
   static constexpr rill::effect effect = rill::effect::reads;  // never merged or folded: an input may be dead
   static constexpr std::string_view no_gradient =
       "the primitives of control flow have no gradient: write the branch or loop with cond or while_loop";
@@ -23,6 +24,7 @@ struct switch_op : flow_primitive {
   static constexpr std::string_view
       name = "switch",
       doc = "x on output 1 where the predicate is true, else on output 0; the other is dead";
+  static constexpr op_kind kind = op_kind::switch_;
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 2;
   static constexpr std::array<type, 2> infer(no_attributes, type const& x, type const& predicate, checks expects = {}) {
@@ -35,6 +37,7 @@ struct merge_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "merge",
                                     doc = "the first of its inputs that comes and is not dead, and which one that was";
+  static constexpr op_kind kind = op_kind::merge;
   static constexpr std::int8_t arity = -1;
   static constexpr std::size_t outputs = 2;
   static constexpr std::array<type, 2> infer(no_attributes, std::span<type const> x, checks expects = {}) {
@@ -52,6 +55,7 @@ struct merge_op : flow_primitive {
 struct enter_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "enter", doc = "x in a frame: in its first iteration, or in all of them";
+  static constexpr op_kind kind = op_kind::enter;
   static constexpr std::int8_t arity = 1;
   struct attributes {
     std::string frame;                      ///< its name; frames of one name and one surrounding iteration are the same
@@ -68,6 +72,7 @@ struct enter_op : flow_primitive {
 struct exit_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "exit", doc = "x outside of its frame (the white paper's Leave)";
+  static constexpr op_kind kind = op_kind::exit;
   static constexpr std::int8_t arity = 1;
   static constexpr type infer(no_attributes, type const& x) { return x; }
 };
@@ -75,6 +80,7 @@ struct exit_op : flow_primitive {
 struct next_iteration_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "next_iteration", doc = "hands x to a merge in the next iteration";
+  static constexpr op_kind kind = op_kind::next_iteration;
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 0;
   static constexpr std::uint32_t shape_only = 2;
@@ -136,6 +142,7 @@ struct collect_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "collect",
                                     doc = "the values of x of all iterations, stacked, outside of the frame";
+  static constexpr op_kind kind = op_kind::collect;
   static constexpr std::int8_t arity = -1;
   struct attributes {
     std::int64_t rows = -1;  ///< how many there will be; -1: not known
@@ -153,7 +160,7 @@ struct collect_op : flow_primitive {
 struct drawn_by_row_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "drawn_by_row", doc = "settles what random numbers this iteration draws";
-  static constexpr bool draws_random = true;
+  static constexpr std::string_view draws_random = "key";
   static constexpr std::int8_t arity = -2;
   static constexpr std::size_t outputs = 0;
   struct attributes {
@@ -167,8 +174,7 @@ struct drawn_by_row_op : flow_primitive {
   static kernel cpu(kernel_request const& r);
 };
 
-/// Whether a node runs in tagged execution alone.
-bool is_primitive(node const& n);
+using rill::is_primitive;
 
 }  // namespace rill::ops
 
@@ -255,7 +261,7 @@ template <operand X> auto exit(X x) { return record<ops::exit_op>(x); }
 /// Hands x to `merged`, a merge of this frame, in the next iteration.
 inline operation next_iteration(value x, value merged) {
   auto& g = detail::graph_of(x);
-  if (!merged || merged.origin().op->name != ops::merge_op::name || merged.port != 0)
+  if (!merged || merged.origin().op->kind != op_kind::merge || merged.port != 0)
     throw error(code::invalid_argument, "next_iteration: the second value must be that of a merge");
   return record_erased<ops::next_iteration_op>(g, {}, {x, merged});
 }
@@ -292,13 +298,6 @@ RILL_INLINE std::array<type, 0> drawn_by_row_op::infer(attributes const& a, std:
   expects(x.size() == (a.backwards ? 1u : 0u), "drawn_by_row: the count if the last row comes first, else nothing");
   expects(!a.backwards || accepts(of<std::int64_t>, x[0]), "drawn_by_row: the count must be a scalar of int64");
   return {};
-}
-
-RILL_INLINE bool is_primitive(node const& n) {
-  return n.op->name == switch_op::name || n.op->name == merge_op::name || n.op->name == enter_op::name ||
-         n.op->name == exit_op::name || n.op->name == next_iteration_op::name || n.op->name == loop_cond_op::name ||
-         n.op->name == iterations_op::name || n.op->name == goes_on_op::name || n.op->name == row_op::name ||
-         n.op->name == collect_op::name || n.op->name == drawn_by_row_op::name;
 }
 
 }  // namespace ops

@@ -70,13 +70,13 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
   for (std::uint32_t i = 0; i < body.size(); ++i) {
     auto const& n = body[i];
     if (n.op == &fed_op || !needed[i]) continue;
-    if (n.op->name == "variable") {
+    if (is_variable(n)) {
       for (auto const& v : variables)
         if (v.origin().name == n.name) values_[i] = {v};
       continue;
     }
     bool const updates = n.op->effect == effect::writes;
-    if (updates && n.op->name == "print") values_[i] = {of(n.inputs[0])};
+    if (updates && n.op->forwards_input) values_[i] = {of(n.inputs[0])};
     if (updates && !has_bodies(n)) {
       if (kept && n.inputs.empty())
         for (auto const& t : n.outputs) values_[i].push_back(here.argument(t, "kept"));

@@ -26,6 +26,7 @@ struct save_op {
 
 struct restore_op {
   static constexpr std::string_view name = "restore", doc = "a tensor of the safetensors file at a path";
+  static constexpr std::string_view declared_type = "type";
   static constexpr std::int8_t arity = 1;
   static constexpr rill::effect effect = rill::effect::reads;
   struct attributes {

@@ -15,6 +15,7 @@ struct decode_csv_op {
   using library = void;
   static constexpr std::string_view name = "decode_csv",
                                     doc = "some fields of each string, a record of comma-separated text";
+  static constexpr std::string_view declared_type = "of";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes{dtype::string};
   struct attributes {

@@ -5,6 +5,11 @@
 
 namespace rill::ops {
 
+/// Returns the program of a fused node.
+inline program const& program_of(node const& n) {
+  return *detail::attribute_as<std::shared_ptr<program const>>(n.attributes, "program");
+}
+
 struct fused_op {
   using library = void;
   static constexpr std::string_view
@@ -20,7 +25,7 @@ struct fused_op {
   template <class V> static std::vector<gradient> grad(gradient_request const& r);
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
-    auto const& p = *std::get<std::shared_ptr<program const>>(r.at.attributes[0].second);
+    auto const& p = program_of(r.at);
     return p.native == nullptr ? rill::detail::make_kernel(p, r) : rill::detail::make_kernel(*p.native, r);
   }
 #endif
@@ -136,7 +141,7 @@ template <fixed_string Name = "fused", class F, typed... X> auto fuse(F f, X... 
 }
 
 template <class V> std::vector<gradient> ops::fused_op::grad(gradient_request const& r) {
-  auto const p = std::get<std::shared_ptr<program const>>(r.origin().attributes[0].second);
+  auto const p = decode<attributes>(r.origin().attributes).what;
   std::vector<V> inputs;
   for (std::size_t i = 0; i < r.inputs(); ++i) inputs.push_back(r.in(i));
   auto const outputs = unfused(r.graph, *p, inputs);
@@ -197,7 +202,7 @@ RILL_INLINE std::vector<value> unfused(graph& g, program const& p, std::vector<v
       throw error(code::unimplemented,
                   "the function " + std::string(line.function->name) + " can't be recorded by itself");
     attribute_list attributes;
-    if (op->name == "cast") attributes.emplace_back("to", line.result);
+    if (!op->result_element.empty()) attributes.emplace_back(op->result_element, line.result);
     registers.push_back(g.add(*op, std::move(attributes), operands));
   }
   std::vector<value> outputs;

@@ -37,6 +37,7 @@ struct cast_op : cast_function<cast_op> {
                                         "complex number keeps its real part; bool is whether x is not 0";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::numeric_or_bool;
+  static constexpr std::string_view result_element = "to";
   struct attributes {
     dtype to = dtype::float32;
     static constexpr auto fields(auto const& take) { return take(field{"to", &attributes::to}); }

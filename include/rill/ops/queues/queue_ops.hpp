@@ -92,6 +92,10 @@ struct enqueue_many_op : enqueuing {
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);
 };
+/// Whether a node puts something into a queue.
+inline bool is_enqueue(node const& n) {
+  return n.op == &definition<enqueue_op>() || n.op == &definition<enqueue_many_op>();
+}
 struct dequeue_op : dequeuing {
   using library = void;
   static constexpr std::string_view name = "dequeue", doc = "takes an element out of a queue; waits for one";

@@ -34,7 +34,7 @@ struct drawing {
   static constexpr std::int8_t arity = -2;
   static constexpr std::uint32_t shape_only = 1;
   static constexpr rill::effect effect = rill::effect::reads;
-  static constexpr bool draws_random = true;
+  static constexpr std::string_view draws_random = "key";
   using kernels = random_table;
 
   static constexpr type drawn(type const& of, std::span<type const> like, checks expects = {}) {

@@ -7,6 +7,7 @@ namespace rill::ops {
 /// What normal and truncated_normal share.
 struct drawing_normal : drawing {
   static constexpr dtypes elements = dtypes::floats;
+  static constexpr std::string_view declared_type = "of";
   struct attributes {
     type of;
     double mean = 0, deviation = 1;

@@ -11,6 +11,7 @@ struct uniform_op : drawing {
   static constexpr std::string_view name = "uniform",
                                     doc = "numbers from `low` to below `high`, each as likely as the others";
   static constexpr dtypes elements = dtypes::reals;
+  static constexpr std::string_view declared_type = "of";
   struct attributes {
     type of;
     double low = 0, high = 1;          ///< of floats

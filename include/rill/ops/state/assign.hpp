@@ -57,6 +57,8 @@ struct updating {
 struct assign_op : updating {
   using library = void;
   static constexpr std::string_view name = "assign", doc = "makes x the variable's value";
+  static constexpr op_kind kind = op_kind::assign;
+  static constexpr bool resizes = true;
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     kernel k([v = r.variables[0], t = r.inputs[1], memory = r.memory](kernel_call const& call) {
@@ -160,7 +162,7 @@ RILL_INLINE value detail::find_initial_value(variable_value v) {
   for (auto const& i : g.initials()) {
     if (g[i.variable].name != v.origin().name) continue;  // a body has a node of its own for it
     auto const& n = g[i.assignment];
-    if (n.op->name == ops::assign_op::name && n.inputs[0].node == i.variable)
+    if (n.op->kind == op_kind::assign && n.inputs[0].node == i.variable)
       return {&g, n.inputs[1].node, n.inputs[1].port};
   }
   return {};

@@ -20,7 +20,8 @@ struct fused_update_op {
       name = "fused_update",
       doc = "an elementwise program whose results become the values of its first inputs, which are variables";
   static constexpr std::int8_t arity = -1;
-  static constexpr std::uint32_t by_reference = counted_references;
+  static constexpr std::string_view counts_references = "references";
+  static constexpr bool uses_value_extents = true;
   static constexpr rill::effect effect = rill::effect::writes;
   struct attributes {
     std::shared_ptr<program const> what;

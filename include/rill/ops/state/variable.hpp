@@ -13,6 +13,8 @@ namespace rill::ops {
 struct variable_op {
   using library = void;
   static constexpr std::string_view name = "variable", doc = "a tensor that outlives the step, as the step found it";
+  static constexpr op_kind kind = op_kind::variable;
+  static constexpr std::string_view declared_type = "type";
   static constexpr std::int8_t arity = 0;
   static constexpr rill::effect effect = rill::effect::reads;
   struct attributes {
@@ -41,6 +43,7 @@ struct read_op {
   static constexpr std::string_view name = "read",
                                     doc =
                                         "a variable as it is now: after the updates that control edges put before this";
+  static constexpr bool uses_value_extents = true;
   static constexpr std::int8_t arity = 1;
   static constexpr std::uint32_t by_reference = 1;
   static constexpr bool dynamic_output_shape = true;  // an update may have changed the variable's

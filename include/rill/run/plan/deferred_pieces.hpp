@@ -29,8 +29,8 @@ inline constexpr op_def deferred_piece_op{
     .doc = "a connected piece of a step in which extents are settled",
     .arity = -2,
     .effect = effect::writes,
-    .by_reference = counted_references,
     .dynamic_output_shape = true,
+    .counts_references = "references",
     .infer = detail::infer_deferred_piece,
     .work = [](attribute_list const&, std::span<type const>, std::span<type const>) { return cost{}; },
     .cpu = detail::deferred_piece_kernel};

@@ -146,7 +146,7 @@ RILL_INLINE plan::taking plan::inputs_of(subgraph const& sub, node const& n, std
     if (from.op->name == "variable") {
       takes.variables[k] = state.variable(from.name, std::get<type>(from.attributes[0].second));
       if (detail::meets_present(n, k, resized)) assume(from, state);
-      else if (n.op->reference_or_value) takes.types.back() = detail::declared_type(from);
+      else if (n.op->reference_or_value) takes.types.back() = declared_type(from);
     } else if (n.op->effect == effect::writes)
       throw error(code::invalid_argument, "input " + std::to_string(k) + " must be a variable", n.name);
   }
