@@ -8,97 +8,15 @@
 #include "rill/ops/base/kernels.hpp"
 #include "rill/program/program.hpp"
 
-#if RILL_DEFINITIONS || RILL_RUNTIME
 #include "rill/ops/base/program_kernel.hpp"
-#endif
+#include "rill/ops/base/tile_table.hpp"
+
 #if RILL_KERNELS
-#include "rill/program/scalar.hpp"
+#include "rill/ops/base/elementwise_kernels.hpp"
 #endif
 
 namespace rill {
 
-/// Tile functions by the element type of the last operand; and those that compute what follows in the same pass.
-struct tile_table {
-  std::array<tile_function, dtype_count> tile{}, joined{};
-};
-
-namespace detail {
-
-/// An operation that names another, `then`, which often takes its result: z = x * y + …, tanh(x) * …
-template <class Op>
-concept leads_to_another = requires { typename Op::then; };
-
-/// Both in one pass, for float and double. Nothing is contracted: the bits are those of two passes.
-template <leads_to_another Op> struct in_one_pass {
-  static_assert(Op::then::commutes, "either operand may be the one that was computed before");
-  static constexpr std::int8_t arity = Op::arity + 1;
-  static constexpr dtypes elements = dtypes{dtype::float32} | dtype::float64;
-  template <class S> static S apply(S x, S more) { return Op::then::apply(Op::apply(x), more); }
-  template <class S> static S apply(S x, S y, S more) { return Op::then::apply(Op::apply(x, y), more); }
-};
-
-}  // namespace detail
-
-#if RILL_KERNELS
-namespace kernels {
-
-// Operand I of Op for lanes of type Lane: a mask where the operation takes a bool beside numbers.
-template <class Op, class Lane, std::size_t I>
-[[gnu::always_inline]] inline auto operand(void const* from, std::size_t at, std::size_t n) {
-  if constexpr (requires { requires Op::takes_mask(I); }) {
-    using Mask = decltype(Lane{} == Lane{});
-    auto const* p = static_cast<bool const*>(from) + at;
-    return n == Lane::lanes ? Mask::load(p) : Mask::load(p, n);
-  } else {
-    auto const* p = static_cast<typename Lane::element const*>(from) + at;
-    return n == Lane::lanes ? Lane::load(p) : Lane::load(p, n);
-  }
-}
-
-template <class Op, class Lane, std::size_t... I>
-[[gnu::always_inline]] inline void lanes(void* result, void const* const* operands, std::size_t at, std::size_t n,
-                                         std::index_sequence<I...>) {
-  auto const y = Op::apply(operand<Op, Lane, I>(operands[I], at, n)...);
-  using Result = std::remove_const_t<decltype(y)>;
-  auto* to = static_cast<typename Result::element*>(result) + at;
-  if (n == Lane::lanes) y.store(to);
-  else y.store(to, n);
-}
-
-/// The contiguous loop of an elementwise operation over elements of type T. A rest shorter than a packet is computed as
-/// a whole packet, so that an element's bits don't depend on its place.
-template <class Op, class T> void tile(void* result, void const* const* operands, std::size_t n) {
-  using Lane = lane_type_t<T>;
-  constexpr auto arity = static_cast<std::size_t>(Op::arity);
-  constexpr auto each = std::make_index_sequence<arity>{};
-  if (n == 1) return lanes<Op, Lane>(result, operands, 0, 1, each);  // a length that the compiler knows: no loops
-  void const* from[arity];  // in registers: what is stored might lie among the operands' addresses
-  for (std::size_t i = 0; i < arity; ++i) from[i] = operands[i];
-  std::size_t at = 0;
-  for (; at + Lane::lanes <= n; at += Lane::lanes) lanes<Op, Lane>(result, from, at, Lane::lanes, each);
-  if (at < n) lanes<Op, Lane>(result, from, at, n - at, each);
-}
-
-template <class Op, dtypes Set> constexpr tile_table tiles() {
-  tile_table table;
-  [&]<std::size_t... D>(std::index_sequence<D...>) {
-    auto const add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if constexpr (constexpr auto d = static_cast<dtype>(I); (Op::elements & Set).contains(d) && d != dtype::string)
-        table.tile[I] = tile<Op, element_of<d>>;
-      if constexpr (rill::detail::leads_to_another<Op>)
-        if constexpr (constexpr auto d = static_cast<dtype>(I);
-                      (rill::detail::in_one_pass<Op>::elements & Set).contains(d))
-          table.joined[I] = tile<rill::detail::in_one_pass<Op>, element_of<d>>;
-    };
-    (add(std::integral_constant<std::size_t, D>{}), ...);
-  }(std::make_index_sequence<dtype_count>{});
-  return table;
-}
-
-}  // namespace kernels
-#endif
-
-#if RILL_DEFINITIONS
 namespace detail {
 
 template <class Op> dtype result_of(dtype const* operands, dtype) {
@@ -130,8 +48,23 @@ template <class Op> constexpr scalar_function make_function() {
 }
 template <class Op> inline constexpr scalar_function function_of = make_function<Op>();
 
-}  // namespace detail
+// What this unit defines: of an operation of rill::compiled nothing, of a user's own all.
+#if RILL_DEFINITIONS
+template <class Op>
+concept defined_here = true;
+#else
+template <class Op>
+concept defined_here = !in_library<Op>;
 #endif
+#if RILL_KERNELS
+template <class Op>
+concept makes_kernels_here = true;
+#else
+template <class Op>
+concept makes_kernels_here = !in_library<Op>;
+#endif
+
+}  // namespace detail
 
 /// The rules that elementwise operations share. `Op` names `elements` (the types it takes) and `apply`, generic over
 /// packets, scalars and symbols; operands have one element type and broadcast.
@@ -153,13 +86,23 @@ template <class Op, std::int8_t Arity> struct elementwise {
     expects(Op::elements.contains(x.element), "the operation does not take this element type");
     return broadcast(x, y, expects);
   }
-#if RILL_KERNELS
-  template <dtypes Set> static constexpr tile_table make_kernels() { return rill::kernels::tiles<Op, Set>(); }
-#endif
-#if RILL_DEFINITIONS
-  static constexpr scalar_function const& function() { return detail::function_of<Op>; }
-  static kernel cpu(kernel_request const& r) { return detail::make_kernel(detail::function_of<Op>, r); }
-#endif
+  template <dtypes Set>
+    requires detail::makes_kernels_here<Op>
+  static constexpr tile_table make_kernels() {
+    static_assert(rill::kernels::have_loops<Op>,
+                  "an elementwise operation of your own needs rill/ops/base/elementwise_kernels.hpp before it");
+    return rill::kernels::tiles<Op, Set>();
+  }
+  static constexpr scalar_function const& function()
+    requires detail::defined_here<Op>
+  {
+    return detail::function_of<Op>;
+  }
+  static kernel cpu(kernel_request const& r)
+    requires detail::defined_here<Op>
+  {
+    return detail::make_kernel(detail::function_of<Op>, r);
+  }
 };
 
 }  // namespace rill

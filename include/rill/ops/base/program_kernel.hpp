@@ -3,8 +3,12 @@
 #include <memory>
 #include <vector>
 
-#include "rill/graph/op_def.hpp"
+#include "rill/graph/kernel_request.hpp"
+#include "rill/program/program.hpp"
+
+#if RILL_RUNTIME
 #include "rill/program/interpreter.hpp"
+#endif
 
 namespace rill::detail {
 

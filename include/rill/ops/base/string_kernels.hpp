@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "rill/graph/op_def.hpp"
+#include "rill/graph/kernel_request.hpp"
 #include "rill/ops/array/strided_view.hpp"
 
 namespace rill::detail {

@@ -10,6 +10,16 @@
 #include "rill/ops/array/scatter.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 
+namespace rill {
+
+/// Records in a graph what a body computes, once more, with `arguments` for its inputs; returns its results. Its
+/// variables are found by name among `variables`. It makes no update again: error(unimplemented) if a result needs one.
+/// What gradients of operations with bodies are made of.
+std::vector<value> record_again(graph& here, subgraph const& body, std::vector<value> const& arguments,
+                                std::vector<value> const& variables = {});
+
+}  // namespace rill
+
 namespace rill::detail {
 
 /// The nodes of a body that its results need, recorded again in a graph. Updates are not made again, those in branches,
@@ -138,3 +148,17 @@ RILL_INLINE void refuse_updated_reads(subgraph const& body, std::string const& n
 #endif
 
 }  // namespace rill::detail
+
+#if RILL_RUNTIME
+namespace rill {
+
+RILL_INLINE std::vector<value> record_again(graph& here, subgraph const& body, std::vector<value> const& arguments,
+                                            std::vector<value> const& variables) {
+  detail::replay const again(here, body, arguments, variables);
+  std::vector<value> results;
+  for (auto e : body.outputs) results.push_back(again.of(e));
+  return results;
+}
+
+}  // namespace rill
+#endif
