@@ -32,7 +32,9 @@ inline type const& declared_type(node const& n) {
 void set_declared_type(node& n, type const& t);
 
 /// Whether output 0 has the type that input 0 turns out to have, of which the node only says more.
-inline bool asserts_type(node const& n) { return n.op->kind == op_kind::as || n.op->kind == op_kind::placeholder_with_default; }
+inline bool asserts_type(node const& n) {
+  return n.op->kind == op_kind::as || n.op->kind == op_kind::placeholder_with_default;
+}
 
 /// Whether a node draws random numbers.
 inline bool draws_random(node const& n) { return !n.op->draws_random.empty(); }

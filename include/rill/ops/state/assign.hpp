@@ -115,20 +115,20 @@ template <class Op, class X> void provide_arithmetic() {
 
 /// Makes x the variable's value; the result is the new value.
 template <operand V, operand X> auto assign(V v, X x) {
-  static_assert(detail::is_variable<V>,
+  static_assert(detail::is_variable_handle<V>,
                 "assign: what is updated must be a variable; this is another value of the graph");
   return record<ops::assign_op>(v, x);
 }
 /// Adds x to the variable; the result is the new value.
 template <operand V, operand X> auto assign_add(V v, X x) {
-  static_assert(detail::is_variable<V>,
+  static_assert(detail::is_variable_handle<V>,
                 "assign_add: what is updated must be a variable; this is another value of the graph");
   detail::provide_arithmetic<ops::assign_add_op, X>();
   return record<ops::assign_add_op>(v, x);
 }
 /// Subtracts x from the variable; the result is the new value.
 template <operand V, operand X> auto assign_sub(V v, X x) {
-  static_assert(detail::is_variable<V>,
+  static_assert(detail::is_variable_handle<V>,
                 "assign_sub: what is updated must be a variable; this is another value of the graph");
   detail::provide_arithmetic<ops::assign_sub_op, X>();
   return record<ops::assign_sub_op>(v, x);

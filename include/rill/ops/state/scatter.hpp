@@ -81,7 +81,7 @@ template <class R> void provide_scatter() {
 
 /// Adds `rows` to the rows of the variable that `which` names; the same one may come twice.
 template <operand V, operand I, operand R> operation scatter_add(V v, I which, R rows) {
-  static_assert(detail::is_variable<V>,
+  static_assert(detail::is_variable_handle<V>,
                 "scatter_add: what is updated must be a variable; this is another value of the graph");
   detail::provide_scatter<R>();
   if constexpr (typed<V> && typed<I> && typed<R>) detail::result_types<ops::scatter_add_op, no_attributes{}, V, I, R>();
@@ -89,7 +89,7 @@ template <operand V, operand I, operand R> operation scatter_add(V v, I which, R
 }
 /// Subtracts `rows` from the rows of the variable that `which` names; the same one may come twice.
 template <operand V, operand I, operand R> operation scatter_sub(V v, I which, R rows) {
-  static_assert(detail::is_variable<V>,
+  static_assert(detail::is_variable_handle<V>,
                 "scatter_sub: what is updated must be a variable; this is another value of the graph");
   detail::provide_scatter<R>();
   if constexpr (typed<V> && typed<I> && typed<R>) detail::result_types<ops::scatter_sub_op, no_attributes{}, V, I, R>();

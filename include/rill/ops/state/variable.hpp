@@ -90,7 +90,7 @@ template <type T> struct variable_expr : expr<T> {
 template <class X>
 concept variable_handle = std::convertible_to<X, variable_value> || std::same_as<X, variable_value>;
 namespace detail {
-template <class X> inline constexpr bool is_variable = variable_handle<X>;  // of which compilers say no more
+template <class X> inline constexpr bool is_variable_handle = variable_handle<X>;  // of which compilers say no more
 }
 
 /// How a variable is declared.
