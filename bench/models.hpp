@@ -165,7 +165,7 @@ inline memory memory_of(std::function<training()> const& make) {
   result.peak -= result.variables;
   rill::run_request r{{}, {t.loss.endpoint()}, {t.update.node}, t.fed};
   for (auto const& x : t.inputs) r.feeds.push_back(x.endpoint());
-  auto const plan = t.model->session.executor().find(r)->plan().memory();
+  auto const plan = t.model->session.executor().find(r)->plan().memory;
   result.arena = static_cast<std::int64_t>(plan.arena);
   result.least = result.variables + static_cast<std::int64_t>(plan.least + plan.held + sizeof(float));
   for (auto const& x : t.fed) result.least += static_cast<std::int64_t>(x.bytes());

@@ -244,7 +244,7 @@ void plan(benchmark::State& state, shape make, bool weigh) {
   for (auto _ : state) benchmark::DoNotOptimize(p->plan(p->execution));
   state.SetComplexityN(state.range(0));
   if (!weigh) return;
-  auto const arena = [&](rill::execution g) { return static_cast<double>(p->plan(g)->plan().memory().arena); };
+  auto const arena = [&](rill::execution g) { return static_cast<double>(p->plan(g)->plan().memory.arena); };
   state.counters["arena"] = arena(p->execution);
   state.counters["sequential"] = arena(rill::execution::sequential);
 }
@@ -266,7 +266,7 @@ void cached_plans(benchmark::State& state) {
   rill::run_request r;
   s.executor().add_feed(r, x, rill::tensor(rill::dtype::float32, {16 * 40, 256}));
   s.executor().add_fetch(r, loss);
-  largest = s.executor().find(r)->plan().memory().arena;
+  largest = s.executor().find(r)->plan().memory.arena;
   state.counters["kept"] = static_cast<double>(memory.usage().current);
   state.counters["arena"] = static_cast<double>(largest);
 }

@@ -8,6 +8,7 @@
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/pass/bind.hpp"
+#include "rill/run/plan/make_plan.hpp"
 
 namespace rill {
 namespace {
@@ -16,7 +17,7 @@ plan square_of(graph& g, container& state, allocator& memory, std::int64_t n) {
   value const x = placeholder(g, type(dtype::float32, shape{n}), "x"), y = square(neg(x));
   auto sub = prune(g, {x.endpoint()}, {y.endpoint()}, {});
   bind_extents(sub, {x.type()}, state);
-  return plan(sub, state, 0, memory);
+  return make_plan(sub, {.state = state, .memory = memory});
 }
 
 TEST(compiled_step, is_run_by_several_threads_at_once) {
@@ -54,7 +55,7 @@ TEST(compiled_step, keeps_its_memory_for_the_next_run_until_it_is_trimmed) {
   EXPECT_EQ(memory.usage().current, 0);
 }
 
-TEST(compiled_step, gives_its_activation_back_when_the_reader_of_results_throws) {
+TEST(compiled_step, gives_its_instance_back_when_the_reader_of_results_throws) {
   graph g;
   container state;
   host_memory memory;

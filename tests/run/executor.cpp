@@ -172,7 +172,7 @@ TEST(executor, keeps_one_arena_for_the_steps_that_it_keeps) {
   for (std::int64_t n : {1000, 3000, 2000, 4000}) {
     step_context step;
     auto const r = request(e, {{x, rows(n)}}, {y});
-    most = std::max(most, static_cast<std::int64_t>(e.find(r)->plan().memory().arena));
+    most = std::max(most, static_cast<std::int64_t>(e.find(r)->plan().memory.arena));
     e.run(r, step);
   }
   EXPECT_GE(most, 2 * 16000);

@@ -4,12 +4,15 @@
 
 #include "base/sentence.hpp"
 #include "pass/subgraphs.hpp"
+#include "rill/base/pool.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/run/plan/make_plan.hpp"
+#include "rill/run/run_plan.hpp"
 
 namespace rill {
 namespace {
@@ -37,7 +40,9 @@ struct planned {
   host_memory memory;
 
   plan make(std::vector<value> const& fed, std::vector<value> const& fetched, execution wish = execution::sequential) {
-    return plan(part_of(g, fetched, {}, fed), state, 0, memory, wish == execution::parallel ? 2 : 1, wish);
+    return make_plan(
+        part_of(g, fetched, {}, fed),
+        {.state = state, .memory = memory, .threads = wish == execution::parallel ? 2 : 1, .execution = wish});
   }
 };
 
@@ -50,13 +55,13 @@ TEST(plan_instance, computes_the_results_of_a_body_where_they_are_wanted) {
   float in = 0, negative = 1, exponential = 0, elsewhere = 0;
   a.argument(0, &in);
   a.result(0, &negative), a.result(1, &exponential);
-  a.run_body({}, step);
+  run_body(a, {}, step);
   EXPECT_EQ(negative, 0);
   EXPECT_EQ(exponential, 1);
   float const other = 5;
   a.argument(0, &other);
   a.result(0, &elsewhere);
-  a.run_body({}, step);
+  run_body(a, {}, step);
   EXPECT_EQ(elsewhere, -5);
   EXPECT_EQ(negative, 0);
 }
@@ -74,7 +79,7 @@ TEST(plan_instance, copies_results_of_a_body_that_are_given_constant_a_variables
   float out[5] = {};
   a.argument(0, &in);
   for (std::size_t i = 0; i < 5; ++i) a.result(i, out + i);
-  a.run_body({}, step);
+  run_body(a, {}, step);
   EXPECT_EQ(std::vector<float>(out, out + 5), (std::vector<float>{2, 7, 3, -2, -2}));
 }
 
@@ -86,11 +91,11 @@ TEST(plan_instance, leaves_results_of_a_body_alone_that_nobody_wants) {
   step_context step;
   plan_instance none(p), one(p);
   none.argument(0, &first), none.argument(1, &second);
-  EXPECT_NO_THROW(none.run_body({}, step));
+  EXPECT_NO_THROW(run_body(none, {}, step));
   float out = 0;
   one.argument(0, &first), one.argument(1, &second);
   one.result(1, &out);
-  one.run_body({}, step);
+  run_body(one, {}, step);
   EXPECT_EQ(out, 2);
 }
 
@@ -106,7 +111,7 @@ TEST(plan_instance, names_the_node_that_failed_whatever_was_thrown_and_can_be_us
       step_context step;
       std::vector<tensor> const fed{tensor(with)};
       return sentence([&] {
-        a.run(fed, &workers, step);
+        run_step(a, fed, &workers, step);
         EXPECT_EQ(a.result(0, fed).at<float>(), -with);
       });
     };
@@ -125,15 +130,15 @@ TEST(plan_instance, writes_into_last_steps_output_if_the_caller_has_let_go_of_it
   plan_instance a(p);
   std::vector<tensor> const fed{vector<float>({1, 2, 3, 4})};
   step_context step;
-  a.run(fed, nullptr, step);
+  run_step(a, fed, nullptr, step);
   auto kept = a.result(0, fed);
   auto const* const place = kept.raw();
-  a.run(fed, nullptr, step);
+  run_step(a, fed, nullptr, step);
   EXPECT_NE(a.result(0, fed).raw(), place);
   kept = a.result(0, fed);
   auto const* const second = kept.raw();
   kept = tensor();
-  a.run(fed, nullptr, step);
+  run_step(a, fed, nullptr, step);
   EXPECT_EQ(a.result(0, fed).raw(), second);
 }
 
@@ -153,11 +158,11 @@ TEST(plan_instance, lets_go_of_snapshots_of_variables_when_a_step_ends_or_fails)
     state->update([](tensor& now) { now.mutable_data<float>()[0] += 1; });
     return state->read().raw() != before;
   };
-  a.run(good, nullptr, step);
+  run_step(a, good, nullptr, step);
   EXPECT_TRUE(shared());
   a.release();
   EXPECT_FALSE(shared());
-  EXPECT_THROW(a.run(bad, nullptr, step), error);
+  EXPECT_THROW(run_step(a, bad, nullptr, step), error);
   EXPECT_FALSE(shared());
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "rill/pass/bind.hpp"
-#include "rill/run/compiled_step.hpp"
+#include "rill/run/compile.hpp"
 #include "rill/run/free_list.hpp"
 #include "rill/run/plan/deferred.hpp"
 #include "rill/run/plan_instance.hpp"
@@ -40,7 +40,7 @@ struct body_setting {
   allocator* memory;
   pass_options passes;
   compiled_functions* functions;
-  std::size_t most = 256;  // forms of a body that are kept; fewer of those within them
+  std::size_t most = costs::most_deferred_bodies;  // forms of a body that are kept; fewer of those within them
 };
 
 std::shared_ptr<compiled_body> compile_subgraph(body_setting const& s, subgraph sub, std::span<type const> arguments,
@@ -73,7 +73,7 @@ class planned_body final : public compiled_body {
     void argument(std::size_t i, void const* elements) override { instance_.argument(i, elements); }
     void result(std::size_t i, void* elements) override { instance_.result(i, elements); }
     void flip() override { instance_.flip(); }
-    void run(parallel const& threads, step_context& step) override { instance_.run_body(threads, step); }
+    void run(parallel const& threads, step_context& step) override { run_body(instance_, threads, step); }
     void run_while(bool const& go_on, parallel const& threads, step_context& step) override {
       while (go_on) {
         flip();
@@ -83,7 +83,7 @@ class planned_body final : public compiled_body {
       }
     }
     std::vector<tensor> run(std::span<tensor const> arguments, parallel const& threads, step_context& step) {
-      instance_.run(arguments, threads, step);
+      run_open_body(instance_, arguments, threads, step);
       std::vector<tensor> made(instance_.results());
       for (std::size_t i = 0; i < made.size(); ++i) made[i] = instance_.result(i, arguments);
       return made;
@@ -252,9 +252,9 @@ class planned_functions final : public compiled_functions {
       if (known.is(f, arguments, r.defer_bodies)) return &known;
       forms += known.is_of(f);
     }
-    if (forms == most_forms)
+    if (forms == costs::most_function_forms)
       throw error(code::resource_exhausted, "the function '" + f.name + "' is called with arguments of more than " +
-                                                std::to_string(most_forms) + " types in one step");
+                                                std::to_string(costs::most_function_forms) + " types in one step");
     auto& made = all_.emplace_back(f, arguments, r);
     try {
       if (r.defer_bodies) made.look_up(by_extents(f, r));
@@ -291,8 +291,6 @@ class planned_functions final : public compiled_functions {
   }
 
  private:
-  static constexpr std::size_t most_forms = 64;  // each may be compiled within the one before
-
   // Those that were compiled for it may point to it.
   void forget_from(function_form const& failed) {
     while (&all_.back() != &failed) all_.pop_back();
@@ -323,25 +321,24 @@ inline std::shared_ptr<compiled_functions> planned_functions::at_run() {
   return std::make_shared<functions_at_run>(*this);
 }
 
-// A body that is bound.
-inline std::shared_ptr<compiled_body> compile_bound(body_setting const& s, subgraph sub, step_context const* step) {
-  auto late = rewrite_and_cut(sub, s.passes, *s.state, nullptr, step);
-  if (auto const p = s.passes.fuse && !late ? program_of(sub) : std::nullopt)
-    return std::make_shared<program_body>(sub, *p, *s.memory);
-  auto early = std::make_shared<planned_body>(
-      plan(sub, *s.state, s.seed, *s.memory, s.threads, execution::sequential, s.passes, s.functions, step));
-  if (!late) return early;
-  return std::make_shared<body_in_parts>(s, std::move(early), std::move(*late));
+// A body of single numbers is a program, all else a plan.
+inline std::shared_ptr<compiled_body> compile_rewritten(body_setting const& s, rewritten_subgraph& ready,
+                                                        plan_request const& with) {
+  if (with.passes.fuse && !ready.deferred)
+    if (auto const p = program_of(ready.subgraph)) return std::make_shared<program_body>(ready.subgraph, *p, *s.memory);
+  auto planned = std::make_shared<planned_body>(make_plan(ready.subgraph, with));
+  if (!ready.deferred) return planned;
+  return std::make_shared<body_in_parts>(s, std::move(planned), std::move(*ready.deferred));
 }
 
 RILL_INLINE std::shared_ptr<compiled_body> compile_subgraph(body_setting const& s, subgraph sub,
                                                             std::span<type const> arguments, step_context const* step) {
   if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(sub));
-  bind_extents(sub, {arguments.begin(), arguments.end()}, *s.state);
-  auto names = step_names::of(sub);
-  auto made = compile_bound(s, std::move(sub), step);
-  if (names.open.empty()) return made;
-  return std::make_shared<body_of_named_results>(std::move(made), std::move(names));
+  plan_request const with{*s.state, s.seed, *s.memory, s.threads, execution::sequential, s.passes, s.functions, step};
+  auto ready = bind_and_rewrite(std::move(sub), {arguments.begin(), arguments.end()}, with, deferred_pieces::wait);
+  auto made = compile_rewritten(s, ready, with);
+  if (ready.names.open.empty()) return made;
+  return std::make_shared<body_of_named_results>(std::move(made), std::move(ready.names));
 }
 
 }  // namespace detail

@@ -13,6 +13,7 @@
 #include "rill/run/free_list.hpp"
 #include "rill/run/plan/deferred.hpp"
 #include "rill/run/plan_instance.hpp"
+#include "rill/run/run_plan.hpp"
 
 namespace rill {
 
@@ -50,7 +51,11 @@ class compiled_step {
  public:
   explicit compiled_step(rill::plan p, std::optional<deferred_subgraph> late = {}, step_names names = {},
                          step_variables variables = {})
-      : plan_(std::move(p)), deferred_(std::move(late)), late_(64), names_(std::move(names)), variables_(variables) {}
+      : plan_(std::move(p)),
+        deferred_(std::move(late)),
+        late_(costs::most_deferred_steps),
+        names_(std::move(names)),
+        variables_(variables) {}
 
   /// All of the step, or what of it could be planned at first.
   rill::plan const& plan() const { return plan_; }
@@ -66,7 +71,7 @@ class compiled_step {
   /// Runs once and hands the plan_instance to `take`, which reads the results.
   template <class Take> void run(std::span<tensor const> fed, pool* workers, step_context& step, Take&& take) {
     lease mine(*this);
-    mine.held->run(fed, workers, step);
+    run_step(*mine.held, fed, workers, step);
     take(*mine.held);
   }
 

@@ -10,7 +10,9 @@
 #include "rill/device/step.hpp"
 #include "rill/graph/graph.hpp"
 #include "rill/pass/options.hpp"
-#include "rill/run/execution.hpp"
+#include "rill/run/plan/execution.hpp"
+#include "rill/run/run_request.hpp"
+#include "rill/state/container.hpp"
 
 #if RILL_RUNTIME
 #include <algorithm>
@@ -22,13 +24,8 @@
 #include <unordered_map>
 
 #include "rill/base/pool.hpp"
-#include "rill/graph/first_draws.hpp"
-#include "rill/graph/prune.hpp"
-#include "rill/pass/bind.hpp"
-#include "rill/pass/passes.hpp"
+#include "rill/run/compile.hpp"
 #include "rill/run/compiled_body.hpp"
-#include "rill/run/compiled_step.hpp"
-#include "rill/run/tagged/primitive_region.hpp"
 #endif
 
 namespace rill {
@@ -48,14 +45,6 @@ struct session_options {
   pass_options passes = {};               ///< which rewrites are done
   rill::execution execution = execution::automatic;  ///< how the nodes of a step are walked
   std::size_t plans = 256;  ///< compiled steps that are kept; the one used longest ago goes first
-};
-
-/// A run's signature, and the tensors that are fed.
-struct run_request {
-  std::vector<endpoint> feeds, fetches;
-  std::vector<std::uint32_t> targets;
-  std::vector<tensor> with;
-  std::unordered_set<std::uint64_t> fed = {};  ///< where there are many feeds: which outputs they are for
 };
 
 /// Runs steps of one graph. Threads may use it at the same time.
@@ -158,6 +147,17 @@ struct executor::parts {
     plans.erase(last);
   }
 
+  /// What the session's plans are made for.
+  static plan_request planning(session_options const& o, rill::graph const& g, step_context const* step = nullptr) {
+    return {.state = *o.state,
+            .seed = g.seed(),
+            .memory = o.memory ? *o.memory : host_allocator(),
+            .threads = o.pool->threads(),
+            .execution = o.execution,
+            .passes = o.passes,
+            .step = step};
+  }
+
   static std::vector<std::int64_t> key(run_request const& r) {
     std::vector<std::int64_t> k{static_cast<std::int64_t>(r.feeds.size()), static_cast<std::int64_t>(r.fetches.size()),
                                 static_cast<std::int64_t>(r.targets.size())};
@@ -190,39 +190,6 @@ inline bool is_fed_again(run_request& r, endpoint to) {
   if (r.fed.empty())
     for (auto e : r.feeds) r.fed.insert(number(e));
   return !r.fed.insert(number(to)).second;
-}
-
-// A subgraph for feeds of the given types.
-inline std::shared_ptr<compiled_step> compile(subgraph sub, std::vector<type> const& fed, std::uint64_t seed,
-                                              session_options const& options, pass_report* report,
-                                              step_context const* step, bool first_values = false) {
-  // A node takes the variables of its bodies as inputs, so the subgraph's own nodes are all to look at.
-  step_variables const variables{
-      std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return n.op->name == "variable"; }),
-      first_values};
-  check(step);
-  bind_extents(sub, fed, *options.state);
-  auto names = step_names::of(sub);
-  std::optional<deferred_subgraph> late;
-  if (has_primitives(sub)) sub = as_primitive_region(std::move(sub));
-  else
-    late = rewrite_and_cut(
-        sub, options.passes, *options.state, report, step,
-        options.execution == execution::sequential ? deferred_pieces::wait : deferred_pieces::begin_alone);
-  return std::make_shared<compiled_step>(
-      plan(sub, *options.state, seed, options.memory ? *options.memory : host_allocator(), options.pool->threads(),
-           options.execution, options.passes, nullptr, step),
-      std::move(late), std::move(names), variables);
-}
-
-inline std::shared_ptr<compiled_step> compile(rill::graph const& g, run_request const& r,
-                                              session_options const& options, pass_report* report,
-                                              step_context const* step = nullptr) {
-  std::vector<type> fed;
-  for (auto const& t : r.with) fed.push_back(t.type());
-  auto sub = prune(g, r.feeds, r.fetches, r.targets, step);
-  bool const first_values = key_first_draws(g, sub);
-  return compile(std::move(sub), fed, g.seed(), options, report, step, first_values);
 }
 
 }  // namespace detail
@@ -285,7 +252,7 @@ RILL_INLINE void executor::add_target(run_request& r, operation const& o) const 
 RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r, step_context const* step) try {
   auto k = parts::key(r);
   if (auto known = parts_->find(k); known && known->holds()) return known;
-  auto made = detail::compile(*graph_, r, options_, nullptr, step);
+  auto made = detail::compile_step(*graph_, r, parts::planning(options_, *graph_, step));
   parts_->keep(std::move(k), made, options_.plans);
   return made;
 } catch (...) {
@@ -293,7 +260,7 @@ RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r, 
 }
 
 RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor const> fed) const {
-  auto const& planned = step.plan().fed();
+  auto const& planned = step.plan().fed.all();
   for (std::size_t i = 0; i < fed.size(); ++i) {
     if (planned[i].element != fed[i].element() || planned[i].rank != fed[i].rank()) return false;
     for (std::size_t k = 0; k < fed[i].rank(); ++k)
@@ -346,7 +313,7 @@ RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor c
   std::vector<tensor> made(late->subgraph.outputs.size());
   auto const with = late->given(fed, own);
   auto const next = compiled.deferred_steps().find(with, [&](std::vector<type> const& types) {
-    return detail::compile(late->subgraph, types, graph_->seed(), options_, nullptr, &step);
+    return detail::compile_pruned(late->subgraph, types, parts::planning(options_, *graph_, &step));
   });
   run_parts(*next, with, step, made, names);
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = late->result(i, own, made);
@@ -362,7 +329,7 @@ RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context
 
 RILL_INLINE std::string executor::explain(run_request const& r) try {
   pass_report report;
-  auto const made = detail::compile(*graph_, r, options_, &report);
+  auto const made = detail::compile_step(*graph_, r, parts::planning(options_, *graph_), &report);
   auto const then = made->late() ? "what waits for extents that the step settles is planned when they are known\n" : "";
   return report.text() + made->plan().text() + then;
 } catch (...) {

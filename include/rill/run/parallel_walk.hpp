@@ -16,6 +16,7 @@
 
 #include "rill/base/pool.hpp"
 #include "rill/run/plan_instance.hpp"
+#include "rill/run/sequential_walk.hpp"
 
 namespace rill {
 
@@ -74,15 +75,15 @@ class parallel_walk : pool_job {
       : pool_job{[](pool_job const& j) { return static_cast<parallel_walk const&>(j).has_work(); },
                  [](pool_job& j) { static_cast<parallel_walk&>(j).take_part(); }},
         instance_(a),
-        plan_(*a.plan_),
+        plan_(a.plan()),
         workers_(workers),
-        participants_(a.plan_->alone_ ? pool::participants::driver : pool::participants::all),
+        participants_(a.plan().schedule.alone ? pool::participants::driver : pool::participants::all),
         threads_(workers.parallel()),
         step_(step),
         turns_(step),
-        waits_(a.counts_.waits),
-        holders_(a.counts_.holders),
-        ready_(a.counts_.ready) {}
+        waits_(a.parallel_counts().waits),
+        holders_(a.parallel_counts().holders),
+        ready_(a.parallel_counts().ready) {}
 
   void run() {
     if (participants_ == pool::participants::all) begin(0, 0);
@@ -94,11 +95,11 @@ class parallel_walk : pool_job {
     {
       std::optional<cancellation::listener> ear;  // a step that sleeps must be told
       try {
-        if (plan_.waiting_ != 0 && step_.stop) ear.emplace(*step_.stop, [this] { end(step_cancelled()); });
+        if (plan_.waiting != 0 && step_.stop) ear.emplace(*step_.stop, [this] { end(step_cancelled()); });
       } catch (...) {  // kernels may have left requests, which are to be taken back
         end(error(*caught_failure()));
       }
-      if (plan_.waiting_ != 0 && step_.deadline)
+      if (plan_.waiting != 0 && step_.deadline)
         workers_.drive(*this, participants_, finished, *step_.deadline, [this] { end(step_too_late()); });
       else workers_.drive(*this, participants_, finished);
     }
@@ -131,7 +132,7 @@ class parallel_walk : pool_job {
     bool call() {
       walk.instance_.start(at, walk.threads_, walk.step_, this);
       if (suspended) return false;
-      walk.instance_.settle(at, begin, walk.step_);
+      walk.instance_.finish(at, begin, walk.step_);
       return true;
     }
     parallel_walk& walk;
@@ -143,13 +144,13 @@ class parallel_walk : pool_job {
 
   // So many have run, in their order, and one more runs or none.
   void begin(std::uint32_t done, std::uint32_t running) {
-    ready_.reserve(plan_.fork_.waits.size());  // so that none is lost later for want of memory
-    waits_ = plan_.fork_.waits;
-    holders_ = plan_.holders_;
+    ready_.reserve(plan_.schedule.waits.size());  // so that none is lost later for want of memory
+    waits_ = plan_.schedule.waits;
+    holders_ = plan_.schedule.holders;
     ready_.clear();
     for (std::uint32_t i = 0; i < done; ++i) {
-      for (auto owned : plan_.holds_[i]) --holders_[owned];
-      for (auto next : plan_.fork_.after(i)) --waits_[next];
+      for (auto owned : plan_.schedule.holds[i]) --holders_[owned];
+      for (auto next : plan_.schedule.after(i)) --waits_[next];
     }
     for (auto i = done + running; i < waits_.size(); ++i)
       if (waits_[i] == 0) push(i);
@@ -160,8 +161,8 @@ class parallel_walk : pool_job {
   // Until a kernel is suspended, which is rare, sequential execution will do. Whether there is more to do then.
   bool begin_alone() {
     std::optional<calling> last;
-    auto const at = instance_.walk(threads_, step_, [&](auto i) { return last.emplace(*this, i).call(); });
-    if (at == plan_.instructions_.size()) return false;
+    auto const at = detail::walk(instance_, threads_, step_, [&](auto i) { return last.emplace(*this, i).call(); });
+    if (at == plan_.instructions.size()) return false;
     asks none_waits;
     returned(*last, nullptr, none_waits);
     return true;
@@ -172,7 +173,7 @@ class parallel_walk : pool_job {
     std::lock_guard lock(mutex_);
     return can_begin() || !offers_.empty();
   }
-  bool can_begin() const { return !failure_ && !ready_.empty() && !(plan_.one_at_a_time_ && beginning_); }
+  bool can_begin() const { return !failure_ && !ready_.empty() && !(plan_.schedule.one_at_a_time && beginning_); }
 
   void take_part() {
     std::unique_lock lock(mutex_);
@@ -232,7 +233,7 @@ class parallel_walk : pool_job {
   failure brought(pending& p) {
     return caught(p.at, [&] {
       if (p.cause) throw error(*p.cause);
-      instance_.settle(p.at, p.begin, step_);
+      instance_.finish(p.at, p.begin, step_);
     });
   }
   template <class F> failure caught(std::uint32_t at, F const& f) const {
@@ -291,12 +292,12 @@ class parallel_walk : pool_job {
   // An instruction has run: gives back what it was the last to use. Without a lock, for the memory may be a user's, and
   // before it counts as finished, so that a step that has ended holds nothing.
   void let_go(std::uint32_t at) {
-    for (auto owned : plan_.holds_[at]) {
+    for (auto owned : plan_.schedule.holds[at]) {
       {
         std::lock_guard lock(mutex_);
         if (--holders_[owned] != 0) continue;
       }
-      instance_.owned_[owned] = tensor();
+      instance_.drop(plan::owned_id{owned});
     }
   }
   // Counts down; returns how many instructions are ready by it.
@@ -305,7 +306,7 @@ class parallel_walk : pool_job {
     ++finished_;
     if (failed) fail(std::move(failed), give_up);
     std::size_t fresh = 0;
-    for (auto next : plan_.fork_.after(at))
+    for (auto next : plan_.schedule.after(at))
       if (--waits_[next] == 0) push(next), ++fresh;
     return fresh;
   }
@@ -349,7 +350,5 @@ class parallel_walk : pool_job {
   bool begun_ = false;        // and counts
   bool beginning_ = false;    // a thread has called a kernel that has not returned
 };
-
-inline void plan_instance::fork(pool& workers, step_context& step) { parallel_walk(*this, workers, step).run(); }
 
 }  // namespace rill

@@ -24,6 +24,7 @@
 #include "rill/run/double_buffer.hpp"
 #include "rill/run/free_list.hpp"
 #include "rill/run/observer.hpp"
+#include "rill/run/plan/costs.hpp"
 #endif
 
 namespace rill::detail {
@@ -90,7 +91,7 @@ class program_body final : public compiled_body {
         run_lap(laps_[0], step);
         if (!go_on) return flip();
         run_lap(laps_[1], step);
-        if (may_end && step.iteration % laps_between_checks < 2) step.check();
+        if (may_end && step.iteration % costs::laps_between_checks < 2) step.check();
       }
     }
     void give_back() noexcept override {
@@ -99,7 +100,6 @@ class program_body final : public compiled_body {
     }
 
    private:
-    static constexpr std::int64_t laps_between_checks = 64;
     // A line whose places are settled, too.
     struct settled_line {
       tile_function run;
@@ -160,23 +160,22 @@ class program_body final : public compiled_body {
 };
 
 RILL_INLINE std::optional<program> program_of(subgraph const& sub) {
-  constexpr std::size_t most_registers = 4096;  // a larger program is a plan
   elementwise_program p(sub);
   auto const is_one = [](type const& t) { return t.is_known() && elements(t.shape()) == 1; };
   for (auto i : sub.inputs) p.add_input({i, 0});
   for (std::uint32_t i = 0; i < sub.size(); ++i) {
     auto const& n = sub[i];
     if (n.outputs.empty() || !std::all_of(n.outputs.begin(), n.outputs.end(), is_one) ||
-        n.outputs[0].element == dtype::string || p.so_far().registers() > most_registers)
+        n.outputs[0].element == dtype::string || p.so_far().registers() > costs::most_registers)
       return {};
     if (n.op == &fed_op) continue;
     if (n.op->aliases_input) p.alias({i, 0}, p.find(n.inputs[0]));
-    else if (n.op->name == "constant") p.add_constant({i, 0});
+    else if (is_constant(n)) p.add_constant({i, 0});
     else if (elementwise_program::takes(sub, i)) p.add(i);
     else return {};
   }
   auto const& made = p.so_far();
-  if (made.instructions.empty() || sub.outputs.empty() || made.registers() > most_registers) return {};
+  if (made.instructions.empty() || sub.outputs.empty() || made.registers() > costs::most_registers) return {};
   return p.finish(sub.outputs);
 }
 

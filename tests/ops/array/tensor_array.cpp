@@ -12,6 +12,7 @@
 #include "rill/pass/passes.hpp"
 #include "rill/rill.hpp"
 #include "rill/run/plan/plan.hpp"
+#include "rill/run/plan/request.hpp"
 
 namespace rill {
 namespace {

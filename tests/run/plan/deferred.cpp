@@ -19,7 +19,7 @@ queue<of<float>> filled(graph& g, session& s, std::vector<float> const& numbers,
   return q;
 }
 
-TEST(late, what_depends_on_extents_that_the_step_settles_is_planned_then) {
+TEST(deferred, what_depends_on_extents_that_the_step_settles_is_planned_then) {
   graph g;
   session s(g);
   auto const some = dequeue_up_to<4>(filled(g, s, {1, 2, 3, 4, 5, 6}, "q"));
@@ -35,7 +35,7 @@ TEST(late, what_depends_on_extents_that_the_step_settles_is_planned_then) {
   EXPECT_NE(s.explain({{k, tensor(2.f)}}, scaled).find("planned when they are known"), std::string::npos);
 }
 
-TEST(late, reads_variables_as_the_step_found_them_and_updates_them) {
+TEST(deferred, reads_variables_as_the_step_found_them_and_updates_them) {
   graph g;
   session s(g);
   auto const w = variable(constant(g, 10.f), "w");
@@ -52,7 +52,7 @@ TEST(late, reads_variables_as_the_step_found_them_and_updates_them) {
   }
 }
 
-TEST(late, may_settle_extents_again_and_again) {
+TEST(deferred, may_settle_extents_again_and_again) {
   graph g;
   session s(g);
   auto const first = dequeue_up_to<3>(filled(g, s, {1, 2, 3, 4}, "first"));
@@ -63,7 +63,7 @@ TEST(late, may_settle_extents_again_and_again) {
   EXPECT_TRUE(same_bits(s.run(all), vector<float>({1, 2, 3, 5, 6})));
 }
 
-TEST(late, an_error_names_its_node_and_a_deadline_ends_it) {
+TEST(deferred, an_error_names_its_node_and_a_deadline_ends_it) {
   graph g;
   session s(g);
   auto const some = dequeue_up_to<2>(filled(g, s, {0, 1}, "q"));
@@ -73,7 +73,7 @@ TEST(late, an_error_names_its_node_and_a_deadline_ends_it) {
   EXPECT_NE(text.find("a ratio"), std::string::npos) << text;
 }
 
-TEST(late, cuts_nothing_off_where_all_is_known) {
+TEST(deferred, cuts_nothing_off_where_all_is_known) {
   graph g;
   value const x = placeholder(g, of<float, 3>, "x"), y = neg(x);
   auto sub = prune(g, {x.endpoint()}, {y.endpoint()}, {});
@@ -81,7 +81,7 @@ TEST(late, cuts_nothing_off_where_all_is_known) {
   EXPECT_EQ(sub.outputs.size(), 1);
 }
 
-TEST(late, keeps_the_results_in_their_order_and_says_where_each_comes_from) {
+TEST(deferred, keeps_the_results_in_their_order_and_says_where_each_comes_from) {
   graph g;
   auto const q = fifo_queue<of<float>>(g, {}, "q");
   value const x = placeholder(g, of<float>, "x"), early = neg(x), some = q.dequeue_up_to<3>(), late = mul(some, x);
@@ -91,7 +91,7 @@ TEST(late, keeps_the_results_in_their_order_and_says_where_each_comes_from) {
   using origin = deferred_subgraph::origin;
   std::vector<origin> from;
   for (auto const& r : cut->results) from.push_back(r.from);
-  EXPECT_EQ(from, (std::vector{origin::late, origin::early, origin::early}));
+  EXPECT_EQ(from, (std::vector{origin::deferred, origin::first, origin::first}));
   ASSERT_EQ(cut->inputs.size(), 2);  // the rows, and what was fed
   EXPECT_TRUE((cut->inputs[0].from == origin::feed) != (cut->inputs[1].from == origin::feed));
   verify(sub);

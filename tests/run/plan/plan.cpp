@@ -13,7 +13,8 @@
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/pass/bind.hpp"
-#include "rill/run/plan_instance.hpp"
+#include "rill/run/plan/make_plan.hpp"
+#include "rill/run/run_plan.hpp"
 #include "rill/run/session.hpp"
 
 namespace rill {
@@ -42,7 +43,7 @@ struct planned {
     for (auto const& t : targets) nodes.push_back(t.node);
     auto sub = prune(g, feeds, fetches, nodes);
     bind_extents(sub, types, state);
-    return plan(sub, state, 0, memory);
+    return make_plan(sub, {.state = state, .memory = memory});
   }
 };
 
@@ -50,7 +51,7 @@ tensor run(plan const& p, std::vector<tensor> const& fed, plan_instance* kept = 
   std::optional<plan_instance> fresh;
   plan_instance& a = kept ? *kept : fresh.emplace(p);
   step_context step;
-  a.run(fed, nullptr, step);
+  run_step(a, fed, nullptr, step);
   auto result = a.result(0, fed);
   a.release();
   return result;
@@ -63,7 +64,7 @@ TEST(plan, writes_over_what_nobody_reads_any_more_even_if_it_came_from_outside) 
   auto const once = add_rows(x, i, v), twice = add_rows(once, i, v);
   auto const p = t.make({x, i, v}, {twice});
   EXPECT_EQ(p.overwritten(0), 0);
-  EXPECT_EQ(p.memory().arena, 64u);  // the checked index of each
+  EXPECT_EQ(p.memory.arena, 64u);  // the checked index of each
   std::vector<tensor> const fed{vector<float>({1, 2, 3}), vector<std::int32_t>({1}), vector<float>({10})};
   EXPECT_TRUE(same_bits(run(p, fed), vector<float>({1, 22, 3})));
   EXPECT_TRUE(same_bits(fed[0], vector<float>({1, 2, 3})));  // unless its caller wants it there, it is not written
@@ -80,9 +81,9 @@ TEST(plan, computes_a_chain_in_one_place) {
   planned t;
   value const x = placeholder(t.g, of<float, 1000>, "x"), y = square(neg(square(neg(x))));
   auto const p = t.make({x}, {y});
-  EXPECT_EQ(p.instructions(), 4);
-  EXPECT_LE(p.memory().arena, 4096);  // the last one writes into the result
-  EXPECT_EQ(p.memory().least, 4000);
+  EXPECT_EQ(p.instructions.size(), 4);
+  EXPECT_LE(p.memory.arena, 4096);  // the last one writes into the result
+  EXPECT_EQ(p.memory.least, 4000);
   tensor fed(dtype::float32, {1000});
   std::fill_n(fed.mutable_data<float>(), 1000, 2.f);
   EXPECT_EQ(run(p, {fed}).at<float>(999), 16);
@@ -96,7 +97,7 @@ TEST(plan, does_not_overwrite_what_is_read_later_or_fetched) {
   plan_instance run_of(p);
   std::vector<tensor> const fed{vector<float>({1, 2, 3, 4})};
   step_context step;
-  run_of.run(fed, nullptr, step);
+  run_step(run_of, fed, nullptr, step);
   EXPECT_TRUE(same_bits(run_of.result(0, fed), vector<float>({0, 2, 6, 12})));
   EXPECT_TRUE(same_bits(run_of.result(1, fed), vector<float>({-1, -2, -3, -4})));
 }
@@ -161,7 +162,7 @@ TEST(plan, passes_through_without_an_instruction) {
   planned t;
   value const x = placeholder(t.g, of<float, 2, 3>, "x"), y = reshape(identity(x), extents{6});
   auto const p = t.make({x}, {y});
-  EXPECT_EQ(p.instructions(), 0);
+  EXPECT_EQ(p.instructions.size(), 0);
   EXPECT_EQ(run(p, {matrix<float>({{1, 2, 3}, {4, 5, 6}})}).shape(), (shape{6}));
 }
 

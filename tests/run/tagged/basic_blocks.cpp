@@ -53,7 +53,7 @@ struct drawing {
     forming.lay(stations, f);
     return f;
   }
-  block_forming forming;
+  block_builder forming;
 };
 
 TEST(basic_blocks, a_chain_is_one) {

@@ -14,15 +14,16 @@ struct framed {
   host_memory memory;
   std::shared_ptr<compiled_functions> functions = no_functions();
 
+  plan_request request() { return {.state = state, .memory = memory, .functions = functions.get()}; }
   tagged_plan of_loop(graph const& g, value const& result, std::vector<value> const& fed) {
     auto const sub = part_of(g, {result}, {}, fed);
     auto const& n = sub[sub.outputs[0].node];
     std::vector<type> inputs;
     for (auto e : n.inputs) inputs.push_back(sub.type_of(e));
-    return tagged_plan(lower(n, inputs, state, {}), state, 0, memory, 1, {}, functions.get());
+    return make_tagged_plan(lower(n, inputs, state, {}), request());
   }
   tagged_plan of_part(graph const& g, value const& result, std::vector<value> const& fed) {
-    return tagged_plan(lowered{part_of(g, {result}, {}, fed)}, state, 0, memory, 1, {}, functions.get());
+    return make_tagged_plan(lowered{part_of(g, {result}, {}, fed)}, request());
   }
 };
 

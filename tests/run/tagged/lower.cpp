@@ -4,7 +4,7 @@
 
 #include "pass/subgraphs.hpp"
 #include "rill/rill.hpp"
-#include "rill/run/tagged/primitive_region.hpp"
+#include "rill/run/plan/primitive_region.hpp"
 
 namespace rill {
 namespace {

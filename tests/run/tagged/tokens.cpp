@@ -110,8 +110,7 @@ TEST(tokens, what_lies_behind_the_way_not_taken_is_dead_and_a_merge_is_not) {
   auto const taken = exp(yes) + x, other = square(no);
   auto const [either, from] = tagged::merge(taken, other);
   framed f;
-  auto const p = tagged_plan(lowered{part_of(g, {taken, other, from}, {}, {x, which})}, f.state, 0, f.memory, 1, {},
-                             f.functions.get());
+  auto const p = make_tagged_plan(lowered{part_of(g, {taken, other, from}, {}, {x, which})}, f.request());
   for (bool const way : {true, false}) {
     worker w(p, {tensor(2.f), tensor(way)});
     for (std::uint64_t seed = 0; seed < orders; ++seed) {

@@ -11,6 +11,7 @@
 
 #include "rill/base/config.hpp"
 #include "rill/run/plan/arrivals.hpp"
+#include "rill/run/plan/costs.hpp"
 #include "rill/tensor/allocator.hpp"
 
 namespace rill {
@@ -129,7 +130,7 @@ class free_stretches {
   std::size_t take(std::size_t bytes, arrivals::set when, std::size_t& end) {
     auto best = stretches_.end();
     std::size_t tried = 0;
-    for (auto i = recent_.size(); i-- > 0 && tried < most_tried;) {
+    for (auto i = recent_.size(); i-- > 0 && tried < costs::most_sets_tried;) {
       auto const& sizes = by_set_[recent_[i]];
       if (sizes.empty()) {
         recent_.erase(recent_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -155,7 +156,6 @@ class free_stretches {
   }
 
  private:
-  static constexpr std::size_t most_tried = 64;
   struct stretch {
     std::size_t bytes;
     arrivals::set from;
@@ -193,15 +193,13 @@ inline std::size_t place_by_arrival(std::vector<memory_block>& blocks, std::vect
   return size;
 }
 
-constexpr std::size_t many_blocks = 3000;
-
 }  // namespace detail
 
 /// The same where instructions may run later than they stand in the plan, as what they wait for comes: `ends` says of
 /// each block what has arrived when nobody uses it any more.
 inline std::size_t plan_memory(std::vector<memory_block>& blocks, std::vector<arrivals::set> const& ends,
                                arrivals const& all) {
-  if (blocks.size() > detail::many_blocks) return detail::place_by_arrival(blocks, ends, all);
+  if (blocks.size() > costs::many_blocks) return detail::place_by_arrival(blocks, ends, all);
   auto const done_before = [&](auto a, auto b) {
     return blocks[a].last < blocks[b].first && all.within(ends[a], all.before_begin(blocks[b].first));
   };
@@ -209,7 +207,7 @@ inline std::size_t plan_memory(std::vector<memory_block>& blocks, std::vector<ar
 }
 
 RILL_INLINE std::size_t plan_memory(std::vector<memory_block>& blocks) {
-  if (blocks.size() > detail::many_blocks) return detail::place_by_time(blocks);
+  if (blocks.size() > costs::many_blocks) return detail::place_by_time(blocks);
   return detail::place_by_size(
       blocks, [&](auto a, auto b) { return blocks[a].first <= blocks[b].last && blocks[b].first <= blocks[a].last; });
 }

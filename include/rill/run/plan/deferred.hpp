@@ -20,7 +20,7 @@ namespace rill {
 /// The part of a step, or body, that is planned late.
 struct deferred_subgraph {
   /// Where a tensor comes from: what was fed to the whole, or a result of one of its two subgraphs.
-  enum class origin : std::uint8_t { feed, early, late };
+  enum class origin : std::uint8_t { feed, first, deferred };
   struct source {
     origin from;
     std::uint32_t index;
@@ -37,7 +37,7 @@ struct deferred_subgraph {
   }
   /// Result i of the whole.
   tensor const& result(std::size_t i, std::span<tensor const> early, std::span<tensor const> late) const {
-    return (results[i].from == origin::early ? early : late)[results[i].index];
+    return (results[i].from == origin::first ? early : late)[results[i].index];
   }
 };
 
@@ -47,13 +47,8 @@ std::optional<deferred_subgraph> cut_deferred(subgraph& sub, std::vector<bool> l
 /// Whether others may run while a node waits: not in bodies, nor where one thread goes from node to node.
 enum class deferred_pieces : bool { wait, begin_alone };
 
-/// Rewrites a bound subgraph; what can't be planned yet is cut off before. Ends with `step`, if it is for one.
-std::optional<deferred_subgraph> rewrite_and_cut(subgraph& sub, pass_options const& options, container& state,
-                                                 pass_report* report, step_context const* step = nullptr,
-                                                 deferred_pieces pieces = deferred_pieces::wait);
-
-/// What is compiled for the extents that came up lately: so many of them. The one that was asked for last
-/// alone keeps memory for its next run.
+/// An LRU cache of compiled subgraphs, keyed by the types of their inputs. The one that was used last alone keeps
+/// memory for its next run.
 template <class Compiled> class deferred_cache {
  public:
   explicit deferred_cache(std::size_t most) : most_(most) {}
@@ -120,7 +115,7 @@ class cutter {
     for (auto e : outputs) {
       auto& from = is_deferred_[e.node] ? late_.subgraph : early_;
       late_.results.push_back(
-          {is_deferred_[e.node] ? deferred_subgraph::origin::late : deferred_subgraph::origin::early,
+          {is_deferred_[e.node] ? deferred_subgraph::origin::deferred : deferred_subgraph::origin::first,
            static_cast<std::uint32_t>(from.outputs.size())});
       from.outputs.push_back(is_deferred_[e.node] ? endpoint{place_[e.node], e.port} : e);
     }
@@ -154,8 +149,7 @@ class cutter {
   endpoint deferred_input(node const& n, std::size_t k) {
     auto const e = n.inputs[k];
     auto const& from = early_[e.node];
-    bool const same =
-        is_deferred_[e.node] || from.op->name == "constant" || (from.op->name == "variable" && takes_reference(n, k));
+    bool const same = is_deferred_[e.node] || is_constant(from) || (is_variable(from) && takes_reference(n, k));
     if (!same) return handed(e);
     if (place_[e.node] == none) {
       auto copied = from;
@@ -170,7 +164,7 @@ class cutter {
     if (auto const fed = feeds_.find(e.node); fed != feeds_.end())
       late_.inputs.push_back({deferred_subgraph::origin::feed, fed->second});
     else {
-      late_.inputs.push_back({deferred_subgraph::origin::early, static_cast<std::uint32_t>(early_.outputs.size())});
+      late_.inputs.push_back({deferred_subgraph::origin::first, static_cast<std::uint32_t>(early_.outputs.size())});
       early_.outputs.push_back(e);
     }
     node n;
@@ -197,24 +191,6 @@ RILL_INLINE std::optional<deferred_subgraph> cut_deferred(subgraph& sub, std::ve
   return detail::cutter(sub, std::move(late)).run();
 }
 
-RILL_INLINE std::optional<deferred_subgraph> rewrite_and_cut(subgraph& sub, pass_options const& options,
-                                                             container& state, pass_report* report,
-                                                             step_context const* step, deferred_pieces pieces) {
-  std::optional<deferred_subgraph> late;
-  if (options.functions) inline_functions(sub, state, report, step);
-  auto rest = options;
-  rest.functions = false;  // that was all
-  bool const known =
-      std::all_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return all_known(n.outputs); });
-  if (!known) {
-    order_sections(sub, report);
-    if (options.loops) trim_loops(sub, state, report);
-    late = cut_deferred(
-        sub, pieces == deferred_pieces::begin_alone ? join_deferred_pieces(sub, report) : deferred_nodes(sub));
-  }
-  rewrite(sub, rest, state, report, step);
-  return late;
-}
 #endif
 
 }  // namespace rill

@@ -157,7 +157,7 @@ class piece_joiner {
   // it names no open axis: a body's names are its own, and those of a step are compared with each other.
   bool stands_alone(std::uint32_t i) {
     auto const& n = subgraph_[i];
-    if (n.op->name == "variable" || std::any_of(n.outputs.begin(), n.outputs.end(), has_names)) return false;
+    if (is_variable(n) || std::any_of(n.outputs.begin(), n.outputs.end(), has_names)) return false;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       auto const from = n.inputs[k].node;
       if (!takes_reference(n, k)) {
@@ -165,7 +165,7 @@ class piece_joiner {
         continue;
       }
       auto const& v = references_.at(from);
-      if (late_[from] || subgraph_[from].op->name != "variable" || (v.several && v.updated)) return false;
+      if (late_[from] || !is_variable(subgraph_[from]) || (v.several && v.updated)) return false;
     }
     return std::all_of(after_[i].begin(), after_[i].end(), [&](auto next) { return is_same_piece(i, next); });
   }
@@ -229,7 +229,7 @@ class piece_joiner {
     };
     auto const inside = [&](endpoint e, bool reference) {
       if (reference || is_same_piece(e.node, at)) return endpoint{place.at(e.node), e.port};
-      if (subgraph_[e.node].op->name != "constant") return argument(e);
+      if (!is_constant(subgraph_[e.node])) return argument(e);
       auto const [known, fresh] = place.try_emplace(e.node);
       if (fresh) known->second = copied(e.node);
       return endpoint{known->second, e.port};

@@ -1,203 +1,210 @@
-// Where the values of a plan lie: in its arena, in each other's place, or with those who fetch them.
+// The fifth stage of a plan: where the values lie that no caller wants, in the arena and in each other's place.
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "rill/run/plan/plan.hpp"
-
-namespace rill {
+#include "rill/run/plan/parallel_order.hpp"
 
 #if RILL_RUNTIME
-RILL_INLINE void plan::mark_outputs(subgraph const& sub) {
-  for (auto& made : instructions_)
-    if (made.run.allocates_outputs) {
-      made.owned = static_cast<std::uint32_t>(owned_slots_.size());
-      for (auto s : slots_of_[made.node]) {
-        slots_[s].where = place::owned;
-        slots_[s].index = static_cast<std::uint32_t>(owned_slots_.size());
-        owned_slots_.push_back(s);
-      }
-    }
-  auto const end = static_cast<std::uint32_t>(instructions_.size());
-  std::vector<std::uint32_t> fetched(slots_.size(), none);  // which fetch has a slot first
-  for (auto e : sub.outputs) {
-    auto const s = slot_of(e);
-    auto& from = slots_[s];
-    from.last = end;
-    if (!from.of.is_known()) {
-      fetches_.push_back({s, {}, false});
-      continue;
-    }
-    if (from.where == place::arena) {
-      from.where = place::output;
-      from.index = static_cast<std::uint32_t>(output_slots_.size());
-      output_slots_.push_back(s);
-    }
-    auto const number = static_cast<std::uint32_t>(fetches_.size());
-    auto const before = std::exchange(fetched[s], fetched[s] == none ? number : fetched[s]);
-    bool const twice = before != none && from.where == place::output;
-    bool const direct = !twice && from.where == place::output;
-    if (!direct)
-      copies_.push_back(
-          {number, twice ? before : none, from.of.element, static_cast<std::size_t>(elements(from.of.shape()))});
-    fetches_.push_back({s, sub.type_of(e).shape(), direct, from.where == place::fed ? from.index : std::int64_t{-1}});
-  }
-  for (auto s : owned_slots_)
-    if (slots_[s].last < end) drops_.push_back({slots_[s].last, slots_[s].index});
-  std::sort(drops_.begin(), drops_.end(), [](drop const& a, drop const& b) { return a.after < b.after; });
-}
+namespace rill::planning {
 
-// Where results are made by writing over values again and again, those lie where the result is to be; and if the first
-// of them came from outside, the caller may want the result in its place.
-RILL_INLINE void plan::take_over(subgraph const& sub, forking* forked) {
-  if (std::all_of(instructions_.begin(), instructions_.end(),
-                  [](auto const& i) { return i.run.updates_in_place.empty(); }))
-    return;
-  std::vector<std::vector<std::uint32_t*>> names(slots_.size());  // where a slot is named
-  for (auto& list : slots_of_)
-    for (auto& s : list) names[s].push_back(&s);
-  std::vector<fetch*> direct(output_slots_.size());
-  for (auto& f : fetches_)
-    if (f.direct) direct[slots_[f.slot].index] = &f;
-  for (auto at = static_cast<std::uint32_t>(instructions_.size()); at-- > 0;) {
-    auto const& n = sub[instructions_[at].node];
-    for (auto const& pair : instructions_[at].run.updates_in_place) {
-      auto const out = slots_of_[instructions_[at].node][pair.output], in = slot_of(n.inputs[pair.input]);
-      auto& from = slots_[in];
-      if (slots_[out].where != place::output || from.last != at || from.of != slots_[out].of) continue;
-      if (forked && !std::all_of(forked->users[in].begin(), forked->users[in].end(),
-                                 [&](auto user) { return user == at || forked->before(user, at); }))
-        continue;
-      if (from.where == place::fed) {
-        direct[slots_[out].index]->over = from.index;
-      } else if (from.where == place::arena) {
-        slots_[out].first = from.first;
-        for (auto* name : names[in]) *name = out, names[out].push_back(name);
-        names[in].clear();
-        from.index = none;
-        if (forked) {
-          auto& users = forked->users[out];
-          users.insert(users.end(), forked->users[in].begin(), forked->users[in].end());
-        }
-      }
-    }
-  }
-}
+/// The blocks of the arena, and the values that can't lie in it.
+struct memory_layout {
+  indexed<plan::block_id, memory_block> blocks;
+  std::vector<plan::block_id> scratch;  // of each instruction; `no_index`: none
+  indexed<plan::held_id, plan::slot_id> held;
+  std::size_t arena = 0;  // bytes
 
-// Blocks of the arena; an output takes over the block of an input that ends here where the kernel allows it. In the
-// parallel execution, values share memory only where one is always done with before the other is made.
-RILL_INLINE void plan::place_values(subgraph const& sub, forking* forked, step_context const* step) {
-  std::vector<std::vector<std::uint32_t>> users;  // of each block, in parallel execution
-  auto const ended_before = [&](std::vector<std::uint32_t> const& list, std::uint32_t at) {
-    return std::all_of(list.begin(), list.end(), [&](auto user) { return forked->before(user, at); });
-  };
-  auto const bytes = [&](slot const& s) { return s.of.bytes(); };
-  for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
-    if (at % checked_each == 0) check(step);
-    auto const& made = instructions_[at];
-    auto const& n = sub[made.node];
-    std::vector<std::uint32_t> taken;
-    for (std::uint32_t o = 0; o < lines_[at].outputs; ++o) {
-      auto& s = slots_[slots_of_[made.node][o]];
-      if (s.where != place::arena) continue;
-      if (s.of.element == dtype::string) {
-        s.where = place::held;
-        s.index = static_cast<std::uint32_t>(held_slots_.size());
-        held_slots_.push_back(slots_of_[made.node][o]);
-        continue;
+  /// A value of strings is a tensor of its own, for its elements own memory.
+  void hold(plan::slot_id id, plan::slot& s) { s.where = held.push_back(id); }
+};
+
+// One pass over the instructions, the last first: where one writes over a value that nobody reads later, the value lies
+// where the result is to be.
+class in_place_chains {
+ public:
+  in_place_chains(subgraph const& sub, kernel_list const& kernels, slot_layout& slots, result_list& results,
+                  parallel_order* order)
+      : subgraph_(sub),
+        kernels_(kernels),
+        slots_(slots),
+        order_(order),
+        names_(slots.slots.size()),
+        direct_(results.outputs.size()) {
+    for (auto& list : slots.of_node)
+      for (auto& s : list) names_[s].push_back(&s);
+    for (auto& f : results.fetches)
+      if (f.direct) direct_[std::get<plan::output_id>(slots.slots[f.slot].where)] = &f;
+  }
+
+  void run() {
+    for (auto at = static_cast<plan::instruction_id>(kernels_.instructions.size()); at-- > 0;)
+      for (auto const& pair : kernels_.instructions[at].run.updates_in_place) {
+        auto const node = kernels_.instructions[at].node;
+        join(at, slots_.of(subgraph_[node].inputs[pair.input]), slots_.of_node[node][pair.output]);
       }
-      s.index = none;
-      for (auto const& pair : made.run.input_output_aliases) {
-        if (pair.output != o) continue;
-        auto const& in = slots_[slot_of(n.inputs[pair.input])];
-        if (in.where != place::arena || in.last != at || bytes(in) != bytes(s)) continue;
-        if (std::find(taken.begin(), taken.end(), in.index) != taken.end()) continue;
-        if (forked && !std::all_of(users[in.index].begin(), users[in.index].end(),
-                                   [&](auto user) { return user == at || forked->before(user, at); }))
-          continue;
-        s.index = in.index;
-        taken.push_back(in.index);
-        blocks_[s.index].last = s.last;
-        if (forked) users[s.index] = forked->users[slots_of_[made.node][o]];  // who used it before is done
-        break;
-      }
-      if (s.index != none) continue;
-      s.index = static_cast<std::uint32_t>(blocks_.size());
-      blocks_.push_back({bytes(s), at, s.last, 0});
-      if (forked) users.push_back(forked->users[slots_of_[made.node][o]]);
-    }
-    scratch_.push_back(none);
-    if (made.run.scratch() != 0) {
-      scratch_.back() = static_cast<std::uint32_t>(blocks_.size());
-      blocks_.push_back({made.run.scratch(), at, at, 0});
-      if (forked) users.push_back({at});
+  }
+
+ private:
+  void join(plan::instruction_id at, plan::slot_id in, plan::slot_id out) {
+    auto &from = slots_.slots[in], &to = slots_.slots[out];
+    auto const* const output = std::get_if<plan::output_id>(&to.where);
+    if (!output || from.last != at || from.of != to.of) return;
+    if (order_ && !order_->end_with(order_->users[in], at)) return;
+    if (auto const* const fed = std::get_if<plan::feed_id>(&from.where)) {
+      direct_[*output]->over = as_integer(*fed);
+    } else if (std::holds_alternative<std::monostate>(from.where)) {
+      to.first = from.first;
+      for (auto* name : names_[in]) *name = out, names_[out].push_back(name);
+      names_[in].clear();
+      if (!order_) return;
+      auto& users = order_->users[out];
+      users.insert(users.end(), order_->users[in].begin(), order_->users[in].end());
     }
   }
-  if (!forked) memory_.arena = plan_memory(blocks_);
-  else if (forked->arrivals) {
+
+  subgraph const& subgraph_;
+  kernel_list const& kernels_;
+  slot_layout& slots_;
+  parallel_order* order_;
+  indexed<plan::slot_id, std::vector<plan::slot_id*>> names_;  // where each slot is named
+  indexed<plan::output_id, plan::fetch*> direct_;              // the fetch that is each output
+};
+
+// Gives each value a block, of its own or that of an input which ends here and which its kernel may write.
+class block_assignment {
+ public:
+  block_assignment(subgraph const& sub, kernel_list const& kernels, slot_layout& slots, parallel_order const* order)
+      : subgraph_(sub), kernels_(kernels), slots_(slots), order_(order) {}
+
+  memory_layout run(step_context const* step) {
+    for (plan::instruction_id at = 0; at < kernels_.instructions.size(); ++at) {
+      if (at % checked_each == 0) check(step);
+      auto const& made = kernels_.instructions[at];
+      taken_.clear();
+      auto const& outputs = slots_.of_node[made.node];
+      for (std::uint32_t port = 0; port < outputs.size(); ++port) place(at, port, outputs[port]);
+      all_.scratch.push_back(made.run.scratch() != 0 ? add({made.run.scratch(), at, at}, {at})
+                                                     : no_index<plan::block_id>);
+    }
+    return std::move(all_);
+  }
+  /// The instructions that use each block, where they run in parallel.
+  indexed<plan::block_id, std::vector<plan::instruction_id>> const& users() const { return users_; }
+
+ private:
+  void place(plan::instruction_id at, std::uint32_t port, plan::slot_id id) {
+    auto& s = slots_.slots[id];
+    if (!std::holds_alternative<std::monostate>(s.where)) return;
+    if (s.of.element == dtype::string) return all_.hold(id, s);
+    auto const shared = block_of_input(at, port, s);
+    if (shared == no_index<plan::block_id>) {
+      s.where = add({s.of.bytes(), at, s.last}, order_ ? order_->users[id] : std::vector<plan::instruction_id>());
+      return;
+    }
+    s.where = shared;
+    taken_.push_back(shared);
+    all_.blocks[shared].last = s.last;
+    if (order_) users_[shared] = order_->users[id];  // who used it before is done
+  }
+  plan::block_id block_of_input(plan::instruction_id at, std::uint32_t port, plan::slot const& s) const {
+    auto const& made = kernels_.instructions[at];
+    for (auto const& pair : made.run.input_output_aliases) {
+      if (pair.output != port) continue;
+      auto const& in = slots_.slots[slots_.of(subgraph_[made.node].inputs[pair.input])];
+      auto const* const block = std::get_if<plan::block_id>(&in.where);
+      if (!block || in.last != at || in.of.bytes() != s.of.bytes()) continue;
+      if (std::find(taken_.begin(), taken_.end(), *block) != taken_.end()) continue;
+      if (order_ && !order_->end_with(users_[*block], at)) continue;
+      return *block;
+    }
+    return no_index<plan::block_id>;
+  }
+  plan::block_id add(memory_block b, std::vector<plan::instruction_id> users) {
+    if (order_) users_.push_back(std::move(users));
+    return all_.blocks.push_back(b);
+  }
+
+  subgraph const& subgraph_;
+  kernel_list const& kernels_;
+  slot_layout& slots_;
+  parallel_order const* order_;
+  memory_layout all_;
+  indexed<plan::block_id, std::vector<plan::instruction_id>> users_;
+  std::vector<plan::block_id> taken_;  // by outputs of the instruction
+};
+
+// Gives the blocks their offsets; returns the bytes of the arena.
+inline std::size_t place_blocks(std::vector<memory_block>& blocks,
+                                std::vector<std::vector<plan::instruction_id>> const& users, parallel_order* order) {
+  if (!order) return plan_memory(blocks);
+  if (order->arrivals) {
     std::vector<arrivals::set> ends;
     for (auto const& list : users) {
       auto& end = ends.emplace_back(arrivals::nothing);
-      for (auto user : list) end = forked->arrivals->joined(end, forked->arrivals->before_end(user));
+      for (auto user : list) end = order->arrivals->joined(end, order->arrivals->before_end(user));
     }
-    memory_.arena = plan_memory(blocks_, ends, *forked->arrivals);
-  } else
-    memory_.arena = detail::place_by_size(blocks_, [&](auto a, auto b) {
-      return !ended_before(users[a], blocks_[b].first) && !ended_before(users[b], blocks_[a].first);
-    });
-  std::vector<std::size_t> change(instructions_.size() + 2);
-  for (auto const& b : blocks_) change[b.first] += b.bytes, change[b.last + 1] -= b.bytes;
-  for (std::size_t i = 0, alive = 0; i < change.size(); ++i)
-    memory_.least = std::max(memory_.least, alive += change[i]);
+    return plan_memory(blocks, ends, *order->arrivals);
+  }
+  auto const ended_before = [&](std::vector<plan::instruction_id> const& list, plan::instruction_id at) {
+    return std::all_of(list.begin(), list.end(), [&](auto user) { return order->before(user, at); });
+  };
+  return detail::place_by_size(blocks, [&](auto a, auto b) {
+    return !ended_before(users[a], blocks[b].first) && !ended_before(users[b], blocks[a].first);
+  });
 }
 
-RILL_INLINE void plan::place_apart() {
-  for (std::uint32_t at = 0; at < instructions_.size(); ++at) {
-    auto const& made = instructions_[at];
-    auto const block = [&](std::size_t size) {
-      blocks_.push_back({size, at, at, memory_.arena});
-      memory_.arena = detail::add_bytes(memory_.arena, detail::aligned_bytes(size));
-      return static_cast<std::uint32_t>(blocks_.size() - 1);
+/// Puts results that are made by writing over values again and again, and those values, in one place. If the first of
+/// them was fed, the caller may want the result in its place. `order`: null in sequential execution.
+inline void update_in_place(subgraph const& sub, kernel_list const& kernels, slot_layout& slots, result_list& results,
+                            parallel_order* order) {
+  if (std::any_of(kernels.instructions.begin(), kernels.instructions.end(),
+                  [](auto const& i) { return !i.run.updates_in_place.empty(); }))
+    in_place_chains(sub, kernels, slots, results, order).run();
+}
+
+/// Lays out the arena. In parallel execution, values share memory only where one is always done with before the other
+/// is made.
+inline memory_layout assign_memory(subgraph const& sub, kernel_list const& kernels, slot_layout& slots,
+                                   parallel_order* order, step_context const* step) {
+  block_assignment blocks(sub, kernels, slots, order);
+  auto all = blocks.run(step);
+  all.arena = place_blocks(all.blocks.all(), blocks.users().all(), order);
+  return all;
+}
+
+/// Lays out the arena of an iteration in tagged execution: no two values share memory, for their order is not known.
+inline memory_layout assign_memory_apart(kernel_list const& kernels, slot_layout& slots) {
+  memory_layout all;
+  for (plan::instruction_id at = 0; at < kernels.instructions.size(); ++at) {
+    auto const& made = kernels.instructions[at];
+    auto const block = [&](std::size_t bytes) {
+      memory_block const b{bytes, at, at, all.arena};
+      all.arena = detail::add_bytes(all.arena, detail::aligned_bytes(bytes));
+      return all.blocks.push_back(b);
     };
-    for (auto number : slots_of_[made.node]) {
-      auto& s = slots_[number];
-      if (s.where != place::arena) continue;
-      bool const apart = s.of.element == dtype::string;
-      s.where = apart ? place::held : place::arena;
-      s.index = apart ? static_cast<std::uint32_t>(held_slots_.size()) : block(s.of.bytes());
-      if (apart) held_slots_.push_back(number);
+    for (auto id : slots.of_node[made.node]) {
+      auto& s = slots.slots[id];
+      if (!std::holds_alternative<std::monostate>(s.where)) continue;
+      if (s.of.element == dtype::string) all.hold(id, s);
+      else s.where = block(s.of.bytes());
     }
-    scratch_.push_back(made.run.scratch() != 0 ? block(made.run.scratch()) : none);
+    all.scratch.push_back(made.run.scratch() != 0 ? block(made.run.scratch()) : no_index<plan::block_id>);
   }
+  return all;
 }
 
-RILL_INLINE void plan::lay_pointers(subgraph const& sub) {
-  for (std::size_t at = 0; at < instructions_.size(); ++at) {
-    lines_[at].pointers = static_cast<std::uint32_t>(pointers_);
-    auto const add = [&](std::uint32_t s) { slots_[s].positions.push_back(static_cast<std::uint32_t>(pointers_++)); };
-    for (auto e : sub[instructions_[at].node].inputs) {
-      if (sub[e.node].op->name == "variable" && slots_[slot_of(e)].where != place::owned)
-        ++pointers_;  // by reference alone
-      else add(slot_of(e));
-    }
-    for (auto s : slots_of_[instructions_[at].node]) add(s);
-    ++pointers_;  // the scratch
-  }
-  kept_first_ = pointers_;
-  for (auto s : kept_) slots_[s].positions.push_back(static_cast<std::uint32_t>(pointers_++));
+/// Returns the most bytes of blocks that are alive at one of `n` instructions: no arena can be smaller.
+inline std::size_t most_alive(std::vector<memory_block> const& blocks, std::size_t n) {
+  std::vector<std::size_t> change(n + 2);
+  for (auto const& b : blocks) change[b.first] += b.bytes, change[b.last + 1] -= b.bytes;
+  std::size_t most = 0, alive = 0;
+  for (auto c : change) most = std::max(most, alive += c);
+  return most;
 }
 
-RILL_INLINE void plan::mark_plain() {
-  std::vector<bool> more(instructions_.size());
-  for (auto const& d : drops_) more[d.after] = true;
-  for (std::size_t at = 0; at < instructions_.size(); ++at) {
-    auto const& made = instructions_[at];
-    if (!more[at] && !made.run.waits && made.owned == none) lines_[at].plain = made.run.called();
-  }
-}
+}  // namespace rill::planning
 #endif
-
-}  // namespace rill

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "rill/run/plan/costs.hpp"
 #include "rill/run/tagged/plan.hpp"
 
 #if RILL_RUNTIME
@@ -31,7 +32,7 @@ struct station_edge {
 
 /// Forms the blocks of a frame. A node all of whose tokens come from one block by one way is part of that block or,
 /// where a switch lies between, of the block of all that it leads to. Edges lead from earlier to later stations.
-class block_forming {
+class block_builder {
  public:
   void place(std::vector<station> const& stations, std::vector<station_edge> const& edges) {
     std::vector<std::vector<station_edge>> in(stations.size());
@@ -71,8 +72,6 @@ class block_forming {
 
  private:
   static constexpr auto none = tagged_plan::none;
-  // Others wait for a block as long as it runs.
-  static constexpr double longest = 2'000;
   struct source {
     std::uint32_t block;
     tagged_plan::edge way;
@@ -109,7 +108,7 @@ class block_forming {
     if (auto const behind = behind_.find(from.key()); behind != behind_.end()) b = behind->second;
     else if (from.way.port != tagged_plan::either) return false;
     auto& to = members_[b];
-    if (to.nanoseconds + st.nanoseconds > longest) return false;
+    if (to.nanoseconds + st.nanoseconds > costs::longest_block) return false;
     to.nanoseconds += st.nanoseconds;
     to.stations.push_back(s);
     block_of_.push_back(b);

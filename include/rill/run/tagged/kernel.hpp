@@ -7,8 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "rill/run/plan/primitive_region.hpp"
+#include "rill/run/plan/request.hpp"
+#include "rill/run/tagged/can_lower.hpp"
 #include "rill/run/tagged/lower.hpp"
-#include "rill/run/tagged/making.hpp"
+#include "rill/run/tagged/make_tagged_plan.hpp"
 #include "rill/run/tagged/walk.hpp"
 
 namespace rill {
@@ -42,13 +45,24 @@ class tagged_walks final : public keeps_memory {
 
 }  // namespace detail
 
+RILL_INLINE bool runs_tagged(node const& n, std::span<type const> inputs, plan_request const& with) {
+  if (is_primitive_region(n)) return true;
+  if (with.execution == execution::sequential || !detail::is_lowered(n)) return false;
+  return (with.execution == execution::tagged || may_wait(n)) && can_lower(n, inputs, with.state, with.passes);
+}
+
 RILL_INLINE kernel tagged_kernel(kernel_request const& r) {
   std::size_t references = 0;
   while (references < r.inputs.size() && takes_reference(r.at, references)) ++references;
   auto sub = is_primitive_region(r.at) ? lowered{*std::get<std::shared_ptr<subgraph const>>(r.at.attributes[0].second)}
                                        : lower(r.at, r.inputs, r.state, *r.passes);
-  auto p = std::make_shared<tagged_plan const>(std::move(sub), r.state, r.seed, *r.memory, r.threads, *r.passes,
-                                               r.functions);
+  auto p =
+      std::make_shared<tagged_plan const>(make_tagged_plan(std::move(sub), plan_request{.state = r.state,
+                                                                                        .seed = r.seed,
+                                                                                        .memory = *r.memory,
+                                                                                        .threads = r.threads,
+                                                                                        .passes = *r.passes,
+                                                                                        .functions = r.functions}));
   bool const open = std::any_of(p->outputs.begin(), p->outputs.end(), [](auto const& o) { return !o.of.is_known(); });
   auto const walks = std::make_shared<detail::tagged_walks>(std::move(p), references);
   if (r.bodies) r.bodies->push_back(walks);

@@ -93,7 +93,7 @@ class lowering {
     n.attributes = {{"value", std::move(t)}};
     return append(std::move(n), none);
   }
-  bool is_constant(endpoint e) const { return out_.subgraph[e.node].op->name == ops::constant_op::name; }
+  bool is_constant(endpoint e) const { return rill::is_constant(out_.subgraph[e.node]); }
 
   static nodes joined(nodes a, std::uint32_t b) {
     if (b != none && std::find(a.begin(), a.end(), b) == a.end()) a.push_back(b);
@@ -150,7 +150,7 @@ class lowering {
         // where there are updates, they wait for all that comes before them, and others for all of them.
         bool const whole = updates && (has_bodies(n) || has_bodies(body[b]));
         // A constant brings no token: who reads it comes after what comes before it.
-        bool const data = body[b].op->name != ops::constant_op::name &&
+        bool const data = !rill::is_constant(body[b]) &&
                           std::any_of(n.inputs.begin(), n.inputs.end(), [&](endpoint e) { return e.node == b; });
         anchored = anchored || guarded[b];
         if (whole || !data) controls = joined(std::move(controls), done[b]);
@@ -160,7 +160,7 @@ class lowering {
       results r;
       if (is_lowered(n)) r = structure(n, in, in_guarded, std::move(controls), s);
       else {
-        bool const free = n.op->name == ops::constant_op::name;
+        bool const free = rill::is_constant(n);
         if (!free && !anchored && n.op->effect == effect::none) controls = joined(std::move(controls), s.pivot);
         node copy = n;
         copy.inputs = std::move(in);
@@ -169,7 +169,7 @@ class lowering {
         for (std::uint32_t p = 0; p < n.outputs.size(); ++p) r.values.push_back({at, p});
         r.done = free ? std::move(controls) : nodes{at};
       }
-      guarded[i] = n.op->name != ops::constant_op::name;
+      guarded[i] = !rill::is_constant(n);
       if (n.op->effect != effect::none) made.effects = joined(std::move(made.effects), r.done);
       values[i] = std::move(r.values);
       done[i] = std::move(r.done);

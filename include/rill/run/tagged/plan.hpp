@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "rill/run/plan/plan.hpp"
+#include "rill/run/plan/request.hpp"
 #include "rill/run/tagged/lowered.hpp"
 
 namespace rill {
 
 /// What tagged execution runs. It never changes. What runs, or is dead, together is a block: a token comes to a block,
 /// not to a node.
-class tagged_plan {
- public:
+struct tagged_plan {
   static constexpr std::uint32_t none = UINT32_MAX;
   /// The port of an edge along which every token goes.
   static constexpr std::uint8_t either = 2;
@@ -69,7 +69,7 @@ class tagged_plan {
     bool enters = false;                          ///< another frame, be it with dead tokens
     bool ends = false;                            ///< nothing comes of dead tokens
   };
-  struct merging {
+  struct merge {
     move value;
     std::vector<std::uint32_t> reads;  ///< kept values, of each input
   };
@@ -85,7 +85,7 @@ class tagged_plan {
     std::vector<operation> operations;
     std::vector<block> blocks;
     std::vector<edge> edges;
-    std::vector<merging> merges;
+    std::vector<merge> merges;
     std::uint32_t enters = 0;            ///< how many lead to it, and
     std::vector<constant> constants;     ///< those of them that come to all iterations
     std::vector<std::uint32_t> leaving;  ///< operations that exit, collect or count
@@ -103,13 +103,10 @@ class tagged_plan {
     type of;
   };
 
-  tagged_plan(lowered from, container& state, std::uint64_t seed, allocator& memory, int threads,
-              pass_options const& passes, compiled_functions* functions);
-
   std::vector<frame> frames;  ///< the first is the outermost, each after that around it
   std::vector<output> outputs;
   lowered source;  ///< names and places of nodes, for errors
-  allocator* memory;
+  allocator* memory = nullptr;
 };
 
 }  // namespace rill

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "rill/run/tagged/primitive_region.hpp"
+#include "rill/run/plan/primitive_region.hpp"
 
 namespace rill::detail {
 

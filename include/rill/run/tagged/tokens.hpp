@@ -173,11 +173,11 @@ class tokens {
         continue;
       }
       if (!f.is_dead && does.what == act::count) *static_cast<std::int64_t*>(there.memory.output(at)) = f.left[k];
-      if (!f.is_dead && does.what == act::collect && there.memory.brings(at)) {
+      if (!f.is_dead && does.what == act::collect && there.memory.allocates(at)) {
         auto& rows = f.made[k];
         if (!rows.all) make_room(rows, does, 0);
         room_for_[does.node] = rows.end;
-        there.memory.bring(at, rows.all.rows(0, rows.end));
+        there.memory.give(at, rows.all.rows(0, rows.end));
       }
       push(there, does.block, !f.is_dead);
     }
@@ -280,7 +280,7 @@ class tokens {
     if (row < 0 || (rows_are.known() && row >= rows_are.extent))
       refuse(code::invalid_argument, "collect: there is no row " + std::to_string(row), does);
     std::byte* all;
-    if (f.outer->memory.brings(does.value.instruction)) {
+    if (f.outer->memory.allocates(does.value.instruction)) {
       auto& rows = f.made[does.place];
       if (row >= rows.room) make_room(rows, does, row + 1);
       rows.end = std::max(rows.end, row + 1);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/run/plan/costs.hpp"
 #include "rill/run/plan_instance.hpp"
 #include "rill/run/tagged/failure.hpp"
 #include "rill/run/tagged/plan.hpp"
@@ -85,7 +86,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     }
     void call(operation const& o) {
       at.at->memory.start(o.value.instruction, walk.call_->threads, at.at->step, this);
-      if (!suspended) at.at->memory.settle(o.value.instruction, begin, at.at->step);
+      if (!suspended) at.at->memory.finish(o.value.instruction, begin, at.at->step);
     }
     tagged_walk& walk;
     token at;
@@ -187,9 +188,8 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   }
   // Works until there is nothing to do, then lets go of the lock.
   void go_on(guard& lock) {
-    constexpr unsigned between_looks = 32;
     for (unsigned n = 1; !failure_ && more(); ++n) {
-      if (n % between_looks == 0) {
+      if (n % costs::tokens_between_looks == 0) {
         if (may_end_ && ends()) break;
         if (wanted_.load(std::memory_order_relaxed) != 0) {
           lock.unlock();
@@ -262,7 +262,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     lock.unlock();
     auto failed = caught(p.at, head(p.at), [&] {
       if (p.cause) throw error(*p.cause);
-      p.at.at->memory.settle(head(p.at).value.instruction, p.begin, p.at.at->step);
+      p.at.at->memory.finish(head(p.at).value.instruction, p.begin, p.at.at->step);
     });
     acquire(lock);
     p.state = pending::done;

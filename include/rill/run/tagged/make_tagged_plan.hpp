@@ -8,24 +8,30 @@
 #include <utility>
 #include <vector>
 
+#include "rill/run/plan/costs.hpp"
+#include "rill/run/plan/make_plan.hpp"
 #include "rill/run/tagged/basic_blocks.hpp"
 #include "rill/run/tagged/lowered.hpp"
 #include "rill/run/tagged/node_frames.hpp"
 #include "rill/run/tagged/plan.hpp"
 #include "rill/run/tagged/room.hpp"
 
-#if RILL_RUNTIME
 namespace rill {
 
+/// Plans a lowered subgraph. error(invalid_argument) where its frames don't fit together, error(unimplemented) for open
+/// extents beside primitives that a user wrote.
+tagged_plan make_tagged_plan(lowered from, plan_request const& with);
+
+#if RILL_RUNTIME
 namespace detail {
 
-class framing {
+/// Cuts a subgraph of primitives by frames.
+class frame_builder {
  public:
-  framing(tagged_plan& made, subgraph const& sub)
+  frame_builder(tagged_plan& made, subgraph const& sub)
       : made_(made), subgraph_(sub), frames_(made, sub), demanded_(sub.size()) {}
 
-  void run(container& state, std::uint64_t seed, allocator& memory, int threads, pass_options const& passes,
-           compiled_functions* functions) {
+  void run(plan_request const& with) {
     arrive_.resize(subgraph_.size()), leave_.resize(subgraph_.size());
     drafts_.resize(made_.frames.size());
     for (std::uint32_t f = 1; f < made_.frames.size(); ++f) made_.frames[f].gated = !made_.source.within.empty();
@@ -35,12 +41,13 @@ class framing {
     for (auto e : subgraph_.outputs) add_output(e);
     for (std::uint32_t f = 0; f < drafts_.size(); ++f) {
       auto& d = drafts_[f];
-      made_.frames[f].plan =
-          std::make_unique<plan>(d.subgraph, d.kept, state, seed, memory, threads, passes, functions);
-      d.instructions = made_.frames[f].plan->instructions_of(d.subgraph.size());
+      made_.frames[f].plan = std::make_unique<plan>(make_frame_plan(d.subgraph, d.kept, with));
+      d.instructions.assign(d.subgraph.size(), none);
+      auto const& instructions = made_.frames[f].plan->instructions;
+      for (std::uint32_t at = 0; at < instructions.size(); ++at) d.instructions[instructions[at].node] = at;
     }
-    for (std::uint32_t f = 0; f < drafts_.size(); ++f) settle(f);
-    for (std::uint32_t f = 0; f < drafts_.size(); ++f) finish(f);
+    for (std::uint32_t f = 0; f < drafts_.size(); ++f) resolve_targets(f);
+    for (std::uint32_t f = 0; f < drafts_.size(); ++f) lay_out_blocks(f);
   }
 
  private:
@@ -57,8 +64,8 @@ class framing {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> kept_at;
     std::vector<station> stations;
     std::vector<station_edge> edges;
-    std::vector<std::pair<std::uint32_t, tagged_plan::merging>> merges;  // and their stations
-    block_forming blocks;
+    std::vector<std::pair<std::uint32_t, tagged_plan::merge>> merges;  // and their stations
+    block_builder blocks;
     std::vector<std::uint32_t> constants;     // of the whole subgraph's nodes, those that bring them
     std::vector<std::uint32_t> instructions;  // of its nodes
   };
@@ -151,7 +158,7 @@ class framing {
     auto& s = at(arrive_[i]);
     s.local = local_of(frames_.of(i), i) = append(frames_.of(i), std::move(copy));
     s.nothing = n.op->aliases_input;
-    if (!s.nothing) judge(s, n);
+    if (!s.nothing) estimate_length(s, n);
   }
   void add_enter(std::uint32_t i) {
     auto const& n = subgraph_[i];
@@ -213,7 +220,7 @@ class framing {
     arrive_[i] = leave_[i] = station_at(f, i, local_of(f, i) = room(f, n));
     auto& s = at(arrive_[i]);
     s.nothing = s.heads = s.merges = true;
-    tagged_plan::merging m;
+    tagged_plan::merge m;
     m.value = tagged_plan::move::of(n.outputs[0]);
     for (auto e : n.inputs) m.reads.push_back(keep(f, e));
     drafts_[f].merges.emplace_back(arrive_[i].station, std::move(m));
@@ -243,13 +250,12 @@ class framing {
 
   // Others wait for a kernel if that is shorter than to let go of the lock for it, and nothing of a user's can be
   // called.
-  void judge(station& s, node const& n) const {
-    constexpr double shorter = 1'500;
+  void estimate_length(station& s, node const& n) const {
     std::vector<type> inputs;
     for (auto e : n.inputs) inputs.push_back(subgraph_.type_of(e));
-    bool const quiet = n.op->effect == effect::none || ops::is_primitive(n) || n.op->name == "variable";
-    s.nanoseconds = estimate(n.op->work(n.attributes, inputs, n.outputs));
-    s.slow = s.heads = !quiet || has_bodies(n) || n.op->waits || s.nanoseconds >= shorter;
+    bool const quiet = n.op->effect == effect::none || ops::is_primitive(n) || is_variable(n);
+    s.nanoseconds = costs::nanoseconds(n.op->work(n.attributes, inputs, n.outputs));
+    s.slow = s.heads = !quiet || has_bodies(n) || n.op->waits || s.nanoseconds >= costs::short_kernel;
   }
 
   void connect(std::uint32_t i) {
@@ -295,14 +301,14 @@ class framing {
       if (from.frame != 0)
         throw error(code::invalid_argument, "a fetched value lies inside a frame: let it exit", subgraph_[e.node].name);
       o.block = drafts_[0].blocks.block_of(from.station);
-      o.way = block_forming::way(at(from), static_cast<std::uint8_t>(e.port));
+      o.way = block_builder::way(at(from), static_cast<std::uint8_t>(e.port));
     }
     o.kept = keep(0, e);
     made_.outputs.push_back(std::move(o));
   }
 
   // Where tokens go, now that there are blocks and instructions.
-  void settle(std::uint32_t f) {
+  void resolve_targets(std::uint32_t f) {
     std::uint32_t leaving = 0;
     for (auto& s : drafts_[f].stations) {
       if (s.nothing) continue;
@@ -320,7 +326,7 @@ class framing {
     }
     made_.frames[f].leaving.resize(leaving);
   }
-  void finish(std::uint32_t f) {
+  void lay_out_blocks(std::uint32_t f) {
     auto& frame = made_.frames[f];
     auto& d = drafts_[f];
     d.blocks.lay(d.stations, frame);
@@ -333,7 +339,7 @@ class framing {
     }
     for (auto& b : frame.blocks) {
       b.slow = b.slow && b.first != b.last;
-      b.waits = b.slow && frame.plan->waits(frame.operations[b.first].value.instruction);
+      b.waits = b.slow && frame.plan->instructions[frame.operations[b.first].value.instruction].run.waits;
     }
     for (auto i : d.constants)
       if (!frame.gated || demanded_[i])
@@ -350,11 +356,14 @@ class framing {
 
 }  // namespace detail
 
-RILL_INLINE tagged_plan::tagged_plan(lowered from_subgraph, container& state, std::uint64_t seed, allocator& of,
-                                     int threads, pass_options const& passes, compiled_functions* functions)
-    : source(std::move(from_subgraph)), memory(&of) {
-  detail::framing(*this, source.subgraph).run(state, seed, of, threads, passes, functions);
+RILL_INLINE tagged_plan make_tagged_plan(lowered from, plan_request const& with) {
+  tagged_plan p;
+  p.source = std::move(from);
+  p.memory = &with.memory;
+  detail::frame_builder(p, p.source.subgraph).run(with);
+  return p;
 }
 
-}  // namespace rill
 #endif
+
+}  // namespace rill

@@ -1,4 +1,4 @@
-#include "rill/run/tagged/primitive_region.hpp"
+#include "rill/run/plan/primitive_region.hpp"
 
 #include <gtest/gtest.h>
 

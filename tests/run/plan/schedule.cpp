@@ -1,4 +1,4 @@
-#include "rill/run/plan/fork.hpp"
+#include "rill/run/plan/schedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -384,7 +384,7 @@ TEST(fork, a_chain_that_waits_twice_needs_no_more_memory_than_one_that_does_not)
   s.executor().add_fetch(r, value(neg(y)));
   auto const step = s.executor().find(r);
   EXPECT_TRUE(step->plan().forks());
-  EXPECT_LE(step->plan().memory().arena, 2 * 4096u);
+  EXPECT_LE(step->plan().memory.arena, 2 * 4096u);
 }
 
 }  // namespace

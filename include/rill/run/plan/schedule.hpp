@@ -1,4 +1,4 @@
-// When a step forks, and the counts that it then runs by.
+// When the instructions of a step run in parallel, and the counts that they then run by.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -6,19 +6,24 @@
 #include <vector>
 
 #include "rill/graph/op_def.hpp"
-#include "rill/run/execution.hpp"
+#include "rill/run/plan/costs.hpp"
 #include "rill/run/plan/dependencies.hpp"
+#include "rill/run/plan/execution.hpp"
 
 namespace rill {
 
-/// Pending counts, and who is told when an instruction has run.
-struct fork_schedule {
-  std::vector<std::uint32_t> waits;  ///< of each instruction: how many must run first
-  std::vector<std::uint32_t> next;   ///< those that wait for instruction i:
-  std::vector<std::uint32_t> first;  ///< next[first[i]] … next[first[i + 1])
+/// What parallel execution counts down. Empty: the instructions run one after the other.
+struct parallel_schedule {
+  std::vector<std::uint32_t> waits;               ///< of each instruction: the number of those that must run first
+  std::vector<std::uint32_t> next;                ///< the instructions that wait for instruction i:
+  std::vector<std::uint32_t> first;               ///< next[first[i]] … next[first[i + 1])
+  std::vector<std::vector<std::uint32_t>> holds;  ///< the owned tensors that each instruction uses
+  std::vector<std::uint32_t> holders;  ///< of each owned tensor: the number of users; UINT32_MAX: it is fetched
+  bool alone = false;                  ///< no other thread takes part: only waits make it parallel
+  bool one_at_a_time = false;          ///< an instruction begins when no other runs, but for those that wait
 
-  fork_schedule() = default;
-  explicit fork_schedule(dependencies const& d) : waits(d.size()), first(d.size() + 1) {
+  parallel_schedule() = default;
+  explicit parallel_schedule(dependencies const& d) : waits(d.size()), first(d.size() + 1) {
     for (std::uint32_t i = 0; i < d.size(); ++i) {
       waits[i] = static_cast<std::uint32_t>(d.before(i).size());
       for (auto b : d.before(i)) ++first[b + 1];
@@ -35,41 +40,29 @@ struct fork_schedule {
   }
 };
 
-namespace detail {
-
-// Nanoseconds of one thread, as an ordinary core takes them; only their proportions matter.
-inline double estimate(cost const& c) { return 20 + std::max(c.flops / 20, c.bytes / 10); }
-
-}  // namespace detail
-
 /// Nanoseconds that forking would save with so many threads, at the most. Instructions so large that their own loops
 /// use all threads save nothing.
 inline double fork_gain(dependencies const& d, std::span<cost const> costs, int threads) {
-  constexpr double large = 50'000;
   double sum = 0, longest = 0;
   std::vector<double> ends(d.size());
   for (std::uint32_t i = 0; i < d.size(); ++i) {
-    double const mine = detail::estimate(costs[i]);
+    double const mine = costs::nanoseconds(costs[i]);
     for (auto b : d.before(i)) ends[i] = std::max(ends[i], ends[b]);
-    if (mine < large) ends[i] += mine, sum += mine;
+    if (mine < costs::own_loops) ends[i] += mine, sum += mine;
     longest = std::max(longest, ends[i]);
   }
   return sum - std::max(longest, sum / threads);
 }
 
-/// Plans of more instructions fork only if they must: what may share memory is a square table.
-inline constexpr std::size_t most_forked = 4096;
-
 /// Whether a step can fork at all, or must: of two that wait, the first may wait for the second.
 inline bool may_fork(execution wish, std::size_t instructions, int threads, std::size_t waiting) {
   if (wish == execution::sequential) return false;
-  return waiting > 1 || (instructions <= most_forked && (wish == execution::parallel || threads > 1));
+  return waiting > 1 || (instructions <= costs::most_parallel && (wish == execution::parallel || threads > 1));
 }
 
-/// Whether forking saves more than it costs. A hand-over to a sleeping thread takes some ten microseconds.
+/// Whether forking saves more than it costs.
 inline bool pays_to_fork(dependencies const& d, std::span<cost const> costs, int threads) {
-  constexpr double worth = 50'000;
-  return fork_gain(d, costs, threads) > worth;
+  return fork_gain(d, costs, threads) > costs::least_parallel_gain;
 }
 
 }  // namespace rill

@@ -1,4 +1,4 @@
-#include "rill/run/tagged/making.hpp"
+#include "rill/run/tagged/make_tagged_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,49 @@
+// What planning and walking estimate and bound by, in one place. Times are nanoseconds of one thread on an ordinary
+// core; only their proportions matter, so none of them is asked of the machine. Where no measurement is named, the
+// number was chosen by reasoning and any of the same order will do.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "rill/graph/op_def.hpp"
+
+namespace rill::costs {
+
+/// A kernel's call takes some 20 ns; a core does 20 operations, or moves 10 bytes, in one.
+inline double nanoseconds(cost const& c) { return 20 + std::max(c.flops / 20, c.bytes / 10); }
+
+/// Parallel execution begins where it saves this much: a hand-over to a thread that sleeps takes some ten microseconds
+/// and a step needs several.
+inline constexpr double least_parallel_gain = 50'000;
+/// An instruction of this length uses all threads by its own loops, so that running others beside it saves nothing.
+inline constexpr double own_loops = 50'000;
+/// Who runs before whom is a table of a bit for each pair of instructions: 2 MB for this many. Larger plans begin one
+/// instruction at a time.
+inline constexpr std::size_t most_parallel = 4096;
+
+/// An arena of more blocks is laid out in the order of the step, which is not quadratic. (Doubling the nodes of any
+/// plan takes at most 2.2 times as long: docs/measurements/2026-11-24-planning.md.)
+inline constexpr std::size_t many_blocks = 3000;
+/// A block looks for room among the stretches of so many sets of arrivals.
+inline constexpr std::size_t most_sets_tried = 64;
+
+/// In tagged execution a shorter kernel runs under the walk's lock: to let go of it costs as much time
+/// as it takes.
+inline constexpr double short_kernel = 1'500;
+/// The most that a block of short kernels takes, for other threads wait for it.
+inline constexpr double longest_block = 2'000;
+/// A thread that works on tokens looks this often whether the step is to end, or another thread wants the lock.
+inline constexpr unsigned tokens_between_looks = 32;
+
+/// A loop over numbers asks this often whether its step is to end.
+inline constexpr std::int64_t laps_between_checks = 64;
+/// A body of numbers with more registers is a plan.
+inline constexpr std::size_t most_registers = 4096;
+/// The forms, one for each list of argument types, in which a step calls a function: each may be compiled within the
+/// one before.
+inline constexpr std::size_t most_function_forms = 64;
+/// The compiled forms of a step's deferred subgraph, and of a body, that are kept.
+inline constexpr std::size_t most_deferred_steps = 64, most_deferred_bodies = 256;
+
+}  // namespace rill::costs

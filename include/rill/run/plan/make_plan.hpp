@@ -1,0 +1,94 @@
+// Makes a plan of a bound subgraph: slots, kernels, results, schedule, memory, pointers, a stage and a header each.
+#pragma once
+#include <utility>
+#include <vector>
+
+#include "rill/run/plan/link.hpp"
+#include "rill/run/plan/plan.hpp"
+#include "rill/run/plan/request.hpp"
+
+namespace rill {
+
+/// Plans a subgraph that is bound: all of its extents are known, but for those that a kernel brings. Ends with the step
+/// of the request.
+plan make_plan(subgraph const& sub, plan_request const& with);
+
+/// Plans one iteration of a frame in tagged execution, whose walk orders it: values share no memory, and those in
+/// `kept` can be read when they are made.
+plan make_frame_plan(subgraph const& iteration, std::vector<endpoint> const& kept, plan_request const& with);
+
+#if RILL_RUNTIME
+namespace planning {
+
+/// Puts together what the stages have made.
+inline plan assemble(slot_layout const& slots, kernel_list kernels, result_list results, parallel_schedule schedule,
+                     memory_layout memory) {
+  plan p;
+  for (auto s : slots.fed) p.fed.push_back(slots.slots[s].of);
+  for (auto const& c : kernels.constants) p.memory.held += c.bytes();
+  p.slots = slots.slots;
+  p.fed_slots = slots.fed;
+  p.instructions = std::move(kernels.instructions);
+  p.constants = std::move(kernels.constants);
+  p.assumed = std::move(kernels.assumed);
+  p.bodies = std::move(kernels.bodies);
+  p.waiting = kernels.waiting;
+  p.owned_slots = std::move(results.owned);
+  p.output_slots = std::move(results.outputs);
+  p.fetches = std::move(results.fetches);
+  p.copies = std::move(results.copies);
+  p.drops = std::move(results.drops);
+  p.schedule = std::move(schedule);
+  p.memory.arena = memory.arena;
+  p.memory.least = most_alive(memory.blocks.all(), p.instructions.size());
+  p.blocks = std::move(memory.blocks.all());
+  p.scratch = std::move(memory.scratch);
+  p.held_slots = std::move(memory.held);
+  return p;
+}
+
+}  // namespace planning
+
+RILL_INLINE plan make_plan(subgraph const& sub, plan_request const& with) {
+  using namespace planning;
+  auto own = with.functions ? nullptr : no_functions();
+  auto* const functions = own ? own.get() : with.functions;
+
+  auto const sequence = order(sub, with.step);
+  auto slots = lay_out_slots(sub, plan_scope::whole);
+  auto kernels = select_kernels(sub, sequence.nodes, nodes_to_compute(sub, sequence.nodes), slots, with, functions);
+  find_lifetimes(sub, kernels, slots);
+  auto results = place_results(sub, kernels, slots);
+  auto [schedule, parallel] = choose_schedule(sub, sequence, kernels, slots, results, with);
+  auto* const always = parallel ? &*parallel : nullptr;
+  update_in_place(sub, kernels, slots, results, always);
+  auto memory = assign_memory(sub, kernels, slots, always, with.step);
+
+  auto p = assemble(slots, std::move(kernels), std::move(results), std::move(schedule), std::move(memory));
+  link_pointers(p, sub, slots, {});
+  mark_plain(p);
+  p.functions = std::move(own);
+  p.allocator = &with.memory;
+  return p;
+}
+
+RILL_INLINE plan make_frame_plan(subgraph const& iteration, std::vector<endpoint> const& kept,
+                                 plan_request const& with) {
+  using namespace planning;
+  std::vector<std::uint32_t> as_they_stand;
+  for (std::uint32_t i = 0; i < iteration.size(); ++i) as_they_stand.push_back(i);
+  auto slots = lay_out_slots(iteration, plan_scope::frame);
+  auto kernels =
+      select_kernels(iteration, as_they_stand, nodes_to_compute_in_frame(iteration, kept), slots, with, with.functions);
+  find_lifetimes(iteration, kernels, slots);
+  auto results = place_results(iteration, kernels, slots);
+  auto memory = assign_memory_apart(kernels, slots);
+
+  auto p = assemble(slots, std::move(kernels), std::move(results), {}, std::move(memory));
+  link_pointers(p, iteration, slots, kept);
+  p.allocator = &with.memory;
+  return p;
+}
+#endif
+
+}  // namespace rill

@@ -1,0 +1,89 @@
+// The third stage of a plan: when each value is needed, and where results lie.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "rill/run/plan/kernels.hpp"
+
+#if RILL_RUNTIME
+namespace rill::planning {
+
+/// The values that a step hands out, or a kernel allocates.
+struct result_list {
+  indexed<plan::owned_id, plan::slot_id> owned;
+  indexed<plan::output_id, plan::slot_id> outputs;
+  indexed<plan::fetch_id, plan::fetch> fetches;
+  std::vector<plan::copy> copies;
+  std::vector<plan::drop> drops;
+};
+
+/// Notes between which instructions the elements of each value are needed; those of results, until the end.
+inline void find_lifetimes(subgraph const& sub, kernel_list const& kernels, slot_layout& slots) {
+  auto const end = static_cast<plan::instruction_id>(kernels.instructions.size());
+  for (plan::instruction_id at = 0; at < end; ++at) {
+    auto const i = kernels.instructions[at].node;
+    auto const& n = sub[i];
+    for (auto s : slots.of_node[i]) slots.slots[s].first = slots.slots[s].last = at;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (!takes_variable(sub, n, k) && !reads_extents_alone(n, k)) {
+        auto& s = slots.at(n.inputs[k]);
+        s.last = std::max(s.last, at);
+      }
+  }
+  for (auto e : sub.outputs) slots.at(e).last = end;
+}
+
+// What a kernel allocates.
+inline void place_owned(kernel_list& kernels, slot_layout& slots, result_list& all) {
+  for (auto& made : kernels.instructions) {
+    if (!made.run.allocates_outputs) continue;
+    auto const& outputs = slots.of_node[made.node];
+    for (std::size_t port = 0; port < outputs.size(); ++port) {
+      auto const id = all.owned.push_back(outputs[port]);
+      slots.slots[outputs[port]].where = id;
+      if (port == 0) made.owned = id;
+    }
+  }
+}
+
+// What is computed is written where the caller wants it; of other results, and of a result that is fetched twice, a
+// body makes copies.
+inline void place_fetches(subgraph const& sub, slot_layout& slots, result_list& all) {
+  indexed<plan::slot_id, plan::fetch_id> fetched(slots.slots.size(), no_index<plan::fetch_id>);  // first as
+  for (auto e : sub.outputs) {
+    auto const id = slots.of(e);
+    auto& s = slots.slots[id];
+    if (!s.of.is_known()) {
+      all.fetches.push_back({id, {}, false});
+      continue;
+    }
+    if (std::holds_alternative<std::monostate>(s.where)) s.where = all.outputs.push_back(id);
+    bool const computed = std::holds_alternative<plan::output_id>(s.where);
+    bool const again = fetched[id] != no_index<plan::fetch_id>;
+    auto const* const fed = std::get_if<plan::feed_id>(&s.where);
+    auto const fetch = all.fetches.push_back(
+        {id, sub.type_of(e).shape(), computed && !again, fed ? std::int64_t{as_integer(*fed)} : std::int64_t{-1}});
+    if (!computed || again)
+      all.copies.push_back({fetch, computed ? fetched[id] : no_index<plan::fetch_id>, s.of.element,
+                            static_cast<std::size_t>(elements(s.of.shape()))});
+    if (!again) fetched[id] = fetch;
+  }
+}
+
+/// Gives what kernels allocate and what is fetched a place, and says after which instructions an allocated tensor goes.
+inline result_list place_results(subgraph const& sub, kernel_list& kernels, slot_layout& slots) {
+  result_list all;
+  place_owned(kernels, slots, all);
+  place_fetches(sub, slots, all);
+  auto const end = static_cast<plan::instruction_id>(kernels.instructions.size());
+  for (auto id : all.owned.indices())
+    if (auto const last = slots.slots[all.owned[id]].last; last < end) all.drops.push_back({last, id});
+  std::sort(all.drops.begin(), all.drops.end(), [](auto const& a, auto const& b) { return a.after < b.after; });
+  return all;
+}
+
+}  // namespace rill::planning
+#endif
