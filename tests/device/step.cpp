@@ -11,20 +11,20 @@ TEST(step, goes_on_unless_it_is_told_to_end) {
   step_context step;
   EXPECT_FALSE(step.can_end_early());
   EXPECT_NO_THROW(step.check());
-  step.stop = cancellation();
+  std::stop_source stop;
+  step.stop = stop.get_token();
   step.deadline = std::chrono::steady_clock::time_point::max();
   EXPECT_TRUE(step.can_end_early());
   EXPECT_NO_THROW(step.check());
 }
 
-TEST(step, ends_by_a_copy_of_its_cancellation_and_by_its_deadline) {
-  cancellation const all;
+TEST(step, ends_when_it_is_stopped_and_at_its_deadline) {
+  std::stop_source all;
   step_context step;
-  step.stop = all;
-  all.cancel();
-  EXPECT_TRUE(step.stop->cancelled());
+  step.stop = all.get_token();
+  all.request_stop();
   EXPECT_EQ(sentence([&] { step.check(); }), "cancelled: the step was cancelled");
-  step.stop = cancellation();
+  step.stop = {};
   step.deadline = std::chrono::steady_clock::time_point::min();
   EXPECT_EQ(sentence([&] { step.check(); }), "deadline_exceeded: the step ran past its deadline");
 }

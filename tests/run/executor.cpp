@@ -187,13 +187,13 @@ TEST(executor, keeps_one_arena_for_the_steps_that_it_keeps) {
 
 // An operation that counts how often its kernel is made, and then cancels what it is told to.
 std::atomic<int> kernels_made = 0;
-std::optional<cancellation> to_cancel;
+std::optional<std::stop_source> to_stop;
 struct counted_op {
   static constexpr std::string_view name = "counted";
   static constexpr std::int8_t arity = 1;
   static constexpr type infer(no_attributes, type const& x) { return x; }
   static kernel cpu(kernel_request const&) {
-    if (++kernels_made == 100 && to_cancel) to_cancel->cancel();
+    if (++kernels_made == 100 && to_stop) to_stop->request_stop();
     return kernel([](kernel_call const&) {});
   }
 };
@@ -221,10 +221,10 @@ TEST(executor, plans_no_further_when_the_step_is_cancelled_or_late) {
   executor e(g, {.threads = 1});
   kernels_made = 0;
   step_context step;
-  to_cancel = step.stop.emplace();
+  step.stop = to_stop.emplace().get_token();
   EXPECT_EQ(refusal([&] { e.run(request(e, {{x, rows(3)}}, {y}), step); }), code::cancelled);
   EXPECT_LT(kernels_made, 5000);
-  to_cancel.reset();
+  to_stop.reset();
   step_context late;
   late.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
   kernels_made = 0;

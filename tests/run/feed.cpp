@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <stop_token>
 
 #include "base/sentence.hpp"
 #include "rill/ops/array/placeholder.hpp"
@@ -31,7 +32,7 @@ TEST(feed, is_checked_while_it_compiles_where_both_types_are_known) {
 
 TEST(fetch, of_operations_and_options_yields_nothing) {
   static_assert(detail::yields<value>() && detail::yields<expr<of<float>>>());
-  static_assert(!detail::yields<operation>() && !detail::yields<timeout>() && !detail::yields<cancellation>());
+  static_assert(!detail::yields<operation>() && !detail::yields<timeout>() && !detail::yields<std::stop_token>());
 }
 
 TEST(timeout, is_the_nearest_time_that_nanoseconds_count) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <stop_token>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -89,12 +90,12 @@ TEST(fiber_call, a_step_that_ends_early_gives_them_up_says_where_and_loses_nothi
     auto const late = sentence([&] { s.run(a, b, timeout{50ms}); });
     EXPECT_NE(late.find("in iteration 0"), std::string::npos) << late;
     EXPECT_NE(late.find("past its deadline"), std::string::npos) << late;
-    cancellation stop;
+    std::stop_source stop;
     std::thread other([&] {
       while (q.in(s.state())->waiting() != 2) std::this_thread::yield();
-      stop.cancel();
+      stop.request_stop();
     });
-    EXPECT_NE(sentence([&] { s.run(a, b, stop); }).find("the step was cancelled"), std::string::npos);
+    EXPECT_NE(sentence([&] { s.run(a, b, stop.get_token()); }).find("the step was cancelled"), std::string::npos);
     other.join();
     EXPECT_NE(sentence([&] { s.run(a, b, fails, soon); }).find("it must hold"), std::string::npos);
     s.run(q.close(true));

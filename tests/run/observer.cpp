@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -151,15 +152,15 @@ TEST(observer, is_told_of_the_end_of_a_step_that_fails) {
   EXPECT_EQ(r.ended, 1);
 }
 
-TEST(cancellation, ends_a_step_and_leaves_the_session_usable) {
+TEST(stop_token, ends_a_step_and_leaves_the_session_usable) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const y = exp(x);
   session s{g};
-  cancellation stop;
-  stop.cancel();
+  std::stop_source stop;
+  stop.request_stop();
   try {
-    s.run({{x, tensor(1.f)}}, y, stop);
+    s.run({{x, tensor(1.f)}}, y, stop.get_token());
     FAIL();
   } catch (error const& e) {
     EXPECT_EQ(e.code(), code::cancelled);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <stop_token>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -111,10 +112,10 @@ TEST(prepared, ends_when_it_is_cancelled) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   session s(g);
-  cancellation stop;
-  auto step = s.prepare(inputs(x), outputs(neg(x)), stop);
+  std::stop_source stop;
+  auto step = s.prepare(inputs(x), outputs(neg(x)), stop.get_token());
   EXPECT_EQ(float(step(1.f)), -1);
-  stop.cancel();
+  stop.request_stop();
   EXPECT_EQ(refusal([&] { step(1.f); }), code::cancelled);
 }
 

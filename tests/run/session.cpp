@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 
 #include "base/forked.hpp"
@@ -386,14 +387,14 @@ TEST(session, ends_a_step_that_is_cancelled_or_too_late) {
   auto const late = error_of([&] { s.run(forever, timeout{std::chrono::milliseconds(20)}); });
   EXPECT_EQ(late.code(), code::deadline_exceeded);
   EXPECT_EQ(late.node(), "forever");
-  cancellation const stop;
+  std::stop_source stop;
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    stop.cancel();
+    stop.request_stop();
   });
-  EXPECT_EQ(error_of([&] { s.run(forever, stop); }).code(), code::cancelled);
+  EXPECT_EQ(error_of([&] { s.run(forever, stop.get_token()); }).code(), code::cancelled);
   other.join();
-  EXPECT_EQ(error_of([&] { s.run(forever, stop); }).code(), code::cancelled);
+  EXPECT_EQ(error_of([&] { s.run(forever, stop.get_token()); }).code(), code::cancelled);
 }
 
 // ---- growth, threads, memory

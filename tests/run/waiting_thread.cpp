@@ -30,12 +30,13 @@ TEST(waiting_thread, goes_on_when_it_is_resumed_and_throws_the_failure) {
 TEST(waiting_thread, asks_to_give_up_when_the_step_is_late_or_cancelled) {
   for (bool late : {true, false}) {
     step_context step;
+    std::stop_source source;
     if (late) step.deadline = std::chrono::steady_clock::now() + 2ms;
-    else step.stop = cancellation();
+    else step.stop = source.get_token();
     waiting_thread here(step);
     here.suspend().on_give_up([&](failure why) { here.resume(why); });
     std::thread other([&] {
-      if (step.stop) step.stop->cancel();
+      if (!late) source.request_stop();
     });
     EXPECT_NE(sentence([&] { here.wait(); }).find(late ? "past its deadline" : "was cancelled"), std::string::npos);
     other.join();

@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <stop_token>
 #include <thread>
 
 #include "base/sentence.hpp"
@@ -176,14 +177,15 @@ TEST(queue_state, of_steps_that_are_late_or_cancelled_at_random_loses_and_double
     std::multiset<std::int64_t> out;
     // Whether the step was run, and was neither late nor cancelled.
     auto const attempt = [](std::mt19937& random, auto const& run) {
-      cancellation stop;
+      std::stop_source stop;
       std::thread cancels;
       auto const choice = random() % 8;
-      if (choice == 0) cancels = std::thread([stop] { stop.cancel(); });
+      if (choice == 0) cancels = std::thread([&] { stop.request_stop(); });
       code why = code::internal;
       bool done = true;
       try {
-        run(stop, timeout{choice == 1 ? std::chrono::microseconds(random() % 200) : std::chrono::microseconds(5s)});
+        run(stop.get_token(),
+            timeout{choice == 1 ? std::chrono::microseconds(random() % 200) : std::chrono::microseconds(5s)});
       } catch (error const& e) {
         why = e.code();
         done = false;

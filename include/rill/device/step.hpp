@@ -1,16 +1,15 @@
 // What all kernels of a step share.
 #pragma once
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,46 +24,8 @@ class arena_pool;
 class observer;
 
 namespace detail {
-
 class fiber_call;
-
-struct cancellation_state {
-  std::atomic<bool> flag{false};
-  std::mutex mutex;
-  std::map<std::uint64_t, std::function<void()>> told;
-  std::uint64_t next = 0;
-};
-
-}  // namespace detail
-
-/// Asks steps to stop; copies are one and the same.
-class cancellation {
- public:
-  /// The steps that were given a copy end with error(cancelled), as soon as the kernels that run now are done. It may
-  /// be called from any thread, and again.
-  void cancel() const;
-  bool cancelled() const noexcept { return shared_->flag.load(std::memory_order_relaxed); }
-
-  /// Calls `tell` when the cancellation comes, or at once if it has come, as long as this lives. `tell` runs on the
-  /// thread that cancels; it must not throw, and must not end this.
-  class listener {
-   public:
-    listener(cancellation const& c, std::function<void()> tell);
-    ~listener() {
-      std::lock_guard lock(shared_->mutex);
-      shared_->told.erase(number_);
-    }
-    listener(listener const&) = delete;
-    listener& operator=(listener const&) = delete;
-
-   private:
-    std::shared_ptr<detail::cancellation_state> shared_;
-    std::uint64_t number_;
-  };
-
- private:
-  std::shared_ptr<detail::cancellation_state> shared_ = std::make_shared<detail::cancellation_state>();
-};
+}
 
 /// Where messages of `print` and warnings go; rill writes nothing anywhere unless one is set.
 using log_callback = std::function<void(std::string_view)>;
@@ -130,15 +91,15 @@ class step_context {
   log_callback const* log = nullptr;
   step_holdings* holdings = nullptr;
   arena_pool* arenas = nullptr;  ///< where runs of plans borrow their memory; null: each has its own
-  std::optional<cancellation> stop;
+  std::stop_token stop;          ///< asks the step to end; without a source nobody does
   std::optional<std::chrono::steady_clock::time_point> deadline;
 
   /// Throws error(cancelled) or error(deadline_exceeded) when the step is to end. Kernels that run long call it.
   void check() const {
-    if (stop && stop->cancelled()) throw step_cancelled();
+    if (stop.stop_requested()) throw step_cancelled();
     if (deadline && std::chrono::steady_clock::now() > *deadline) throw step_too_late();
   }
-  bool can_end_early() const { return stop.has_value() || deadline.has_value(); }
+  bool can_end_early() const { return stop.stop_possible() || deadline.has_value(); }
 };
 
 /// While a step is planned, it is asked once in this many nodes whether it is to end.
@@ -171,20 +132,6 @@ RILL_INLINE bool step_holdings::drop(void const* key) {
       return true;
     }
   return false;
-}
-
-RILL_INLINE void cancellation::cancel() const {
-  auto& s = *shared_;
-  s.flag.store(true, std::memory_order_relaxed);
-  std::lock_guard lock(s.mutex);
-  for (auto const& [_, tell] : s.told) tell();
-}
-
-RILL_INLINE cancellation::listener::listener(cancellation const& c, std::function<void()> tell) : shared_(c.shared_) {
-  std::lock_guard lock(shared_->mutex);
-  if (shared_->flag.load(std::memory_order_relaxed)) tell();
-  number_ = shared_->next++;
-  shared_->told.emplace(number_, std::move(tell));
 }
 
 #endif

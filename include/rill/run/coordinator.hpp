@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,6 @@
 #include "rill/base/deadline.hpp"
 #include "rill/base/process.hpp"
 #include "rill/base/thread.hpp"
-#include "rill/device/step.hpp"
 
 namespace rill {
 
@@ -31,14 +31,14 @@ class coordinator {
 
   /// Asks all to stop. Of several reasons the first is kept; without one it is no failure.
   void request_stop(std::exception_ptr why = {});
-  bool should_stop() const { return here_->stop.cancelled(); }
+  bool should_stop() const { return here_->stop.stop_requested(); }
   /// Why they stop; null: no stop was asked for, or without a reason.
   std::exception_ptr reason() const {
     std::lock_guard lock(here_->mutex);
     return here_->failure;
   }
   /// What steps are run with that are to end when all stop: `s.run(train, c.stop())`.
-  cancellation const& stop() const { return here_->stop; }
+  std::stop_token stop() const { return here_->stop.get_token(); }
 
   /// Sleeps until a stop is asked for, or the time is over; whether it was asked for.
   bool wait_for(std::chrono::nanoseconds time);
@@ -56,7 +56,7 @@ class coordinator {
     std::size_t running = 0;
     bool stopped = false;
     std::exception_ptr failure;
-    cancellation stop;
+    std::stop_source stop;
 
     void request_stop(std::exception_ptr why);
   };
@@ -96,7 +96,7 @@ RILL_INLINE void coordinator::company::request_stop(std::exception_ptr why) {
     stopped = true;
     changed.notify_all();
   }
-  stop.cancel();
+  stop.request_stop();
 }
 
 RILL_INLINE bool coordinator::wait_for(std::chrono::nanoseconds time) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <initializer_list>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -64,7 +65,7 @@ struct timeout {
 class run_options {
  public:
   void add(timeout const& t) { limit_ = t; }
-  void add(cancellation const& c) { stop_ = c; }
+  void add(std::stop_token const& t) { stop_ = t; }
   void add(observe const& o) { watch_ = o.who; }
 
   /// A step that begins now.
@@ -78,7 +79,7 @@ class run_options {
 
  private:
   observer* watch_ = nullptr;
-  std::optional<cancellation> stop_;
+  std::stop_token stop_;
   std::optional<timeout> limit_;
 };
 
@@ -90,7 +91,7 @@ concept run_option = requires(run_options& all, F const& one) { all.add(one); };
 /// Whether a run has at most one option of each kind, so that none is passed over.
 template <class... F>
 inline constexpr bool one_of_each =
-    (std::same_as<F, timeout> + ... + 0) <= 1 && (std::same_as<F, cancellation> + ... + 0) <= 1 &&
+    (std::same_as<F, timeout> + ... + 0) <= 1 && (std::same_as<F, std::stop_token> + ... + 0) <= 1 &&
     (std::same_as<F, observe> + ... + 0) <= 1;
 
 template <class F> constexpr bool yields() { return !std::same_as<F, operation> && !run_option<F>; }

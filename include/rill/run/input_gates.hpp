@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <vector>
 
 #include "rill/base/deadline.hpp"
-#include "rill/device/step.hpp"
 #include "rill/state/container.hpp"
 
 namespace rill {
@@ -41,7 +41,7 @@ class input_gates {
   /// A step of such a thread: begins when its gate is open, or when the thread is to stop.
   class passage {
    public:
-    passage(gate& g, cancellation const& stop);
+    passage(gate& g, std::stop_token const& stop);
     ~passage();
     passage(passage const&) = delete;
     passage& operator=(passage const&) = delete;
@@ -93,14 +93,14 @@ RILL_INLINE std::shared_ptr<input_gates::gate> input_gates::add(std::shared_ptr<
   return made;
 }
 
-RILL_INLINE input_gates::passage::passage(gate& g, cancellation const& stop) : gate_(g) {
+RILL_INLINE input_gates::passage::passage(gate& g, std::stop_token const& stop) : gate_(g) {
   auto& all = g.all_;
-  cancellation::listener const wakes(stop, [&] {
+  std::stop_callback const wakes(stop, [&] {
     std::lock_guard lock(all.mutex_);
     all.changed_.notify_all();
   });
   std::unique_lock lock(all.mutex_);
-  all.changed_.wait(lock, [&] { return !g.closed_ || stop.cancelled(); });
+  all.changed_.wait(lock, [&] { return !g.closed_ || stop.stop_requested(); });
   ++g.inside_;
 }
 

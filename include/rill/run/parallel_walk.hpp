@@ -10,6 +10,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,12 +94,9 @@ class parallel_walk : pool_job {
       return over();
     };
     {
-      std::optional<cancellation::listener> ear;  // a step that sleeps must be told
-      try {
-        if (plan_.waiting != 0 && step_.stop) ear.emplace(*step_.stop, [this] { end(step_cancelled()); });
-      } catch (...) {  // kernels may have left requests, which are to be taken back
-        end(error(*caught_failure()));
-      }
+      auto const cancel = [this] { end(step_cancelled()); };
+      std::optional<std::stop_callback<decltype(cancel)>> wakes;
+      if (plan_.waiting != 0) wakes.emplace(step_.stop, cancel);
       if (plan_.waiting != 0 && step_.deadline)
         workers_.drive(*this, participants_, finished, *step_.deadline, [this] { end(step_too_late()); });
       else workers_.drive(*this, participants_, finished);

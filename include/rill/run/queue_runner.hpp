@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,7 +46,7 @@ class queue_runner {
 
   // Until the input has ended, or it is to stop, or somebody closes the queue; whether the input has ended.
   static bool fill(session& s, operation const& enqueue, queue_state const& into, input_gates::gate& gate,
-                   cancellation const& stop);
+                   std::stop_token const& stop);
 
   std::unique_ptr<coordinator> own_;
   coordinator& threads_;
@@ -117,7 +118,7 @@ RILL_INLINE std::shared_ptr<queue_state> queue_runner::queue_of(session& s, oper
 }
 
 RILL_INLINE bool queue_runner::fill(session& s, operation const& enqueue, queue_state const& into,
-                                    input_gates::gate& gate, cancellation const& stop) {
+                                    input_gates::gate& gate, std::stop_token const& stop) {
   auto step = s.prepare(inputs(), outputs(), enqueue, stop);
   try {
     for (;;) {
@@ -126,7 +127,7 @@ RILL_INLINE bool queue_runner::fill(session& s, operation const& enqueue, queue_
     }
   } catch (error const& e) {
     if (e.code() == code::out_of_range) return true;
-    if (!stop.cancelled() && !(e.code() == code::cancelled && into.closed())) throw;
+    if (!stop.stop_requested() && !(e.code() == code::cancelled && into.closed())) throw;
     return false;
   }
 }

@@ -28,8 +28,8 @@ class session {
   session& operator=(session const&) = delete;
 
   /// Runs what the fetches need with the given feeds. A typed handle yields a tensor_of its type, an erased one or a
-  /// name ("name:port") a tensor, an operation nothing; several results come as a tuple. `timeout`, `cancellation` and
-  /// `observe` may stand among the fetches.
+  /// name ("name:port") a tensor, an operation nothing; several results come as a tuple. `timeout`, `std::stop_token`
+  /// and `observe` may stand among the fetches.
   template <class... F> auto run(std::initializer_list<feed> feeds, F const&... fetches) {
     return run(std::span<feed const>(feeds.begin(), feeds.size()), fetches...);
   }
@@ -44,7 +44,7 @@ class session {
     return run(std::span<feed const>(feeds), fetches...);
   }
   template <class... F> auto run(std::span<feed const> feeds, F const&... fetches) {
-    static_assert(detail::one_of_each<F...>, "a run has one timeout, one cancellation and one observer at the most");
+    static_assert(detail::one_of_each<F...>, "a run has one timeout, one std::stop_token and one observer at the most");
     run_options how;
     auto const r = request(how, feeds, fetches...);
     auto step = how.begin();
@@ -76,11 +76,11 @@ class session {
 
   /// A step that is compiled once (for each set of extents) and then called like a function of its inputs' tensors:
   /// `auto step = s.prepare(inputs(image, label), outputs(loss), train); float l = step(images, labels);`
-  /// A `timeout`, `cancellation` or `observe` among the targets holds for each call.
+  /// A `timeout`, `std::stop_token` or `observe` among the targets holds for each call.
   template <class... I, class... O, class... Targets>
   auto prepare(inputs_of<I...> in, outputs_of<O...> out, Targets const&... targets) {
     static_assert(detail::one_of_each<Targets...>,
-                  "a run has one timeout, one cancellation and one observer at the most");
+                  "a run has one timeout, one std::stop_token and one observer at the most");
     run_options how;
     std::vector<operation> what;
     [[maybe_unused]] auto const take = [&]<class Each>(Each const& each) {
@@ -103,7 +103,7 @@ class session {
 
   /// What the passes did to a run of these fetches, and the plan that came of it, as text.
   template <class... F> std::string explain(std::span<feed const> feeds, F const&... fetches) {
-    static_assert(detail::one_of_each<F...>, "a run has one timeout, one cancellation and one observer at the most");
+    static_assert(detail::one_of_each<F...>, "a run has one timeout, one std::stop_token and one observer at the most");
     run_options how;
     return executor_.explain(request(how, feeds, fetches...));
   }

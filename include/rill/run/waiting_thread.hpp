@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -41,12 +41,7 @@ class waiting_thread final : public suspendable, public continuation {
   void wait() {
     if (!suspended_) return;
     {
-      std::optional<cancellation::listener> ear;
-      try {
-        if (step_.stop) ear.emplace(*step_.stop, [this] { end(step_cancelled()); });
-      } catch (...) {  // the kernel has left a request, which is to be taken back
-        end(error(*caught_failure()));
-      }
+      std::stop_callback const wakes(step_.stop, [this] { end(step_cancelled()); });
       sleep();
     }
     if (failure_) throw error(*failure_);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <stop_token>
 #include <thread>
 
 #include "base/sentence.hpp"
@@ -419,12 +420,12 @@ TEST(primitives, an_endless_loop_of_them_ends_by_a_deadline_or_a_cancellation_an
   auto const y = tagged::exit(done);
   session s(g, {.threads = 2});
   auto const late = sentence([&] { s.run({{x, tensor(0.f)}}, y, timeout{std::chrono::milliseconds(5)}); });
-  cancellation stop;
+  std::stop_source stop;
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    stop.cancel();
+    stop.request_stop();
   });
-  auto const cancelled = sentence([&] { s.run({{x, tensor(0.f)}}, y, stop); });
+  auto const cancelled = sentence([&] { s.run({{x, tensor(0.f)}}, y, stop.get_token()); });
   other.join();
   for (auto const& [said, word] : {std::pair{late, "deadline"}, {cancelled, "cancelled"}}) {
     EXPECT_NE(said.find(word), std::string::npos) << said;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stop_token>
 
 #include "base/sentence.hpp"
 #include "ops/executions.hpp"
@@ -228,12 +229,12 @@ TEST(while_loop, an_endless_one_ends_by_a_deadline_or_a_cancellation) {
   for (auto wish : test::all_executions) {
     session s(g, {.execution = wish});
     EXPECT_NE(sentence([&] { s.run(y, timeout{std::chrono::milliseconds(5)}); }).find("deadline"), std::string::npos);
-    cancellation stop;
+    std::stop_source stop;
     std::thread other([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      stop.cancel();
+      stop.request_stop();
     });
-    EXPECT_NE(sentence([&] { s.run(y, stop); }).find("cancelled"), std::string::npos);
+    EXPECT_NE(sentence([&] { s.run(y, stop.get_token()); }).find("cancelled"), std::string::npos);
     other.join();
   }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stop_token>
 #include <thread>
 
 #include "../run.hpp"
@@ -247,12 +248,12 @@ TEST(queue, a_step_that_is_cancelled_or_late_leaves_nobody_waiting_and_loses_not
     s.run(put);
     expect_error(code::deadline_exceeded, "past its deadline", [&] { s.run(waits, timeout{2ms}); });
     EXPECT_EQ(std::int64_t(s.run(q.size())), 2);
-    cancellation stop;
+    std::stop_source stop;
     std::thread other([&] {
       std::this_thread::sleep_for(2ms);
-      stop.cancel();
+      stop.request_stop();
     });
-    expect_error(code::cancelled, "the step was cancelled", [&] { s.run(waits, stop); });
+    expect_error(code::cancelled, "the step was cancelled", [&] { s.run(waits, stop.get_token()); });
     other.join();
     EXPECT_EQ(std::int64_t(s.run(q.size())), 2);
     s.run(put);
@@ -275,14 +276,14 @@ TEST(queue, a_dequeue_of_many_that_fails_half_way_puts_what_it_took_back_in_its_
         auto const eight = dequeue_many<8>(q);
         session s(g, {.threads = 1, .execution = wish});
         s.run(q.enqueue_many(constant<std::int64_t, 5>(g, {5, 3, 9, 1, 7})));
-        cancellation stop;
+        std::stop_source stop;
         std::thread waits([&] {
           if (late) expect_error(code::deadline_exceeded, "deadline", [&] { s.run(eight, timeout{100ms}); });
-          else expect_error(code::cancelled, "cancelled", [&] { s.run(eight, stop); });
+          else expect_error(code::cancelled, "cancelled", [&] { s.run(eight, stop.get_token()); });
         });
         while (q.in(s.state())->waiting() == 0) std::this_thread::yield();
         for (std::int64_t each : {2, 8}) s.run({{x, tensor(each)}}, put);  // one short of eight
-        stop.cancel();
+        stop.request_stop();
         waits.join();
         EXPECT_EQ(q.in(s.state())->waiting(), 0);
         std::vector<std::int64_t> order;
@@ -562,12 +563,12 @@ TEST(queue, in_a_loop_waits_and_says_where_it_did_when_time_is_up_or_the_step_is
     EXPECT_EQ(float(s.run(total)), 20.f);
     other.join();
     auto const cancelled = [&](auto const&... what) {
-      cancellation stop;
+      std::stop_source stop;
       std::thread stops([&] {
         while (q.in(s.state())->waiting() != sizeof...(what)) std::this_thread::yield();
-        stop.cancel();
+        stop.request_stop();
       });
-      auto text = sentence([&] { s.run(what..., stop); });
+      auto text = sentence([&] { s.run(what..., stop.get_token()); });
       stops.join();
       return text;
     };

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <random>
 #include <set>
+#include <stop_token>
 #include <thread>
 
 #include "rill/rill.hpp"
@@ -109,11 +110,11 @@ TEST(fork, a_deadline_and_a_cancellation_end_the_step) {
   value y = x;
   for (int i = 0; i < 100; ++i) y = tanh(y);
   session s(g, with(2, execution::parallel));
-  cancellation stop;
-  stop.cancel();
+  std::stop_source stop;
+  stop.request_stop();
   auto const fed = filled(100, 0);
   try {
-    s.run({{x, fed}}, y, stop);
+    s.run({{x, fed}}, y, stop.get_token());
     FAIL();
   } catch (error const& e) {
     EXPECT_EQ(e.code(), code::cancelled);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "base/sentence.hpp"
@@ -235,12 +236,12 @@ TEST(tagged_walk, a_step_that_waits_in_a_loop_ends_by_a_deadline_a_cancellation_
     session s(g, {.threads = threads});
     EXPECT_NE(sentence([&] { s.run(total, timeout{std::chrono::milliseconds(5)}); }).find("deadline"),
               std::string::npos);
-    cancellation stop;
+    std::stop_source stop;
     std::thread other([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      stop.cancel();
+      stop.request_stop();
     });
-    EXPECT_NE(sentence([&] { s.run(total, stop); }).find("cancelled"), std::string::npos);
+    EXPECT_NE(sentence([&] { s.run(total, stop.get_token()); }).find("cancelled"), std::string::npos);
     other.join();
     auto const text = sentence([&] { s.run({{x, tensor(-1.f)}}, total, bad, timeout{std::chrono::seconds(20)}); });
     EXPECT_NE(text.find("check_numerics"), std::string::npos) << text;
