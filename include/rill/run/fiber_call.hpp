@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "rill/base/fiber.hpp"
-#include "rill/device/continuation.hpp"
 #include "rill/device/kernel.hpp"
 #include "rill/device/step.hpp"
+#include "rill/run/suspension.hpp"
 
 namespace rill::detail {
+
+class fiber_wait;
 
 /// One call of such a kernel. It keeps itself until the kernel is done.
 class fiber_call final : public std::enable_shared_from_this<fiber_call> {
@@ -26,115 +28,105 @@ class fiber_call final : public std::enable_shared_from_this<fiber_call> {
     step_.stack = 0;
   }
 
-  /// Runs it until it waits or is done.
-  void run() {
-    for (;;) {
-      failure failed;
-      bool ended = true;
-      try {
-        ended = body_.resume();
-      } catch (error const& e) {
-        if (!later_) throw;
-        failed = as_failure(e);
-      }
-      if (ended) {
-        if (later_) later_->resume(std::move(failed));  // nothing of the step is touched after it
-        return;
-      }
-      std::lock_guard lock(mutex_);
-      if (!done_) {
-        parked_ = true;
-        return;
-      }
-    }
-  }
+  /// Runs the fiber until a kernel within it waits, or all is done.
+  void run();
 
-  /// A kernel within it is about to wait: by what the whole call does.
+  /// A kernel within the fiber is about to wait: the whole call does, once.
   continuation& suspend() {
     if (later_) return *later_;
     later_ = &from_->suspend();
     later_->on_give_up([self = shared_from_this()](failure why) { self->give_up(std::move(why)); });
     return *later_;
   }
-  /// It waits; `give_up` asks it not to go on with that.
-  void wait(continuation::asking const& give_up) {
-    failure why;
-    {
-      std::lock_guard lock(mutex_);
-      why = given_up_;
-      give_up_ = give_up;
-    }
-    if (why && give_up) (*give_up)(std::move(why));
-    std::unique_lock lock(mutex_);
-    while (!done_) {
-      lock.unlock();
-      body_.suspend();
-      lock.lock();
-    }
-    done_ = false;
-    give_up_ = nullptr;
-    if (cause_) throw error(*std::exchange(cause_, nullptr));
-  }
-  /// It has been served, or not, and why.
-  void resume(failure why) noexcept {
-    bool parked = false;
-    {
-      std::lock_guard lock(mutex_);
-      cause_ = std::move(why);
-      done_ = true;
-      std::swap(parked, parked_);
-    }
-    if (!parked) return;
+  /// Leaves the fiber until the kernel that waits is done. To be called on the fiber.
+  void wait(fiber_wait& w);
+  /// Goes back to the fiber.
+  void go_on() noexcept {
+    auto const self = shared_from_this();
     try {
-      later_->offer([self = shared_from_this()] { self->run(); });
+      later_->offer([self] { self->run(); });
     } catch (...) {  // there is no memory to offer it: this thread goes on with it
       run();
     }
   }
 
  private:
-  void give_up(failure why) {
-    continuation::asking ask;
-    {
-      std::lock_guard lock(mutex_);
-      if (std::exchange(given_up_, why)) return;
-      ask = give_up_;
-    }
-    if (ask) (*ask)(std::move(why));
-  }
+  void give_up(failure why);
 
   kernel kernel_;
   suspendable* from_;
   step_context step_;
   kernel_call call_;
   fiber body_;
-  continuation* later_ = nullptr;  // none: nothing has waited yet
+  continuation* later_ = nullptr;  // null: nothing has waited yet
   std::mutex mutex_;
-  bool parked_ = false, done_ = false;  // it is suspended; what it waited for has come
-  failure cause_, given_up_;
-  continuation::asking give_up_;  // of what it waits for
+  fiber_wait* wait_ = nullptr;  // null: no kernel within the fiber waits
+  failure given_up_;
 };
 
-/// A kernel that may wait, called within one that runs on a fiber.
-class fiber_suspendable final : public suspendable, public continuation {
+/// A kernel that may wait, called on a fiber. The fiber leaves the step's thread while it waits; for the handshake, the
+/// call has returned when the fiber has left.
+class fiber_wait final : public suspendable, public suspension {
  public:
-  explicit fiber_suspendable(step_context const& step) : all_(*step.fiber) {}
+  explicit fiber_wait(step_context const& step) : all_(*step.fiber) {}
 
   continuation& suspend() override {
     outer_ = &all_.suspend();
     return *this;
   }
-  void resume(failure why) noexcept override { all_.resume(std::move(why)); }
+  bool sleeps() const override { return true; }  // the fiber does
   void offer(std::function<void()> f) override { outer_->offer(std::move(f)); }
   /// Throws the kernel's failure.
   void wait() {
-    if (outer_) all_.wait(give_up_);
+    if (!outer_) return;
+    all_.wait(*this);
+    if (cause()) throw error(*cause());
   }
 
  private:
+  void go_on() noexcept override { all_.go_on(); }
+
   fiber_call& all_;
   continuation* outer_ = nullptr;
 };
+
+inline void fiber_call::run() {
+  do {
+    failure failed;
+    bool ended = true;
+    try {
+      ended = body_.resume();
+    } catch (error const& e) {
+      if (!later_) throw;
+      failed = as_failure(e);
+    }
+    if (ended) {
+      if (later_) later_->resume(std::move(failed));  // nothing of the step is touched after it
+      return;
+    }
+  } while (!wait_->returned());
+}
+
+inline void fiber_call::wait(fiber_wait& w) {
+  auto const set = [&](fiber_wait* now) {
+    std::lock_guard lock(mutex_);
+    wait_ = now;
+    if (wait_ && given_up_) (void)wait_->give_up(given_up_);  // it is asked when the fiber has left
+  };
+  set(&w);
+  body_.suspend();
+  set(nullptr);
+}
+
+inline void fiber_call::give_up(failure why) {
+  suspension::request ask;
+  {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(given_up_, why)) return;
+    if (wait_) ask = wait_->give_up(std::move(why));
+  }
+  ask();
+}
 
 /// The same kernel, on a fiber.
 inline kernel on_fiber(kernel k) {

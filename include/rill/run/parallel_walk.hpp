@@ -106,39 +106,36 @@ class parallel_walk : pool_job {
 
  private:
   // A kernel that was suspended.
-  struct pending final : continuation {
-    pending(parallel_walk& w, std::uint32_t i, plan_instance::time_point b) : walk(w), at(i), begin(b) {}
-    void resume(failure why) noexcept override { walk.resume(*this, std::move(why)); }
+  struct kernel_wait final : suspension {
+    kernel_wait(parallel_walk& w, std::uint32_t i, plan_instance::time_point b) : walk(w), at(i), begin(b) {}
+    void go_on() noexcept override { walk.go_on_after(*this); }
     void offer(std::function<void()> f) override { walk.offer(std::move(f)); }
-    auto& give_up() { return give_up_; }
     parallel_walk& walk;
     std::uint32_t at;
     plan_instance::time_point begin;
-    enum { called, waiting, resumed } state = called;
-    failure cause;
   };
   // The call of a kernel.
-  struct calling final : suspendable {
-    calling(parallel_walk& w, std::uint32_t i) : walk(w), at(i), begin(plan_instance::now(w.step_)) {}
+  struct call_of_kernel final : suspendable {
+    call_of_kernel(parallel_walk& w, std::uint32_t i) : walk(w), at(i), begin(plan_instance::now(w.step_)) {}
     continuation& suspend() override {
       std::lock_guard lock(walk.mutex_);
       if (!walk.begun_) walk.begin(at, 1);
       if (++walk.suspended_ > walk.to_ask_.capacity()) walk.to_ask_.reserve(2 * walk.suspended_);  // for `fail`
-      return *(suspended = &walk.pending_.emplace_front(walk, at, begin));
+      return *(wait = &walk.suspensions_.emplace_front(walk, at, begin));
     }
     // Whether it was done at once.
-    bool call() {
+    bool run() {
       walk.instance_.start(at, walk.threads_, walk.step_, this);
-      if (suspended) return false;
+      if (wait) return false;
       walk.instance_.finish(at, begin, walk.step_);
       return true;
     }
     parallel_walk& walk;
     std::uint32_t at;
     plan_instance::time_point begin;
-    pending* suspended = nullptr;
+    kernel_wait* wait = nullptr;
   };
-  using asks = std::vector<std::pair<continuation::asking, failure>>;
+  using requests = std::vector<suspension::request>;
 
   // So many have run, in their order, and one more runs or none.
   void begin(std::uint32_t done, std::uint32_t running) {
@@ -158,11 +155,11 @@ class parallel_walk : pool_job {
   }
   // Until a kernel is suspended, which is rare, sequential execution will do. Whether there is more to do then.
   bool begin_alone() {
-    std::optional<calling> last;
-    auto const at = detail::walk(instance_, threads_, step_, [&](auto i) { return last.emplace(*this, i).call(); });
+    std::optional<call_of_kernel> last;
+    auto const at = detail::walk(instance_, threads_, step_, [&](auto i) { return last.emplace(*this, i).run(); });
     if (at == plan_.instructions.size()) return false;
-    asks none_waits;
-    returned(*last, nullptr, none_waits);
+    requests none;  // for no other kernel waits
+    returned(*last, nullptr, none);
     return true;
   }
 
@@ -190,9 +187,9 @@ class parallel_walk : pool_job {
       ++running_;
       beginning_ = true;
       lock.unlock();
-      calling mine(*this, at);
+      call_of_kernel mine(*this, at);
       auto failed = attempt(mine);
-      asks give_up;
+      requests give_up;
       auto const fresh = returned(mine, std::move(failed), give_up);
       lock.lock();
       beginning_ = false;
@@ -205,33 +202,27 @@ class parallel_walk : pool_job {
     }
   }
 
-  failure attempt(calling& mine) {
+  failure attempt(call_of_kernel& mine) {
     return caught(mine.at, [&] {
       if (step_.can_end_early()) step_.check();
-      mine.call();
+      mine.run();
     });
   }
   // The kernel is done, or waits. How many instructions are ready by it.
-  std::size_t returned(calling const& from, failure failed, asks& give_up) {
-    if (auto* const p = from.suspended; p && !failed) {
-      std::unique_lock lock(mutex_);
-      if (p->state == pending::called) {
-        p->state = pending::waiting;
-        if (failure_) ask_one(*p, lock);
-        return 0;
-      }
-      lock.unlock();
-      failed = brought(*p);
+  std::size_t returned(call_of_kernel const& from, failure failed, requests& give_up) {
+    if (from.wait && !failed) {
+      if (from.wait->returned()) return 0;
+      failed = results_of(*from.wait);
     }
     let_go(from.at);
     std::lock_guard lock(mutex_);
     return finish(from.at, std::move(failed), give_up);
   }
-  // What a kernel that waited has brought, or its failure.
-  failure brought(pending& p) {
-    return caught(p.at, [&] {
-      if (p.cause) throw error(*p.cause);
-      instance_.finish(p.at, p.begin, step_);
+  // A kernel that waited is done: takes its results, or its failure.
+  failure results_of(kernel_wait const& w) {
+    return caught(w.at, [&] {
+      if (w.cause()) throw error(*w.cause());
+      instance_.finish(w.at, w.begin, step_);
     });
   }
   template <class F> failure caught(std::uint32_t at, F const& f) const {
@@ -247,20 +238,14 @@ class parallel_walk : pool_job {
     return nullptr;
   }
 
-  void resume(pending& p, failure why) {
-    {
-      std::lock_guard lock(mutex_);
-      p.cause = std::move(why);
-      bool const by_itself = p.state == pending::called;
-      p.state = pending::resumed;
-      if (by_itself) return;  // who called the kernel goes on
-    }
-    asks give_up;
-    auto failed = brought(p);
-    let_go(p.at);
+  // A kernel has waited and is done; this thread may be another step's.
+  void go_on_after(kernel_wait& w) {
+    requests give_up;
+    auto failed = results_of(w);
+    let_go(w.at);
     workers_.tell_of(*this, [&] {
       std::lock_guard lock(mutex_);
-      auto const fresh = finish(p.at, std::move(failed), give_up);
+      auto const fresh = finish(w.at, std::move(failed), give_up);
       return pool::news{failure_                                   ? 0
                         : participants_ == pool::participants::all ? fresh
                                                                    : std::min<std::size_t>(fresh, 1),
@@ -276,7 +261,7 @@ class parallel_walk : pool_job {
     });
   }
   void end(error why) {
-    asks give_up;
+    requests give_up;
     workers_.tell_of(*this, [&] {
       std::lock_guard lock(mutex_);
       if (failure_) return pool::news{};
@@ -299,7 +284,7 @@ class parallel_walk : pool_job {
     }
   }
   // Counts down; returns how many instructions are ready by it.
-  std::size_t finish(std::uint32_t at, failure failed, asks& give_up) {
+  std::size_t finish(std::uint32_t at, failure failed, requests& give_up) {
     --running_;
     ++finished_;
     if (failed) fail(std::move(failed), give_up);
@@ -308,22 +293,15 @@ class parallel_walk : pool_job {
       if (--waits_[next] == 0) push(next), ++fresh;
     return fresh;
   }
-  void fail(failure why, asks& give_up) {
+  void fail(failure why, requests& give_up) {
     bool const first = !failure_;
     if (!detail::take_failure(failure_, met_nowhere_, std::move(why)) || !first) return;
-    for (auto& p : pending_)
-      if (p.state == pending::waiting && p.give_up()) to_ask_.emplace_back(p.give_up(), failure_);
+    for (auto& w : suspensions_)
+      if (auto request = w.give_up(failure_)) to_ask_.push_back(std::move(request));
     give_up = std::move(to_ask_);
   }
-  static void ask(asks const& all) {
-    for (auto const& [give_up, why] : all) (*give_up)(why);
-  }
-  void ask_one(pending& p, std::unique_lock<std::mutex>& lock) {
-    auto const give_up = p.give_up();
-    auto const why = failure_;
-    lock.unlock();
-    if (give_up) (*give_up)(why);
-    lock.lock();
+  static void ask(requests const& all) {
+    for (auto const& request : all) request();
   }
   void push(std::uint32_t at) {
     ready_.push_back(at);
@@ -339,9 +317,9 @@ class parallel_walk : pool_job {
   detail::taking_turns turns_;
   mutable std::mutex mutex_;
   std::vector<std::uint32_t>&waits_, &holders_, &ready_;
-  std::forward_list<pending> pending_;
+  std::forward_list<kernel_wait> suspensions_;
   std::list<std::function<void()>> offers_;
-  asks to_ask_;
+  requests to_ask_;
   std::size_t finished_ = 0, running_ = 0, suspended_ = 0;
   failure failure_;
   bool met_nowhere_ = false;  // it came from outside

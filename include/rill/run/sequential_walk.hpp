@@ -53,7 +53,7 @@ inline void run_sequentially(plan_instance& on, parallel const& threads, step_co
   };
   detail::walk(on, threads, step, [&](plan::instruction_id at) {
     auto const begin = plan_instance::now(step);
-    if (step.fiber) call_and_wait(detail::fiber_suspendable(step), at);
+    if (step.fiber) call_and_wait(detail::fiber_wait(step), at);
     else call_and_wait(waiting_thread(step), at);
     on.finish(at, begin, step);
     return true;

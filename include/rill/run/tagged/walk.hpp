@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <iterator>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -63,35 +65,38 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   using operation = tagged_plan::operation;
   using guard = std::unique_lock<std::mutex>;
 
-  struct pending final : continuation {
-    pending(tagged_walk& w, token t, std::chrono::steady_clock::time_point b) : walk(w), at(t), begin(b) {}
-    void resume(failure why) noexcept override { walk.resume(*this, std::move(why)); }
+  using time_point = std::chrono::steady_clock::time_point;
+
+  // A kernel that was suspended.
+  struct kernel_wait final : suspension {
+    kernel_wait(tagged_walk& w, token t, time_point b) : walk(w), at(t), begin(b) {}
+    void go_on() noexcept override { walk.go_on_after(*this); }
     void offer(std::function<void()> f) override { walk.later_->offer(std::move(f)); }
-    auto& give_up() { return give_up_; }
     tagged_walk& walk;
     token at;
-    std::chrono::steady_clock::time_point begin;
-    enum { called, asleep, resumed, done } state = called;
-    failure cause;
+    time_point begin;
+    std::list<kernel_wait>::iterator self;
   };
   // The call of a kernel that may wait.
-  struct calling final : suspendable {
-    calling(tagged_walk& w, token t) : walk(w), at(t), begin(plan_instance::now(t.at->step)) {}
+  struct call_of_kernel final : suspendable {
+    call_of_kernel(tagged_walk& w, token t) : walk(w), at(t), begin(plan_instance::now(t.at->step)) {}
     continuation& suspend() override {
       guard lock(walk.mutex_, std::defer_lock);
       walk.acquire(lock);
-      std::erase_if(walk.pending_, [](auto const& p) { return p->state == pending::done; });
-      walk.to_ask_.reserve(walk.pending_.size() + 1);  // for `fail`
-      return *(suspended = walk.pending_.emplace_back(std::make_unique<pending>(walk, at, begin)).get());
+      if (walk.waits_.size() >= walk.to_ask_.capacity())
+        walk.to_ask_.reserve(2 * walk.waits_.size() + 1);  // for `fail`
+      wait = &walk.waits_.emplace_back(walk, at, begin);
+      wait->self = std::prev(walk.waits_.end());
+      return *wait;
     }
-    void call(operation const& o) {
+    void run(operation const& o) {
       at.at->memory.start(o.value.instruction, walk.call_->threads, at.at->step, this);
-      if (!suspended) at.at->memory.finish(o.value.instruction, begin, at.at->step);
+      if (!wait) at.at->memory.finish(o.value.instruction, begin, at.at->step);
     }
     tagged_walk& walk;
     token at;
-    std::chrono::steady_clock::time_point begin;
-    pending* suspended = nullptr;
+    time_point begin;
+    kernel_wait* wait = nullptr;
   };
 
   static operation const& head(token t) { return t.at->layout->operations[t.at->layout->blocks[t.block].first]; }
@@ -134,7 +139,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   }
   void reset() {
     tokens_.reset();
-    pending_.clear();
+    waits_.clear();
     call_.reset();
     offered_ = 0;
   }
@@ -229,26 +234,20 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   void wait_for(token t, guard& lock) {
     ++running_;
     lock.unlock();
-    calling mine(*this, t);
+    call_of_kernel mine(*this, t);
     auto const& o = head(t);
-    auto failed = caught(t, o, [&] { mine.call(o); });
-    acquire(lock);
-    if (auto* const p = mine.suspended) {
-      if (!failed && p->state == pending::called) return fall_asleep(*p, lock);
-      if (failed) p->state = pending::done;
-      else failed = brought(*p, lock);
+    auto failed = caught(t, o, [&] { mine.run(o); });
+    if (mine.wait && !failed) {
+      if (mine.wait->returned()) {
+        acquire(lock);
+        ++waiting_;  // perhaps after the kernel has gone on: the number counts threads, and may be off for a moment
+        return;
+      }
+      failed = results_of(*mine.wait);
     }
-    finish(t, std::move(failed), lock);
-  }
-  void fall_asleep(pending& p, guard& lock) {
-    p.state = pending::asleep;
-    ++waiting_;
-    if (!failure_) return;
-    auto const give_up = p.give_up();
-    auto const why = failure_;
-    lock.unlock();
-    if (give_up) (*give_up)(why);
     acquire(lock);
+    if (mine.wait) waits_.erase(mine.wait->self);
+    finish(t, std::move(failed), lock);
   }
   std::size_t helpers_wanted() {
     auto const threads = static_cast<std::size_t>(call_->threads.threads);
@@ -257,16 +256,12 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     offered_ += more;
     return more;
   }
-  // What a kernel that waited has brought, or its failure: without the lock, for an observer is told.
-  failure brought(pending& p, guard& lock) {
-    lock.unlock();
-    auto failed = caught(p.at, head(p.at), [&] {
-      if (p.cause) throw error(*p.cause);
-      p.at.at->memory.finish(head(p.at).value.instruction, p.begin, p.at.at->step);
+  // A kernel that waited is done: takes its results, or its failure. Without the lock, for an observer may be called.
+  failure results_of(kernel_wait const& w) const {
+    return caught(w.at, head(w.at), [&] {
+      if (w.cause()) throw error(*w.cause());
+      w.at.at->memory.finish(head(w.at).value.instruction, w.begin, w.at.at->step);
     });
-    acquire(lock);
-    p.state = pending::done;
-    return failed;
   }
   void finish(token t, failure failed, guard& lock) {
     --running_;
@@ -281,17 +276,15 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       fail(caught_failure());
     }
   }
-  void resume(pending& p, failure why) {
+  // A kernel has waited and is done; this thread may be another step's.
+  void go_on_after(kernel_wait& w) {
     auto const self = shared_from_this();
-    std::unique_lock lock(mutex_, std::defer_lock);
+    auto const t = w.at;
+    auto failed = results_of(w);
+    guard lock(mutex_, std::defer_lock);
     acquire(lock);
-    p.cause = std::move(why);
-    bool const by_itself = p.state == pending::called;
-    p.state = pending::resumed;
-    if (by_itself) return;  // who called the kernel goes on
     --waiting_;
-    auto const t = p.at;
-    auto failed = brought(p, lock);
+    waits_.erase(w.self);
     finish(t, std::move(failed), lock);
     ask(lock);
     if (failure_ || !more()) return conclude(lock);
@@ -309,21 +302,20 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     conclude(lock);
   }
 
-  using asks = std::vector<std::pair<continuation::asking, failure>>;
   void fail(failure why) {
     bool const first = !failure_;
     if (!take_failure(failure_, met_nowhere_, std::move(why))) return;
     tokens_.drop_all();
     if (!first) return;
-    for (auto& p : pending_)
-      if (p->state == pending::asleep && p->give_up()) to_ask_.emplace_back(p->give_up(), failure_);
+    for (auto& w : waits_)
+      if (auto request = w.give_up(failure_)) to_ask_.push_back(std::move(request));
   }
   // Those that wait are asked to give up, without the lock.
   void ask(guard& lock) {
     if (to_ask_.empty()) return;
     auto const all = std::exchange(to_ask_, {});
     lock.unlock();
-    for (auto const& [give_up, why] : all) (*give_up)(why);
+    for (auto const& request : all) request();
     acquire(lock);
   }
   void give_up(std::uint64_t run, failure why) {
@@ -351,8 +343,8 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   std::uint64_t run_ = 0;
   failure failure_;
   std::size_t running_ = 0, waiting_ = 0, offered_ = 0;
-  std::vector<std::unique_ptr<pending>> pending_;
-  asks to_ask_;
+  std::list<kernel_wait> waits_;
+  std::vector<suspension::request> to_ask_;
   tokens tokens_;
 };
 
