@@ -178,13 +178,13 @@ TEST(pool, wakes_who_drives_a_job_when_it_is_told_of_it) {
     std::atomic<bool> over = false;
     std::thread telling([&] {
       for (int i = 0; i < 100; ++i)
-        p.tell_of(job, [&] {
+        p.notify_after(job, [&] {
           ++job.pieces;
-          return pool::news{1, false};
+          return pool::progress{1, false};
         });
-      p.tell_of(job, [&] {
+      p.notify_after(job, [&] {
         over = true;
-        return pool::news{0, true};
+        return pool::progress{0, true};
       });
     });
     p.drive(job, with, [&] { return over && job.pieces == 0; });
@@ -208,21 +208,21 @@ TEST(pool, wakes_no_more_threads_than_there_are_pieces) {
   while (looks == 0) std::this_thread::yield();
   std::thread telling([&] {
     for (int i = 0; i < 1000; ++i)
-      p.tell_of(one, [&] {
+      p.notify_after(one, [&] {
         ++one.pieces;
-        return pool::news{1, false};
+        return pool::progress{1, false};
       });
-    p.tell_of(one, [&] {
+    p.notify_after(one, [&] {
       one_over = true;
-      return pool::news{0, true};
+      return pool::progress{0, true};
     });
   });
   p.drive(one, pool::participants::all, [&] { return one_over && one.pieces == 0; });
   telling.join();
   EXPECT_EQ(looks, 1);
-  p.tell_of(other, [&] {
+  p.notify_after(other, [&] {
     other_over = true;
-    return pool::news{0, true};
+    return pool::progress{0, true};
   });
   driving.join();
   EXPECT_EQ(looks, 2);

@@ -5,11 +5,15 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "rill/base/config.hpp"
+#include "rill/base/error.hpp"
 #include "rill/base/parallel.hpp"
 #include "rill/base/process.hpp"
 #include "rill/base/thread.hpp"
@@ -18,15 +22,37 @@ namespace rill {
 
 /// Work that threads of a pool may join: a loop's chunks, or whatever else hands out pieces.
 struct pool_job {
-  bool (*ready)(pool_job const&);  ///< whether there is a piece to do; asked under the pool's lock
-  void (*work)(pool_job&);         ///< does pieces, and returns when none is left for now; must not throw
-  int helpers = 0;                 ///< threads inside, the owner not counted; guarded by the pool's lock
-  pool_job* below = nullptr;
+  using question = bool (*)(pool_job const&);
+  using action = void (*)(pool_job&);
+
+  question ready;  ///< whether there is a piece to do; asked under the pool's lock
+  action work;     ///< does pieces, and returns when none is left for now; must not throw
+
+  // The pool's own, guarded by its lock.
+  bool is_detached = false;
+  int helpers = 0;                                ///< threads inside, the owner not counted
+  pool_job *before = nullptr, *behind = nullptr;  ///< in the list of those that threads look at
+  bool listed = false;
+};
+
+/// A job that no thread drives or waits for: the pool's own threads do its pieces, first come, first served. It is in
+/// the pool's list only while it has pieces, so ten thousand jobs that wait cost no time.
+struct detached_job : pool_job {
+  detached_job(question is_ready, action do_work, question is_finished, action at_end)
+      : pool_job{is_ready, do_work, true}, finished(is_finished), end(at_end) {}
+
+  question finished;  ///< whether no piece is left, nor will be; asked under the pool's lock
+  action end;         ///< called when it is finished and no thread is inside, without a lock; must not throw. It may
+                      ///< start the job again, or destroy it
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};  ///< when it gets a piece more, and is late
+  std::atomic<bool> late = false;
+  bool ending = true;  ///< or not started yet: it is not listed
 };
 
 /// `threads` threads, the calling one counted: a pool of 1 starts none. Loops are fork-join: the caller claims chunks
-/// like everybody else and waits only for chunks that somebody has claimed, so loops may start loops. Where the system
-/// starts fewer threads, a loop runs on those that there are. In a child process that fork() made the pool starts anew.
+/// like everybody else and waits only for chunks that somebody has claimed, so loops may start loops. Nobody calls a
+/// detached job: with the first one the pool has `threads` threads of its own. Where the system starts fewer threads,
+/// work is done by those that there are. In a child process that fork() made the pool starts anew.
 class pool {
  public:
   explicit pool(int threads) : threads_(std::max(threads, 1)) {}
@@ -51,28 +77,39 @@ class pool {
   template <class Finished, class Late>
   void drive(pool_job& mine, participants who, Finished finished, std::chrono::steady_clock::time_point deadline,
              Late late) {
-    bool told = false;
+    bool is_late = false;
     drive(mine, who, finished, [&](team& t, sleeper& here, auto& lock) {
-      if (told) return t.sleep(here, lock);
+      if (is_late) return t.sleep(here, lock);
       if (t.sleep_until(here, lock, deadline)) return;
-      told = true;
+      is_late = true;
       lock.unlock();
       late();
       lock.lock();
     });
   }
 
-  /// What has changed in a driven job: how many pieces became ready, and whether the job is finished.
-  struct news {
+  /// Starts a detached job, which has a piece ready and exists until its `end` is called. error(resource_exhausted) if
+  /// the system starts no thread.
+  void start(detached_job& job);
+  /// From within the `end` of a job: it has a piece again.
+  void start_again(detached_job& job) noexcept;
+  /// From within the `end` of a job: it will not be started again.
+  void forget(detached_job& job) noexcept;
+
+  /// What has changed in a job: how many more pieces are ready, beyond those that the calling thread does itself, and
+  /// whether the job is finished.
+  struct progress {
     std::size_t pieces = 0;
     bool finished = false;
   };
   /// Wakes as many threads as there is work for.
-  void tell(pool_job const& of, news what);
-  /// Makes a change to a driven job from a thread that is not at work on it, and tells what `change()` returns. The
-  /// job, and even the pool, may be gone as soon as it is finished by the change, which is made under the pool's lock:
-  /// it only counts.
-  template <class Change> void tell_of(pool_job const& of, Change change) {
+  void notify(pool_job& of, progress made) {
+    if (made.pieces != 0 || made.finished) notify_after(of, [&] { return made; });
+  }
+  /// Makes a change to a job from a thread that is not at work on it, and notifies of what `change()` returns. The
+  /// change is made under the pool's lock and only counts; a driven job that is finished by it, and even the pool, may
+  /// be gone as soon as that is released.
+  template <class Change> void notify_after(pool_job& of, Change change) {
     auto& t = *team_;
     std::lock_guard lock(t.mutex);
     t.wake(of, change());
@@ -87,11 +124,22 @@ class pool {
     sleeper* below = nullptr;
     std::condition_variable woken = {};
   };
+  // Jobs that threads look at.
+  struct job_list {
+    pool_job *first = nullptr, *last = nullptr;
+
+    void push_front(pool_job& j);
+    void push_back(pool_job& j);
+    void remove(pool_job& j);
+    // The first that has a piece to do; null: none.
+    pool_job* first_ready() const;
+  };
   // The threads, and what they share; it all belongs to one process.
   struct team {
     std::mutex mutex;
     std::condition_variable done;
-    pool_job* top = nullptr;
+    job_list driven, detached;  // the newest of those that somebody waits for is first, the oldest of the others
+    std::multimap<std::chrono::steady_clock::time_point, detached_job*> deadlines;
     sleeper* asleep = nullptr;  // those that sleep
     bool stop = false;
     unsigned starts_to_skip = 0;
@@ -99,19 +147,18 @@ class pool {
 
     void start(int threads);
     void serve();
-    void push(pool_job& j) {
-      j.below = top;
-      top = &j;
-    }
     void remove(pool_job& j, std::unique_lock<std::mutex>& lock);
-    pool_job* next() const;
     void help(pool_job& job, std::unique_lock<std::mutex>& lock);
+    void help_detached(detached_job& job, std::unique_lock<std::mutex>& lock);
+    void list(detached_job& job) noexcept;
+    void watch(detached_job& job);
+    void list_late_jobs() noexcept;
 
     void lie_down(sleeper& s);
     void sleep(sleeper& s, std::unique_lock<std::mutex>& lock);
     // Whether it was woken before.
     bool sleep_until(sleeper& s, std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point end);
-    void wake(pool_job const& of, news what);
+    void wake(pool_job& of, progress made);
     template <class Which> void wake_up_to(std::size_t& most, Which const& which);
   };
 
@@ -122,11 +169,11 @@ class pool {
     std::unique_lock lock(t.mutex);
     if (who == participants::all) {
       t.start(threads_);
-      t.push(mine);
+      t.driven.push_front(mine);
       t.wake(mine, {t.workers.size()});
     }
     while (!finished())
-      if (pool_job* const job = who == participants::all ? t.next() : mine.ready(mine) ? &mine : nullptr)
+      if (auto* const job = who == participants::all ? t.driven.first_ready() : mine.ready(mine) ? &mine : nullptr)
         t.help(*job, lock);
       else sleep(t, here, lock);
     t.remove(mine, lock);
@@ -169,11 +216,32 @@ RILL_INLINE rill::parallel pool::parallel() noexcept {
           this, threads_};
 }
 
-RILL_INLINE void pool::tell(pool_job const& of, news what) {
-  if (what.pieces == 0 && !what.finished) return;
+RILL_INLINE void pool::start(detached_job& job) {
   auto& t = *team_;
   std::lock_guard lock(t.mutex);
-  t.wake(of, what);
+  if (t.workers.empty()) t.starts_to_skip = 0;
+  t.start(threads_ + 1);
+  if (t.workers.empty())
+    throw error(code::resource_exhausted, "the system starts no thread that could work on what was started");
+  if (job.deadline) t.watch(job);
+  job.ending = false;
+  t.wake(job, {1});
+}
+
+RILL_INLINE void pool::start_again(detached_job& job) noexcept {
+  auto& t = *team_;
+  std::lock_guard lock(t.mutex);
+  job.ending = false;
+  t.wake(job, {1});
+}
+
+RILL_INLINE void pool::forget(detached_job& job) noexcept {
+  if (!job.deadline) return;
+  auto& t = *team_;
+  std::lock_guard lock(t.mutex);
+  auto const [from, to] = t.deadlines.equal_range(*job.deadline);
+  auto const at = std::find_if(from, to, [&](auto const& each) { return each.second == &job; });
+  if (at != to) t.deadlines.erase(at);
 }
 
 RILL_INLINE pool::loop::loop(std::size_t n, rill::parallel::body b, void* a)
@@ -192,7 +260,7 @@ RILL_INLINE void pool::run(std::size_t chunks, rill::parallel::body body, void* 
   loop mine(chunks, body, argument);
   std::unique_lock lock(t.mutex);
   t.start(threads_);
-  t.push(mine);
+  t.driven.push_front(mine);
   t.wake(mine, {chunks - 1});
   lock.unlock();
   mine.claim();
@@ -216,16 +284,31 @@ RILL_INLINE void pool::team::start(int threads) {
 }
 
 RILL_INLINE void pool::team::remove(pool_job& j, std::unique_lock<std::mutex>& lock) {
-  for (auto** at = &top; *at; at = &(*at)->below)
-    if (*at == &j) {
-      *at = j.below;
-      break;
-    }
+  driven.remove(j);
   done.wait(lock, [&] { return j.helpers == 0; });
 }
 
-RILL_INLINE pool_job* pool::team::next() const {
-  for (auto* j = top; j; j = j->below)
+RILL_INLINE void pool::job_list::push_front(pool_job& j) {
+  j.listed = true;
+  j.before = nullptr;
+  j.behind = first;
+  (first ? first->before : last) = &j;
+  first = &j;
+}
+RILL_INLINE void pool::job_list::push_back(pool_job& j) {
+  j.listed = true;
+  j.before = last;
+  j.behind = nullptr;
+  (last ? last->behind : first) = &j;
+  last = &j;
+}
+RILL_INLINE void pool::job_list::remove(pool_job& j) {
+  if (!std::exchange(j.listed, false)) return;
+  (j.before ? j.before->behind : first) = j.behind;
+  (j.behind ? j.behind->before : last) = j.before;
+}
+RILL_INLINE pool_job* pool::job_list::first_ready() const {
+  for (auto* j = first; j; j = j->behind)
     if (j->ready(*j)) return j;
   return nullptr;
 }
@@ -238,12 +321,54 @@ RILL_INLINE void pool::team::help(pool_job& job, std::unique_lock<std::mutex>& l
   if (--job.helpers == 0) done.notify_all();
 }
 
+RILL_INLINE void pool::team::help_detached(detached_job& job, std::unique_lock<std::mutex>& lock) {
+  ++job.helpers;
+  lock.unlock();
+  job.work(job);
+  lock.lock();
+  --job.helpers;
+  if (!job.ready(job)) detached.remove(job);
+  if (job.helpers != 0 || !job.finished(job)) return;
+  detached.remove(job);
+  job.ending = true;
+  lock.unlock();
+  job.end(job);
+  lock.lock();
+}
+
+RILL_INLINE void pool::team::list(detached_job& job) noexcept {
+  if (!job.listed && !job.ending) detached.push_back(job);
+}
+
+// Threads that sleep are to know of the deadline that comes first.
+RILL_INLINE void pool::team::watch(detached_job& job) {
+  auto const at = deadlines.emplace(*job.deadline, &job);
+  if (at != deadlines.begin()) return;
+  auto all = workers.size();
+  wake_up_to(all, [](sleeper const& s) { return s.drives == nullptr; });
+}
+
+RILL_INLINE void pool::team::list_late_jobs() noexcept {
+  if (deadlines.empty()) return;
+  auto const now = std::chrono::steady_clock::now();
+  while (!deadlines.empty() && deadlines.begin()->first <= now) {
+    auto& job = *deadlines.begin()->second;
+    deadlines.erase(deadlines.begin());
+    job.late = true;
+    list(job);
+  }
+}
+
 RILL_INLINE void pool::team::serve() {
   sleeper here;
   std::unique_lock lock(mutex);
-  while (!stop)
-    if (pool_job* const job = next()) help(*job, lock);
-    else sleep(here, lock);
+  while (!stop) {
+    list_late_jobs();
+    if (auto* const job = driven.first_ready()) help(*job, lock);
+    else if (auto* const own = detached.first_ready()) help_detached(static_cast<detached_job&>(*own), lock);
+    else if (deadlines.empty()) sleep(here, lock);
+    else sleep_until(here, lock, deadlines.begin()->first);
+  }
 }
 
 RILL_INLINE void pool::team::lie_down(sleeper& s) {
@@ -281,10 +406,16 @@ template <class Which> void pool::team::wake_up_to(std::size_t& most, Which cons
 }
 
 // Who drives the job comes first: it sleeps until something of it is to be done.
-RILL_INLINE void pool::team::wake(pool_job const& of, news what) {
-  auto most = std::max<std::size_t>(what.pieces, what.finished);
+// A detached job is left to the pool's own threads: one that drives a job
+// would come back late from another's.
+RILL_INLINE void pool::team::wake(pool_job& of, progress made) {
+  auto most = std::max<std::size_t>(made.pieces, made.finished);
+  if (of.is_detached) {
+    if (most != 0) list(static_cast<detached_job&>(of));
+    return wake_up_to(most, [&](sleeper const& s) { return s.drives == nullptr; });
+  }
   wake_up_to(most, [&](sleeper const& s) { return s.drives == &of; });
-  most = std::min(most, what.pieces);
+  most = std::min(most, made.pieces);
   wake_up_to(most, [&](sleeper const& s) { return !s.alone; });
 }
 

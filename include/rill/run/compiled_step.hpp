@@ -68,11 +68,32 @@ class compiled_step {
   /// Whether variables of open extents still have those that it was compiled for.
   bool holds() const { return plan_.holds(); }
 
+  /// A plan_instance that is lent to one run.
+  class lease {
+   public:
+    explicit lease(compiled_step& s) : step_(s), held_(s.idle_.take()) {
+      if (!held_) held_ = std::make_unique<plan_instance>(s.plan_);
+    }
+    ~lease() {
+      held_->release();
+      held_->give_back_arena();
+      step_.idle_.give_back(std::move(held_));
+    }
+    lease(lease const&) = delete;
+    lease& operator=(lease const&) = delete;
+    plan_instance& operator*() const { return *held_; }
+    plan_instance* operator->() const { return held_.get(); }
+
+   private:
+    compiled_step& step_;
+    std::unique_ptr<plan_instance> held_;
+  };
+
   /// Runs once and hands the plan_instance to `take`, which reads the results.
   template <class Take> void run(std::span<tensor const> fed, pool* workers, step_context& step, Take&& take) {
     lease mine(*this);
-    run_step(*mine.held, fed, workers, step);
-    take(*mine.held);
+    run_step(*mine, fed, workers, step);
+    take(*mine);
   }
 
   /// Gives the memory of plan_instances that don't run now back.
@@ -83,19 +104,6 @@ class compiled_step {
   }
 
  private:
-  struct lease {
-    explicit lease(compiled_step& s) : step(s), held(s.idle_.take()) {
-      if (!held) held = std::make_unique<plan_instance>(s.plan_);
-    }
-    ~lease() {
-      held->release();
-      held->give_back_arena();
-      step.idle_.give_back(std::move(held));
-    }
-    compiled_step& step;
-    std::unique_ptr<plan_instance> held;
-  };
-
   rill::plan plan_;
   std::optional<deferred_subgraph> deferred_;
   deferred_cache<compiled_step> late_;

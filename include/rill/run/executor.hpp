@@ -1,12 +1,14 @@
 // Compiles the steps of a graph, keeps them, and runs them: what is behind a session's typed face.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "rill/base/expected.hpp"
 #include "rill/device/step.hpp"
 #include "rill/graph/graph.hpp"
 #include "rill/pass/options.hpp"
@@ -26,6 +28,7 @@
 #include "rill/base/pool.hpp"
 #include "rill/run/compile.hpp"
 #include "rill/run/compiled_body.hpp"
+#include "rill/run/started_step.hpp"
 #endif
 
 namespace rill {
@@ -50,6 +53,9 @@ struct session_options {
 /// Runs steps of one graph. Threads may use it at the same time.
 class executor {
  public:
+  /// Called when a started step has ended: with its results, one for each fetch, or with what it failed with.
+  using completion = std::function<void(std::vector<tensor>, failure)>;
+
   executor(rill::graph& g, session_options options);
   ~executor();
   executor(executor const&) = delete;
@@ -79,6 +85,17 @@ class executor {
   void run(compiled_step& compiled, std::span<tensor const> fed, step_context& step, std::span<tensor> results);
   std::vector<tensor> run(run_request const& r, step_context& step);
 
+  /// Returns the compiled step of a request that is to be started. A deadline or a cancellation while it is made is for
+  /// the step's `completion`; other errors are thrown.
+  expected<std::shared_ptr<compiled_step>> find_to_start(run_request const& r, step_context const& step);
+  /// Starts a step on the pool and returns. The step holds no thread while it waits. `done` is called once, by a thread
+  /// of the pool, perhaps before this returns; it must not throw. If this throws, `done` is never called.
+  void start(expected<std::shared_ptr<compiled_step>> compiled, std::vector<tensor> fed, step_context const& step,
+             completion done);
+  void start(run_request const& r, step_context const& step, completion done);
+  /// Cancels the steps that were started, and waits until they have ended.
+  void end_started_steps();
+
   /// What the passes did to a request, and the plan that came of it, as text.
   std::string explain(run_request const& r);
   /// Gives memory back that is kept for the next step.
@@ -87,6 +104,8 @@ class executor {
  private:
   void run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step, std::span<tensor> results,
                  axis_binding* names);
+  std::shared_ptr<compiled_step> deferred_step(compiled_step& compiled, std::span<tensor const> with,
+                                               step_context const& step);
 
   struct parts;
   rill::graph* graph_;
@@ -115,6 +134,7 @@ struct executor::parts {
   std::list<key_type const*> uses;                      // of the plans, the last first
   std::vector<std::weak_ptr<compiled_step>> forgotten;  // that prepared steps may still keep
   arena_pool arenas;
+  detail::in_process<started_steps> started;
 
   explicit parts(allocator& memory) : arenas(memory) {}
 
@@ -205,7 +225,8 @@ RILL_INLINE executor::executor(rill::graph& g, session_options options) try
 } catch (...) {
   rethrow_as_error();
 }
-RILL_INLINE executor::~executor() = default;
+RILL_INLINE executor::~executor() { end_started_steps(); }
+RILL_INLINE void executor::end_started_steps() { parts_->started->end(); }
 
 RILL_INLINE allocator& executor::memory() const { return options_.memory ? *options_.memory : host_allocator(); }
 RILL_INLINE int executor::threads() const { return options_.pool->threads(); }
@@ -271,23 +292,7 @@ RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor cons
 
 RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
                                std::span<tensor> results) try {
-  std::optional<container::reading> variables;
-  if (compiled.variables().any) step.version = variables.emplace(*options_.state).version();
-  step.number = step.stream = parts_->steps.fetch_add(1, std::memory_order_relaxed);
-  if (compiled.variables().first_values) step.stream = first_values_stream;
-  step.log = options_.log ? &options_.log : nullptr;
-  step_holdings holdings;
-  step.holdings = &holdings;
-  step.arenas = &parts_->arenas;
-  struct watched {  // a step that fails ends as well
-    step_context& step;
-    explicit watched(step_context& s) : step(s) {
-      if (step.watch) step.watch->step_begins(step.number);
-    }
-    ~watched() {
-      if (step.watch) step.watch->step_ended(step.number);
-    }
-  } const guard{step};
+  step_scope const scope({*options_.state, options_.log, parts_->arenas, parts_->steps}, compiled, step);
   axis_binding names;
   auto const& open = compiled.names().open;
   run_parts(compiled, fed, step, results, open.empty() ? nullptr : &names);
@@ -312,11 +317,42 @@ RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor c
   }
   std::vector<tensor> made(late->subgraph.outputs.size());
   auto const with = late->given(fed, own);
-  auto const next = compiled.deferred_steps().find(with, [&](std::vector<type> const& types) {
-    return detail::compile_pruned(late->subgraph, types, parts::planning(options_, *graph_, &step));
-  });
+  auto const next = deferred_step(compiled, with, step);
   run_parts(*next, with, step, made, names);
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = late->result(i, own, made);
+}
+
+RILL_INLINE std::shared_ptr<compiled_step> executor::deferred_step(compiled_step& compiled,
+                                                                   std::span<tensor const> with,
+                                                                   step_context const& step) {
+  return compiled.deferred_steps().find(with, [&](std::vector<type> const& types) {
+    return detail::compile_pruned(compiled.late()->subgraph, types, parts::planning(options_, *graph_, &step));
+  });
+}
+
+RILL_INLINE expected<std::shared_ptr<compiled_step>> executor::find_to_start(run_request const& r,
+                                                                             step_context const& step) {
+  try {
+    return find(r, &step);
+  } catch (error const& e) {
+    if (e.code() != code::cancelled && e.code() != code::deadline_exceeded) throw;
+    return as_failure(e);
+  }
+}
+
+RILL_INLINE void executor::start(expected<std::shared_ptr<compiled_step>> compiled, std::vector<tensor> fed,
+                                 step_context const& step, completion done) try {
+  auto& workers = *options_.pool;
+  if (!compiled)
+    return started_step::start_failed(workers, *parts_->started, as_failure(compiled.error()), std::move(done));
+  auto const compile = [this](auto& early, auto with, auto const& s) { return deferred_step(early, with, s); };
+  started_step::start(workers, *parts_->started, {*options_.state, options_.log, parts_->arenas, parts_->steps},
+                      *std::move(compiled), std::move(fed), step, compile, std::move(done));
+} catch (...) {
+  rethrow_as_error();
+}
+RILL_INLINE void executor::start(run_request const& r, step_context const& step, completion done) {
+  start(find_to_start(r, step), r.with, step, std::move(done));
 }
 
 RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context& step) try {

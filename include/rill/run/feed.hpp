@@ -2,15 +2,19 @@
 #pragma once
 #include <chrono>
 #include <initializer_list>
+#include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "rill/base/deadline.hpp"
+#include "rill/base/expected.hpp"
 #include "rill/device/step.hpp"
 #include "rill/dsl/expr.hpp"
 #include "rill/run/observer.hpp"
@@ -97,9 +101,40 @@ inline constexpr bool one_of_each =
 template <class F> constexpr bool yields() { return !std::same_as<F, operation> && !run_option<F>; }
 
 // One fetch as a tuple of its results: one, or none for operations and options.
-template <class F> auto fetched(tensor t) {
-  if constexpr (typed<F>) return std::tuple{tensor_of<F::static_type>(std::move(t))};
-  else return std::tuple{std::move(t)};
+template <class F> auto fetched([[maybe_unused]] std::span<tensor>& rest) {
+  if constexpr (run_option<F> || std::same_as<F, operation>) return std::tuple<>{};
+  else {
+    auto t = std::move(rest.front());
+    rest = rest.subspan(1);
+    if constexpr (typed<F>) return std::tuple{tensor_of<F::static_type>(std::move(t))};
+    else return std::tuple{std::move(t)};
+  }
+}
+
+// The results of a run of such fetches: void, one, or a tuple.
+template <class... F> auto results_of(std::span<tensor> results) {
+  std::tuple<decltype(fetched<F>(results))...> parts{fetched<F>(results)...};
+  auto all = std::apply([](auto&... each) { return std::tuple_cat(std::move(each)...); }, parts);
+  if constexpr (std::tuple_size_v<decltype(all)> == 0) return;
+  else if constexpr (std::tuple_size_v<decltype(all)> == 1) return std::get<0>(std::move(all));
+  else return all;
+}
+
+// Calls the function that a started step was given: with what `typed` makes of the results, or with the error. Once,
+// so it need not be copyable.
+template <class Typed, class Done> auto completion_of(Typed typed, Done&& done) {
+  using result = decltype(typed(std::span<tensor>()));
+  using function = std::decay_t<Done>;
+  static_assert(std::is_invocable_v<function&, expected<result>>,
+                "start: its last argument is called with a rill::expected of what run returns");
+  return
+      [typed, done = std::make_shared<function>(std::forward<Done>(done))](std::vector<tensor> results, failure why) {
+        (*done)([&]() -> expected<result> {
+          if (why) return why;
+          if constexpr (std::is_void_v<result>) return typed(std::span(results)), expected<void>();
+          else return typed(std::span(results));
+        }());
+      };
 }
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 // One run of a plan: its memory, and calls of its instructions. Walks call them in some order (sequential_walk.hpp,
 // parallel_walk.hpp, tagged/walk.hpp).
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -84,6 +85,11 @@ class plan_instance {
     for (auto id : plan_->output_slots.indices())
       point(plan_->slots[plan_->output_slots[id]], outputs_[id].mutable_raw());
   }
+  /// Makes all ready for a walk: the arena, what is fed and the outputs.
+  void begin(std::span<tensor const> fed, step_context const& step) {
+    borrow_arena(step);
+    prepare(fed);
+  }
   /// Lets go of what the step handed out: snapshots of variables must not outlive it here.
   void release() {
     places_.rest();
@@ -91,6 +97,14 @@ class plan_instance {
       if (t) t = tensor();
   }
   void drop(rill::plan::owned_id id) { owned_[id] = tensor(); }
+  /// Returns the first tensor that is dropped after instruction `at`, or later.
+  auto first_drop(instruction_id at) const {
+    return std::partition_point(plan_->drops.begin(), plan_->drops.end(), [&](auto const& d) { return d.after < at; });
+  }
+  /// Frees what no instruction uses after this one.
+  void drop_after(instruction_id at) {
+    for (auto d = first_drop(at); d != plan_->drops.end() && d->after == at; ++d) drop(d->owned);
+  }
 
   /// Returns what was fetched, in order; `fed` as it was given to `prepare`.
   tensor result(std::size_t i, std::span<tensor const> fed) const {
@@ -183,6 +197,20 @@ class plan_instance {
     } catch (...) {
       throw error(code::internal, "a kernel threw something that is no exception", node);
     }
+  }
+
+  /// Returns what `f`, a part of an instruction, throws, with the node's name; null: nothing.
+  template <class F> failure caught(instruction_id at, F const& f) const {
+    try {
+      try {
+        f();
+      } catch (...) {
+        name_failure(at);
+      }
+    } catch (...) {
+      return caught_failure();
+    }
+    return nullptr;
   }
 
   // Tagged execution.

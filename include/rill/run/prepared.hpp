@@ -24,8 +24,19 @@ class prepared_step {
                 run_options const& how);
   /// Runs the step with a tensor for each input, and fills `results`, one for each output.
   void run(std::span<tensor const* const> tensors, std::span<tensor> results);
+  /// Starts the step with a tensor for each input.
+  void start(std::span<tensor const* const> tensors, executor::completion done);
 
  private:
+  // The tensors of one call, in the request as long as it lives.
+  struct call_inputs {
+    call_inputs(std::vector<tensor>& with, std::span<tensor const* const> tensors);
+    ~call_inputs() {
+      for (auto& t : with) t = tensor();
+    }
+    std::vector<tensor>& with;
+  };
+  bool has_fitting_step() const { return step_ && executor_->fits(*step_, request_.with); }
   void check_types() const;
 
   executor* executor_;
@@ -54,13 +65,33 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
     }
     std::array<tensor, sizeof...(O)> results;
     run(std::array<tensor const*, sizeof...(I)>{address(tensors)...}, results);
-    return [&]<std::size_t... K>(std::index_sequence<K...>) {
-      if constexpr (sizeof...(O) == 1) return (typed_result<O>(std::move(results[K])), ...);
-      else if constexpr (sizeof...(O) > 1) return std::tuple{typed_result<O>(std::move(results[K]))...};
-    }(std::make_index_sequence<sizeof...(O)>{});
+    return typed_results(results);
+  }
+
+  /// Starts the step with a tensor, or a number, for each input, and returns; the last argument is called when it has
+  /// ended, as in `session::start`, and may start this again. Several calls may be under way, and outlive this.
+  template <class... A> void start(A&&... tensors_and_done) {
+    static_assert(sizeof...(A) == sizeof...(I) + 1,
+                  "a prepared step is started with a tensor for each of its inputs, and with a function for its end");
+    auto all = std::forward_as_tuple(std::forward<A>(tensors_and_done)...);
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      start_with(std::get<sizeof...(I)>(std::move(all)), std::get<K>(all)...);
+    }(std::index_sequence_for<I...>{});
   }
 
  private:
+  template <class Done, std::convertible_to<tensor const&>... T> void start_with(Done&& done, T const&... tensors) {
+    (check<I, T>(), ...);
+    prepared_step::start(
+        std::array<tensor const*, sizeof...(I)>{address(tensors)...},
+        detail::completion_of([](std::span<tensor> all) { return typed_results(all); }, std::forward<Done>(done)));
+  }
+  static auto typed_results([[maybe_unused]] std::span<tensor> all) {
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      if constexpr (sizeof...(O) == 1) return (typed_result<O>(std::move(all[K])), ...);
+      else if constexpr (sizeof...(O) > 1) return std::tuple{typed_result<O>(std::move(all[K]))...};
+    }(std::make_index_sequence<sizeof...(O)>{});
+  }
   template <class... X> static std::array<value, sizeof...(X)> erased(X const&... x) { return {x...}; }
   template <class X> static auto typed_result(tensor&& t) {
     if constexpr (typed<X>) return tensor_of<X::static_type>(std::move(t));
@@ -107,25 +138,41 @@ RILL_INLINE prepared_step::prepared_step(executor& e, std::span<value const> in,
   rethrow_as_error();
 }
 
-RILL_INLINE void prepared_step::run(std::span<tensor const* const> tensors, std::span<tensor> results) try {
-  struct letting_go {
-    std::vector<tensor>& with;
-    ~letting_go() {
-      for (auto& t : with) t = tensor();
-    }
-  } const guard{request_.with};
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
+RILL_INLINE prepared_step::call_inputs::call_inputs(std::vector<tensor>& to, std::span<tensor const* const> tensors)
+    : with(to) {
+  for (std::size_t i = 0; i < tensors.size(); ++i)
     if (!*tensors[i])
       throw error(code::invalid_argument,
                   "input " + std::to_string(i) + " of a prepared step was given an empty tensor handle");
-    request_.with[i] = *tensors[i];
-  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) with[i] = *tensors[i];
+}
+
+RILL_INLINE void prepared_step::run(std::span<tensor const* const> tensors, std::span<tensor> results) try {
+  call_inputs const inputs(request_.with, tensors);
   auto step = how_.begin();
-  if (!step_ || !executor_->fits(*step_, request_.with)) {
+  if (!has_fitting_step()) {
     check_types();
     step_ = executor_->find(request_, &step);
   }
-  executor_->run(*step_, request_.with, step, results);
+  executor_->run(*step_, inputs.with, step, results);
+} catch (...) {
+  rethrow_as_error();
+}
+
+RILL_INLINE void prepared_step::start(std::span<tensor const* const> tensors, executor::completion done) try {
+  auto const step = how_.begin();
+  std::vector<tensor> fed;
+  for (auto const* t : tensors) fed.push_back(*t);
+  auto compiled = [&]() -> expected<std::shared_ptr<compiled_step>> {
+    call_inputs const inputs(request_.with, tensors);
+    if (has_fitting_step()) return step_;
+    check_types();
+    auto found = executor_->find_to_start(request_, step);
+    if (found) step_ = *found;
+    return found;
+  }();
+  // From here on `done` may start this again.
+  executor_->start(std::move(compiled), std::move(fed), step, std::move(done));
 } catch (...) {
   rethrow_as_error();
 }

@@ -5,7 +5,7 @@
 #include "rill/base/pool.hpp"
 #include "rill/run/parallel_walk.hpp"
 #include "rill/run/plan_instance.hpp"
-#include "rill/run/sequential_walk.hpp"
+#include "rill/run/walk_in_order.hpp"
 
 namespace rill {
 
@@ -29,10 +29,9 @@ template <class F> void releasing_on_failure(plan_instance& on, F const& f) {
 /// Runs a step. Kernels may use all threads of `workers`, and so does the step itself where its plan forks; without
 /// workers the calling thread does all. An error carries the node's name, and the instance can be used again.
 inline void run_step(plan_instance& on, std::span<tensor const> fed, pool* workers, step_context& step) {
-  on.borrow_arena(step);
-  on.prepare(fed);
+  on.begin(fed, step);
   detail::releasing_on_failure(on, [&] {
-    if (workers && on.plan().forks()) parallel_walk(on, *workers, step).run();
+    if (workers && on.plan().forks()) detail::driven_walk(on, *workers, step).run();
     else run_sequentially(on, workers ? workers->parallel() : parallel{}, step);
   });
 }

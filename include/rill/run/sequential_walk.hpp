@@ -1,63 +1,161 @@
-// Sequential execution: the calling thread runs one instruction after the other.
+// Sequential execution of a step that was started: in the plan's order, and a kernel that waits holds no thread.
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <utility>
 
-#include "rill/run/fiber_call.hpp"
+#include "rill/base/pool.hpp"
 #include "rill/run/plan_instance.hpp"
-#include "rill/run/waiting_thread.hpp"
+#include "rill/run/suspension.hpp"
+#include "rill/run/walk_in_order.hpp"
 
 namespace rill {
 
-namespace detail {
+/// One run of a plan that does not fork, as the pieces of a detached job. One thread at a time goes from instruction to
+/// instruction, up to a kernel that waits; when that is done, the job has a piece again.
+class sequential_walk {
+ public:
+  sequential_walk(plan_instance& a, pool& workers, step_context& step, pool_job& job)
+      : instance_(a), workers_(workers), job_(job), threads_(workers.parallel()), step_(step) {}
 
-/// Calls the instructions in their order, up to the first for which `call_waiting` returns false: it is asked to call
-/// those that may wait, and says whether they are done. Returns that instruction, or the number of instructions.
-template <class Call>
-plan::instruction_id walk(plan_instance& on, parallel const& threads, step_context& step, Call const& call_waiting) {
-  auto const& p = on.plan();
-  bool const may_end = step.can_end_early(), plain = !may_end && !step.watch;
-  auto drop = p.drops.begin();
-  auto* const first = on.first_pointer();
-  kernel_call next{first, 0, 0, threads, step};
-  plan::instruction_id at = 0;
-  try {
-    for (auto const count = p.lines.size(); at < count; ++at) {
-      if (auto const& line = p.lines[at]; plain && line.plain.run) {
-        next.pointers = first + line.pointers;
-        next.inputs = line.inputs;
-        next.outputs = line.outputs;
-        line.plain.run(line.plain.state, next);
-        continue;
-      }
-      if (may_end) step.check();
-      if (!p.instructions[at].run.waits) on.call(at, threads, step);
-      else if (!call_waiting(at)) return at;
-      for (; drop != p.drops.end() && drop->after == at; ++drop) on.drop(drop->owned);
-    }
-  } catch (error const& e) {
-    if (placed_errors::holds(e)) throw;
-    on.name_failure(at);
-  } catch (...) {
-    on.name_failure(at);
+  /// Whether there is a piece to do.
+  bool has_work() const {
+    std::lock_guard lock(mutex_);
+    return state_ == state::ready || !offers_.empty();
   }
-  return at;
-}
+  /// Does pieces until none is left for now.
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (state_ == state::ready || !offers_.empty()) {
+      if (!offers_.empty()) {
+        auto const offered = std::move(offers_.front());
+        offers_.pop_front();
+        lock.unlock();
+        offered();
+        lock.lock();
+      } else {
+        state_ = state::running;
+        run_up_to_a_wait(lock);
+      }
+    }
+  }
+  /// Whether all has run that will.
+  bool is_over() const {
+    std::lock_guard lock(mutex_);
+    return state_ == state::over;
+  }
+  /// What the step failed with; null: nothing. For a walk that is over.
+  failure const& why() const { return failure_; }
 
-}  // namespace detail
+  /// Asks the kernel that waits to give up, because of a deadline or a cancellation. A walk that runs ends by itself.
+  void end(error why) {
+    suspension::request ask;
+    {
+      std::lock_guard lock(mutex_);
+      end_ = as_failure(std::move(why));
+      if (state_ == state::waiting) ask = call_->give_up(end_);
+    }
+    ask();
+  }
 
-/// Runs all instructions. The thread waits with a kernel that waits, unless it runs on a fiber, which then waits.
-inline void run_sequentially(plan_instance& on, parallel const& threads, step_context& step) {
-  auto const call_and_wait = [&](auto here, plan::instruction_id at) {
-    on.start(at, threads, step, &here);
-    here.wait();
+ private:
+  enum class state : std::uint8_t { ready, running, waiting, over };
+
+  // The call of a kernel that may wait, and its wait.
+  class call_of_kernel final : public suspendable, public suspension {
+   public:
+    call_of_kernel(sequential_walk& w, std::uint32_t at) : walk_(w), at_(at), begin_(plan_instance::now(w.step_)) {}
+    continuation& suspend() override {
+      suspended_ = true;
+      return *this;
+    }
+    void offer(std::function<void()> f) override { walk_.offer(std::move(f)); }
+    // Whether it was done at once.
+    bool run() {
+      walk_.instance_.start(at_, walk_.threads_, walk_.step_, this);
+      if (!suspended_) take_results();
+      return !suspended_;
+    }
+    // The kernel is done.
+    void take_results() {
+      if (cause()) throw error(*cause());
+      walk_.instance_.finish(at_, begin_, walk_.step_);
+    }
+
+   private:
+    void go_on() noexcept override { walk_.go_on(); }
+
+    sequential_walk& walk_;
+    std::uint32_t at_;
+    plan_instance::time_point begin_;
+    bool suspended_ = false;
   };
-  detail::walk(on, threads, step, [&](plan::instruction_id at) {
-    auto const begin = plan_instance::now(step);
-    if (step.fiber) call_and_wait(detail::fiber_wait(step), at);
-    else call_and_wait(waiting_thread(step), at);
-    on.finish(at, begin, step);
-    return true;
-  });
-}
+
+  // Called and left with the lock, which is not held meanwhile.
+  void run_up_to_a_wait(std::unique_lock<std::mutex>& lock) {
+    for (;;) {
+      lock.unlock();
+      auto failed = run_on();
+      lock.lock();
+      if (failed || !waits_) {
+        failure_ = std::move(failed);
+        state_ = state::over;
+        return;
+      }
+      state_ = state::waiting;
+      if (end_) (void)call_->give_up(end_);  // it is asked when its call has returned
+      lock.unlock();
+      bool const waits = call_->returned();
+      lock.lock();
+      if (waits) return;
+      state_ = state::running;
+    }
+  }
+  // Takes the results of the kernel that waited, if any, and goes on up to the next that waits.
+  failure run_on() noexcept try {
+    if (std::exchange(waits_, false)) {
+      if (auto failed = instance_.caught(at_, [&] { call_->take_results(); })) return failed;
+      instance_.drop_after(at_++);
+    }
+    at_ = detail::walk_in_order(instance_, at_, threads_, step_, [&](std::uint32_t at) {
+      waits_ = !call_.emplace(*this, at).run();
+      return !waits_;
+    });
+    return nullptr;
+  } catch (...) {
+    return caught_failure();
+  }
+
+  void go_on() {
+    workers_.notify_after(job_, [&] {
+      std::lock_guard lock(mutex_);
+      state_ = state::ready;
+      return pool::progress{1, false};
+    });
+  }
+  void offer(std::function<void()> f) {
+    workers_.notify_after(job_, [&] {
+      std::lock_guard lock(mutex_);
+      offers_.push_back(std::move(f));
+      return pool::progress{1, false};
+    });
+  }
+
+  plan_instance& instance_;
+  pool& workers_;
+  pool_job& job_;
+  parallel const threads_;
+  step_context& step_;
+  mutable std::mutex mutex_;
+  state state_ = state::ready;
+  std::uint32_t at_ = 0;                // the instruction that comes next, or that waits
+  bool waits_ = false;                  // its kernel was suspended
+  std::optional<call_of_kernel> call_;  // of the last that may wait
+  std::list<std::function<void()>> offers_;
+  failure end_, failure_;
+};
 
 }  // namespace rill

@@ -49,18 +49,7 @@ class session {
     auto const r = request(how, feeds, fetches...);
     auto step = how.begin();
     auto results = executor_.run(r, step);
-    std::size_t next = 0;
-    auto const take = [&]<class Each>(Each const&) {
-      if constexpr (detail::run_option<Each> || std::same_as<Each, operation>) return std::tuple<>{};
-      else return detail::fetched<Each>(std::move(results[next++]));
-    };
-    auto all = [&] {
-      std::tuple<decltype(take(fetches))...> parts{take(fetches)...};
-      return std::apply([](auto&... sub) { return std::tuple_cat(std::move(sub)...); }, parts);
-    }();
-    if constexpr (std::tuple_size_v<decltype(all)> == 0) return;
-    else if constexpr (std::tuple_size_v<decltype(all)> == 1) return std::get<0>(std::move(all));
-    else return all;
+    return detail::results_of<F...>(results);
   }
   /// Fetches by name, as many as the run decides.
   std::vector<tensor> run(std::span<feed const> feeds, std::vector<std::string> const& names) {
@@ -72,6 +61,34 @@ class session {
   }
   std::vector<tensor> run(std::initializer_list<feed> feeds, std::vector<std::string> const& names) {
     return run(std::span<feed const>(feeds.begin(), feeds.size()), names);
+  }
+
+  /// Starts what `run` would run, and returns; the last argument, `done`, is called when the step has ended, with an
+  /// `expected` of what `run` returns. A step that was started holds no thread while it waits, for a queue for
+  /// instance. The session's pool works on it, with as many threads of its own as the session has: the calling thread
+  /// does not.
+  ///
+  /// `done` is called once, by a thread of the pool, never within `start`, and holds no lock. It may start steps; it
+  /// must not run one, which would take a thread from the pool, nor end the session, and if it throws, std::terminate
+  /// is called. If `start` throws, because the step can't be compiled for instance, `done` is never called. The
+  /// session's end cancels the steps that were started, and waits until they have ended.
+  template <class... A> void start(std::initializer_list<feed> feeds, A&&... fetches_and_done) {
+    start(std::span<feed const>(feeds.begin(), feeds.size()), std::forward<A>(fetches_and_done)...);
+  }
+  template <class... A> void start(std::vector<feed> const& feeds, A&&... fetches_and_done) {
+    start(std::span<feed const>(feeds), std::forward<A>(fetches_and_done)...);
+  }
+  template <class... A> void start(std::span<feed const> feeds, A&&... fetches_and_done) {
+    auto all = std::forward_as_tuple(std::forward<A>(fetches_and_done)...);
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      start_with(feeds, std::get<sizeof...(K)>(std::move(all)), std::get<K>(all)...);
+    }(std::make_index_sequence<sizeof...(A) - 1>{});
+  }
+  template <class... A>
+    requires(sizeof...(A) > 0 &&
+             !std::convertible_to<std::tuple_element_t<0, std::tuple<A..., void>>, std::span<feed const>>)
+  void start(A&&... fetches_and_done) {
+    start(std::span<feed const>(), std::forward<A>(fetches_and_done)...);
   }
 
   /// A step that is compiled once (for each set of extents) and then called like a function of its inputs' tensors:
@@ -130,6 +147,12 @@ class session {
     (add(r, how, fetches), ...);
     return r;
   }
+  template <class Done, class... F> void start_with(std::span<feed const> feeds, Done&& done, F const&... fetches) {
+    run_options how;
+    auto const r = request(how, feeds, fetches...);
+    auto const typed = [](std::span<tensor> results) { return detail::results_of<F...>(results); };
+    executor_.start(r, how.begin(), detail::completion_of(typed, std::forward<Done>(done)));
+  }
   template <class F> void add(run_request& r, run_options& how, F const& f) {
     if constexpr (detail::run_option<F>) how.add(f);
     else if constexpr (std::same_as<F, operation>) executor_.add_target(r, f);
@@ -144,7 +167,7 @@ class session {
 
 #if RILL_RUNTIME
 RILL_INLINE session::session(rill::graph& g, session_options options) : executor_(g, std::move(options)) {}
-RILL_INLINE session::~session() = default;
+RILL_INLINE session::~session() { executor_.end_started_steps(); }
 #endif
 
 }  // namespace rill

@@ -128,8 +128,7 @@ class kernel_selector {
       bool const tagged = !defer_bodies && runs_tagged(n, inputs.types, with_);
       list_.tagged = list_.tagged || tagged;
       auto made = tagged ? tagged_kernel(request) : n.op->cpu(request);
-      bool const holds_thread = !made.waits && may_wait(n);
-      return holds_thread && with_.execution != execution::sequential ? detail::on_fiber(std::move(made)) : made;
+      return !made.waits && may_wait(n) ? detail::on_fiber(std::move(made)) : made;
     } catch (error const& e) {
       if (is_primitive_region(n) || (is_deferred_piece(n) && !e.node().empty()))
         throw;  // it names a node that a user wrote

@@ -1,0 +1,49 @@
+// What a step has from its begin to its end, however it ends.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "rill/device/step.hpp"
+#include "rill/graph/first_draws.hpp"
+#include "rill/run/arena_pool.hpp"
+#include "rill/run/compiled_step.hpp"
+#include "rill/run/observer.hpp"
+#include "rill/state/container.hpp"
+
+namespace rill {
+
+/// What the steps of an executor share.
+struct step_setting {
+  container& state;
+  log_callback const& log;
+  arena_pool& arenas;
+  std::atomic<std::uint64_t>& steps;  ///< begun so far
+};
+
+/// Numbers a step, gives it the variables' version and what else it needs, and tells its observer that it begins; at
+/// the end, that it has ended, and lets go of what it holds.
+class step_scope {
+ public:
+  step_scope(step_setting const& all, compiled_step const& compiled, step_context& step) : step_(step) {
+    if (compiled.variables().any) step.version = variables_.emplace(all.state).version();
+    step.number = step.stream = all.steps.fetch_add(1, std::memory_order_relaxed);
+    if (compiled.variables().first_values) step.stream = first_values_stream;
+    step.log = all.log ? &all.log : nullptr;
+    step.holdings = &holdings_;
+    step.arenas = &all.arenas;
+    if (step.watch) step.watch->step_begins(step.number);
+  }
+  ~step_scope() {
+    if (step_.watch) step_.watch->step_ended(step_.number);
+  }
+  step_scope(step_scope const&) = delete;
+  step_scope& operator=(step_scope const&) = delete;
+
+ private:
+  step_context& step_;
+  std::optional<container::reading> variables_;
+  step_holdings holdings_;
+};
+
+}  // namespace rill
