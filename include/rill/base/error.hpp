@@ -55,6 +55,7 @@ class error : public std::exception {
   /// "no memory", for whose sentence none is needed.
   static error no_memory() noexcept { return {}; }
 
+  /// Returns what kind of failure it is.
   rill::code code() const noexcept { return about_ ? about_->code : code::resource_exhausted; }
   /// The sentence alone, without code and node.
   std::string const& message() const noexcept;

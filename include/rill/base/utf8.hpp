@@ -9,6 +9,7 @@
 
 namespace rill {
 
+/// Whether c is a code point of Unicode that text may hold: no surrogate.
 constexpr bool is_character(char32_t c) { return c < 0xd800 || (c >= 0xe000 && c <= 0x10ffff); }
 
 /// Appends a character, which must be one.
@@ -26,7 +27,7 @@ std::optional<character> first_character(std::string_view bytes);
 std::optional<std::u32string> decode_utf8(std::string_view bytes);
 
 /// `bytes` as a terminal may show them: what is not UTF-8, and what controls it but for tabs and ends of lines, is
-/// written as \x1b.
+/// written as `\x1b`.
 std::string readable(std::string_view bytes);
 
 #if RILL_RUNTIME

@@ -36,6 +36,7 @@ inline error step_cancelled() noexcept try {
 } catch (std::bad_alloc const&) {
   return error::no_memory();
 }
+/// Returns what a step ends with when its time is over.
 inline error step_too_late() noexcept try {
   return error(code::deadline_exceeded, "the step ran past its deadline");
 } catch (std::bad_alloc const&) {

@@ -18,6 +18,7 @@ namespace rill {
 
 /// A value of a graph whose type the compiler knows as far as `T` says.
 template <type T> struct expr : value {
+  /// What the compiler knows of the type.
   static constexpr rill::type static_type = T;
 
   /// Whether the handle is one of a node; not asked of a condition, as in `if (loss < 1.f)`, where it would be a

@@ -67,6 +67,7 @@ template <class Owner, class T> struct field {
   std::string_view name;
   T Owner::* member;
 };
+/// Deduces a field's types from its member.
 template <class Owner, class T> field(char const*, T Owner::*) -> field<Owner, T>;
 
 namespace detail {

@@ -14,6 +14,7 @@ namespace rill {
 
 /// What the first bytes of a graph say, and the version of the format that follows.
 inline constexpr std::string_view graph_magic = "rill:gph";
+/// The version of the format that is written, and the only one that is read.
 inline constexpr std::uint32_t graph_format = 6;
 
 /// The graph as bytes. Throws error(invalid_argument) if a node holds what can't be shipped.

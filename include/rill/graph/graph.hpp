@@ -50,13 +50,16 @@ class graph {
   struct capture {
     value outside, inside;
   };
+  /// Returns the values that a body has taken from outside.
   std::vector<capture> const& captures() const { return captures_; }
+  /// Returns the variables that a body has taken from outside.
   std::vector<capture> const& references() const { return references_; }
   /// Nodes of a body, and those outside that they must wait for.
   struct wait {
     std::uint32_t inside;
     operation outside;
   };
+  /// Returns the waits of a body for nodes outside.
   std::vector<wait> const& waits_outside() const { return waits_outside_; }
   /// The graph that is no body, of which this is one or lies within one.
   graph& outermost() { return root(); }
@@ -74,6 +77,7 @@ class graph {
   /// is at least `recorded()` and at most 2^62.
   void set_recorded(std::size_t n);
 
+  /// Returns the number of nodes, those of bodies not counted.
   std::size_t size() const {
     std::shared_lock lock(mutex_);
     return nodes_.size();
@@ -200,7 +204,9 @@ class graph {
   struct initial {
     std::uint32_t variable, assignment;
   };
+  /// Adds an assignment that `initializer` runs.
   void add_initial(initial i);
+  /// Returns the assignments that `initializer` runs.
   std::vector<initial> initials() const;
 
   /// Nodes that hand a value back to one that comes before them (op_def::back_edge).

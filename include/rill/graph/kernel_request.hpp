@@ -34,6 +34,7 @@ class body_run {
   /// Who started it is done with it.
   virtual void give_back() noexcept = 0;
 };
+/// Gives a run back rather than delete it.
 struct giving_back {
   void operator()(body_run* r) const noexcept { r->give_back(); }
 };

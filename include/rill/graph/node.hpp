@@ -12,7 +12,8 @@ namespace rill {
 
 /// Output `port` of node `node`.
 struct endpoint {
-  std::uint32_t node = 0, port = 0;
+  std::uint32_t node = 0;  ///< its number in the graph
+  std::uint32_t port = 0;  ///< the number of the output among the node's
   friend constexpr bool operator==(endpoint, endpoint) = default;
   friend constexpr auto operator<=>(endpoint, endpoint) = default;
 };
@@ -41,12 +42,17 @@ inline constexpr op_def fed_op{.name = "fed", .doc = "a value from outside", .ar
 
 /// A handle to output `port` of a node: what erased code passes around.
 struct value {
+  /// The graph that the node is in; null: an empty handle.
   rill::graph* graph = nullptr;
-  std::uint32_t node = 0, port = 0;
+  std::uint32_t node = 0;  ///< its number in the graph
+  std::uint32_t port = 0;  ///< the number of the output among the node's
 
   explicit operator bool() const { return graph != nullptr; }
+  /// Returns node and output without the graph.
   rill::endpoint endpoint() const { return {node, port}; }
+  /// Returns the node; the handle may not be empty.
   rill::node const& origin() const;
+  /// Returns the type that was inferred when the node was recorded.
   rill::type const& type() const;
   std::string name() const;  ///< "name:port", or "name" for port 0
 };
@@ -55,12 +61,15 @@ std::ostream& operator<<(std::ostream& to, value const& v);
 
 /// A handle to a node that is run for what it does, not for a value.
 struct operation {
+  /// The graph that the node is in; null: an empty handle.
   rill::graph* graph = nullptr;
+  /// The number of the node in its graph.
   std::uint32_t node = 0;
 
   operation() = default;
   operation(rill::graph* g, std::uint32_t n) : graph(g), node(n) {}
   operation(value const& v) : graph(v.graph), node(v.node) {}
+  /// Returns the node; the handle may not be empty.
   rill::node const& origin() const;
 };
 

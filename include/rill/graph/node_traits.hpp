@@ -29,6 +29,7 @@ inline bool declares_type(node const& n) { return !n.op->declared_type.empty(); 
 inline type const& declared_type(node const& n) {
   return detail::attribute_as<type>(n.attributes, n.op->declared_type);
 }
+/// Sets the type that a node declares; it must declare one.
 void set_declared_type(node& n, type const& t);
 
 /// Whether output 0 has the type that input 0 turns out to have, of which the node only says more.
@@ -42,6 +43,7 @@ inline bool draws_random(node const& n) { return !n.op->draws_random.empty(); }
 inline std::int64_t random_key(node const& n) {
   return detail::attribute_as<std::int64_t>(n.attributes, n.op->draws_random);
 }
+/// Sets that number; the node must draw.
 void set_random_key(node& n, std::int64_t key);
 
 /// Whether a node takes an input as a variable and not its value.

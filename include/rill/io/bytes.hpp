@@ -27,10 +27,12 @@ template <std::unsigned_integral T> T load_big(char const* p) {
   return x;
 }
 
+/// Appends the bytes of x, the least first.
 template <std::unsigned_integral T> void append_little(std::string& to, T x) {
   to.append(reinterpret_cast<char const*>(&x), sizeof x);
 }
 
+/// Appends the bytes of x, the greatest first.
 template <std::unsigned_integral T> void append_big(std::string& to, T x) {
   append_little(to, x);
   std::reverse(to.end() - static_cast<std::ptrdiff_t>(sizeof x), to.end());

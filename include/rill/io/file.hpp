@@ -110,8 +110,8 @@ class input_file {
 std::string read_file(std::filesystem::path const& path, std::uint64_t most = most_file_bytes);
 
 /// A file that appears under its name when `commit` returns, whole and on the disk; before that, whatever had the name
-/// keeps it. Until then it is a temporary beside it, NAME.<process>-<number>.tmp, which the destructor removes: only a
-/// process that is killed leaves one. A link under the name is replaced, not followed.
+/// keeps it. Until then it is a temporary beside it, `NAME.<process>-<number>.tmp`, which the destructor removes: only
+/// a process that is killed leaves one. A link under the name is replaced, not followed.
 class output_file {
  public:
   explicit output_file(std::filesystem::path path);

@@ -44,8 +44,10 @@ struct feed {
         "feed: what is fed is a tensor, as rill::vector, rill::matrix, tensor::copy, adopt and borrow make it");
   }
 
+  /// The value that is fed.
   value to;
   std::optional<std::string> by_name = {};  ///< "name:port", if `to` was not given
+  /// What it is in this step.
   tensor with;
 };
 
@@ -68,8 +70,11 @@ struct timeout {
 /// What may stand among fetches and says how they are run.
 class run_options {
  public:
+  /// Takes a limit on the time.
   void add(timeout const& t) { limit_ = t; }
+  /// Takes what may stop the step.
   void add(std::stop_token const& t) { stop_ = t; }
+  /// Takes who is told of the nodes that run.
   void add(observe const& o) { watch_ = o.who; }
 
   /// A step that begins now.
@@ -143,12 +148,14 @@ template <class Typed, class Done> auto completion_of(Typed typed, Done&& done) 
 template <operand... X> struct inputs_of {
   std::tuple<X...> each;
 };
+/// Names the placeholders of a prepared call, in order.
 template <operand... X> inputs_of<X...> inputs(X... x) { return {{x...}}; }
 
 /// The results of a prepared call, in order.
 template <operand... X> struct outputs_of {
   std::tuple<X...> each;
 };
+/// Names the results of a prepared call, in order.
 template <operand... X> outputs_of<X...> outputs(X... x) { return {{x...}}; }
 
 }  // namespace rill

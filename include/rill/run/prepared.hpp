@@ -46,6 +46,7 @@ class prepared_step {
   run_options how_;
 };
 
+/// A step as a function, by the types of its inputs and outputs.
 template <class Inputs, class Outputs> class prepared;
 
 /// A step as a function; made by `session::prepare`. One thread at a time calls one of it; each thread can have a copy.

@@ -108,6 +108,7 @@ class session {
     return prepared<inputs_of<I...>, outputs_of<O...>>(executor_, in, out, what, how);
   }
 
+  /// Returns the graph whose steps it runs.
   rill::graph& graph() const { return executor_.graph(); }
   /// Where the variables are.
   container& state() const { return executor_.state(); }

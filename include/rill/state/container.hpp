@@ -29,10 +29,15 @@ class container {
   /// The queue of that name, made if there is none; error(failed_precondition) if there is another one of that name. So
   /// are the others below.
   std::shared_ptr<queue_state> queue(std::string const& name, queue_description const& options);
+  /// Returns the accumulator of that name, of gradients of type `of`.
   std::shared_ptr<accumulator_state<dense_sum>> accumulator(std::string const& name, type const& of);
+  /// Returns the accumulator of that name, of rows of gradients of type `of`.
   std::shared_ptr<accumulator_state<sparse_sum>> sparse_accumulator(std::string const& name, type const& of);
+  /// Returns the mutex of that name.
   std::shared_ptr<mutex_state> mutex(std::string const& name);
+  /// Returns the barrier of that name, at which `parties` steps meet.
   std::shared_ptr<barrier_state> barrier(std::string const& name, std::int64_t parties);
+  /// Returns the barrier of that name, at which the components of an element meet under a key.
   std::shared_ptr<keyed_barrier_state> keyed_barrier(std::string const& name, std::vector<type> const& components);
   /// What else lives under a name: a state of type R, made by `make()` if there is none.
   template <class R, class Make> std::shared_ptr<R> other(std::string const& name, Make&& make) {

@@ -67,14 +67,22 @@ class tensor {
   }
 
   explicit operator bool() const noexcept { return static_cast<bool>(buffer_); }
+  /// Returns the element type.
   dtype element() const noexcept { return element_; }
+  /// Returns the extents.
   rill::shape const& shape() const noexcept RILL_LIFETIMEBOUND { return shape_; }
+  /// Returns element type and extents.
   rill::type type() const { return rill::type(element_, shape_); }
+  /// Returns the number of axes.
   std::size_t rank() const noexcept { return shape_.count; }
+  /// Returns the number of elements.
   std::int64_t elements() const { return rill::elements(shape_); }
+  /// Returns what the elements take, in bytes.
   std::size_t bytes() const { return static_cast<std::size_t>(elements()) * size_of(element_); }
+  /// Returns the memory that the elements are in; other tensors may share it.
   buffer const& storage() const noexcept RILL_LIFETIMEBOUND { return buffer_; }
 
+  /// Returns the first element.
   void const* raw() const noexcept { return data_; }
   /// Where to write; the caller must be the only owner or know the others.
   void* mutable_raw() noexcept { return data_; }
@@ -84,10 +92,12 @@ class tensor {
     check<T>();
     return static_cast<T const*>(data_);
   }
+  /// Returns the elements to write to; error(invalid_argument) if T is not the element type.
   template <rill::element T> T* mutable_data() RILL_LIFETIMEBOUND {
     check<T>();
     return static_cast<T*>(data_);
   }
+  /// Returns the elements; error(invalid_argument) if T is not the element type.
   template <rill::element T> std::span<T const> span() const RILL_LIFETIMEBOUND {
     return {data<T>(), static_cast<std::size_t>(elements())};
   }
@@ -174,6 +184,7 @@ RILL_INLINE void refuse_type(type const& t, type const& wanted) {
 
 /// A tensor whose type the compiler knows (as far as `T` says).
 template <type T> struct tensor_of : tensor {
+  /// What the compiler knows of the type.
   static constexpr rill::type static_type = T;
   tensor_of() = default;
   /// Throws error(invalid_argument) if `t` is not of this type.
@@ -186,6 +197,7 @@ template <type T> struct tensor_of : tensor {
   {
     return item<element_of<T.element>>();
   }
+  /// Returns the elements.
   std::span<element_of<T.element> const> values() const RILL_LIFETIMEBOUND { return span<element_of<T.element>>(); }
 };
 

@@ -30,9 +30,12 @@ enum class dtype : std::uint8_t {
   complex128,
   string,
 };
+/// How many element types there are.
 inline constexpr std::size_t dtype_count = 16;
 
+/// The element type of T, as `value`; `dtype_of<T>` is shorter.
 template <class T> struct dtype_of_t;
+/// The C++ type of an element, as `type`; `element_of<D>` is shorter.
 template <dtype D> struct element_of_t;
 #define RILL_DTYPE(T, E)                      \
   template <> struct dtype_of_t<T> {          \

@@ -12,6 +12,7 @@ struct shape : extents {
   using extents::extents;
   constexpr shape() = default;
   constexpr explicit shape(extents const& e) : extents(e) {}
+  /// Returns the number of axes.
   constexpr std::size_t rank() const { return count; }
   friend constexpr bool operator==(shape const&, shape const&) = default;
 };

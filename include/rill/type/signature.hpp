@@ -23,6 +23,7 @@ template <std::size_t Results> struct result_types {
     return {types, {arguments...}};
   }
 };
+/// The types that a function returns: `returns(of<float>, of<std::int32_t>)(of<float, 3>)`.
 template <std::same_as<type>... Types> constexpr result_types<sizeof...(Types)> returns(Types const&... types) {
   return {{types...}};
 }

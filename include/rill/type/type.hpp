@@ -24,8 +24,11 @@ inline constexpr std::uint8_t unknown_rank = 255;
 
 /// Element type, rank and extents; a structural value, so that `expr<type>` can carry it. Unused extents are 0.
 struct type {
+  /// The element type.
   dtype element = dtype::float32;
+  /// The number of axes, or `unknown_rank`.
   std::uint8_t rank = 0;
+  /// The extents, of which the first `rank` count.
   std::array<dim, max_rank> dims{};
 
   constexpr type() = default;
@@ -44,10 +47,13 @@ struct type {
     return t;
   }
 
+  /// Whether the number of axes is known.
   constexpr bool has_rank() const { return rank != unknown_rank; }
+  /// Whether there are no axes.
   constexpr bool is_scalar() const { return rank == 0; }
   constexpr dim const& operator[](std::size_t i) const { return dims[i]; }
   constexpr dim& operator[](std::size_t i) { return dims[i]; }
+  /// Adds an axis behind the others; throws error(invalid_argument) for the ninth.
   constexpr void push_back(dim d) {
     expects(rank < max_rank, "a tensor's rank is at most 8");
     dims[rank++] = d;
@@ -68,11 +74,13 @@ struct type {
   }
   /// What the elements of a tensor take, in bytes; all extents must be known.
   constexpr std::size_t bytes() const { return static_cast<std::size_t>(elements(shape())) * size_of(element); }
+  /// Returns the same extents with another element type.
   constexpr type with(dtype e) const {
     type t = *this;
     t.element = e;
     return t;
   }
+  /// Returns what errors and printed handles show: "float32[n, 3]".
   std::string text() const;
   /// The signature of a function that returns this: `of<float>(of<float, "n">)`; rill/type/signature.hpp.
   template <std::same_as<type>... Arguments>

@@ -68,6 +68,8 @@ inline void settle(program& p) {
 }  // namespace detail
 
 // clang-format off
+///@{
+/// Adds the operation of that name to the program that a lambda of `fuse` becomes.
 template <dtype E> symbol<E> operator+(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::add_op>(x, y); }
 template <dtype E> symbol<E> operator-(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::sub_op>(x, y); }
 template <dtype E> symbol<E> operator*(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::mul_op>(x, y); }
@@ -175,6 +177,7 @@ template <number N, dtype E> auto operator>=(N n, symbol<E> x) { return greater_
 template <dtype E> symbol<E> select(symbol<dtype::boolean> c, symbol<E> x, symbol<E> y) { return detail::emit<E, ops::select_op>(c, x, y); }
 template <dtype E, number N> symbol<E> select(symbol<dtype::boolean> c, symbol<E> x, N n) { return select(c, x, detail::immediate_symbol<E>(x.into, n)); }
 template <dtype E, number N> symbol<E> select(symbol<dtype::boolean> c, N n, symbol<E> y) { return select(c, detail::immediate_symbol<E>(y.into, n), y); }
+///@}
 // clang-format on
 
 }  // namespace rill

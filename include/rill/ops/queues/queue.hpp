@@ -68,6 +68,7 @@ template <type... Components> class queue {
   }
   /// Elements in the queue when the node runs.
   expr<of<std::int64_t>> size() const { return {add<ops::queue_size_op>(about_, {})}; }
+  /// Whether the queue is closed when the node runs.
   expr<of<bool>> is_closed() const { return {add<ops::queue_is_closed_op>(about_, {})}; }
   /// Lets no new elements in. Those that wait to get in do get in, and are waited for; if `cancel`, they fail with
   /// error(cancelled). Dequeues take what is left.
@@ -77,6 +78,7 @@ template <type... Components> class queue {
     return add<ops::queue_close_op>(a, {});
   }
 
+  /// Returns the name in the container.
   std::string const& name() const { return about_.queue; }
   /// The queue itself, in a container.
   std::shared_ptr<queue_state> in(container& c) const { return c.queue(about_.queue, about_.options()); }
@@ -144,8 +146,11 @@ template <type... C> queue<C...> bucket_queue(graph& g, queue_options const& s, 
   return {g, queue_order::bucketed, s, std::move(name), true};
 }
 
+/// Returns the same as `q.dequeue()`.
 template <type... C> auto dequeue(queue<C...> const& q) { return q.dequeue(); }
+/// Returns the same as `q.dequeue_many<N>()`.
 template <std::int64_t N, type... C> auto dequeue_many(queue<C...> const& q) { return q.template dequeue_many<N>(); }
+/// Returns the same as `q.dequeue_up_to<N>()`.
 template <std::int64_t N, type... C> auto dequeue_up_to(queue<C...> const& q) { return q.template dequeue_up_to<N>(); }
 
 }  // namespace rill

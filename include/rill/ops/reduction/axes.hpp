@@ -16,6 +16,7 @@ namespace rill {
 
 /// Asks a reduction to leave the reduced axes as extents of 1: `sum<1>(x, keep)`.
 struct keep_extents {};
+/// Leaves the reduced axes as extents of 1: `sum<1>(x, keep)`.
 inline constexpr keep_extents keep;
 
 namespace ops {

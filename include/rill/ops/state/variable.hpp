@@ -84,6 +84,7 @@ namespace rill {
 
 /// A handle that can be assigned to; it reads as the step found it.
 struct variable_value : value {};
+/// A variable whose element type and extents the compiler knows as far as T says.
 template <type T> struct variable_expr : expr<T> {
   operator variable_value() const { return {static_cast<value const&>(*this)}; }
 };

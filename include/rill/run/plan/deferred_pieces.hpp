@@ -34,6 +34,7 @@ inline constexpr op_def deferred_piece_op{
     .infer = detail::infer_deferred_piece,
     .work = [](attribute_list const&, std::span<type const>, std::span<type const>) { return cost{}; },
     .cpu = detail::deferred_piece_kernel};
+/// Whether a node is a piece that is planned when it runs.
 inline bool is_deferred_piece(node const& n) { return n.op == &deferred_piece_op; }
 
 /// Makes nodes of those connected pieces of the late nodes that others may wait for while something early waits that

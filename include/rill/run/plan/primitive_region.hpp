@@ -23,6 +23,7 @@ inline constexpr op_def primitive_region_op{.name = "region",
                                             .arity = -2,
                                             .effect = effect::writes,
                                             .work = detail::unknown_work};
+/// Whether a node runs a subgraph with primitives.
 inline bool is_primitive_region(node const& n) { return n.op == &primitive_region_op; }
 /// Whether a subgraph has primitives in it.
 bool has_primitives(subgraph const& sub);
