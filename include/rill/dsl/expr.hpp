@@ -111,7 +111,7 @@ template <class Op, auto Attributes, typed... X> constexpr auto result_types() {
   constexpr auto result = infer_or_refuse<Op>(Attributes, std::span<type const>(inputs));
   if constexpr (result.refused()) {
     constexpr auto said = sentence_of(Op::name, inputs, result.why);
-    using refused [[maybe_unused]] = typename decltype(named<said>())::compiles;
+    using said_by_the_compiler [[maybe_unused]] = typename decltype(named<said>())::compiles;
   }
   return result.types;
 }
