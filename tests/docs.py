@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""The C++ in README.md and docs/: every block is a program that runs or a quotation that is true.
+"""The C++ and the links in README.md, CHANGELOG.md and docs/: every block is a program that runs or a quotation that is
+true, and what links point to in the repository is there.
 
     docs.py write FOLDER     writes the programs into a folder, for CMake to build; prints their paths
-    docs.py check            fails if a block is none of the below, or a quotation is not what the file says
+    docs.py check            fails if a block is none of the below, or a quotation is not what the file says, or a link
+                             leads nowhere
 
 What a block is:
   - one with `int main` is a program;
@@ -46,7 +48,8 @@ def blocks(page):
 
 
 def pages():
-    return [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if page.is_file()]
+    all_pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in all_pages if page.is_file()]
 
 
 def body(block):
@@ -119,10 +122,45 @@ def complaint(block):
     return "it is neither a program, nor ```cpp body or more, nor a quotation (tests/docs.py says what these are)"
 
 
+def prose(page):
+    """A page with its code blanked, line for line, so that `[](auto x)` is no link."""
+    text = page.read_text(encoding="utf-8")
+    blank = lambda found: re.sub(r"[^\n]", " ", found[0])
+    return re.sub(r"`[^`\n]+`", blank, re.sub(r"^```.*?^```", blank, text, flags=re.MULTILINE | re.DOTALL))
+
+
+def anchors(page):
+    """What a link may name in a page: its headings, as GitHub writes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            for heading in re.findall(r"^#+ (.*?)\s*$", text, re.MULTILINE)}
+
+
+def links(page):
+    """(line, target) of each link to a file of the repository, or within the page."""
+    for found in re.finditer(r"\]\(([^)\s]+)\)", text := prose(page)):
+        if not re.match(r"[a-z]+:", found[1]):
+            yield text.count("\n", 0, found.start()) + 1, found[1]
+
+
+def broken(page, target):
+    """Why a link leads nowhere, or None."""
+    path, _, anchor = target.partition("#")
+    to = (page.parent / path).resolve() if path else page
+    if not to.exists():
+        return f"{target} is not there"
+    if anchor and anchor not in anchors(to):
+        return f"{target}: no heading there is called that"
+    return None
+
+
 def check():
     all_blocks = [block for page in pages() for block in blocks(page)]
+    all_links = [(page, line, target) for page in pages() for line, target in links(page)]
     found = [f"{block.place}: {why}" for block in all_blocks if (why := complaint(block))]
-    print("\n".join(found) or f"{len(all_blocks)} blocks of code in order")
+    found += [f"{page.relative_to(ROOT)}:{line}: {why}" for page, line, target in all_links
+              if (why := broken(page, target))]
+    print("\n".join(found) or f"{len(all_blocks)} blocks of code and {len(all_links)} links in order")
     return 1 if found else 0
 
 

@@ -39,7 +39,7 @@ template <elementwise_operand X> auto reciprocal(X x) { return 1 / x; }
 template <elementwise_operand X> auto rsqrt(X x) { return 1 / sqrt(x); }
 
 /// x, or `low` where it is below, or `high` where it is above: min(max(x, low), high). Bounds are numbers, or
-/// broadcast. At a bound half of the gradient goes to x, as in JAX and PyTorch (docs/guide.md, section 3).
+/// broadcast. At a bound half of the gradient goes to x, as in JAX and PyTorch (docs/guide/gradients.md).
 template <elementwise_operand X, class Low, class High>
   requires((elementwise_operand<Low> || number<Low>) && (elementwise_operand<High> || number<High>))
 auto clamp(X x, Low low, High high) {

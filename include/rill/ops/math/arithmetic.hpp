@@ -160,12 +160,11 @@ template <operand X> auto neg(X x) { return record<ops::neg_op>(x); }
 template <operand X> auto square(X x) { return record<ops::square_op>(x); }
 /// The square root; NaN below zero.
 template <operand X> auto sqrt(X x) { return record<ops::sqrt_op>(x); }
-/// The larger of x and y, broadcast; NaN if either is. Equals get half of the gradient each (docs/guide.md, section 3).
+/// The larger of x and y, broadcast; NaN if either is. Equals get half of the gradient each (docs/guide/gradients.md).
 template <operand X, operand Y> auto maximum(X x, Y y) { return record<ops::maximum_op>(x, y); }
 template <operand X, number N> auto maximum(X x, N n) { return maximum(x, like(x, n)); }
 template <number N, operand X> auto maximum(N n, X x) { return maximum(like(x, n), x); }
-/// The smaller of x and y, broadcast; NaN if either is. Equals get half of the gradient each (docs/guide.md, section
-/// 3).
+/// The smaller of x and y, broadcast; NaN if either is. Equals get half of the gradient each (docs/guide/gradients.md).
 template <operand X, operand Y> auto minimum(X x, Y y) { return record<ops::minimum_op>(x, y); }
 template <operand X, number N> auto minimum(X x, N n) { return minimum(x, like(x, n)); }
 template <number N, operand X> auto minimum(N n, X x) { return minimum(like(x, n), x); }

@@ -90,7 +90,7 @@ namespace rill {
 
 /// 1, 0 or -1, as x is above, at or below 0; zeros keep their sign, NaN stays NaN. No gradient goes through it.
 template <operand X> auto sign(X x) { return record<ops::sign_op>(x); }
-/// x without its sign; that of the least integer wraps to itself. The gradient at 0 is 0 (docs/guide.md, section 3).
+/// x without its sign; that of the least integer wraps to itself. The gradient at 0 is 0 (docs/guide/gradients.md).
 template <operand X> auto abs(X x) { return record<ops::abs_op>(x); }
 /// The largest integer that is not above x. No gradient goes through it.
 template <operand X> auto floor(X x) { return record<ops::floor_op>(x); }
