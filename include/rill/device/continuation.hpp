@@ -1,4 +1,4 @@
-// How a kernel waits without holding a thread (architecture.md, *Waiting is a continuation*).
+// How a kernel waits without holding a thread (docs/architecture/execution.md).
 #pragma once
 #include <functional>
 #include <memory>

@@ -30,8 +30,8 @@ class graph {
   graph(graph const&) = delete;
   graph& operator=(graph const&) = delete;
 
-  /// Opens a body: until it is closed, all that is recorded in this graph goes into it (architecture.md, *Structure
-  /// in*). Values from outside that it mentions become its captures by themselves.
+  /// Opens a body: until it is closed, all that is recorded in this graph goes into it
+  /// (docs/architecture/graphs.md). Values from outside that it mentions become its captures by themselves.
   graph& open_body(std::string_view name);
   /// Closes the body that is open in this graph. It stays as long as the graph, so that handles that leaked out of it
   /// are told from others.

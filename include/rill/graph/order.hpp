@@ -1,5 +1,5 @@
-// The order of a step: each node after what it needs, reads of a variable before its updates (architecture.md,
-// *State lives in containers*).
+// The order of a step: each node after what it needs, reads of a variable before its updates
+// (docs/architecture/state.md).
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The gradient of a loop is a loop that runs backwards over what the forward loop hands out as extra rows
-// (architecture.md, *The gradient of a loop*; EuroSys'18 §5). With vₜ₊₁ = f(vₜ, rowₜ, c): v̄ₜ = v̄ₜ₊₁ ∂f/∂v,
+// (docs/architecture/gradients.md; EuroSys'18 §5). With vₜ₊₁ = f(vₜ, rowₜ, c): v̄ₜ = v̄ₜ₊₁ ∂f/∂v,
 // c̄ = Σₜ v̄ₜ₊₁ ∂f/∂c, and the derivative of row t is v̄ₜ₊₁ ∂f/∂row, stacked.
 #pragma once
 #include "rill/ops/array/extents_of.hpp"

@@ -1,5 +1,4 @@
-// A step, compiled: flat arrays of kernels and pointers, every value's place known (docs/architecture.md, *A step is
-// compiled once*).
+// A step, compiled: flat arrays of kernels and pointers, every value's place known (docs/architecture/steps.md).
 #pragma once
 #include <cstdint>
 #include <memory>
