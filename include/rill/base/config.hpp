@@ -1,18 +1,18 @@
-// What a translation unit holds: everything (header-only), all but the run time (header-only, with the run time in one
-// file of the program), or only what users write (rill::compiled has the rest).
+// What a translation unit defines: everything (header-only), everything but the run time (header-only, with the run
+// time in one file of the program), or only what users write (rill::compiled has the rest).
 //
-// RILL_COMPILED    set by the target rill::compiled: operations, their kernels and the run time are in the library
-// RILL_COMPILED_IO set by it as well if the library was built with zlib and nlohmann-json: it has what reads files, too
-// RILL_SEPARATE    set by a program for all of its files: one of them has the run time, the one that sets RILL_RUNTIME
-// RILL_DEFINITIONS this unit defines operations: header-only programs and the library's own units
-// RILL_KERNELS     this unit defines the raw kernels behind them: the same, and the library's units for each processor
-// RILL_RUNTIME     this unit defines what is no template: graphs, gradients, passes, plans, sessions
-// RILL_IO_RUNTIME  the same, of what needs zlib or nlohmann-json: most of rill/io.hpp
-// RILL_INLINE      how such a definition is marked: inline where every unit has it, nothing where one has
-// RILL_IO_INLINE   how that of RILL_IO_RUNTIME is marked
-// RILL_COMPILER    marks what all programs call by the compiler: g++ and clang lay out lambdas' captures in different
-//                  orders, so that a program and a run time of two compilers must not be linked
-// RILL_LIFETIMEBOUND marks what hands out a part of its argument: clang warns where that outlives it
+// RILL_COMPILED      set by the target rill::compiled: the library has the operations, their kernels and the run time
+// RILL_COMPILED_IO   set by rill::compiled as well if it was built with zlib and nlohmann-json: it reads files, too
+// RILL_SEPARATE      set by a program for all of its files; the one file that also sets RILL_RUNTIME has the run time
+// RILL_DEFINITIONS   this unit defines operations: header-only programs, and the library's own units
+// RILL_KERNELS       this unit defines the raw kernels: as above, and the library's units for each instruction set
+// RILL_RUNTIME       this unit defines all functions that are not templates: graphs, gradients, passes, plans, sessions
+// RILL_IO_RUNTIME    the same for functions that need zlib or nlohmann-json: most of rill/io.hpp
+// RILL_INLINE        marks definitions behind RILL_RUNTIME: inline if every unit has them, empty if one unit has them
+// RILL_IO_INLINE     marks definitions behind RILL_IO_RUNTIME in the same way
+// RILL_COMPILER      adds the compiler's name to the symbols that every program calls: g++ and clang lay out a lambda's
+//                    captures in different orders, so a program and a run time from two compilers must not be linked
+// RILL_LIFETIMEBOUND marks functions that return a reference into their argument: clang warns if that dangles
 #pragma once
 
 #if defined(__clang__)
@@ -28,7 +28,7 @@
 #endif
 
 #if defined(RILL_COMPILED) && defined(RILL_SEPARATE)
-#error "RILL_SEPARATE is for programs without rill::compiled, which has the run time already"
+#error "RILL_SEPARATE is set in a program that links rill::compiled, which already has the run time: remove one of them"
 #endif
 
 #if !defined(RILL_COMPILED)

@@ -1,10 +1,10 @@
-// When a time is over.
+// Deadlines.
 #pragma once
 #include <chrono>
 
 namespace rill {
 
-/// The point in time that is so far from now; no time is too long for that.
+/// Returns the point in time `time` from now, or the latest that the clock can represent.
 inline std::chrono::steady_clock::time_point deadline_after(std::chrono::nanoseconds time) {
   using clock = std::chrono::steady_clock;
   auto const now = clock::now();

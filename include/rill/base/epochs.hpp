@@ -1,10 +1,10 @@
-// How often examples are gone through.
+// A number of epochs.
 #pragma once
 #include <cstdint>
 
 namespace rill {
 
-/// How often all examples are gone through.
+/// How many times all examples are read.
 struct epochs {
   std::int64_t count;
   constexpr explicit epochs(std::int64_t n) : count(n) {}

@@ -1,4 +1,4 @@
-// What goes wrong, as one exception type with a code, a sentence and the node it happened at.
+// The exception type of rill: a code, a sentence, and the node at which the error happened.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -20,11 +20,11 @@ namespace detail {
 class placed_errors;
 }
 
-/// The kind of a failure; the names are those of the papers' systems and of gRPC.
+/// The kind of an error. The names are gRPC's, as in TensorFlow.
 enum class code : std::uint8_t {
   invalid_argument,
   not_found,
-  out_of_range,  ///< the end of an input, which a training loop waits for, and nothing else
+  out_of_range,  ///< the end of an input, at which a training loop stops; used for nothing else
   resource_exhausted,
   failed_precondition,
   aborted,
@@ -37,7 +37,7 @@ enum class code : std::uint8_t {
   internal,
 };
 
-/// The code's own name, for messages.
+/// Returns the code's name, for messages.
 constexpr std::string_view name(code c) {
   constexpr std::string_view names[] = {
       "invalid_argument", "not_found",     "out_of_range", "resource_exhausted", "failed_precondition",
@@ -46,22 +46,22 @@ constexpr std::string_view name(code c) {
   return names[static_cast<std::size_t>(c)];
 }
 
-/// Every failure of rill: a code, a sentence (what was expected, what came, what to do) and, where there is one, the
-/// node. Copies share it, so that to throw one again needs no memory.
+/// An error of rill: a code, a sentence (what was expected, what came, what to do), and the node, if the error has one.
+/// Copies share one allocation, so throwing an error again allocates nothing.
 class error : public std::exception {
  public:
-  /// Where there is no memory for the sentence, the error says that.
+  /// If memory for the sentence can't be allocated, the error says "no memory" instead.
   error(rill::code what_kind, std::string sentence, std::string at = {}) noexcept;
-  /// "no memory", for whose sentence none is needed.
+  /// Returns the error "no memory", which allocates nothing.
   static error no_memory() noexcept { return {}; }
 
   /// Returns what kind of failure it is.
   rill::code code() const noexcept { return about_ ? about_->code : code::resource_exhausted; }
-  /// The sentence alone, without code and node.
+  /// Returns the sentence without code and node.
   std::string const& message() const noexcept;
-  /// The name of the node that failed; empty if the failure belongs to none.
+  /// Returns the name of the node that failed; empty if the error belongs to no node.
   std::string const& node() const noexcept;
-  /// All of it, as a terminal may show it, whatever it quotes.
+  /// Returns code, node and sentence, with control characters escaped for a terminal.
   char const* what() const noexcept override { return about_ ? about_->text.c_str() : "resource_exhausted: no memory"; }
 
  private:
@@ -77,19 +77,19 @@ class error : public std::exception {
 
 namespace detail {
 
-/// Errors on their way out of a function that calls itself. The innermost call says where the error was, and the calls
-/// around it have nothing to add: between them and the outermost call of the function an error is thrown on as it is,
-/// so that a deep recursion ends quickly.
+/// Marks errors that leave a recursive function. The innermost call adds its location to the error; the calls between
+/// it and the outermost call have nothing to add and throw the error on unchanged, so that a deep recursion ends
+/// quickly.
 class placed_errors {
  public:
-  /// Whether to throw it on as it is.
+  /// Whether the error is to be thrown on unchanged.
   static bool holds(error const& e) noexcept { return e.placed_below_ != 0; }
-  /// The error, marked so that calls deeper than `calls` throw it on as it is; 0: not marked.
+  /// Returns the error, marked so that calls deeper than `calls` throw it on unchanged; 0 removes the mark.
   static error below(std::int64_t calls, error e) noexcept {
     e.placed_below_ = calls;
     return e;
   }
-  /// Whether it is so at that depth too.
+  /// Whether a call at depth `calls` is to throw the error on unchanged.
   static bool holds(error const& e, std::int64_t calls) noexcept { return holds(e) && calls > e.placed_below_; }
 };
 
@@ -104,7 +104,7 @@ RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string
   } catch (std::bad_alloc const&) {
   }
 }
-// Strings as short as these need no memory.
+// The small-string optimisation holds these strings, so they need no memory.
 RILL_INLINE std::string const& error::message() const noexcept {
   static std::string const none = "no memory";
   return about_ ? about_->message : none;
@@ -115,24 +115,24 @@ RILL_INLINE std::string const& error::node() const noexcept {
 }
 #endif
 
-/// An error on its way between threads, each of which throws a copy of its own; null: none.
+/// An error that is passed between threads, each of which throws its own copy; null if there is no error.
 using failure = std::shared_ptr<error const>;
 
-/// The failure that such an error is.
+/// Returns the error as a failure.
 failure as_failure(error e) noexcept;
 failure failed(code c, std::string sentence) noexcept;
-/// The same of a sentence in pieces; where there is no memory to join them, "no memory".
+/// The same, with a sentence in pieces; returns "no memory" if memory to join them can't be allocated.
 failure failed(code c, std::initializer_list<std::string_view> pieces) noexcept;
 
-/// What is being caught, as a failure.
+/// Returns the exception that is being handled as a failure.
 failure caught_failure() noexcept;
 
-/// Throws what is being caught again. That there is no memory or no thread, which the standard library says in its own
-/// types, is an error of rill then; what a user's own code throws stays what it is. What users call ends with it:
-/// `} catch (...) { rethrow_as_error(); }`.
+/// Rethrows the exception that is being handled. The standard library's exceptions for a lack of memory or threads
+/// become errors of rill; exceptions of a user's own code stay as they are. Every function that users call ends with
+/// it: `} catch (...) { rethrow_as_error(); }`.
 [[noreturn]] void rethrow_as_error();
 
-/// Calls `f()`, and throws as `rethrow_as_error` does.
+/// Calls `f()` and returns its result; throws as `rethrow_as_error` does.
 template <class F> decltype(auto) only_errors(F&& f) {
   try {
     return f();
@@ -141,8 +141,8 @@ template <class F> decltype(auto) only_errors(F&& f) {
   }
 }
 
-/// Throws `error(invalid_argument, why)` unless `ok`. In a constant expression the compiler prints the call, and with
-/// it the sentence.
+/// Throws `error(invalid_argument, why)` unless `ok`. In a constant expression the compiler prints the call and, with
+/// it, the sentence.
 constexpr void expects(bool ok, char const* why) {
   if (!ok) throw error(code::invalid_argument, why);
 }
@@ -154,7 +154,7 @@ RILL_INLINE failure as_failure(error e) noexcept {
   try {
     return std::make_shared<error const>(std::move(e));
   } catch (std::bad_alloc const&) {
-    return failure(failure(), &no_memory);  // which needs none
+    return failure(failure(), &no_memory);  // allocates nothing
   }
 }
 
@@ -185,13 +185,13 @@ RILL_INLINE failure caught_failure() noexcept try {
   } catch (std::bad_alloc const&) {
     return failed(code::resource_exhausted, "no memory");
   } catch (std::length_error const&) {
-    return failed(code::resource_exhausted, "something needs more memory than there can be");
+    return failed(code::resource_exhausted, "a container would be longer than the standard library allows");
   } catch (std::system_error const& e) {
-    return failed(code::unavailable, std::string("the system refused something: ") + e.what());
+    return failed(code::unavailable, std::string("a system call failed: ") + e.what());
   } catch (std::exception const& e) {
-    return failed(code::internal, std::string("something threw: ") + e.what());
+    return failed(code::internal, std::string("an exception was thrown: ") + e.what());
   } catch (...) {
-    return failed(code::internal, "something threw what is no exception");
+    return failed(code::internal, "an object was thrown that is not derived from std::exception");
   }
 } catch (...) {
   return as_failure(error::no_memory());

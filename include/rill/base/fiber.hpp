@@ -1,4 +1,4 @@
-// A fiber with a stack of its own: a thread that runs only while another one waits for it.
+// A fiber, which has its own stack. It is a thread that runs only while the resuming thread waits for it.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -11,7 +11,8 @@
 
 namespace rill::detail {
 
-/// It must have ended, or never have been resumed, when it is destroyed.
+/// A function that can be suspended and resumed. Before a fiber is destroyed it must have ended, or never have been
+/// resumed.
 class fiber {
  public:
   explicit fiber(std::function<void()> body) : body_(std::move(body)) {}
@@ -19,7 +20,8 @@ class fiber {
   fiber& operator=(fiber const&) = delete;
   ~fiber() { thread_.join(); }
 
-  /// Runs it until it suspends itself, or ends; whether it has ended. Throws what it throws, and then it has.
+  /// Runs the function until it suspends itself or ends, and returns whether it has ended. Throws the function's
+  /// exception, if it ended with one.
   bool resume() {
     auto& [mutex, turn] = *shared_;
     std::unique_lock lock(mutex);
@@ -31,7 +33,7 @@ class fiber {
     return ended_;
   }
 
-  /// From inside: goes back to whom it was resumed by, until it is resumed again.
+  /// Called from within the function: returns to the caller of `resume`, until the next `resume`.
   void suspend() {
     auto& [mutex, turn] = *shared_;
     std::unique_lock lock(mutex);
@@ -58,15 +60,15 @@ class fiber {
     });
   } catch (error const& e) {
     inside_ = false;
-    throw error(e.code(), "there is no stack of its own for a body that waits: " + e.message());
+    throw error(e.code(), "a body that waits runs on its own thread, which could not be started: " + e.message());
   }
 
-  struct handing_over {
+  struct handover {
     std::mutex mutex;
     std::condition_variable turn;
   };
   std::function<void()> body_;
-  in_process<handing_over> shared_;
+  in_process<handover> shared_;
   bool inside_ = false, ended_ = false;
   failure failure_;
   thread thread_;

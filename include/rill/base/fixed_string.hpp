@@ -5,7 +5,7 @@
 
 namespace rill {
 
-/// `fuse<"swish">(…)`: the characters of a string literal as a structural value.
+/// The characters of a string literal as a structural value: `fuse<"swish">(…)`.
 template <std::size_t N> struct fixed_string {
   char text[N] = {};
   constexpr fixed_string(char const (&literal)[N]) {

@@ -1,13 +1,13 @@
 // Random numbers from a counter: Philox4x32-10 of J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, "Parallel
-// random numbers: as easy as 1, 2, 3" (SC'11). Any number of the stream can be had at once, by anyone, and is always
-// the same.
+// random numbers: as easy as 1, 2, 3" (SC'11). Any thread can compute any number of the stream directly, and always
+// gets the same one.
 #pragma once
 #include <array>
 #include <cstdint>
 
 namespace rill {
 
-/// Four random words for each key and counter; neighbouring counters are as good as any.
+/// Maps a key and a counter to four random words; neighbouring counters give independent words.
 class philox {
  public:
   using counter = std::array<std::uint32_t, 4>;
@@ -25,15 +25,15 @@ class philox {
   }
 };
 
-/// A stream of random words: one for each pair of numbers that name it, and for each step.
+/// A stream of random words for a key and a step.
 struct random_stream {
   std::uint64_t key = 0, step = 0;
 
-  /// Block i of four words.
+  /// Returns the i-th block of four words.
   constexpr philox::counter block(std::uint64_t i) const {
     return philox::words({low(i), high(i), low(step), high(step)}, {low(key), high(key)});
   }
-  /// A key from two numbers that users choose, which are often small and alike.
+  /// Returns a key from two numbers that users choose, often small and similar.
   static constexpr std::uint64_t key_of(std::uint64_t seed, std::uint64_t number) {
     return mixed(mixed(seed) + number);
   }

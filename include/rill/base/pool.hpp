@@ -1,4 +1,4 @@
-// Threads for parallel loops: an exact number of them, asleep while there is nothing to do.
+// A thread pool for parallel loops: exactly as many threads as asked for, asleep while there is no work.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace rill {
 
-/// Work that threads of a pool may join: a loop's chunks, or whatever else hands out pieces.
+/// Work that a pool's threads may join: the chunks of a loop, or another source of pieces.
 struct pool_job {
   using question = bool (*)(pool_job const&);
   using action = void (*)(pool_job&);
@@ -62,18 +62,19 @@ class pool {
 
   int threads() const noexcept { return threads_; }
 
-  /// The pool as kernels see it.
+  /// Returns the pool as kernels see it.
   rill::parallel parallel() noexcept;
 
-  /// Who works on a driven job: all threads, or the one that drives it alone, which wakes nobody.
+  /// The threads that work on a driven job: all threads of the pool, or only the one that drives it, which then wakes
+  /// no other.
   enum class participants { all, driver };
 
-  /// Works on a job whose pieces appear one by one until `finished()`, and on whatever else the pool has meanwhile, so
-  /// that no thread of it sleeps while there is work. `finished` is asked under the pool's lock.
+  /// Works on a job, whose pieces become ready one by one, until `finished()`; meanwhile also on the pool's other jobs,
+  /// so that no thread sleeps while there is work. `finished` is called under the pool's lock.
   template <class Finished> void drive(pool_job& mine, participants who, Finished finished) {
     drive(mine, who, finished, [](team& t, sleeper& here, auto& lock) { t.sleep(here, lock); });
   }
-  /// The same, but `late()` is called, once and without the lock, if it is not finished by `deadline`.
+  /// The same, but calls `late()` once, without the lock, if the job is not finished by `deadline`.
   template <class Finished, class Late>
   void drive(pool_job& mine, participants who, Finished finished, std::chrono::steady_clock::time_point deadline,
              Late late) {
@@ -116,10 +117,10 @@ class pool {
   }
 
  private:
-  // A thread that has nothing to do; it lies on that thread's stack.
+  // A sleeping thread; the object lies on that thread's stack.
   struct sleeper {
-    pool_job const* drives = nullptr;  // null: it is one of the pool's own
-    bool alone = false;                // it works on that job alone
+    pool_job const* drives = nullptr;  // the job that the thread drives; null for the pool's own threads
+    bool alone = false;                // whether the thread works on no other job
     bool asleep = false;
     sleeper* below = nullptr;
     std::condition_variable woken = {};
@@ -156,7 +157,7 @@ class pool {
 
     void lie_down(sleeper& s);
     void sleep(sleeper& s, std::unique_lock<std::mutex>& lock);
-    // Whether it was woken before.
+    // Returns whether the thread was woken before `end`.
     bool sleep_until(sleeper& s, std::unique_lock<std::mutex>& lock, std::chrono::steady_clock::time_point end);
     void wake(pool_job& of, progress made);
     template <class Which> void wake_up_to(std::size_t& most, Which const& which);
@@ -268,8 +269,8 @@ RILL_INLINE void pool::run(std::size_t chunks, rill::parallel::body body, void* 
   t.remove(mine, lock);
 }
 
-// Threads start with the first loop, not before. If the system starts no more, those that there are must do; another
-// try costs a system call or two, so it is made once in a while.
+// Threads start with the first loop. If the system refuses another thread, the loop runs on the threads that exist; the
+// next try comes after `between_tries` loops, because each costs system calls.
 RILL_INLINE void pool::team::start(int threads) {
   constexpr unsigned between_tries = 256;
   if (starts_to_skip != 0) {

@@ -1,4 +1,5 @@
-// What belongs to one process: threads, and the locks that they hold. fork() copies all memory and one thread.
+// State that belongs to one process, such as threads and the locks that they hold: fork() copies all memory but only
+// one thread.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -12,46 +13,46 @@
 
 namespace rill::detail {
 
-/// How many forks made this process since it was first asked for. Whoever remembers it, and finds another number later,
-/// has come into a child process by fork().
+/// Returns the number of forks between the first call of this function and this process. If the number has changed
+/// since the last call, this is a child process of fork().
 unsigned forks() noexcept;
 
-/// A T of this process. In a child process the T of the parent is left as it lies (a lock may be held in it, and a
-/// condition variable be waited for, by a thread that is not there), and a new one takes its place.
+/// A T for each process. A child process abandons its parent's T, in which a lock may be held, or a condition variable
+/// waited for, by a thread that the child does not have, and constructs a new one in its place.
 template <class T> class in_process {
  public:
-  in_process() : made_in_(forks()) { std::construct_at(&value_); }
+  in_process() : constructed_at_(forks()) { std::construct_at(&value_); }
   in_process(in_process const&) = delete;
   in_process& operator=(in_process const&) = delete;
   ~in_process() {
-    if (made_in_.load(std::memory_order_relaxed) == forks()) std::destroy_at(&value_);
+    if (constructed_at_.load(std::memory_order_relaxed) == forks()) std::destroy_at(&value_);
   }
 
   T& operator*() noexcept {
-    if (made_in_.load(std::memory_order_acquire) != forks()) make_again();
+    if (constructed_at_.load(std::memory_order_acquire) != forks()) reconstruct();
     return value_;
   }
   T* operator->() noexcept { return &**this; }
 
  private:
-  static constexpr unsigned making = 1u << 31;
+  static constexpr unsigned constructing = 1u << 31;
 
-  void make_again() noexcept {
+  void reconstruct() noexcept {
     auto const now = forks();
-    for (auto seen = made_in_.load(std::memory_order_acquire); seen != now;)
-      if (seen == (now | making)) {
+    for (auto seen = constructed_at_.load(std::memory_order_acquire); seen != now;)
+      if (seen == (now | constructing)) {
         std::this_thread::yield();
-        seen = made_in_.load(std::memory_order_acquire);
-      } else if (made_in_.compare_exchange_weak(seen, now | making, std::memory_order_acquire)) {
+        seen = constructed_at_.load(std::memory_order_acquire);
+      } else if (constructed_at_.compare_exchange_weak(seen, now | constructing, std::memory_order_acquire)) {
         std::construct_at(&value_);
-        made_in_.store(seen = now, std::memory_order_release);
+        constructed_at_.store(seen = now, std::memory_order_release);
       }
   }
 
   union {
     T value_;
   };
-  std::atomic<unsigned> made_in_;
+  std::atomic<unsigned> constructed_at_;
 };
 
 #if RILL_RUNTIME

@@ -1,4 +1,4 @@
-// A thread that may not be there: because the system has none to give, or because fork() left it in another process.
+// A thread that may be missing, because the system starts no more threads or because fork() left it in another process.
 #pragma once
 #include <concepts>
 #include <memory>
@@ -12,30 +12,31 @@
 
 namespace rill::detail {
 
-/// A thread that is joined before this ends. A child process that fork() made does not have it, and has
-/// nothing to wait for.
+/// A thread that must be joined before the object is destroyed. A child process of fork() does not have the thread, and
+/// joins nothing.
 class thread {
  public:
   thread() = default;
-  /// Runs `f` on a new thread; error(resource_exhausted) if the system has none.
+  /// Runs `f` on a new thread; throws error(resource_exhausted) if the system starts no more threads.
   template <std::invocable F> explicit thread(F f) try : started_in_(forks()), thread_(std::move(f)) {
   } catch (std::system_error const&) {
-    throw error(code::resource_exhausted,
-                "the system starts no more threads: see the limits of its users and of memory (ulimit -u, ulimit -v)");
+    throw error(
+        code::resource_exhausted,
+        "the system starts no more threads: raise the limits of processes and of memory (ulimit -u, ulimit -v)");
   } catch (std::bad_alloc const&) {
     throw error(code::resource_exhausted, "no memory for another thread");
   }
   thread(thread&& other) noexcept = default;
-  /// This must have been joined, or never have run.
+  /// `*this` must have been joined, or never have started.
   thread& operator=(thread&&) noexcept = default;
   ~thread() { forget_of_another_process(); }
 
-  /// Whether it is to be joined.
+  /// Whether the thread still has to be joined.
   bool joinable() noexcept {
     forget_of_another_process();
     return thread_.joinable();
   }
-  /// Waits for its end.
+  /// Waits until the thread has ended.
   void join() {
     if (joinable()) thread_.join();
   }

@@ -4,7 +4,7 @@
 
 namespace rill {
 
-/// Types in an order; `for_each` calls `f.template operator()<T>()` with each.
+/// A list of types; `for_each` calls `f.template operator()<T>()` with each type, in order.
 template <class... T> struct type_list {
   static constexpr std::size_t size = sizeof...(T);
   template <class F> static constexpr void for_each(F&& f) { (f.template operator()<T>(), ...); }
@@ -20,7 +20,7 @@ template <class... A, class... B, class... Rest> struct joined<type_list<A...>, 
 };
 }  // namespace detail
 
-/// Several lists, one after the other.
+/// The concatenation of several lists.
 template <class... Lists> using join = typename detail::joined<Lists...>::type;
 
 }  // namespace rill

@@ -1,4 +1,4 @@
-// Between the characters of Unicode and their bytes.
+// Conversions between Unicode characters and UTF-8.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -12,18 +12,18 @@ namespace rill {
 /// Whether c is a code point of Unicode that text may hold: no surrogate.
 constexpr bool is_character(char32_t c) { return c < 0xd800 || (c >= 0xe000 && c <= 0x10ffff); }
 
-/// Appends a character, which must be one.
+/// Appends the UTF-8 of a character, for which `is_character` must hold.
 void append_utf8(std::string& to, char32_t c);
 
-/// A character and how many bytes it takes.
+/// A character and the number of its bytes in UTF-8.
 struct character {
   char32_t code;
   std::size_t bytes;
 };
-/// The character with which `bytes` begin, or nothing if that is not UTF-8.
+/// Returns the first character of `bytes`; empty if they don't begin with valid UTF-8.
 std::optional<character> first_character(std::string_view bytes);
 
-/// The characters of `bytes`, or nothing if they are not UTF-8.
+/// Returns the characters of `bytes`; empty if they are not UTF-8.
 std::optional<std::u32string> decode_utf8(std::string_view bytes);
 
 /// `bytes` as a terminal may show them: what is not UTF-8, and what controls it but for tabs and ends of lines, is
@@ -41,7 +41,7 @@ RILL_INLINE void append_utf8(std::string& to, char32_t c) {
 }
 
 RILL_INLINE std::optional<character> first_character(std::string_view bytes) {
-  constexpr char32_t least[] = {0, 0x80, 0x800, 0x10000};
+  constexpr char32_t smallest[] = {0, 0x80, 0x800, 0x10000};  // by the number of bytes
   if (bytes.empty()) return std::nullopt;
   auto const first = static_cast<unsigned char>(bytes[0]);
   std::size_t const more = first < 0x80 ? 0 : first >> 5 == 6 ? 1 : first >> 4 == 14 ? 2 : first >> 3 == 30 ? 3 : 4;
@@ -52,7 +52,7 @@ RILL_INLINE std::optional<character> first_character(std::string_view bytes) {
     if (next >> 6 != 2) return std::nullopt;
     c = c << 6 | (next & 0x3fu);
   }
-  if (c < least[more] || !is_character(c)) return std::nullopt;
+  if (c < smallest[more] || !is_character(c)) return std::nullopt;
   return character{c, more + 1};
 }
 
