@@ -85,7 +85,7 @@ TEST(rows, are_what_is_left_without_the_first_axis) {
   static_assert(stacked(of<float, 2>, "n") == of<float, "n", 2>);
   EXPECT_EQ(sentence([] { row_of(of<float>); }), "invalid_argument: a scalar has no rows");
   EXPECT_EQ(sentence([] { row_of(type::of_unknown_rank(dtype::float32)); }),
-            "invalid_argument: the rows of a value of unknown rank can't be taken one by one: reshape gives it a rank");
+            "invalid_argument: a value of unknown rank can't be split into rows: reshape it to a known rank first");
 }
 
 TEST(type, knows_the_bytes_of_a_tensor_of_known_extents) {

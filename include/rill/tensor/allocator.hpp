@@ -1,4 +1,4 @@
-// Where the memory of tensors comes from.
+// Allocators of memory for tensors.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -10,49 +10,50 @@
 
 namespace rill {
 
-/// Buffers start at multiples of this many bytes: a cache line, and the widest vector register.
+/// The alignment of buffers in bytes: a cache line, and the widest vector register.
 inline constexpr std::size_t buffer_alignment = 64;
 
 namespace detail {
 
-/// What a buffer of so many bytes takes where others lie behind it.
+/// Rounds a number of bytes up to a multiple of `buffer_alignment`.
 constexpr std::size_t aligned_bytes(std::size_t bytes) {
   return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
 }
-/// a + b; error(resource_exhausted) rather than a wrapped number.
+/// Returns a + b; throws error(resource_exhausted) on overflow.
 constexpr std::size_t add_bytes(std::size_t a, std::size_t b) {
-  if (b > SIZE_MAX - a) throw error(code::resource_exhausted, "a step needs more bytes than can be counted");
+  if (b > SIZE_MAX - a)
+    throw error(code::resource_exhausted, "a step needs more bytes of memory than 64 bits can count");
   return a + b;
 }
 
 }  // namespace detail
 
-/// What an allocator has given out, in bytes.
+/// The memory that an allocator has handed out, in bytes and buffers.
 struct memory_usage {
-  std::int64_t current = 0;  ///< alive now
-  std::int64_t peak = 0;     ///< the most that was alive since the start or the last `reset_peak`
-  std::int64_t count = 0;    ///< buffers alive now
-  std::int64_t total = 0;    ///< buffers ever given out
+  std::int64_t current = 0;  ///< bytes in use now
+  std::int64_t peak = 0;     ///< the most bytes in use at once since the start or the last `reset_peak`
+  std::int64_t count = 0;    ///< buffers in use now
+  std::int64_t total = 0;    ///< buffers handed out since the start
 };
 
-/// The memory of a device; derive from it to lend rill the memory of your program. It counts, so that a test can ask
-/// for the peak and for leaks.
+/// The memory of a device; derive from it to let rill use your program's own memory. An allocator counts what it hands
+/// out, so that tests can check peaks and leaks.
 class allocator {
  public:
-  /// `bytes` (never 0) aligned to `buffer_alignment`; throws error(resource_exhausted).
+  /// Returns `bytes` bytes (never 0), aligned to `buffer_alignment`; throws error(resource_exhausted).
   void* allocate(std::size_t bytes);
   void deallocate(void* p, std::size_t bytes) noexcept;
   memory_usage usage() const { return {current_.load(), peak_.load(), count_.load(), total_.load()}; }
   void reset_peak() { peak_.store(current_.load()); }
-  /// Where a loop keeps what its derivative will read and nobody else does (EuroSys'18 §5.3): this memory, or another
-  /// that is larger, as the host's is where this is an accelerator's. It must outlive all tensors too.
+  /// Returns the memory in which a loop saves values that only its derivative reads (EuroSys'18 §5.3): this allocator,
+  /// or a larger one, such as the host's memory for an accelerator. The other allocator must also outlive all tensors.
   virtual allocator& saved() noexcept { return *this; }
 
  protected:
   constexpr allocator() = default;
   allocator(allocator const&) = delete;
   allocator& operator=(allocator const&) = delete;
-  ~allocator() = default;  // never deleted through this class: its owner outlives every buffer
+  ~allocator() = default;  // never deleted through this class: the owner must outlive every buffer
 
  private:
   virtual void* acquire(std::size_t bytes) noexcept = 0;
@@ -60,15 +61,15 @@ class allocator {
   std::atomic<std::int64_t> current_{0}, peak_{0}, count_{0}, total_{0};
 };
 
-/// Plain aligned memory of the host. The byte before a buffer says how far before it its memory begins: the C library
-/// keeps small blocks at hand for whoever asks without an alignment, and takes four times as long for who names one.
+/// Aligned memory of the host. The byte before a buffer holds the distance to the start of its block: the C library
+/// caches small blocks only for unaligned requests, and takes four times as long for aligned ones.
 class host_memory final : public allocator {
   void* acquire(std::size_t bytes) noexcept override;
   void release(void* p, std::size_t) noexcept override;
 };
 
-/// The allocator of tensors that are made without naming one. Nothing is allocated before somebody asks, and nothing
-/// needs to be destroyed at the program's end.
+/// Returns the default allocator of tensors. It allocates nothing before the first request, and needs no destruction at
+/// the program's end.
 inline allocator& host_allocator() {
   static constinit host_memory memory;
   return memory;

@@ -12,7 +12,7 @@
 
 namespace rill {
 
-/// A reference to a block of bytes; copies share the block, and the last one gives it back.
+/// A reference to a block of bytes. Copies share the block; the last one frees it.
 class buffer {
  public:
   buffer() = default;
@@ -31,38 +31,38 @@ class buffer {
   explicit operator bool() const noexcept { return block_ != nullptr; }
   void* data() const noexcept { return block_ ? block_->data : nullptr; }
   std::size_t bytes() const noexcept { return block_ ? block_->bytes : 0; }
-  /// Whether this is the only reference, so that writing disturbs nobody.
+  /// Whether this is the only reference, so that the bytes may be written in place.
   bool unique() const noexcept {
     return block_ && !block_->foreign && block_->references.load(std::memory_order_acquire) == 1;
   }
   friend bool operator==(buffer const&, buffer const&) = default;
-  /// Whether the bytes are std::strings.
+  /// Whether the bytes are std::string objects.
   bool holds_strings() const noexcept { return block_ && block_->strings; }
-  /// Where the bytes come from: host_allocator() if they are somebody else's.
+  /// Returns the allocator of the bytes; host_allocator() for adopted bytes.
   allocator& source() const { return block_ && block_->from ? *block_->from : host_allocator(); }
 
-  /// Uninitialised bytes from `from`; error(resource_exhausted) if it has no room for them.
+  /// Allocates uninitialised bytes from `from`; throws error(resource_exhausted) if it has no room for them.
   static buffer allocate(std::size_t bytes, allocator& from = host_allocator());
 
-  /// `count` empty strings in memory of `from`; error(resource_exhausted) as above.
+  /// Allocates `count` empty strings from `from`; throws error(resource_exhausted) if it has no room for them.
   static buffer strings(std::size_t count, allocator& from = host_allocator());
 
-  /// Bytes that somebody else owns; `owner` is kept until the last reference goes. `foreign`: others outside may look
-  /// at them as well, so that they are never written in place.
+  /// Refers to bytes with another owner; `owner` is destroyed with the last reference. If `foreign`, code outside of
+  /// rill may read the bytes as well, so that they are never written in place.
   template <class Owner> static buffer adopt(void* data, std::size_t bytes, Owner owner, bool foreign = false) {
-    struct kept final : block {
-      explicit kept(Owner o) : owner(std::move(o)) {}
+    struct owned_elsewhere final : block {
+      explicit owned_elsewhere(Owner o) : owner(std::move(o)) {}
       Owner owner;
     };
-    auto* b = new kept(std::move(owner));
+    auto* b = new owned_elsewhere(std::move(owner));
     b->data = data;
     b->bytes = bytes;
     b->foreign = foreign;
-    b->destroy = [](block* base) noexcept { delete static_cast<kept*>(base); };
+    b->destroy = [](block* base) noexcept { delete static_cast<owned_elsewhere*>(base); };
     return buffer(b);
   }
-  /// The same bytes, which are std::strings or not.
-  buffer holding_strings(bool strings) && noexcept {
+  /// Marks the bytes as std::string objects, or as other elements, and returns the buffer.
+  buffer mark_strings(bool strings) && noexcept {
     if (block_) block_->strings = strings;
     return std::move(*this);
   }
@@ -73,18 +73,18 @@ class buffer {
     void* data = nullptr;
     std::size_t bytes = 0;
     allocator* from = nullptr;
-    bool foreign = false;  // somebody outside looks at the bytes as well
+    bool foreign = false;  // code outside of rill may read the bytes
     bool strings = false;
     void (*destroy)(block*) noexcept = nullptr;
   };
-  // A block in front of its own bytes.
+  // A block that lies in front of its bytes, in one allocation.
   struct owned final : block {
     std::size_t size = 0;
 
     static owned* allocate(std::size_t bytes, allocator& from);
     static void deallocate(block* base) noexcept;
   };
-  static error too_large() { return error(code::resource_exhausted, "a buffer's size does not fit the address space"); }
+  static error too_large() { return error(code::resource_exhausted, "a buffer is larger than the address space"); }
   explicit buffer(block* b) : block_(b) {}
   block* block_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// The decimal digits of a floating point number, and their two spellings.
+// The decimal digits of a floating-point number, and its two notations.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -13,7 +13,7 @@
 
 namespace rill {
 
-/// A finite number as d.ddd... times 10 to the exponent; the digits have no zeros at their end.
+/// A finite number as d.ddd... times 10 to the power of `exponent`, without trailing zeros.
 struct decimal {
   std::string digits;  ///< never empty; "0" for zero
   int exponent = 0;
@@ -24,7 +24,7 @@ namespace decimals {
 
 decimal read_scientific(char const* first, char const* last);
 
-/// Correctly rounded to so many digits, halves to even.
+/// Rounds `x` to `digits` significant digits, correctly, ties to even.
 decimal rounded(double x, int digits);
 
 template <class T> bool same_number(double x, T value) {
@@ -34,15 +34,16 @@ template <class T> bool same_number(double x, T value) {
 
 }  // namespace decimals
 
-/// The fewest digits that read back as the same `T`.
+/// Returns the decimal with the fewest digits that reads back as the same `T`.
 template <class T> decimal shortest_decimal(T value) {
   if constexpr (std::is_floating_point_v<T>) {
     char text[64];
     auto const end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific).ptr;
     return decimals::read_scientific(text, end);
-  } else {  // the library's shortest form knows neither half nor bfloat16: five digits always suffice
+  } else {  // std::to_chars has no shortest form for half and bfloat16: five digits always suffice
     auto const x = static_cast<double>(static_cast<float>(value));
-    // A tie goes to the even digit, which a power of two may not read back from: just above x it goes up.
+    // A tie is rounded to the even digit, which may not read back as a power of two; just above x the tie is rounded
+    // up.
     for (int digits = 1; digits < 5; ++digits)
       for (double near : {x, std::nextafter(x, 2 * x)}) {
         char text[64];
@@ -55,13 +56,13 @@ template <class T> decimal shortest_decimal(T value) {
   }
 }
 
-/// The digits before the point and those behind it: 1203.5 is {"1203", "5"}.
+/// The digits before and after the decimal point: 1203.5 is {"1203", "5"}.
 struct positional {
   std::string whole, fraction;
   explicit positional(decimal const& d);
 };
 
-/// "+05": at least two digits, and at least `digits` of them.
+/// Returns an exponent as text, with its sign and at least `digits` digits: "+05".
 std::string exponent_text(int exponent, std::size_t digits = 2);
 
 #if RILL_RUNTIME

@@ -1,4 +1,4 @@
-// Tensors lent to and borrowed from other libraries without a copy, by DLPack (github.com/dmlc/dlpack, version 1.3).
+// Tensors shared with other libraries without a copy, through DLPack (github.com/dmlc/dlpack, version 1.3).
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace rill {
 
-/// DLPack's structures, laid out as its own header declares them: cast a pointer from one to the other.
+/// DLPack's structures, with the layout of its own header: cast a pointer from one to the other.
 namespace dlpack {
 
 /// DLDevice; 1 is the host, 3 and 11 are host memory pinned for CUDA and ROCm.
@@ -27,7 +27,7 @@ struct data_type {
   std::uint16_t lanes = 1;
   friend bool operator==(data_type, data_type) = default;
 };
-/// DLTensor; strides count elements, and null means row after row without gaps.
+/// DLTensor. Strides count elements; null strides mean row-major order without gaps.
 struct array {
   void* data = nullptr;
   dlpack::device device;
@@ -37,7 +37,7 @@ struct array {
   std::int64_t* strides = nullptr;
   std::uint64_t byte_offset = 0;
 };
-/// DLManagedTensor, the form without a version.
+/// DLManagedTensor, the structure without a version.
 struct managed {
   dlpack::array array;
   void* context = nullptr;
@@ -72,7 +72,7 @@ data_type type_for(dtype d);
 
 dtype element_for(data_type t);
 
-/// What an exported structure points to; dies with it.
+/// An exported structure with the data that it points to.
 template <class Managed> struct loan {
   Managed face;
   tensor lent;
@@ -80,7 +80,7 @@ template <class Managed> struct loan {
 };
 
 template <class Managed> Managed* lend(tensor const& t) {
-  if (!t) throw error(code::failed_precondition, "an empty tensor handle was given to DLPack");
+  if (!t) throw error(code::failed_precondition, "to_dlpack needs a tensor, but got an empty handle");
   auto made = std::make_unique<loan<Managed>>();
   made->lent = t;
   made->shape = made->strides = t.shape();
@@ -97,25 +97,27 @@ template <class Managed> Managed* lend(tensor const& t) {
   return &made.release()->face;
 }
 
-/// The extents, checked: they come from another library.
+/// Returns the extents of an array of another library, after checking them.
 shape checked_shape(array const& a);
 
-/// Axes of extent 1 are never stepped along, so that their strides say nothing.
+/// Whether the elements lie in row-major order without gaps. Strides of axes of extent 1 are ignored, because no step
+/// is taken along them.
 bool is_row_major(array const& a, shape const& s);
 
-/// That every offset which the strides lead to fits 64 bits.
+/// Throws error(invalid_argument) unless every offset that the strides give fits 64 bits.
 void check_strides(array const& a, shape const& s);
 
-/// The elements in rill's order, whatever the strides; `from` is where index 0 lies.
-tensor gathered(array const& a, dtype element, shape const& s, std::byte const* from);
+/// Copies the elements into row-major order, whatever the strides; `from` points to the element at index 0.
+tensor copy_row_major(array const& a, dtype element, shape const& s, std::byte const* from);
 
-/// Any byte but 0 is true; a C++ bool holds 0 or 1 and nothing else.
+/// Whether elements of type bool contain bytes other than 0 and 1: DLPack takes every byte but 0 for true, but a C++
+/// bool must be 0 or 1.
 bool holds_other_bools(dtype element, std::byte const* p, std::int64_t n);
 void normalise_bools(tensor& t);
 
 void check_device(device d);
 
-/// Calls the producer's deleter when the last share goes.
+/// Calls the producer's deleter with the last reference.
 template <class Managed> struct owner {
   Managed* held = nullptr;
   ~owner() {
@@ -129,7 +131,7 @@ template <class Managed> tensor take(Managed* m, bool writable) {
   auto const element = element_for(a.type);
   auto const s = checked_shape(a);
   auto const n = elements(s);
-  expects(n == 0 || a.data != nullptr, "a DLPack tensor came without its elements");
+  expects(n == 0 || a.data != nullptr, "a DLPack tensor has elements, but its data pointer is null");
   auto* const first = n == 0 ? nullptr : static_cast<std::byte*>(a.data) + a.byte_offset;
   auto keeper = std::make_unique<owner<Managed>>();
   auto const align = visit(element, []<class T>() { return alignof(T); });
@@ -138,9 +140,9 @@ template <class Managed> tensor take(Managed* m, bool writable) {
   if (writable && aligned && is_row_major(a, s) && !holds_other_bools(element, first, n)) {
     auto* const slot = keeper.get();
     t = tensor(element, s, buffer::adopt(first, static_cast<std::size_t>(n) * size_of(element), std::move(keeper)));
-    slot->held = m;  // last, so that a failure above leaves the structure to the caller
+    slot->held = m;  // last, so that the caller still owns the structure after an error above
   } else {
-    t = gathered(a, element, s, first);
+    t = copy_row_major(a, element, s, first);
     if (element == dtype::boolean) normalise_bools(t);
     keeper->held = m;
   }
@@ -150,19 +152,22 @@ template <class Managed> tensor take(Managed* m, bool writable) {
 }  // namespace detail
 }  // namespace dlpack
 
-/// Lends a tensor's elements: the receiver calls `deleter` when it is done, and until then the elements live. It may
-/// write them, for all who share them: lend a `clone` of what must not change. Throws error(unimplemented) for strings.
+/// Exports a tensor without copying its elements, which live until the receiver calls `deleter`. The receiver may write
+/// to them, which changes all tensors that share them: export a `clone` to prevent that. Throws error(unimplemented)
+/// for strings.
 dlpack::managed_versioned* to_dlpack(tensor const& t);
 
-/// The same in the form without a version, which older libraries ask for.
+/// The same as a structure without a version, for older libraries.
 dlpack::managed* to_dlpack_unversioned(tensor const& t);
 
-/// Takes a structure over: its elements are shared and its deleter runs with the last share. Elements that are not row
-/// after row, not aligned or read-only are copied, and the deleter runs at once. Throws error(unimplemented) for
-/// devices, types and versions that rill doesn't have; the caller then still owns the structure.
+/// Imports a tensor and takes ownership of the structure. The elements are shared, and `deleter` is called with the
+/// last reference. Elements that are not in row-major order, misaligned or read-only are copied, and `deleter` is
+/// called at once. Throws error(unimplemented) for devices, types and versions that rill doesn't support; the caller
+/// then still owns the structure.
 tensor from_dlpack(dlpack::managed_versioned* m);
 
-/// The same for the form without a version, which doesn't say whether it may be written: take it to be so.
+/// The same for a structure without a version. It can't say whether the elements are read-only, so they are taken to be
+/// writable.
 tensor from_dlpack(dlpack::managed* m);
 
 #if RILL_RUNTIME
@@ -172,7 +177,7 @@ namespace dlpack::detail {
 RILL_INLINE data_type type_for(dtype d) {
   for (auto const& [ours, theirs] : types)
     if (ours == d) return theirs;
-  throw error(code::unimplemented, "DLPack has no strings: a tensor of strings cannot be lent");
+  throw error(code::unimplemented, "DLPack has no strings: a tensor of strings can't be exported");
 }
 
 RILL_INLINE dtype element_for(data_type t) {
@@ -180,14 +185,14 @@ RILL_INLINE dtype element_for(data_type t) {
     if (theirs == t) return ours;
   throw error(code::unimplemented, "a DLPack tensor of type code " + std::to_string(t.code) + " with " +
                                        std::to_string(t.bits) + " bits and " + std::to_string(t.lanes) +
-                                       " lanes has no counterpart among rill's element types");
+                                       " lanes has none of rill's element types");
 }
 
 RILL_INLINE shape checked_shape(array const& a) {
   if (a.rank < 0 || a.rank > static_cast<std::int32_t>(max_rank))
     throw error(code::invalid_argument,
-                "a DLPack tensor of rank " + std::to_string(a.rank) + " came; rill's ranks are 0 to 8");
-  expects(a.rank == 0 || a.shape != nullptr, "a DLPack tensor came without its extents");
+                "a DLPack tensor has rank " + std::to_string(a.rank) + "; rill's ranks are 0 to 8");
+  expects(a.rank == 0 || a.shape != nullptr, "a DLPack tensor has a rank above 0, but its shape pointer is null");
   shape s;
   for (std::int32_t i = 0; i < a.rank; ++i) s.push_back(a.shape[i]);
   checked_product(elements(s), 16);
@@ -206,13 +211,13 @@ RILL_INLINE void check_strides(array const& a, shape const& s) {
   std::int64_t reach = 0;
   for (std::size_t i = 0; a.strides != nullptr && i < s.rank(); ++i) {
     if (s[i] <= 1) continue;
-    expects(a.strides[i] > -INT64_MAX, "a DLPack tensor's stride does not fit the address space");
+    expects(a.strides[i] > -INT64_MAX, "a stride of a DLPack tensor is larger than the address space");
     reach += checked_product(std::abs(a.strides[i]), s[i] - 1) / (INT64_MAX >> 12);
   }
-  expects(reach == 0, "a DLPack tensor's strides lead out of the address space");
+  expects(reach == 0, "the strides of a DLPack tensor lead outside of the address space");
 }
 
-RILL_INLINE tensor gathered(array const& a, dtype element, shape const& s, std::byte const* from) {
+RILL_INLINE tensor copy_row_major(array const& a, dtype element, shape const& s, std::byte const* from) {
   check_strides(a, s);
   tensor t(element, s);
   auto const size = size_of(element);
@@ -249,18 +254,18 @@ RILL_INLINE void normalise_bools(tensor& t) {
 
 RILL_INLINE void check_device(device d) {
   if (d.kind == 1 || d.kind == 3 || d.kind == 11) return;
-  throw error(code::unimplemented, "a DLPack tensor lies on device kind " + std::to_string(d.kind) + " number " +
+  throw error(code::unimplemented, "a DLPack tensor lies on device type " + std::to_string(d.kind) + ", number " +
                                        std::to_string(d.id) +
-                                       ", and only host memory can be taken over: copy it to the CPU first");
+                                       ", but only host memory can be imported: copy it to the CPU first");
 }
 
 }  // namespace dlpack::detail
 
 RILL_INLINE tensor from_dlpack(dlpack::managed_versioned* m) {
-  expects(m != nullptr, "from_dlpack was given a null pointer");
+  expects(m != nullptr, "from_dlpack needs a structure, but got a null pointer");
   if (m->version.major != 1)
-    throw error(code::unimplemented, "a DLPack structure of version " + std::to_string(m->version.major) + "." +
-                                         std::to_string(m->version.minor) + " came; rill knows versions 1.x");
+    throw error(code::unimplemented, "a DLPack structure has version " + std::to_string(m->version.major) + "." +
+                                         std::to_string(m->version.minor) + "; rill reads versions 1.x");
   return dlpack::detail::take(m, (m->flags & dlpack::read_only) == 0);
 }
 
@@ -271,7 +276,7 @@ RILL_INLINE dlpack::managed_versioned* to_dlpack(tensor const& t) {
 RILL_INLINE dlpack::managed* to_dlpack_unversioned(tensor const& t) { return dlpack::detail::lend<dlpack::managed>(t); }
 
 RILL_INLINE tensor from_dlpack(dlpack::managed* m) {
-  expects(m != nullptr, "from_dlpack was given a null pointer");
+  expects(m != nullptr, "from_dlpack needs a structure, but got a null pointer");
   return dlpack::detail::take(m, true);
 }
 

@@ -1,4 +1,4 @@
-// A tensor as text, as NumPy prints an array: aligned columns, nested brackets, long ones shortened.
+// A tensor as text, as NumPy prints an array: aligned columns, nested brackets, long arrays shortened.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -15,16 +15,16 @@
 
 namespace rill {
 
-/// How `text` prints; the defaults are NumPy's.
+/// Options of `text`; the defaults are NumPy's.
 struct print_options {
-  int precision = 8;              ///< the most digits behind the point
-  std::int64_t threshold = 1000;  ///< tensors of more elements are shortened to the ends of each axis
-  std::int64_t edge_items = 3;    ///< how many are shown at each end
-  std::int64_t line_width = 75;   ///< columns after which a row goes on in the next line
+  int precision = 8;              ///< the most digits after the decimal point
+  std::int64_t threshold = 1000;  ///< tensors with more elements show only the ends of each axis
+  std::int64_t edge_items = 3;    ///< the number of items shown at each end of a shortened axis
+  std::int64_t line_width = 75;   ///< the most columns of a line; longer rows continue on the next line
 };
 
-/// The elements as `str(array)` of NumPy 2.4 writes them; strings are quoted as Python quotes them, a scalar stands
-/// bare, and an empty handle is "(no tensor)".
+/// Returns the elements as `str(array)` of NumPy 2.4 writes them. Strings are quoted as in Python, a scalar has no
+/// brackets, and an empty handle is "(no tensor)".
 std::string text(tensor const& t, print_options const& options = {});
 
 namespace printing {
@@ -34,12 +34,13 @@ template <class T> double as_double(T x) {
   else return static_cast<float>(x);
 }
 
-/// From here on NumPy writes powers of ten: 10 to the digits that the type holds for sure, and never more than 1e8.
+/// The magnitude from which NumPy uses scientific notation: 10 to the number of digits that the type holds exactly, at
+/// most 1e8.
 template <class T> constexpr double scientific_from = sizeof(T) == 2 ? 1e3 : sizeof(T) == 4 ? 1e6 : 1e8;
 
 std::string non_finite(double x, bool plus);
 
-/// One column of floating point words of equal width (NumPy's FloatingFormat with floatmode "maxprec").
+/// Formats floating-point numbers to words of equal width (NumPy's FloatingFormat with floatmode "maxprec").
 template <class T> class float_words {
  public:
   float_words(std::vector<T> const& values, int precision, bool plus) : plus_(plus), precision_(precision) {
@@ -64,7 +65,7 @@ template <class T> class float_words {
     int exponent = 0;
   };
 
-  /// Compared and divided in T, as NumPy does.
+  /// Whether the values need scientific notation; compared and divided in T, as NumPy does.
   static bool wants_scientific(std::vector<T> const& values) {
     double least = 0, most = 0;
     for (auto v : values) {
@@ -92,7 +93,8 @@ template <class T> class float_words {
     return {sign(value) + d.digits[0], d.digits.substr(1), d.exponent};
   }
   std::string sign(T value) const { return std::signbit(as_double(value)) ? "-" : plus_ ? "+" : ""; }
-  /// Columns are filled with digits of the number itself, not with zeros behind its shortest digits.
+  /// The value in scientific notation. Missing digits are digits of the number itself, not zeros after its shortest
+  /// digits.
   std::string in_powers_of_ten(T value) const {
     auto p = split(value);
     if (p.fraction.size() < fraction_)
@@ -152,12 +154,12 @@ template <std::integral T> std::vector<std::string> words(std::vector<T> const& 
   return out;
 }
 
-/// As Python writes a string: quotes around it, control characters as escapes.
+/// Returns a string in quotes with control characters escaped, as Python writes it.
 std::string quoted(std::string const& s);
 
 std::vector<std::string> words(std::vector<std::string> const& values, print_options const&);
 
-/// Characters of UTF-8, which are what fills a column.
+/// Returns the width of a UTF-8 string in columns: its number of characters.
 std::int64_t columns(std::string_view s);
 
 /// Lays words out in nested brackets (NumPy's _formatArray).
@@ -180,7 +182,7 @@ class bracket_layout {
   std::size_t next_ = 0;
 };
 
-/// The elements that are shown, in their order.
+/// Appends the elements that are shown, in order.
 template <class T>
 void gather_shown(tensor const& t, std::int64_t edge, std::size_t axis, std::int64_t offset, std::vector<T>& out) {
   if (axis == t.rank()) return out.push_back(t.data<T>()[offset]);
@@ -295,7 +297,8 @@ RILL_INLINE std::string bracket_layout::row(std::size_t axis, std::int64_t width
 RILL_INLINE std::string text(tensor const& t, print_options const& options) {
   if (!t) return "(no tensor)";
   if (t.elements() == 0) return "[]";
-  expects(options.precision >= 0 && options.edge_items >= 0, "a tensor is printed with a negative precision or edge");
+  expects(options.precision >= 0 && options.edge_items >= 0,
+          "print_options: precision and edge_items must not be negative");
   return visit(t.element(), [&]<class T>() {
     if (t.rank() == 0) return printing::scalar_text(t.item<T>());
     bool const shortened = t.elements() > options.threshold;

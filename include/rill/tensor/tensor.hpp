@@ -1,4 +1,4 @@
-// A tensor: element type, extents and a share of a buffer. Elements lie row after row without gaps.
+// A tensor: element type, extents and a reference to a buffer, in row-major order without gaps.
 #pragma once
 #include <cstring>
 #include <initializer_list>
@@ -12,58 +12,59 @@
 
 namespace rill {
 
-/// A dense array. Copies share the elements; `clone` does not.
+/// A dense array. Copies share the elements; `clone` copies them.
 class tensor {
  public:
-  /// No tensor at all; `if (t)` is false.
+  /// An empty handle; `if (t)` is false.
   tensor() = default;
 
-  /// Uninitialised elements (strings are empty). Throws error(resource_exhausted).
+  /// Allocates uninitialised elements (strings are empty); throws error(resource_exhausted).
   tensor(dtype element, rill::shape const& extents, allocator& from = host_allocator());
 
   /// A scalar.
   template <rill::element T> tensor(T const& value) : tensor(dtype_of<T>, rill::shape{}) { *mutable_data<T>() = value; }
 
-  /// A share of a buffer from byte `offset` on; error(invalid_argument) if the elements don't lie within it, aligned,
-  /// or one of them holds strings and the other does not.
+  /// Refers to the elements in a buffer from byte `offset` on. Throws error(invalid_argument) if the elements don't lie
+  /// within it, are misaligned, or if only one of tensor and buffer holds strings.
   tensor(dtype element, rill::shape const& extents, buffer share, std::size_t offset = 0)
       : element_(element), shape_(extents), buffer_(std::move(share)) {
     auto const need =
         static_cast<std::size_t>(checked_product(rill::elements(extents), static_cast<std::int64_t>(size_of(element))));
     if (offset > buffer_.bytes() || need > buffer_.bytes() - offset)
-      throw error(code::invalid_argument, "a tensor of " + type().text() + " does not lie within its buffer of " +
-                                              std::to_string(buffer_.bytes()) + " bytes");
+      throw error(code::invalid_argument, "a tensor of type " + type().text() + " at byte " + std::to_string(offset) +
+                                              " takes " + std::to_string(need) + " bytes, but its buffer has only " +
+                                              std::to_string(buffer_.bytes()));
     if (need > 0) check_share(offset);
     data_ = static_cast<std::byte*>(buffer_.data()) + offset;
   }
 
-  /// A copy of `values` with the given extents.
+  /// Copies `values` into a tensor with the given extents; throws error(invalid_argument) if their numbers differ.
   template <rill::element T> static tensor copy(std::span<T const> values, rill::shape const& extents) {
-    expects(static_cast<std::int64_t>(values.size()) == rill::elements(extents),
-            "a tensor's values are more or fewer than its extents say");
+    if (static_cast<std::int64_t>(values.size()) != rill::elements(extents))
+      refuse_count(rill::type(dtype_of<T>, extents), values.size());
     tensor t(dtype_of<T>, extents);
     std::copy(values.begin(), values.end(), t.mutable_data<T>());
     return t;
   }
-  /// The caller's own elements, not copied: they must outlive every share of the tensor.
+  /// Refers to elements of the caller without copying them; they must outlive every tensor that shares them.
   template <class T>
     requires rill::element<std::remove_const_t<T>>
   static tensor borrow(std::span<T> values, rill::shape const& extents) {
     using plain = std::remove_const_t<T>;
     return tensor(dtype_of<plain>, extents,
                   buffer::adopt(const_cast<plain*>(values.data()), values.size_bytes(), nullptr, true)
-                      .holding_strings(std::same_as<plain, std::string>));
+                      .mark_strings(std::same_as<plain, std::string>));
   }
-  /// The same of a type, all of whose extents are known.
+  /// The same for a type whose extents are all known.
   static tensor borrow(rill::type const& t, void const* elements);
-  /// A vector's elements, taken over and not copied.
+  /// Moves a vector into a tensor; the elements are not copied.
   template <rill::element T>
     requires(!std::same_as<T, bool>)
   static tensor adopt(std::vector<T> values, rill::shape const& extents) {
     auto const bytes = values.size() * sizeof(T);
     T* data = values.data();
     return tensor(dtype_of<T>, extents,
-                  buffer::adopt(data, bytes, std::move(values)).holding_strings(std::same_as<T, std::string>));
+                  buffer::adopt(data, bytes, std::move(values)).mark_strings(std::same_as<T, std::string>));
   }
 
   explicit operator bool() const noexcept { return static_cast<bool>(buffer_); }
@@ -84,10 +85,10 @@ class tensor {
 
   /// Returns the first element.
   void const* raw() const noexcept { return data_; }
-  /// Where to write; the caller must be the only owner or know the others.
+  /// Returns the elements for writing; all other owners will see the change.
   void* mutable_raw() noexcept { return data_; }
 
-  /// The elements; error(invalid_argument) if T is not the element type.
+  /// Returns the elements; throws error(invalid_argument) if T is not the element type.
   template <rill::element T> T const* data() const RILL_LIFETIMEBOUND {
     check<T>();
     return static_cast<T const*>(data_);
@@ -102,31 +103,35 @@ class tensor {
     return {data<T>(), static_cast<std::size_t>(elements())};
   }
 
-  /// The one element of a tensor that has just one.
+  /// Returns the element of a tensor with exactly one; throws error(invalid_argument) for other tensors.
   template <rill::element T> T item() const {
-    expects(elements() == 1, "item() was asked of a tensor that does not have exactly one element");
+    if (elements() != 1) refuse_item();
     return *data<T>();
   }
-  /// The element at an index of full rank; error(invalid_argument).
+  /// Returns the element at an index; throws error(invalid_argument) unless there is one number for each axis, within
+  /// its extent.
   template <rill::element T, std::integral... I> T at(I... index) const {
     std::int64_t const each[] = {static_cast<std::int64_t>(index)..., 0};
-    expects(sizeof...(I) == rank(), "at() takes as many indices as the tensor's rank");
+    if (sizeof...(I) != rank()) refuse_index(sizeof...(I));
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < rank(); ++i) {
       if (each[i] < 0 || each[i] >= shape_[i])
-        throw error(code::invalid_argument, "index " + std::to_string(each[i]) + " lies outside of " + type().text());
+        throw error(code::invalid_argument, "index " + std::to_string(each[i]) + " of axis " + std::to_string(i) +
+                                                " lies outside of a tensor of type " + type().text());
       offset = offset * shape_[i] + each[i];
     }
     return data<T>()[offset];
   }
 
-  /// The same elements with other extents; their number must be the same.
+  /// Returns a tensor with other extents that shares the elements; throws error(invalid_argument) if their number
+  /// differs.
   tensor reshaped(rill::shape const& extents) const;
-  /// Rows [first, last) of the first axis; shares the elements.
+  /// Returns rows [first, last) of the first axis, sharing the elements; throws error(invalid_argument) for other rows.
   tensor rows(std::int64_t first, std::int64_t last) const;
-  /// A tensor with elements of its own; of an empty handle, one.
+  /// Returns a tensor with copies of the elements; an empty handle for an empty handle.
   tensor clone(allocator& from = host_allocator()) const;
-  /// Copies the elements of a tensor of the same type over these; error(failed_precondition) for an empty handle.
+  /// Copies the elements of `from` over the elements of this tensor; throws error(invalid_argument) if the types differ
+  /// and error(failed_precondition) for an empty handle.
   void assign(tensor const& from);
 
  private:
@@ -135,6 +140,9 @@ class tensor {
   }
   void check_share(std::size_t offset) const;
   [[noreturn, gnu::cold]] void refuse(dtype asked) const;
+  [[noreturn, gnu::cold]] void refuse_item() const;
+  [[noreturn, gnu::cold]] void refuse_index(std::size_t count) const;
+  [[noreturn, gnu::cold]] static void refuse_count(rill::type const& t, std::size_t values);
 
   dtype element_ = dtype::float32;
   rill::shape shape_;
@@ -154,44 +162,61 @@ RILL_INLINE tensor::tensor(dtype element, rill::shape const& extents, allocator&
 
 RILL_INLINE void tensor::check_share(std::size_t offset) const {
   if ((element_ == dtype::string) != buffer_.holds_strings())
-    throw error(code::invalid_argument, "a tensor of " + type().text() + " can't share a buffer that holds " +
-                                            (buffer_.holds_strings() ? "strings" : "no strings"));
+    throw error(code::invalid_argument, "a tensor of type " + type().text() + " can't refer to a buffer that holds " +
+                                            (buffer_.holds_strings() ? "strings" : "other elements than strings"));
   auto const align = visit(element_, []<class T>() { return alignof(T); });
   if ((reinterpret_cast<std::uintptr_t>(buffer_.data()) + offset) % align != 0)
-    throw error(code::invalid_argument, "a tensor of " + type().text() + " is aligned to " + std::to_string(align) +
-                                            " bytes, and its place in the buffer is not");
+    throw error(code::invalid_argument, "a tensor of type " + type().text() +
+                                            " needs an address that is a multiple of " + std::to_string(align) +
+                                            ", but byte " + std::to_string(offset) + " of its buffer has another one");
 }
 
 RILL_INLINE void tensor::refuse(dtype asked) const {
-  if (!buffer_) throw error(code::failed_precondition, "the elements of an empty tensor handle were asked for");
+  if (!buffer_) throw error(code::failed_precondition, "a tensor handle is empty: it has no elements");
   throw error(code::invalid_argument,
-              "a tensor of " + std::string(name(element_)) + " was read as " + std::string(name(asked)));
+              "a tensor of type " + type().text() + " can't be accessed as " + std::string(name(asked)));
+}
+
+RILL_INLINE void tensor::refuse_item() const {
+  throw error(code::invalid_argument,
+              "item() needs a tensor with exactly one element, not one of type " + type().text());
+}
+
+RILL_INLINE void tensor::refuse_index(std::size_t count) const {
+  throw error(code::invalid_argument, "at() needs an index for each axis of a tensor of type " + type().text() +
+                                          ", but got " + std::to_string(count));
+}
+
+RILL_INLINE void tensor::refuse_count(rill::type const& t, std::size_t values) {
+  throw error(code::invalid_argument, "a tensor of type " + t.text() + " has " +
+                                          std::to_string(rill::elements(t.shape())) + " elements, but " +
+                                          std::to_string(values) + " values were given");
 }
 #endif
 
-/// The same type, extents and bytes (strings: the same characters). NaN equals NaN of the same bits, an empty handle
-/// another one.
+/// Whether two tensors have the same type, extents and bytes (strings: the same characters). NaN equals NaN with the
+/// same bits, and an empty handle equals an empty handle.
 bool same_bits(tensor const& a, tensor const& b);
 
 namespace detail {
 [[noreturn, gnu::cold]] void refuse_type(type const& t, type const& wanted);
 #if RILL_RUNTIME
 RILL_INLINE void refuse_type(type const& t, type const& wanted) {
-  throw error(code::invalid_argument, "a tensor of " + t.text() + " is not a " + wanted.text());
+  throw error(code::invalid_argument, "expected a tensor of type " + wanted.text() + ", got one of type " + t.text());
 }
 #endif
 }  // namespace detail
 
-/// A tensor whose type the compiler knows (as far as `T` says).
+/// A tensor whose type is known at compile time, as far as `T` says.
 template <type T> struct tensor_of : tensor {
   /// What the compiler knows of the type.
   static constexpr rill::type static_type = T;
   tensor_of() = default;
-  /// Throws error(invalid_argument) if `t` is not of this type.
+  /// Throws error(invalid_argument) if the type of `t` doesn't match `T`.
   explicit tensor_of(tensor t) : tensor(std::move(t)) {
     if (storage() && !accepts(T, type())) detail::refuse_type(type(), T);
   }
-  /// A scalar reads as its number, a bool too: `if (t)` is then its value.
+  /// Converts a scalar to its value, also a bool: `if (t)` then tests the value.
   operator element_of<T.element>() const
     requires(T.rank == 0)
   {
@@ -201,19 +226,19 @@ template <type T> struct tensor_of : tensor {
   std::span<element_of<T.element> const> values() const RILL_LIFETIMEBOUND { return span<element_of<T.element>>(); }
 };
 
-/// A tensor of rank 1 from its values.
+/// Returns a tensor of rank 1 with the given values.
 template <element T> tensor_of<of<T, unknown>> vector(std::initializer_list<T> values) {
   return tensor_of<of<T, unknown>>(
       tensor::copy(std::span<T const>(values.begin(), values.size()), shape{values.size()}));
 }
 
-/// A tensor of rank 2 from its rows, which must be equally long.
+/// Returns a tensor of rank 2 with the given rows; throws error(invalid_argument) unless they are equally long.
 template <element T> tensor_of<of<T, unknown, unknown>> matrix(std::initializer_list<std::initializer_list<T>> rows) {
   auto const columns = rows.size() == 0 ? 0 : rows.begin()->size();
   tensor t(dtype_of<T>, shape{rows.size(), columns});
   T* to = t.template mutable_data<T>();
   for (auto const& row : rows) {
-    expects(row.size() == columns, "a matrix was given rows of different lengths");
+    expects(row.size() == columns, "the rows of a matrix must be equally long");
     to = std::copy(row.begin(), row.end(), to);
   }
   return tensor_of<of<T, unknown, unknown>>(std::move(t));
@@ -225,7 +250,7 @@ RILL_INLINE tensor tensor::borrow(rill::type const& t, void const* elements) {
   auto const bytes = static_cast<std::size_t>(rill::elements(t.shape())) * size_of(t.element);
   return tensor(
       t.element, t.shape(),
-      buffer::adopt(const_cast<void*>(elements), bytes, nullptr, true).holding_strings(t.element == dtype::string));
+      buffer::adopt(const_cast<void*>(elements), bytes, nullptr, true).mark_strings(t.element == dtype::string));
 }
 
 RILL_INLINE tensor tensor::clone(allocator& from) const {
@@ -237,7 +262,9 @@ RILL_INLINE tensor tensor::clone(allocator& from) const {
 
 RILL_INLINE void tensor::assign(tensor const& from) {
   if (!buffer_ || !from.buffer_) tensor().refuse(element_);
-  expects(from.element_ == element_ && from.shape_ == shape_, "a tensor is assigned one of another type");
+  if (from.element_ != element_ || from.shape_ != shape_)
+    throw error(code::invalid_argument,
+                "a tensor of type " + from.type().text() + " can't be assigned to one of type " + type().text());
   if (element_ == dtype::string) std::copy_n(from.data<std::string>(), elements(), mutable_data<std::string>());
   else if (auto const n = bytes(); n != 0) std::memcpy(data_, from.data_, n);
 }
@@ -251,7 +278,9 @@ RILL_INLINE bool same_bits(tensor const& a, tensor const& b) {
 }
 
 RILL_INLINE tensor tensor::reshaped(rill::shape const& extents) const {
-  expects(rill::elements(extents) == elements(), "a reshape changes the number of elements");
+  if (rill::elements(extents) != elements())
+    throw error(code::invalid_argument, "a tensor of type " + type().text() + " with " + std::to_string(elements()) +
+                                            " elements can't be reshaped to " + extents.text());
   tensor t = *this;
   t.shape_ = extents;
   return t;
@@ -260,8 +289,8 @@ RILL_INLINE tensor tensor::reshaped(rill::shape const& extents) const {
 RILL_INLINE tensor tensor::rows(std::int64_t first, std::int64_t last) const {
   expects(rank() > 0, "a scalar has no rows");
   if (first < 0 || last < first || last > shape_[0])
-    throw error(code::invalid_argument,
-                "rows " + std::to_string(first) + " to " + std::to_string(last) + " lie outside of " + type().text());
+    throw error(code::invalid_argument, "rows [" + std::to_string(first) + ", " + std::to_string(last) +
+                                            ") are not rows of a tensor of type " + type().text());
   tensor t = *this;
   t.shape_[0] = last - first;
   auto const row = shape_[0] == 0 ? 0 : bytes() / static_cast<std::size_t>(shape_[0]);

@@ -1,4 +1,4 @@
-// One extent of a shape: a number, a named axis, or unknown.
+// One extent of a type: a number, a named axis, or unknown.
 #pragma once
 #include <concepts>
 #include <cstddef>
@@ -10,17 +10,18 @@
 
 namespace rill {
 
-/// An extent, a named axis (any extent, but one for the whole step; at most 11 characters), or unknown. Characters
-/// rather than packed bits, so that compilers print the name.
+/// A known extent, a named axis (any extent, but the same one throughout a step; at most 11 characters), or unknown.
+/// The name is an array of characters, so that compilers print it.
 struct dim {
   std::int64_t extent = 0;
   char name[12] = {};
 
   constexpr dim() = default;
-  /// A number, or -1 for unknown; error(invalid_argument) for any other negative number and for those beyond int64.
+  /// A known extent, or -1 for unknown; throws error(invalid_argument) for other negative numbers and for numbers
+  /// beyond int64.
   template <std::integral Integer> constexpr dim(Integer e) : extent(static_cast<std::int64_t>(e)) {
     expects(extent >= 0 || (extent == -1 && std::is_signed_v<Integer>),
-            "an extent is negative, and not -1 (rill::unknown) for one that only the run will know");
+            "an extent must be 0 or more, or -1 (rill::unknown) if it is known only at run time");
   }
   template <std::size_t N>
     requires(N > 1 && N <= 12)
@@ -34,10 +35,10 @@ struct dim {
   friend constexpr bool operator==(dim const&, dim const&) = default;
 };
 
-/// An extent that only the run will know.
+/// An extent that is known only at run time.
 inline constexpr dim unknown{-1};
 
-/// Whether two extents may turn out equal.
+/// Whether two extents can be equal at run time.
 constexpr bool may_equal(dim const& a, dim const& b) { return !a.known() || !b.known() || a.extent == b.extent; }
 
 }  // namespace rill

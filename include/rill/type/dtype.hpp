@@ -62,7 +62,7 @@ RILL_DTYPE(std::complex<double>, complex128)
 RILL_DTYPE(std::string, string)
 #undef RILL_DTYPE
 
-/// The C++ types that a tensor can hold.
+/// A C++ type that can be the element type of a tensor.
 template <class T>
 concept element = requires { dtype_of_t<T>::value; };
 
@@ -111,12 +111,12 @@ template <class F> constexpr decltype(auto) visit(dtype d, F&& f) {
   return f.template operator()<std::string>();
 }
 
-/// Bytes of one element as a buffer holds it.
+/// Returns the size of one element in memory, in bytes.
 constexpr std::size_t size_of(dtype d) {
   return visit(d, []<class T>() { return sizeof(T); });
 }
 
-/// The name as users read it: "float32", "int8", "bool".
+/// Returns the name that users see: "float32", "int8", "bool".
 constexpr std::string_view name(dtype d) {
   constexpr std::string_view names[] = {"bool",    "int8",      "int16",      "int32",   "int64",    "uint8",
                                         "uint16",  "uint32",    "uint64",     "float16", "bfloat16", "float32",
@@ -124,7 +124,7 @@ constexpr std::string_view name(dtype d) {
   return names[static_cast<std::size_t>(d)];
 }
 
-/// A set of element types, as an operation names those that it takes.
+/// A set of element types, such as the types that an operation accepts.
 struct dtypes {
   std::uint32_t bits = 0;
   constexpr dtypes() = default;
@@ -141,10 +141,10 @@ struct dtypes {
   }
   friend constexpr bool operator==(dtypes, dtypes) = default;
 
-  // The sets that operations are made for.
+  // The sets that operations accept.
   static dtypes const signed_integers, unsigned_integers, integers, floats, complexes, reals, numbers, numeric_or_bool,
       any_element;
-  static dtypes const indices;  ///< the types of the indices of gather, of labels and the like
+  static dtypes const indices;  ///< the types of indices (of gather, for instance) and of labels
 };
 
 inline constexpr dtypes dtypes::signed_integers = dtypes{dtype::int8} | dtype::int16 | dtype::int32 | dtype::int64;
@@ -159,11 +159,11 @@ inline constexpr dtypes dtypes::numeric_or_bool = numbers | dtype::boolean;
 inline constexpr dtypes dtypes::any_element = numeric_or_bool | dtype::string;
 inline constexpr dtypes dtypes::indices = dtypes{dtype::int32} | dtype::int64;
 
-/// Whether it is one of half, bfloat16, float and double.
+/// Whether `d` is float16, bfloat16, float32 or float64.
 constexpr bool is_float(dtype d) { return dtypes::floats.contains(d); }
-/// Whether it is one of complex64 and complex128.
+/// Whether `d` is complex64 or complex128.
 constexpr bool is_complex(dtype d) { return dtypes::complexes.contains(d); }
-/// Gradients flow through floats and complex numbers.
+/// Whether gradients flow through elements of type `d`: floats and complex numbers.
 constexpr bool is_differentiable(dtype d) { return (dtypes::floats | dtypes::complexes).contains(d); }
 
 }  // namespace rill

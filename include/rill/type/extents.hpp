@@ -31,7 +31,7 @@ struct extents {
   constexpr std::int64_t const* begin() const { return values.data(); }
   constexpr std::int64_t const* end() const { return values.data() + count; }
   constexpr void push_back(std::int64_t each) {
-    expects(count < max_rank, "a list of extents or axes is longer than the highest rank, 8");
+    expects(count < max_rank, "a list of extents or axes has more than 8 entries; the highest rank is 8");
     values[count++] = each;
   }
   constexpr bool contains(std::int64_t each) const {

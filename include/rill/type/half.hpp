@@ -1,4 +1,4 @@
-// The 16-bit floating-point types: storage that is computed with as float.
+// The 16-bit floating-point types: stored in 16 bits, computed with as float.
 #pragma once
 #include <bit>
 #include <compare>
@@ -15,13 +15,13 @@ constexpr float float_from_bfloat16(std::uint16_t bits);
 template <class T> constexpr float float_to_round(T value);
 }  // namespace detail
 
-/// IEEE 754 binary16: 5 bits of exponent, 10 of fraction. Arithmetic and comparison happen in float, to which it
-/// converts by itself; the way back is asked for, because it rounds.
+/// IEEE 754 binary16: 5 bits of exponent, 10 of fraction. Converts to float implicitly, and arithmetic and comparison
+/// happen in float; the conversion back is explicit, because it rounds.
 struct half {
   std::uint16_t bits;
 
   half() = default;
-  /// The half nearest to `value`, ties to even; too large a value becomes infinity.
+  /// Converts to the nearest half, ties to even; values that are too large become infinity.
   template <class T>
     requires std::is_arithmetic_v<T>
   [[gnu::always_inline]] constexpr explicit half(T value)
@@ -34,7 +34,7 @@ struct bfloat16 {
   std::uint16_t bits;
 
   bfloat16() = default;
-  /// The bfloat16 nearest to `value`, ties to even; too large a value becomes infinity.
+  /// Converts to the nearest bfloat16, ties to even; values that are too large become infinity.
   template <class T>
     requires std::is_arithmetic_v<T>
   [[gnu::always_inline]] constexpr explicit bfloat16(T value)
@@ -44,13 +44,13 @@ struct bfloat16 {
 
 namespace detail {
 
-// A float that becomes the 16 bits nearest to the value: what is between two floats is the one whose last bit is odd,
-// so that it is on no tie and on the right side of it (Boldo and Melquiond, "Emulation of FMA and correctly rounded
-// sums", 2008). Rounded to the nearest float instead, the value would be rounded twice.
+// Rounds to a float from which rounding to 16 bits gives the correctly rounded result, which rounding to the nearest
+// float first does not. A value between two floats becomes the one whose last bit is odd ("round to odd": Boldo and
+// Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
 template <class T> [[gnu::always_inline]] constexpr float float_to_round(T value) {
   if constexpr (std::is_same_v<T, float> || (std::is_integral_v<T> && sizeof(T) <= 2)) return value;
   else if constexpr (std::is_integral_v<T> && sizeof(T) <= 4) return float_to_round(static_cast<double>(value));
-  else if constexpr (std::is_integral_v<T>) {  // the same into the 53 bits of a double
+  else if constexpr (std::is_integral_v<T>) {  // rounded to odd into the 53 bits of a double
     constexpr auto exact = T{1} << 53;
     bool const fits = value <= exact && (value >= 0 || value >= T{0} - exact);
     auto const upper = static_cast<T>(value >> 11 | T{(value & 0x7ff) != 0});
@@ -64,12 +64,12 @@ template <class T> [[gnu::always_inline]] constexpr float float_to_round(T value
   }
 }
 
-// Every case is computed and one chosen, so that a loop over these has no branches. The results, payloads of NaN
-// included, are those of the F16C instructions, which take their place where they exist.
+// Every case is computed and one is selected, so that loops over these functions have no branches. The results,
+// including the payloads of NaN, are the results of the F16C instructions, which are used where the processor has them.
 [[gnu::always_inline]] constexpr std::uint16_t half_from_float_in_software(float value) {
   auto const word = std::bit_cast<std::uint32_t>(value);
   std::uint32_t const magnitude = word & 0x7fff'ffffu;
-  // Adding just under half a unit, and the last kept bit, rounds ties to even; the carry may reach the exponent.
+  // Adding just under half a unit, plus the last kept bit, rounds ties to even; the carry may reach the exponent.
   std::uint32_t const normal = (magnitude + 0xfffu + (magnitude >> 13 & 1u) - (112u << 23)) >> 13;
   // One unit of 0.5f is 2^-24, the smallest half: the addition itself does the rounding.
   std::uint32_t const subnormal =
@@ -84,7 +84,7 @@ template <class T> [[gnu::always_inline]] constexpr float float_to_round(T value
 [[gnu::always_inline]] constexpr float float_from_half_in_software(std::uint16_t bits) {
   std::uint32_t const magnitude = (bits & 0x7fffu) << 13;
   std::uint32_t const normal = magnitude + (112u << 23);
-  // As if there were an implicit bit, which the subtraction takes away again while it normalises.
+  // Computed with an implicit leading bit, which the subtraction removes while it normalises.
   auto const subnormal =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude + (113u << 23)) - std::bit_cast<float>(113u << 23));
   std::uint32_t const quiet = magnitude > (31u << 23) ? 1u << 22 : 0u;
@@ -95,7 +95,7 @@ template <class T> [[gnu::always_inline]] constexpr float float_to_round(T value
 }
 
 #if defined(__F16C__)
-// The compilers' names for the instructions: <immintrin.h> would cost every includer its parsing.
+// The compilers' built-in names of the instructions: <immintrin.h> would have to be parsed by every file.
 using four_floats [[gnu::vector_size(16)]] = float;
 using eight_shorts [[gnu::vector_size(16)]] = short;
 #endif

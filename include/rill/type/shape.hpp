@@ -1,4 +1,4 @@
-// The extents of a tensor that exists: all known.
+// The extents of a tensor, all of them known.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace rill {
 
-/// The extents of a tensor; the empty list is a scalar.
+/// The extents of a tensor; the empty list is the shape of a scalar.
 struct shape : extents {
   using extents::extents;
   constexpr shape() = default;
@@ -17,26 +17,27 @@ struct shape : extents {
   friend constexpr bool operator==(shape const&, shape const&) = default;
 };
 
-/// a * b for extents; an error rather than a wrapped number. Neither may be negative.
+/// Returns a * b for extents; throws error(invalid_argument) on overflow and if one is negative.
 constexpr std::int64_t checked_product(std::int64_t a, std::int64_t b) {
-  expects(a >= 0 && b >= 0, "an extent is negative");
+  expects(a >= 0 && b >= 0, "an extent must not be negative");
   expects(b == 0 || a <= std::numeric_limits<std::int64_t>::max() / b,
-          "the elements of the shape are more than can be counted");
+          "the shape has more elements than 64 bits can count");
   return a * b;
 }
 
-/// How many elements a shape has: 1 for a scalar, 0 if any extent is 0. Whatever the element type, their bytes can be
-/// counted, and so can those of every part of the shape: extents that are not 0 are multiplied beside one that is, too.
+/// Returns the number of elements of a shape: 1 for a scalar, 0 if an extent is 0. The size in bytes of every element
+/// type fits 64 bits, also for each part of the shape, because extents beside a 0 are checked, too; throws
+/// error(invalid_argument) otherwise.
 constexpr std::int64_t elements(extents const& s) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 16;
   std::int64_t product = 1;
-  bool none = false;
+  bool empty = false;
   for (auto e : s) {
-    if (e == 0) none = true;
+    if (e == 0) empty = true;
     else product = checked_product(product, e);
-    expects(product <= most, "the elements of the shape are more than can be counted");
+    expects(product <= most, "the shape has more elements than 64 bits can count");
   }
-  return none ? 0 : product;
+  return empty ? 0 : product;
 }
 
 }  // namespace rill

@@ -1,4 +1,4 @@
-// What a function takes and returns: types of arguments and results, and what a call makes of the axes they name.
+// The signature of a function: the types of its arguments and results, and the extents that a call gives to named axes.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace rill {
 
-/// The types of a function's results and arguments; a structural value: `function<"fib", of<int>(of<int>)>`.
+/// The types of a function's results and arguments, as a structural value: `function<"fib", of<int>(of<int>)>`.
 template <std::size_t Results, std::size_t Arguments> struct signature {
   std::array<type, Results> results;
   std::array<type, Arguments> arguments;
 };
 
-/// The types of several results: `returns(of<int>, of<float>)(of<int>)` is a signature, and `returns()` of none begins
-/// that of a function which only updates.
+/// The result types of a function: `returns(of<int>, of<float>)(of<int>)` is a signature; `returns()`, without results,
+/// begins the signature of a function that only updates variables.
 template <std::size_t Results> struct result_types {
   std::array<type, Results> types;
   template <std::same_as<type>... Arguments>
@@ -28,7 +28,7 @@ template <std::same_as<type>... Types> constexpr result_types<sizeof...(Types)> 
   return {{types...}};
 }
 
-/// The signature of a function that returns one value of this type: `of<float>(of<float, "n">, of<int>)`.
+/// Returns the signature of a function with one result of this type: `of<float>(of<float, "n">, of<int>)`.
 template <std::same_as<type>... Arguments>
 constexpr signature<1, sizeof...(Arguments)> type::operator()(Arguments const&... arguments) const {
   return {{*this}, {arguments...}};
@@ -36,7 +36,8 @@ constexpr signature<1, sizeof...(Arguments)> type::operator()(Arguments const&..
 
 namespace detail {
 
-/// Calls `f` with each extent that was given for an axis which the arguments name so; one of unknown rank has none.
+/// Calls `f` with each given extent whose axis has the name `name` in `arguments`; with `unknown` for a given type of
+/// unknown rank.
 template <class F>
 constexpr void for_each_extent(dim const& name, std::span<type const> arguments, std::span<type const> given, F f) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
@@ -44,7 +45,8 @@ constexpr void for_each_extent(dim const& name, std::span<type const> arguments,
       if (arguments[i][k] == name) f(given[i].has_rank() ? given[i][k] : unknown);
 }
 
-/// An extent of a signature in a call: a name that the arguments have is what was given for it.
+/// Returns the extent that `declared`, an extent of a signature, has in a call: a name of the arguments becomes the
+/// extent that was given for it.
 constexpr dim extent_in_call(dim const& declared, std::span<type const> arguments, std::span<type const> given) {
   if (!declared.named()) return declared;
   dim found = declared;
@@ -58,24 +60,24 @@ constexpr dim extent_in_call(dim const& declared, std::span<type const> argument
 
 }  // namespace detail
 
-/// The type in a call of what a signature declares as `declared`.
+/// Returns the type that `declared`, a type of a signature, has in a call.
 constexpr type type_in_call(type declared, std::span<type const> arguments, std::span<type const> given) {
   if (declared.has_rank())
     for (std::size_t i = 0; i < declared.rank; ++i) declared[i] = detail::extent_in_call(declared[i], arguments, given);
   return declared;
 }
 
-/// Whether what is given has the types of the arguments; there are as many.
+/// Whether `given` has the types of the arguments; the two must be equally long.
 constexpr bool accepts_call(std::span<type const> arguments, std::span<type const> given) {
   for (std::size_t i = 0; i < given.size(); ++i)
     if (!accepts(arguments[i], given[i])) return false;
   return true;
 }
-/// Two extents that were given for axes of one name; none without a name.
+/// Two different extents given for axes of the same name; `name` is empty if there is no clash.
 struct clash {
   dim name, one, other;
 };
-/// The first clash of what is given for arguments of these types.
+/// Returns the first clash of names among the given types.
 constexpr clash clash_of_names(std::span<type const> arguments, std::span<type const> given) {
   clash found;
   for (auto const& t : arguments)
@@ -88,7 +90,7 @@ constexpr clash clash_of_names(std::span<type const> arguments, std::span<type c
     }
   return found;
 }
-/// Whether axes of one name were given one extent.
+/// Whether all axes of the same name were given the same extent.
 constexpr bool names_agree(std::span<type const> arguments, std::span<type const> given) {
   return !clash_of_names(arguments, given).name.named();
 }

@@ -19,10 +19,11 @@ namespace rill {
 
 template <std::size_t Results, std::size_t Arguments> struct signature;
 
-/// The rank of a type of which only the run will know the rank.
+/// The value of `type::rank` for a rank that is known only at run time.
 inline constexpr std::uint8_t unknown_rank = 255;
 
-/// Element type, rank and extents; a structural value, so that `expr<type>` can carry it. Unused extents are 0.
+/// Element type, rank and extents, as a structural value, so that it can be the template argument of `expr`. Unused
+/// extents are 0.
 struct type {
   /// The element type.
   dtype element = dtype::float32;
@@ -40,7 +41,7 @@ struct type {
     for (auto extent : s) push_back(extent);
   }
 
-  /// A type of which only the element is known.
+  /// Returns a type with element type `e` and unknown rank.
   static constexpr type of_unknown_rank(dtype e) {
     type t{e};
     t.rank = unknown_rank;
@@ -58,21 +59,21 @@ struct type {
     expects(rank < max_rank, "a tensor's rank is at most 8");
     dims[rank++] = d;
   }
-  /// Whether rank and all extents are numbers.
+  /// Whether the rank and all extents are known.
   constexpr bool is_known() const {
     if (!has_rank()) return false;
     for (std::size_t i = 0; i < rank; ++i)
       if (!dims[i].known()) return false;
     return true;
   }
-  /// The extents as numbers; all must be known.
+  /// Returns the extents; throws error(invalid_argument) unless all of them are known.
   constexpr rill::shape shape() const {
-    expects(is_known(), "a shape was asked of a type with unknown extents");
+    expects(is_known(), "shape() needs a type whose extents are all known");
     rill::shape s;
     for (std::size_t i = 0; i < rank; ++i) s.push_back(dims[i].extent);
     return s;
   }
-  /// What the elements of a tensor take, in bytes; all extents must be known.
+  /// Returns the size of a tensor of this type in bytes; throws error(invalid_argument) unless all extents are known.
   constexpr std::size_t bytes() const { return static_cast<std::size_t>(elements(shape())) * size_of(element); }
   /// Returns the same extents with another element type.
   constexpr type with(dtype e) const {
@@ -82,13 +83,13 @@ struct type {
   }
   /// Returns what errors and printed handles show: "float32[n, 3]".
   std::string text() const;
-  /// The signature of a function that returns this: `of<float>(of<float, "n">)`; rill/type/signature.hpp.
+  /// Returns the signature of a function with this result: `of<float>(of<float, "n">)`; see rill/type/signature.hpp.
   template <std::same_as<type>... Arguments>
   constexpr signature<1, sizeof...(Arguments)> operator()(Arguments const&... arguments) const;
   friend constexpr bool operator==(type const&, type const&) = default;
 };
 
-/// "(float32[2], int32[])".
+/// Returns a list of types as text: "(float32[2], int32[])".
 std::string text_of(std::span<type const> types);
 
 #if RILL_RUNTIME
@@ -107,18 +108,18 @@ RILL_INLINE std::string type::text() const {
 }
 #endif
 
-/// `of<float, "batch", 64>`: the type with that element and those extents.
+/// The type with the given element and extents: `of<float, "batch", 64>`.
 template <element T, dim... Extents> inline constexpr type of{dtype_of<T>, {Extents...}};
 
-/// The more specific of two extents that must be equal; an error with the given sentence when they are not. While a
-/// model is written, a name equals itself alone: an axis "batch" and the number 32 are two things.
+/// Returns the more specific of two extents that must be equal; throws error(invalid_argument) with the sentence `why`
+/// if they differ. While a model is recorded, a name equals only itself: an axis "batch" and the number 32 differ.
 constexpr dim agree(dim const& a, dim const& b, char const* why, checks expects = {}) {
   if (a == b || b == unknown) return a;
   expects(a == unknown, why, a, b);
   return b;
 }
 
-/// The extent of two broadcast extents, as NumPy does it: equal, or one of them 1.
+/// Returns the extent that two extents broadcast to, by NumPy's rule: they must be equal, or one of them 1.
 constexpr dim broadcast(dim const& a, dim const& b, checks expects = {}) {
   if (a == dim(1)) return b;
   if (b == dim(1)) return a;
@@ -127,7 +128,7 @@ constexpr dim broadcast(dim const& a, dim const& b, checks expects = {}) {
   return agree(a, b, "the operands' extents do not broadcast: they are neither equal nor 1", expects);
 }
 
-/// The extents of two broadcast operands; the element type is the first's.
+/// Returns the type that two operands broadcast to; its element type is the first operand's.
 constexpr type broadcast(type const& a, type const& b, checks expects = {}) {
   if (!a.has_rank() || !b.has_rank()) return type::of_unknown_rank(a.element);
   type y{a.element};
@@ -139,7 +140,8 @@ constexpr type broadcast(type const& a, type const& b, checks expects = {}) {
   return y;
 }
 
-/// Whether a tensor of type `have` may stand where `want` is asked; named and unknown extents are settled by the run.
+/// Whether a value of type `have` may be used where `want` is expected. Named and unknown extents are accepted; the run
+/// checks them.
 constexpr bool accepts(type const& want, type const& have) {
   if (want.element != have.element) return false;
   if (!want.has_rank() || !have.has_rank()) return true;
@@ -149,7 +151,7 @@ constexpr bool accepts(type const& want, type const& have) {
   return true;
 }
 
-/// The type without an axis; the rank must be known.
+/// Returns the type without one axis; the rank must be known.
 constexpr type without_axis(type const& t, std::size_t axis) {
   type y{t.element};
   for (std::size_t i = 0; i < t.rank; ++i)
@@ -157,13 +159,13 @@ constexpr type without_axis(type const& t, std::size_t axis) {
   return y;
 }
 
-/// The type of a tensor's rows; the rank must be known, and not 0.
+/// Returns the type of a tensor's rows; throws error(invalid_argument) for a scalar and for an unknown rank.
 constexpr type row_of(type const& t, checks expects = {}) {
-  expects(t.has_rank(), "the rows of a value of unknown rank can't be taken one by one: reshape gives it a rank");
+  expects(t.has_rank(), "a value of unknown rank can't be split into rows: reshape it to a known rank first");
   expects(t.rank > 0, "a scalar has no rows");
   return without_axis(t, 0);
 }
-/// The type of a tensor that has so many rows.
+/// Returns the type of a tensor of `count` rows of type `row`.
 constexpr type stacked(type const& row, dim const& count) {
   if (!row.has_rank()) return row;
   type t{row.element};
@@ -172,7 +174,8 @@ constexpr type stacked(type const& row, dim const& count) {
   return t;
 }
 
-/// A checked axis: negative ones count from the end. `rank` must be known.
+/// Returns the axis, counted from the end if it is negative; throws error(invalid_argument) with the sentence `why`
+/// unless -rank <= axis < rank. The rank must be known.
 constexpr std::size_t checked_axis(std::int64_t axis, std::size_t rank, char const* why, checks expects = {}) {
   auto const r = static_cast<std::int64_t>(rank);
   bool const there = axis >= -r && axis < r;

@@ -71,7 +71,7 @@ TEST(reshape, refuses_another_number_of_elements) {
   refuses("more than one extent", [&] { reshape(x, extents{-1, -1}); });
   refuses("an extent is negative", [&] { reshape(x, extents{-2, 6}); });
   refuses("could be any", [&] { reshape(placeholder(g, of<float, 0, 3>), extents{0, -1}); });
-  refuses("more than can be counted", [&] { reshape(x, extents{std::int64_t{1} << 62, 16}); });
+  refuses("more elements than 64 bits can count", [&] { reshape(x, extents{std::int64_t{1} << 62, 16}); });
   refuses("number of elements changes",
           [&] { record_erased<ops::reshape_like_op>(g, {}, {x, placeholder(g, of<float, 5>)}); });
   auto open = placeholder(g, of<float, unknown, 3>);

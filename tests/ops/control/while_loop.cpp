@@ -594,7 +594,7 @@ TEST(map, asks_for_the_rank_of_what_it_goes_over) {
   graph g;
   auto const open = placeholder(g, type::of_unknown_rank(dtype::float32), "x");
   auto const same = [](value row) { return row; };
-  EXPECT_NE(sentence([&] { map(same, open); }).find("of unknown rank can't be taken one by one"), std::string::npos);
+  EXPECT_NE(sentence([&] { map(same, open); }).find("of unknown rank can't be split into rows"), std::string::npos);
   EXPECT_NE(sentence([&] { map(same, placeholder(g, of<float>)); }).find("a scalar has no rows"), std::string::npos);
   EXPECT_EQ(map(same, reshape(open, {-1, 2})).type(), (of<float, unknown, 2>));
 }
