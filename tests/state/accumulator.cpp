@@ -78,7 +78,7 @@ TEST(dense_accumulator, refuses_other_extents_and_keeps_what_it_has) {
   dense a("a", of<float, unknown>);
   a.apply(vector<float>({1, 2}), 0);
   EXPECT_EQ(sentence([&] { a.apply(vector<float>({1, 2, 3}), 0); }),
-            "invalid_argument: an accumulator was given a gradient of other extents than the one before");
+            "invalid_argument: expected a gradient of [2], as added to this accumulator before, got one of [3]");
   EXPECT_EQ(a.count(), 1);
   asked const one(a, 1);
   EXPECT_TRUE(same_bits(one.request->average[0], vector<float>({1, 2})));
@@ -168,7 +168,7 @@ TEST(dense_accumulator, is_as_new_when_it_is_reset) {
   a.reset();
   ASSERT_EQ(waits.ends->size(), 1u);
   EXPECT_EQ(waits.ends->front()->code(), code::aborted);
-  EXPECT_EQ(waits.ends->front()->message(), "the container of accumulator 'a' was reset");
+  EXPECT_EQ(waits.ends->front()->message(), "the accumulator 'a' was reset with its container");
   EXPECT_EQ(a.count(), 0);
   EXPECT_EQ(a.step(), 0);
 }

@@ -64,8 +64,8 @@ TEST(container, says_what_is_there_and_what_was_asked_for_where_a_name_is_taken)
     return std::string();
   };
   EXPECT_EQ(said([&](int i) { c.queue("q", {.capacity = 3 * i, .components = {of<float, 2>, of<int>}}); }),
-            "the container already has a queue of that name that is made otherwise: it is a fifo queue for 3 elements "
-            "of (float32[2], int32[]), and a fifo queue for 6 elements of (float32[2], int32[]) was asked for");
+            "the container already has a queue of this name that differs: it is a fifo queue for 3 elements "
+            "of (float32[2], int32[]), but a fifo queue for 6 elements of (float32[2], int32[]) was requested");
   EXPECT_EQ(said([&](int i) {
               c.queue("s", {.order = i == 1 ? queue_order::shuffled : queue_order::fifo,
                             .capacity = 3,
@@ -73,18 +73,18 @@ TEST(container, says_what_is_there_and_what_was_asked_for_where_a_name_is_taken)
                             .padded = i == 2,
                             .components = {of<float>}});
             }),
-            "the container already has a queue of that name that is made otherwise: it is a shuffled queue for 3 "
-            "elements of (float32[]), min_after_dequeue 1, seed 0, and a padding fifo queue for 3 elements of "
-            "(float32[]) was asked for");
+            "the container already has a queue of this name that differs: it is a shuffled queue for 3 "
+            "elements of (float32[]), min_after_dequeue 1, seed 0, but a padding fifo queue for 3 elements of "
+            "(float32[]) was requested");
   EXPECT_EQ(said([&](int i) { c.barrier("b", 2 * i); }),
-            "the container already has a barrier of that name that is made otherwise: it is one for 2 parties, and one "
-            "for 4 parties was asked for");
+            "the container already has a barrier of this name that differs: it is one for 2 parties, but one "
+            "for 4 parties was requested");
   EXPECT_EQ(said([&](int i) { c.accumulator("a", i == 1 ? of<float> : of<float, 2>); }),
-            "the container already has an accumulator of that name that is made otherwise: it is one of float32[], and "
-            "one of float32[2] was asked for");
+            "the container already has an accumulator of this name that differs: it is one of type float32[], but "
+            "one of type float32[2] was requested");
   EXPECT_EQ(said([&](int i) { c.keyed_barrier("k", std::vector<type>(static_cast<std::size_t>(i), of<float>)); }),
-            "the container already has a keyed barrier of that name that is made otherwise: it is one of (float32[]), "
-            "and one of (float32[], float32[]) was asked for");
+            "the container already has a keyed barrier of this name that differs: it is one of types (float32[]), "
+            "but one of types (float32[], float32[]) was requested");
 }
 
 TEST(container, forgets_what_it_refused) {
@@ -163,8 +163,9 @@ TEST(container, replaces_all_that_it_is_given_or_nothing) {
   container c;
   auto const a = c.variable("a", of<float>), b = c.variable("b", of<float, 2>);
   a->assign(tensor(1.f));
-  EXPECT_EQ(sentence([&] { c.replace({{a, tensor(2.f)}, {b, tensor(2.f)}}); }),
-            "invalid_argument: node 'b': a float32[] can't replace the value of a variable of float32[2]");
+  EXPECT_EQ(
+      sentence([&] { c.replace({{a, tensor(2.f)}, {b, tensor(2.f)}}); }),
+      "invalid_argument: node 'b': a value of type float32[] can't replace the value of a variable of type float32[2]");
   EXPECT_THROW(c.replace({{a, tensor(2.f)}, {b, tensor()}}), error);
   EXPECT_THROW(c.replace({{a, tensor(2.f)}, {a, tensor(3.f)}}), error);
   EXPECT_EQ(number(a), 1);

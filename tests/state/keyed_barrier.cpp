@@ -63,10 +63,11 @@ TEST(keyed_barrier_state, puts_in_all_or_nothing) {
   pairs b;
   b.put(0, {"a"});
   EXPECT_EQ(sentence([&] { b.put(0, {"b", "a"}); }),
-            "invalid_argument: the barrier 'pairs' has component 0 of key 'a' already");
+            "invalid_argument: the barrier 'pairs' already has component 0 of key 'a'");
   EXPECT_EQ(sentence([&] { b.put(1, {"x", "x"}); }),
-            "invalid_argument: the barrier 'pairs' has component 1 of key 'x' already");
-  EXPECT_EQ(sentence([&] { b.put(2, {"a"}); }), "invalid_argument: a keyed barrier has no such component");
+            "invalid_argument: the barrier 'pairs' already has component 1 of key 'x'");
+  EXPECT_EQ(sentence([&] { b.put(2, {"a"}); }),
+            "invalid_argument: the barrier 'pairs' has 2 components, but component 2 was inserted");
   EXPECT_EQ(b.incomplete(), 1);
 }
 
@@ -77,7 +78,7 @@ TEST(keyed_barrier_state, closed_it_takes_the_rest_of_what_began_and_ends_who_wa
   b.close();
   EXPECT_EQ(three.why(), code::out_of_range);
   EXPECT_TRUE(two.ends->empty()) << "two can still come";
-  EXPECT_EQ(sentence([&] { b.put(0, {"c"}); }), "cancelled: the barrier 'pairs' is closed, and takes no new keys: 'c'");
+  EXPECT_EQ(sentence([&] { b.put(0, {"c"}); }), "cancelled: the barrier 'pairs' is closed to new keys, but got 'c'");
   b.put(1, {"a", "b"});
   EXPECT_TRUE(two.served());
   asked const none(b, 1, true);

@@ -1,4 +1,5 @@
-// Gradients of several steps, added up until there are enough: what makes one update of many batches or workers.
+// Accumulators, which add up the gradients of several steps until there are enough: one update then serves many batches
+// or workers.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -20,59 +21,61 @@ namespace rill {
 
 namespace detail {
 
-/// to += from, and to /= n, element by element, of a type that has derivatives.
+/// Computes to += from, or to /= by, for n elements of a differentiable type.
 void add_elements(dtype d, void* to, void const* from, std::size_t n, parallel const& threads = {});
 void divide_elements(dtype d, void* to, std::int64_t by, std::size_t n, parallel const& threads = {});
 
 }  // namespace detail
 
-/// The sum of dense gradients; its average is over all that came.
+/// The sum of dense gradients; the average is over all gradients added.
 class dense_sum {
  public:
   using part = tensor;
-  /// error(invalid_argument) for a gradient of other extents than the first one; nothing is added then.
+  /// Adds a gradient; throws error(invalid_argument), and adds nothing, if its extents differ from the first
+  /// gradient's.
   void add(tensor const& gradient, type const& of, parallel const& threads);
-  /// Computed in the place of the sum.
+  /// Returns the average, computed in the memory of the sum.
   std::vector<tensor> average(type const& of, std::int64_t count, parallel const& threads) &&;
 
  private:
   tensor sum_;
 };
 
-/// The sum of rows of a tensor, each row's average over those that came for it.
+/// The sum of sparse gradients; the average of a row is over the gradients of that row.
 class sparse_sum {
  public:
   struct part {
-    tensor indices, rows;  ///< int64 [n], and n rows
+    tensor indices, rows;  ///< int64 [n], and a row for each index
   };
-  /// error(invalid_argument) for a row that a tensor of type `of` has not; nothing is added then.
+  /// Adds a gradient; throws error(invalid_argument), and adds nothing, if an index is not a row of a tensor of type
+  /// `of`.
   void add(part const& gradient, type const& of, parallel const& threads);
-  /// The numbers of the rows, ascending, and their averages.
+  /// Returns the indices of the rows in ascending order, and the average of each row.
   std::vector<tensor> average(type const& of, std::int64_t count, parallel const& threads) &&;
 
  private:
   std::map<std::int64_t, std::pair<tensor, std::int64_t>> rows_;
 };
 
-/// Adds up gradients of its own step or later ones, one after the other in the order in which they come, and hands out
-/// their average when there are enough. Who must wait for it leaves a request, and is told. Sums and averages are
-/// computed without the lock that requests and questions take; their bits don't depend on the number of threads.
+/// Adds up gradients of its own step or of later steps in their order of arrival, and returns their average as soon as
+/// there are enough. A caller that has to wait leaves a request and is notified. Sums and averages are computed without
+/// the lock that requests and queries take; their bits don't depend on the number of threads.
 template <class Sum> class accumulator_state {
  public:
-  /// `of` is the type of a gradient.
+  /// Creates an empty accumulator for gradients of type `of`.
   accumulator_state(std::string name, type of) : name_(std::move(name)), of_(of) {}
   std::string const& name() const { return name_; }
   rill::type const& type() const { return of_; }
 
-  /// Somebody who waits for the average of at least `wanted` gradients.
+  /// A request for the average of at least `wanted` gradients.
   struct request {
     std::int64_t wanted = 1;
     std::vector<tensor> average = {};
     std::function<void(request&, failure)> finished = {};  ///< called once, without the lock; must not throw
   };
 
-  /// Adds a gradient that was computed from the variables of that step; a stale one, of an earlier step than the
-  /// accumulator's, is dropped. Whether it was taken. What it refers to need not outlive the call.
+  /// Adds a gradient that was computed from the variables of the given step, and returns true. Drops a stale gradient,
+  /// whose step is before the accumulator's, and returns false. The gradient's memory need not outlive the call.
   bool apply(typename Sum::part const& gradient, std::int64_t step, parallel const& threads = {}) {
     std::unique_lock in_order(adding_);
     Sum sum;
@@ -100,25 +103,25 @@ template <class Sum> class accumulator_state {
     put_back(true);
     return true;
   }
-  /// The average of all gradients that came, as soon as there are enough; then the sum is empty, and the step raised by
-  /// one.
+  /// Requests the average of all gradients, to be returned as soon as there are enough. Then the sum is emptied, and
+  /// the step raised by one.
   void take(std::shared_ptr<request> const& r, parallel const& threads = {}) {
     std::unique_lock lock(mutex_);
     waiting_.push_back(r);
     serve(lock, threads);
   }
-  /// A request that still waits ends with `why`.
+  /// Ends a request that still waits with the failure `why`.
   void give_up(request const& wanted, failure why) {
     std::unique_lock lock(mutex_);
     auto const at = std::find_if(waiting_.begin(), waiting_.end(), [&](auto const& r) { return r.get() == &wanted; });
     if (at == waiting_.end()) return;
     auto const r = *at;
     waiting_.erase(at);
-    serve(lock, {});  // those behind may want fewer
+    serve(lock, {});  // the next request may want fewer gradients
     if (lock) lock.unlock();
     r->finished(*r, std::move(why));
   }
-  /// Gradients that have come since the last average.
+  /// Returns the number of gradients added since the last average.
   std::int64_t count() const {
     std::lock_guard lock(mutex_);
     return count_;
@@ -131,9 +134,9 @@ template <class Sum> class accumulator_state {
     std::lock_guard lock(mutex_);
     step_ = step;
   }
-  /// As new; those who wait fail with error(aborted).
+  /// Returns to the initial state; waiting requests fail with error(aborted).
   void reset() {
-    auto const why = failed(code::aborted, {"the container of accumulator '", name_, "' was reset"});
+    auto const why = failed(code::aborted, {"the accumulator '", name_, "' was reset with its container"});
     std::unique_lock lock(mutex_);
     auto const all = std::exchange(waiting_, {});
     sum_ = {};
@@ -144,7 +147,7 @@ template <class Sum> class accumulator_state {
   }
 
  private:
-  // Hands the average to the first request, if there are enough gradients, without the lock.
+  // Serves the first request without the lock, if there are enough gradients.
   void serve(std::unique_lock<std::mutex>& lock, parallel const& threads) {
     if (away_ || waiting_.empty() || count_ < waiting_.front()->wanted) return;
     auto const r = waiting_.front();
@@ -164,10 +167,10 @@ template <class Sum> class accumulator_state {
 
   std::string name_;
   rill::type of_;
-  std::mutex adding_;         // held while a gradient is added; taken before the other
-  mutable std::mutex mutex_;  // guards what follows, for a moment
+  std::mutex adding_;         // held while a gradient is added; locked before mutex_
+  mutable std::mutex mutex_;  // guards the members below; held briefly
   Sum sum_;
-  bool away_ = false;  // the sum, for a gradient is being added
+  bool away_ = false;  // whether the sum has been moved out to add a gradient
   std::int64_t count_ = 0, step_ = 0;
   std::uint64_t resets_ = 0;
   std::deque<std::shared_ptr<request>> waiting_;
@@ -182,17 +185,17 @@ template <class F> void visit_differentiable(dtype d, F&& f) {
   });
 }
 
-// Calls `f(begin, end)` for stretches of n elements, which the threads share out.
-template <class F> void in_stretches(std::size_t n, parallel const& threads, F const& f) {
-  constexpr std::size_t stretch = 16384;
-  threads((n + stretch - 1) / stretch, [&](std::size_t i) { f(i * stretch, std::min(n, (i + 1) * stretch)); });
+// Calls `f(begin, end)` for consecutive ranges of n elements, on several threads.
+template <class F> void in_ranges(std::size_t n, parallel const& threads, F const& f) {
+  constexpr std::size_t range = 16384;
+  threads((n + range - 1) / range, [&](std::size_t i) { f(i * range, std::min(n, (i + 1) * range)); });
 }
 
 RILL_INLINE void add_elements(dtype d, void* to, void const* from, std::size_t n, parallel const& threads) {
   visit_differentiable(d, [&]<class T>() {
     auto* y = static_cast<T*>(to);
     auto const* x = static_cast<T const*>(from);
-    in_stretches(n, threads, [=](std::size_t begin, std::size_t end) {
+    in_ranges(n, threads, [=](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i)
         if constexpr (sizeof(T) == 2) y[i] = T(static_cast<float>(y[i]) + static_cast<float>(x[i]));
         else y[i] += x[i];
@@ -202,7 +205,7 @@ RILL_INLINE void add_elements(dtype d, void* to, void const* from, std::size_t n
 RILL_INLINE void divide_elements(dtype d, void* to, std::int64_t by, std::size_t n, parallel const& threads) {
   visit_differentiable(d, [&]<class T>() {
     auto* y = static_cast<T*>(to);
-    in_stretches(n, threads, [=](std::size_t begin, std::size_t end) {
+    in_ranges(n, threads, [=](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i)
         if constexpr (sizeof(T) == 2) y[i] = T(static_cast<float>(y[i]) / static_cast<float>(by));
         else if constexpr (requires { typename T::value_type; }) y[i] /= static_cast<typename T::value_type>(by);
@@ -216,7 +219,9 @@ RILL_INLINE void divide_elements(dtype d, void* to, std::int64_t by, std::size_t
 RILL_INLINE void dense_sum::add(tensor const& gradient, type const&, parallel const& threads) {
   if (!sum_) sum_ = gradient.clone();
   else if (sum_.shape() != gradient.shape())
-    throw error(code::invalid_argument, "an accumulator was given a gradient of other extents than the one before");
+    throw error(code::invalid_argument, "expected a gradient of " + sum_.shape().text() +
+                                            ", as added to this accumulator before, got one of " +
+                                            gradient.shape().text());
   else
     detail::add_elements(sum_.element(), sum_.mutable_raw(), gradient.raw(), static_cast<std::size_t>(sum_.elements()),
                          threads);
@@ -234,7 +239,7 @@ RILL_INLINE void sparse_sum::add(part const& gradient, type const& of, parallel 
   for (std::size_t i = 0; i < which.size(); ++i)
     if (which[i] < 0 || (of[0].known() && which[i] >= of[0].extent))
       throw error(code::invalid_argument, "index " + std::to_string(i) + " is " + std::to_string(which[i]) +
-                                              ", which is no row of a " + of.text());
+                                              ", which is not a row of a tensor of type " + of.text());
   auto const row = [&](std::size_t i) {
     auto const at = static_cast<std::int64_t>(i);
     return gradient.rows.rows(at, at + 1);
@@ -243,7 +248,7 @@ RILL_INLINE void sparse_sum::add(part const& gradient, type const& of, parallel 
     detail::add_elements(x.element(), sum.first.mutable_raw(), x.raw(), static_cast<std::size_t>(x.elements()));
     ++sum.second;
   };
-  // What needs memory first: without it nothing is added.
+  // Rows that need memory come first: if it can't be allocated, nothing is added.
   decltype(rows_) fresh;
   for (std::size_t i = 0; i < which.size(); ++i) {
     if (rows_.contains(which[i])) continue;

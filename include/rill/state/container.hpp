@@ -1,4 +1,4 @@
-// What keeps state between steps.
+// Containers, which keep state between steps.
 #pragma once
 #include <list>
 #include <map>
@@ -19,15 +19,15 @@
 
 namespace rill {
 
-/// Variables, queues and the like by name; sessions and graphs that are given the same container share them (white
-/// paper §4.7).
+/// Variables, queues and other state by name. Sessions and graphs that are given the same container share its state
+/// (white paper §4.7).
 class container {
  public:
-  /// The variable of that name, made (without a value) if there is none; error(failed_precondition) if one of another
-  /// type has the name already.
+  /// Returns the variable of this name, created without a value if there is none; throws error(failed_precondition) if
+  /// the existing variable has another type.
   std::shared_ptr<variable_state> variable(std::string const& name, type const& t);
-  /// The queue of that name, made if there is none; error(failed_precondition) if there is another one of that name. So
-  /// are the others below.
+  /// Returns the queue of this name, created if there is none; throws error(failed_precondition) if the existing queue
+  /// has other properties. The functions below do the same for other kinds of state.
   std::shared_ptr<queue_state> queue(std::string const& name, queue_description const& options);
   /// Returns the accumulator of that name, of gradients of type `of`.
   std::shared_ptr<accumulator_state<dense_sum>> accumulator(std::string const& name, type const& of);
@@ -39,7 +39,7 @@ class container {
   std::shared_ptr<barrier_state> barrier(std::string const& name, std::int64_t parties);
   /// Returns the barrier of that name, at which the components of an element meet under a key.
   std::shared_ptr<keyed_barrier_state> keyed_barrier(std::string const& name, std::vector<type> const& components);
-  /// What else lives under a name: a state of type R, made by `make()` if there is none.
+  /// Returns a state of type R under this name, created by `make()` if there is none.
   template <class R, class Make> std::shared_ptr<R> other(std::string const& name, Make&& make) {
     std::lock_guard lock(mutex_);
     std::pair key(std::type_index(typeid(R)), name);
@@ -49,11 +49,13 @@ class container {
     others_.emplace(std::move(key), made);
     return made;
   }
-  /// Replaces the values of variables at once, between steps: a step that began before reads and updates the values
-  /// before, all of them, and one that begins later has the new ones, all of them. It waits for updates that run now,
-  /// but for no step. Nothing changes if one is not of its variable's type, or comes twice: error(invalid_argument).
+  /// Replaces the values of several variables atomically: a step that began before goes on to read and update the old
+  /// values, and a step that begins later sees only the new ones. Waits for updates that are running, but for no step.
+  /// Throws error(invalid_argument), and changes nothing, if a value has another type than its variable or a variable
+  /// occurs twice.
   void replace(std::vector<std::pair<std::shared_ptr<variable_state>, tensor>> values);
-  /// As long as this lives a step reads the variables in the version that was the newest when it began.
+  /// Holds the version of the variables that was the newest when the object was created; its step reads the variables
+  /// in this version.
   class reading {
    public:
     explicit reading(container& c) : container_(c), of_(c.versions_.enter()) {}
@@ -68,17 +70,18 @@ class container {
     container& container_;
     state_versions::ticket of_;
   };
-  /// All variables, by name.
+  /// Returns all variables, sorted by name.
   std::vector<std::shared_ptr<variable_state>> variables() const;
-  /// Takes every value away; steps that run meanwhile keep the snapshots they have. Queues, accumulators and barriers
-  /// are as new, and who waits at one, or for a mutex, fails with error(aborted). Who holds a mutex goes on doing so,
-  /// and so does what else lives here.
+  /// Removes the values of all variables; running steps keep their snapshots. Queues, accumulators and barriers return
+  /// to their initial state; requests that wait at them, or for a mutex, fail with error(aborted). Mutexes that are
+  /// held stay held, and other kinds of state stay as they are.
   void reset();
 
  private:
   template <class State> using by_name = std::map<std::string, std::shared_ptr<State>>;
 
-  /// The state of that name, made of `about` if there is none; `is(state)` is what one that is there was made of.
+  /// Returns the state of this name, created from `about` if there is none. `is(state)` returns the arguments that an
+  /// existing state was created from; throws error(failed_precondition) if they differ.
   template <class State, class Is, class... About>
   std::shared_ptr<State> kept(by_name<State>& states, std::string const& name, char const* what, Is const& is,
                               About const&... about);
@@ -87,7 +90,7 @@ class container {
   void forget_unread() noexcept;
 
   mutable std::mutex mutex_;
-  std::mutex replacing_;  // taken before any other
+  std::mutex replacing_;  // locked before any other
   state_versions versions_;
   by_name<variable_state> variables_;
   by_name<queue_state> queues_;
@@ -102,10 +105,10 @@ class container {
 #if RILL_RUNTIME
 namespace detail {
 
-inline std::string made_of(queue_description const& o) { return o.text(); }
-inline std::string made_of(type const& of) { return "one of " + of.text(); }
-inline std::string made_of(std::int64_t parties) { return "one for " + std::to_string(parties) + " parties"; }
-inline std::string made_of(std::vector<type> const& components) { return "one of " + text_of(components); }
+inline std::string description(queue_description const& o) { return o.text(); }
+inline std::string description(type const& of) { return "one of type " + of.text(); }
+inline std::string description(std::int64_t parties) { return "one for " + std::to_string(parties) + " parties"; }
+inline std::string description(std::vector<type> const& components) { return "one of types " + text_of(components); }
 
 }  // namespace detail
 
@@ -118,8 +121,8 @@ std::shared_ptr<State> container::kept(by_name<State>& states, std::string const
   [[maybe_unused]] auto const differs = [&](auto const& asked) {
     if (is(*known->second) == asked) return;
     throw error(code::failed_precondition,
-                std::string("the container already has ") + what + " of that name that is made otherwise: it is " +
-                    detail::made_of(is(*known->second)) + ", and " + detail::made_of(asked) + " was asked for",
+                std::string("the container already has ") + what + " of this name that differs: it is " +
+                    detail::description(is(*known->second)) + ", but " + detail::description(asked) + " was requested",
                 name);
   };
   (differs(about), ...);
@@ -141,8 +144,7 @@ RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string cons
   auto const& has = known->second->type();
   if (!accepts(has, t))
     throw error(code::failed_precondition,
-                "the container already has a variable of that name with type " + has.text() + ", not " + t.text(),
-                name);
+                "the container already has a variable of this name of type " + has.text() + ", not " + t.text(), name);
   return known->second;
 }
 RILL_INLINE std::shared_ptr<queue_state> container::queue(std::string const& name, queue_description const& options) {
@@ -174,7 +176,7 @@ RILL_INLINE void container::replace(std::vector<std::pair<std::shared_ptr<variab
   std::set<variable_state const*> once;
   for (auto& [v, t] : values) {
     if (!once.insert(v.get()).second)
-      throw error(code::invalid_argument, "the variable is to be replaced twice", v->name());
+      throw error(code::invalid_argument, "the variable occurs twice among the variables to replace", v->name());
     prepared.emplace_back(std::move(v), std::move(t));
   }
   {
@@ -186,7 +188,7 @@ RILL_INLINE void container::replace(std::vector<std::pair<std::shared_ptr<variab
   forget_unread();
 }
 
-// Should memory run out, what nobody reads stays until the next time.
+// If memory runs out, unread values stay until the next call.
 RILL_INLINE void container::forget_unread() noexcept try {
   std::list<decltype(std::declval<variable_state&>().forget_all_but({}))> unread;  // outlives the locks
   std::lock_guard const alone(replacing_);

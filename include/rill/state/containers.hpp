@@ -10,17 +10,18 @@
 
 namespace rill {
 
-/// Named containers (white paper §4.7). A program makes one of these and hands its containers to its sessions:
-/// `session s(g, {.state = all.named("training")})`. A container lives as long as this, or as a session that has it.
+/// Named containers (white paper §4.7). A program creates one object of this class and gives its containers to
+/// sessions: `session s(g, {.state = all.named("training")})`. A container lives as long as this object or a session
+/// refers to it.
 class containers {
  public:
-  /// The container of that name, made if there is none; "" is the default one.
+  /// Returns the container of this name, created if there is none; "" is the default container.
   std::shared_ptr<container> named(std::string const& name = {});
-  /// The names of those that were made, in their order.
+  /// Returns the names of all containers, sorted.
   std::vector<std::string> names() const;
-  /// Resets the container of that name; error(not_found) if there is none.
+  /// Resets the container of this name; throws error(not_found) if there is none.
   void reset(std::string const& name);
-  /// Resets all of them.
+  /// Resets all containers.
   void reset() {
     for (auto const& name : names()) reset(name);
   }
@@ -51,7 +52,7 @@ RILL_INLINE void containers::reset(std::string const& name) {
   {
     std::lock_guard lock(mutex_);
     auto const at = all_.find(name);
-    if (at == all_.end()) throw error(code::not_found, "there is no container '" + name + "'");
+    if (at == all_.end()) throw error(code::not_found, "there is no container '" + name + "' to reset");
     one = at->second;
   }
   one->reset();

@@ -1,5 +1,5 @@
-// Where the components of elements meet by their keys: each component may come in a step of its own, and who takes gets
-// elements that have all of theirs (white paper §4.6).
+// Barriers that join the components of elements by key: each component may come in a step of its own, and a take gets
+// only complete elements (white paper §4.6).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,23 +21,23 @@
 
 namespace rill {
 
-/// An element whose components are all there.
+/// A complete element.
 struct keyed_element {
   std::string key;
   std::vector<tensor> parts;
 };
 
-/// Somebody who takes elements, from the time that he asks until he is told the end.
+/// A request to take elements.
 struct keyed_request {
   std::size_t wanted = 0;
-  bool fewer = false;  ///< at the end of a closed barrier fewer will do
+  bool fewer = false;  ///< whether fewer suffice at the end of a closed barrier
   std::vector<keyed_element> elements = {};
-  /// Called once, by any thread, without the barrier's lock; null for success. It must not throw.
+  /// Called once, on any thread, without the barrier's lock; the failure is null for success. Must not throw.
   std::function<void(keyed_request&, failure)> finished = {};
 };
 
-/// Elements by key, in the order in which their first components came. Who must wait leaves a request, and is told; no
-/// thread is held.
+/// Elements by key, ordered by the arrival of their first components. A caller that has to wait leaves a request and is
+/// notified; no thread is blocked.
 class keyed_barrier_state {
  public:
   keyed_barrier_state(std::string name, std::vector<type> components);
@@ -45,22 +45,23 @@ class keyed_barrier_state {
   std::vector<type> const& components() const { return components_; }
   using request = std::shared_ptr<keyed_request>;
 
-  /// Puts component `which` of each key in. error(invalid_argument) for one that is there already, and error(cancelled)
-  /// once the barrier is closed, for a key that is new, or for any after a close that cancels; then none is put in.
+  /// Inserts component `which` of each key. Throws error(invalid_argument) if a key has this component already, and
+  /// error(cancelled) for new keys once the barrier is closed, or for all keys once it was closed with `cancel`; then
+  /// nothing is inserted.
   void insert(std::size_t which, std::vector<std::string> const& keys, std::vector<tensor> const& values);
-  /// Takes the elements whose first components came first, as many as are wanted, of those that have all of theirs. It
-  /// waits for them, and takes none if the barrier can't come to have as many: error(out_of_range).
+  /// Takes the oldest complete elements, as many as the request wants, waiting for them if necessary. Fails with
+  /// error(out_of_range), and takes nothing, if the closed barrier can no longer get as many.
   void take(request const& r);
-  /// Takes no new keys; those that are there may get their other components, unless `cancel`. A closed one may be
-  /// closed again.
+  /// Closes the barrier to new keys. Existing keys still get their other components, unless `cancel`. A closed barrier
+  /// may be closed again.
   void close(bool cancel = false);
-  /// A request that still waits ends with `why`, and has lost nothing.
+  /// Ends a request that still waits with the failure `why`; no element is lost.
   void give_up(keyed_request const& r, failure why);
 
-  /// Elements that have all their components, and those that have not.
+  /// Returns the number of complete elements, or of incomplete ones.
   std::int64_t ready() const;
   std::int64_t incomplete() const;
-  /// Throws everything away and ends all who wait with error(aborted); the barrier is as new.
+  /// Removes all elements and returns to the initial state; waiting requests fail with error(aborted).
   void reset();
 
  private:
@@ -70,16 +71,16 @@ class keyed_barrier_state {
     std::size_t missing;
   };
   void check(std::size_t which, std::vector<std::string> const& keys) const;
-  /// Moves the requests that need not wait longer to `done`, which has room for all. One for whose elements there is
-  /// no memory ends with that error, and the elements stay.
+  /// Moves the requests that can finish to `done`, which has room for all. A request whose elements can't be allocated
+  /// fails, and its elements stay in the barrier.
   void serve(std::vector<std::pair<request, failure>>& done) noexcept;
-  failure hand_over(keyed_request& r) noexcept;
-  static void tell(std::vector<std::pair<request, failure>> const& done);
+  failure fill(keyed_request& r) noexcept;
+  static void notify(std::vector<std::pair<request, failure>> const& done);
 
   std::string name_;
   std::vector<type> components_;
   mutable std::mutex mutex_;
-  std::list<entry> line_;  // by first component
+  std::list<entry> line_;  // in the order of their first components' arrival
   std::map<std::string, std::list<entry>::iterator> by_key_;
   std::size_t ready_ = 0;
   bool closed_ = false, cancelled_ = false;
@@ -94,16 +95,18 @@ RILL_INLINE void keyed_barrier_state::check(std::size_t which, std::vector<std::
   for (auto const& key : keys) {
     auto const at = by_key_.find(key);
     if (at == by_key_.end() && closed_)
-      throw error(code::cancelled, "the barrier '" + name_ + "' is closed, and takes no new keys: '" + key + "'");
+      throw error(code::cancelled, "the barrier '" + name_ + "' is closed to new keys, but got '" + key + "'");
     if ((at != by_key_.end() && at->second->parts[which]) || !seen.insert(key).second)
-      throw error(code::invalid_argument, "the barrier '" + name_ + "' has component " + std::to_string(which) +
-                                              " of key '" + key + "' already");
+      throw error(code::invalid_argument, "the barrier '" + name_ + "' already has component " + std::to_string(which) +
+                                              " of key '" + key + "'");
   }
 }
 
 RILL_INLINE void keyed_barrier_state::insert(std::size_t which, std::vector<std::string> const& keys,
                                              std::vector<tensor> const& values) {
-  expects(which < components_.size(), "a keyed barrier has no such component");
+  if (which >= components_.size())
+    throw error(code::invalid_argument, "the barrier '" + name_ + "' has " + std::to_string(components_.size()) +
+                                            " components, but component " + std::to_string(which) + " was inserted");
   std::vector<std::pair<request, failure>> done;
   {
     std::lock_guard lock(mutex_);
@@ -116,7 +119,7 @@ RILL_INLINE void keyed_barrier_state::insert(std::size_t which, std::vector<std:
         line.push_back({key, std::vector<std::optional<tensor>>(components_.size()), components_.size()});
         by_key.emplace(key, std::prev(line.end()));
       }
-    // Nothing below asks for memory: all is put in, or none.
+    // The code below allocates nothing. all is put in, or none.
     line_.splice(line_.end(), line);
     by_key_.merge(by_key);
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -126,29 +129,30 @@ RILL_INLINE void keyed_barrier_state::insert(std::size_t which, std::vector<std:
     }
     serve(done);
   }
-  tell(done);
+  notify(done);
 }
 
 RILL_INLINE void keyed_barrier_state::serve(std::vector<std::pair<request, failure>>& done) noexcept {
   while (!takers_.empty()) {
     auto const& r = takers_.front();
-    // What can still become ready: nothing after a close that cancels, and no more keys after one that does not.
+    // The most elements that can become complete: no more after a close with `cancel`, and only existing keys after
+    // another close.
     bool const over = closed_ && (cancelled_ || line_.size() == ready_);
     auto const may_come = cancelled_ ? ready_ : closed_ ? line_.size() : SIZE_MAX;
     if (ready_ < r->wanted && !over && (r->fewer || may_come >= r->wanted)) return;
     failure why;
     if (ready_ < r->wanted && (!r->fewer || ready_ == 0))
       why = failed(code::out_of_range, {"the barrier '", name_, "' is closed and has too few elements"});
-    else why = hand_over(*r);
+    else why = fill(*r);
     done.emplace_back(r, why);
     takers_.pop_front();
   }
 }
 
-RILL_INLINE failure keyed_barrier_state::hand_over(keyed_request& r) noexcept try {
+RILL_INLINE failure keyed_barrier_state::fill(keyed_request& r) noexcept try {
   std::vector<keyed_element> elements(std::min(r.wanted, ready_));
   for (auto& e : elements) e.parts.reserve(components_.size());
-  // Nothing below asks for memory.
+  // The code below allocates nothing.
   auto at = line_.begin();
   for (auto& e : elements) {
     at = std::find_if(at, line_.end(), [](entry const& each) { return each.missing == 0; });
@@ -172,7 +176,7 @@ RILL_INLINE void keyed_barrier_state::take(request const& r) {
     takers_.push_back(r);
     serve(done);
   }
-  tell(done);
+  notify(done);
 }
 
 RILL_INLINE void keyed_barrier_state::close(bool cancel) {
@@ -184,7 +188,7 @@ RILL_INLINE void keyed_barrier_state::close(bool cancel) {
     cancelled_ = cancelled_ || cancel;
     serve(done);
   }
-  tell(done);
+  notify(done);
 }
 
 RILL_INLINE void keyed_barrier_state::give_up(keyed_request const& wanted, failure why) {
@@ -198,7 +202,7 @@ RILL_INLINE void keyed_barrier_state::give_up(keyed_request const& wanted, failu
     takers_.erase(at);
     serve(done);
   }
-  tell(done);
+  notify(done);
 }
 
 RILL_INLINE std::int64_t keyed_barrier_state::ready() const {
@@ -215,7 +219,7 @@ RILL_INLINE void keyed_barrier_state::reset() {
   {
     std::lock_guard lock(mutex_);
     done.reserve(takers_.size());
-    auto const why = failed(code::aborted, {"the container of barrier '", name_, "' was reset"});
+    auto const why = failed(code::aborted, {"the barrier '", name_, "' was reset with its container"});
     for (auto const& r : takers_) done.emplace_back(r, why);
     takers_.clear();
     line_.clear();
@@ -223,7 +227,7 @@ RILL_INLINE void keyed_barrier_state::reset() {
     ready_ = 0;
     closed_ = cancelled_ = false;
   }
-  tell(done);
+  notify(done);
 }
 
 RILL_INLINE keyed_barrier_state::keyed_barrier_state(std::string name, std::vector<type> components)
@@ -231,7 +235,7 @@ RILL_INLINE keyed_barrier_state::keyed_barrier_state(std::string name, std::vect
   expects(!components_.empty(), "a keyed barrier needs at least one component");
 }
 
-RILL_INLINE void keyed_barrier_state::tell(std::vector<std::pair<request, failure>> const& done) {
+RILL_INLINE void keyed_barrier_state::notify(std::vector<std::pair<request, failure>> const& done) {
   for (auto const& [r, why] : done) r->finished(*r, why);
 }
 

@@ -1,5 +1,5 @@
-// A queue of tensors that steps and threads share. Whoever must wait leaves a request and is told when it is done: no
-// thread is held meanwhile (white paper §4.6).
+// Queues of tensors that steps and threads share. A caller that has to wait leaves a request and is notified when it is
+// done; no thread is blocked (white paper §4.6).
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -15,19 +15,19 @@
 
 namespace rill {
 
-/// An enqueue, dequeue or close from the time that it asks until it is told the end.
+/// A request to enqueue, dequeue or close.
 struct queue_request {
-  std::vector<queue_element> elements = {};  ///< to enqueue; or dequeued so far
-  std::size_t entered = 0;                   ///< how many of those to enqueue are in
-  std::size_t wanted = 0;                    ///< to dequeue
-  bool fewer = false;                        ///< at the end of a closed queue fewer will do
-  /// Called once, by any thread, without the queue's lock; null for success. It must not throw.
+  std::vector<queue_element> elements = {};  ///< the elements to enqueue, or those dequeued so far
+  std::size_t entered = 0;                   ///< the number of elements enqueued so far
+  std::size_t wanted = 0;                    ///< the number of elements to dequeue
+  bool fewer = false;                        ///< whether fewer suffice at the end of a closed queue
+  /// Called once, on any thread, without the queue's lock; the failure is null for success. Must not throw.
   std::function<void(queue_request&, failure)> finished = {};
-  std::shared_ptr<queue_request> next = {};  ///< the queue's own: the one that ends after this
-  failure why = {};                          ///< the queue's own: what it ends with
+  std::shared_ptr<queue_request> next = {};  ///< used by the queue: the next request to finish
+  failure why = {};                          ///< used by the queue: the failure to finish with
 };
 
-/// Elements wait in it for those who ask, and those who ask for elements. First come, first served.
+/// A queue, whose elements wait for requests and whose requests wait for elements or room, first come first served.
 class queue_state {
  public:
   queue_state(std::string name, queue_description options);
@@ -35,66 +35,67 @@ class queue_state {
   std::string const& name() const { return name_; }
   queue_description const& options() const { return line_.options(); }
 
-  /// Puts all of them in, or takes as many, if that can be done at once and nobody else waits to do it; else nothing
-  /// has happened, and a request has to be left.
+  /// Enqueues all elements, or fills `into`, and returns true if that is possible at once and no other request is
+  /// waiting. Otherwise changes nothing and returns false: the caller has to leave a request.
   bool try_enqueue(std::span<queue_element> elements);
   bool try_dequeue(std::span<queue_element> into);
 
   using request = std::shared_ptr<queue_request>;
-  /// Puts the request's elements in, as room comes. error(cancelled) once the queue is closed.
+  /// Enqueues the request's elements as room becomes available; fails with error(cancelled) once the queue is closed.
   void enqueue(request const& r);
-  /// Takes as many as are wanted, as they come. What is taken is put back in its place if it never gets them all:
-  /// error(out_of_range), or what the queue was closed for, when it is closed and empty.
+  /// Dequeues the number of elements that the request wants, as they arrive. If the queue is closed and has fewer, puts
+  /// them back and fails with the reason given to `end_filling`, or with error(out_of_range).
   void dequeue(request const& r);
-  /// Takes no new elements. Those who wait with elements get them in, or fail with error(cancelled) if `cancel`; the
-  /// close is done when nobody waits with elements. A queue that is closed may be closed again.
+  /// Closes the queue to new elements. Enqueues that wait still complete, or fail with error(cancelled) if `cancel`;
+  /// the request ends when no enqueue is waiting. A closed queue may be closed again.
   void close(request const& r, bool cancel = false);
-  /// The same for those who don't wait.
+  /// The same without waiting.
   void close(bool cancel = false);
-  /// So many threads begin to fill it. A queue that is closed because all that filled it had ended is open again;
-  /// error(failed_precondition) if it was closed otherwise. What it returns goes to `end_filling`.
+  /// Registers `threads` threads that fill the queue, and returns the number to pass to `end_filling`. Reopens a queue
+  /// that was closed because its filling threads had ended; throws error(failed_precondition) if it was closed in
+  /// another way.
   std::uint64_t begin_filling(std::size_t threads);
-  /// A thread that began then fills it no more: the last one closes it. `why`, if any, is what dequeues fail with at
-  /// the end, instead of error(out_of_range). `now`: it is closed at once, and those who wait with elements fail.
-  /// Nothing happens if it was reset since.
+  /// Unregisters a thread registered at `since`; the last one closes the queue. If `why` is set, dequeues fail with it
+  /// at the end instead of error(out_of_range). If `now`, the queue is closed at once, and enqueues that wait fail.
+  /// Does nothing if the queue was reset since.
   void end_filling(std::uint64_t since, failure why = {}, bool now = false);
-  /// A request that still waits ends with `why`, and has lost nothing.
+  /// Ends a request that still waits with the failure `why`; no element is lost.
   void give_up(queue_request const& r, failure why);
 
-  /// Elements in the queue now, but for those of a bucket that wait for others of it.
+  /// Returns the number of elements that can be dequeued: incomplete buckets don't count.
   std::int64_t size() const;
   bool closed() const;
-  /// Requests that wait now.
+  /// Returns the number of waiting requests.
   std::size_t waiting() const;
-  /// Throws the elements away and ends all who wait with error(aborted); the queue is as new.
+  /// Removes all elements and returns to the initial state; waiting requests fail with error(aborted).
   void reset();
 
-  /// Its elements, also those that somebody holds who waits for more.
+  /// Returns all elements, including the ones that waiting dequeues have taken so far.
   queue_contents contents();
-  /// Puts these in the place of its elements; error(invalid_argument) if one is not of its components, and then
-  /// nothing has changed.
+  /// Replaces the elements; throws error(invalid_argument), and changes nothing, if one doesn't match the queue's
+  /// components.
   void restore(queue_contents c);
-  /// Whether it takes elements beyond its capacity for now.
+  /// Sets whether the queue takes elements beyond its capacity.
   void widen(bool on);
 
  private:
-  class ended;
+  class completions;
 
   bool may_put(std::size_t n) const;
   bool may_take(std::size_t n) const;
-  bool serve_enqueue(ended& done);
-  bool serve_dequeue(ended& done);
-  void serve(ended& done);
+  bool serve_enqueue(completions& done);
+  bool serve_dequeue(completions& done);
+  void serve(completions& done);
   failure at_end() const noexcept;
   failure failed(code c, char const* why) const noexcept;
-  void close(bool cancel, ended& done);
+  void close(bool cancel, completions& done);
 
   std::string name_;
   mutable std::mutex mutex_;
   queue_line line_;
   std::deque<request> enqueues_, dequeues_, closes_;
   bool closed_ = false, wide_ = false;
-  bool by_fillers_ = false;  // those that filled it closed it
+  bool by_fillers_ = false;  // whether it was closed because its filling threads had ended
   std::size_t fillers_ = 0;
   std::uint64_t resets_ = 0;
   failure reason_;
@@ -102,18 +103,18 @@ class queue_state {
 
 #if RILL_RUNTIME
 
-// Requests that have ended, told so when the lock is gone.
-class queue_state::ended {
+// Requests that have finished; their callbacks are called after the lock is released.
+class queue_state::completions {
  public:
-  explicit ended(std::mutex& m) : lock_(m) {}
-  ~ended() {
+  explicit completions(std::mutex& m) : lock_(m) {}
+  ~completions() {
     lock_.unlock();
     while (auto const r = std::move(first_)) {
       first_ = std::move(r->next);
       r->finished(*r, std::move(r->why));
     }
   }
-  // Needs no memory, for the requests of others end here as well.
+  // Allocates nothing: requests of other callers finish here, too.
   void add(request r, failure why = {}) noexcept {
     r->why = std::move(why);
     auto& place = last_ ? last_->next : first_;
@@ -139,7 +140,7 @@ RILL_INLINE bool queue_state::may_take(std::size_t n) const {
 }
 
 RILL_INLINE bool queue_state::try_enqueue(std::span<queue_element> elements) {
-  ended done(mutex_);
+  completions done(mutex_);
   if (closed_ || !enqueues_.empty() || !may_put(elements.size())) return false;
   for (auto& e : elements) line_.put(std::move(e));
   serve(done);
@@ -147,14 +148,14 @@ RILL_INLINE bool queue_state::try_enqueue(std::span<queue_element> elements) {
 }
 
 RILL_INLINE bool queue_state::try_dequeue(std::span<queue_element> into) {
-  ended done(mutex_);
+  completions done(mutex_);
   if (!dequeues_.empty() || !may_take(into.size())) return false;
   for (auto& e : into) e = line_.take();
   serve(done);
   return true;
 }
 
-RILL_INLINE bool queue_state::serve_enqueue(ended& done) {
+RILL_INLINE bool queue_state::serve_enqueue(completions& done) {
   if (enqueues_.empty()) return false;
   auto& r = *enqueues_.front();
   bool moved = false;
@@ -173,7 +174,7 @@ RILL_INLINE bool queue_state::serve_enqueue(ended& done) {
   return true;
 }
 
-RILL_INLINE bool queue_state::serve_dequeue(ended& done) {
+RILL_INLINE bool queue_state::serve_dequeue(completions& done) {
   if (dequeues_.empty()) return false;
   auto& r = *dequeues_.front();
   bool moved = false;
@@ -195,7 +196,7 @@ RILL_INLINE bool queue_state::serve_dequeue(ended& done) {
   return true;
 }
 
-RILL_INLINE void queue_state::serve(ended& done) {
+RILL_INLINE void queue_state::serve(completions& done) {
   for (bool moved = true; moved;) {
     moved = serve_enqueue(done);
     moved = serve_dequeue(done) || moved;
@@ -208,26 +209,26 @@ RILL_INLINE failure queue_state::at_end() const noexcept {
   return reason_ ? reason_ : failed(code::out_of_range, "is closed and has too few elements");
 }
 
-// Waiters are told of the end without memory for its words too.
+// Allocates nothing if memory has run out, so that waiting requests still end.
 RILL_INLINE failure queue_state::failed(code c, char const* why) const noexcept {
   return rill::failed(c, {"the queue '", name_, "' ", why});
 }
 
 RILL_INLINE void queue_state::enqueue(request const& r) {
-  ended done(mutex_);
+  completions done(mutex_);
   if (closed_) return done.add(r, failed(code::cancelled, "is closed"));
   enqueues_.push_back(r);
   serve(done);
 }
 
 RILL_INLINE void queue_state::dequeue(request const& r) {
-  r->elements.reserve(r->wanted);  // those that are taken out can be kept
-  ended done(mutex_);
+  r->elements.reserve(r->wanted);  // so that storing the dequeued elements can't fail
+  completions done(mutex_);
   dequeues_.push_back(r);
   serve(done);
 }
 
-RILL_INLINE void queue_state::close(bool cancel, ended& done) {
+RILL_INLINE void queue_state::close(bool cancel, completions& done) {
   closed_ = true;
   if (cancel)
     for (; !enqueues_.empty(); enqueues_.pop_front())
@@ -236,14 +237,14 @@ RILL_INLINE void queue_state::close(bool cancel, ended& done) {
 }
 
 RILL_INLINE void queue_state::close(request const& r, bool cancel) {
-  ended done(mutex_);
+  completions done(mutex_);
   by_fillers_ = false;
   closes_.push_back(r);
   close(cancel, done);
 }
 
 RILL_INLINE void queue_state::close(bool cancel) {
-  ended done(mutex_);
+  completions done(mutex_);
   by_fillers_ = false;
   close(cancel, done);
 }
@@ -251,14 +252,14 @@ RILL_INLINE void queue_state::close(bool cancel) {
 RILL_INLINE std::uint64_t queue_state::begin_filling(std::size_t threads) {
   std::lock_guard lock(mutex_);
   if (closed_ && !by_fillers_)
-    throw error(code::failed_precondition, "the queue '" + name_ + "' is closed: nothing can be put into it");
+    throw error(code::failed_precondition, "the queue '" + name_ + "' is closed: no thread can fill it");
   if (closed_) closed_ = false, reason_ = {};
   fillers_ += threads;
   return resets_;
 }
 
 RILL_INLINE void queue_state::end_filling(std::uint64_t since, failure why, bool now) {
-  ended done(mutex_);
+  completions done(mutex_);
   if (since != resets_) return;
   if (!reason_) reason_ = std::move(why);
   if (--fillers_ > 0 && !now) return;
@@ -267,7 +268,7 @@ RILL_INLINE void queue_state::end_filling(std::uint64_t since, failure why, bool
 }
 
 RILL_INLINE void queue_state::give_up(queue_request const& wanted, failure why) {
-  ended done(mutex_);
+  completions done(mutex_);
   for (auto* list : {&enqueues_, &dequeues_, &closes_})
     for (auto at = list->begin(); at != list->end(); ++at) {
       if (at->get() != &wanted) continue;
@@ -298,8 +299,8 @@ RILL_INLINE std::size_t queue_state::waiting() const {
 }
 
 RILL_INLINE void queue_state::reset() {
-  ended done(mutex_);
-  auto const why = failed(code::aborted, "is of a container that was reset");
+  completions done(mutex_);
+  auto const why = failed(code::aborted, "was reset with its container");
   for (auto* list : {&enqueues_, &dequeues_, &closes_})
     for (; !list->empty(); list->pop_front()) done.add(std::move(list->front()), why);
   line_.clear();
@@ -309,9 +310,10 @@ RILL_INLINE void queue_state::reset() {
   reason_ = {};
 }
 
-// Those who wait take the same again: what is drawn depends on the count of draws and on the line alone.
+// Waiting dequeues get the same elements again, because draws depend only on their count and on the order of the
+// elements.
 RILL_INLINE queue_contents queue_state::contents() {
-  ended done(mutex_);
+  completions done(mutex_);
   for (auto r = dequeues_.rbegin(); r != dequeues_.rend(); ++r) line_.put_back((*r)->elements);
   auto c = line_.contents();
   serve(done);
@@ -320,20 +322,24 @@ RILL_INLINE queue_contents queue_state::contents() {
 
 RILL_INLINE void queue_state::restore(queue_contents c) {
   for (auto const& parts : c.elements) {
-    expects(parts.size() == options().components.size(), "an element has another number of components than its queue");
+    if (parts.size() != options().components.size())
+      throw error(code::invalid_argument, "an element of the queue '" + name_ + "' has " +
+                                              std::to_string(options().components.size()) + " components, not " +
+                                              std::to_string(parts.size()));
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (!accepts(options().components[i], parts[i].type()))
-        throw error(code::invalid_argument, "component " + std::to_string(i) + " of the queue '" + name_ + "' is a " +
-                                                options().components[i].text() + ", not a " + parts[i].type().text());
+        throw error(code::invalid_argument, "component " + std::to_string(i) + " of the queue '" + name_ +
+                                                "' has type " + options().components[i].text() + ", not " +
+                                                parts[i].type().text());
   }
-  ended done(mutex_);
-  for (auto const& r : dequeues_) r->elements.clear();  // they were of those before
+  completions done(mutex_);
+  for (auto const& r : dequeues_) r->elements.clear();  // they belong to the old contents
   line_.restore(std::move(c));
   serve(done);
 }
 
 RILL_INLINE void queue_state::widen(bool on) {
-  ended done(mutex_);
+  completions done(mutex_);
   wide_ = on;
   serve(done);
 }

@@ -1,4 +1,4 @@
-// What a queue stores, in the order in which it hands it out.
+// The elements of a queue, in the order in which they are dequeued.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,31 +15,32 @@
 
 namespace rill {
 
-/// In which order a queue hands its elements out.
+/// The order in which a queue returns its elements.
 enum class queue_order : std::uint8_t {
-  fifo,      ///< as they came
-  shuffled,  ///< at random, the same for the same seed and the same calls
-  priority,  ///< the smallest first component, a scalar of int64, first; equal ones as they came
-  windowed,  ///< at random among the oldest, min_after_dequeue + 1 of them: the order depends on the seed and on the
-             ///< order in which they came, and not on when
-  bucketed,  ///< as many `together` as have the same first component, a scalar of int64: those first of which there
-             ///< were enough first
+  fifo,      ///< in the order of arrival
+  shuffled,  ///< at random; the same for the same seed and the same calls
+  priority,  ///< by ascending first component, an int64 scalar; equal ones in the order of arrival
+  windowed,  ///< at random among the min_after_dequeue + 1 oldest; depends on the seed and on the order of arrival, but
+             ///< not on the times of arrival
+  bucketed,  ///< in groups of `together` elements with the same first component, an int64 scalar; groups in the order
+             ///< of their completion
 };
 
-/// What a queue is made from; those who name the same queue must agree on it.
+/// The properties of a queue. All users of a queue must state the same properties.
 struct queue_description {
   queue_order order = queue_order::fifo;
   std::int64_t capacity = 0;           ///< in elements; at least 1
-  std::int64_t min_after_dequeue = 0;  ///< of shuffled queues: so many stay to draw from, until the queue is closed
-  std::int64_t seed = 0;               ///< of shuffled queues
-  bool padded = false;                 ///< elements of different extents are filled up with zeros to be stacked
-  std::vector<type> components = {};   ///< of an element
-  std::int64_t together = 0;           ///< of bucketed queues: so many of a bucket leave one behind the other
+  std::int64_t min_after_dequeue = 0;  ///< shuffled queues: the elements that stay until the queue is closed
+  std::int64_t seed = 0;               ///< shuffled queues: the seed of the draws
+  bool padded = false;                 ///< whether elements of different extents are padded with zeros to be stacked
+  std::vector<type> components = {};   ///< the types of an element's components
+  std::int64_t together = 0;           ///< bucketed queues: the number of elements in a group
   friend bool operator==(queue_description const&, queue_description const&) = default;
 
-  /// error(invalid_argument) if they make no sense.
+  /// Throws error(invalid_argument) for contradictory properties.
   void check() const;
-  /// What they say: "a shuffled queue for 100 elements of (float32[2], int32), min_after_dequeue 10, seed 3".
+  /// Returns the properties as text: "a shuffled queue for 100 elements of (float32[2], int32), min_after_dequeue 10,
+  /// seed 3".
   std::string text() const;
   bool draws() const { return order == queue_order::shuffled || order == queue_order::windowed; }
 };
@@ -47,36 +48,36 @@ struct queue_description {
 /// An element of a queue: a tensor for each component.
 struct queue_element {
   std::vector<tensor> parts;
-  std::uint64_t place = 0;  ///< where it belongs, should it be put back
+  std::uint64_t place = 0;  ///< its position in the queue, to put it back
 };
 
-/// What a checkpoint keeps of a queue.
+/// The state of a queue in a checkpoint.
 struct queue_contents {
-  std::vector<std::vector<tensor>> elements = {};  ///< in the order of the line, a tensor for each component
-  std::uint64_t draws = 0;                         ///< of shuffled queues: how often one was drawn
+  std::vector<std::vector<tensor>> elements = {};  ///< in the queue's order, a tensor for each component
+  std::uint64_t draws = 0;                         ///< shuffled queues: the number of draws
 };
 
-/// Elements in the order in which a queue hands them out. One thread at a time uses it.
+/// The elements of a queue, in the order in which they are dequeued. Not thread-safe.
 class queue_line {
  public:
   explicit queue_line(queue_description options) : options_(std::move(options)) { options_.check(); }
 
   queue_description const& options() const { return options_; }
-  /// How many can be taken: elements of a bucket count when there are enough of them.
+  /// Returns the number of elements that can be taken: incomplete groups don't count.
   std::size_t size() const { return options_.order == queue_order::priority ? sorted_.size() : line_.size(); }
 
   void put(queue_element e);
-  /// The next one, of which there must be one.
+  /// Removes and returns the next element; there must be one.
   queue_element take();
-  /// What is left of a bucket of which there are not enough, or nothing if there is no such bucket.
+  /// Removes and returns an incomplete group; empty if there is none.
   std::vector<queue_element> take_rest();
-  /// Puts what was taken last in its place again, and empties the list.
+  /// Puts the last taken elements back in their places and empties `taken`.
   void put_back(std::vector<queue_element>& taken);
 
   queue_contents contents() const;
-  /// Puts these in the place of its elements.
+  /// Replaces the elements.
   void restore(queue_contents c);
-  /// It is as new.
+  /// Returns to the initial state.
   void clear();
 
  private:
@@ -85,25 +86,31 @@ class queue_line {
   queue_description options_;
   std::deque<queue_element> line_;
   std::map<std::pair<std::int64_t, std::uint64_t>, queue_element> sorted_;  // by priority and time
-  std::map<std::int64_t, std::vector<queue_element>> gathering_;            // by bucket: not enough yet
+  std::map<std::int64_t, std::vector<queue_element>> gathering_;            // incomplete groups, by first component
   std::uint64_t arrivals_ = 0, draws_ = 0;
 };
 
 #if RILL_RUNTIME
 
 RILL_INLINE void queue_description::check() const {
-  expects(capacity >= 1, "a queue's capacity must be at least 1");
+  if (capacity < 1)
+    throw error(code::invalid_argument, "a queue's capacity must be at least 1, not " + std::to_string(capacity));
   expects(!components.empty(), "a queue needs at least one component");
-  expects(order <= queue_order::bucketed, "a queue's order is none that is known");
-  expects(draws() || min_after_dequeue == 0, "only a shuffled queue has a min_after_dequeue");
-  expects(min_after_dequeue >= 0 && min_after_dequeue < capacity, "min_after_dequeue must be less than the capacity");
+  if (order > queue_order::bucketed)
+    throw error(code::invalid_argument, "unknown queue order " + std::to_string(static_cast<int>(order)) +
+                                            " (0 fifo, 1 shuffled, 2 priority, 3 windowed, 4 bucketed)");
+  expects(draws() || min_after_dequeue == 0, "only a shuffled queue has a min_after_dequeue: set it to 0");
+  if (min_after_dequeue < 0 || min_after_dequeue >= capacity)
+    throw error(code::invalid_argument, "min_after_dequeue must be less than the capacity, " +
+                                            std::to_string(capacity) + ", and not negative, but is " +
+                                            std::to_string(min_after_dequeue));
   expects(order != queue_order::priority || components[0] == type(dtype::int64),
-          "the first component of a priority queue must be a scalar of int64");
+          "the first component of a priority queue must be an int64 scalar");
   bool const buckets = order == queue_order::bucketed;
   expects(!buckets || components[0] == type(dtype::int64),
-          "the first component of a bucket queue must be a scalar of int64");
+          "the first component of a bucket queue must be an int64 scalar");
   expects(buckets ? together > 0 : together == 0,
-          "of a bucket queue, and of no other, several elements leave together");
+          "a bucket queue needs together >= 1, and every other queue together = 0");
   for (auto const& c : components)
     expects(!padded || c.has_rank(), "a padding or bucket queue stacks elements, so each component needs a known rank");
 }
@@ -137,8 +144,8 @@ RILL_INLINE std::vector<queue_element> queue_line::take_rest() {
   return gathering_.empty() ? std::vector<queue_element>() : std::move(gathering_.extract(gathering_.begin()).mapped());
 }
 
-// A shuffled queue draws a place and closes the gap with its last element, a windowed one with its first;
-// `put_back` does the same backwards.
+// A shuffled queue draws a position and fills the gap with its last element, a windowed queue with its first;
+// `put_back` reverses that.
 RILL_INLINE queue_element queue_line::take() {
   queue_element e;
   if (options_.order == queue_order::priority) return std::move(sorted_.extract(sorted_.begin()).mapped());

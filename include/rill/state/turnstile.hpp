@@ -1,4 +1,4 @@
-// Who may go on: a lock, and a barrier. Who must wait leaves a request, and is told; no thread is held.
+// A mutex and a barrier for steps. A caller that has to wait leaves a request and is notified; no thread is blocked.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace rill {
 
-/// Somebody who waits at a mutex or a barrier.
+/// A request at a mutex or a barrier.
 struct turn_request {
-  std::function<void(turn_request&, failure)> finished;  ///< called once, without the lock; must not throw
+  std::function<void(turn_request&, failure)> finished;  ///< called once, without the lock held; must not throw
 };
 
-/// Those who wait at one, in their order.
+/// Waiting requests, first come first served.
 class turnstile_state {
  public:
   std::string const& name() const { return name_; }
-  /// A request that still waits ends with `why`, and has not passed.
+  /// Ends a request that still waits with the failure `why`.
   void give_up(turn_request const& wanted, failure why);
-  /// Ends all who wait with error(aborted). Who has passed goes on.
+  /// Ends all waiting requests with error(aborted); requests that were granted before stay granted.
   void reset();
   std::size_t waiting() const {
     std::lock_guard lock(mutex_);
@@ -42,29 +42,29 @@ class turnstile_state {
   std::string name_;
 };
 
-/// A lock between steps; those who ask get it in their order.
+/// A mutex between steps; requests are granted first come first served.
 class mutex_state : public turnstile_state {
  public:
   explicit mutex_state(std::string name) : turnstile_state(std::move(name)) {}
 
-  /// Tells `r` when it holds the mutex.
+  /// Requests the mutex; `r` is notified when it holds the mutex.
   void acquire(std::shared_ptr<turn_request> const& r);
-  /// Hands it to the next who waits.
+  /// Releases the mutex to the next waiting request.
   void release();
 
  private:
   bool held_ = false;
 };
 
-/// Lets those who arrive go on when there are so many of them, again and again.
+/// A barrier for `parties` requests, which can be used again and again.
 class barrier_state : public turnstile_state {
  public:
   barrier_state(std::string name, std::int64_t parties) : turnstile_state(std::move(name)), parties_(parties) {
-    expects(parties > 0, "a barrier is for one party or more");
+    expects(parties > 0, "a barrier needs at least one party");
   }
   std::int64_t parties() const { return parties_; }
 
-  /// Tells `r` when all parties have arrived.
+  /// Arrives at the barrier; `r` is notified when all parties have arrived.
   void arrive(std::shared_ptr<turn_request> const& r);
 
  private:
@@ -91,7 +91,7 @@ RILL_INLINE void turnstile_state::reset() {
     std::lock_guard lock(mutex_);
     gone = std::exchange(waiting_, {});
   }
-  auto const why = failed(code::aborted, {"the container of '", name_, "' was reset"});
+  auto const why = failed(code::aborted, {"'", name_, "' was reset with its container"});
   for (auto const& each : gone) each->finished(*each, why);
 }
 

@@ -1,4 +1,4 @@
-// A variable: a tensor that outlives the step.
+// Variables: tensors that outlive a step.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,14 +15,13 @@
 
 namespace rill {
 
-/// A named tensor that steps read and update. Reads are snapshots: they share the elements, and an update copies them
-/// first if somebody still looks (white paper §2; copy on write). A read waits for an update that writes in place, and
-/// for no other; what asks only for the extents never waits. After `container::replace`, a step that began before goes
-/// on to read and update the value that it found, which is forgotten with the last such step: kernels hand
-/// `step_context::version` on for that.
+/// A named tensor that steps read and update. A read is a snapshot that shares the elements; an update copies them
+/// first if a snapshot still refers to them (white paper §2; copy on write). Reads wait only for updates in place, and
+/// queries of the extents never wait. After `container::replace`, steps that began before go on to read and update the
+/// old value, which is freed after the last of them; kernels pass `step_context::version` for that.
 class variable_state {
-  template <class Variable> struct locked;
-  // What the value was for versions [since, until).
+  template <class Variable> struct version_lock;
+  // The value in versions [since, until).
   struct earlier_value {
     std::uint64_t since, until;
     std::shared_ptr<variable_state> value;
@@ -32,38 +31,38 @@ class variable_state {
   variable_state(std::string name, type t);
 
   std::string const& name() const { return name_; }
-  /// The declared type; extents may be unknown.
+  /// Returns the declared type, whose extents may be unknown.
   rill::type const& type() const { return type_; }
   bool initialized(std::uint64_t version = newest_version) const { return value_extents(version).has_value(); }
-  /// The extents of the value; none before the first assignment.
+  /// Returns the extents of the value; empty before the first assignment.
   std::optional<shape> value_extents(std::uint64_t version = newest_version) const;
   /// Throws error(failed_precondition) before the first assignment.
   void expect_value() const;
-  /// A snapshot; error(failed_precondition) before the first assignment.
+  /// Returns a snapshot; throws error(failed_precondition) before the first assignment.
   tensor read(std::uint64_t version = newest_version) const;
-  /// Replaces the value; error(invalid_argument) if it is not of the declared type.
+  /// Replaces the value; throws error(invalid_argument) if `t` is not of the declared type.
   void assign(tensor t, std::uint64_t version = newest_version);
-  /// Lets `f(tensor&)` fill elements of the given extents that nobody else sees; the memory that is there is used
-  /// again, or new one comes from `memory`. `f` must not throw.
+  /// Calls `f(tensor&)` to fill a value of the given extents, which no snapshot shares. It has the value's present
+  /// memory if possible, else new memory from `memory`. `f` must not throw.
   template <class F>
   void overwrite(shape const& extents, allocator& memory, F&& f, std::uint64_t version = newest_version);
-  /// Calls `f(tensor&)` with elements that nobody else sees; updates come one after the other.
+  /// Calls `f(tensor&)` to change the value, which no snapshot shares then. Updates run one after the other.
   template <class F> void update(F&& f, std::uint64_t version = newest_version);
-  /// The right to write, held as long as this lives; take several in the order of their addresses.
+  /// Exclusive access to write the value. Lock several variables in the order of their addresses.
   class writer;
 
-  /// Calls `f(tensor const&)` while no update runs, for who reads a part of a large table: a snapshot would make the
+  /// Calls `f(tensor const&)` while no update runs. For reads of a part of a large table: a snapshot would make the
   /// next update copy all of it.
   template <class F> void inspect(F&& f, std::uint64_t version = newest_version) const;
-  /// Forgets the value and gives its memory back.
+  /// Removes the value and frees its memory.
   void reset();
 
-  /// A value that is to replace the present one from some version on: what can fail does so when this is made.
+  /// A new value that replaces the present one from a version on. The constructor does everything that can fail.
   class replacement {
    public:
-    /// error(invalid_argument) if the value is not of the declared type.
+    /// Throws error(invalid_argument) if `t` is not of the declared type.
     replacement(std::shared_ptr<variable_state> v, tensor t);
-    /// Steps that read `version` or a later one have the new value from now on, those of earlier ones the value before.
+    /// Makes the value visible to steps that read `version` or a later one; other steps read the old value.
     void put(std::uint64_t version) noexcept;
     variable_state const* variable() const { return variable_.get(); }
 
@@ -72,7 +71,7 @@ class variable_state {
     tensor value_;
     std::list<earlier_value> before_;
   };
-  /// Takes out the earlier values that steps of none of these versions read. Destroy them without holding a lock.
+  /// Removes and returns the old values that none of the given versions read. Destroy them without holding a lock.
   std::list<earlier_value> forget_all_but(std::span<std::uint64_t const> versions);
 
  private:
@@ -83,17 +82,17 @@ class variable_state {
 
   std::string name_;
   rill::type type_;
-  mutable std::mutex updating_;  // held by who changes the value, as long as that takes; taken before the other
-  mutable std::mutex mutex_;     // guards what follows, for a moment
-  tensor value_;                 // changes under both
+  mutable std::mutex updating_;  // held throughout an update of the value; locked before mutex_
+  mutable std::mutex mutex_;     // guards the members below; held briefly
+  tensor value_;                 // changes under both locks
   std::optional<shape> away_;    // the extents of the value, while an update writes it in place
-  std::uint64_t since_ = 0;      // the version that brought the value; changes under both
+  std::uint64_t since_ = 0;      // the first version with the value; changes under both locks
   std::list<earlier_value> earlier_;
 };
 
-// The variable as a version has it, while no update of it runs.
-template <class Variable> struct variable_state::locked {
-  locked(Variable& v, std::uint64_t version) : variable(&v), no_update(v.updating_) {
+// Locks the variable against updates, in the state that it has in a version.
+template <class Variable> struct variable_state::version_lock {
+  version_lock(Variable& v, std::uint64_t version) : variable(&v), no_update(v.updating_) {
     if (!(keep = v.earlier(version))) return;
     no_update.unlock();
     variable = keep.get();
@@ -106,26 +105,27 @@ template <class Variable> struct variable_state::locked {
 
 class variable_state::writer {
  public:
-  /// With the elements that are there; error(failed_precondition) before the first assignment.
+  /// Gives access to the present elements; throws error(failed_precondition) before the first assignment.
   explicit writer(variable_state& v, std::uint64_t version = newest_version);
-  /// With elements of those extents, whatever they hold.
+  /// Gives access to elements of the given extents with unspecified values.
   writer(variable_state& v, shape const& extents, allocator& memory, std::uint64_t version = newest_version);
   ~writer();
   writer(writer const&) = delete;
   writer& operator=(writer const&) = delete;
-  /// Elements that nobody else sees; they become the variable's value when this ends.
+  /// Returns the elements, which no snapshot shares; they become the variable's value when the writer is destroyed.
   tensor& value() const { return value_; }
 
  private:
-  mutable tensor value_;  // in the end what was there before, given back without the lock
-  locked<variable_state> at_;
+  mutable tensor value_;  // in the end the old value, freed without the lock
+  version_lock<variable_state> at_;
 };
 
 template <class F>
 void variable_state::overwrite(shape const& extents, allocator& memory, F&& f, std::uint64_t version) {
   if (!accepts(type_, rill::type(type_.element, extents)))
     throw error(code::invalid_argument,
-                "a value of " + extents.text() + " can't be assigned to a variable of " + type_.text(), name_);
+                "a value of extents " + extents.text() + " can't be assigned to a variable of type " + type_.text(),
+                name_);
   writer const mine(*this, extents, memory, version);
   f(mine.value());
 }
@@ -136,7 +136,7 @@ template <class F> void variable_state::update(F&& f, std::uint64_t version) {
 }
 
 template <class F> void variable_state::inspect(F&& f, std::uint64_t version) const {
-  locked<variable_state const> const at(*this, version);
+  version_lock<variable_state const> const at(*this, version);
   at.variable->expect_value();
   f(at.variable->value_);
 }
@@ -163,7 +163,7 @@ RILL_INLINE tensor variable_state::read(std::uint64_t version) const {
     std::lock_guard const lock(mutex_);
     if (version >= since_ && value_) return value_;
   }
-  locked<variable_state const> const at(*this, version);
+  version_lock<variable_state const> const at(*this, version);
   at.variable->expect_value();
   std::lock_guard const lock(at.variable->mutex_);
   return at.variable->value_;
@@ -171,9 +171,10 @@ RILL_INLINE tensor variable_state::read(std::uint64_t version) const {
 
 RILL_INLINE void variable_state::assign(tensor t, std::uint64_t version) {
   if (!accepts(type_, t.type()))
-    throw error(code::invalid_argument, "a " + t.type().text() + " can't be assigned to a variable of " + type_.text(),
+    throw error(code::invalid_argument,
+                "a value of type " + t.type().text() + " can't be assigned to a variable of type " + type_.text(),
                 name_);
-  locked<variable_state> const at(*this, version);
+  version_lock<variable_state> const at(*this, version);
   t = at.variable->put(std::move(t));
 }
 
@@ -188,7 +189,7 @@ RILL_INLINE std::shared_ptr<variable_state> variable_state::earlier(std::uint64_
   return find_earlier(version);
 }
 
-// What the variable was for a version; null if it is the present one's.
+// Returns the state of the variable in an earlier version; null if it has the present value in that version.
 RILL_INLINE std::shared_ptr<variable_state> variable_state::find_earlier(std::uint64_t version) const {
   if (version >= since_) return nullptr;
   for (auto const& e : earlier_)
@@ -196,7 +197,7 @@ RILL_INLINE std::shared_ptr<variable_state> variable_state::find_earlier(std::ui
   return nullptr;
 }
 
-// The value if nobody else has it; empty otherwise. It is away then, until something is put.
+// Returns the value if no snapshot shares it, else an empty handle. The value is away until the next `put`.
 RILL_INLINE tensor variable_state::take_unshared() {
   std::lock_guard const lock(mutex_);
   if (!value_.storage().unique()) return {};
@@ -204,8 +205,7 @@ RILL_INLINE tensor variable_state::take_unshared() {
   return std::exchange(value_, {});
 }
 
-// Makes `t` the value, and returns the one before: who calls gives it back without a lock, for its allocator may be a
-// user's.
+// Sets the value and returns the old one. The caller frees it without a lock, because its allocator may be a user's.
 RILL_INLINE tensor variable_state::put(tensor t) noexcept {
   std::lock_guard const lock(mutex_);
   std::swap(value_, t);
@@ -235,8 +235,8 @@ RILL_INLINE variable_state::replacement::replacement(std::shared_ptr<variable_st
   auto const& of = variable_->type();
   if (!value_ || !accepts(of, value_.type()))
     throw error(code::invalid_argument,
-                (value_ ? "a " + value_.type().text() : std::string("an empty tensor handle")) +
-                    " can't replace the value of a variable of " + of.text(),
+                (value_ ? "a value of type " + value_.type().text() : std::string("an empty tensor handle")) +
+                    " can't replace the value of a variable of type " + of.text(),
                 variable_->name());
   before_.push_back({0, 0, std::make_shared<variable_state>(variable_->name(), of)});
 }

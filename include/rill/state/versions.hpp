@@ -1,4 +1,4 @@
-// Which version of a container's variables a step reads, and which versions are still read.
+// The versions of a container's variables: which one a step reads, and which ones are still read.
 #pragma once
 #include <array>
 #include <atomic>
@@ -12,18 +12,18 @@
 
 namespace rill {
 
-/// The version that whoever belongs to no step reads: the newest.
+/// The version that is read outside of a step: the newest.
 inline constexpr std::uint64_t newest_version = UINT64_MAX;
 
-/// Counts the versions of a container's variables, and the steps that read each. To begin and to end a step takes no
-/// lock: two atomic additions, to a counter that few threads share.
+/// Numbers the versions of a container's variables, and counts the steps that read each. Beginning and ending a step
+/// takes no lock, only two atomic additions to a counter that few threads share.
 class state_versions {
   struct alignas(64) counter {
     std::atomic<std::int64_t> steps{0};
   };
 
  public:
-  /// A version, with the steps that read it.
+  /// A version with the number of steps that read it.
   class version {
    public:
     std::uint64_t number() const { return number_; }
@@ -39,41 +39,42 @@ class state_versions {
     std::array<counter, 16> counters_;
   };
 
-  /// What a step keeps of the version that it reads.
+  /// A step's registration at the version that it reads.
   struct ticket {
     version* of;
     std::size_t counter;
-    bool counted_twice;  ///< for a moment on an earlier version as well, which may so have looked as if it were read
+    bool counted_twice;  ///< whether the step was briefly counted at an earlier version, which then appeared to be read
   };
 
   state_versions();
   state_versions(state_versions const&) = delete;
   state_versions& operator=(state_versions const&) = delete;
 
-  /// Begins to read the newest version.
+  /// Registers a step at the newest version.
   ticket enter() noexcept {
     auto const at = counter_of_thread();
     for (bool again = false;; again = true) {
       auto* const v = current_.load();
       v->counters_[at].steps.fetch_add(1);
-      // If it is still the newest after the addition, whoever replaces it will find the step there.
+      // If it is still the newest after the addition, a thread that replaces it will see the step there.
       if (current_.load() == v) return {v, at, again};
       v->counters_[at].steps.fetch_sub(1);
     }
   }
-  /// Ends what `enter` began; true: `forget_unread` may find something now.
+  /// Unregisters a step; returns whether `forget_unread` may find a version to forget.
   bool leave(ticket const& t) noexcept {
     t.of->counters_[t.counter].steps.fetch_sub(1);
     return t.counted_twice || current_.load() != t.of;
   }
 
-  // One thread at a time calls what follows.
+  // Only one thread at a time may call the functions below.
 
-  /// The next version, which no step reads before it is published.
+  /// Returns the next version, which no step reads before it is published.
   version& prepare();
-  /// Makes it the newest.
+  /// Makes `next` the newest version.
   void publish(version& next) noexcept;
-  /// Forgets versions before the newest that no step reads. The numbers of those that are left, and of the newest.
+  /// Forgets the versions before the newest that no step reads. Returns the numbers of the newest version and of the
+  /// versions that are still read.
   std::vector<std::uint64_t> forget_unread();
 
  private:
@@ -83,7 +84,7 @@ class state_versions {
     return mine % std::tuple_size_v<decltype(version::counters_)>;
   }
 
-  // A version that is forgotten is used again and never freed, since `enter` may still count on it in passing.
+  // Forgotten versions are reused and never freed, because `enter` may still briefly count a step there.
   std::deque<version> all_;
   std::vector<version*> unused_, earlier_;
   std::atomic<version*> current_;
@@ -102,7 +103,7 @@ RILL_INLINE state_versions::version& state_versions::prepare() {
 }
 
 RILL_INLINE void state_versions::publish(version& next) noexcept {
-  unused_.pop_back();  // it is the one that was prepared
+  unused_.pop_back();  // the prepared version
   earlier_.push_back(current_.load());
   current_.store(&next);
 }

@@ -173,9 +173,9 @@ TEST_F(batch_by_length, refuses_what_makes_no_sense) {
   auto const q = bucket_queue<of<std::int64_t>, of<float>>(g, {.together = 3});
   EXPECT_NE(sentence([&] { q.dequeue(); }).find("leave together"), std::string::npos);
   EXPECT_NE(sentence([&] { q.dequeue_many<2>(); }).find("another number of elements"), std::string::npos);
-  EXPECT_NE(sentence([&] { bucket_queue<of<std::int64_t>>(g, {}); }).find("leave together"), std::string::npos);
-  EXPECT_NE(sentence([&] { fifo_queue<of<float>>(g, {.together = 3}); }).find("leave together"), std::string::npos);
-  EXPECT_NE(sentence([&] { bucket_queue<of<float>>(g, {.together = 3}); }).find("scalar of int64"), std::string::npos);
+  EXPECT_NE(sentence([&] { bucket_queue<of<std::int64_t>>(g, {}); }).find("needs together >= 1"), std::string::npos);
+  EXPECT_NE(sentence([&] { fifo_queue<of<float>>(g, {.together = 3}); }).find("together = 0"), std::string::npos);
+  EXPECT_NE(sentence([&] { bucket_queue<of<float>>(g, {.together = 3}); }).find("an int64 scalar"), std::string::npos);
 }
 
 }  // namespace

@@ -504,7 +504,7 @@ TEST(queue, refuses_what_makes_no_sense) {
                [&] { shuffle_queue<of<float>>(g, {.capacity = 5, .min_after_dequeue = 5}); });
   expect_error(code::invalid_argument, "only a shuffled queue",
                [&] { fifo_queue<of<float>>(g, {.capacity = 5, .min_after_dequeue = 1}); });
-  expect_error(code::invalid_argument, "a scalar of int64", [&] { priority_queue<of<float>>(g); });
+  expect_error(code::invalid_argument, "an int64 scalar", [&] { priority_queue<of<float>>(g); });
 }
 
 TEST(queue, names_the_component_that_a_value_does_not_fit_and_what_came) {

@@ -105,7 +105,7 @@ TEST(accumulator, refuses_what_does_not_fit) {
   graph other;
   session t(other, {.state = std::shared_ptr<container>(&s.state(), [](container*) {})});
   accumulator<of<double, 2>> const c(other, "a");
-  expect_error(code::failed_precondition, "made otherwise", [&] { t.run(c.count()); });
+  expect_error(code::failed_precondition, "of this name that differs", [&] { t.run(c.count()); });
 }
 
 }  // namespace

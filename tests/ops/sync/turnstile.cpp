@@ -156,7 +156,7 @@ TEST(barrier, lets_all_go_on_when_the_last_arrives_again_and_again) {
   session s(g, {.state = state});
   expect_error(code::deadline_exceeded, "deadline", [&] { s.run(here, timeout{2ms}); });
   EXPECT_EQ(state->barrier("three", 3)->waiting(), 0);
-  expect_error(code::failed_precondition, "made otherwise", [&] { s.run(arrive(g, "three", 4)); });
+  expect_error(code::failed_precondition, "of this name that differs", [&] { s.run(arrive(g, "three", 4)); });
   expect_error(code::invalid_argument, "one party or more", [&] { arrive(g, "none", 0); });
 }
 
