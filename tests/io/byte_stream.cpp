@@ -17,7 +17,7 @@ std::string long_text() {
 
 std::string rest_of(byte_stream& s) {
   std::string out;
-  s.append(out, most_file_bytes);
+  s.append(out, max_file_bytes);
   return out;
 }
 

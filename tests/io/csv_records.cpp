@@ -83,7 +83,7 @@ TEST(csv_records, names_the_record_whose_quotes_stay_open) {
     r.next();
     FAIL();
   } catch (error const& e) {
-    EXPECT_EQ(e.message(), "'x.csv', record 2 at byte 2: a quoted field has no end");
+    EXPECT_EQ(e.message(), "'x.csv', record 2 at byte 2: a quoted field is not closed");
     EXPECT_EQ(e.code(), code::invalid_argument);
   }
 }

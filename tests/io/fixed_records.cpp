@@ -61,7 +61,8 @@ TEST(fixed_records, says_where_a_record_is_cut_off) {
     } catch (error const& e) {
       EXPECT_EQ(e.code(), code::data_loss);
       EXPECT_EQ(e.message(),
-                "'x.bin', record 2 at byte 3: the file ends 3 bytes behind the start of a record of 2 and a footer of "
+                "'x.bin', record 2 at byte 3: the file ends 3 bytes after the start of a record of 2 bytes, before a "
+                "footer of "
                 "2");
     }
 }

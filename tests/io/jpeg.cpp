@@ -119,10 +119,10 @@ TEST(jpeg, refuses_more_scans_than_encoders_write) {
   EXPECT_TRUE(same_bits(decode_jpeg(with_scans(8, 8, 498)), decode_jpeg(with_scans(8, 8, 0))));
   auto const e = error_of([] { decode_jpeg(with_scans(8, 8, 499)); });
   EXPECT_EQ(e.code(), code::resource_exhausted);
-  EXPECT_EQ(e.message(), "a JPEG image of 8 x 8 pixels has more than the 500 scans that it may");
+  EXPECT_EQ(e.message(), "a JPEG image of 8 x 8 pixels has more than the 500 scans allowed");
   EXPECT_NO_THROW(decode_jpeg(with_scans(1000, 700, 189)));
   EXPECT_EQ(refusal([] { decode_jpeg(with_scans(1000, 700, 190)); }), code::resource_exhausted);
-  EXPECT_EQ(jpeg::most_scans(std::uint64_t{1} << 26), 20);
+  EXPECT_EQ(jpeg::max_scans(std::uint64_t{1} << 26), 20);
 }
 
 TEST(jpeg, ends_where_the_check_throws) {
@@ -131,7 +131,7 @@ TEST(jpeg, ends_where_the_check_throws) {
     auto const check = [&] {
       if (++rows == 17) throw error(code::cancelled, "enough");
     };
-    EXPECT_EQ(refusal([&] { decode_jpeg(bytes, 0, most_image_bytes, check); }), code::cancelled);
+    EXPECT_EQ(refusal([&] { decode_jpeg(bytes, 0, max_image_bytes, check); }), code::cancelled);
     EXPECT_EQ(rows, 17);
   }
 }

@@ -76,36 +76,37 @@ TEST(json_lines, have_lists_of_every_rank) {
 }
 
 TEST(json_lines, refuse_what_is_no_tensor_by_its_name) {
-  EXPECT_EQ(sentence(R"({"a": null})"), "'a': null is no value of a tensor");
-  EXPECT_EQ(sentence(R"({"a": {"b": 1}})"), "'a': an object is no tensor");
-  EXPECT_EQ(sentence(R"({"a": [1, "x"]})"), "'a': its values are of different kinds");
-  EXPECT_EQ(sentence(R"({"a": [true, 1]})"), "'a': its values are of different kinds");
-  EXPECT_EQ(sentence(R"({"a": [1, true]})"), "'a': its values are of different kinds");
-  EXPECT_EQ(sentence(R"({"a": ["x", 1.5]})"), "'a': its values are of different kinds");
-  EXPECT_EQ(sentence(R"({"a": 9223372036854775808})"), "'a': an integer is beyond int64");
-  EXPECT_EQ(sentence(R"({"a": 18446744073709551616})"), "'a': an integer is beyond int64");
-  EXPECT_EQ(sentence(R"({"a": [1.5, -9223372036854775809]})"), "'a': an integer is beyond int64");
+  EXPECT_EQ(sentence(R"({"a": null})"), "'a': expected a value or a list, got null");
+  EXPECT_EQ(sentence(R"({"a": {"b": 1}})"), "'a': expected a value or a list, got an object");
+  EXPECT_EQ(sentence(R"({"a": [1, "x"]})"), "'a': its values have different kinds");
+  EXPECT_EQ(sentence(R"({"a": [true, 1]})"), "'a': its values have different kinds");
+  EXPECT_EQ(sentence(R"({"a": [1, true]})"), "'a': its values have different kinds");
+  EXPECT_EQ(sentence(R"({"a": ["x", 1.5]})"), "'a': its values have different kinds");
+  EXPECT_EQ(sentence(R"({"a": 9223372036854775808})"), "'a': an integer doesn't fit int64");
+  EXPECT_EQ(sentence(R"({"a": 18446744073709551616})"), "'a': an integer doesn't fit int64");
+  EXPECT_EQ(sentence(R"({"a": [1.5, -9223372036854775809]})"), "'a': an integer doesn't fit int64");
   EXPECT_EQ(sentence(R"({"a": 1, "a": 2})"), "the name 'a' occurs twice");
-  EXPECT_EQ(sentence(R"([1])"), "a line of JSON lines is an object");
-  EXPECT_EQ(sentence("1"), "a line of JSON lines is an object");
-  EXPECT_EQ(sentence(R"({"a": [[[[[[[[[1]]]]]]]]]})"), "'a': lists stand deeper than the 8 axes that a tensor has");
+  EXPECT_EQ(sentence(R"([1])"), "a line of JSON lines must be an object");
+  EXPECT_EQ(sentence("1"), "a line of JSON lines must be an object");
+  EXPECT_EQ(sentence(R"({"a": [[[[[[[[[1]]]]]]]]]})"),
+            "'a': lists are nested more than 8 deep, the highest rank of a tensor");
 }
 
 TEST(json_lines, refuse_lists_of_several_shapes) {
   for (auto const* list : {"[[1],[2,3]]", "[[1],[]]", "[[],[1]]", "[[[]],[]]", "[[],[[]]]", "[[[]],[[1]]]"})
-    EXPECT_EQ(sentence("{\"a\":" + std::string(list) + "}"), "'a': lists beside each other are of different lengths");
-  EXPECT_EQ(sentence(R"({"a":[1,[2]]})"), "'a': a list stands where a value was expected");
+    EXPECT_EQ(sentence("{\"a\":" + std::string(list) + "}"), "'a': its lists have different lengths");
+  EXPECT_EQ(sentence(R"({"a":[1,[2]]})"), "'a': expected a value, got a list");
   for (auto const* list : {"[[1],2]", "[[],1]"})
-    EXPECT_EQ(sentence("{\"a\":" + std::string(list) + "}"), "'a': a value stands where a list was expected");
+    EXPECT_EQ(sentence("{\"a\":" + std::string(list) + "}"), "'a': expected a list, got a value");
 }
 
 TEST(json_lines, refuse_what_is_no_json) {
   for (auto const* text :
        {"", "{", "{\"a\":1", "{\"a\":1} x", "{\"a\":}", "{\"a\":1e999}", "{\"a\":NaN}", "{\"\xff\":1}"})
-    EXPECT_EQ(sentence(text).substr(0, 31), "this is no JSON at character " + sentence(text).substr(29, 2)) << text;
+    EXPECT_EQ(sentence(text).substr(0, 31), "invalid JSON at character " + sentence(text).substr(29, 2)) << text;
   using std::string_literals::operator""s;
   for (auto const& text : {"{\"a\":1}\0 x"s, "{\"a\":\0 1}"s, "\0"s, "{\"a\":1}\0"s}) {
-    EXPECT_EQ(sentence(text).substr(0, 31), "this is no JSON at character " + std::to_string(text.find('\0') + 1));
+    EXPECT_EQ(sentence(text).substr(0, 31), "invalid JSON at character " + std::to_string(text.find('\0') + 1));
     EXPECT_THROW(parse_json_line(text, std::vector<std::string>{"b"}), error);
   }
   EXPECT_GT(damage(R"({"a":[[1,2.5],[3,4]],"b":"c","d":true})", [](auto const& b) { parse_json_line(b); }), 100u);
@@ -124,7 +125,7 @@ TEST(json_lines, are_read_from_files_that_can_be_resumed) {
       r.next();
       FAIL();
     } catch (error const& e) {
-      EXPECT_NE(e.message().find("a.jsonl', line 4: this is no JSON"), std::string::npos) << e.message();
+      EXPECT_NE(e.message().find("a.jsonl', line 4: invalid JSON"), std::string::npos) << e.message();
     }
   r.seek(at);
   EXPECT_EQ(r.next()->at(0).value.item<std::int64_t>(), 2);

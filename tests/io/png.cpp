@@ -139,7 +139,7 @@ TEST(png, ends_where_the_check_throws) {
   auto const check = [&] {
     if (++rows == 17) throw error(code::cancelled, "enough");
   };
-  EXPECT_EQ(refusal([&] { decode_png(bytes, 0, most_image_bytes, check); }), code::cancelled);
+  EXPECT_EQ(refusal([&] { decode_png(bytes, 0, max_image_bytes, check); }), code::cancelled);
   EXPECT_EQ(rows, 17);
 }
 

@@ -28,7 +28,7 @@ std::vector<std::string> all_of(std::string const& bytes) { return all_of(tfreco
 
 std::vector<std::string> const three{"abc", "", "rill"};
 
-std::string sentence(std::string const& bytes, std::uint64_t most = most_record_bytes) {
+std::string sentence(std::string const& bytes, std::uint64_t most = max_record_bytes) {
   tfrecord_reader r(byte_stream::of(bytes, "x.tfrecord"), most);
   try {
     while (r.next()) {
@@ -89,10 +89,10 @@ TEST(tfrecord, names_file_record_and_byte_of_what_is_damaged) {
   EXPECT_EQ(sentence(turned), "data_loss: 'x.tfrecord', record 3 at byte 35: the checksum of the record is wrong");
   EXPECT_EQ(
       sentence(recorded.substr(0, 52)),
-      "data_loss: 'x.tfrecord', record 3 at byte 35: the file ends within the record: 5 of 4 + 4 bytes are there");
+      "data_loss: 'x.tfrecord', record 3 at byte 35: the file ends within the record: 5 of 4 + 4 bytes are present");
   EXPECT_EQ(sentence(recorded.substr(0, 24)),
             "data_loss: 'x.tfrecord', record 2 at byte 19: the file ends within a record's length: 5 of 8 + 4 bytes "
-            "are there");
+            "are present");
 }
 
 TEST(tfrecord, gives_the_records_before_the_place_where_compressed_bytes_end_and_names_that) {
@@ -149,7 +149,7 @@ TEST(tfrecord, asks_for_no_memory_on_account_of_a_length) {
     EXPECT_NE(sentence(bytes).find("resource_exhausted: 'x.tfrecord', record 1 at byte 0"), std::string::npos);
   }
   std::string bytes;
-  append_little(bytes, most_record_bytes);
+  append_little(bytes, max_record_bytes);
   append_little(bytes, masked_crc32c(bytes));
   EXPECT_NE(sentence(bytes + "abc").find("ends within the record: 3 of"), std::string::npos);
   bytes.clear();

@@ -1,4 +1,4 @@
-// The bytes of a file from front to back, expanded if gzip compressed them, in memory of a fixed size.
+// The bytes of a file as a stream, decompressed if they are gzip, in memory of a fixed size.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -15,46 +15,46 @@
 
 namespace rill {
 
-/// A file, or bytes at hand, as a stream. What begins as gzip's files do is expanded on the way, and every position
-/// counts expanded bytes.
+/// A file, or bytes in memory, as a stream. Data that begins as gzip does is decompressed on the way, and every
+/// position counts decompressed bytes.
 class byte_stream {
  public:
-  /// Throws error(not_found) and the like. What is no regular file, a pipe say, is read whole.
+  /// Opens a file; throws error(not_found) and the like. Files that are not regular, such as pipes, are read whole.
   explicit byte_stream(std::filesystem::path const& path);
-  /// Bytes with a name for the sentences of errors.
+  /// Returns a stream of `bytes`; errors call it `name`.
   static byte_stream of(std::string bytes, std::string name = "bytes");
 
   std::string const& name() const { return name_; }
   bool compressed() const { return expand_ != nullptr; }
-  /// How many bytes there are; nothing if only reading to the end would tell.
+  /// Returns the number of bytes; empty if it is known only at the end.
   std::optional<std::uint64_t> size() const;
-  /// How many bytes were passed.
+  /// Returns the number of bytes consumed.
   std::uint64_t position() const { return position_; }
 
-  /// Bytes that come next, good until the next call: at least one, or none at the end. They are not passed by this.
-  /// Throws error(data_loss) for what gzip can't expand, and for a file that became shorter while it was read.
+  /// Returns the next bytes without consuming them, valid until the next call: at least one, or none at the end. Throws
+  /// error(data_loss) for invalid gzip data, and for a file that was truncated while it was read.
   std::string_view ready();
-  /// Passes `n` of the bytes that are ready.
+  /// Consumes `n` of the bytes that `ready` returned.
   void take(std::size_t n) {
     ready_.remove_prefix(n);
     position_ += n;
   }
 
-  /// Appends at most `n` bytes to `to` and says how many; fewer only at the end. Whatever `n` claims, no more memory is
-  /// asked for than twice what there is.
+  /// Appends at most `n` bytes to `to` and returns their number, which is smaller only at the end. Allocates at most
+  /// twice the available bytes, whatever `n` is.
   std::size_t append(std::string& to, std::uint64_t n);
 
-  /// Goes to a position. Compressed bytes are expanded again from the start if it lies behind. Throws
+  /// Moves to a position; compressed data is decompressed again from the start to move backwards. Throws
   /// error(data_loss) beyond the end.
   void seek(std::uint64_t position);
 
  private:
   static constexpr std::size_t block = std::size_t{1} << 16;
 
-  /// The bytes as they are stored. It does not move, because the expanding reader keeps hold of it.
+  /// The stored bytes. The object has a fixed address, because the decompressor refers to it.
   struct source {
     std::optional<input_file> file;
-    std::string bytes;  ///< all of them, or a block of the file
+    std::string bytes;  ///< all bytes, or a block of the file
     std::uint64_t at = 0;
 
     std::uint64_t size() const { return file ? file->size() : bytes.size(); }
@@ -63,7 +63,7 @@ class byte_stream {
 
   byte_stream(std::string bytes, std::string name);
 
-  /// Goes to the start.
+  /// Moves to the start.
   void begin();
   [[noreturn]] void beyond(std::uint64_t position) const;
 
@@ -71,7 +71,7 @@ class byte_stream {
   std::unique_ptr<source> from_;
   std::unique_ptr<deflate::reader> expand_;
   std::string room_;
-  std::string_view ready_;  ///< of the source, or of `room_`
+  std::string_view ready_;  ///< refers to the source, or to `room_`
   std::uint64_t position_ = 0;
 };
 
@@ -81,7 +81,7 @@ RILL_IO_INLINE byte_stream::byte_stream(std::filesystem::path const& path)
     : name_(path.string()), from_(std::make_unique<source>()) {
   from_->file.emplace(path);
   if (!from_->file->regular()) {
-    from_->bytes = from_->file->read_all(most_file_bytes);
+    from_->bytes = from_->file->read_all(max_file_bytes);
     from_->file.reset();
   }
   begin();
@@ -166,8 +166,8 @@ RILL_IO_INLINE void byte_stream::begin() {
 }
 
 RILL_IO_INLINE void byte_stream::beyond(std::uint64_t position) const {
-  throw error(code::data_loss, "'" + name_ + "' has no byte " + std::to_string(position) + " to go to: it has " +
-                                   std::to_string(size().value_or(position_)));
+  throw error(code::data_loss, "can't move to byte " + std::to_string(position) + " of '" + name_ + "': it has " +
+                                   std::to_string(size().value_or(position_)) + " bytes");
 }
 
 #endif

@@ -11,8 +11,8 @@ namespace crc {
 
 using tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
-/// Table k holds the checksums of one byte followed by k zero bytes, so that eight bytes are taken at once. The
-/// polynomial is written with its lowest power first.
+/// Returns tables of which table k holds the checksums of one byte followed by k zero bytes, so that eight bytes are
+/// processed at once. The polynomial is given with its lowest power first.
 constexpr tables make_tables(std::uint32_t polynomial) {
   tables t{};
   for (std::uint32_t i = 0; i < 256; ++i) {
@@ -26,7 +26,7 @@ constexpr tables make_tables(std::uint32_t polynomial) {
 }
 inline constexpr tables table = make_tables(0xedb88320u);
 
-/// The checksum of `bytes` by the tables of a polynomial, following on `before`.
+/// Returns the checksum of `bytes` for the polynomial of the tables, continuing from `before`.
 constexpr std::uint32_t checksum(tables const& table_of, std::string_view bytes, std::uint32_t before) {
   auto const byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])); };
   std::uint32_t c = ~before;
@@ -43,7 +43,7 @@ constexpr std::uint32_t checksum(tables const& table_of, std::string_view bytes,
 
 }  // namespace crc
 
-/// The checksum of `bytes`, following on `before`: the same numbers as zlib.crc32 of Python.
+/// Returns the checksum of `bytes`, continuing from `before`; equal to zlib.crc32 of Python.
 constexpr std::uint32_t crc32(std::string_view bytes, std::uint32_t before = 0) {
   return crc::checksum(crc::table, bytes, before);
 }

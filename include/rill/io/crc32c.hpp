@@ -1,4 +1,4 @@
-// Castagnoli's checksum, CRC-32C with the polynomial 0x82f63b78, and the disguise in which TFRecord files carry it.
+// Castagnoli's checksum, CRC-32C with the polynomial 0x82f63b78, and the masked form that TFRecord files store.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -11,12 +11,13 @@ namespace crc {
 inline constexpr tables castagnoli = make_tables(0x82f63b78u);
 }
 
-/// The CRC-32C of `bytes`, following on `before` (RFC 3720, appendix B.4 has examples).
+/// Returns the CRC-32C of `bytes`, continuing from `before` (RFC 3720, appendix B.4 has examples).
 constexpr std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0) {
   return crc::checksum(crc::castagnoli, bytes, before);
 }
 
-/// A checksum as TFRecord stores it, turned and shifted: the checksum of bytes that hold their own would be a constant.
+/// Returns the checksum as TFRecord stores it, rotated and offset, because the checksum of data that contains its own
+/// checksum would be a constant.
 constexpr std::uint32_t masked_crc32c(std::string_view bytes) {
   auto const c = crc32c(bytes);
   return (c >> 15 | c << 17) + 0xa282ead8u;

@@ -1,4 +1,4 @@
-// Tables of numbers and words as comma-separated lines.
+// Tables of numbers and strings as comma-separated values.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -19,16 +19,16 @@
 
 namespace rill {
 
-/// The records of `text` as one tensor for each type of `row`: a record's fields are dealt out to the types in their
-/// order, as many as each has elements, and the tensors' first axis counts the records. One type may be a vector of
-/// unknown extent: it takes what the others leave. Fields may be quoted, carriage returns at the end of a line are no
-/// part of it, empty lines are skipped. Throws error(invalid_argument) that names `source`, line and column.
+/// Parses `text` to one tensor for each type of `row`. The fields of a record go to the types in order, as many as each
+/// has elements; the first axis of the tensors counts the records. One type may be a vector of unknown extent, which
+/// takes the remaining fields. Fields may be quoted; carriage returns at the end of a line are dropped, and empty lines
+/// skipped. Throws error(invalid_argument), which names `source`, line and column.
 std::vector<tensor> parse_csv(std::string_view text, std::vector<type> const& row, csv_options const& options = {},
                               std::string_view source = "CSV text");
 
-/// The same from a file of at most `most` bytes.
+/// The same for a file of at most `most` bytes.
 std::vector<tensor> read_csv(std::filesystem::path const& path, std::vector<type> const& row,
-                             csv_options const& options = {}, std::uint64_t most = most_file_bytes);
+                             csv_options const& options = {}, std::uint64_t most = max_file_bytes);
 
 namespace csv {
 
@@ -46,11 +46,11 @@ template <type... Row> auto typed(std::vector<tensor> tensors) {
 
 }  // namespace csv
 
-/// `auto [pixels, digit] = read_csv<of<float, 64>, of<std::int32_t>>("digits.csv")`: a tuple of typed tensors.
+/// Reads a file to a tuple of typed tensors: `auto [pixels, digit] = read_csv<of<float, 64>,
+/// of<std::int32_t>>("digits.csv")`.
 template <type... Row>
   requires(sizeof...(Row) > 0)
-auto read_csv(std::filesystem::path const& path, csv_options const& options = {},
-              std::uint64_t most = most_file_bytes) {
+auto read_csv(std::filesystem::path const& path, csv_options const& options = {}, std::uint64_t most = max_file_bytes) {
   return csv::typed<Row...>(read_csv(path, std::vector<type>{Row...}, options, most));
 }
 template <type... Row>
@@ -59,12 +59,13 @@ auto parse_csv(std::string_view text, csv_options const& options = {}) {
   return csv::typed<Row...>(parse_csv(text, std::vector<type>{Row...}, options));
 }
 
-/// Tensors of equally many rows side by side, a line for each row, the elements of a row one behind the other; numbers
-/// with the fewest digits that read back as the same. `header`, if any, is the first line.
+/// Returns tensors with the same number of rows as text: a line for each row, with the elements of that row of all
+/// tensors. Numbers have the fewest digits that read back as the same number. The first line is `header`, if it is not
+/// empty.
 std::string csv_text(std::vector<tensor> const& columns, char delimiter = ',',
                      std::vector<std::string> const& header = {});
 
-/// The same into a file, which appears whole or not at all.
+/// The same, written to a file, which appears whole or not at all.
 void write_csv(std::filesystem::path const& path, std::vector<tensor> const& columns, char delimiter = ',',
                std::vector<std::string> const& header = {});
 
@@ -74,28 +75,31 @@ namespace csv {
 
 RILL_INLINE void check_delimiter(char delimiter) {
   expects(delimiter != '"' && delimiter != '\n' && delimiter != '\r',
-          "a CSV file's delimiter cannot be a quote or the end of a line");
+          "a CSV file's delimiter can't be a quote or a line end");
 }
 
-/// The types with the unknown extent, if there is one, worked out from the first record.
-RILL_INLINE std::vector<type> settled(std::vector<type> row, scanner records) {
+/// Returns the types with the unknown extent, if there is one, replaced by the extent that follows from the first
+/// record.
+RILL_INLINE std::vector<type> with_known_extents(std::vector<type> row, scanner records) {
   type* open = nullptr;
   std::int64_t known = 0;
   for (auto& t : row) {
     if (is_complex(t.element)) throw error(code::unimplemented, "CSV has no complex numbers");
     if (t.is_known()) known += elements(t.shape());
     else if (t.rank == 1 && open == nullptr) open = &t;
-    else expects(false, "of the types of a CSV row one may be a vector of unknown extent; all else must be known");
+    else expects(false, "at most one type of a CSV row may be a vector of unknown extent; all others must be known");
   }
   if (open != nullptr) {
     auto const fields = records.next_record() ? static_cast<std::int64_t>(records.count_fields()) : known;
-    if (fields < known) records.fail(" has " + std::to_string(fields) + " fields, fewer than the types of a row ask");
+    if (fields < known)
+      records.fail(" has " + std::to_string(fields) + " fields, and at least " + std::to_string(known) +
+                   " were expected");
     (*open)[0] = dim(fields - known);
   }
   return row;
 }
 
-/// Tensors for `rows` records.
+/// Returns uninitialised tensors for `rows` records.
 RILL_INLINE std::vector<tensor> room_for(std::vector<type> const& row, std::int64_t rows) {
   std::vector<tensor> out;
   for (auto const& t : row) {
@@ -111,7 +115,7 @@ RILL_INLINE std::vector<tensor> room_for(std::vector<type> const& row, std::int6
             " were expected");
 }
 
-/// Reads fields of one record, of so many, into row `index` of a tensor.
+/// Reads the fields for row `index` of a tensor from a record, which should have `fields` fields in all.
 RILL_INLINE void read_row(scanner& from, tensor& to, std::int64_t width, std::int64_t index, std::int64_t fields) {
   visit(to.element(), [&]<class T>() {
     T* const first = to.mutable_data<T>() + index * width;
@@ -131,12 +135,13 @@ RILL_INLINE std::vector<tensor> parse_csv(std::string_view text, std::vector<typ
                                           csv_options const& options, std::string_view source) {
   csv::check_delimiter(options.delimiter);
   csv::scanner from(text, options, source);
-  auto const types = csv::settled(row, from);
+  auto const types = csv::with_known_extents(row, from);
   std::vector<std::int64_t> widths;
   std::int64_t fields = 0;
   for (auto const& t : types) fields += widths.emplace_back(elements(t.shape()));
-  expects(fields > 0 || from.remaining() == 0, "the types of a CSV row ask for no field at all");
-  // No record is shorter than its delimiters, so that what is allocated stays in proportion to the text.
+  expects(fields > 0 || from.remaining() == 0,
+          "the types of a CSV row have no elements: a record needs at least one field");
+  // A record is at least as long as its delimiters, so allocations stay in proportion to the text.
   auto const most =
       std::min(from.newlines(), from.remaining() / std::max<std::size_t>(static_cast<std::size_t>(fields), 1)) + 1;
   auto out = csv::room_for(types, static_cast<std::int64_t>(most));
@@ -211,7 +216,7 @@ RILL_INLINE std::string csv_text(std::vector<tensor> const& columns, char delimi
   if (!header.empty()) end_line();
   for (auto const& t : columns)
     expects(t.rank() > 0 && t.shape()[0] == columns[0].shape()[0],
-            "the tensors of a CSV file must have equally many rows, and scalars have none");
+            "the tensors of a CSV file must have the same number of rows, and a scalar has no rows");
   for (std::int64_t row = 0; !columns.empty() && row < columns[0].shape()[0]; ++row) {
     for (auto const& t : columns) csv::append_row(text, t, row, delimiter);
     end_line();

@@ -1,4 +1,4 @@
-// The fields of comma-separated text: where they lie, and what they say.
+// The fields of comma-separated text, and their values.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -15,11 +15,11 @@
 
 namespace rill {
 
-/// How the lines are to be read.
+/// Options for reading CSV.
 struct csv_options {
   char delimiter = ',';
   std::size_t header_lines = 0;  ///< lines at the start that are skipped
-  /// Whether the text begins as a file does, where a byte order mark is skipped. A record from within a file does not.
+  /// Whether the text is the start of a file, so that a byte order mark is skipped; false for a record within a file.
   bool file_start = true;
 };
 
@@ -28,7 +28,7 @@ namespace csv {
 /// U+FEFF in UTF-8, which some programs write at the start of a file.
 inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
-/// Walks over fields and records and knows where it is.
+/// Iterates over records and fields, and knows the line and column for errors.
 class scanner {
  public:
   scanner(std::string_view text, csv_options const& o, std::string_view source);
@@ -36,17 +36,17 @@ class scanner {
   std::size_t remaining() const { return static_cast<std::size_t>(end_ - at_); }
   std::size_t newlines() const { return static_cast<std::size_t>(std::count(at_, end_, '\n')); }
 
-  /// Goes to the next record that is not an empty line; false at the end.
+  /// Moves to the next record, skipping empty lines; returns false at the end.
   bool next_record();
-  /// Whether the record goes on.
+  /// Whether the record has another field.
   bool more() const { return more_; }
-  /// How many of the record's fields were read.
+  /// Returns the number of fields read from the record.
   std::size_t column() const { return column_; }
 
-  /// The next field, without its quotes.
+  /// Returns the next field, without its quotes.
   std::string_view field();
 
-  /// How many fields the record has; goes behind it.
+  /// Reads the rest of the record and returns its number of fields.
   std::size_t count_fields() {
     while (more_) field();
     return column_;
@@ -59,7 +59,7 @@ class scanner {
   std::string_view quoted();
   void leave_field();
   void skip_line();
-  /// Where the line goes on behind carriage returns at `at`; `at` itself unless the line ends behind them.
+  /// Returns the end of the line if only carriage returns stand before it, else `at`.
   char const* behind_returns(char const* at) const;
   bool ends_line(char const* at) const { return at == end_ || *at == '\n'; }
 
@@ -78,16 +78,16 @@ inline bool read(std::string_view s, std::string& to) {
   return true;
 }
 bool read(std::string_view s, bool& to);
-/// Whether a number that is out of its type's range is too small for it, not too large.
+/// Whether a number outside of its type's range is too small, rather than too large.
 bool is_tiny(std::string_view s);
 template <class T> bool read(std::string_view s, T& to) {
   s = trimmed(s);
   if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
-  if (s.ends_with(')')) return false;  // from_chars knows "nan(1)"
+  if (s.ends_with(')')) return false;  // from_chars accepts "nan(1)"
   auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), to);
   if (end != s.data() + s.size()) return false;
   if (problem == std::errc::result_out_of_range && std::is_floating_point_v<T>) {
-    to = 0;  // too small a number is nothing, too large a one is an error
+    to = 0;  // numbers that are too small become 0, numbers that are too large are errors
     return is_tiny(s);
   }
   return problem == std::errc{};
@@ -137,7 +137,7 @@ RILL_INLINE void scanner::fail(std::string const& what) const {
 }
 
 RILL_INLINE void scanner::fail_field(std::string_view field, std::string_view wanted) const {
-  fail(", column " + std::to_string(column_) + ": '" + std::string(field.substr(0, 40)) + "' is not a " +
+  fail(", column " + std::to_string(column_) + ": '" + std::string(field.substr(0, 40)) + "' can't be read as " +
        std::string(wanted));
 }
 
@@ -146,7 +146,7 @@ RILL_INLINE std::string_view scanner::quoted() {
   unquoted_.clear();
   for (++at_;;) {
     char const* const quote = std::find(at_, end_, '"');
-    if (quote == end_) fail(", column " + std::to_string(column_) + ": a quoted field has no end");
+    if (quote == end_) fail(", column " + std::to_string(column_) + ": a quoted field is not closed");
     line_ += static_cast<std::size_t>(std::count(at_, quote, '\n'));
     unquoted_.append(at_, quote);
     at_ = quote + 1;
@@ -156,7 +156,7 @@ RILL_INLINE std::string_view scanner::quoted() {
   }
   at_ = behind_returns(at_);
   if (at_ != end_ && *at_ != delimiter_ && *at_ != '\n')
-    fail(", column " + std::to_string(column_) + ": other characters follow a quoted field");
+    fail(", column " + std::to_string(column_) + ": expected a delimiter or a line end after a quoted field");
   leave_field();
   return unquoted_;
 }

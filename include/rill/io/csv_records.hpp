@@ -1,4 +1,4 @@
-// The records of a CSV file as text, each of which decode_csv takes, and parse_csv with `file_start = false`.
+// The records of a CSV file as text, as decode_csv takes them, and parse_csv with `file_start = false`.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace rill {
 
 namespace csv {
 
-/// Follows text piece by piece and knows whether it stands within quotes.
+/// Scans text piece by piece and knows whether a quoted field is open.
 class quotes {
  public:
   explicit quotes(char delimiter) : delimiter_(delimiter) {}
@@ -25,7 +25,7 @@ class quotes {
   }
 
  private:
-  enum where { start, plain, within, closed };  // a quote counts at a field's start only; "" within stands for one
+  enum where { start, plain, within, closed };  // a quote opens only at a field's start; "" within quotes is a quote
 
   where after(char c) const;
 
@@ -35,16 +35,16 @@ class quotes {
 
 }  // namespace csv
 
-/// The records of a CSV file as they stand there, without the end of the line and carriage returns before it; quoted
-/// fields may hold such ends. Header lines, empty lines and a byte order mark at the start are skipped. Read by
-/// `parse_csv` with `file_start = false`, they give what the whole file does.
+/// Reads the records of a CSV file as text, without the line end and carriage returns before it; quoted fields may
+/// contain line ends. Header lines, empty lines and a byte order mark at the start are skipped. `parse_csv` with
+/// `file_start = false` reads them to the same values as the whole file.
 class csv_record_reader : public record_stream {
  public:
   explicit csv_record_reader(std::filesystem::path const& path, csv_options const& options = {},
-                             std::uint64_t most = most_record_bytes);
-  explicit csv_record_reader(byte_stream from, csv_options const& options = {}, std::uint64_t most = most_record_bytes);
+                             std::uint64_t most = max_record_bytes);
+  explicit csv_record_reader(byte_stream from, csv_options const& options = {}, std::uint64_t most = max_record_bytes);
 
-  /// The next record, or nothing at the end. Throws error(invalid_argument) for quotes that nothing closes.
+  /// Returns the next record; empty at the end. Throws error(invalid_argument) for quotes that are not closed.
   std::optional<std::string> next();
 
  private:
@@ -98,7 +98,7 @@ RILL_IO_INLINE void csv_record_reader::take_lines(std::string& to) {
     bool const ended = records::take_line(from_, to, most_);
     quotes.follow(std::string_view(to).substr(before));
     if (!quotes.open()) break;
-    if (!ended) throw error(code::invalid_argument, "a quoted field has no end");
+    if (!ended) throw error(code::invalid_argument, "a quoted field is not closed");
     to += '\n';
   }
   while (to.ends_with('\r')) to.pop_back();

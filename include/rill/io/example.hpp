@@ -21,10 +21,10 @@
 
 namespace rill {
 
-/// What stands under a name: nothing, or a list of one kind.
+/// A feature: empty, or a list of strings, floats or integers.
 using feature = std::variant<std::monostate, std::vector<std::string>, std::vector<float>, std::vector<std::int64_t>>;
 
-/// The features of an Example by their names.
+/// The features of an Example, by name.
 using example = std::map<std::string, feature, std::less<>>;
 
 namespace examples {
@@ -53,7 +53,8 @@ inline protozero::pbf_reader take_message(protozero::pbf_reader& from) {
   return {view.data(), view.size()};
 }
 
-/// Fields of other numbers or kinds are skipped, as protocol buffers demand. A list may be packed or not, or both.
+/// Reads a list. Fields of other numbers or kinds are skipped, as protocol buffers demand; a list may be packed,
+/// unpacked or mixed.
 inline void read_list(protozero::pbf_reader from, std::vector<std::string>& to) {
   while (from.next())
     if (from.tag_and_type() == as(values_of_list, wire::length_delimited)) to.emplace_back(take_view(from));
@@ -84,7 +85,7 @@ inline void read_list(protozero::pbf_reader from, std::vector<std::int64_t>& to)
     }
 }
 
-/// A list goes on with one of its own kind that came before, and replaces one of another.
+/// Appends a list to an earlier one of the same kind, or replaces a list of another kind.
 template <class List> void merge_list(protozero::pbf_reader from, feature& to) {
   if (!std::holds_alternative<List>(to)) to.emplace<List>();
   read_list(from, std::get<List>(to));
@@ -145,7 +146,7 @@ inline std::string feature_bytes(feature const& f) {
 
 }  // namespace examples
 
-/// The features in the bytes of a tf.train.Example. Throws error(data_loss) for what is none.
+/// Parses the bytes of a tf.train.Example; throws error(data_loss) for other bytes.
 inline example parse_example(std::string_view bytes) try {
   example all;
   protozero::pbf_reader from(bytes.data(), bytes.size());
@@ -158,7 +159,8 @@ inline example parse_example(std::string_view bytes) try {
   throw error(code::data_loss, std::string("these bytes are not a tf.train.Example: ") + e.what());
 }
 
-/// The bytes of a tf.train.Example, its features sorted by name, as TensorFlow writes it deterministically.
+/// Returns the bytes of a tf.train.Example with its features sorted by name, as TensorFlow's deterministic
+/// serialisation writes it.
 inline std::string example_bytes(example const& all) {
   std::string features;
   protozero::pbf_writer to(features);
@@ -174,8 +176,8 @@ inline std::string example_bytes(example const& all) {
   return bytes;
 }
 
-/// A list of the elements of a tensor, row after row; error(invalid_argument) if they are not strings, float32 or
-/// int64.
+/// Returns the elements of a tensor as a feature, in row-major order; throws error(invalid_argument) unless they are
+/// strings, float32 or int64.
 inline feature feature_of(tensor const& t) {
   auto const list = [&]<class T>() { return std::vector<T>(t.span<T>().begin(), t.span<T>().end()); };
   if (t.element() == dtype::string) return list.operator()<std::string>();
@@ -184,15 +186,15 @@ inline feature feature_of(tensor const& t) {
   return list.operator()<std::int64_t>();
 }
 
-/// A feature as a tensor of a type, of whose extents one may be unknown: `feature_tensor(e, "image", of<float, 28,
-/// 28>)`. Throws error(not_found) if there is no feature of that name, error(invalid_argument) that names it if it is
-/// of another kind or has another number of values.
+/// Returns a feature as a tensor of the given type, one of whose extents may be unknown: `feature_tensor(e, "image",
+/// of<float, 28, 28>)`. Throws error(not_found) if there is no feature of this name, and error(invalid_argument), which
+/// names it, if it has another kind or number of values.
 inline tensor feature_tensor(example const& from, std::string_view name, type const& wanted);
 
 namespace examples {
 
-/// The extents of `wanted` for a number of values.
-inline shape settled(type const& wanted, std::int64_t count) {
+/// Returns the extents of `wanted` for a number of values.
+inline shape extents_for(type const& wanted, std::int64_t count) {
   shape s;
   std::int64_t known = 1;
   for (std::size_t i = 0; i < wanted.rank; ++i)
@@ -210,20 +212,20 @@ inline shape settled(type const& wanted, std::int64_t count) {
 inline tensor feature_tensor(example const& from, std::string_view name, type const& wanted) {
   auto const quoted = "the feature '" + std::string(name) + "'";
   auto const found = from.find(name);
-  if (found == from.end()) throw error(code::not_found, "a tf.train.Example lacks " + quoted);
-  expects(wanted.has_rank(), "feature_tensor: the rank of a feature is not known");
+  if (found == from.end()) throw error(code::not_found, "a tf.train.Example has no " + quoted.substr(4));
+  expects(wanted.has_rank(), "feature_tensor: the type of a feature must have a known rank");
   return std::visit(
       [&]<class List>(List const& list) -> tensor {
         if constexpr (std::is_same_v<List, std::monostate>)
-          throw error(code::invalid_argument, quoted + " has no value, and a " + wanted.text() + " was expected");
+          throw error(code::invalid_argument, quoted + " has no values, but " + wanted.text() + " was expected");
         else {
           using T = typename List::value_type;
           auto const count = static_cast<std::int64_t>(list.size());
-          if (dtype_of<T> != wanted.element || elements(examples::settled(wanted, count)) != count)
+          if (dtype_of<T> != wanted.element || elements(examples::extents_for(wanted, count)) != count)
             throw error(code::invalid_argument, quoted + " has " + std::to_string(count) + " values of " +
-                                                    std::string(rill::name(dtype_of<T>)) + ", and a " + wanted.text() +
+                                                    std::string(rill::name(dtype_of<T>)) + ", but " + wanted.text() +
                                                     " was expected");
-          return tensor::copy(std::span<T const>(list), examples::settled(wanted, count));
+          return tensor::copy(std::span<T const>(list), examples::extents_for(wanted, count));
         }
       },
       found->second);

@@ -1,4 +1,4 @@
-// Files read with a bound and written whole or not at all.
+// Files: reading up to a bound, and writing whole files or nothing.
 #pragma once
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,21 +23,21 @@
 
 namespace rill {
 
-/// Readers take no more bytes than this from one file unless they are told another bound: 4 GiB.
-inline constexpr std::uint64_t most_file_bytes = std::uint64_t{4} << 30;
+/// The default bound on the bytes that readers take from one file: 4 GiB.
+inline constexpr std::uint64_t max_file_bytes = std::uint64_t{4} << 30;
 
 namespace files {
 
 code code_of(int number);
 
-/// "cannot write 'model.bin': No space left on device".
+/// Throws an error such as "cannot write 'model.bin': No space left on device".
 [[noreturn]] void fail(char const* what, std::filesystem::path const& path, int number = errno);
 
-/// The names of the files in a directory, in no order; `failed` becomes the number of what the system refused, or 0.
-/// std::filesystem::directory_iterator ends the program where there is no memory.
+/// Returns the names of the files in a directory, unsorted; sets `failed` to the system's error number, or 0.
+/// (std::filesystem::directory_iterator terminates the program if memory runs out.)
 std::vector<std::string> names_in(std::filesystem::path const& directory, int& failed);
 
-/// An open file that closes itself.
+/// An open file descriptor, closed by the destructor.
 class descriptor {
  public:
   descriptor() = default;
@@ -57,7 +57,7 @@ class descriptor {
   int fd_ = -1;
 };
 
-/// Calls a function of the system again as long as signals interrupt it.
+/// Repeats a system call as long as signals interrupt it.
 template <class F> auto uninterrupted(F f) {
   decltype(f()) result;
   do result = f();
@@ -65,7 +65,7 @@ template <class F> auto uninterrupted(F f) {
   return result;
 }
 
-/// Calls `f` and puts the file's name before the sentence of its error, unless that names it already.
+/// Calls `f` and puts the file's name before the sentence of its error, unless the sentence already contains it.
 template <class F> auto naming(std::filesystem::path const& path, F f) {
   try {
     return f();
@@ -77,24 +77,24 @@ template <class F> auto naming(std::filesystem::path const& path, F f) {
 
 }  // namespace files
 
-/// A file to read from at any place. Its size is that of the moment when it was opened.
+/// A file for reading at any offset. Its size is taken when it is opened.
 class input_file {
  public:
-  /// Throws error(not_found) and the like, with the path and the system's words.
+  /// Opens a file; throws error(not_found) and the like, with the path and the system's message.
   explicit input_file(std::filesystem::path path);
 
   std::filesystem::path const& path() const { return path_; }
-  /// Bytes of a regular file; 0 for pipes and the like.
+  /// Returns the size of a regular file in bytes; 0 for pipes and the like.
   std::uint64_t size() const { return size_; }
   bool regular() const { return regular_; }
 
-  /// Fills `to`; error(data_loss) if the file ends before.
+  /// Reads exactly `bytes` bytes; throws error(data_loss) if the file ends before.
   void read_at(std::uint64_t offset, void* to, std::size_t bytes) const;
 
-  /// How many bytes were read into `to`: at least one, or 0 at the end.
+  /// Reads at most `bytes` bytes into `to` and returns their number: at least one, or 0 at the end.
   std::size_t read_some(std::uint64_t offset, void* to, std::size_t bytes) const;
 
-  /// All that comes until the end; error(resource_exhausted) once it is more than `most`.
+  /// Reads to the end; throws error(resource_exhausted) if there are more than `most` bytes.
   std::string read_all(std::uint64_t most) const;
 
  private:
@@ -106,8 +106,8 @@ class input_file {
   bool regular_ = false;
 };
 
-/// The bytes of a file, at most `most` of them.
-std::string read_file(std::filesystem::path const& path, std::uint64_t most = most_file_bytes);
+/// Returns the bytes of a file, at most `most`.
+std::string read_file(std::filesystem::path const& path, std::uint64_t most = max_file_bytes);
 
 /// A file that appears under its name when `commit` returns, whole and on the disk; before that, whatever had the name
 /// keeps it. Until then it is a temporary beside it, `NAME.<process>-<number>.tmp`, which the destructor removes: only
@@ -123,7 +123,7 @@ class output_file {
 
   void write(std::string_view bytes);
 
-  /// Forces all to the disk, then gives the file its name in one step, then forces the name to the disk.
+  /// Syncs the bytes to the disk, renames the file atomically, and syncs the directory.
   void commit();
 
  private:
@@ -134,9 +134,9 @@ class output_file {
   bool committed_ = false;
 };
 
-/// Keeps everybody out who locks the same directory, in this process and in others, after waiting for whoever has it.
-/// It is let go when this goes or the process does, however it ends, and leaves nothing in the directory. A file system
-/// that can't lock directories keeps nobody out.
+/// An exclusive lock of a directory, against this process and others; waits for the present owner. It is released by
+/// the destructor or when the process ends, and leaves no file behind. On file systems that can't lock directories it
+/// has no effect.
 class directory_lock {
  public:
   explicit directory_lock(std::filesystem::path const& directory);
@@ -145,7 +145,7 @@ class directory_lock {
   files::descriptor held_;
 };
 
-/// Writes a file whole or not at all; what was there before stays until the new one is on the disk.
+/// Writes a file whole or not at all; an existing file stays until the new one is on the disk.
 void write_file(std::filesystem::path const& path, std::string_view bytes);
 
 #if RILL_RUNTIME
@@ -224,7 +224,7 @@ RILL_INLINE std::string input_file::read_all(std::uint64_t most) const {
   std::string bytes;
   std::size_t filled = 0;
   if (size_ > most) refuse(most);
-  for (;;) {  // one byte more than the size, to see the end without growing
+  for (;;) {  // one byte more than the size, to detect the end without growing
     bytes.resize(std::max<std::size_t>(static_cast<std::size_t>(size_) + 1, filled + filled / 2 + 4096 * !regular_));
     auto const n = files::uninterrupted([&] { return ::read(file_.get(), &bytes[filled], bytes.size() - filled); });
     if (n < 0) files::fail("read", path_);
@@ -238,7 +238,7 @@ RILL_INLINE std::string input_file::read_all(std::uint64_t most) const {
 
 RILL_INLINE void input_file::refuse(std::uint64_t most) const {
   throw error(code::resource_exhausted, "'" + path_.string() + "' holds more than the " + std::to_string(most) +
-                                            " bytes that it may: allow more if it is to be trusted");
+                                            " bytes allowed: raise the bound if the file is trusted");
 }
 
 RILL_INLINE std::string read_file(std::filesystem::path const& path, std::uint64_t most) {
@@ -260,7 +260,7 @@ RILL_INLINE output_file::output_file(std::filesystem::path path) : path_(std::mo
 
 RILL_INLINE void output_file::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    // Linux writes at most 2 GiB at a time, and a smaller piece tells of a full disk as early.
+    // Linux writes at most 2 GiB at a time, and smaller pieces report a full disk earlier.
     auto const piece = std::min<std::size_t>(bytes.size(), std::size_t{1} << 30);
     auto const n = files::uninterrupted([&] { return ::write(file_.get(), bytes.data(), piece); });
     if (n < 0) files::fail("write", path_);
@@ -280,7 +280,7 @@ RILL_INLINE void output_file::sync_directory() const {
   auto const directory = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
   files::descriptor const d(files::uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_CLOEXEC); }));
   if (d.get() < 0) files::fail("open the directory", directory);
-  // Some file systems cannot sync a directory and say so: their renames are as durable as they get.
+  // Some file systems report that they can't sync directories: their renames are as durable as possible.
   if (files::uninterrupted([&] { return ::fsync(d.get()); }) != 0 && errno != EINVAL && errno != ENOTSUP)
     files::fail("write the directory", directory);
 }

@@ -1,4 +1,4 @@
-// Records of one length, as CIFAR's files have them, perhaps between a header and a footer.
+// Records of a fixed length, as in CIFAR's files, optionally between a header and a footer.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace rill {
 
-/// How many bytes each record has, and how many at the file's start and end belong to none.
+/// The bytes of each record, and of a header and a footer that are skipped.
 struct fixed_record_options {
   std::uint64_t record_bytes = 1, header_bytes = 0, footer_bytes = 0;
 };
 
-/// The records of a file of records of one length. Throws error(data_loss) with its place for a last record that is cut
-/// off, and for a file without room for header and footer.
+/// Reads records of a fixed length. Throws error(data_loss), with the position, for a truncated last record, and for a
+/// file without room for header and footer.
 class fixed_record_reader : record_stream {
  public:
   fixed_record_reader(std::filesystem::path const& path, fixed_record_options const& how);
@@ -25,22 +25,22 @@ class fixed_record_reader : record_stream {
 
   using record_stream::name, record_stream::position;
 
-  /// The next record, or nothing at the end.
+  /// Returns the next record; empty at the end.
   std::optional<std::string> next();
 
-  /// Goes to what `position` gave.
+  /// Moves to a position that `position` returned.
   void seek(record_position to) {
     ahead_.clear();
     record_stream::seek(to);
   }
 
  private:
-  /// Reads a record and as many bytes as the footer has, which only the end tells from the next record; false if the
-  /// footer alone is left.
+  /// Reads a record and a footer ahead, because only the end of the file tells a footer from a record; returns false if
+  /// only the footer is left.
   bool fill();
 
   fixed_record_options how_;
-  std::string ahead_;  ///< what was read of the stream and not given
+  std::string ahead_;  ///< bytes read from the stream but not returned
 };
 
 #if RILL_IO_RUNTIME
@@ -51,9 +51,9 @@ RILL_IO_INLINE fixed_record_reader::fixed_record_reader(std::filesystem::path co
 
 RILL_IO_INLINE fixed_record_reader::fixed_record_reader(byte_stream from, fixed_record_options const& how)
     : record_stream(std::move(from)), how_(how) {
-  expects(how.record_bytes > 0, "records of a fixed length have at least one byte");
-  expects(how.record_bytes <= most_record_bytes && how.footer_bytes <= most_record_bytes,
-          "records of a fixed length, and the footer behind them, have at most 1 GiB");
+  expects(how.record_bytes > 0, "record_bytes must be at least 1");
+  expects(how.record_bytes <= max_record_bytes && how.footer_bytes <= max_record_bytes,
+          "record_bytes and footer_bytes must be at most 1 GiB");
   at_.byte = how.header_bytes;
 }
 
@@ -74,8 +74,8 @@ RILL_IO_INLINE bool fixed_record_reader::fill() {
   if (ahead_.size() == wanted) return true;
   if (ahead_.size() == how_.footer_bytes) return false;
   throw error(code::data_loss, "the file ends " + std::to_string(ahead_.size()) +
-                                   " bytes behind the start of a record of " + std::to_string(how_.record_bytes) +
-                                   " and a footer of " + std::to_string(how_.footer_bytes));
+                                   " bytes after the start of a record of " + std::to_string(how_.record_bytes) +
+                                   " bytes, before a footer of " + std::to_string(how_.footer_bytes));
 }
 
 #endif

@@ -1,4 +1,4 @@
-// gzip and deflate through zlib, with a bound on what comes out.
+// gzip and deflate through zlib, with a bound on the decompressed size.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -16,21 +16,21 @@
 
 namespace rill {
 
-/// Whether bytes begin as gzip's do.
+/// Whether `bytes` begin with gzip's magic number.
 inline bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
 namespace deflate {
 
-enum class form { raw = -15, gzip = 31 };  // as zlib codes them in its number of window bits
+enum class form { raw = -15, gzip = 31 };  // zlib's values of windowBits
 
 #if __has_include(<zlib.h>)
 
 [[noreturn]] void fail(std::string const& why);
 
-/// Where compressed bytes come from, a piece at a call; an empty piece is the end. A piece is good until the next call.
+/// A source of compressed bytes: each call returns a piece, valid until the next call; an empty piece is the end.
 using pieces = std::function<std::string_view()>;
 
-/// Compressed bytes, read piece by piece; nothing is allocated for what has not been asked.
+/// Decompresses piece by piece; allocates nothing for bytes that were not asked for.
 class reader {
  public:
   reader(std::string_view from, deflate::form f);
@@ -39,19 +39,21 @@ class reader {
   reader& operator=(reader const&) = delete;
   ~reader() { inflateEnd(&stream_); }
 
-  /// How many bytes were written to `to`: fewer than `n` only at the end. Throws error(data_loss).
+  /// Decompresses `n` bytes into `to` and returns their number, which is smaller only at the end; throws
+  /// error(data_loss).
   std::size_t read(char* to, std::size_t n);
-  /// At least one byte, or none at the end. Bytes that come before damaged ones are given: the next call throws.
+  /// The same, but may return fewer bytes: at least one, or none at the end. Valid bytes before damaged ones are
+  /// returned; the next call throws.
   std::size_t read_some(char* to, std::size_t n);
 
  private:
   static constexpr std::size_t piece = std::size_t{1} << 30;  // zlib counts in 32 bits
 
   std::size_t step(char* to, std::size_t n);
-  /// A gzip file may be several, one behind the other.
+  /// A gzip file may consist of several members, one after the other.
   void end_member();
 
-  /// A piece may end behind the first byte: then zlib looks at the second.
+  /// If a piece ends after the first byte of the magic number, zlib checks the second.
   static bool begins_as_gzip(std::string_view piece_of) { return is_gzip(piece_of) || piece_of == "\x1f"; }
 
   std::string_view rest_;
@@ -61,7 +63,7 @@ class reader {
   z_stream stream_{};
 };
 
-/// Compresses piece by piece: what comes out is appended to a string that the caller empties when it likes.
+/// Compresses piece by piece; the output is appended to a string, which the caller may empty between calls.
 class writer {
  public:
   explicit writer(form f);
@@ -69,7 +71,7 @@ class writer {
   writer& operator=(writer const&) = delete;
   ~writer() { deflateEnd(&stream_); }
 
-  /// Takes `bytes` and appends to `to` what that gives; at the `last` call, all the rest.
+  /// Compresses `bytes` and appends output to `to`; all remaining output if this is the `last` call.
   void write(std::string_view bytes, std::string& to, bool last);
 
  private:
@@ -82,7 +84,7 @@ std::string compress(std::string_view bytes, form f);
 #else
 
 [[noreturn]] inline void missing() {
-  throw error(code::unimplemented, "this program was compiled without zlib: install its header and build again");
+  throw error(code::unimplemented, "this program was compiled without zlib: install zlib's headers and rebuild");
 }
 using pieces = std::function<std::string_view()>;
 struct reader {
@@ -101,14 +103,14 @@ inline std::string compress(std::string_view, form) { missing(); }
 
 }  // namespace deflate
 
-/// The bytes that a gzip file holds. Throws error(resource_exhausted) if they are more than `most`, error(data_loss) if
-/// they are damaged, and error(unimplemented) in a program that was compiled without zlib.
-std::string gunzip(std::string_view bytes, std::uint64_t most = most_file_bytes);
+/// Decompresses a gzip file. Throws error(resource_exhausted) if the result has more than `most` bytes,
+/// error(data_loss) if the data is damaged, and error(unimplemented) in a program that was compiled without zlib.
+std::string gunzip(std::string_view bytes, std::uint64_t most = max_file_bytes);
 
-/// The first `count` bytes that a gzip file holds, or all if they are fewer.
+/// Decompresses the first `count` bytes of a gzip file, or all if there are fewer.
 std::string gunzip_start(std::string_view bytes, std::size_t count);
 
-/// `bytes` as a gzip file; the same bytes give the same file.
+/// Compresses `bytes` to a gzip file; the same bytes give the same file.
 std::string gzip(std::string_view bytes);
 
 #if RILL_IO_RUNTIME
@@ -123,7 +125,7 @@ RILL_IO_INLINE reader::reader(std::string_view from, deflate::form f) : reader([
 
 RILL_IO_INLINE reader::reader(deflate::pieces from, deflate::form f) : more_(std::move(from)), form_(f) {
   if (inflateInit2(&stream_, static_cast<int>(f)) != Z_OK)
-    throw error(code::resource_exhausted, "zlib found no memory to decompress with");
+    throw error(code::resource_exhausted, "zlib has no memory to decompress");
 }
 
 RILL_IO_INLINE std::size_t reader::read(char* to, std::size_t n) {
@@ -151,10 +153,10 @@ RILL_IO_INLINE std::size_t reader::step(char* to, std::size_t n) {
   int const result = inflate(&stream_, Z_NO_FLUSH);
   rest_.remove_prefix(in - stream_.avail_in);
   auto const written = out - stream_.avail_out;
-  if (written > 0 && result != Z_OK && result != Z_STREAM_END) return written;  // zlib says so again
-  if (result == Z_MEM_ERROR) throw error(code::resource_exhausted, "zlib found no memory to decompress with");
+  if (written > 0 && result != Z_OK && result != Z_STREAM_END) return written;  // zlib repeats the error
+  if (result == Z_MEM_ERROR) throw error(code::resource_exhausted, "zlib has no memory to decompress");
   if (result == Z_BUF_ERROR) fail("it ends too early");
-  if (result != Z_OK && result != Z_STREAM_END) fail(stream_.msg != nullptr ? stream_.msg : "zlib does not say why");
+  if (result != Z_OK && result != Z_STREAM_END) fail(stream_.msg != nullptr ? stream_.msg : "zlib gives no reason");
   if (result == Z_STREAM_END) end_member();
   return written;
 }
@@ -169,7 +171,7 @@ RILL_IO_INLINE void reader::end_member() {
 
 RILL_IO_INLINE writer::writer(form f) {
   if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, static_cast<int>(f), 8, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw error(code::resource_exhausted, "zlib found no memory to compress with");
+    throw error(code::resource_exhausted, "zlib has no memory to compress");
 }
 
 RILL_IO_INLINE void writer::write(std::string_view bytes, std::string& to, bool last) {
@@ -182,7 +184,7 @@ RILL_IO_INLINE void writer::write(std::string_view bytes, std::string& to, bool 
     stream_.next_out = reinterpret_cast<Bytef*>(block);
     stream_.avail_out = sizeof block;
     result = ::deflate(&stream_, last && in == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
-    // Z_BUF_ERROR: there was nothing to do, which is no harm.
+    // Z_BUF_ERROR only means that there was nothing to do.
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
       throw error(code::internal, "zlib failed to compress");
     bytes.remove_prefix(in - stream_.avail_in);
@@ -205,8 +207,8 @@ RILL_IO_INLINE std::string gunzip(std::string_view bytes, std::uint64_t most) {
     out.resize(std::max<std::size_t>(4096, filled + filled / 2));
     filled += from.read(&out[filled], out.size() - filled);
     if (filled > most)
-      throw error(code::resource_exhausted,
-                  "gzip data expands to more than the " + std::to_string(most) + " bytes that it may");
+      throw error(code::resource_exhausted, "gzip data decompresses to more than the " + std::to_string(most) +
+                                                " bytes allowed: raise the bound if the data is trusted");
     if (filled == out.size()) continue;
     out.resize(filled);
     return out;

@@ -1,4 +1,4 @@
-// IDX files, in which MNIST and its relatives come: plain or compressed by gzip.
+// IDX files, the format of MNIST and related data sets: plain or compressed by gzip.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,12 +20,12 @@ inline constexpr std::pair<unsigned char, dtype> types[] = {{0x08, dtype::uint8}
                                                             {0x0b, dtype::int16},   {0x0c, dtype::int32},
                                                             {0x0d, dtype::float32}, {0x0e, dtype::float64}};
 
-/// What the first bytes say: 0, 0, a code of the type, the rank, and 32 bits for each extent.
+/// The header of an IDX file: 0, 0, a code of the element type, the rank, and 32 bits for each extent.
 struct header {
   dtype element;
   rill::shape shape;
-  std::size_t length = 4;   ///< of the header itself
-  std::uint64_t total = 0;  ///< of the whole file
+  std::size_t length = 4;   ///< bytes of the header
+  std::uint64_t total = 0;  ///< bytes of the whole file
 
   explicit header(std::string_view bytes);
 
@@ -33,19 +33,20 @@ struct header {
   static dtype element_of(std::string_view bytes);
 };
 
-/// As many bytes as the longest header takes.
+/// The bytes of the longest header.
 inline constexpr std::size_t longest_header = 4 + 4 * max_rank;
 
 }  // namespace idx
 
-/// The tensor that the bytes of an IDX file hold, gzip or not. Throws error(invalid_argument) for what is no IDX file,
-/// error(data_loss) if there are more or fewer bytes than the header says; nothing is allocated before that is known.
-tensor parse_idx(std::string_view bytes, std::uint64_t most = most_file_bytes);
+/// Parses the bytes of an IDX file, compressed by gzip or not. Throws error(invalid_argument) for other bytes, and
+/// error(data_loss), before anything is allocated, if the number of bytes differs from the header.
+tensor parse_idx(std::string_view bytes, std::uint64_t most = max_file_bytes);
 
-/// The tensor in an IDX file of at most `most` bytes, compressed or expanded.
-tensor read_idx(std::filesystem::path const& path, std::uint64_t most = most_file_bytes);
+/// Reads an IDX file of at most `most` bytes, compressed and decompressed.
+tensor read_idx(std::filesystem::path const& path, std::uint64_t most = max_file_bytes);
 
-/// A tensor as the bytes of an IDX file; error(unimplemented) for types that the format doesn't have.
+/// Returns a tensor as the bytes of an IDX file; throws error(unimplemented) for element types that the format doesn't
+/// have.
 std::string idx_bytes(tensor const& t);
 
 /// Writes an IDX file, compressed if the name ends with ".gz"; it appears whole or not at all.
@@ -67,12 +68,12 @@ RILL_IO_INLINE header::header(std::string_view bytes) : element(element_of(bytes
 
 RILL_IO_INLINE dtype header::element_of(std::string_view bytes) {
   if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0)
-    throw error(code::invalid_argument, "these bytes are not an IDX file: it begins with two zeros");
+    throw error(code::invalid_argument, "these bytes are not an IDX file, which begins with two zero bytes");
   for (auto const& [number, d] : types)
     if (number == static_cast<unsigned char>(bytes[2])) return d;
   throw error(code::invalid_argument, "an IDX file names the element type " +
                                           std::to_string(static_cast<unsigned char>(bytes[2])) +
-                                          ", which the format does not have");
+                                          ", which the format doesn't have");
 }
 
 }  // namespace idx
@@ -82,14 +83,14 @@ RILL_IO_INLINE tensor parse_idx(std::string_view bytes, std::uint64_t most) {
   if (is_gzip(bytes)) {
     idx::header const h(gunzip_start(bytes, idx::longest_header));
     if (h.total > most)
-      throw error(code::resource_exhausted, "an IDX file would expand to " + std::to_string(h.total) +
-                                                " bytes, more than the " + std::to_string(most) + " that it may");
+      throw error(code::resource_exhausted, "an IDX file decompresses to " + std::to_string(h.total) +
+                                                " bytes, but at most " + std::to_string(most) + " are allowed");
     bytes = expanded = gunzip(bytes, h.total);
   }
   idx::header const h(bytes);
   if (bytes.size() != h.total)
-    throw error(code::data_loss, "an IDX file holds " + std::to_string(bytes.size()) +
-                                     " bytes, and its header asks for " + std::to_string(h.total));
+    throw error(code::data_loss, "an IDX file holds " + std::to_string(bytes.size()) + " bytes, but its header gives " +
+                                     std::to_string(h.total));
   tensor t(h.element, h.shape);
   if (t.bytes() != 0) std::memcpy(t.mutable_raw(), &bytes[h.length], t.bytes());
   reverse_bytes(t.mutable_raw(), static_cast<std::size_t>(t.elements()), size_of(h.element));
@@ -105,13 +106,13 @@ RILL_IO_INLINE std::string idx_bytes(tensor const& t) {
   unsigned char number = 0;
   for (auto const& [each, d] : idx::types)
     if (d == t.element()) number = each;
-  if (!t) throw error(code::failed_precondition, "there is no tensor to write into an IDX file");
+  if (!t) throw error(code::failed_precondition, "an IDX file can't hold an empty tensor handle");
   if (number == 0)
     throw error(code::unimplemented,
                 "IDX files have no element type " + std::string(name(t.element())) + ": cast first");
   std::string bytes{0, 0, static_cast<char>(number), static_cast<char>(t.rank())};
   for (auto extent : t.shape()) {
-    expects(extent <= UINT32_MAX, "IDX files count extents in 32 bits, and a tensor's is larger");
+    expects(extent <= UINT32_MAX, "an extent of a tensor doesn't fit the 32 bits that an IDX file has for it");
     append_big(bytes, static_cast<std::uint32_t>(extent));
   }
   auto const length = bytes.size();

@@ -1,4 +1,4 @@
-// JPEG images to tensors. Needs libjpeg, of libjpeg-turbo or another.
+// Decodes JPEG images. Needs libjpeg or libjpeg-turbo.
 #pragma once
 #if !__has_include(<jpeglib.h>)
 #error "rill: JPEG images need libjpeg or libjpeg-turbo; on Debian and Ubuntu: apt-get install libjpeg-dev"
@@ -19,12 +19,12 @@
 
 namespace rill {
 
-/// Whether bytes begin as a JPEG image does.
+/// Whether `bytes` begin as a JPEG image does.
 inline bool is_jpeg(std::string_view bytes) { return bytes.starts_with("\xff\xd8\xff"); }
 
 namespace jpeg {
 
-/// The library's errors, and those of its warnings that tell of lost pixels, which it would fill with grey.
+/// Handles libjpeg's errors, and its warnings about lost pixels, which it would fill with grey.
 struct error_manager : jpeg_error_mgr {
   files::jump jump;
 
@@ -46,15 +46,15 @@ struct error_manager : jpeg_error_mgr {
   }
 };
 
-/// The most scans that an image of `pixels` pixels may have. A scan of a few bytes may pass over the whole image, so a
-/// file of 300 kB could ask for minutes. Encoders write some 10, at most 20; libjpeg-turbo's advice for what is not
-/// trusted is 500.
-inline int most_scans(std::uint64_t pixels) {
+/// Returns the most scans that an image of `pixels` pixels may have. A scan of a few bytes can cover the whole image,
+/// so that a file of 300 kB could take minutes. Encoders write about 10, at most 20; libjpeg-turbo recommends 500 for
+/// untrusted files.
+inline int max_scans(std::uint64_t pixels) {
   constexpr std::uint64_t pixels_passed = std::uint64_t{1} << 27;  // about a second
   return static_cast<int>(std::clamp<std::uint64_t>(pixels_passed / std::max<std::uint64_t>(pixels, 1), 20, 500));
 }
 
-/// Reads one image.
+/// Decodes one image.
 class decoder {
  public:
   decoder(std::string_view bytes, std::function<void()> const& check) : bytes_(bytes), progress_(check) {
@@ -74,18 +74,18 @@ class decoder {
       jpeg_read_header(&image_, TRUE);
     });
     std::uint64_t const pixels = std::uint64_t{image_.image_height} * image_.image_width;
-    progress_.most_scans = most_scans(pixels);
+    progress_.max_scans = max_scans(pixels);
     bool const inks = image_.num_components == 4;
     if (inks && channels == 1)
-      throw error(code::unimplemented, "a JPEG image in four inks was asked for in grey: ask for 3 channels");
+      throw error(code::unimplemented, "a JPEG image in four inks (CMYK) can't be decoded to grey: ask for 3 channels");
     auto const wanted = static_cast<unsigned>(channels > 0 ? channels : image_.num_components == 1 ? 1 : 3);
     pixels::check_bound(image_.image_height, image_.image_width, wanted, most);
-    // Each block of 8 x 8 takes a bit at least, unless arithmetic coding spares it.
+    // Each block of 8 x 8 pixels takes at least one bit, except with arithmetic coding.
     if (image_.arith_code == FALSE && pixels / 512 > bytes_.size())
-      throw error(code::data_loss, "a JPEG image claims more pixels than its bytes can hold");
+      throw error(code::data_loss, "a JPEG image claims more pixels than its bytes can encode");
     auto result = pixels::room(image_.image_height, image_.image_width, wanted);
     image_.out_color_space = inks ? JCS_CMYK : wanted == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    // Rows come as the library gives them, three or four bytes a pixel, and leave as they were asked for.
+    // libjpeg returns rows of three or four bytes a pixel, which are converted to the requested channels.
     std::string row(std::size_t{image_.image_width} * 4, '\0');
     step([&] {
       jpeg_start_decompress(&image_);
@@ -101,16 +101,16 @@ class decoder {
   }
 
  private:
-  /// What the library tells of how far it is: here the work ends that was asked to, or has no end.
+  /// libjpeg's progress report, where the work is ended if the callback asks for it or the image has too many scans.
   struct progress : jpeg_progress_mgr {
     files::interruption interruption;
-    int most_scans = 0;
+    int max_scans = 0;
     bool too_many_scans = false;
 
     explicit progress(std::function<void()> const& check) : jpeg_progress_mgr{}, interruption(check) {
       progress_monitor = [](j_common_ptr image) {
         auto& p = *static_cast<progress*>(image->progress);
-        p.too_many_scans = reinterpret_cast<j_decompress_ptr>(image)->input_scan_number > p.most_scans;
+        p.too_many_scans = reinterpret_cast<j_decompress_ptr>(image)->input_scan_number > p.max_scans;
         if (p.too_many_scans || p.interruption.requested()) static_cast<error_manager*>(image->err)->jump.leave("");
       };
     }
@@ -122,7 +122,7 @@ class decoder {
     if (progress_.too_many_scans)
       throw error(code::resource_exhausted, "a JPEG image of " + std::to_string(image_.image_height) + " x " +
                                                 std::to_string(image_.image_width) + " pixels has more than the " +
-                                                std::to_string(progress_.most_scans) + " scans that it may");
+                                                std::to_string(progress_.max_scans) + " scans allowed");
     throw error(code::data_loss, std::string("a JPEG image is damaged: ") + errors_.jump.words);
   }
 
@@ -134,7 +134,7 @@ class decoder {
       if (channels == 4) to[3] = 0xff;
     }
   }
-  /// What a coloured ink and black leave of white; Adobe's programs store inks the other way round.
+  /// Returns the light that a coloured ink and black leave of white; Adobe's programs store inverted inks.
   std::uint8_t light(unsigned ink, unsigned black) const noexcept {
     if (image_.saw_Adobe_marker == FALSE) ink = 255 - ink, black = 255 - black;
     return static_cast<std::uint8_t>(ink * black / 255);
@@ -148,12 +148,12 @@ class decoder {
 
 }  // namespace jpeg
 
-/// A JPEG image as uint8 [height, width, channels]: 1 or 3 channels as the file has them, or 1, 3 or 4 (full opacity)
-/// as asked. Images in four inks become red, green and blue. Throws error(invalid_argument) for what is no JPEG,
-/// error(data_loss) if it is damaged or ends too early, error(resource_exhausted) if it would take more than `most`
-/// bytes, before they are asked for, and for more scans than `jpeg::most_scans`. `check` is called for each row of
-/// blocks of each scan; what it throws ends the work.
-inline tensor decode_jpeg(std::string_view bytes, int channels = 0, std::uint64_t most = most_image_bytes,
+/// Decodes a JPEG image to uint8 [height, width, channels]: 1 or 3 channels as in the file, or 1, 3 or 4 (with full
+/// opacity) as requested. CMYK images become RGB. Throws error(invalid_argument) for other bytes, error(data_loss) if
+/// the image is damaged or truncated, and error(resource_exhausted) if it would take more than `most` bytes, before
+/// they are allocated, or has more scans than `jpeg::max_scans`. `check` is called for each row of blocks of each scan;
+/// an exception from it ends the work.
+inline tensor decode_jpeg(std::string_view bytes, int channels = 0, std::uint64_t most = max_image_bytes,
                           std::function<void()> const& check = {}) {
   pixels::check_channels(channels);
   return jpeg::decoder(bytes, check).decode(channels, most);

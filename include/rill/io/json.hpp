@@ -1,4 +1,4 @@
-// nlohmann-json, which safetensors, checkpoints and JSON lines need.
+// Includes nlohmann-json, for safetensors, checkpoints and JSON lines.
 #pragma once
 #if !__has_include(<nlohmann/json.hpp>)
 #error "rill: this header needs nlohmann-json; on Debian and Ubuntu: apt-get install nlohmann-json3-dev"

@@ -1,4 +1,4 @@
-// JSON lines: an object a line, whose members are tensors. Needs nlohmann-json.
+// JSON lines: an object on each line, whose members are tensors. Needs nlohmann-json.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -26,31 +26,31 @@
 
 namespace rill {
 
-/// The members of a JSON object as tensors, in its order. Numbers are int64, or float64 if one of a member's is written
-/// with a point or exponent; texts are strings, true and false bool, and nested lists, all of one shape, tensors of
-/// that shape (an empty one of float64). Throws error(invalid_argument), with the member's name, for all else that JSON
-/// has: null, objects in objects, members of mixed kinds, lists of different lengths, integers beyond int64, names that
-/// occur twice.
+/// Parses the members of a JSON object to tensors, in order. Numbers become int64, or float64 if one number of the
+/// member has a point or an exponent; strings become strings, true and false become bool, and nested lists of one shape
+/// become tensors of that shape (an empty list of float64). Throws error(invalid_argument), with the member's name, for
+/// everything else in JSON: null, nested objects, members of mixed kinds, lists of different lengths, integers beyond
+/// int64, duplicate names.
 std::vector<named_tensor> parse_json_line(std::string_view text);
 
-/// Those members of a JSON object that have these names, in the names' order; nothing for one that is missing or null.
-/// The other members may be anything that JSON has. Throws as the above, for these members alone.
+/// Parses the members with the given names, in the order of the names; a result is empty if its member is missing or
+/// null. Other members may be anything. Throws as above for the named members.
 std::vector<std::optional<tensor>> parse_json_line(std::string_view text, std::span<std::string const> names);
 
-/// A member as `parse_json_line` gives it, as a tensor of a type, whose extents may be unknown: integers become any
-/// numbers that can hold them, floats become floats, and an empty list has elements of any type. Throws
+/// Converts a member that `parse_json_line` returned to a type, whose extents may be unknown: integers to any numeric
+/// type that can represent them, floats to floats, and an empty list to any element type. Throws
 /// error(invalid_argument) with the member's name.
 tensor json_member_as(tensor const& member, type const& wanted, std::string_view name);
 
-/// The objects of a file of JSON lines. Empty lines are skipped, but count: a position's record is the lines before it.
-/// Errors name the file and the line.
+/// Reads the objects of a file of JSON lines. Empty lines are skipped but counted: a position's record is the number of
+/// lines before it. Errors name the file and the line.
 class json_line_reader {
  public:
-  explicit json_line_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes);
-  explicit json_line_reader(byte_stream from, std::uint64_t most = most_record_bytes);
+  explicit json_line_reader(std::filesystem::path const& path, std::uint64_t most = max_record_bytes);
+  explicit json_line_reader(byte_stream from, std::uint64_t most = max_record_bytes);
 
-  /// The tensors of the next line, or nothing at the end. After an error the reader stays before the line that caused
-  /// it.
+  /// Returns the tensors of the next line; empty at the end. After an error the reader stays before the line that
+  /// caused it.
   std::optional<std::vector<named_tensor>> next();
 
   std::string const& name() const { return lines_.name(); }
@@ -65,32 +65,32 @@ class json_line_reader {
 
 namespace json {
 
-/// The values of a member as they come, of one kind.
+/// Collects the values of a member, which have one kind.
 class member {
  public:
-  /// Begins a list within the lists that are open.
+  /// Begins a list within the open lists.
   void open() {
-    if (counts_.size() == max_rank) fail("lists stand deeper than the 8 axes that a tensor has");
-    if (filled_ && counts_.size() == rank_) fail("a list stands where a value was expected");
+    if (counts_.size() == max_rank) fail("lists are nested more than 8 deep, the highest rank of a tensor");
+    if (filled_ && counts_.size() == rank_) fail("expected a value, got a list");
     if (!counts_.empty()) ++counts_.back();
     counts_.push_back(0);
     if (counts_.size() > rank_) extents_[rank_++] = -1;
   }
   void close() {
     auto& extent = extents_[counts_.size() - 1];
-    if (extent >= 0 && extent != counts_.back()) fail("lists beside each other are of different lengths");
+    if (extent >= 0 && extent != counts_.back()) fail("its lists have different lengths");
     extent = counts_.back();
     counts_.pop_back();
   }
   bool in_list() const { return !counts_.empty(); }
 
   template <class T> void add(T value) {
-    if (counts_.size() != rank_) fail("a value stands where a list was expected");
+    if (counts_.size() != rank_) fail("expected a list, got a value");
     if (in_list()) ++counts_.back();
     if (!std::exchange(filled_, true)) values_.emplace<std::vector<T>>();
     if (auto* same = std::get_if<std::vector<T>>(&values_)) return same->push_back(std::move(value));
     if constexpr (std::is_arithmetic_v<T>) return add_mixed(value);
-    fail("its values are of different kinds");
+    fail("its values have different kinds");
   }
 
   tensor take() {
@@ -114,12 +114,12 @@ class member {
   [[noreturn]] static void fail(char const* why) { throw error(code::invalid_argument, why); }
 
  private:
-  /// Integers become floats beside one.
+  /// Integers become floats if one value of the member is a float.
   template <class T> void add_mixed(T value) {
     if (auto const* integers = std::get_if<std::vector<std::int64_t>>(&values_))
       values_ = std::vector<double>(integers->begin(), integers->end());
     auto* floats = std::get_if<std::vector<double>>(&values_);
-    if (floats == nullptr) fail("its values are of different kinds");
+    if (floats == nullptr) fail("its values have different kinds");
     floats->push_back(static_cast<double>(value));
   }
 
@@ -127,16 +127,16 @@ class member {
   bool filled_ = false;
   std::size_t rank_ = 0;
   std::int64_t extents_[max_rank] = {};
-  std::vector<std::int64_t> counts_;  ///< how many each open list has
+  std::vector<std::int64_t> counts_;  ///< the number of items of each open list
 };
 
-/// Takes the JSON as it is parsed: what can't be a tensor is refused where it stands.
+/// Builds tensors while the JSON is parsed, and refuses at once everything that can't be a tensor.
 class line_events : public nlohmann::json_sax<nlohmann::json> {
  public:
   std::vector<named_tensor> all;
 
   bool start_object(std::size_t) override {
-    if (depth_++ > 0) fail("an object is no tensor");
+    if (depth_++ > 0) fail("expected a value or a list, got an object");
     return true;
   }
   bool end_object() override { return true; }
@@ -154,18 +154,18 @@ class line_events : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool b) override { return add(b ? member::truth::yes : member::truth::no); }
   bool number_integer(std::int64_t n) override { return add(n); }
   bool number_unsigned(std::uint64_t n) override {
-    if (n > INT64_MAX) fail("an integer is beyond int64");
+    if (n > INT64_MAX) fail("an integer doesn't fit int64");
     return add(static_cast<std::int64_t>(n));
   }
   bool number_float(double x, std::string const& text) override {
-    if (text.find_first_of(".eE") == text.npos) fail("an integer is beyond int64");
+    if (text.find_first_of(".eE") == text.npos) fail("an integer doesn't fit int64");
     return add(x);
   }
   bool string(std::string& text) override { return add(std::move(text)); }
-  bool null() override { fail("null is no value of a tensor"); }
-  bool binary(binary_t&) override { fail("bytes are no value of a tensor"); }
+  bool null() override { fail("expected a value or a list, got null"); }
+  bool binary(binary_t&) override { fail("expected a value or a list, got bytes"); }
   bool parse_error(std::size_t at, std::string const&, nlohmann::detail::exception const&) override {
-    throw error(code::invalid_argument, "this is no JSON at character " + std::to_string(at));
+    throw error(code::invalid_argument, "invalid JSON at character " + std::to_string(at));
   }
 
  private:
@@ -175,9 +175,9 @@ class line_events : public nlohmann::json_sax<nlohmann::json> {
   template <class T> bool add(T value) {
     return within([&] { now_.add(std::move(value)); });
   }
-  /// Does something with the member; it is done with once no list is open.
+  /// Calls `f` and completes the member if no list is open.
   template <class F> bool within(F f) {
-    if (depth_ == 0) fail("a line of JSON lines is an object");
+    if (depth_ == 0) fail("a line of JSON lines must be an object");
     try {
       f();
     } catch (error const& e) {
@@ -193,7 +193,7 @@ class line_events : public nlohmann::json_sax<nlohmann::json> {
   member now_;
 };
 
-/// Hides all members but those that are named.
+/// Passes on only the members with given names.
 class chosen_events : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit chosen_events(std::span<std::string const> names) : names_(names) {}
@@ -233,22 +233,22 @@ class chosen_events : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  /// Within a chosen member, and where no object has begun.
+  /// Whether events are passed on: within a chosen member, and outside of the object.
   bool shows() const { return chosen_ || depth_ == 0; }
 
   std::span<std::string const> names_;
-  int depth_ = 0;  ///< of objects and lists
+  int depth_ = 0;  ///< the number of open objects and lists
   bool chosen_ = false;
 };
 
-/// Parses a text to its end: the parser itself would take a zero byte for that.
+/// Parses a whole text; the parser alone would take a zero byte for its end.
 RILL_IO_INLINE void parse(std::string_view text, nlohmann::json_sax<nlohmann::json>& events) {
   if (auto const zero = text.find('\0'); zero != text.npos)
-    throw error(code::invalid_argument, "this is no JSON at character " + std::to_string(zero + 1));
+    throw error(code::invalid_argument, "invalid JSON at character " + std::to_string(zero + 1));
   nlohmann::json::sax_parse(text.begin(), text.end(), &events);
 }
 
-/// Writes a number if To has one that is near; too large ones are errors.
+/// Converts a number to To; returns false if it is too large.
 template <class To> bool write_float(double x, To& to) {
   if constexpr (std::is_same_v<To, double>) return to = x, true;
   else {
@@ -257,7 +257,7 @@ template <class To> bool write_float(double x, To& to) {
     return std::isfinite(static_cast<float>(to));
   }
 }
-/// Writes an element of a member as a To, if it is one.
+/// Converts an element of a member to To; returns false if To can't represent it.
 template <class From, class To> bool write(From const& from, To& to) {
   constexpr bool truth = std::is_same_v<From, bool> || std::is_same_v<To, bool>;
   if constexpr (std::is_same_v<From, To>) return to = from, true;
@@ -270,7 +270,7 @@ template <class From, class To> bool write(From const& from, To& to) {
     return to = static_cast<To>(from), true;
   } else return false;
 }
-/// Calls f with the elements of a member: there are four types of them.
+/// Calls `f` with the elements of a member, which have one of four types.
 template <class F> void with_elements(tensor const& member, F f) {
   if (member.element() == dtype::int64) f(member.span<std::int64_t>());
   else if (member.element() == dtype::float64) f(member.span<double>());
@@ -297,15 +297,15 @@ RILL_IO_INLINE std::vector<std::optional<tensor>> parse_json_line(std::string_vi
 }
 
 RILL_IO_INLINE tensor json_member_as(tensor const& member, type const& wanted, std::string_view name) {
-  auto const is = "'" + std::string(name) + "' is a " + member.type().text();
+  auto const is = "'" + std::string(name) + "' has type " + member.type().text();
   if (!accepts(wanted.with(member.element()), member.type()))
-    throw error(code::invalid_argument, is + ", and a " + wanted.text() + " was expected");
+    throw error(code::invalid_argument, is + ", but " + wanted.text() + " was expected");
   tensor t(wanted.element, member.shape());
   visit(wanted.element, [&]<class To>() {
     json::with_elements(member, [&](auto from) {
       for (std::size_t i = 0; i < from.size(); ++i)
         if (!json::write(from[i], t.mutable_data<To>()[i]))
-          throw error(code::invalid_argument, is + ", and its element " + std::to_string(i) + " can't be a " +
+          throw error(code::invalid_argument, is + ", and its element " + std::to_string(i) + " can't become " +
                                                   std::string(rill::name(wanted.element)));
     });
   });

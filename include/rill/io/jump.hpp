@@ -1,4 +1,4 @@
-// How errors come out of C libraries that know no exceptions: by longjmp, with their words kept.
+// Errors of C libraries, which can't throw: they leave by longjmp, and their messages are kept.
 #pragma once
 #include <csetjmp>
 #include <cstddef>
@@ -8,33 +8,33 @@
 
 namespace rill::files {
 
-/// Where a C library's error goes, and what it said.
+/// The target of a C library's error, and its message.
 struct jump {
   std::jmp_buf back;
   char words[256] = "";
 
-  /// For the library's error function: keeps the words and leaves for the `attempt` that is under way.
+  /// Called from the library's error function: keeps the message and jumps to the current `attempt`.
   [[noreturn]] void leave(char const* what) noexcept {
     std::strncpy(words, what, sizeof words - 1);
     std::longjmp(back, 1);
   }
 };
 
-/// Calls `f`, and says whether it came to its end. `f` may call C functions that leave by `j`; it must have no object
-/// whose destructor would then be passed over. It is never inlined, so that nothing of its caller lies in registers
-/// that the jump forgets.
+/// Calls `f` and returns whether it completed. `f` may call C functions that leave by `j`, and must not own objects,
+/// because their destructors would be skipped. Never inlined, so that no variable of the caller is in a register that
+/// the jump restores.
 template <class F> [[gnu::noinline]] bool attempt(jump& j, F const& f) {
   if (setjmp(j.back) != 0) return false;
   f();
   return true;
 }
 
-/// Asks a callback whether work goes on, from within a C library that no exception may pass.
+/// Calls a callback that may end the work, from within a C library through which no exception may pass.
 class interruption {
  public:
   explicit interruption(std::function<void()> const& check) : check_(check) {}
 
-  /// Whether the callback threw, now or before.
+  /// Calls the callback; returns whether it threw, now or before.
   bool requested() noexcept {
     if (!check_ || thrown_) return thrown_ != nullptr;
     try {
@@ -44,7 +44,7 @@ class interruption {
     }
     return thrown_ != nullptr;
   }
-  /// Throws what the callback threw, if it did.
+  /// Rethrows the callback's exception, if there is one.
   void rethrow() const {
     if (thrown_) std::rethrow_exception(thrown_);
   }

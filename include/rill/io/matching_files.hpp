@@ -12,9 +12,9 @@
 
 namespace rill {
 
-/// The paths that match a shell's pattern ("data/train-*.tfrecord", with *, ? and [a-z]), sorted by their bytes;
-/// directories are left out. Throws error(not_found) if nothing matches, and error(failed_precondition) for a directory
-/// that cannot be read: a file that is silently missing would be worse.
+/// Returns the paths that match a shell pattern ("data/train-*.tfrecord", with *, ? and [a-z]), sorted by their bytes,
+/// without directories. Throws error(not_found) if there are none, and error(failed_precondition) for an unreadable
+/// directory, because silently missing files would be worse.
 std::vector<std::filesystem::path> matching_files(std::string const& pattern);
 
 #if RILL_RUNTIME
@@ -25,13 +25,13 @@ RILL_INLINE std::vector<std::filesystem::path> matching_files(std::string const&
     ::glob_t* g;
     ~at_end() { ::globfree(g); }
   } const release{&found};
-  // Called for a directory that can't be read: what isn't there, or is a file, has just nothing that matches.
+  // Called for a directory that can't be read; a missing directory, or a file in its place, just has no matches.
   auto const stop = [](char const*, int why) { return static_cast<int>(why != ENOENT && why != ENOTDIR); };
   auto const result = ::glob(pattern.c_str(), GLOB_NOSORT, stop, &found);
   if (result == GLOB_NOSPACE)
-    throw error(code::resource_exhausted, "there is no memory to list what matches '" + pattern + "'");
+    throw error(code::resource_exhausted, "no memory to list the files that match '" + pattern + "'");
   if (result == GLOB_ABORTED)
-    throw error(code::failed_precondition, "a directory of the pattern '" + pattern + "' cannot be read");
+    throw error(code::failed_precondition, "a directory of the pattern '" + pattern + "' can't be read");
   std::vector<std::filesystem::path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   std::erase_if(files, [](auto const& path) { return std::filesystem::is_directory(path); });
   if (files.empty()) throw error(code::not_found, "no file matches '" + pattern + "'");

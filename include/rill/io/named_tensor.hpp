@@ -1,4 +1,4 @@
-// A tensor with its name, as files hold many of them.
+// Named tensors, as files contain them.
 #pragma once
 #include <span>
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace rill {
 
-/// One of the tensors of a file.
+/// A tensor with its name in a file.
 struct named_tensor {
   std::string name;
   tensor value;
 };
 
-/// That every name occurs once and every handle holds a tensor; writers ask before they write anything.
+/// Throws unless every name occurs once and every handle has a tensor; writers call it before they write anything.
 void check_names(std::span<named_tensor const> tensors);
 
 #if RILL_RUNTIME
@@ -23,9 +23,9 @@ void check_names(std::span<named_tensor const> tensors);
 RILL_INLINE void check_names(std::span<named_tensor const> tensors) {
   std::unordered_set<std::string> seen;
   for (auto const& [name, value] : tensors) {
-    if (!value) throw error(code::failed_precondition, "there is no tensor to write under the name '" + name + "'");
+    if (!value) throw error(code::failed_precondition, "can't write '" + name + "': its tensor handle is empty");
     if (!seen.insert(name).second)
-      throw error(code::invalid_argument, "two tensors would be written under the name '" + name + "'");
+      throw error(code::invalid_argument, "can't write two tensors with the same name '" + name + "'");
   }
 }
 

@@ -1,4 +1,4 @@
-// NumPy's files of one array (numpy.lib.format, versions 1 to 3).
+// NumPy's .npy files, which hold one array (numpy.lib.format, versions 1 to 3).
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -19,31 +19,32 @@ namespace npy {
 
 std::string text_of(char const* p, layout const& l);
 
-/// The elements in the file's order.
+/// Reads the elements, in the file's order.
 tensor read_elements(std::string_view bytes, layout const& l, shape const& s);
 
 shape reversed(shape s);
 
-/// All axes in the opposite order: Fortran's file of shape s is a row-major one of shape reversed(s).
+/// Returns a tensor with its axes reversed: a Fortran-order array of shape s is stored as a row-major one of shape
+/// reversed(s).
 tensor transposed(tensor const& from);
 
 }  // namespace npy
 
-/// The array that the bytes of a .npy file hold. Python objects, records and dates are refused with
-/// error(unimplemented), damage with error(data_loss); sizes are checked before anything is allocated.
+/// Parses the bytes of a .npy file. Throws error(unimplemented) for Python objects, records and dates, and
+/// error(data_loss) for damaged files; sizes are checked before anything is allocated.
 tensor parse_npy(std::string_view bytes);
 
-/// The array in a .npy file of at most `most` bytes.
-tensor read_npy(std::filesystem::path const& path, std::uint64_t most = most_file_bytes);
+/// Reads a .npy file of at most `most` bytes.
+tensor read_npy(std::filesystem::path const& path, std::uint64_t most = max_file_bytes);
 
 namespace npy {
 
 void append_characters(std::string& to, std::u32string const& characters);
 
-/// Strings as NumPy holds them, all of one width: characters of four bytes, or plain bytes where they aren't UTF-8.
+/// Returns strings in NumPy's layout, all of one width: characters of four bytes, or bytes if a string isn't UTF-8.
 std::string string_elements(tensor const& t, std::string& descr);
 
-/// A file in two pieces, so that the elements need not be copied: `elements` points into the tensor, or into `room`.
+/// A file in two pieces, to avoid a copy of the elements: `elements` refers to the tensor, or to `room`.
 struct pieces {
   std::string head, room;
   std::string_view elements;
@@ -55,8 +56,8 @@ struct pieces {
 
 }  // namespace npy
 
-/// A tensor as the bytes of a .npy file of version 1. Strings become NumPy's characters; a bfloat16 becomes two bytes
-/// without a meaning ('<V2'), as when Python's ml_dtypes writes it: view them as such there.
+/// Returns a tensor as the bytes of a .npy file of version 1. Strings become NumPy's unicode strings; bfloat16 becomes
+/// two untyped bytes ('<V2'), as Python's ml_dtypes writes it: view the array as bfloat16 there.
 std::string npy_bytes(tensor const& t);
 
 /// Writes a .npy file, which appears whole or not at all.
@@ -75,7 +76,8 @@ RILL_INLINE std::string text_of(char const* p, layout const& l) {
   }
   for (std::size_t i = 0; i < l.width; i += 4) {
     auto const c = l.swapped ? load_big<std::uint32_t>(p + i) : load_little<std::uint32_t>(p + i);
-    if (!is_character(c)) throw error(code::data_loss, "a string in a .npy file holds a number that is no character");
+    if (!is_character(c))
+      throw error(code::data_loss, "a string in a .npy file has a number that is not a Unicode character");
     append_utf8(s, c);
   }
   s.resize(s.find_last_not_of('\0') + 1);
@@ -133,9 +135,9 @@ RILL_INLINE tensor parse_npy(std::string_view bytes) {
   auto const n = elements(h.shape);
   auto const need = checked_product(n, static_cast<std::int64_t>(h.layout.width));
   if (static_cast<std::uint64_t>(need) != bytes.size() || (need == 0 && n != 0))
-    throw error(code::data_loss, "a .npy file holds " + std::to_string(bytes.size()) +
-                                     " bytes of elements, and its header asks for " + std::to_string(n) +
-                                     " elements of " + std::to_string(h.layout.width) + " bytes");
+    throw error(code::data_loss, "a .npy file has " + std::to_string(bytes.size()) +
+                                     " bytes of elements, but its header gives " + std::to_string(n) + " elements of " +
+                                     std::to_string(h.layout.width) + " bytes");
   if (!h.fortran || h.shape.rank() < 2) return npy::read_elements(bytes, h.layout, h.shape);
   return npy::transposed(npy::read_elements(bytes, h.layout, npy::reversed(h.shape)));
 }
@@ -156,7 +158,7 @@ RILL_INLINE std::string string_elements(tensor const& t, std::string& descr) {
   bool unicode = true;
   for (auto const& s : t.span<std::string>()) {
     if (s.ends_with('\0'))
-      throw error(code::invalid_argument, "a string ends with a zero byte, which NumPy would take away");
+      throw error(code::invalid_argument, "a string ends with a zero byte, which NumPy would strip");
     auto const characters = decode_utf8(s);
     unicode = unicode && characters;
     longest_bytes = std::max(longest_bytes, s.size());
@@ -175,7 +177,7 @@ RILL_INLINE std::string string_elements(tensor const& t, std::string& descr) {
 }
 
 RILL_INLINE pieces::pieces(tensor const& t) {
-  if (!t) throw error(code::failed_precondition, "there is no tensor to write into a .npy file");
+  if (!t) throw error(code::failed_precondition, "a .npy file can't hold an empty tensor handle");
   auto descr = descr_of(t.element());
   if (t.element() == dtype::string) elements = room = string_elements(t, descr);
   else elements = {static_cast<char const*>(t.raw()), t.bytes()};

@@ -1,4 +1,4 @@
-// What stands before the elements of a .npy file, and how it names their type.
+// The header of a .npy file, and its names of element types.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -18,18 +18,18 @@ namespace npy {
 
 inline constexpr std::string_view magic = "\x93NUMPY";
 
-/// How the elements lie in the file: "<f4" is a float32 of 4 bytes, the lowest first.
+/// The layout of the elements in the file: "<f4" is float32, 4 bytes, little-endian.
 struct layout {
   dtype element = dtype::float32;
   std::size_t width = 0;  ///< bytes of one element in the file
   bool swapped = false;
-  bool unicode = false;  ///< strings of four bytes a character rather than of one
+  bool unicode = false;  ///< whether strings have four bytes per character, rather than one
 };
 
 [[noreturn]] void refuse_type(std::string_view descr);
 
-/// Kind and bytes of the types that are stored as they lie in memory. Two void bytes are what NumPy makes of a
-/// bfloat16 of the package ml_dtypes.
+/// The codes of types that are stored as in memory. NumPy stores a bfloat16 of the package ml_dtypes as two untyped
+/// bytes.
 struct known_type {
   std::string_view code;
   dtype element;
@@ -42,8 +42,7 @@ inline constexpr known_type known_types[] = {
 
 layout layout_of(std::string_view descr);
 
-/// What stands before the elements, a Python dictionary written out: {'descr': '<f4', 'fortran_order': False, 'shape':
-/// (3, 4), }.
+/// The header of a .npy file, a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 class header {
  public:
   npy::layout layout;
@@ -54,7 +53,7 @@ class header {
 
  private:
   [[noreturn]] static void fail() {
-    throw error(code::data_loss, "the header of a .npy file is not the dictionary of descr, fortran_order and shape");
+    throw error(code::data_loss, "the header of a .npy file is not a dictionary of descr, fortran_order and shape");
   }
   char next();
   bool take(char c);
@@ -69,13 +68,13 @@ class header {
   std::string_view rest_;
 };
 
-/// Takes magic, version and header from the front of `bytes`.
+/// Removes the magic string, version and header from the front of `bytes` and returns the header.
 header take_header(std::string_view& bytes);
 
 std::string descr_of(dtype d);
 
-/// Magic, version and dictionary, filled with spaces to a multiple of 64 bytes. Eight extents never need more than
-/// version 1 holds.
+/// Returns magic string, version and dictionary, padded with spaces to a multiple of 64 bytes. Version 1 always has
+/// room for 8 extents.
 std::string head_of(std::string const& descr, shape const& s);
 
 }  // namespace npy
@@ -85,8 +84,8 @@ std::string head_of(std::string const& descr, shape const& s);
 namespace npy {
 
 RILL_INLINE void refuse_type(std::string_view descr) {
-  throw error(code::unimplemented, "a .npy file holds elements of type '" + std::string(descr.substr(0, 40)) +
-                                       "', which rill does not have");
+  throw error(code::unimplemented, "a .npy file has elements of type '" + std::string(descr.substr(0, 40)) +
+                                       "', which rill doesn't support");
 }
 
 RILL_INLINE layout layout_of(std::string_view descr) {
@@ -97,7 +96,7 @@ RILL_INLINE layout layout_of(std::string_view descr) {
     if (name == code) return {element, size_of(element), descr[0] == '>', false};
   if (code.starts_with('O'))
     throw error(code::unimplemented,
-                "a .npy file holds Python objects: reading them would run the file's own code, which rill never does");
+                "a .npy file has Python objects: reading them would run code from the file, which rill never does");
   std::uint32_t length = 0;
   if (code.size() < 2 || (code[0] != 'U' && code[0] != 'S')) refuse_type(descr);
   auto const end = std::from_chars(code.data() + 1, code.data() + code.size(), length);
@@ -165,9 +164,9 @@ RILL_INLINE void header::read_shape() {
     auto const end = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
     if (end.ec != std::errc{} || extent < 0) fail();
     rest_.remove_prefix(static_cast<std::size_t>(end.ptr - rest_.data()));
-    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // a long of Python 2
+    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2's suffix of long integers
     if (shape.rank() == max_rank)
-      throw error(code::invalid_argument, "a .npy file holds an array of rank above 8, the highest that rill has");
+      throw error(code::invalid_argument, "a .npy file has an array of rank above 8, the highest rank of a tensor");
     shape.push_back(extent);
     if (!take(',') && next() != ')') fail();
   }
@@ -175,12 +174,12 @@ RILL_INLINE void header::read_shape() {
 
 RILL_INLINE header take_header(std::string_view& bytes) {
   if (!bytes.starts_with(magic) || bytes.size() < 12)
-    throw error(code::invalid_argument, "these bytes are not a .npy file: it begins with \\x93NUMPY");
+    throw error(code::invalid_argument, "these bytes are not a .npy file, which begins with \\x93NUMPY");
   auto const version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3 || bytes[7] != 0)
-    throw error(code::unimplemented, "a .npy file of version " + std::to_string(version) + "." +
+    throw error(code::unimplemented, "a .npy file has version " + std::to_string(version) + "." +
                                          std::to_string(static_cast<unsigned char>(bytes[7])) +
-                                         " came; rill reads versions 1.0 to 3.0");
+                                         "; rill reads versions 1.0 to 3.0");
   std::size_t const start = version == 1 ? 10 : 12;
   std::size_t const length =
       version == 1 ? load_little<std::uint16_t>(&bytes[8]) : load_little<std::uint32_t>(&bytes[8]);

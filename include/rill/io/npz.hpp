@@ -1,4 +1,4 @@
-// NumPy's archives of named arrays: a zip file with a .npy file for each.
+// NumPy's .npz archives of named arrays: zip files with a .npy file for each array.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -19,14 +19,15 @@
 
 namespace rill {
 
-/// The arrays that the bytes of a .npz file hold, in the file's order. Throws as `parse_npy`, naming the array;
-/// error(data_loss) for a damaged archive, error(resource_exhausted) if all would expand to more than `most` bytes.
-std::vector<named_tensor> parse_npz(std::string_view bytes, std::uint64_t most = most_file_bytes);
+/// Parses the bytes of a .npz file to its arrays, in the file's order. Throws as `parse_npy`, naming the array,
+/// error(data_loss) for a damaged archive, and error(resource_exhausted) if the arrays decompress to more than `most`
+/// bytes.
+std::vector<named_tensor> parse_npz(std::string_view bytes, std::uint64_t most = max_file_bytes);
 
-/// The arrays in a .npz file of at most `most` bytes, compressed or expanded.
-std::vector<named_tensor> read_npz(std::filesystem::path const& path, std::uint64_t most = most_file_bytes);
+/// Reads the arrays of a .npz file of at most `most` bytes, compressed and decompressed.
+std::vector<named_tensor> read_npz(std::filesystem::path const& path, std::uint64_t most = max_file_bytes);
 
-/// Tensors as the bytes of a .npz file, not compressed. The same tensors give the same bytes.
+/// Returns tensors as the bytes of an uncompressed .npz file. The same tensors give the same bytes.
 std::string npz_bytes(std::span<named_tensor const> tensors);
 
 /// Writes a .npz file, which appears whole or not at all.
@@ -39,10 +40,10 @@ RILL_IO_INLINE std::vector<named_tensor> parse_npz(std::string_view bytes, std::
   std::uint64_t left = most;
   for (auto const& m : members) {
     if (!m.name.ends_with(".npy"))
-      throw error(code::invalid_argument, "the archive holds '" + m.name + "', which is no .npy file");
+      throw error(code::invalid_argument, "a .npz file contains '" + m.name + "', which is not a .npy file");
     if (m.size > left)
       throw error(code::resource_exhausted,
-                  "a .npz file would expand to more than the " + std::to_string(most) + " bytes that it may");
+                  "a .npz file decompresses to more than the " + std::to_string(most) + " bytes allowed");
     left -= m.size;
   }
   std::vector<named_tensor> out;

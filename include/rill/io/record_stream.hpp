@@ -1,4 +1,4 @@
-// What readers of records share: where they stand, how they go there, and how errors name that place.
+// The common part of record readers: position, seeking, and errors that name the position.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace rill {
 
-/// Readers take no longer record than this unless they are told another bound: 1 GiB.
-inline constexpr std::uint64_t most_record_bytes = std::uint64_t{1} << 30;
+/// The default bound on the bytes of a record: 1 GiB.
+inline constexpr std::uint64_t max_record_bytes = std::uint64_t{1} << 30;
 
-/// Where the next record begins: in bytes, expanded ones if the file is compressed, and in records before it.
+/// The position of the next record: its first byte, counted after decompression, and the number of records before it.
 struct record_position {
   std::uint64_t byte = 0, record = 0;
   friend bool operator==(record_position const&, record_position const&) = default;
@@ -21,10 +21,11 @@ struct record_position {
 
 namespace records {
 
-/// "'train.tfrecord', record 3 at byte 120: the checksum of its bytes is wrong". Records count from 1.
+/// Throws an error such as "'train.tfrecord', record 3 at byte 120: the checksum of its bytes is wrong". Records count
+/// from 1.
 [[noreturn]] void fail(std::string_view file, record_position at, std::string const& why, code kind = code::data_loss);
 
-/// Calls `f` and puts the place of a record before the sentence of its error.
+/// Calls `f` and puts the position of a record before the sentence of its error.
 template <class F> auto naming(std::string_view file, record_position at, F f) {
   try {
     return f();
@@ -37,21 +38,22 @@ void check_length(std::uint64_t length, std::uint64_t most);
 
 }  // namespace records
 
-/// A stream of bytes and the record before which it stands.
+/// A stream of bytes and its position in records.
 class record_stream {
  public:
   explicit record_stream(byte_stream from) : from_(std::move(from)) {}
 
   std::string const& name() const { return from_.name(); }
   record_position position() const { return at_; }
-  /// Goes to what `position` gave, of this reader or of another of the same file.
+  /// Moves to a position that `position` returned, for this reader or for another one of the same file.
   void seek(record_position to) {
     from_.seek(to.byte);
     at_ = to;
   }
 
  protected:
-  /// Calls `f` to take a record from the stream, or nothing at its end. After an error the stream stands where it did.
+  /// Calls `f` to read a record from the stream; its result is empty at the end. After an error the position is
+  /// unchanged.
   template <class F> auto take_record(F f) {
     return records::naming(name(), at_, [&] {
       from_.seek(at_.byte);
@@ -77,7 +79,7 @@ RILL_IO_INLINE void fail(std::string_view file, record_position at, std::string 
 RILL_IO_INLINE void check_length(std::uint64_t length, std::uint64_t most) {
   if (length > most)
     throw error(code::resource_exhausted, "the record has " + std::to_string(length) + " bytes, more than the " +
-                                              std::to_string(most) + " that it may have");
+                                              std::to_string(most) + " allowed");
 }
 
 }  // namespace records

@@ -1,4 +1,4 @@
-// Readers of records in one shape: lines, records of TFRecord or CSV files, rows of arrays, whole files.
+// A common interface of record readers: lines, records of TFRecord or CSV files, rows of arrays, whole files.
 #pragma once
 #include <concepts>
 #include <memory>
@@ -18,14 +18,14 @@
 
 namespace rill {
 
-/// A record and a key that no other record of the same files has: the file's name and the record's number from 1, as
-/// "train.csv:12". The value is a scalar string, or what rows of arrays are.
+/// A record with a unique key, its file's name and its number from 1, as in "train.csv:12". The value is a string
+/// scalar, or a row of an array.
 struct keyed_record {
   std::string key;
   tensor value;
 };
 
-/// What gives records one after the other and can go to a place where it was.
+/// A reader that returns records one by one and can move back to an earlier position.
 template <class R>
 concept record_source = requires(R r, R const c, record_position p) {
   { tensor(*r.next()) } -> std::same_as<tensor>;
@@ -35,18 +35,19 @@ concept record_source = requires(R r, R const c, record_position p) {
   r.seek(p);
 };
 
-/// Any source of records: `record_reader r(text_line_reader("a.txt")); while (auto record = r.next()) …`.
+/// A reader of any kind: `record_reader r(text_line_reader("a.txt")); while (auto record = r.next()) …`.
 class record_reader {
  public:
   template <class R>
     requires(!std::same_as<R, record_reader>) && record_source<R>
   explicit record_reader(R from) : held_(std::make_unique<holder<R>>(std::move(from))) {}
 
-  /// The next record, or nothing at the end.
+  /// Returns the next record; empty at the end.
   std::optional<keyed_record> next() { return held_->next(); }
-  /// The file's name.
+  /// Returns the file's name.
   std::string name() const { return held_->name(); }
-  /// Where the next record begins; a reader of the same file, in this process or a later one, goes on there by `seek`.
+  /// Returns the position of the next record; `seek` moves a reader of the same file there, in this process or a later
+  /// one.
   record_position position() const { return held_->position(); }
   void seek(record_position to) { held_->seek(to); }
 

@@ -1,4 +1,4 @@
-// safetensors files: named tensors that Python reads, with a checksum for each.
+// safetensors files: named tensors, readable from Python, each with a checksum.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -19,20 +19,21 @@
 
 namespace rill {
 
-/// A safetensors file, of which tensors are read one by one. Opening it reads and checks the header alone.
+/// A safetensors file whose tensors are read one by one. Opening it reads and checks only the header.
 class safetensors_file {
  public:
-  /// Throws error(not_found) and the like, and error(data_loss) if the header is not one.
+  /// Opens a file; throws error(not_found) and the like, and error(data_loss) for an invalid header.
   explicit safetensors_file(std::filesystem::path const& path);
 
   std::vector<safetensors::entry> const& entries() const { return header_.entries; }
-  /// The file's words, without the checksums.
+  /// Returns the file's metadata, without the checksums.
   safetensors::metadata const& metadata() const { return header_.metadata; }
 
   bool contains(std::string_view name) const { return find(name) != nullptr; }
-  /// The entry of that name; null if there is none.
+  /// Returns the entry of this name; null if there is none.
   safetensors::entry const* find(std::string_view name) const;
-  /// The tensor of that name; error(not_found), or error(data_loss) if its checksum is wrong.
+  /// Reads the tensor of this name; throws error(not_found) if there is none, and error(data_loss) if its checksum is
+  /// wrong.
   tensor read(std::string_view name) const;
   tensor read(safetensors::entry const& e, allocator& memory = host_allocator()) const;
 
@@ -45,20 +46,21 @@ class safetensors_file {
   std::vector<std::uint32_t> by_name_;  // the entries in the order of their names
 };
 
-/// All tensors of a safetensors file, in the header's order; its words too, where `words` points.
+/// Reads all tensors of a safetensors file, in the header's order; also stores its metadata in `words`, if that isn't
+/// null.
 std::vector<named_tensor> read_safetensors(std::filesystem::path const& path, safetensors::metadata* words = nullptr);
 
-/// The same from the bytes of such a file.
+/// The same for the bytes of such a file.
 std::vector<named_tensor> parse_safetensors(std::string_view bytes, safetensors::metadata* words = nullptr);
 
 namespace safetensors {
-/// Refuses what the format can't hold: error(unimplemented) for strings and complex128, error(invalid_argument) for the
-/// one name that is its own.
+/// Throws for tensors that the format can't hold: error(unimplemented) for strings and complex128, and
+/// error(invalid_argument) for the reserved name.
 void check_entry(std::string_view tensor, dtype element);
 }  // namespace safetensors
 
-/// Tensors and words as the bytes of a safetensors file. Throws error(unimplemented) for strings and complex128, which
-/// the format doesn't have, and error(invalid_argument) for names that occur twice or are not UTF-8.
+/// Returns tensors and metadata as the bytes of a safetensors file. Throws error(unimplemented) for strings and
+/// complex128, which the format doesn't have, and error(invalid_argument) for names that are duplicate or not UTF-8.
 std::string safetensors_bytes(std::span<named_tensor const> tensors, safetensors::metadata const& words = {});
 
 /// Writes a safetensors file, which appears whole or not at all.
@@ -69,18 +71,18 @@ void write_safetensors(std::filesystem::path const& path, std::span<named_tensor
 
 namespace safetensors {
 
-/// The length of the header, which the file's `bytes` must have room for.
+/// Returns the length of the header, checked against the file's `bytes`.
 RILL_IO_INLINE std::uint64_t checked_length(std::uint64_t length, std::uint64_t bytes) {
   if (length > longest_header || length > bytes - 8)
-    fail("it claims to be " + std::to_string(length) + " bytes long, more than there are or than the format allows");
+    fail("it claims to have " + std::to_string(length) + " bytes, more than the file or the format allows");
   return length;
 }
 
 RILL_IO_INLINE void check_beginning(std::uint64_t bytes) {
-  if (bytes < 8) fail("the file has fewer than the 8 bytes of its length");
+  if (bytes < 8) fail("the file is shorter than the 8 bytes of the header's length");
 }
 
-/// The tensor of an entry, whose bytes `read(begin, to, count)` fetches.
+/// Returns the tensor of an entry, whose bytes `read(begin, to, count)` reads.
 template <class Read> tensor load(entry const& e, allocator& memory, Read read) {
   tensor t(e.element, e.shape, memory);
   if (t.bytes() != 0) read(e.begin, t.mutable_raw(), t.bytes());
@@ -88,7 +90,7 @@ template <class Read> tensor load(entry const& e, allocator& memory, Read read) 
   if (e.checksum && *e.checksum != checksum_of(e.element, e.shape, bytes))
     throw error(code::data_loss, "the checksum of tensor '" + e.name + "' is wrong: its bytes are damaged");
   if (e.element == dtype::boolean && std::any_of(bytes.begin(), bytes.end(), [](char b) { return b != 0 && b != 1; }))
-    throw error(code::data_loss, "tensor '" + e.name + "' holds bytes that are neither true nor false");
+    throw error(code::data_loss, "tensor '" + e.name + "' has bytes other than 0 and 1 as bools");
   return t;
 }
 
@@ -103,7 +105,7 @@ RILL_IO_INLINE safetensors_file::safetensors_file(std::filesystem::path const& p
 
 RILL_IO_INLINE tensor safetensors_file::read(std::string_view name) const {
   if (auto const* e = find(name)) return read(*e);
-  throw error(code::not_found, "'" + file_.path().string() + "' holds no tensor '" + std::string(name) + "'");
+  throw error(code::not_found, "'" + file_.path().string() + "' has no tensor '" + std::string(name) + "'");
 }
 
 RILL_IO_INLINE tensor safetensors_file::read(safetensors::entry const& e, allocator& memory) const {
@@ -160,10 +162,10 @@ RILL_IO_INLINE std::string_view bytes_of(tensor const& t) { return {static_cast<
 
 RILL_IO_INLINE void check_entry(std::string_view tensor, dtype element) {
   if (tensor == "__metadata__")
-    throw error(code::invalid_argument, "the name '__metadata__' is the format's own: no tensor can have it");
+    throw error(code::invalid_argument, "the name '__metadata__' is reserved by the format: rename the tensor");
   if (name_of(element).empty())
-    throw error(code::unimplemented, "safetensors files hold no " + std::string(name(element)) + ": tensor '" +
-                                         std::string(tensor) + "' cannot be written");
+    throw error(code::unimplemented, "safetensors files can't hold " + std::string(name(element)) + ": tensor '" +
+                                         std::string(tensor) + "' can't be written");
 }
 
 RILL_IO_INLINE entry entry_for(named_tensor const& t, metadata& words) {
@@ -176,13 +178,13 @@ RILL_IO_INLINE entry entry_for(named_tensor const& t, metadata& words) {
   return {t.name, element, t.value.shape(), 0, 0, {}};
 }
 
-/// Calls `put` with the pieces of the file. The widest elements come first, so that all lie where a mapped file needs
-/// them.
+/// Calls `put` with the pieces of the file. Tensors with the widest elements come first, so that all are aligned in a
+/// mapped file.
 template <class Put> void write(std::span<named_tensor const> tensors, metadata words, Put put) {
   check_names(tensors);
   for (auto const& [key, value] : words)
     if (key.starts_with(checksum_key))
-      throw error(code::invalid_argument, "the word '" + key + "' is kept for the checksum of a tensor");
+      throw error(code::invalid_argument, "the metadata key '" + key + "' is reserved for the checksum of a tensor");
   std::vector<entry> entries;
   for (auto const& t : tensors) entries.push_back(entry_for(t, words));
   std::vector<std::size_t> order(tensors.size());

@@ -1,4 +1,4 @@
-// The header of a safetensors file: JSON that names tensors, their types and where their bytes lie.
+// The header of a safetensors file: JSON with names, types and byte ranges of the tensors.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -24,13 +24,14 @@
 
 namespace rill::safetensors {
 
-/// Words that a file carries besides its tensors.
+/// The metadata of a file: strings by name.
 using metadata = std::map<std::string, std::string>;
 
 inline constexpr std::uint64_t longest_header = 100'000'000;
 
-/// A checksum stands in the metadata under this and the tensor's name: eight hexadecimal digits of the CRC-32 of the
-/// type's text ("F32[2, 3]") and the bytes, in Python zlib.crc32(data, zlib.crc32(f"{dtype}{shape}".encode())).
+/// The prefix of a checksum's key in the metadata, before the tensor's name. The value is the CRC-32 of the type's text
+/// ("F32[2, 3]") and the bytes, in eight hexadecimal digits; in Python zlib.crc32(data,
+/// zlib.crc32(f"{dtype}{shape}".encode())).
 inline constexpr std::string_view checksum_key = "rill.crc32/";
 
 inline constexpr std::pair<std::string_view, dtype> types[] = {
@@ -39,10 +40,10 @@ inline constexpr std::pair<std::string_view, dtype> types[] = {
     {"U64", dtype::uint64},   {"F16", dtype::float16},  {"BF16", dtype::bfloat16}, {"F32", dtype::float32},
     {"F64", dtype::float64},  {"C64", dtype::complex64}};
 
-/// The format's name of a type, or nothing.
+/// Returns the format's name of an element type; empty if it has none.
 std::string_view name_of(dtype d);
 
-/// A tensor as the header describes it; its bytes are [begin, end) of the data behind the header.
+/// The header's entry of a tensor, whose bytes are [begin, end) of the data after the header.
 struct entry {
   std::string name;
   dtype element = dtype::float32;
@@ -53,7 +54,7 @@ struct entry {
 
 std::uint32_t checksum_of(dtype element, shape const& s, std::string_view bytes);
 
-/// What the header says, checked against the `data_bytes` that follow it.
+/// The parsed header, checked against the number of bytes after it.
 struct header {
   std::vector<entry> entries;  ///< in the header's order
   safetensors::metadata metadata;
@@ -61,8 +62,8 @@ struct header {
   header(std::string_view json, std::uint64_t data_bytes);
 };
 
-/// The length and the JSON, filled with spaces to a multiple of eight bytes; error(invalid_argument) if a name is not
-/// UTF-8.
+/// Returns the length and the JSON, padded with spaces to a multiple of eight bytes; throws error(invalid_argument) if
+/// a name is not UTF-8.
 std::string header_bytes(std::vector<entry> const& entries, metadata const& words);
 
 #if RILL_IO_RUNTIME
@@ -81,8 +82,8 @@ RILL_IO_INLINE std::uint32_t checksum_of(dtype element, shape const& s, std::str
   throw error(code::data_loss, "the header of a safetensors file is damaged: " + why);
 }
 
-/// Takes the JSON as it is parsed, without ever holding it whole: what the format doesn't have is refused where it
-/// stands, and so are keys that occur twice, which a JSON object would swallow.
+/// Checks the JSON while it is parsed, without storing it: refuses everything that the format doesn't have, and
+/// duplicate keys, which a JSON object would drop.
 class header_events : public nlohmann::json_sax<nlohmann::json> {
  public:
   std::vector<entry> entries;
@@ -90,7 +91,7 @@ class header_events : public nlohmann::json_sax<nlohmann::json> {
 
   bool start_object(std::size_t) override {
     if (++depth_ == 2 && !in_metadata_) entries.push_back({top_, {}, {}, 0, 0, {}});
-    if (depth_ > 2 || list_ != nullptr) fail("objects stand too deep");
+    if (depth_ > 2 || list_ != nullptr) fail("its objects are nested too deeply");
     seen_.clear();
     return true;
   }
@@ -109,14 +110,14 @@ class header_events : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool string(std::string& text) override {
-    if (depth_ != 2 || list_ != nullptr) fail("a text stands where none may");
+    if (depth_ != 2 || list_ != nullptr) fail("it has a string in the wrong place");
     if (in_metadata_) metadata.emplace(field_, text);
     else if (field_ == "dtype") entries.back().element = type_named(text);
     else refuse_value();
     return true;
   }
   bool start_array(std::size_t) override {
-    if (depth_ != 2 || in_metadata_ || list_ != nullptr) fail("a list stands where none may");
+    if (depth_ != 2 || in_metadata_ || list_ != nullptr) fail("it has a list in the wrong place");
     if (field_ != "shape" && field_ != "data_offsets") refuse_value();
     list_ = field_ == "shape" ? &shape_ : &offsets_;
     list_->clear();
@@ -129,7 +130,7 @@ class header_events : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(std::uint64_t n) override {
     if (list_ == nullptr || n > INT64_MAX) refuse_value();
     if (list_->size() == max_rank)
-      throw error(code::invalid_argument, "tensor '" + top_ + "' has a rank above 8, the highest that rill has");
+      throw error(code::invalid_argument, "tensor '" + top_ + "' has a rank above 8, the highest rank of a tensor");
     list_->push_back(n);
     return true;
   }
@@ -139,23 +140,21 @@ class header_events : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(double, std::string const&) override { refuse_value(); }
   bool binary(binary_t&) override { refuse_value(); }
   bool parse_error(std::size_t at, std::string const&, nlohmann::detail::exception const&) override {
-    fail("it is no JSON at byte " + std::to_string(at));
+    fail("it is invalid JSON at byte " + std::to_string(at));
   }
 
  private:
-  [[noreturn]] void refuse_value() const {
-    fail("'" + top_ + "' has a value or key '" + field_ + "' that none may have");
-  }
+  [[noreturn]] void refuse_value() const { fail("'" + top_ + "' has an invalid key or value '" + field_ + "'"); }
 
   dtype type_named(std::string const& text) const {
     for (auto const& [name, d] : types)
       if (name == text) return d;
     throw error(code::unimplemented,
-                "tensor '" + top_ + "' has the element type '" + text.substr(0, 20) + "', which rill does not have");
+                "tensor '" + top_ + "' has the element type '" + text.substr(0, 20) + "', which rill doesn't support");
   }
   void finish_entry() {
     if (seen_.size() != 3) fail("'" + top_ + "' lacks one of dtype, shape and data_offsets");
-    if (offsets_.size() != 2 || offsets_[0] > offsets_[1]) fail("the offsets of '" + top_ + "' are no range");
+    if (offsets_.size() != 2 || offsets_[0] > offsets_[1]) fail("the offsets of '" + top_ + "' are not a range");
     auto& e = entries.back();
     for (auto extent : shape_) e.shape.push_back(static_cast<std::int64_t>(extent));
     e.begin = offsets_[0], e.end = offsets_[1];
@@ -169,7 +168,7 @@ class header_events : public nlohmann::json_sax<nlohmann::json> {
   std::vector<std::uint64_t>* list_ = nullptr;
 };
 
-/// That the tensors fill the data from its first to its last byte, one behind the other.
+/// Throws unless the tensors fill the data from its first to its last byte, without gaps or overlaps.
 RILL_IO_INLINE void check_ranges(std::vector<entry> const& entries, std::uint64_t data_bytes) {
   std::vector<entry const*> sorted;
   for (auto const& e : entries) sorted.push_back(&e);
@@ -177,18 +176,18 @@ RILL_IO_INLINE void check_ranges(std::vector<entry> const& entries, std::uint64_
             [](auto* a, auto* b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
   std::uint64_t at = 0;
   for (auto const* e : sorted) {
-    if (e->begin != at) fail("the bytes of '" + e->name + "' overlap others or leave a hole");
+    if (e->begin != at) fail("the bytes of '" + e->name + "' overlap other bytes or leave a gap");
     auto const need = checked_product(elements(e->shape), static_cast<std::int64_t>(size_of(e->element)));
     if (e->end - e->begin != static_cast<std::uint64_t>(need))
-      fail("'" + e->name + "' has " + std::to_string(e->end - e->begin) + " bytes, and its type takes " +
+      fail("'" + e->name + "' has " + std::to_string(e->end - e->begin) + " bytes, but its type takes " +
            std::to_string(need));
     at = e->end;
   }
   if (at != data_bytes)
-    fail("its tensors take " + std::to_string(at) + " bytes, and the file has " + std::to_string(data_bytes));
+    fail("its tensors take " + std::to_string(at) + " bytes, but the file has " + std::to_string(data_bytes));
 }
 
-/// Moves the checksums out of the metadata. Once there is one, every tensor must have its own, and no other.
+/// Moves the checksums from the metadata to the entries. If there is a checksum, every tensor must have one.
 RILL_IO_INLINE void take_checksums(metadata& words, std::vector<entry>& entries) {
   std::unordered_map<std::string_view, entry*> by_name;
   for (auto& e : entries) by_name[e.name] = &e;
@@ -200,19 +199,19 @@ RILL_IO_INLINE void take_checksums(metadata& words, std::vector<entry>& entries)
     std::uint32_t sum = 0;
     auto const end = std::from_chars(text.data(), text.data() + text.size(), sum, 16);
     if (text.size() != 8 || end.ptr != text.data() + 8 || !by_name.contains(name))
-      fail("a checksum is none, or belongs to no tensor: '" + at->first + "'");
+      fail("a checksum is invalid or has no tensor: '" + at->first + "'");
     by_name[name]->checksum = sum;
     at = words.erase(at);
     ++found;
   }
   if (found != 0 && found != entries.size())
-    fail("some of its tensors have a checksum and others have none (a program that adds tensors must drop all '" +
-         std::string(checksum_key) + "' words)");
+    fail("only some of its tensors have a checksum (a program that adds tensors must remove all '" +
+         std::string(checksum_key) + "' keys)");
 }
 
 RILL_IO_INLINE header::header(std::string_view json, std::uint64_t data_bytes) {
   // The parser would skip a byte order mark and take a zero byte for the end.
-  if (!json.starts_with('{') || json.find('\0') != json.npos) fail("it is no JSON object");
+  if (!json.starts_with('{') || json.find('\0') != json.npos) fail("it is not a JSON object");
   header_events events;
   nlohmann::json::sax_parse(json.begin(), json.end(), &events);
   entries = std::move(events.entries);
@@ -221,11 +220,11 @@ RILL_IO_INLINE header::header(std::string_view json, std::uint64_t data_bytes) {
   take_checksums(metadata, entries);
 }
 
-/// A text as JSON writes it; error(invalid_argument) if it is not UTF-8.
+/// Returns a string as JSON; throws error(invalid_argument) if it is not UTF-8.
 RILL_IO_INLINE std::string quoted(std::string const& text) try {
   return nlohmann::json(text).dump();
 } catch (nlohmann::json::exception const&) {
-  throw error(code::invalid_argument, "a name or word for a safetensors file is not UTF-8");
+  throw error(code::invalid_argument, "a name or metadata string of a safetensors file is not UTF-8");
 }
 
 RILL_IO_INLINE std::string header_bytes(std::vector<entry> const& entries, metadata const& words) {
@@ -241,7 +240,8 @@ RILL_IO_INLINE std::string header_bytes(std::vector<entry> const& entries, metad
   json += '}';
   json.resize((json.size() + 7) / 8 * 8, ' ');
   if (json.size() > longest_header)
-    throw error(code::invalid_argument, "the names and words of a safetensors file take more than 100,000,000 bytes");
+    throw error(code::invalid_argument,
+                "the header of a safetensors file, with its names and metadata, is longer than 100,000,000 bytes");
   std::string length;
   for (std::size_t i = 0; i < 8; ++i) length += static_cast<char>(json.size() >> 8 * i & 0xff);
   return length + json;

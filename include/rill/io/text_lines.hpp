@@ -13,19 +13,20 @@ namespace rill {
 
 namespace records {
 
-/// Appends a line to `to` and says whether an LF, which is left out, ended it; the last line of a file may do without.
+/// Appends a line to `to`, without the LF that ends it, and returns whether there was an LF; the last line of a file
+/// may have none.
 bool take_line(byte_stream& from, std::string& to, std::uint64_t most);
 
 }  // namespace records
 
-/// The lines of a file, without the LF or CR LF that ends them; the last one may have no end. Throws
+/// Reads the lines of a file, without the LF or CR LF at their ends; the last line may have none. Throws
 /// error(resource_exhausted) for a line of more than `most` bytes.
 class text_line_reader : public record_stream {
  public:
-  explicit text_line_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes);
-  explicit text_line_reader(byte_stream from, std::uint64_t most = most_record_bytes);
+  explicit text_line_reader(std::filesystem::path const& path, std::uint64_t most = max_record_bytes);
+  explicit text_line_reader(byte_stream from, std::uint64_t most = max_record_bytes);
 
-  /// The next line, or nothing at the end.
+  /// Returns the next line; empty at the end.
   std::optional<std::string> next();
 
  private:

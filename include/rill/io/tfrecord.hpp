@@ -1,4 +1,4 @@
-// TFRecord files: strings one behind the other, each with its length and two checksums, plain or compressed by gzip.
+// TFRecord files: a sequence of strings, each with its length and two checksums, plain or compressed by gzip.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,29 +21,29 @@
 
 namespace rill {
 
-/// The records of a TFRecord file, one at a time. Errors name the file, the record's number from 1 and the byte where
-/// it begins: error(data_loss) for a wrong checksum and for a file that ends within a record, error(resource_exhausted)
-/// for a record longer than `most` bytes. A length that the file doesn't have behind it asks for no memory.
+/// Reads the records of a TFRecord file one by one. Errors name the file, the record's number from 1 and its first
+/// byte: error(data_loss) for a wrong checksum and for a truncated record, error(resource_exhausted) for a record
+/// longer than `most` bytes. A length beyond the end of the file allocates no memory.
 class tfrecord_reader : public record_stream {
  public:
-  explicit tfrecord_reader(std::filesystem::path const& path, std::uint64_t most = most_record_bytes);
-  /// From bytes at hand: `tfrecord_reader(byte_stream::of(bytes))`.
-  explicit tfrecord_reader(byte_stream from, std::uint64_t most = most_record_bytes);
+  explicit tfrecord_reader(std::filesystem::path const& path, std::uint64_t most = max_record_bytes);
+  /// Reads from a stream, for instance from bytes in memory: `tfrecord_reader(byte_stream::of(bytes))`.
+  explicit tfrecord_reader(byte_stream from, std::uint64_t most = max_record_bytes);
 
-  /// The next record, or nothing at the end. After an error the reader stays before the record that caused it.
+  /// Returns the next record; empty at the end. After an error the reader stays before the record that caused it.
   std::optional<std::string> next();
 
  private:
   static constexpr std::size_t checksum_bytes = 4;
 
-  /// Bytes and the checksum behind them; the bytes alone, once they were found to agree.
+  /// Reads bytes and the checksum after them, and returns the bytes if the checksum is right.
   std::string take_checked(std::uint64_t length, char const* what);
   std::optional<std::uint64_t> take_length();
 
   std::uint64_t most_;
 };
 
-/// Appends a record as TFRecord files hold it.
+/// Appends a record in the format of TFRecord files.
 void append_tfrecord(std::string& to, std::string_view record);
 
 /// Writes a TFRecord file record by record, compressed by gzip if the name ends with ".gz". The file appears whole when
@@ -53,7 +53,7 @@ class tfrecord_writer {
   explicit tfrecord_writer(std::filesystem::path const& path);
 
   void write(std::string_view record);
-  /// Writes what waits, forces all to the disk and gives the file its name; nothing can be written after that.
+  /// Writes buffered records, syncs the file to the disk and gives it its name; nothing can be written afterwards.
   void commit() {
     flush(true);
     file_.commit();
@@ -88,10 +88,10 @@ RILL_IO_INLINE std::optional<std::string> tfrecord_reader::next() {
 RILL_IO_INLINE std::string tfrecord_reader::take_checked(std::uint64_t length, char const* what) {
   std::string bytes;
   auto got = from_.append(bytes, length);
-  if (got == length) got += from_.append(bytes, checksum_bytes);  // apart, as their sum may be beyond 64 bits
+  if (got == length) got += from_.append(bytes, checksum_bytes);  // separately, because the sum may exceed 64 bits
   if (got < checksum_bytes || got - checksum_bytes != length)
     throw error(code::data_loss, "the file ends within " + std::string(what) + ": " + std::to_string(got) + " of " +
-                                     std::to_string(length) + " + 4 bytes are there");
+                                     std::to_string(length) + " + 4 bytes are present");
   auto const stored = load_little<std::uint32_t>(&bytes[static_cast<std::size_t>(length)]);
   bytes.resize(static_cast<std::size_t>(length));
   if (masked_crc32c(bytes) != stored)

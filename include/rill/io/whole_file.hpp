@@ -1,4 +1,4 @@
-// A file as one record: what images are read as.
+// A file as one record, for images and the like.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -11,12 +11,13 @@
 
 namespace rill {
 
-/// The bytes of a file, as they are stored, as its only record. The file is opened when that is asked for.
+/// Reads a file as a single record, without decompression. The file is opened when the record is read.
 class whole_file_reader {
  public:
-  explicit whole_file_reader(std::filesystem::path path, std::uint64_t most = most_record_bytes);
+  explicit whole_file_reader(std::filesystem::path path, std::uint64_t most = max_record_bytes);
 
-  /// All bytes, then nothing. Throws error(not_found) and the like, error(resource_exhausted) beyond `most` bytes.
+  /// Returns all bytes, and empty after that. Throws error(not_found) and the like, and error(resource_exhausted) if
+  /// there are more than `most` bytes.
   std::optional<std::string> next();
 
   std::string const& name() const { return name_; }

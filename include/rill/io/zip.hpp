@@ -1,4 +1,4 @@
-// Zip archives read: members stored or deflated, large ones as Zip64 has them, every claim of the file checked.
+// Reads zip archives: members stored or deflated, Zip64 included, with every claim of the file checked.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -21,52 +21,53 @@
 namespace rill::zip {
 
 inline constexpr std::uint16_t stored = 0, deflated = 8;
-inline constexpr std::uint32_t full = 0xffffffff;  ///< in a field of 32 bits: Zip64's record has the number
+inline constexpr std::uint32_t full = 0xffffffff;  ///< in a 32-bit field: the number is in the Zip64 record
 
 /// A file in an archive.
 struct member {
   std::string name;
   std::uint16_t method = stored;
   std::uint32_t checksum = 0;
-  std::uint64_t size = 0;    ///< when expanded
-  std::uint64_t offset = 0;  ///< of its local header
-  std::string_view bytes;    ///< as they stand in the archive
+  std::uint64_t size = 0;    ///< bytes after decompression
+  std::uint64_t offset = 0;  ///< position of its local header
+  std::string_view bytes;    ///< the bytes in the archive
 };
 
 [[noreturn]] void fail(std::string const& why);
 
-/// A part of the archive, which it must have.
+/// Returns a range of the archive; throws error(data_loss) if it lies outside.
 std::string_view part(std::string_view archive, std::uint64_t offset, std::uint64_t length, char const* what);
 
-/// Names are never paths here, but who unpacks elsewhere what we read shall not be led astray either.
+/// Throws for names with absolute paths, "..", backslashes or zeros. rill never uses names as paths, but other programs
+/// that unpack the archive may.
 void check_name(std::string_view name);
 
-/// Where the archive lists its members.
+/// The directory of an archive, which lists its members.
 struct directory {
   std::uint64_t offset = 0, length = 0, count = 0;
 };
 
 directory large_directory(std::string_view archive, std::string_view locator, std::uint64_t locator_at);
 
-/// From the end record, which is searched from the back because a comment may follow it.
+/// Finds the directory through the end record, searched from the back because a comment may follow it.
 directory find_directory(std::string_view archive);
 
-/// Takes from the extra fields of a directory entry those numbers that did not fit into 32 bits.
+/// Reads the numbers that don't fit 32 bits from the extra fields of a directory entry.
 void read_large_numbers(std::string_view extra, std::initializer_list<std::uint64_t*> fields);
 
-/// Finds the bytes of a member behind its local header, which must tell the same name and method.
+/// Finds the bytes of a member after its local header, which must have the same name and method.
 void find_bytes(std::string_view archive, member& m, std::uint64_t length);
 
-/// Takes the first entry from the directory `rest`.
+/// Removes the first entry from the directory `rest` and returns it.
 member take_entry(std::string_view archive, std::string_view& rest);
 
-/// No two members share bytes, none reaches into the directory, and no two have one name.
+/// Throws if members overlap each other or the directory, or two have the same name.
 void check_members(std::string_view archive, std::vector<member> const& members, std::uint64_t directory_at);
 
-/// The members of an archive, whose bytes must outlive them.
+/// Returns the members of an archive, whose bytes must outlive them.
 std::vector<member> members(std::string_view archive);
 
-/// The bytes of a member, expanded into `room` if they are deflated, with their checksum checked.
+/// Returns the bytes of a member, decompressed into `room` if necessary, after checking their checksum.
 std::string_view contents(member const& m, std::string& room);
 
 #if RILL_IO_RUNTIME
@@ -86,17 +87,19 @@ RILL_IO_INLINE void check_name(std::string_view name) {
     ok = name.substr(from, end - from) != "..";
     from = end + 1;
   }
-  if (!ok) throw error(code::invalid_argument, "the name '" + std::string(name) + "' has no place in a zip archive");
+  if (!ok)
+    throw error(code::invalid_argument,
+                "a zip archive can't contain the name '" + std::string(name) + "': use a relative path without '..'");
 }
 
 RILL_IO_INLINE directory large_directory(std::string_view archive, std::string_view locator, std::uint64_t locator_at) {
   auto const at = load_little<std::uint64_t>(&locator[8]);
   auto const end = part(archive, at, 56, "the Zip64 end record");
   if (load_little<std::uint32_t>(&end[0]) != 0x06064b50 || at + 12 + load_little<std::uint64_t>(&end[4]) != locator_at)
-    fail("its Zip64 end record is not where it should be");
+    fail("its Zip64 end record is in the wrong place");
   directory const d{load_little<std::uint64_t>(&end[48]), load_little<std::uint64_t>(&end[40]),
                     load_little<std::uint64_t>(&end[32])};
-  if (d.offset > at || d.length != at - d.offset) fail("its directory does not end where the end record begins");
+  if (d.offset > at || d.length != at - d.offset) fail("its directory doesn't end where the end record begins");
   return d;
 }
 
@@ -106,13 +109,13 @@ RILL_IO_INLINE directory find_directory(std::string_view archive) {
          (archive.size() - at < 22 || archive.size() - at - 22 != load_little<std::uint16_t>(&archive[at + 20])))
     at = at == 0 ? archive.npos : archive.rfind("PK\5\6", at - 1);
   if (at == archive.npos)
-    throw error(code::invalid_argument, "these bytes are not a zip archive: it has no end record");
+    throw error(code::invalid_argument, "these bytes are not a zip archive: they have no end record");
   if (at >= 20 && archive.substr(at - 20, 4) == "PK\6\7")
     return large_directory(archive, archive.substr(at - 20, 20), at - 20);
   auto const* end = &archive[at];
   directory const d{load_little<std::uint32_t>(end + 16), load_little<std::uint32_t>(end + 12),
                     load_little<std::uint16_t>(end + 10)};
-  if (d.offset + d.length != at) fail("its directory does not end where the end record begins");
+  if (d.offset + d.length != at) fail("its directory doesn't end where the end record begins");
   return d;
 }
 
@@ -143,7 +146,7 @@ RILL_IO_INLINE void find_bytes(std::string_view archive, member& m, std::uint64_
 
 RILL_IO_INLINE member take_entry(std::string_view archive, std::string_view& rest) {
   auto const entry = part(rest, 0, 46, "a directory entry");
-  if (entry.substr(0, 4) != "PK\1\2") fail("a directory entry does not begin as it should");
+  if (entry.substr(0, 4) != "PK\1\2") fail("a directory entry has a wrong signature");
   auto const u16 = [&](std::size_t at) { return load_little<std::uint16_t>(&entry[at]); };
   auto const u32 = [&](std::size_t at) { return load_little<std::uint32_t>(&entry[at]); };
   member m{std::string(part(rest, 46, u16(28), "a name")), u16(10), u32(16), u32(24), u32(42), {}};
@@ -154,7 +157,7 @@ RILL_IO_INLINE member take_entry(std::string_view archive, std::string_view& res
   if ((u16(8) & 1) != 0) throw error(code::unimplemented, "the zip member '" + m.name + "' is encrypted");
   if (m.method != stored && m.method != deflated)
     throw error(code::unimplemented, "the zip member '" + m.name + "' is compressed by method " +
-                                         std::to_string(m.method) + "; rill knows stored and deflated");
+                                         std::to_string(m.method) + "; rill reads stored (0) and deflated (8)");
   find_bytes(archive, m, length);
   return m;
 }
@@ -178,7 +181,7 @@ RILL_IO_INLINE std::vector<member> members(std::string_view archive) {
   if (d.count > d.length / 46) fail("it claims more members than its directory can list");
   std::vector<member> out;
   for (std::uint64_t i = 0; i < d.count; ++i) out.push_back(take_entry(archive, rest));
-  if (!rest.empty()) fail("its directory lists more members than it claims");
+  if (!rest.empty()) fail("its directory lists more members than the end record claims");
   check_members(archive, out, d.offset);
   return out;
 }
@@ -186,16 +189,16 @@ RILL_IO_INLINE std::vector<member> members(std::string_view archive) {
 RILL_IO_INLINE std::string_view contents(member const& m, std::string& room) {
   auto bytes = m.bytes;
   if (m.method == deflated) {
-    if (m.size / 1032 > m.bytes.size())  // deflate's best is 258 bytes for two bits
-      fail("'" + m.name + "' claims to expand to more than it can");
+    if (m.size / 1032 > m.bytes.size())  // deflate encodes at most 258 bytes in two bits
+      fail("'" + m.name + "' claims a larger size than its bytes can encode");
     room.resize(static_cast<std::size_t>(m.size));
     deflate::reader from(m.bytes, deflate::form::raw);
     char beyond = 0;
     if (from.read(room.data(), room.size()) != room.size() || from.read(&beyond, 1) != 0)
-      fail("'" + m.name + "' does not expand to the size that it claims");
+      fail("'" + m.name + "' doesn't decompress to the size that it claims");
     bytes = room;
   }
-  if (bytes.size() != m.size) fail("'" + m.name + "' does not have the size that it claims");
+  if (bytes.size() != m.size) fail("'" + m.name + "' doesn't have the size that it claims");
   if (crc32(bytes) != m.checksum) fail("the checksum of '" + m.name + "' is wrong");
   return bytes;
 }

@@ -1,4 +1,4 @@
-// Zip archives written: members stored as they are, large ones as Zip64.
+// Writes zip archives: members uncompressed, large ones as Zip64.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace rill::zip {
 
-/// Writes an archive into anything that can be called with a string_view. What reaches `limit` is written in Zip64's
-/// numbers of 64 bits: 2^32 - 1 is the format's own limit.
+/// Writes an archive to a callable that takes a string_view. Numbers from `limit` on are written in Zip64's 64 bits;
+/// 2^32 - 1 is the format's own limit.
 template <class Sink> class writer {
  public:
   explicit writer(Sink sink, std::uint32_t limit = full) : sink_(std::move(sink)), limit_(limit) {}
 
-  /// A member, given in two pieces so that they need not be joined.
+  /// Adds a member, given in two pieces to avoid joining them.
   void add(std::string const& name, std::string_view head, std::string_view body) {
     check_name(name);
     expects(name.size() <= 0xffff, "the name of a zip member is longer than 65,535 bytes");
@@ -58,8 +58,8 @@ template <class Sink> class writer {
     std::uint64_t size;
   };
 
-  /// The fields that a member's header and its directory entry have in common: version 4.5, a name in UTF-8, stored,
-  /// and the first day that the format knows, so that the same tensors give the same bytes.
+  /// Returns the fields that a member's header shares with its directory entry: version 4.5, a UTF-8 name, stored, and
+  /// the format's first date, so that the same tensors give the same bytes.
   static std::string described(entry const& e, bool large, std::vector<std::uint64_t> const& wide) {
     std::string s;
     for (int field : {45, 0x800, 0, 0, 0x21}) append_little(s, static_cast<std::uint16_t>(field));
@@ -77,7 +77,7 @@ template <class Sink> class writer {
     for (auto n : wide) append_little(s, n);
     return s;
   }
-  /// Zip64's end record, and the locator that points to it.
+  /// Returns Zip64's end record, and the locator that points to it.
   std::string large_end(std::uint64_t start) const {
     std::string s = "PK\6\6";
     append_little(s, std::uint64_t{44});

@@ -37,13 +37,13 @@ TEST(decode_csv, names_the_string_and_the_field_that_are_wrong) {
                 {vector<std::string>({"1,2", record})});
     });
   };
-  refuses("string 1: line 1, column 2: 'x' is not a int8", "1,x");
-  refuses("string 1: line 1, column 2: '300' is not a int8", "1,300");
+  refuses("string 1: line 1, column 2: 'x' can't be read as int8", "1,x");
+  refuses("string 1: line 1, column 2: '300' can't be read as int8", "1,300");
   refuses("string 1: line 1 has 1 fields, and 2 were expected", "1");
   refuses("string 1: line 1 has 3 fields, and 2 were expected", "1,2,3");
   refuses("has 0 fields, and 2 were expected", "");
   refuses("is followed by another record", "1,2\n3,4");
-  refuses("a quoted field has no end", "1,\"2");
+  refuses("a quoted field is not closed", "1,\"2");
 }
 
 TEST(decode_csv, refuses_types_that_csv_has_not) {

@@ -66,10 +66,9 @@ TEST(decode_example, names_the_string_and_the_feature_that_are_wrong) {
   };
   refuses(code::not_found, "decode_example: string 0: the field 'mask' is missing", "mask", of<float>);
   refuses(code::not_found, "decode_example: string 0: the field 'empty' is missing", "empty", of<float>);
-  refuses(code::invalid_argument,
-          "string 0: the feature 'pixels' has 4 values of float32, and a float32[3] was expected", "pixels",
-          of<float, 3>);
-  refuses(code::invalid_argument, "the feature 'label' has 1 values of int64, and a string[] was expected", "label",
+  refuses(code::invalid_argument, "string 0: the feature 'pixels' has 4 values of float32, but float32[3] was expected",
+          "pixels", of<float, 3>);
+  refuses(code::invalid_argument, "the feature 'label' has 1 values of int64, but string[] was expected", "label",
           of<std::string>);
   refuses(code::invalid_argument, "the feature 'pixels' has 4 values", "pixels", of<float, unknown, 3>);
   expect_error(code::data_loss, "string 1: these bytes are not a tf.train.Example", [&] {

@@ -81,21 +81,21 @@ TEST(decode_json, names_the_string_and_the_member_that_are_wrong) {
   auto const wrong = code::invalid_argument;
   refuses(code::not_found, "decode_json: string 1: the field 'n' is missing", R"({"a": true, "m": 1})");
   refuses(code::not_found, "string 1: the field 'n' is missing", R"({"a": true, "n": null})");
-  refuses(wrong, "string 1: 'n' is a int64[], and its element 0 can't be a int8", R"({"a": true, "n": 300})");
-  refuses(wrong, "string 1: 'n' is a float64[], and its element 0 can't be a int8", R"({"a": true, "n": 1.5})");
-  refuses(wrong, "string 1: 'n' is a string[], and its element 0 can't be a int8", R"({"a": true, "n": "1"})");
-  refuses(wrong, "'n' is a bool[], and its element 0 can't be a int8", R"({"a": true, "n": true})");
-  refuses(wrong, "'a' is a int64[], and its element 0 can't be a bool", R"({"a": 1, "n": 1})");
-  refuses(wrong, "'n' is a int64[1], and a int8[] was expected", R"({"a": true, "n": [1]})");
-  refuses(wrong, "'n' is a int64[3], and a float32[2] was expected", R"({"a": true, "n": [1, 2, 3]})", of<float, 2>);
-  refuses(wrong, "its element 1 can't be a float32", R"({"a": true, "n": [1, 1e300]})", of<float, 2>);
-  refuses(wrong, "its element 1 can't be a float16", R"({"a": true, "n": [1, 70000]})", of<half, 2>);
-  refuses(wrong, "'n': an object is no tensor", R"({"a": true, "n": {}})");
-  refuses(wrong, "'n': null is no value of a tensor", R"({"a": true, "n": [null, 1]})");
+  refuses(wrong, "string 1: 'n' has type int64[], and its element 0 can't become int8", R"({"a": true, "n": 300})");
+  refuses(wrong, "string 1: 'n' has type float64[], and its element 0 can't become int8", R"({"a": true, "n": 1.5})");
+  refuses(wrong, "string 1: 'n' has type string[], and its element 0 can't become int8", R"({"a": true, "n": "1"})");
+  refuses(wrong, "'n' has type bool[], and its element 0 can't become int8", R"({"a": true, "n": true})");
+  refuses(wrong, "'a' has type int64[], and its element 0 can't become bool", R"({"a": 1, "n": 1})");
+  refuses(wrong, "'n' has type int64[1], but int8[] was expected", R"({"a": true, "n": [1]})");
+  refuses(wrong, "'n' has type int64[3], but float32[2] was expected", R"({"a": true, "n": [1, 2, 3]})", of<float, 2>);
+  refuses(wrong, "its element 1 can't become float32", R"({"a": true, "n": [1, 1e300]})", of<float, 2>);
+  refuses(wrong, "its element 1 can't become float16", R"({"a": true, "n": [1, 70000]})", of<half, 2>);
+  refuses(wrong, "'n': expected a value or a list, got an object", R"({"a": true, "n": {}})");
+  refuses(wrong, "'n': expected a value or a list, got null", R"({"a": true, "n": [null, 1]})");
   refuses(wrong, "the name 'n' occurs twice", R"({"a": true, "n": 1, "n": 1})");
-  refuses(wrong, "string 1: this is no JSON at character 14", R"({"a": true, n})");
-  refuses(wrong, "string 1: this is no JSON at character 16", R"({"a": true, "n")");
-  refuses(wrong, "string 1: a line of JSON lines is an object", "[]");
+  refuses(wrong, "string 1: invalid JSON at character 14", R"({"a": true, n})");
+  refuses(wrong, "string 1: invalid JSON at character 16", R"({"a": true, "n")");
+  refuses(wrong, "string 1: a line of JSON lines must be an object", "[]");
 }
 
 TEST(decode_json, refuses_types_that_make_no_sense) {

@@ -31,7 +31,7 @@ struct image_decoding {
     kernel k([channels, decode_bytes](kernel_call const& call) {
       std::function<void()> check;
       if (call.step.can_end_early()) check = [&step = call.step] { step.check(); };
-      call.give(0, decode_bytes(*call.in<std::string>(0), channels, most_image_bytes, check));
+      call.give(0, decode_bytes(*call.in<std::string>(0), channels, max_image_bytes, check));
     });
     k.allocates_outputs = true;
     return k;
