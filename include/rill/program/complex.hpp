@@ -5,7 +5,7 @@
 
 namespace rill::detail {
 
-/// A std::complex whose products and quotients are the plain formulas: those of std::complex repeat the work to
+/// A std::complex whose products and quotients are the plain formulas: std::complex itself repeats the computation to
 /// recover infinities from NaN. exp, log, tanh and sqrt are the standard library's.
 template <class Real> struct complex_number {
   std::complex<Real> value;

@@ -1,10 +1,10 @@
-// exp, expm1, log, log1p, tanh, sigmoid and softplus of packets. They are made of additions, multiplications, divisions
-// and integer operations alone, in one order: every processor and every lane gives the same bits, as long as the
-// compiler does not contract a * b + c (-ffp-contract=off).
+// exp, expm1, log, log1p, tanh, sigmoid and softplus of packets. They use only additions, multiplications, divisions
+// and integer operations, in a fixed order: every processor and every lane gives the same bits, as long as the compiler
+// does not contract a * b + c (-ffp-contract=off).
 //
 // Methods: reduction of the argument by a multiple of ln 2 in two parts, after W. J. Cody and W. Waite, Software Manual
-// for the Elementary Functions (1980), chapters 6 and 13; the logarithm through s = f / (2 + f), as fdlibm's e_log.c
-// explains. The polynomials are minimax approximations by the Remez exchange; the error stands beside each.
+// for the Elementary Functions (1980), chapters 6 and 13; the logarithm through s = f / (2 + f), as in fdlibm's
+// e_log.c. The polynomials are minimax approximations by the Remez exchange; each states its error.
 #pragma once
 #include <bit>
 #include <limits>
@@ -15,7 +15,7 @@ namespace rill {
 
 namespace detail {
 
-/// What the elementary functions know about a type.
+/// The constants of the elementary functions for a type.
 template <class T> struct elementary;
 
 template <> struct elementary<float> {
@@ -66,17 +66,17 @@ template <class T> using word_of = unsigned_word<sizeof(T)>;
 
 template <class T> inline constexpr word_of<T> bits_of(T value) { return std::bit_cast<word_of<T>>(value); }
 
-/// 1.5 * 2^fraction: adding it rounds to an integer, which then stands in the lowest bits.
+/// 1.5 * 2^fraction: adding it rounds to an integer, which is then in the lowest bits.
 template <class T> inline constexpr T rounder = static_cast<T>(word_of<T>{3} << (elementary<T>::fraction - 1));
 
-/// x^N for a power of two N.
+/// Returns x^N for a power of two N.
 template <std::size_t N, class P> [[gnu::always_inline]] inline P power(P x) {
   if constexpr (N == 1) return x;
   else return power<N / 2>(x * x);
 }
 
-/// The polynomial with N coefficients, constant term first, by Estrin's scheme: half as deep as Horner's. A last term
-/// that would take a power of its own goes with the upper half: as deep, and one product less.
+/// Evaluates the polynomial with N coefficients, constant term first, by Estrin's scheme, which is half as deep as
+/// Horner's. A last term that would need a power of its own joins the upper half: as deep, with one product less.
 template <std::size_t N, class P> [[gnu::always_inline]] inline P polynomial(P x, typename P::element const* terms) {
   if constexpr (N == 1) return P(terms[0]);
   else {
@@ -90,7 +90,7 @@ template <class P, std::size_t N>
   return polynomial<N>(x, &terms[0]);
 }
 
-/// `magnitude`, which has no sign, with the sign of `x`.
+/// Returns `magnitude`, whose sign bit is clear, with the sign of `x`.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> with_sign(packet<T, Bytes> magnitude, packet<T, Bytes> x) {
   using word = word_of<T>;
@@ -111,8 +111,8 @@ template <class T, std::size_t Bytes> struct exponential {
     exponent_bits = reinterpret<word_of<T>>(shifted);
   }
 
-  /// The same for x + `more`, where `more` is what x lost when it was rounded, or another small part; and with what r
-  /// loses: `rest` is within a unit of its own last place.
+  /// The same for x + `more`, where `more` is a small number, such as the rounding error of x. The rounding error of r
+  /// is included, so that `rest` is within one unit in its last place.
   [[gnu::always_inline]] exponential(packet<T, Bytes> x, packet<T, Bytes> more) {
     using known = elementary<T>;
     auto const shifted = x * known::log2_e + rounder<T>;
@@ -124,20 +124,20 @@ template <class T, std::size_t Bytes> struct exponential {
     exponent_bits = reinterpret<word_of<T>>(shifted);
   }
 
-  /// fraction * 2^exponent, for exponents of normal numbers.
+  /// Returns fraction * 2^exponent, for exponents of normal numbers.
   [[gnu::always_inline]] packet<T, Bytes> scale_to_normal(packet<T, Bytes> fraction) const {
     return fraction * power_of_two(exponent_bits - (bits_of(rounder<T>) - elementary<T>::bias));
   }
 
-  /// fraction * 2^exponent, one half of the exponent after the other, so that only the last product overflows or
-  /// underflows.
+  /// Returns fraction * 2^exponent, multiplied in two steps by half the exponent each, so that only the last product
+  /// overflows or underflows.
   [[gnu::always_inline]] packet<T, Bytes> scale(packet<T, Bytes> fraction) const {
     auto const biased_twice = exponent_bits - (bits_of(rounder<T>) - 2 * elementary<T>::bias);
     auto const first = biased_twice >> 1;
     return fraction * power_of_two(first) * power_of_two(biased_twice - first);
   }
 
-  /// 2^-exponent, for exponents of normal numbers; 0 where it is too small to be seen beside 1.
+  /// Returns 2^-exponent, for exponents of normal numbers; 0 if it is negligible beside 1.
   [[gnu::always_inline]] packet<T, Bytes> inverse_power() const {
     constexpr auto zero_bits = bits_of(rounder<T>);
     auto const exponent = reinterpret<T>(exponent_bits) - rounder<T>;
@@ -175,14 +175,14 @@ template <class T, std::size_t Bytes> struct binary_parts {
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> exp(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
   detail::exponential const power(x);
-  // What lies outside is computed too, and replaced: to bring x into the range first would make everybody wait for it.
+  // Results outside of the range are computed, too, and replaced: clamping x first would delay every computation.
   auto const result = select(x > known::exp_most, std::numeric_limits<T>::infinity(), power.scale(1 + power.rest));
   return select(x < known::exp_least, 0, result);
 }
 
 namespace detail {
-/// log(1 + f) + exponent * log(2) + `more`, for 1 + f between sqrt(1/2) and sqrt(2), of which the large terms are
-/// exact: log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + R(s^2))).
+/// Returns log(1 + f) + exponent * log(2) + `more`, for 1 + f between sqrt(1/2) and sqrt(2). Its large terms are exact:
+/// log(1 + f) = f - (f^2 / 2 - s (f^2 / 2 + R(s^2))).
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> logarithm(packet<T, Bytes> f, packet<T, Bytes> exponent,
                                                          packet<T, Bytes> more) {
@@ -212,7 +212,7 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   using known = detail::elementary<T>;
   using limits = std::numeric_limits<T>;
   auto const u = 1 + x;
-  // What u lost when it was rounded: log(u + lost) is log(u) + lost / u.
+  // The rounding error of u: log(u + lost) is log(u) + lost / u.
   auto const lost = select(x > 1, 1 - (u - x), x - (u - 1));
   detail::binary_parts const parts(u);
   auto const near = parts.exponent == 0;
@@ -227,7 +227,7 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
 /// e^x - 1 within 1.75 units in the last place, near 0 as well.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> expm1(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
-  constexpr T least = -48;  // below it e^x can't be seen beside 1
+  constexpr T least = -48;  // below it e^x is negligible beside 1
   detail::exponential const power(select(x < least, least, x), packet<T, Bytes>(0));
   // (1 + rest) 2^n - 1 = (rest + (1 - 2^-n)) 2^n
   auto result = power.scale(power.rest + (1 - power.inverse_power()));
@@ -235,7 +235,7 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   return select(x == 0, x, result);
 }
 
-/// The hyperbolic tangent within 1.4 units in the last place: a polynomial near 0, where it keeps the relative error,
+/// The hyperbolic tangent within 1.4 units in the last place: a polynomial near 0, which preserves the relative error,
 /// else 1 - 2 / (e^2x + 1).
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> tanh(packet<T, Bytes> x) {
   auto const z = x * x;
@@ -249,8 +249,8 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   return select(near, small, detail::with_sign(select(a > 22, 1, large), x));
 }
 
-/// 1 / (1 + e^-x) within 1.8 units in the last place, by way of e = e^-|x|, which cannot overflow: 1 / (1 + e) or e /
-/// (1 + e).
+/// 1 / (1 + e^-x) within 1.8 units in the last place, computed from e = e^-|x|, which cannot overflow: 1 / (1 + e) or e
+/// / (1 + e).
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> sigmoid(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
   auto const least = -abs(x);
@@ -258,8 +258,8 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   auto const fraction = 1 + power.rest;
   auto const e = power.scale(fraction);
   auto const sum = 1 + e;
-  // The errors of e, of the sum and of the quotient would be more than two units together. So what the sum lost,
-  // relatively, is taken from the numerator before that is rounded.
+  // The errors of e, of the sum and of the quotient would add up to more than two units. So the relative rounding error
+  // of the sum is subtracted from the numerator before that is rounded.
   auto const lost = e - (sum - 1);
   auto const numerator = power.scale(1 + (power.rest - lost * fraction));
   return select(x < 0, numerator, 1) / sum;

@@ -1,4 +1,4 @@
-// Runs a program over tiles: broadcasting, strides, threads and fusion, once for every elementwise operation.
+// Runs a program over tiles: broadcasting, strides, threads and fusion in one place for every elementwise operation.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -12,32 +12,34 @@
 
 namespace rill {
 
-/// A program bound to extents: every operand's way through memory is settled.
+/// A program bound to extents, with the strides of every operand.
 class bound_program {
  public:
-  /// `inputs` are the extents of the operands, which broadcast to `output`, the extents of every result.
+  /// Binds the program to the extents of its operands, which must broadcast to `output`, the extents of every result.
   bound_program(program const& p, std::vector<shape> const& inputs, shape const& output);
 
-  /// `pointers`: the inputs, then the outputs. An output may be an input where `input_output_aliases` says so.
+  /// Computes the outputs from the inputs; `pointers` holds the inputs, then the outputs. An output may lie in an
+  /// input's memory if `input_output_aliases` allows it.
   void operator()(void* const* pointers, parallel const& threads) const;
 
-  /// The one tile function that does it all, for a short program of one line without broadcasting; else null.
+  /// Returns the tile function that computes the whole program, if it is short, has one line and no broadcasting; else
+  /// null.
   tile_function single_tile() const;
 
-  /// Whether output `o` may be written over input `i`: same extents and bytes, and nothing reads the input after the
-  /// output is first written.
+  /// Whether output `o` may be written over input `i`: they have the same extents and element size, and the input is
+  /// not read after the output is first written.
   bool input_output_aliases(std::size_t i, std::size_t o) const;
 
  private:
-  static constexpr std::size_t scratch_bytes = 32768;  // of each thread's stack: it stays in the L1 cache
+  static constexpr std::size_t scratch_bytes = 32768;  // on each thread's stack; fits the L1 cache
   static constexpr std::size_t chunk_elements = 16384;
-  // Elements times lines that one thread has done, in some 25 microseconds, by the time that another is awake.
-  static constexpr std::size_t alone = 1 << 18;
-  static constexpr std::size_t few = 32;  // registers
+  // Elements times lines that one thread computes in the 25 microseconds that another thread takes to wake up.
+  static constexpr std::size_t single_thread_work = 1 << 18;
+  static constexpr std::size_t few_registers = 32;
 
-  enum class way : std::uint8_t { direct, scalar, strided };
+  enum class access : std::uint8_t { direct, scalar, strided };
   struct operand {
-    way how = way::direct;
+    access how = access::direct;
     std::size_t size = 4;                          // bytes of an element
     std::array<std::int64_t, max_rank> strides{};  // in elements, over the collapsed extents
     std::int32_t slot = -1;                        // the scratch tile of a scalar or strided operand
@@ -52,14 +54,14 @@ class bound_program {
   static void fill(std::byte* to, std::byte const* value, std::size_t size, std::size_t n);
 
   std::size_t elements_ = 0, tile_ = 1024, inputs_ = 0, outputs_ = 0, first_result_ = 0, registers_ = 0;
-  std::vector<operand> operands_;  // of inputs and immediates
+  std::vector<operand> operands_;  // for each input and immediate
   std::vector<immediate> immediates_;
   std::vector<program_pass> steps_;
-  std::vector<std::int32_t> place_;    // of each register: ≥ 0 a scratch slot, < 0 an output: -1 - number
-  std::vector<std::uint16_t> copied_;  // outputs that are inputs, immediates or second names of a register
+  std::vector<std::int32_t> place_;    // for each register: a scratch slot (≥ 0), or an output (-1 - number)
+  std::vector<std::uint16_t> copied_;  // outputs that are inputs, immediates or duplicates of an output
   std::vector<std::uint16_t> output_registers_;
-  std::vector<std::size_t> last_reader_;  // of each register: the last result that reads it; copies come after all
-  std::vector<std::size_t> sizes_;        // bytes of an element, of each register
+  std::vector<std::size_t> last_reader_;  // for each register: the last result that reads it; copies come last
+  std::vector<std::size_t> sizes_;        // for each register: bytes of an element
   std::vector<std::int64_t> extents_;     // collapsed
   std::size_t slots_ = 0, widest_ = 1;
 };
@@ -79,7 +81,7 @@ RILL_INLINE bound_program::bound_program(program const& p, std::vector<shape> co
   assign_slots(p);
 }
 
-// Neighbouring axes over which every operand walks evenly become one.
+// Merges neighbouring axes over which every operand has a uniform stride.
 RILL_INLINE void bound_program::collapse(std::vector<shape> const& inputs, shape const& output) {
   auto const rank = output.rank();
   std::vector<std::array<std::int64_t, max_rank>> strides(inputs.size());
@@ -92,7 +94,7 @@ RILL_INLINE void bound_program::collapse(std::vector<shape> const& inputs, shape
       apart *= extent;
     }
   }
-  std::vector<std::size_t> axes;  // of the output, those that are kept, outermost first
+  std::vector<std::size_t> axes;  // the remaining axes of the output, outermost first
   std::vector<std::array<std::int64_t, max_rank>> kept(inputs.size());
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (output[axis] == 1) continue;
@@ -114,15 +116,16 @@ RILL_INLINE void bound_program::collapse(std::vector<shape> const& inputs, shape
     bool const scalar = std::all_of(kept[i].begin(), kept[i].begin() + static_cast<std::ptrdiff_t>(extents_.size()),
                                     [](auto s) { return s == 0; });
     bool const whole = extents_.empty() || (extents_.size() == 1 && kept[i][0] == 1);
-    o.how = whole ? way::direct : scalar ? way::scalar : way::strided;
+    o.how = whole ? access::direct : scalar ? access::scalar : access::strided;
     operands_.push_back(o);
   }
-  // An operand whose extents are the output's walks through memory as the output does, whatever the others do.
+  // An operand with the output's extents is read like the output, whatever the other operands do.
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (elements(inputs[i]) == static_cast<std::int64_t>(elements_)) operands_[i].how = way::direct;
+    if (elements(inputs[i]) == static_cast<std::int64_t>(elements_)) operands_[i].how = access::direct;
 }
 
-// Registers get scratch tiles by the instruction that reads them last; results that are outputs are written in place.
+// Assigns scratch tiles to registers; a tile is reused after the last instruction that reads it. Results that are
+// outputs are written directly to the output.
 RILL_INLINE void bound_program::assign_slots(program const& p) {
   std::vector<std::size_t> last(registers_, 0);
   for (std::size_t s = 0; s < steps_.size(); ++s)
@@ -140,8 +143,8 @@ RILL_INLINE void bound_program::assign_slots(program const& p) {
     else place_[r] = -1 - static_cast<std::int32_t>(o), is_output[r] = true;
   }
   for (std::size_t r = 0; r < first_result_; ++r) {
-    if (r >= inputs_) operands_.push_back({way::scalar, sizes_[r], {}, -1});
-    if (operands_[r].how != way::direct) operands_[r].slot = static_cast<std::int32_t>(slots_++);
+    if (r >= inputs_) operands_.push_back({access::scalar, sizes_[r], {}, -1});
+    if (operands_[r].how != access::direct) operands_[r].slot = static_cast<std::int32_t>(slots_++);
   }
   std::vector<std::int32_t> free;
   for (std::size_t s = 0; s < steps_.size(); ++s) {
@@ -164,7 +167,7 @@ RILL_INLINE void bound_program::assign_slots(program const& p) {
 
 RILL_INLINE tile_function bound_program::single_tile() const {
   bool const direct =
-      std::all_of(operands_.begin(), operands_.end(), [](auto const& o) { return o.how == way::direct; });
+      std::all_of(operands_.begin(), operands_.end(), [](auto const& o) { return o.how == access::direct; });
   bool in_order = steps_.size() == 1 && copied_.empty() && elements_ <= chunk_elements;
   for (std::size_t k = 0; in_order && k < steps_[0].arity; ++k) in_order = steps_[0].operands[k] == k;
   return direct && in_order && inputs_ == steps_[0].arity ? steps_[0].run : nullptr;
@@ -172,7 +175,7 @@ RILL_INLINE tile_function bound_program::single_tile() const {
 
 RILL_INLINE bool bound_program::input_output_aliases(std::size_t i, std::size_t o) const {
   auto const out = output_registers_[o];
-  if (out < first_result_ || sizes_[i] != sizes_[out] || operands_[i].how != way::direct ||
+  if (out < first_result_ || sizes_[i] != sizes_[out] || operands_[i].how != access::direct ||
       place_[out] != -1 - static_cast<std::int32_t>(o))
     return false;
   return last_reader_[i] <= out;
@@ -219,7 +222,7 @@ RILL_INLINE void bound_program::load(operand const& o, std::byte const* from, st
         std::memcpy(to + i * o.size, at + static_cast<std::int64_t>(i * o.size) * inner, o.size);
     to += run * o.size;
     n -= run;
-    // The odometer: the inner axis is at its end, unless nothing is left to do.
+    // Advance the odometer: the inner axis is at its end, unless the work is finished.
     offset -= index[rank - 1] * inner;
     index[rank - 1] = 0;
     for (std::size_t axis = rank - 1; axis-- > 0;) {
@@ -236,7 +239,7 @@ RILL_INLINE void bound_program::run_range(void* const* pointers, std::size_t fir
   auto const slot = [&](std::int32_t i) { return scratch + static_cast<std::size_t>(i) * tile_ * widest_; };
   for (std::size_t r = 0; r < first_result_; ++r) {
     auto const& o = operands_[r];
-    if (o.how == way::scalar)
+    if (o.how == access::scalar)
       fill(slot(o.slot),
            r < inputs_ ? static_cast<std::byte const*>(pointers[r]) : immediates_[r - inputs_].bytes.data(), o.size,
            std::min(tile_, last - first));
@@ -246,13 +249,13 @@ RILL_INLINE void bound_program::run_range(void* const* pointers, std::size_t fir
     auto const where = [&](std::size_t r) -> std::byte* {
       if (r < first_result_) {
         auto const& o = operands_[r];
-        return o.how == way::direct ? static_cast<std::byte*>(pointers[r]) + at * o.size : slot(o.slot);
+        return o.how == access::direct ? static_cast<std::byte*>(pointers[r]) + at * o.size : slot(o.slot);
       }
       if (place_[r] >= 0) return slot(place_[r]);
       return static_cast<std::byte*>(pointers[inputs_ + static_cast<std::size_t>(-1 - place_[r])]) + at * sizes_[r];
     };
     for (std::size_t i = 0; i < inputs_; ++i)
-      if (operands_[i].how == way::strided)
+      if (operands_[i].how == access::strided)
         load(operands_[i], static_cast<std::byte const*>(pointers[i]), slot(operands_[i].slot), at, n);
     for (auto const& s : steps_) {
       void const* in[max_operands];
@@ -271,11 +274,11 @@ RILL_INLINE void bound_program::run_chunk(void* const* pointers, std::size_t fir
   run_range(pointers, first, last, scratch);
 }
 
-// Of one element nothing is copied, for every way through memory begins at it.
+// A single element is not copied, because every operand begins with it.
 RILL_INLINE void bound_program::run_one(void* const* pointers) const {
   constexpr std::size_t widest = 16;
-  alignas(64) std::byte scratch[few * widest];
-  void* at[few];
+  alignas(64) std::byte scratch[few_registers * widest];
+  void* at[few_registers];
   std::copy_n(pointers, inputs_, at);
   for (std::size_t i = 0; i < immediates_.size(); ++i)
     at[inputs_ + i] = const_cast<std::byte*>(immediates_[i].bytes.data());
@@ -291,12 +294,14 @@ RILL_INLINE void bound_program::run_one(void* const* pointers) const {
 }
 
 RILL_INLINE void bound_program::operator()(void* const* pointers, parallel const& threads) const {
-  if (elements_ == 1 && registers_ <= few) return run_one(pointers);
-  if (auto const wanted = wanted_scratch(); wanted > scratch_bytes) {  // hundreds of registers: the caller alone
+  if (elements_ == 1 && registers_ <= few_registers) return run_one(pointers);
+  if (auto const wanted = wanted_scratch();
+      wanted > scratch_bytes) {  // hundreds of registers: only the caller's thread
     std::vector<std::byte> scratch(wanted);
     return run_range(pointers, 0, elements_, scratch.data());
   }
-  if (elements_ * std::max<std::size_t>(steps_.size(), 1) <= alone) return run_chunk(pointers, 0, elements_);
+  if (elements_ * std::max<std::size_t>(steps_.size(), 1) <= single_thread_work)
+    return run_chunk(pointers, 0, elements_);
   threads((elements_ + chunk_elements - 1) / chunk_elements, [&](std::size_t chunk) {
     run_chunk(pointers, chunk * chunk_elements, std::min(elements_, (chunk + 1) * chunk_elements));
   });

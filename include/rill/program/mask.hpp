@@ -1,4 +1,4 @@
-// Truth values of a packet's lanes.
+// Masks: a truth value for each lane of a packet.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rill {
 
-/// The bytes of a vector register of the processor that is compiled for.
+/// The bytes of a vector register of the target processor.
 #if defined(__AVX512F__)
 inline constexpr std::size_t native_packet_bytes = 64;
 #elif defined(__AVX__)
@@ -29,7 +29,8 @@ template <std::size_t Size> using unsigned_word = std::make_unsigned_t<signed_wo
 
 template <class T, std::size_t Bytes = native_packet_bytes> struct packet;
 
-/// What comparing two `packet<T, Bytes>` gives: for each lane an integer of T's size, 0 or -1. In memory it is bools.
+/// The result of comparing two `packet<T, Bytes>`: for each lane an integer of T's size, 0 or -1. In memory it is an
+/// array of bools.
 template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   using element = bool;
   using lane = detail::signed_word<sizeof(T)>;
@@ -40,7 +41,7 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
 
   mask() = default;
   [[gnu::always_inline]] explicit mask(native values) : raw(values) {}
-  /// Every lane `value`.
+  /// Sets every lane to `value`.
   [[gnu::always_inline]] mask(bool value) : raw(native{} - static_cast<lane>(value)) {}
 
   [[gnu::always_inline]] bool operator[](std::size_t at) const { return raw[at] != 0; }
@@ -53,7 +54,8 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   }
   /// Reads the first `count` lanes, count <= lanes; the others are false.
   [[gnu::always_inline]] static mask load(bool const* from, std::size_t count) {
-    if (count == 1) return mask(native{static_cast<lane>(-static_cast<lane>(*from))});  // a scalar's way, as packets'
+    if (count == 1)
+      return mask(native{static_cast<lane>(-static_cast<lane>(*from))});  // faster for scalars, as in packet
     if (count > lanes) __builtin_unreachable();
     bool values[lanes] = {};
     __builtin_memcpy(values, from, count);
@@ -78,7 +80,8 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
 
   /// Whether every lane is true.
   [[gnu::always_inline]] bool all() const {
-    // Where the processor gathers the bytes' signs they are one number, and otherwise words to be joined one by one.
+    // Processors with an instruction for it collect the sign bits of all bytes in one number; otherwise words are
+    // combined one by one.
 #if defined(__AVX512BW__)
     if constexpr (Bytes == 64) return __builtin_ia32_cvtb2mask512(signs()) == static_cast<std::uint64_t>(-1);
 #endif
@@ -102,13 +105,14 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   [[gnu::always_inline]] friend mask operator==(mask a, mask b) { return !(a ^ b); }
   [[gnu::always_inline]] friend mask operator!=(mask a, mask b) { return a ^ b; }
 
-  // The same by name, which a lambda over graph handles may use as well.
+  // The same by name, for lambdas that also take graph handles.
   [[gnu::always_inline]] friend mask logical_and(mask a, mask b) { return a & b; }
   [[gnu::always_inline]] friend mask logical_or(mask a, mask b) { return a | b; }
   [[gnu::always_inline]] friend mask logical_xor(mask a, mask b) { return a ^ b; }
   [[gnu::always_inline]] friend mask logical_not(mask a) { return ~a; }
 
-  /// Lane by lane `a` where `chosen`, else `b`. A friend of mask, so that it is found even if both are plain numbers.
+  /// Returns, lane by lane, `a` where `chosen`, else `b`. A friend of mask, so that lookup finds it even if both
+  /// operands are plain numbers.
   [[gnu::always_inline]] friend packet<T, Bytes> select(mask chosen, packet<T, Bytes> a, packet<T, Bytes> b) {
     return packet<T, Bytes>(chosen.raw ? a.raw : b.raw);
   }
@@ -122,8 +126,8 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
     return reinterpret_cast<bytes>(raw);
   }
 
-  // All bytes of a lane are equal, so that shuffles of bytes convert; of __builtin_convertvector g++ 12 makes a chain
-  // of scalar moves.
+  // All bytes of a lane are equal, so byte shuffles convert; g++ 12 compiles __builtin_convertvector to a chain of
+  // scalar moves.
   template <std::size_t... Byte> [[gnu::always_inline]] static mask widen(flags bytes, std::index_sequence<Byte...>) {
     if constexpr (lanes == Bytes) return mask(bytes);
     else return mask(reinterpret_cast<native>(__builtin_shufflevector(bytes, bytes, int{Byte / sizeof(T)}...)));

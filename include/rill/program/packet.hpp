@@ -1,4 +1,4 @@
-// A register full of numbers, computed with lane by lane.
+// Packets: vector registers of numbers, computed lane by lane.
 #pragma once
 #include <concepts>
 #include <limits>
@@ -8,7 +8,7 @@
 
 namespace rill {
 
-/// The numbers that a packet can hold.
+/// The types of numbers that a packet can hold.
 template <class T>
 concept packable = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int8_t> ||
                    std::same_as<T, std::int16_t> || std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> ||
@@ -16,7 +16,7 @@ concept packable = std::same_as<T, float> || std::same_as<T, double> || std::sam
                    std::same_as<T, std::uint64_t>;
 
 namespace detail {
-/// The same bits as numbers of another type of T's size.
+/// Reinterprets the bits as numbers of another type of T's size.
 template <class U, class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<U, Bytes> reinterpret(packet<T, Bytes> a) {
   return packet<U, Bytes>(reinterpret_cast<typename packet<U, Bytes>::native>(a.raw));
@@ -24,11 +24,11 @@ template <class U, class T, std::size_t Bytes>
 }  // namespace detail
 
 /// `lanes` numbers of type T. Integers wrap around; x / 0 is 0 and min / -1 is min. The operations are always inlined,
-/// so that no function of a wider instruction set is left for the linker to choose.
+/// so that the linker finds no copy for a wider instruction set.
 template <class T, std::size_t Bytes> struct packet {
-  static_assert(packable<T>, "packet: no vector of this type; scalar<T> has the same interface");
+  static_assert(packable<T>, "packet: T has no vector type; use scalar<T>, which has the same interface");
   using element = T;
-  using truth = mask<T, Bytes>;  ///< what a comparison gives
+  using truth = mask<T, Bytes>;  ///< the result of a comparison
   static constexpr std::size_t lanes = Bytes / sizeof(T);
   typedef T native __attribute__((vector_size(Bytes)));
 
@@ -36,7 +36,7 @@ template <class T, std::size_t Bytes> struct packet {
 
   packet() = default;
   [[gnu::always_inline]] explicit packet(native values) : raw(values) {}
-  /// Every lane `value`, converted to T.
+  /// Sets every lane to `value`, converted to T.
   template <class U>
     requires std::is_arithmetic_v<U>
   [[gnu::always_inline]] packet(U value) : raw(static_cast<T>(value) - native{}) {}
@@ -51,7 +51,7 @@ template <class T, std::size_t Bytes> struct packet {
   }
   /// Reads the first `count` lanes, count <= lanes; the others are zero.
   [[gnu::always_inline]] static packet load(T const* from, std::size_t count) {
-    if (count == 1) return packet(native{*from});  // a scalar's way, without a store that the load must wait for
+    if (count == 1) return packet(native{*from});  // faster for scalars: no store that the load has to wait for
     if (count > lanes) __builtin_unreachable();
     T values[lanes] = {};
     __builtin_memcpy(values, from, count * sizeof(T));
@@ -79,14 +79,37 @@ template <class T, std::size_t Bytes> struct packet {
   [[gnu::always_inline]] packet& operator*=(packet b) { return *this = *this * b; }
   [[gnu::always_inline]] packet& operator/=(packet b) { return *this = *this / b; }
 
-  // Bits of integers; a shift to the right is arithmetic if T is signed.
-  // clang-format off
-  [[gnu::always_inline]] friend packet operator&(packet a, packet b) requires std::integral<T> { return packet(a.raw & b.raw); }
-  [[gnu::always_inline]] friend packet operator|(packet a, packet b) requires std::integral<T> { return packet(a.raw | b.raw); }
-  [[gnu::always_inline]] friend packet operator^(packet a, packet b) requires std::integral<T> { return packet(a.raw ^ b.raw); }
-  [[gnu::always_inline]] friend packet operator~(packet a) requires std::integral<T> { return packet(~a.raw); }
-  [[gnu::always_inline]] friend packet operator<<(packet a, int by) requires std::integral<T> { return wrap(word(a) << by); }
-  [[gnu::always_inline]] friend packet operator>>(packet a, int by) requires std::integral<T> { return packet(a.raw >> by); }
+  // Bitwise operations of integers; a right shift is arithmetic if T is signed.
+  [[gnu::always_inline]] friend packet operator&(packet a, packet b)
+    requires std::integral<T>
+  {
+    return packet(a.raw & b.raw);
+  }
+  [[gnu::always_inline]] friend packet operator|(packet a, packet b)
+    requires std::integral<T>
+  {
+    return packet(a.raw | b.raw);
+  }
+  [[gnu::always_inline]] friend packet operator^(packet a, packet b)
+    requires std::integral<T>
+  {
+    return packet(a.raw ^ b.raw);
+  }
+  [[gnu::always_inline]] friend packet operator~(packet a)
+    requires std::integral<T>
+  {
+    return packet(~a.raw);
+  }
+  [[gnu::always_inline]] friend packet operator<<(packet a, int by)
+    requires std::integral<T>
+  {
+    return wrap(word(a) << by);
+  }
+  [[gnu::always_inline]] friend packet operator>>(packet a, int by)
+    requires std::integral<T>
+  {
+    return packet(a.raw >> by);
+  }
   // clang-format on
 
   [[gnu::always_inline]] friend truth operator==(packet a, packet b) { return lanes_of(a.raw == b.raw); }
@@ -96,7 +119,7 @@ template <class T, std::size_t Bytes> struct packet {
   [[gnu::always_inline]] friend truth operator>(packet a, packet b) { return lanes_of(a.raw > b.raw); }
   [[gnu::always_inline]] friend truth operator>=(packet a, packet b) { return lanes_of(a.raw >= b.raw); }
 
-  // The same by name, which a lambda over graph handles may use as well.
+  // The same by name, for lambdas that also take graph handles.
   [[gnu::always_inline]] friend truth equal(packet a, packet b) { return a == b; }
   [[gnu::always_inline]] friend truth not_equal(packet a, packet b) { return a != b; }
   [[gnu::always_inline]] friend truth less(packet a, packet b) { return a < b; }
@@ -120,30 +143,30 @@ template <class T, std::size_t Bytes> struct packet {
     return abs(a) < std::numeric_limits<T>::infinity();
   }
 
-  /// The larger of two, NaN if either is.
+  /// Returns the larger number; NaN if either is NaN.
   [[gnu::always_inline]] friend packet maximum(packet a, packet b) {
     if constexpr (std::is_floating_point_v<T>) return select(a != a, a, select(a > b, a, b));
     else return select(a > b, a, b);
   }
-  /// The smaller of two, NaN if either is.
+  /// Returns the smaller number; NaN if either is NaN.
   [[gnu::always_inline]] friend packet minimum(packet a, packet b) {
     if constexpr (std::is_floating_point_v<T>) return select(a != a, a, select(a < b, a, b));
     else return select(a < b, a, b);
   }
-  /// The absolute value; that of the smallest integer wraps around to itself.
+  /// Returns the absolute value; the smallest integer wraps around to itself.
   [[gnu::always_inline]] friend packet abs(packet a) {
     if constexpr (std::is_floating_point_v<T>)
       return detail::reinterpret<T>(detail::reinterpret<word_of_bits>(a) & magnitude_bits);
     else if constexpr (std::is_signed_v<T>) return select(a < 0, -a, a);
     else return a;
   }
-  /// 1, 0 or -1; zeros keep their sign, and NaN stays NaN.
+  /// Returns 1, 0 or -1; zeros keep their sign, and NaN stays NaN.
   [[gnu::always_inline]] friend packet sign(packet a) {
     packet const not_above = select(a > 0, 1, a);
     if constexpr (std::is_unsigned_v<T>) return not_above;
     else return select(a < 0, -1, not_above);
   }
-  /// The square root, rounded correctly; NaN for negative numbers.
+  /// Returns the correctly rounded square root; NaN for negative numbers.
   [[gnu::always_inline]] friend packet sqrt(packet a)
     requires std::floating_point<T>
   {
@@ -153,7 +176,7 @@ template <class T, std::size_t Bytes> struct packet {
 
  private:
   using word_of_bits = detail::unsigned_word<sizeof(T)>;
-  // Signed overflow is undefined for vectors as it is for numbers, hence integers are computed without sign.
+  // Signed overflow is undefined for vectors as for numbers, so integers are computed as unsigned ones.
   using wrapping = std::conditional_t<std::is_integral_v<T>, word_of_bits, T>;
   typedef wrapping words __attribute__((vector_size(Bytes)));
   static constexpr auto magnitude_bits = static_cast<word_of_bits>(static_cast<word_of_bits>(-1) >> 1);
@@ -165,7 +188,7 @@ template <class T, std::size_t Bytes> struct packet {
     return truth(reinterpret_cast<typename truth::native>(a));
   }
 
-  // The divisors that trap are replaced before the division, and their results after it.
+  // Divisors that trap are replaced before the division, and their results after it.
   [[gnu::always_inline]] static packet quotient(packet a, packet b) {
     if constexpr (std::is_signed_v<T>) {
       packet const safe = select((b == 0) | (b == -1), 1, b);

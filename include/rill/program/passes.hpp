@@ -1,4 +1,4 @@
-// What computes a program: for each line its tile function, and for some lines one with that of the line before.
+// The passes that compute a program: one tile function for each line, or for two lines together.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace rill {
 
-/// The tile function of an instruction; error(unimplemented) if there is none.
+/// Returns the tile function of an instruction; throws error(unimplemented) if there is none.
 tile_function tile_for(program const& p, program::instruction const& i);
 
-/// What computes a line of a program, or two lines in one pass.
+/// A pass over a tile, which computes one line of a program, or two.
 struct program_pass {
   tile_function run = nullptr;
   std::uint8_t arity = 0;
@@ -23,7 +23,7 @@ struct program_pass {
   std::uint16_t result = 0;
 };
 
-/// The passes of a program, in order: error(unimplemented) if there is no tile function for a line.
+/// Returns the passes of a program, in order; throws error(unimplemented) if a line has no tile function.
 std::vector<program_pass> passes_of(program const& p);
 
 #if RILL_RUNTIME
@@ -39,7 +39,7 @@ RILL_INLINE tile_function tile_for(program const& p, program::instruction const&
 
 namespace detail {
 
-/// The pass that also computes operand k, which nobody else reads; no function: there is none.
+/// Returns the pass that also computes operand k, which has no other reader; its function is null if there is none.
 RILL_INLINE program_pass with_operand(program const& p, program_pass const& pass, std::string_view name,
                                       std::size_t k) {
   auto const r = pass.operands[k];
@@ -47,7 +47,7 @@ RILL_INLINE program_pass with_operand(program const& p, program_pass const& pass
   auto const& before = p.instructions[r - p.first_result()];
   if (before.function->then != name) return {};
   program_pass both{before.function->joined(before.result), before.function->arity, before.operands, pass.result};
-  both.operands[both.arity++] = pass.operands[1 - k];  // what is joined commutes
+  both.operands[both.arity++] = pass.operands[1 - k];  // joined functions commute
   return both;
 }
 
@@ -65,7 +65,8 @@ RILL_INLINE std::vector<program_pass> passes_of(program const& p) {
     for (std::size_t k = 0; k < line.function->arity; ++k) use(line.operands[k]);
   for (auto out : p.outputs) use(out), use(out);
   std::vector<program_pass> all;
-  std::vector<bool> joined(p.registers()), skipped(joined);  // it computes another line too; another computes it
+  std::vector<bool> joined(p.registers());   // results whose pass also computes another line
+  std::vector<bool> skipped(p.registers());  // results that another line's pass computes
   for (std::size_t i = 0; i < p.instructions.size(); ++i) {
     all.push_back(pass_of(i));
     auto const alone = all.back();

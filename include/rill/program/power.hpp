@@ -1,8 +1,8 @@
 // x to the power of y, of packets.
 //
-// e^(y log x), where the logarithm and its product with y are sums of two numbers: what the larger one lost when it was
-// rounded would be multiplied by y. Products are split as T. J. Dekker does it (A floating-point technique for
-// extending the available precision, Numerische Mathematik 18, 1971), for a fused multiply-add would give other bits.
+// e^(y log x), where the logarithm and its product with y are sums of two numbers, because y would multiply the
+// rounding error of the larger one. Products are split by the method of T. J. Dekker (A floating-point technique for
+// extending the available precision, Numerische Mathematik 18, 1971): a fused multiply-add would give other bits.
 #pragma once
 #include "rill/program/rounding.hpp"
 
@@ -23,12 +23,12 @@ template <> struct power_terms<double> {
   static constexpr double two_thirds = 0x1.5555555555555p-1, more = 0x1.5555555555555p-55;
 };
 
-/// A number as the sum of two, of which the second is at most half a unit of the last place of the first.
+/// A number as the sum of two, the second of which is at most half a unit in the last place of the first.
 template <class T, std::size_t Bytes> struct twofold {
   using part = packet<T, Bytes>;
   part high, low;
 
-  /// a + b, where a is not smaller than b or is 0.
+  /// Returns a + b, where |a| >= |b|, or a is 0.
   [[gnu::always_inline]] static twofold sum(part a, part b) {
     part const s = a + b;
     return {s, b - (s - a)};
@@ -43,21 +43,21 @@ template <class T, std::size_t Bytes> struct twofold {
   }
 
  private:
-  /// The upper half of a number's bits.
+  /// Returns the number with the lower half of its fraction cleared.
   [[gnu::always_inline]] static part upper(part a) {
     constexpr auto lower_bits = (word_of<T>{1} << ((elementary<T>::fraction + 2) / 2)) - 1;
     return reinterpret<T>(reinterpret<word_of<T>>(a) & ~lower_bits);
   }
 };
 
-/// log(x) for finite x > 0, to about 12 bits more than x has.
+/// Returns log(x) for finite x > 0, with about 12 bits more than x has.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline twofold<T, Bytes> precise_log(packet<T, Bytes> x) {
   using known = elementary<T>;
   using two = twofold<T, Bytes>;
   using terms = power_terms<T>;
   binary_parts const parts(x);
   auto const f = parts.m - 1;
-  // s = f / (2 + f), of which both are exact
+  // s = f / (2 + f), where both operands are exact
   auto const by = two::sum(packet<T, Bytes>(2), f);
   auto const first = f / by.high;
   auto const back = two::product(first, by.high);
@@ -97,7 +97,7 @@ template <class T, std::size_t Bytes>
   return select(square, x * x, select(y == 1, x, size));
 }
 
-/// Of integers it wraps; a negative power is what 1 / x^-y rounds to, toward 0, and 0 of 0.
+/// Integer powers wrap around; a negative power is 1 / x^-y rounded toward 0, and 0 if x is 0.
 template <class T, std::size_t Bytes>
   requires std::integral<T>
 [[gnu::always_inline]] inline packet<T, Bytes> power_of(packet<T, Bytes> x, packet<T, Bytes> y) {
@@ -116,8 +116,8 @@ template <class T, std::size_t Bytes>
 
 }  // namespace detail
 
-/// x^y within 1 unit in the last place; x * x where y is 2. A negative x has powers by whole numbers alone, 0 and NaN
-/// to the power of 0 are 1. Integers wrap, and negative powers of them round toward 0.
+/// Returns x^y within 1 unit in the last place; x * x if y is 2. A negative x has only powers by integers; 0 and NaN to
+/// the power of 0 are 1. Integers wrap around, and their negative powers round toward 0.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> pow(packet<T, Bytes> x, std::type_identity_t<packet<T, Bytes>> y) {
   return detail::power_of(x, y);

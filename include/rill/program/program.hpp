@@ -1,4 +1,4 @@
-// A register program: what an elementwise operation, a fused group of them or a `fuse` lambda becomes.
+// Register programs: the form of an elementwise operation, of a fused group of them, and of a `fuse` lambda.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace rill {
 
 struct op_def;
 
-/// Computes `n` contiguous elements of a result from as many of each operand (a bool is a byte of 0 or 1). The result
-/// may be one of the operands.
+/// Computes `n` contiguous elements of a result from `n` elements of each operand (a bool is a byte of 0 or 1). The
+/// result may have the memory of an operand.
 using tile_function = void (*)(void* result, void const* const* operands, std::size_t n);
 
 /// The most operands of an elementwise function.
@@ -25,25 +25,25 @@ inline constexpr std::size_t max_operands = 6;
 struct scalar_function {
   std::string_view name;
   std::uint8_t arity = 1;
-  /// The element type of the result for operands of these types.
+  /// Returns the element type of the result for operands of these types.
   dtype (*result)(dtype const* operands, dtype wish) = nullptr;
-  /// The tile function for operands of these types and this result; null if there is none.
+  /// Returns the tile function for operands of these types and this result; null if there is none.
   tile_function (*tile)(dtype const* operands, dtype result) = nullptr;
-  /// How the function is written in CUDA C++, `$0`, `$1`, … being the operands.
+  /// The function in CUDA C++, with the operands `$0`, `$1`, ….
   std::string_view cuda = {};
-  /// The operation that records it in a graph; null if there is none.
+  /// The operation that records the function in a graph; null if there is none.
   op_def const* operation = nullptr;
-  /// The name of a function of two operands that can be computed in the same pass, of this one's result and an operand
-  /// more; "" if there is none.
+  /// The name of a binary function that can be computed in the same pass, from this function's result and one more
+  /// operand; "" if there is none.
   std::string_view then = {};
-  /// The tile function of both, for operands of one type; null if there is none.
+  /// Returns the tile function of both, for operands of one type; null if there is none.
   tile_function (*joined)(dtype) = nullptr;
 };
 
-/// A number that a program carries in itself.
+/// A constant of a program.
 struct immediate {
   dtype element = dtype::float32;
-  alignas(16) std::array<std::byte, 16> bytes{};  // kernels may read it in its place
+  alignas(16) std::array<std::byte, 16> bytes{};  // kernels may read it in place
   template <rill::element T> static immediate of(T const& v) {
     static_assert(sizeof(T) <= 16);
     immediate i{dtype_of<T>, {}};
@@ -53,7 +53,8 @@ struct immediate {
   friend bool operator==(immediate const&, immediate const&) = default;
 };
 
-/// Registers are numbered: first the inputs, then the immediates, then one for each instruction's result.
+/// A program on numbered registers: first the inputs, then the immediates, then a register for each instruction's
+/// result.
 struct program {
   struct instruction {
     scalar_function const* function = nullptr;
@@ -65,7 +66,7 @@ struct program {
   std::vector<immediate> immediates;
   std::vector<instruction> instructions;
   std::vector<std::uint16_t> outputs;
-  /// The whole program as one function of its inputs, all of the output's type; null if nobody compiled it.
+  /// The whole program compiled to one function of its inputs, all of the output's type; null if there is none.
   scalar_function const* native = nullptr;
 
   std::size_t registers() const { return inputs.size() + immediates.size() + instructions.size(); }
@@ -74,10 +75,10 @@ struct program {
   friend bool operator==(program const&, program const&) = default;
 };
 
-/// Refuses a program whose registers, arities or element types don't fit together: error(invalid_argument).
+/// Throws error(invalid_argument) if the registers, arities or element types of a program are inconsistent.
 void verify(program const& p);
 
-/// The program as text, a line for each instruction: for listings, and as the portable form that names functions.
+/// Returns the program as text, a line for each instruction: for listings, and as a portable form that names functions.
 std::string text(program const& p);
 
 #if RILL_RUNTIME
@@ -89,9 +90,9 @@ RILL_INLINE dtype program::element(std::size_t reg) const {
 }
 
 RILL_INLINE void verify(program const& p) {
-  expects(p.registers() <= 65536, "a program has more registers than can be numbered");
-  for (auto i : p.inputs) expects(i != dtype::string, "a program does not compute with strings");
-  for (auto const& i : p.immediates) expects(i.element != dtype::string, "a program does not compute with strings");
+  expects(p.registers() <= 65536, "a program has more than 65536 registers");
+  for (auto i : p.inputs) expects(i != dtype::string, "a program can't compute with strings");
+  for (auto const& i : p.immediates) expects(i.element != dtype::string, "a program can't compute with strings");
   for (std::size_t i = 0; i < p.instructions.size(); ++i) {
     auto const& step = p.instructions[i];
     expects(step.function != nullptr && step.function->arity <= max_operands,
@@ -99,10 +100,11 @@ RILL_INLINE void verify(program const& p) {
     dtype operands[max_operands] = {};
     for (std::size_t k = 0; k < step.function->arity; ++k) {
       expects(step.operands[k] < p.first_result() + i,
-              "a program's instruction reads a register that is written later");
+              "a program's instruction reads a register that is not written before");
       operands[k] = p.element(step.operands[k]);
     }
-    expects(step.function->tile(operands, step.result) != nullptr, "a program's instruction has no such element types");
+    expects(step.function->tile(operands, step.result) != nullptr,
+            "a program's instruction has no kernel for its element types");
   }
   expects(!p.outputs.empty(), "a program has no output");
   for (auto out : p.outputs) expects(out < p.registers(), "a program's output is not one of its registers");

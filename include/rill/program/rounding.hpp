@@ -1,4 +1,5 @@
-// Packets in whole numbers: round, floor, ceil, trunc, and division with a whole quotient, floor_div and mod.
+// Rounding of packets to integers: round, floor, ceil and trunc; and division with an integer quotient: floor_div and
+// mod.
 #pragma once
 #include "rill/program/elementary.hpp"
 
@@ -10,7 +11,7 @@ template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> round(packet<T, Bytes> x) {
   constexpr T unit = T(detail::word_of<T>{1} << detail::elementary<T>::fraction);
   auto const a = abs(x);
-  // From `unit` on there are no fractions; below, its sum with x has none.
+  // Numbers from `unit` on are integers; below, the sum with `unit` is one.
   return select(a < unit, detail::with_sign((a + unit) - unit, x), x);
 }
 
@@ -29,7 +30,7 @@ template <class T, std::size_t Bytes>
   return -floor(-x);
 }
 
-/// The integer next to x on the way to 0.
+/// The integer nearest to x that is not farther from 0.
 template <class T, std::size_t Bytes>
   requires std::floating_point<T>
 [[gnu::always_inline]] inline packet<T, Bytes> trunc(packet<T, Bytes> x) {
@@ -38,14 +39,14 @@ template <class T, std::size_t Bytes>
 
 namespace detail {
 
-/// a modulo b for a >= 0 and b > 0, both finite, exactly: b times the largest power of two that fits is taken away
-/// until none does, which no difference rounds.
+/// Returns a modulo b, exactly, for finite a >= 0 and b > 0: subtracts b times the largest power of two that fits until
+/// none does; no difference is rounded.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> remainder(packet<T, Bytes> a, packet<T, Bytes> b) {
   using word = word_of<T>;
   constexpr word fraction_bits = (word{1} << elementary<T>::fraction) - 1;
   constexpr T up = T(word{1} << elementary<T>::fraction) * 4, least = std::numeric_limits<T>::min();
-  // The bits of b's fraction, of what b is as a normal number.
+  // The fraction bits of b, scaled to a normal number.
   auto const fraction = reinterpret<word>(select(b < least, b * up, b)) & fraction_bits;
   for (auto more = a >= b; !(!more).all(); more = a >= b) {
     auto const small = a < least;
@@ -57,8 +58,8 @@ template <class T, std::size_t Bytes>
   return a;
 }
 
-/// Quotient and rest of a division whose quotient is rounded down: x = quotient * y + rest, and the rest has y's sign.
-/// Of a number by zero integers have 0 and 0, floats x / y and NaN.
+/// Quotient and remainder of a division with the quotient rounded down: x = quotient * y + rest, where the remainder
+/// has y's sign. Division by zero gives 0 and 0 for integers, x / y and NaN for floats.
 template <class T, std::size_t Bytes> struct whole_division {
   packet<T, Bytes> quotient, rest;
 
@@ -72,7 +73,8 @@ template <class T, std::size_t Bytes> struct whole_division {
     }
   }
 
-  // As NumPy does it: where the rest is exact, the quotient is that of what the rest leaves, which is nearly whole.
+  // As NumPy does it: the remainder is exact, and the quotient is (x - rest) / y, which is nearly an integer, rounded
+  // to one.
   [[gnu::always_inline]] whole_division(packet<T, Bytes> x, packet<T, Bytes> y)
     requires std::floating_point<T>
   {
@@ -94,12 +96,13 @@ template <class T, std::size_t Bytes> struct whole_division {
 
 }  // namespace detail
 
-/// The rest of x / y, where the quotient is rounded down: exact, and of y's sign. By zero it is NaN, of integers 0.
+/// The remainder of x / y with the quotient rounded down: exact, with y's sign. Division by zero gives NaN, or 0 for
+/// integers.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> mod(packet<T, Bytes> x, std::type_identity_t<packet<T, Bytes>> y) {
   return detail::whole_division<T, Bytes>(x, y).rest;
 }
-/// x / y rounded down: of integers 0 where y is 0.
+/// x / y rounded down; for integers 0 if y is 0.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> floor_div(packet<T, Bytes> x, std::type_identity_t<packet<T, Bytes>> y) {
   return detail::whole_division<T, Bytes>(x, y).quotient;

@@ -1,4 +1,4 @@
-// One number with a packet's interface: what the types compute with that have no packets.
+// A number with a packet's interface, for types that have no packets.
 #pragma once
 #include "rill/program/complex.hpp"
 #include "rill/program/error_function.hpp"
@@ -10,8 +10,8 @@ namespace rill {
 
 namespace detail {
 
-/// The type that a scalar<T> computes in, the way there and the way back. Real numbers take a lane of a packet, so that
-/// a function has one body and its results one set of bits.
+/// Converts between a scalar<T> and the type in which it is computed. Real numbers take one lane of a packet, so that a
+/// function has one body and gives the same bits.
 template <class T> struct carrier;
 
 template <packable T> struct carrier<T> {
@@ -34,15 +34,15 @@ template <class Real> struct carrier<std::complex<Real>> {
 template <class T> inline constexpr bool is_complex = false;
 template <class Real> inline constexpr bool is_complex<std::complex<Real>> = true;
 
-/// Has an order: minimum, maximum, abs, <.
+/// A type with an order, for minimum, maximum, abs and <.
 template <class T>
 concept ordered = !std::same_as<T, bool> && !is_complex<T>;
 
-/// Has fractions: exp, log and the like.
+/// A type with fractions, for exp, log and the like.
 template <class T>
 concept fractional = !std::is_integral_v<T>;
 
-/// Has fractions and an order: floor and round.
+/// A type with fractions and an order, for floor and round.
 template <class T>
 concept real = ordered<T> && fractional<T>;
 
@@ -60,7 +60,7 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline bool truth_o
 
 template <class T> struct scalar;
 
-/// What comparing two `scalar<T>` gives.
+/// The result of comparing two `scalar<T>`.
 template <class T> struct scalar_mask {
   using element = bool;
   static constexpr std::size_t lanes = 1;
@@ -92,14 +92,14 @@ template <class T> struct scalar_mask {
   [[gnu::always_inline]] friend scalar_mask logical_xor(scalar_mask a, scalar_mask b) { return a ^ b; }
   [[gnu::always_inline]] friend scalar_mask logical_not(scalar_mask a) { return ~a; }
 
-  /// `a` where `chosen`, else `b`.
+  /// Returns `a` if `chosen`, else `b`.
   [[gnu::always_inline]] friend scalar<T> select(scalar_mask chosen, scalar<T> a, scalar<T> b) {
     return chosen.value ? a : b;
   }
 };
 
-/// One number of type T: bool, half, bfloat16, std::complex or what a packet holds. half and bfloat16 compute each
-/// operation in float and round its result.
+/// One number of type T: bool, half, bfloat16, std::complex, or a type that packets hold. half and bfloat16 compute
+/// each operation in float and round its result.
 template <class T> struct scalar {
   using element = T;
   using truth = scalar_mask<T>;
@@ -113,7 +113,7 @@ template <class T> struct scalar {
   template <class U>
     requires std::is_arithmetic_v<U>
   [[gnu::always_inline]] scalar(U v) : value(detail::number_as<T>(v)) {}
-  /// The truth of a comparison as a number of type bool.
+  /// Converts the result of a comparison to a number of type bool.
   template <class U>
     requires std::same_as<T, bool>
   [[gnu::always_inline]] scalar(scalar_mask<U> v) : value(v.value) {}
@@ -121,7 +121,7 @@ template <class T> struct scalar {
   [[gnu::always_inline]] T operator[](std::size_t) const { return value; }
 
   [[gnu::always_inline]] static scalar load(T const* from) { return *from; }
-  /// Zero if `count` is.
+  /// Returns zero if `count` is 0.
   [[gnu::always_inline]] static scalar load(T const* from, std::size_t count) { return count != 0 ? *from : T(0); }
   [[gnu::always_inline]] void store(T* to) const { *to = value; }
   [[gnu::always_inline]] void store(T* to, std::size_t count) const {
@@ -172,32 +172,127 @@ template <class T> struct scalar {
   [[gnu::always_inline]] scalar& operator*=(scalar b) { return *this = *this * b; }
   [[gnu::always_inline]] scalar& operator/=(scalar b) { return *this = *this / b; }
 
-  // The functions of packets, with the same meaning.
-  // clang-format off
-  [[gnu::always_inline]] friend scalar maximum(scalar a, scalar b) requires detail::ordered<T> { return narrow(maximum(wide(a), wide(b))); }
-  [[gnu::always_inline]] friend scalar minimum(scalar a, scalar b) requires detail::ordered<T> { return narrow(minimum(wide(a), wide(b))); }
-  [[gnu::always_inline]] friend scalar abs(scalar a) requires detail::ordered<T> { return narrow(abs(wide(a))); }
-  [[gnu::always_inline]] friend scalar sign(scalar a) requires detail::ordered<T> { return narrow(sign(wide(a))); }
-  [[gnu::always_inline]] friend scalar floor(scalar a) requires detail::real<T> { return narrow(floor(wide(a))); }
-  [[gnu::always_inline]] friend scalar round(scalar a) requires detail::real<T> { return narrow(round(wide(a))); }
-  [[gnu::always_inline]] friend scalar sqrt(scalar a) requires detail::fractional<T> { return narrow(sqrt(wide(a))); }
-  [[gnu::always_inline]] friend scalar exp(scalar a) requires detail::fractional<T> { return narrow(exp(wide(a))); }
-  [[gnu::always_inline]] friend scalar log(scalar a) requires detail::fractional<T> { return narrow(log(wide(a))); }
-  [[gnu::always_inline]] friend scalar tanh(scalar a) requires detail::fractional<T> { return narrow(tanh(wide(a))); }
-  [[gnu::always_inline]] friend scalar sigmoid(scalar a) requires detail::fractional<T> { return narrow(sigmoid(wide(a))); }
-  [[gnu::always_inline]] friend scalar ceil(scalar a) requires detail::real<T> { return narrow(ceil(wide(a))); }
-  [[gnu::always_inline]] friend scalar trunc(scalar a) requires detail::real<T> { return narrow(trunc(wide(a))); }
-  [[gnu::always_inline]] friend scalar expm1(scalar a) requires detail::real<T> { return narrow(expm1(wide(a))); }
-  [[gnu::always_inline]] friend scalar log1p(scalar a) requires detail::real<T> { return narrow(log1p(wide(a))); }
-  [[gnu::always_inline]] friend scalar softplus(scalar a) requires detail::real<T> { return narrow(softplus(wide(a))); }
-  [[gnu::always_inline]] friend scalar erf(scalar a) requires detail::real<T> { return narrow(erf(wide(a))); }
-  [[gnu::always_inline]] friend scalar sin(scalar a) requires detail::real<T> { return narrow(sin(wide(a))); }
-  [[gnu::always_inline]] friend scalar cos(scalar a) requires detail::real<T> { return narrow(cos(wide(a))); }
-  [[gnu::always_inline]] friend scalar tan(scalar a) requires detail::real<T> { return narrow(tan(wide(a))); }
-  [[gnu::always_inline]] friend scalar mod(scalar a, scalar b) requires detail::ordered<T> { return narrow(mod(wide(a), wide(b))); }
-  [[gnu::always_inline]] friend scalar floor_div(scalar a, scalar b) requires detail::ordered<T> { return narrow(floor_div(wide(a), wide(b))); }
-  [[gnu::always_inline]] friend scalar pow(scalar a, scalar b) requires detail::ordered<T> { return narrow(pow(wide(a), wide(b))); }
-  [[gnu::always_inline]] friend scalar atan2(scalar a, scalar b) requires detail::real<T> { return narrow(atan2(wide(a), wide(b))); }
+  // The functions of packets, with the same meanings.
+  [[gnu::always_inline]] friend scalar maximum(scalar a, scalar b)
+    requires detail::ordered<T>
+  {
+    return narrow(maximum(wide(a), wide(b)));
+  }
+  [[gnu::always_inline]] friend scalar minimum(scalar a, scalar b)
+    requires detail::ordered<T>
+  {
+    return narrow(minimum(wide(a), wide(b)));
+  }
+  [[gnu::always_inline]] friend scalar abs(scalar a)
+    requires detail::ordered<T>
+  {
+    return narrow(abs(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar sign(scalar a)
+    requires detail::ordered<T>
+  {
+    return narrow(sign(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar floor(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(floor(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar round(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(round(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar sqrt(scalar a)
+    requires detail::fractional<T>
+  {
+    return narrow(sqrt(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar exp(scalar a)
+    requires detail::fractional<T>
+  {
+    return narrow(exp(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar log(scalar a)
+    requires detail::fractional<T>
+  {
+    return narrow(log(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar tanh(scalar a)
+    requires detail::fractional<T>
+  {
+    return narrow(tanh(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar sigmoid(scalar a)
+    requires detail::fractional<T>
+  {
+    return narrow(sigmoid(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar ceil(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(ceil(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar trunc(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(trunc(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar expm1(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(expm1(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar log1p(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(log1p(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar softplus(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(softplus(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar erf(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(erf(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar sin(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(sin(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar cos(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(cos(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar tan(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(tan(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar mod(scalar a, scalar b)
+    requires detail::ordered<T>
+  {
+    return narrow(mod(wide(a), wide(b)));
+  }
+  [[gnu::always_inline]] friend scalar floor_div(scalar a, scalar b)
+    requires detail::ordered<T>
+  {
+    return narrow(floor_div(wide(a), wide(b)));
+  }
+  [[gnu::always_inline]] friend scalar pow(scalar a, scalar b)
+    requires detail::ordered<T>
+  {
+    return narrow(pow(wide(a), wide(b)));
+  }
+  [[gnu::always_inline]] friend scalar atan2(scalar a, scalar b)
+    requires detail::real<T>
+  {
+    return narrow(atan2(wide(a), wide(b)));
+  }
   // clang-format on
 
  private:
@@ -214,7 +309,7 @@ template <packable T> struct lane_type<T> {
 };
 }  // namespace detail
 
-/// What a loop over elements of type T computes with: packet<T> if there is one, else scalar<T>.
+/// The type in which a loop over elements of type T computes: packet<T> if it exists, else scalar<T>.
 template <class T> using lane_type_t = typename detail::lane_type<T>::type;
 
 }  // namespace rill

@@ -1,5 +1,5 @@
-// The square roots of a vector's lanes. A loop over std::sqrt would stop at each negative lane to set errno (unless the
-// user says -fno-math-errno), so the instruction is asked for by name.
+// Square roots of the lanes of a vector. A loop over std::sqrt would test each lane for negative numbers to set errno
+// (unless the user compiles with -fno-math-errno), so the instruction is named directly.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -36,11 +36,11 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline void square_
   if constexpr (Bytes == 32 && sizeof(T) == 8) piece = __builtin_ia32_sqrtpd256(piece);
 #endif
 #if defined(__AVX512F__)
-  constexpr int as_the_mode_says = 4;
+  constexpr int current_rounding_mode = 4;
   if constexpr (Bytes == 64 && sizeof(T) == 4)
-    piece = __builtin_ia32_sqrtps512_mask(piece, piece, static_cast<short>(-1), as_the_mode_says);
+    piece = __builtin_ia32_sqrtps512_mask(piece, piece, static_cast<short>(-1), current_rounding_mode);
   if constexpr (Bytes == 64 && sizeof(T) == 8)
-    piece = __builtin_ia32_sqrtpd512_mask(piece, piece, static_cast<char>(-1), as_the_mode_says);
+    piece = __builtin_ia32_sqrtpd512_mask(piece, piece, static_cast<char>(-1), current_rounding_mode);
 #endif
   __builtin_memcpy(at, &piece, Bytes);
 }

@@ -1,9 +1,9 @@
 // sin, cos, tan and atan2 of packets.
 //
-// The argument is reduced by a multiple of pi / 2: as Cody and Waite do it, pi / 2 being the sum of four numbers, and
-// beyond that lane by lane in integers, after M. H. Payne and R. N. Hanek, Radian reduction for trigonometric functions
-// (SIGNUM Newsletter 18:1, 1983). Either way it is the sum of two numbers, so that a result near 0 is as exact as
-// others.
+// The argument is reduced by a multiple of pi / 2: by the method of Cody and Waite, with pi / 2 as the sum of four
+// numbers, and for large arguments lane by lane in integers, after M. H. Payne and R. N. Hanek, Radian reduction for
+// trigonometric functions (SIGNUM Newsletter 18:1, 1983). The reduced argument is the sum of two numbers, so that
+// results near 0 are as precise as others.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace rill {
 
 namespace detail {
 
-/// What sin, cos, tan and atan2 know about a type.
+/// The constants of sin, cos, tan and atan2 for a type.
 template <class T> struct circular;
 
 template <> struct circular<float> {
@@ -51,7 +51,7 @@ template <> struct circular<double> {
   static constexpr double quarter_pi = 0x1.921fb54442d18p-1, quarter_pi_low = 0x1.1a62633145c07p-55;  // 51 bits
 };
 
-/// The bits of 2 / pi, behind 64 zeros.
+/// The bits of 2 / pi, after 64 zeros.
 inline constexpr std::array<std::uint64_t, 20> two_over_pi_bits = {0,
                                                                    0xa2f9836e4e441529,
                                                                    0xfc2757d1f534ddc0,
@@ -73,17 +73,18 @@ inline constexpr std::array<std::uint64_t, 20> two_over_pi_bits = {0,
                                                                    0x6bfb5fb11f8d5d08,
                                                                    0x56033046fc7b6bab};
 
-/// The number of quarter turns in a finite angle from 2^11 on, modulo 4, and the angle that is left, `high + low`.
+/// A finite angle of at least 2^11 as a number of quarter turns, modulo 4, and a remaining angle, `high + low`.
 struct large_angle {
   double high, low;
   std::uint64_t quarters;
 
   [[gnu::always_inline]] explicit large_angle(double x) {
     __extension__ typedef unsigned __int128 wide;
-    // x = m 2^e. Bits of 2 / pi whose product with it is a multiple of 4 are left out, and 192 are looked at.
+    // x = m 2^e. Bits of 2 / pi whose product with x is a multiple of 4 are skipped, and the next 192 bits are used.
     auto const bits = std::bit_cast<std::uint64_t>(x);
     auto const m = (bits & 0xf'ffff'ffff'ffff) | 0x10'0000'0000'0000;
-    auto const at = static_cast<unsigned>(bits >> 52) - 1075 + 62;  // the bit that is worth 2 / 2^e, behind the zeros
+    auto const at =
+        static_cast<unsigned>(bits >> 52) - 1075 + 62;  // the position of the bit worth 2 / 2^e, after the zeros
     auto const word = [at](unsigned i) {
       auto const* from = &two_over_pi_bits[at / 64 + i];
       return at % 64 == 0 ? *from : *from << at % 64 | from[1] >> (64 - at % 64);
@@ -94,13 +95,13 @@ struct large_angle {
     wide const fraction = turns << 2;
     auto const upper = static_cast<std::uint64_t>(fraction >> 64), lower = static_cast<std::uint64_t>(fraction);
     quarters = static_cast<std::uint64_t>(turns >> 126) + (upper >> 63);  // to the nearest
-    // The fraction, from -1/2 to 1/2, in pieces that doubles hold.
+    // The fraction, from -1/2 to 1/2, in pieces that fit doubles.
     double const a = static_cast<double>(static_cast<std::int32_t>(upper >> 32)) * 0x1p-32,
                  b = static_cast<double>(static_cast<std::uint32_t>(upper)) * 0x1p-64,
                  c = static_cast<double>(static_cast<std::uint32_t>(lower >> 32)) * 0x1p-96,
                  d = static_cast<double>(static_cast<std::uint32_t>(lower)) * 0x1p-128;
     double const ab = a + b, f = ab + c, more = (b - (ab - a)) + ((c - (f - ab)) + d);
-    // Times pi / 2, the first product without what it loses.
+    // Times pi / 2, with the rounding error of the first product.
     constexpr double p = 0x1.921fb54442d18p+0, p1 = 0x1.921fb54p+0, p2 = p - p1, low_p = 0x1.1a62633145c07p-54;
     double const f1 = std::bit_cast<double>(std::bit_cast<std::uint64_t>(f) & ~std::uint64_t{0x7ff'ffff}), f2 = f - f1;
     double const product = f * p, lost = ((f1 * p1 - product) + f1 * p2 + f2 * p1) + f2 * p2;
@@ -110,7 +111,7 @@ struct large_angle {
   }
 };
 
-/// An angle that is not negative, as a number of quarter turns and what is left, from -pi / 4 to pi / 4.
+/// A nonnegative angle as a number of quarter turns and a remaining angle, from -pi / 4 to pi / 4.
 template <class T, std::size_t Bytes> struct reduced_angle {
   using word = word_of<T>;
   packet<T, Bytes> high, low;
@@ -132,7 +133,7 @@ template <class T, std::size_t Bytes> struct reduced_angle {
     if (auto const near = x <= known::most; !near.all()) reduce_others(x);
   }
 
-  /// The sine and the cosine of what is left.
+  /// Return the sine and the cosine of the remaining angle.
   [[gnu::always_inline]] packet<T, Bytes> sine() const {
     auto const z = high * high;
     return high + (high * z * polynomial(z, circular<T>::sin_terms) + low * (1 - z * T(0.5)));
@@ -145,7 +146,7 @@ template <class T, std::size_t Bytes> struct reduced_angle {
   [[gnu::always_inline]] mask<T, Bytes> odd() const { return mask<T, Bytes>(((quarters & 1) == 1).raw); }
 
  private:
-  /// What difference = a - b lost when it was rounded (D. E. Knuth's, for any sizes).
+  /// Returns the rounding error of difference = a - b (D. E. Knuth's method, for operands of any size).
   [[gnu::always_inline]] static packet<T, Bytes> lost(packet<T, Bytes> a, packet<T, Bytes> b,
                                                       packet<T, Bytes> difference) {
     auto const b_seen = a - difference;
@@ -171,7 +172,7 @@ template <class T, std::size_t Bytes> struct reduced_angle {
   }
 };
 
-/// x, negative where bit `place` of `bits` is set and x is not, or the other way round.
+/// Returns x with its sign flipped where bit `Place` of `bits` is set.
 template <std::size_t Place, class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> turned(packet<T, Bytes> x, packet<word_of<T>, Bytes> bits) {
   constexpr int by = static_cast<int>(8 * sizeof(T) - 1 - Place);
@@ -205,8 +206,8 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
                                 (detail::reinterpret<word>(x) & detail::bits_of(T(-0.0))));
 }
 
-/// The angle of the point (x, y), from -pi to pi, within 2.2 units in the last place; that of (0, 0) is 0, or pi where
-/// x is -0, with y's sign.
+/// The angle of the point (x, y), from -pi to pi, within 2.2 units in the last place. The angle of (0, 0) has y's sign
+/// and is 0, or pi if x is -0.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> atan2(packet<T, Bytes> y, std::type_identity_t<packet<T, Bytes>> x) {
   using known = detail::circular<T>;
@@ -222,7 +223,7 @@ template <class T, std::size_t Bytes>
   auto const t = select(more == 0, 0, select(beyond, less - more, less) / select(beyond, less + more, more));
   auto const z = t * t;
   auto const p = t + t * z * detail::polynomial(z, known::atan_terms);
-  // The angle is p and a number of eighth turns, then from the other axis, then from the other side.
+  // The angle is p plus a number of eighth turns, reflected for the other axis, then for the other side.
   auto const left = mask<T, Bytes>((detail::reinterpret<detail::signed_word<sizeof(T)>>(x) < 0).raw);
   lanes eighths = select(beyond, 1, lanes(0)), way = 1;
   eighths = select(steep, 2 - eighths, eighths), way = select(steep, -way, way);

@@ -88,7 +88,8 @@ TEST(fused_update, refuses_a_number_of_variables_that_the_inputs_and_results_do_
 
 TEST(fused_update, refuses_a_program_that_is_missing_or_none) {
   expect_refused("missing", [](bench& here) { record_erased<ops::fused_update_op>(here.g, {{}, 1}, {here.a}); });
-  expect_refused("written later", [](bench& here) { here.run({here.a}, 1, of_floats(1, {make(plus(), 0, 1)}, {1})); });
+  expect_refused("not written before",
+                 [](bench& here) { here.run({here.a}, 1, of_floats(1, {make(plus(), 0, 1)}, {1})); });
   expect_refused("not one of its registers",
                  [](bench& here) { here.run({here.a}, 1, of_floats(1, {make(plus(), 0, 0)}, {9})); });
 }
