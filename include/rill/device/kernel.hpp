@@ -1,4 +1,4 @@
-// A kernel: an operation bound to element types and extents, ready to be called with pointers.
+// Kernels: operations bound to element types and extents, called with pointers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace rill {
 class step_context;
 class suspendable;
 
-/// What a kernel is handed when it runs: the elements of its inputs and outputs, scratch, threads, and the step.
+/// The arguments of a kernel: the elements of its inputs and outputs, scratch memory, threads, and the step.
 struct kernel_call {
-  void* const* pointers;  ///< the inputs', then the outputs' elements, then the scratch
+  void* const* pointers;  ///< the elements of the inputs, then of the outputs, then the scratch memory
   std::size_t inputs, outputs;
   rill::parallel const& threads;
   step_context& step;
@@ -27,13 +27,13 @@ struct kernel_call {
   void* out(std::size_t i) const { return pointers[inputs + i]; }
   void* scratch() const { return pointers[inputs + outputs]; }
 
-  /// For kernels that bring their outputs themselves: hands over output `o`.
+  /// Sets output `o`; for kernels that allocate their outputs.
   void give(std::size_t o, tensor t) const { owned[o] = std::move(t); }
-  tensor* owned = nullptr;      ///< of such kernels: where the outputs go; stays there until the step ends
-  suspendable* from = nullptr;  ///< of kernels that may wait: by which they do
+  tensor* owned = nullptr;      ///< the outputs of such kernels; kept until the step ends
+  suspendable* from = nullptr;  ///< for kernels that may wait: gives them a continuation
 };
 
-/// An operation bound to types. Many threads may call it at once.
+/// An operation bound to types. Several threads may call it at once.
 class kernel {
  public:
   kernel() = default;
@@ -47,30 +47,30 @@ class kernel {
   explicit operator bool() const { return run_ != nullptr; }
   void operator()(kernel_call const& call) const { run_(state_.get(), call); }
 
-  /// What a call needs of a kernel, without the rest; it can be called as long as the kernel is there.
+  /// The part of a kernel that a call needs; it can be called as long as the kernel exists.
   struct entry {
     void (*run)(void const*, kernel_call const&) = nullptr;
     void const* state = nullptr;
   };
   entry called() const { return {run_, state_.get()}; }
-  /// Bytes of scratch that a call needs.
+  /// Returns the bytes of scratch memory that a call needs.
   std::size_t scratch() const { return scratch_; }
 
-  /// The kernel brings tensors of its own as outputs (a variable's snapshot) and gives them by `kernel_call::give`.
+  /// Whether the kernel allocates its outputs, such as a variable's snapshot, and sets them by `kernel_call::give`.
   bool allocates_outputs = false;
-  /// The kernel may return before it is done, by `kernel_call::from`.
+  /// Whether the kernel may return before it is done, through `kernel_call::from`.
   bool waits = false;
-  /// Pairs of an input and an output that may lie in the same memory.
+  /// An input and an output that may share memory.
   struct shared_memory {
     std::uint32_t input, output;
   };
   std::vector<shared_memory> input_output_aliases;
-  /// Those of them whose output is the input but for some rows: they are to, where nobody else reads the input. The
-  /// kernel looks whether they do.
+  /// The pairs whose output is the input except for some rows. They do share memory where no other node reads the
+  /// input; the kernel has to check whether they do.
   std::vector<shared_memory> updates_in_place;
 
  private:
-  // One kind of deleter for all kernels: a control block for each is as long to compile as the kernel's own call.
+  // One type of deleter for all kernels: a control block for each would take as long to compile as the kernel's call.
   template <class F> static void drop(void const* state) { delete static_cast<F const*>(state); }
   void (*run_)(void const*, kernel_call const&) = nullptr;
   std::shared_ptr<void const> state_;

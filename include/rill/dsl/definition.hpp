@@ -1,4 +1,4 @@
-// From an operation's struct, with its rules side by side, to the table of functions that graphs hold.
+// Makes the table of functions that graphs refer to from an operation's struct and its rules.
 #pragma once
 #include <array>
 #include <span>
@@ -26,8 +26,8 @@ struct attributes_of<Op> {
   using type = typename Op::attributes;
 };
 
-/// The call of an operation's inference, whatever its arity: `infer(attributes, x, y)`, or `infer(attributes, span)`
-/// for any number of inputs, with what it checks them by if it takes that. The result is a type, or an array of them.
+/// Calls an operation's inference, whatever its arity: `infer(attributes, x, y)`, or `infer(attributes, span)` for any
+/// number of inputs; passes `expects` on if the inference takes it. Returns a type, or an array of types.
 template <class Op, class Attributes>
 constexpr auto infer(Attributes const& a, std::span<type const> inputs, checks expects = {}) {
   if constexpr (requires { Op::infer(a, inputs, expects); }) return Op::infer(a, inputs, expects);
@@ -59,7 +59,7 @@ template <class Op> constexpr std::size_t output_count() {
 
 }  // namespace detail
 
-/// An operation's attributes; `no_attributes` if it has none.
+/// The type of an operation's attributes; `no_attributes` if it has none.
 template <class Op> using attributes_of = typename detail::attributes_of<Op>::type;
 
 namespace detail {
@@ -77,11 +77,12 @@ void infer_erased(attribute_list const& list, std::span<type const> inputs, std:
   else assign_types(out, result);
 }
 
-/// The elements, and the bytes, of what is known of these types.
+/// Return the number of elements, and of bytes, of those types whose extents are known.
 double elements_of(std::span<type const>);
 double bytes_of(std::span<type const>);
 
-/// An operation that says nothing of its work reads its inputs and writes its outputs, `flops` for each element.
+/// Returns the work of an operation; by default it reads its inputs and writes its outputs, and takes `flops` for each
+/// element.
 template <class Op>
 cost work_erased(attribute_list const& list, std::span<type const> inputs, std::span<type const> outputs) {
   if constexpr (requires { Op::work(decode<rill::attributes_of<Op>>(list), inputs, outputs); })
@@ -215,7 +216,8 @@ template <class Op> constexpr op_def make_definition() {
 
 template <class Op> inline constexpr op_def defined = make_definition<Op>();
 
-/// The table of an operation of rill's own (it names `library`): rill::compiled holds it, header-only programs make it.
+/// Returns the table of one of rill's own operations (those that declare `library`): rill::compiled contains it,
+/// header-only programs instantiate it.
 template <class Op>
 op_def const& library_definition()
 #if RILL_DEFINITIONS
@@ -228,7 +230,7 @@ op_def const& library_definition()
 
 }  // namespace detail
 
-/// The operation's table of functions, one for the whole program.
+/// Returns the operation's table of functions, of which a program has one.
 template <class Op> op_def const& definition() {
   if constexpr (detail::in_library<Op>) return detail::library_definition<Op>();
   else return detail::defined<Op>;

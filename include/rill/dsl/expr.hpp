@@ -16,7 +16,7 @@
 
 namespace rill {
 
-/// A value of a graph whose type the compiler knows as far as `T` says.
+/// A value of a graph whose type is known at compile time, as far as `T` says.
 template <type T> struct expr : value {
   /// What the compiler knows of the type.
   static constexpr rill::type static_type = T;
