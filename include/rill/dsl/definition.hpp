@@ -39,7 +39,7 @@ constexpr auto infer(Attributes const& a, std::span<type const> inputs, checks e
     }(std::make_index_sequence<static_cast<std::size_t>(Op::arity)>{});
 }
 
-/// What inference makes of types while a program compiles: the results' types, or why there are none.
+/// The result of inference while a program compiles: the types of the results, or why the operands are refused.
 template <class Types> struct inferred {
   Types types;
   mismatch why;
@@ -120,14 +120,14 @@ inline constexpr auto attribute_names =
 
 template <class Owner, class T> constexpr auto member_of(field<Owner, T>) { return std::type_identity<T>{}; }
 
-/// Whether one of the attributes has this name and is kept as a T.
+/// Whether there is an attribute with this name that is kept as a T.
 template <class Attributes, class T> constexpr bool has_attribute(std::string_view name) {
   return Attributes::fields([&](auto... f) {
     return ((f.name == name && std::same_as<kept_as<typename decltype(member_of(f))::type>, T>) || ...);
   });
 }
 
-/// Refuses a definition that can't be what it declares to be, while the program compiles.
+/// Throws, while the program compiles, if a definition contradicts the kind and traits that it declares.
 template <class Op> constexpr void check_definition(op_def const& d) {
   using A = rill::attributes_of<Op>;
   auto const no_inputs = d.arity == 0, of_one = d.arity == 1 && d.aliases_input;
@@ -141,7 +141,7 @@ template <class Op> constexpr void check_definition(op_def const& d) {
           "counts_references must name an attribute that is an integer");
   expects(
       d.counts_updates.empty() || (has_attribute<A, std::int64_t>(d.counts_updates) && !d.counts_references.empty()),
-      "counts_updates must name an attribute that is an integer, beside counts_references");
+      "counts_updates must name an attribute that is an integer, and needs counts_references");
   expects(d.draws_random.empty() || has_attribute<A, std::int64_t>(d.draws_random),
           "draws_random must name an attribute that is an integer: the key of the random numbers");
   expects(d.rendezvous.empty() || has_attribute<A, std::string>(d.rendezvous),
@@ -149,23 +149,24 @@ template <class Op> constexpr void check_definition(op_def const& d) {
   using enum op_kind;
   switch (d.kind) {
     case constant:
-      expects(no_inputs && !d.constant_value.empty(), "a constant has no inputs, and constant_value");
+      expects(no_inputs && !d.constant_value.empty(), "a constant must have no inputs and declare constant_value");
       break;
     case variable:
     case placeholder:
-      expects(no_inputs && !d.declared_type.empty(), "a variable or placeholder has no inputs, and declared_type");
+      expects(no_inputs && !d.declared_type.empty(),
+              "a variable or placeholder must have no inputs and declare declared_type");
       break;
     case placeholder_with_default:
     case as:
       expects(of_one && !d.declared_type.empty(),
-              "this kind of operation aliases its one input, and has declared_type");
+              "this kind of operation must have one input, alias it and declare declared_type");
       break;
     case identity:
-      expects(of_one, "an identity aliases its one input");
+      expects(of_one, "an identity must have one input and alias it");
       break;
     case assign:
       expects(d.arity == 2 && d.by_reference == 1 && d.effect == effect::writes,
-              "an assignment updates input 0, a variable it takes by reference, by input 1");
+              "an assignment must have two inputs, take input 0, a variable, by reference, and declare effect::writes");
       break;
     default:
       break;

@@ -1,4 +1,4 @@
-// The typed handle of a value in a graph, and how operations are recorded through it.
+// Typed handles of a graph's values, and recording operations through them.
 #pragma once
 #include <array>
 #include <concepts>
@@ -21,8 +21,7 @@ template <type T> struct expr : value {
   /// What the compiler knows of the type.
   static constexpr rill::type static_type = T;
 
-  /// Whether the handle is one of a node; not asked of a condition, as in `if (loss < 1.f)`, where it would be a
-  /// mistake.
+  /// Whether the handle refers to a node. Refused for conditions, as in `if (loss < 1.f)`, where it would be a mistake.
   explicit operator bool() const {
     static_assert(T.element != dtype::boolean,
                   "a condition of the graph is known when a step runs, not while the graph is recorded: cond, select "
@@ -31,41 +30,41 @@ template <type T> struct expr : value {
   }
 };
 
-/// A handle whose type the compiler knows.
+/// A handle whose type is known at compile time.
 template <class X>
 concept typed = requires { X::static_type; } && std::derived_from<X, value>;
-/// What an operation that does not compute number by number makes of a number in a lambda of `fuse`, which refuses it.
+/// The result of a non-elementwise operation on numbers in a lambda of `fuse`, which refuses it.
 template <class Op> struct not_by_number {};
 
 namespace detail {
-/// Whether an X stands for a number in a lambda of `fuse`.
+/// Whether X is a stand-in for a number in a lambda of `fuse`.
 template <class X> inline constexpr bool stands_for_number = false;
 template <class Op> inline constexpr bool stands_for_number<not_by_number<Op>> = true;
 }  // namespace detail
 
-/// What operations take: typed handles, or erased ones, which are checked when they are recorded. What stands for a
-/// number in a lambda of `fuse` is one, too, so that `fuse` can say which operation does not take it.
+/// An operand of an operation: a typed handle, or an erased one, which is checked when it is recorded. Stand-ins for
+/// numbers in a lambda of `fuse` are operands, too, so that `fuse` can name the operation that refuses them.
 template <class X>
 concept operand = std::derived_from<X, value> || detail::stands_for_number<X>;
-/// A number of C++ that can stand for a scalar beside a handle.
+/// A C++ number that can be used as a scalar beside a handle.
 template <class X>
 concept number = std::is_arithmetic_v<X> || std::same_as<X, half> || std::same_as<X, bfloat16> ||
                  std::same_as<X, std::complex<float>> || std::same_as<X, std::complex<double>>;
 
 namespace detail {
 
-/// Whether a handle may be of that type, as far as the compiler knows.
+/// Whether a handle may have type T, as far as its type is known at compile time.
 template <class X, type T>
 inline constexpr bool may_be = [] {
   if constexpr (typed<X>) return accepts(T, X::static_type);
   else return operand<X>;
 }();
 
-/// The graph of the first operand; error(invalid_argument) if the handle is empty.
+/// Returns the graph of the first operand; throws error(invalid_argument) for an empty handle.
 graph& graph_of(value const& first);
 template <class... X> graph& graph_of(value const& first, X const&...) { return graph_of(first); }
 
-/// The first operation that was given what stands for a number: it is what `fuse` names.
+/// The first operation with a stand-in for a number as operand, which is the one that `fuse` names.
 template <class Op, class... X> struct first_not_by_number {
   using type = not_by_number<Op>;
 };
@@ -75,7 +74,8 @@ template <class Op, class Inner, class... X> struct first_not_by_number<Op, not_
 template <class Op, class First, class... X>
 struct first_not_by_number<Op, First, X...> : first_not_by_number<Op, X...> {};
 
-/// Records a node, `attributes` being the operation's struct: users' files need not hold what makes a list of it.
+/// Records a node. `attributes` points to the operation's struct, so that users' files need not instantiate its
+/// conversion to a list.
 RILL_COMPILER value record(graph& g, op_def const& op, void const* attributes, std::span<value const> inputs,
                            std::string_view name);
 /// The same in the graph of the first input.
@@ -85,7 +85,7 @@ template <auto Types, std::size_t... I> auto typed_outputs(value v, std::index_s
   return std::tuple{expr<Types[I]>{{v.graph, v.node, static_cast<std::uint32_t>(I)}}...};
 }
 
-/// What stands for the result of an operation that does not take its operands, so that the compiler says no more.
+/// The result of an operation that refuses its operands, so that the compiler reports no further errors.
 struct refused : value {
   template <rill::type T> operator expr<T>() const;
 };
@@ -105,7 +105,7 @@ inline auto erased_outputs(value v, std::size_t count) {
   return all;
 }
 
-/// The types of the results that an operation has for typed operands, for what records it otherwise than by `record`.
+/// Returns the types of an operation's results for typed operands, for functions that don't record it by `record`.
 template <class Op, auto Attributes, typed... X> constexpr auto result_types() {
   constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
   constexpr auto result = infer_or_refuse<Op>(Attributes, std::span<type const>(inputs));
@@ -118,8 +118,8 @@ template <class Op, auto Attributes, typed... X> constexpr auto result_types() {
 
 }  // namespace detail
 
-/// Records an operation whose attributes the compiler knows. Typed handles in, typed handle out (a tuple of them for
-/// several outputs); the inference runs while this compiles, so that its sentences are compile errors.
+/// Records an operation with attributes that are known at compile time. Returns a typed handle for typed operands (a
+/// tuple of handles for several outputs); inference then runs at compile time, so that its errors are compile errors.
 template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand... X> auto record(X const&... x) {
   if constexpr ((detail::stands_for_number<X> || ...)) return typename detail::first_not_by_number<Op, X...>::type{};
   else if constexpr ((typed<X> && ...)) {
@@ -144,7 +144,7 @@ template <class Op, attributes_of<Op> Attributes = attributes_of<Op>{}, operand.
   }
 }
 
-/// Records an operation on erased handles, with attributes that only the run knows.
+/// Records an operation on erased handles, with attributes that are known only at run time.
 template <class Op>
 value record_erased(graph& g, attributes_of<Op> const& attributes, std::vector<value> const& inputs,
                     std::string_view name = {}) {
@@ -158,7 +158,8 @@ value record_erased(graph& g, attributes_of<Op> const& attributes, std::initiali
 
 #if RILL_RUNTIME
 RILL_INLINE graph& detail::graph_of(value const& first) {
-  if (first.graph == nullptr) throw error(code::invalid_argument, "an operation was given an empty handle");
+  if (first.graph == nullptr)
+    throw error(code::invalid_argument, "an operation needs a value of a graph, but got an empty handle");
   return *first.graph;
 }
 RILL_INLINE value detail::record(graph& g, op_def const& op, void const* attributes, std::span<value const> inputs,

@@ -1,4 +1,5 @@
-// The sentence of an operation that does not take its operands, in the compiler's first line: as the name of a type.
+// Compile errors of operations that refuse their operands: the sentence is in the name of a type, which compilers print
+// in the first line.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -14,13 +15,13 @@
 
 namespace rill {
 
-/// What a compiler names where an operation does not take its operands: the words are the sentence, cut into pieces
-/// because clang prints no more than 36 characters of each.
+/// The type that a compiler names when an operation refuses its operands. The words are the sentence, in several pieces
+/// because clang prints at most 36 characters of each.
 template <fixed_string... Words> struct shape_error {};
 
 namespace detail {
 
-/// A sentence that is written while a program compiles.
+/// A sentence composed while a program compiles.
 struct sentence {
   static constexpr std::size_t longest_piece = 36;
   char text[640] = {};
@@ -59,7 +60,7 @@ struct sentence {
     return *this << ": " << r.before << r.one << r.between << r.other;
   }
 
-  /// Where the piece that begins there ends: behind the last space that leaves it short enough.
+  /// Returns the end of the piece that begins at `begin`: after the last space that keeps it short enough.
   constexpr std::size_t end_of_piece(std::size_t begin) const {
     if (size - begin <= longest_piece) return size;
     auto end = begin + longest_piece;
@@ -82,17 +83,18 @@ struct sentence {
   }
 };
 
-/// "matmul(float32[3, 4], float32[2, 3]): the columns of the first are not the rows of the second: 4 against 2".
+/// Returns a sentence such as "matmul(float32[3, 4], float32[2, 3]): the columns of the first are not the rows of the
+/// second: 4 against 2".
 constexpr sentence sentence_of(std::string_view operation, std::span<type const> inputs, mismatch r) {
   sentence s;
   s << operation;
   s.append_list(inputs) << ": ";
-  std::string_view const why = r.why;  // most begin with the operation's name
+  std::string_view const why = r.why;  // most sentences begin with the operation's name
   if (why.starts_with(operation) && why.substr(operation.size()).starts_with(": ")) r.why += operation.size() + 2;
   return s << r;
 }
 
-/// What a handle is, in words: "float32[2]", and of a tuple "(float32[2], int32[])".
+/// Writes the type of a handle: "float32[2]", or "(float32[2], int32[])" for a tuple.
 template <class X> struct spelling {
   static constexpr void append(sentence& to) {
     if constexpr (requires { X::static_type; }) to << X::static_type;
@@ -108,7 +110,7 @@ template <class... X> struct spelling<std::tuple<X...>> {
   }
 };
 
-/// "cond: the two branches return other types: float32[2] against (float32[2], int32[])".
+/// Returns a sentence such as "cond: the two branches return other types: float32[2] against (float32[2], int32[])".
 template <class One, class Other> constexpr sentence sentence_of_handles(std::string_view why) {
   sentence s;
   s << why << ": ";
@@ -129,7 +131,8 @@ constexpr sentence sentence_of_signatures(std::string_view why, std::span<type c
   return s.append_list(other);
 }
 
-/// The type that a sentence is the name of; a member of it that is not there makes compilers say the name.
+/// Returns an object of the type whose name is the sentence; using a member that it doesn't have makes compilers print
+/// the name.
 template <sentence S> constexpr auto named() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
     return shape_error<fixed_string<S.piece(I).size() + 1>(S.piece(I))...>{};

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>  // which jpeglib.h needs before it
+#include <cstdio>  // needed before jpeglib.h
 #include <functional>
 #include <string>
 #include <string_view>

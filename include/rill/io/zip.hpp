@@ -23,7 +23,7 @@ namespace rill::zip {
 inline constexpr std::uint16_t stored = 0, deflated = 8;
 inline constexpr std::uint32_t full = 0xffffffff;  ///< in a 32-bit field: the number is in the Zip64 record
 
-/// A file in an archive.
+/// A member of an archive.
 struct member {
   std::string name;
   std::uint16_t method = stored;

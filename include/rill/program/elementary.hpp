@@ -171,7 +171,7 @@ template <class T, std::size_t Bytes> struct binary_parts {
 
 }  // namespace detail
 
-/// e^x within 1.1 units in the last place, subnormal results included.
+/// Returns e^x within 1.1 units in the last place, subnormal results included.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> exp(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
   detail::exponential const power(x);
@@ -196,7 +196,7 @@ template <class T, std::size_t Bytes>
 }
 }  // namespace detail
 
-/// The natural logarithm within 0.9 units in the last place: -infinity for zeros, NaN for negative numbers.
+/// Returns the natural logarithm within 0.9 units in the last place: -infinity for zeros, NaN for negative numbers.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> log(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
   using limits = std::numeric_limits<T>;
@@ -207,7 +207,7 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   return select(x == 0, -limits::infinity(), result);
 }
 
-/// log(1 + x) within 1 unit in the last place, near 0 as well: -infinity for -1, NaN below.
+/// Returns log(1 + x) within 1 unit in the last place, also near 0: -infinity for -1, NaN below.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> log1p(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
   using limits = std::numeric_limits<T>;
@@ -224,7 +224,7 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   return select(x == 0, x, result);
 }
 
-/// e^x - 1 within 1.75 units in the last place, near 0 as well.
+/// Returns e^x - 1 within 1.75 units in the last place, also near 0.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> expm1(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
   constexpr T least = -48;  // below it e^x is negligible beside 1
@@ -235,8 +235,8 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   return select(x == 0, x, result);
 }
 
-/// The hyperbolic tangent within 1.4 units in the last place: a polynomial near 0, which preserves the relative error,
-/// else 1 - 2 / (e^2x + 1).
+/// Returns the hyperbolic tangent within 1.4 units in the last place: a polynomial near 0, which preserves the relative
+/// error, else 1 - 2 / (e^2x + 1).
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> tanh(packet<T, Bytes> x) {
   auto const z = x * x;
   auto const small = x * (1 + z * detail::polynomial(z, detail::elementary<T>::tanh_terms));
@@ -249,8 +249,8 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   return select(near, small, detail::with_sign(select(a > 22, 1, large), x));
 }
 
-/// 1 / (1 + e^-x) within 1.8 units in the last place, computed from e = e^-|x|, which cannot overflow: 1 / (1 + e) or e
-/// / (1 + e).
+/// Returns 1 / (1 + e^-x) within 1.8 units in the last place, computed from e = e^-|x|, which cannot overflow: 1 / (1 +
+/// e) or e / (1 + e).
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> sigmoid(packet<T, Bytes> x) {
   using known = detail::elementary<T>;
   auto const least = -abs(x);
@@ -265,7 +265,8 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
   return select(x < 0, numerator, 1) / sum;
 }
 
-/// log(1 + e^x) within 1.7 units in the last place, which cannot overflow: max(x, 0) + log(1 + e^-|x|).
+/// Returns log(1 + e^x) within 1.7 units in the last place, computed as max(x, 0) + log(1 + e^-|x|), which cannot
+/// overflow.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> softplus(packet<T, Bytes> x) {
   return maximum(x, packet<T, Bytes>(0)) + log1p(exp(-abs(x)));
 }

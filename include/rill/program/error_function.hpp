@@ -37,8 +37,8 @@ template <> struct error_function<double> {
 
 }  // namespace detail
 
-/// The error function within 1.6 units in the last place: a polynomial near 0, which preserves the relative error, else
-/// one minus e^-L(|x|), after N. Juffa.
+/// Returns the error function within 1.6 units in the last place: a polynomial near 0, which preserves the relative
+/// error, else one minus e^-L(|x|), after N. Juffa.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> erf(packet<T, Bytes> x) {
   using known = detail::error_function<T>;
   auto const a = abs(x);

@@ -21,7 +21,7 @@ using tile_function = void (*)(void* result, void const* const* operands, std::s
 /// The most operands of an elementwise function.
 inline constexpr std::size_t max_operands = 6;
 
-/// An elementwise function as programs know it.
+/// An elementwise function of programs.
 struct scalar_function {
   std::string_view name;
   std::uint8_t arity = 1;

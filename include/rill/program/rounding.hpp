@@ -5,7 +5,7 @@
 
 namespace rill {
 
-/// The nearest integer, ties to even.
+/// Returns the nearest integer, ties to even.
 template <class T, std::size_t Bytes>
   requires std::floating_point<T>
 [[gnu::always_inline]] inline packet<T, Bytes> round(packet<T, Bytes> x) {
@@ -15,7 +15,7 @@ template <class T, std::size_t Bytes>
   return select(a < unit, detail::with_sign((a + unit) - unit, x), x);
 }
 
-/// The largest integer that is not above x.
+/// Returns the largest integer that is not above x.
 template <class T, std::size_t Bytes>
   requires std::floating_point<T>
 [[gnu::always_inline]] inline packet<T, Bytes> floor(packet<T, Bytes> x) {
@@ -23,14 +23,14 @@ template <class T, std::size_t Bytes>
   return select(nearest > x, nearest - 1, nearest);
 }
 
-/// The smallest integer that is not below x.
+/// Returns the smallest integer that is not below x.
 template <class T, std::size_t Bytes>
   requires std::floating_point<T>
 [[gnu::always_inline]] inline packet<T, Bytes> ceil(packet<T, Bytes> x) {
   return -floor(-x);
 }
 
-/// The integer nearest to x that is not farther from 0.
+/// Returns x without its fraction, that is, rounded toward 0.
 template <class T, std::size_t Bytes>
   requires std::floating_point<T>
 [[gnu::always_inline]] inline packet<T, Bytes> trunc(packet<T, Bytes> x) {
@@ -96,13 +96,13 @@ template <class T, std::size_t Bytes> struct whole_division {
 
 }  // namespace detail
 
-/// The remainder of x / y with the quotient rounded down: exact, with y's sign. Division by zero gives NaN, or 0 for
-/// integers.
+/// Returns the remainder of x / y with the quotient rounded down: exact, with y's sign. Division by zero gives NaN, or
+/// 0 for integers.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> mod(packet<T, Bytes> x, std::type_identity_t<packet<T, Bytes>> y) {
   return detail::whole_division<T, Bytes>(x, y).rest;
 }
-/// x / y rounded down; for integers 0 if y is 0.
+/// Returns x / y rounded down; for integers 0 if y is 0.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> floor_div(packet<T, Bytes> x, std::type_identity_t<packet<T, Bytes>> y) {
   return detail::whole_division<T, Bytes>(x, y).quotient;

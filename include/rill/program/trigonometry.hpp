@@ -181,7 +181,7 @@ template <std::size_t Place, class T, std::size_t Bytes>
 
 }  // namespace detail
 
-/// The sine within 1 unit in the last place, whatever the size of x.
+/// Returns the sine within 1 unit in the last place, whatever the size of x.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> sin(packet<T, Bytes> x) {
   using word = detail::word_of<T>;
   detail::reduced_angle const angle(abs(x));
@@ -190,13 +190,13 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
                                 (detail::reinterpret<word>(x) & detail::bits_of(T(-0.0))));
 }
 
-/// The cosine within 1 unit in the last place, whatever the size of x.
+/// Returns the cosine within 1 unit in the last place, whatever the size of x.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> cos(packet<T, Bytes> x) {
   detail::reduced_angle const angle(abs(x));
   return detail::turned<1>(select(angle.odd(), angle.sine(), angle.cosine()), angle.quarters + 1);
 }
 
-/// The tangent within 2.4 units in the last place, whatever the size of x.
+/// Returns the tangent within 2.4 units in the last place, whatever the size of x.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> tan(packet<T, Bytes> x) {
   using word = detail::word_of<T>;
   detail::reduced_angle const angle(abs(x));
@@ -206,8 +206,8 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
                                 (detail::reinterpret<word>(x) & detail::bits_of(T(-0.0))));
 }
 
-/// The angle of the point (x, y), from -pi to pi, within 2.2 units in the last place. The angle of (0, 0) has y's sign
-/// and is 0, or pi if x is -0.
+/// Returns the angle of the point (x, y), from -pi to pi, within 2.2 units in the last place. The angle of (0, 0) has
+/// y's sign and is 0, or pi if x is -0.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline packet<T, Bytes> atan2(packet<T, Bytes> y, std::type_identity_t<packet<T, Bytes>> x) {
   using known = detail::circular<T>;

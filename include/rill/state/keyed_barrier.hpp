@@ -119,7 +119,7 @@ RILL_INLINE void keyed_barrier_state::insert(std::size_t which, std::vector<std:
         line.push_back({key, std::vector<std::optional<tensor>>(components_.size()), components_.size()});
         by_key.emplace(key, std::prev(line.end()));
       }
-    // The code below allocates nothing. all is put in, or none.
+    // The code below allocates nothing, so either all components are inserted or none.
     line_.splice(line_.end(), line);
     by_key_.merge(by_key);
     for (std::size_t i = 0; i < keys.size(); ++i) {

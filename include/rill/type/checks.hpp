@@ -1,4 +1,4 @@
-// What inference expects of an operation's operands: an error at run time, a sentence as data while a program compiles.
+// The checks of an operation's inference: errors at run time, sentences as data while a program compiles.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace rill {
 
-/// Why an operation does not take its operands: a sentence, and the two numbers or names that clash, if there are any.
+/// Why an operation refuses its operands: a sentence, and the two numbers or names that clash, if there are any.
 struct mismatch {
-  char const* why = nullptr;                         ///< null: it takes them
-  char const *before = nullptr, *between = nullptr;  ///< the words before the first number, and before the second
+  char const* why = nullptr;                         ///< the sentence; null if the operands are accepted
+  char const *before = nullptr, *between = nullptr;  ///< the text before the first number, and before the second
   dim one{}, other{};
 
-  /// "the extents differ: 3 against 4", without node and operands.
+  /// Returns the mismatch as text, without node and operands: "the extents differ: 3 against 4".
   std::string text() const;
 };
 
-/// What an operation's `infer` asks its operands by: `expects(condition, "sentence")`. At run time it throws
-/// error(invalid_argument). While a program compiles it keeps the first mismatch instead, and what `infer` returns then
+/// Checks operands in an operation's `infer`: `expects(condition, "sentence")`. At run time a failed check throws
+/// error(invalid_argument). While a program compiles, the first mismatch is stored instead, and the result of `infer`
 /// is not used.
 class checks {
  public:
@@ -30,11 +30,11 @@ class checks {
   constexpr void operator()(bool ok, char const* why) const {
     if (!ok) refuse({why});
   }
-  /// The same of two extents: the sentence ends in ": 3 against 4".
+  /// The same for two extents, with which the sentence ends: ": 3 against 4".
   constexpr void operator()(bool ok, char const* why, dim const& one, dim const& other) const {
     if (!ok) refuse({why, "", " against ", one, other});
   }
-  /// The same of an axis: ": axis 2 of rank 2".
+  /// The same for an axis, with which the sentence ends: ": axis 2 of rank 2".
   constexpr void axis(bool ok, char const* why, std::int64_t axis, std::int64_t rank) const {
     if (ok) return;
     mismatch r{why, "axis ", " of rank "};

@@ -14,7 +14,7 @@ namespace rill {
 /// The highest rank of a tensor.
 inline constexpr std::size_t max_rank = 8;
 
-/// Up to `max_rank` integers; usable as a template argument, so that `slice<{0, 1}, {2, 3}>(x)` can be written.
+/// Up to `max_rank` integers. A structural value, so that `slice<{0, 1}, {2, 3}>(x)` can be written.
 struct extents {
   std::array<std::int64_t, max_rank> values{};
   std::uint8_t count = 0;
