@@ -83,8 +83,8 @@ class container {
   /// Returns the state of this name, created from `about` if there is none. `is(state)` returns the arguments that an
   /// existing state was created from; throws error(failed_precondition) if they differ.
   template <class State, class Is, class... About>
-  std::shared_ptr<State> kept(by_name<State>& states, std::string const& name, char const* what, Is const& is,
-                              About const&... about);
+  std::shared_ptr<State> find_or_create(by_name<State>& states, std::string const& name, char const* what, Is const& is,
+                                        About const&... about);
   template <class State> std::vector<std::shared_ptr<State>> all(by_name<State> const& states) const;
 
   void forget_unread() noexcept;
@@ -113,8 +113,8 @@ inline std::string description(std::vector<type> const& components) { return "on
 }  // namespace detail
 
 template <class State, class Is, class... About>
-std::shared_ptr<State> container::kept(by_name<State>& states, std::string const& name, char const* what, Is const& is,
-                                       About const&... about) {
+std::shared_ptr<State> container::find_or_create(by_name<State>& states, std::string const& name, char const* what,
+                                                 Is const& is, About const&... about) {
   std::lock_guard lock(mutex_);
   auto const known = states.find(name);
   if (known == states.end()) return states.emplace(name, std::make_shared<State>(name, about...)).first->second;
@@ -148,25 +148,26 @@ RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string cons
   return known->second;
 }
 RILL_INLINE std::shared_ptr<queue_state> container::queue(std::string const& name, queue_description const& options) {
-  return kept(queues_, name, "a queue", [](auto const& q) { return q.options(); }, options);
+  return find_or_create(queues_, name, "a queue", [](auto const& q) { return q.options(); }, options);
 }
 RILL_INLINE std::shared_ptr<accumulator_state<dense_sum>> container::accumulator(std::string const& name,
                                                                                  type const& of) {
-  return kept(accumulators_, name, "an accumulator", [](auto const& a) { return a.type(); }, of);
+  return find_or_create(accumulators_, name, "an accumulator", [](auto const& a) { return a.type(); }, of);
 }
 RILL_INLINE std::shared_ptr<accumulator_state<sparse_sum>> container::sparse_accumulator(std::string const& name,
                                                                                          type const& of) {
-  return kept(sparse_accumulators_, name, "a sparse accumulator", [](auto const& a) { return a.type(); }, of);
+  return find_or_create(sparse_accumulators_, name, "a sparse accumulator", [](auto const& a) { return a.type(); }, of);
 }
 RILL_INLINE std::shared_ptr<mutex_state> container::mutex(std::string const& name) {
-  return kept(mutexes_, name, "a mutex", [](auto const&) { return 0; });
+  return find_or_create(mutexes_, name, "a mutex", [](auto const&) { return 0; });
 }
 RILL_INLINE std::shared_ptr<barrier_state> container::barrier(std::string const& name, std::int64_t parties) {
-  return kept(barriers_, name, "a barrier", [](auto const& b) { return b.parties(); }, parties);
+  return find_or_create(barriers_, name, "a barrier", [](auto const& b) { return b.parties(); }, parties);
 }
 RILL_INLINE std::shared_ptr<keyed_barrier_state> container::keyed_barrier(std::string const& name,
                                                                           std::vector<type> const& components) {
-  return kept(keyed_barriers_, name, "a keyed barrier", [](auto const& b) { return b.components(); }, components);
+  return find_or_create(
+      keyed_barriers_, name, "a keyed barrier", [](auto const& b) { return b.components(); }, components);
 }
 
 RILL_INLINE std::vector<std::shared_ptr<variable_state>> container::variables() const { return all(variables_); }
