@@ -8,9 +8,9 @@
 struct reverse_op {
   static constexpr std::string_view name = "reverse";
   static constexpr std::int8_t arity = 1;
-  static constexpr rill::type infer(rill::no_attributes, rill::type const& x) {
-    rill::expects(x.element == rill::dtype::float32, "reverse: expected float32");
-    rill::expects(x.has_rank() && x.rank > 0, "reverse: expected at least one axis");
+  static constexpr rill::type infer(rill::no_attributes, rill::type const& x, rill::checks expects = {}) {
+    expects(x.element == rill::dtype::float32, "reverse: expected float32");
+    expects(x.has_rank() && x.rank > 0, "reverse: expected at least one axis");
     return x;
   }
   static rill::cost work(rill::no_attributes, std::span<rill::type const> in, std::span<rill::type const>) {

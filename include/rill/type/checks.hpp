@@ -19,28 +19,32 @@ struct mismatch {
   std::string text() const;
 };
 
-/// Checks operands in an operation's `infer`: `expects(condition, "sentence")`. At run time a failed check throws
-/// error(invalid_argument). While a program compiles, the first mismatch is stored instead, and the result of `infer`
-/// is not used.
+/// What an operation's `infer` asks its operands by: `expects(condition, "sentence")`. At run time it throws
+/// error(invalid_argument). While a program compiles it keeps the first mismatch instead, and `infer` goes on to its
+/// end, without reading what is not there; what it returns then is not used.
 class checks {
  public:
   constexpr checks() = default;
   constexpr explicit checks(mismatch& first) : first_(&first) {}
 
-  constexpr void operator()(bool ok, char const* why) const {
+  /// Returns `ok`, for where `infer` can't go on without: `if (!expects(x.rank > 0, "sentence")) return x;`.
+  constexpr bool operator()(bool ok, char const* why) const {
     if (!ok) refuse({why});
+    return ok;
   }
-  /// The same for two extents, with which the sentence ends: ": 3 against 4".
-  constexpr void operator()(bool ok, char const* why, dim const& one, dim const& other) const {
+  /// The same of two extents: the sentence ends in ": 3 against 4".
+  constexpr bool operator()(bool ok, char const* why, dim const& one, dim const& other) const {
     if (!ok) refuse({why, "", " against ", one, other});
+    return ok;
   }
-  /// The same for an axis, with which the sentence ends: ": axis 2 of rank 2".
-  constexpr void axis(bool ok, char const* why, std::int64_t axis, std::int64_t rank) const {
-    if (ok) return;
+  /// The same of an axis: ": axis 2 of rank 2".
+  constexpr bool axis(bool ok, char const* why, std::int64_t axis, std::int64_t rank) const {
+    if (ok) return ok;
     mismatch r{why, "axis ", " of rank "};
     r.one.extent = axis;  // which may be negative
     r.other.extent = rank;
     refuse(r);
+    return ok;
   }
 
  private:

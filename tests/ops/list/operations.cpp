@@ -434,5 +434,46 @@ TEST(operations, derivatives_exist_for_extents_that_only_the_run_knows_and_for_0
   }
 }
 
+// Types of all ranks that inference looks at, of which most operations take few.
+constexpr type samples[] = {of<float>,
+                            of<float, 2>,
+                            of<float, 2, 3>,
+                            of<float, 2, 3, 4, 4>,
+                            of<float, "n", 3, 5>,
+                            of<int, 2>,
+                            of<bool>,
+                            type::of_unknown_rank(dtype::float32)};
+
+// Notes the operation and these types unless inference takes or refuses them, rather than to read what is not there,
+// which no constant expression does.
+template <class Op, std::size_t... I> void infers(std::vector<std::string>& not_so) {
+  if constexpr (!requires {
+                  typename std::bool_constant<(
+                      detail::infer_or_refuse<Op>(attributes_of<Op>{}, std::array{samples[I]...}), true)>;
+                })
+    not_so.push_back(std::string(Op::name) + text_of(std::array{samples[I]...}));
+}
+
+template <class Op> void infers_all(std::vector<std::string>& not_so) {
+  constexpr auto n = std::size(samples);
+  constexpr bool of_compile_time = requires { typename std::bool_constant<(attributes_of<Op>{}, true)>; };
+  if constexpr (of_compile_time && (requires { Op::infer(attributes_of<Op>{}, samples[0], checks{}); } ||
+                                    requires { Op::infer(attributes_of<Op>{}, samples[0], samples[0], checks{}); } ||
+                                    requires { Op::infer(attributes_of<Op>{}, std::span(samples), checks{}); }))
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      if constexpr (Op::arity == 1) (infers<Op, I>(not_so), ...);
+      else
+        ((infers<Op, I, 0>(not_so), infers<Op, I, (I + 1) % n>(not_so), infers<Op, I, (I * 3 + 2) % n>(not_so),
+          infers<Op, I, (I + 5) % n>(not_so)),
+         ...);
+    }(std::make_index_sequence<n>{});
+}
+
+TEST(operations, say_while_a_program_compiles_whether_they_take_their_operands) {
+  std::vector<std::string> not_so;
+  operations::for_each([&]<class Op>() { infers_all<Op>(not_so); });
+  EXPECT_EQ(not_so, std::vector<std::string>());
+}
+
 }  // namespace
 }  // namespace rill

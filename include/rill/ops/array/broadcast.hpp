@@ -26,7 +26,8 @@ struct likeness {
     for (std::size_t i = 0, from = 0; i < rank; ++i) {
       auto const at = static_cast<std::int64_t>(i);
       bool const put_in = axes.contains(at) || axes.contains(at - static_cast<std::int64_t>(rank));
-      expects(put_in || from < small.rank, "an axis lies outside of the larger value's rank, or is named twice");
+      if (!expects(put_in || from < small.rank, "an axis lies outside of the larger value's rank, or is named twice"))
+        return y;
       y.push_back(put_in ? dim(1) : small[from++]);
     }
     return y;
@@ -35,7 +36,7 @@ struct likeness {
   constexpr void check(type const& small, type const& large, char const* why, checks expects = {}) const {
     if (!small.has_rank() || !large.has_rank()) return;
     type const wide = widened(small, expects);
-    expects(wide.rank <= large.rank, why);
+    if (!expects(wide.rank <= large.rank, why)) return;
     for (std::size_t i = 1; i <= wide.rank; ++i) {
       dim const &part = wide[wide.rank - i], &whole = large[large.rank - i];
       expects(part == dim(1) || may_equal(part, whole), why);

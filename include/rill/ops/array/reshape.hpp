@@ -91,8 +91,8 @@ struct flatten_rows_op {
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
   static constexpr type infer(no_attributes, type const& x, checks expects = {}) {
-    expects(!x.has_rank() || x.rank > 0, "flatten_rows: a scalar has no rows");
     if (!x.has_rank()) return {x.element, {unknown, unknown}};
+    if (!expects(x.rank > 0, "flatten_rows: a scalar has no rows")) return x;
     dim rows = x.rank == 2 ? x[0] : dim(1);
     for (std::size_t i = 0; x.rank != 2 && i + 1 < x.rank; ++i)
       rows = rows.known() && x[i].known() ? dim(checked_product(rows.extent, x[i].extent)) : unknown;

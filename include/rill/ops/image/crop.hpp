@@ -26,7 +26,7 @@ struct cut {
     expects(dtypes::indices.contains(begin.element), "crop: where the part begins is neither int32 nor int64");
     auto const y = resized(x, height, width,
                            "crop: the image is not [height, width, channels] or [n, height, width, channels]", expects);
-    if (!x.has_rank()) return y;
+    if (!x.has_rank() || x.rank < 3) return y;
     expects(!x[x.rank - 3u].known() || x[x.rank - 3u].extent >= height, "crop: the part is higher than the image");
     expects(!x[x.rank - 2u].known() || x[x.rank - 2u].extent >= width, "crop: the part is wider than the image");
     type places{begin.element};

@@ -16,8 +16,7 @@ struct image_extents {
 
 /// Images of x's type in another height and width; `why` unless x can be images.
 constexpr type resized(type const& x, std::int64_t height, std::int64_t width, char const* why, checks expects = {}) {
-  if (!x.has_rank()) return x;
-  expects(x.rank == 3 || x.rank == 4, why);
+  if (!x.has_rank() || !expects(x.rank == 3 || x.rank == 4, why)) return x;
   type y = x;
   y[y.rank - 3u] = height, y[y.rank - 2u] = width;
   return y;

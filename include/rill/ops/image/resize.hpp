@@ -51,7 +51,7 @@ struct resizing_rules {
     auto const y =
         resized(x, height, width, "resize: the image is not [height, width, channels] or [n, height, width, channels]",
                 expects);
-    for (std::size_t axis = 2; x.has_rank() && axis <= 3; ++axis) {
+    for (std::size_t axis = 2; x.has_rank() && x.rank >= 3 && axis <= 3; ++axis) {
       auto const& extent = x[x.rank - axis];
       expects(!extent.known() || (extent.extent > 0 && extent.extent <= most),
               "resize: the height and width of an image are 1 to 16777216");

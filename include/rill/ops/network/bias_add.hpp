@@ -12,8 +12,9 @@ struct bias_add_op : elementwise<bias_add_op, 2> {
   static constexpr type infer(no_attributes, type const& x, type const& bias, checks expects = {}) {
     expects(x.element == bias.element, "bias_add: the bias has another element type; cast one of them");
     expects(elements.contains(x.element), "bias_add: the operands are not numbers");
-    expects(!x.has_rank() || x.rank > 0, "bias_add: a scalar has no channels");
-    expects(!bias.has_rank() || bias.rank == 1, "bias_add: the bias is not a list, a number for each channel");
+    if (!expects(!x.has_rank() || x.rank > 0, "bias_add: a scalar has no channels") ||
+        !expects(!bias.has_rank() || bias.rank == 1, "bias_add: the bias is not a list, a number for each channel"))
+      return x;
     if (!x.has_rank() || !bias.has_rank()) return x;
     type y = x;
     y[y.rank - 1] = agree(x[x.rank - 1], bias[0], "bias_add: there is not one bias for each channel", expects);

@@ -36,12 +36,13 @@ struct softmax_cross_entropy_op {
                                              checks expects = {}) {
     expects(elements.contains(logits.element), "softmax_cross_entropy: the logits are not floats; cast them");
     expects(dtypes::indices.contains(labels.element), "softmax_cross_entropy: the labels are neither int32 nor int64");
-    expects(!logits.has_rank() || logits.rank > 0, "softmax_cross_entropy: the logits have no axis of classes");
     if (!logits.has_rank()) return {labels.with(logits.element), logits};
+    if (!expects(logits.rank > 0, "softmax_cross_entropy: the logits have no axis of classes")) return {logits, logits};
     type losses = logits;
     losses[--losses.rank] = dim();
-    expects(!labels.has_rank() || labels.rank == losses.rank,
-            "softmax_cross_entropy: there is not one label for each row");
+    if (!expects(!labels.has_rank() || labels.rank == losses.rank,
+                 "softmax_cross_entropy: there is not one label for each row"))
+      return {losses, logits};
     for (std::size_t i = 0; labels.has_rank() && i < losses.rank; ++i)
       losses[i] = agree(losses[i], labels[i], "softmax_cross_entropy: there is not one label for each row", expects);
     return {losses, logits};
@@ -107,8 +108,10 @@ struct softmax_cross_entropy_dense_op {
     expects(p.element == logits.element,
             "softmax_cross_entropy: the distributions have another element type than the logits");
     type x = logits.has_rank() ? logits : p;
-    expects(!x.has_rank() || x.rank > 0, "softmax_cross_entropy: the logits have no axis of classes");
-    expects(!p.has_rank() || p.rank == x.rank, "softmax_cross_entropy: there is not one probability for each logit");
+    if (!expects(!x.has_rank() || x.rank > 0, "softmax_cross_entropy: the logits have no axis of classes") ||
+        !expects(!p.has_rank() || p.rank == x.rank,
+                 "softmax_cross_entropy: there is not one probability for each logit"))
+      return {x, x};
     if (!x.has_rank()) return {x, x};
     for (std::size_t i = 0; p.has_rank() && i < x.rank; ++i)
       x[i] = agree(x[i], p[i], "softmax_cross_entropy: there is not one probability for each logit", expects);
