@@ -1,8 +1,8 @@
 // Operations that move elements: gather, slices, transposes.
 #include <rill/bench.hpp>
-#include <rill/ops/array/gather.hpp>
 #include <rill/ops/array/split.hpp>
 #include <rill/ops/array/transpose.hpp>
+#include <rill/ops/table/gather.hpp>
 
 namespace {
 

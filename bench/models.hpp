@@ -2,7 +2,6 @@
 #pragma once
 #include <rill/ops/array/as.hpp>
 #include <rill/ops/array/concat.hpp>
-#include <rill/ops/array/gather.hpp>
 #include <rill/ops/array/placeholder.hpp>
 #include <rill/ops/array/reshape.hpp>
 #include <rill/ops/array/slice.hpp>
@@ -11,7 +10,8 @@
 #include <rill/ops/network/conv2d.hpp>
 #include <rill/ops/network/max_pool.hpp>
 #include <rill/ops/network/softmax_cross_entropy.hpp>
-#include <rill/ops/reduction/reduce.hpp>
+#include <rill/ops/sum/sum.hpp>
+#include <rill/ops/table/gather.hpp>
 #include <rill/run/compiled_step.hpp>
 #include <rill/train/gradient_descent.hpp>
 #include <rill/train/recurrent.hpp>

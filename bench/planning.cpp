@@ -6,7 +6,6 @@
 #include <random>
 #include <rill/ops/array/constant.hpp>
 #include <rill/ops/array/placeholder.hpp>
-#include <rill/ops/array/tensor_array.hpp>
 #include <rill/ops/control/call.hpp>
 #include <rill/ops/control/flow.hpp>
 #include <rill/ops/control/function.hpp>
@@ -17,9 +16,10 @@
 #include <rill/ops/math/exponential.hpp>
 #include <rill/ops/matrix/matmul.hpp>
 #include <rill/ops/queues/queue.hpp>
-#include <rill/ops/reduction/reduce.hpp>
 #include <rill/ops/state/assign.hpp>
+#include <rill/ops/sum/sum.hpp>
 #include <rill/ops/sync/turnstile.hpp>
+#include <rill/ops/table/tensor_array.hpp>
 #include <rill/run/compiled_step.hpp>
 #include <rill/run/session.hpp>
 #include <string>

@@ -2,11 +2,12 @@
 """Fails if a header of include/rill includes one from a higher floor or from another folder of its own floor, or if it
 asks what a unit holds (RILL_RUNTIME and the like) before rill/base/config.hpp has said that: such a header leaves its
 definitions out, unless others come before it. And if it has a part of the run time that is in neither of the library's
-units with the run time, which CMakeLists.txt writes, for then nothing defines it there."""
+units with the run time, which CMakeLists.txt writes, for then nothing defines it there. And if headers include each other in a
+circle, or sub-folders of one folder do."""
 import re
 import sys
 
-from includes import ROOT, closure, headers, includes
+from includes import ROOT, closure, headers, includes, parts
 
 FLOORS = [["base"], ["type"], ["tensor"], ["state", "io"], ["device"], ["program"], ["graph"], ["dsl"], ["ops"],
           ["grad", "pass", "place"], ["run"], ["net", "cuda", "trace"], ["train"]]
@@ -65,17 +66,66 @@ def outside_of_run_time(mark):
     """Headers with a part of the run time that its unit does not see."""
     function = re.search(rf"function\({UNITS[mark]} .*?endfunction", (ROOT.parent / "CMakeLists.txt").read_text(), re.S)
     seen = set().union(*({header} | closure(header) for header in re.findall(r"^#include <(rill/.*)>$", function[0], re.M)))
-    return [header for header in headers() if header not in seen and header != CONFIG and
+    return [header for header in parts() if header not in seen and header != CONFIG and
             re.search(rf"^#if.*\b{mark}\b", (ROOT / header).read_text(), re.M)]
 
 
+# What may still go round in a circle.
+ROUND = "rill/run"
+
+
+def circles(edges):
+    """The nodes of each circle of a graph, {node: nodes}: its strongly connected components of several (Tarjan)."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        number[node] = low[node] = len(number)
+        stack.append(node)
+        for other in edges.get(node, ()):
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == number[node]:
+            circle = stack[stack.index(node):]
+            del stack[stack.index(node):]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for node in list(edges):
+        if node not in number:
+            visit(node)
+    return found
+
+
+def included_in_circles():
+    """Headers that include each other."""
+    known = set(parts())
+    edges = {header: [what for _, what in includes(header) if what in known] for header in known}
+    return [f"these include each other: {', '.join(circle)}" for circle in circles(edges)
+            if not all(header.startswith(ROUND) for header in circle)]
+
+
+def both_ways():
+    """Sub-folders of one folder, each of which includes from the other."""
+    edges = {}
+    for header in parts():
+        for _, what in includes(header):
+            own, other = header.rsplit("/", 1)[0], what.rsplit("/", 1)[0]
+            if own != other and folder_of(header) == folder_of(what) is not None and not own.startswith(ROUND):
+                edges.setdefault((own, other), f"include/{header} includes {what}")
+    return [f"{own} and {other} include each other: {why}, {edges[other, own]}" for (own, other), why in edges.items()
+            if own < other and (other, own) in edges]
+
+
 def main():
-    complaints = [f"include/{header}:{line}: {why}" for header in headers() for line, what in includes(header)
+    complaints = [f"include/{header}:{line}: {why}" for header in parts() for line, what in includes(header)
                   if what.startswith("rill/") and (why := complaint(header, what))]
     complaints += [f"include/{header}:{line}: this is asked before {CONFIG} is included" for header in headers()
                    if (line := asks_too_early(header))]
     complaints += [f"include/{header}: it has a part of {mark}, and the unit of {function} does not see it"
                    for mark, function in UNITS.items() for header in outside_of_run_time(mark)]
+    complaints += included_in_circles() + both_ways()
     print("\n".join(complaints) or f"{len(headers())} headers keep to their floors")
     return 1 if complaints else 0
 

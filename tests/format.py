@@ -6,6 +6,6 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 files = sorted(str(path) for folder in ("include", "tests", "bench", "examples") for path in (root / folder).rglob("*")
-               if path.suffix in (".hpp", ".cpp"))
+               if path.suffix in (".hpp", ".ipp", ".cpp"))
 mode = ["-i"] if "--fix" in sys.argv else ["--dry-run", "-Werror"]
 sys.exit(subprocess.run([sys.argv[1], "--style=file", *mode, *files]).returncode)

@@ -1,4 +1,4 @@
-"""What the headers of include/rill include. Used by floors.py and headers.py."""
+"""What the headers of include/rill, and their parts, include. Used by floors.py and headers.py."""
 import pathlib
 import re
 
@@ -9,6 +9,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 def headers():
     """All headers, as they are included: rill/…"""
     return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "rill").rglob("*.hpp"))
+
+
+def parts():
+    """All headers, and the parts that some of them end with: rill/….ipp, which have no meaning alone."""
+    return sorted([*headers(), *(str(path.relative_to(ROOT)) for path in (ROOT / "rill").rglob("*.ipp"))])
 
 
 def includes(header):

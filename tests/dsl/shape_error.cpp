@@ -7,7 +7,7 @@
 
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/matrix/matmul.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 namespace {
 

@@ -7,7 +7,6 @@
 
 #include "base/sentence.hpp"
 #include "rill/ops/array/as.hpp"
-#include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
@@ -16,6 +15,7 @@
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/ops/reduction/argmax.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/ops/table/gather.hpp"
 #include "rill/run/session.hpp"
 
 namespace rill {

@@ -6,11 +6,11 @@
 #include "rill/graph/prune.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/reshape.hpp"
-#include "rill/ops/array/scatter.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/queues/queue.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/ops/table/scatter.hpp"
 
 namespace rill {
 namespace {

@@ -6,7 +6,7 @@
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/exponential.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 #include "subgraphs.hpp"
 
 namespace rill::detail {

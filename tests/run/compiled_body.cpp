@@ -8,7 +8,6 @@
 #include "rill/graph/body.hpp"
 #include "rill/ops/array/as.hpp"
 #include "rill/ops/array/constant.hpp"
-#include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/array/stack.hpp"
 #include "rill/ops/array/where.hpp"
@@ -17,8 +16,9 @@
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/exponential.hpp"
-#include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/ops/sum/sum.hpp"
+#include "rill/ops/table/gather.hpp"
 
 namespace rill {
 namespace {

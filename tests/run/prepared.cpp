@@ -15,8 +15,8 @@
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/math/arithmetic.hpp"
-#include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/ops/sum/sum.hpp"
 #include "rill/run/session.hpp"
 
 namespace rill {

@@ -25,8 +25,8 @@
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/ops/queues/queue.hpp"
-#include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/ops/sum/sum.hpp"
 #include "rill/run/queue_runner.hpp"
 #include "rill/state/container.hpp"
 

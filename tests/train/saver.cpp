@@ -18,7 +18,6 @@
 #include "base/sentence.hpp"
 #include "io/scratch.hpp"
 #include "rill/ops/array/fill.hpp"
-#include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
@@ -28,6 +27,7 @@
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/queues/queue.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/ops/table/gather.hpp"
 
 namespace rill {
 namespace {

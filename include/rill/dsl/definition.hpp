@@ -209,6 +209,7 @@ template <class Op> constexpr op_def make_definition() {
   d.work = work_erased<Op>;
   if constexpr (requires(gradient_request const& r) { Op::template grad<value>(r); }) d.grad = Op::template grad<value>;
   if constexpr (requires { &Op::paths; }) d.paths = Op::paths;
+  if constexpr (requires { &Op::without_updates; }) d.without_updates = Op::without_updates;
   if constexpr (requires { Op::no_gradient; }) d.no_gradient = Op::no_gradient;
   if constexpr (requires(kernel_request const& r) { Op::cpu(r); }) d.cpu = Op::cpu;
   check_definition<Op>(d);

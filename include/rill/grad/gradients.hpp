@@ -12,13 +12,13 @@
 #include "rill/graph/paths.hpp"
 #include "rill/graph/prune.hpp"
 #include "rill/graph/subgraph.hpp"
-#include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/reshape.hpp"
-#include "rill/ops/array/scatter.hpp"
 #include "rill/ops/math/add_n.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/cast.hpp"
+#include "rill/ops/sum/sum.hpp"
+#include "rill/ops/table/scatter.hpp"
 
 #if RILL_RUNTIME
 #include "rill/ops/list/operations.hpp"

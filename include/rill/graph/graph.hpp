@@ -295,4 +295,4 @@ RILL_INLINE value graph::known_variable(std::string_view name) const {
 
 }  // namespace rill
 
-#include "rill/graph/recording.hpp"
+#include "rill/graph/recording.ipp"

@@ -111,6 +111,9 @@ struct op_def {
   std::vector<gradient> (*grad)(gradient_request const&) = nullptr;  ///< null: not differentiable
   /// Of a node whose inputs come from nodes of these names; null: from every output to every input (paths.hpp).
   path_table (*paths)(node const&, std::span<std::string_view const>, path_finder&) = nullptr;
+  /// Records a node that updates variables in its bodies again, for a derivative, without those updates; null: that is
+  /// not possible.
+  value (*without_updates)(graph& here, node const&, std::vector<value> const& inputs) = nullptr;
   std::string_view no_gradient = {};  ///< why it is not, and what to do, where the error should say more than its name
   kernel (*cpu)(kernel_request const&) = nullptr;
 };

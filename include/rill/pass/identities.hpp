@@ -6,10 +6,10 @@
 #include "rill/pass/fold_constants.hpp"
 
 #if RILL_RUNTIME
-#include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/math/add_n.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/cast.hpp"
+#include "rill/ops/sum/sum.hpp"
 #endif
 
 namespace rill {

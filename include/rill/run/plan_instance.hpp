@@ -13,13 +13,13 @@
 #include <variant>
 #include <vector>
 
-#include "rill/ops/array/box.hpp"
 #include "rill/run/arena_pool.hpp"
 #include "rill/run/double_buffer.hpp"
 #include "rill/run/observer.hpp"
 #include "rill/run/plan/deferred_pieces.hpp"
 #include "rill/run/plan/plan.hpp"
 #include "rill/run/plan/primitive_region.hpp"
+#include "rill/tensor/elements.hpp"
 
 namespace rill {
 
@@ -145,7 +145,7 @@ class plan_instance {
       auto const* const from = c.from != no_index<rill::plan::fetch_id>
                                    ? results[as_integer(c.from)]
                                    : elements_of(plan_->slots[plan_->fetches[c.to].slot].where, arguments);
-      if (to != from) ops::copy_elements(c.element, to, from, c.count);
+      if (to != from) copy_elements(c.element, to, from, c.count);
     }
   }
 

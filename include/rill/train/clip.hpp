@@ -9,7 +9,7 @@
 #include "rill/ops/array/as.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/select.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 #include "rill/train/optimizer.hpp"
 
 namespace rill {

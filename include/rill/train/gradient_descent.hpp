@@ -1,6 +1,6 @@
 // Gradient descent.
 #pragma once
-#include "rill/ops/state/scatter.hpp"
+#include "rill/ops/table/scatter_update.hpp"
 #include "rill/train/optimizer.hpp"
 
 namespace rill {

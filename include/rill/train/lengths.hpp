@@ -2,10 +2,10 @@
 #pragma once
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
-#include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/positions.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/cast.hpp"
+#include "rill/ops/table/gather.hpp"
 
 namespace rill::detail {
 

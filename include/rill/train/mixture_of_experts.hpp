@@ -9,7 +9,6 @@
 
 #include "rill/ops/array/expand_dims.hpp"
 #include "rill/ops/array/fill.hpp"
-#include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/one_hot.hpp"
 #include "rill/ops/array/positions.hpp"
 #include "rill/ops/array/stack.hpp"
@@ -19,6 +18,7 @@
 #include "rill/ops/math/relu.hpp"
 #include "rill/ops/network/softmax.hpp"
 #include "rill/ops/reduction/argmax.hpp"
+#include "rill/ops/table/gather.hpp"
 #include "rill/train/dense.hpp"
 
 namespace rill {

@@ -9,7 +9,7 @@
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/exponential.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 #include "rill/train/initializers.hpp"
 
 namespace rill {

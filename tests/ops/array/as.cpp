@@ -5,7 +5,6 @@
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/array/constant.hpp"
-#include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/array/where.hpp"
 #include "rill/ops/control/flow.hpp"
@@ -13,8 +12,9 @@
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/comparison.hpp"
-#include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/ops/sum/sum.hpp"
+#include "rill/ops/table/gather.hpp"
 
 namespace rill {
 namespace {

@@ -76,7 +76,7 @@ TEST(box, of_many_lines_is_copied_by_several_threads) {
 }
 
 TEST(elements, of_no_bytes_are_copied_and_cleared) {
-  ops::copy_elements(dtype::float32, nullptr, nullptr, 0);
+  copy_elements(dtype::float32, nullptr, nullptr, 0);
   ops::clear_elements(dtype::float32, nullptr, 0);
   std::string s[] = {"a", "b"};
   ops::clear_elements(dtype::string, s, 2);

@@ -1,4 +1,4 @@
-#include "rill/ops/control/loop_gradient.hpp"
+#include "rill/ops/control/loop.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rill/ops/control/without_updates.hpp"
+#include "rill/ops/control/replay.hpp"
 
 #include <gtest/gtest.h>
 

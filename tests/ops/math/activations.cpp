@@ -4,7 +4,7 @@
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/list/fuse.hpp"
 #include "rill/ops/list/use_elements.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 namespace rill {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 namespace rill {
 namespace {

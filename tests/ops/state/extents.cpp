@@ -11,16 +11,16 @@
 #include "rill/ops/array/as.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
-#include "rill/ops/array/gather.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/function.hpp"
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/exponential.hpp"
-#include "rill/ops/reduction/reduce.hpp"
 #include "rill/ops/state/assign.hpp"
-#include "rill/ops/state/scatter.hpp"
+#include "rill/ops/sum/sum.hpp"
+#include "rill/ops/table/gather.hpp"
+#include "rill/ops/table/scatter_update.hpp"
 
 namespace rill {
 namespace {

@@ -2,26 +2,13 @@
 #pragma once
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <string>
 
 #include "rill/base/parallel.hpp"
+#include "rill/tensor/elements.hpp"
 #include "rill/type/dtype.hpp"
 #include "rill/type/shape.hpp"
 
 namespace rill::ops {
-
-/// Copies `n` elements that don't overlap: bytes, or strings.
-inline void copy_elements(dtype d, void* to, void const* from, std::size_t n) {
-  if (d == dtype::string) std::copy_n(static_cast<std::string const*>(from), n, static_cast<std::string*>(to));
-  else if (n != 0) std::memcpy(to, from, n * size_of(d));
-}
-
-/// Writes `n` zeros, or empty strings.
-inline void clear_elements(dtype d, void* to, std::size_t n) {
-  if (d == dtype::string) std::fill_n(static_cast<std::string*>(to), n, std::string());
-  else if (n != 0) std::memset(to, 0, n * size_of(d));
-}
 
 /// A box within an array.
 struct box {

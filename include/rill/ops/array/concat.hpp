@@ -2,8 +2,9 @@
 #pragma once
 #include <array>
 
-#include "rill/ops/array/broadcast.hpp"
+#include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/slice.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 namespace rill::ops {
 

@@ -1,6 +1,6 @@
 // One element, everywhere.
 #pragma once
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 #if RILL_DEFINITIONS
 #include "rill/program/interpreter.hpp"

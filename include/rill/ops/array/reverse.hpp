@@ -3,7 +3,7 @@
 #include "rill/dsl/expr.hpp"
 
 #if RILL_DEFINITIONS
-#include "rill/ops/array/box.hpp"
+#include "rill/tensor/elements.hpp"
 #endif
 
 namespace rill::ops {

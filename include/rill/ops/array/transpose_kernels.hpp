@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "rill/base/parallel.hpp"
-#include "rill/ops/array/strided_view.hpp"
+#include "rill/ops/base/strided_view.hpp"
 
 namespace rill::kernels {
 

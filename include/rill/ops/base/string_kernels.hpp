@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "rill/graph/kernel_request.hpp"
-#include "rill/ops/array/strided_view.hpp"
+#include "rill/ops/base/strided_view.hpp"
 
 namespace rill::detail {
 

@@ -9,7 +9,7 @@
 #include <atomic>
 #endif
 #if RILL_DEFINITIONS
-#include "rill/ops/array/box.hpp"
+#include "rill/tensor/elements.hpp"
 #endif
 
 namespace rill::ops {

@@ -4,7 +4,7 @@
 
 #if RILL_DEFINITIONS
 #include "rill/device/step.hpp"
-#include "rill/ops/array/box.hpp"
+#include "rill/tensor/elements.hpp"
 #include "rill/tensor/print.hpp"
 #endif
 

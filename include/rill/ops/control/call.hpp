@@ -36,6 +36,7 @@ struct calling {
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs, effect own);
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::call_gradient(r); }
+  static value without_updates(graph& here, node const& n, std::vector<value> const& inputs);
   static path_table paths(node const& n, std::span<std::string_view const> names, path_finder& finder);
   static kernel cpu(kernel_request const& r);
 };
@@ -219,4 +220,4 @@ RILL_INLINE std::string place_in(function_definition const& f, std::int64_t dept
 
 }  // namespace rill
 
-#include "rill/ops/control/call_gradient.hpp"
+#include "rill/ops/control/call_gradient.ipp"

@@ -45,6 +45,7 @@ struct branch {
     side(subgraph const& body, std::span<type const> arguments);
   };
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::branch_gradient(r); }
+  static value without_updates(graph& here, node const& n, std::vector<value> const& inputs);
   static path_table paths(node const& n, std::span<std::string_view const> names, path_finder& finder);
   static kernel cpu(kernel_request const& r);
 };
@@ -275,5 +276,19 @@ auto case_(I index, Branches const&... branches) {
 
 }  // namespace rill
 
-// A derivative of a branch may have to record a loop again, and one of a loop a branch: whoever includes one gets both.
-#include "rill/ops/control/loop.hpp"
+#if RILL_RUNTIME
+namespace rill::ops {
+
+RILL_INLINE value branch::without_updates(graph& here, node const& n, std::vector<value> const& inputs) {
+  auto const a = decode<attributes>(n.attributes);
+  auto const own = static_cast<std::size_t>(a.references);
+  auto const variables = detail::between(inputs, 0, own), captures = detail::between(inputs, own + 1, inputs.size());
+  auto const body = [&](subgraph const& sub) {
+    return detail::body_without_updates(here, n.name, sub, 0, captures, variables);
+  };
+  auto then = body(*a.then);
+  return detail::record_branch(inputs[own], std::move(then), body(*a.otherwise), a);
+}
+
+}  // namespace rill::ops
+#endif

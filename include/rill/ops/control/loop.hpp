@@ -3,6 +3,7 @@
 #pragma once
 #include "rill/ops/control/body.hpp"
 #include "rill/ops/control/cond.hpp"
+#include "rill/ops/control/replay.hpp"
 
 namespace rill::detail {
 std::vector<gradient> loop_gradient(gradient_request const& r);
@@ -74,6 +75,7 @@ struct looping {
   static std::vector<type> without_rows(attributes const& a, std::vector<type> arguments);
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::loop_gradient(r); }
+  static value without_updates(graph& here, node const& n, std::vector<value> const& inputs);
   static path_table paths(node const& n, std::span<std::string_view const> names, path_finder& finder);
   static kernel cpu(kernel_request const& r);
   static kernel open_cpu(kernel_request const& r, attributes const& a);
@@ -280,7 +282,34 @@ RILL_INLINE value record_loop(loop_request r) {
 
 }  // namespace rill
 
-#include "rill/ops/control/loop_gradient.hpp"
-#include "rill/ops/control/loop_kernel.hpp"
-#include "rill/ops/control/open_loop.hpp"
-#include "rill/ops/control/without_updates.hpp"
+#if RILL_RUNTIME
+namespace rill::ops {
+
+RILL_INLINE value looping::without_updates(graph& here, node const& n, std::vector<value> const& inputs) {
+  auto const a = decode<attributes>(n.attributes);
+  auto const from = [&](std::size_t first, std::size_t last) { return detail::between(inputs, first, last); };
+  auto const variables = from(0, static_cast<std::size_t>(a.references)),
+             captures = from(a.first_capture(), inputs.size());
+  detail::loop_request r{.variables = from(a.first_variable(), a.first_row()),
+                         .rows = from(a.first_row(), a.first_capture()),
+                         .counted = a.counted(),
+                         .backwards = a.backwards,
+                         .key = a.key,
+                         .parallel = a.parallel,
+                         .saved = a.saved,
+                         .extents = from(a.first_extents(), a.first_variable())};
+  auto const body = [&](subgraph const& sub, std::size_t arguments) {
+    return detail::body_without_updates(here, n.name, sub, arguments, captures, variables);
+  };
+  if (a.given_count) r.count = inputs[static_cast<std::size_t>(a.references)];
+  if (!r.counted) r.condition = body(*a.condition, r.variables.size());
+  r.body = body(*a.body, r.variables.size() + r.rows.size());
+  return detail::record_loop(std::move(r));
+}
+
+}  // namespace rill::ops
+#endif
+
+#include "rill/ops/control/loop_gradient.ipp"
+#include "rill/ops/control/loop_kernel.ipp"
+#include "rill/ops/control/open_loop.ipp"

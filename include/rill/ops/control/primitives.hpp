@@ -183,7 +183,7 @@ using rill::is_primitive;
 
 #include "rill/base/philox.hpp"
 #include "rill/device/step.hpp"
-#include "rill/ops/array/box.hpp"
+#include "rill/tensor/elements.hpp"
 
 namespace rill::ops {
 

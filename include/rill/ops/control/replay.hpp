@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "rill/graph/body.hpp"
-#include "rill/ops/array/broadcast.hpp"
-#include "rill/ops/array/scatter.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/sum/sum.hpp"
+#include "rill/ops/table/scatter.hpp"
 
 namespace rill {
 
@@ -49,12 +49,19 @@ std::vector<gradient> derivatives_of(gradient_request const& r, std::vector<valu
 std::vector<value> dense_derivatives(gradient_request const& r, std::vector<value> const& y,
                                      std::vector<value> const& dy, std::vector<value> const& x);
 
+/// The values from `first` to before `last`.
+inline std::vector<value> between(std::vector<value> const& all, std::size_t first, std::size_t last) {
+  return {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(last)};
+}
+
 /// Zeros of a value's type.
 inline value zeros_like(value x) { return broadcast_like(zero(x), x); }
 
-/// A branch, loop or call of a body, with other inputs, recorded again without its updates. error(unimplemented) where
-/// that would not be the same: a body reads what it updates, or returns what an update returns.
-value record_without_updates(graph& here, node const& n, std::vector<value> const& in);
+/// Records a body of so many arguments again, without its updates; `captures` and `variables` stand for what it takes
+/// from outside. error(unimplemented) where that would not be the same: it reads what it updates, or returns what an
+/// update returns. `node` is the one that it belongs to.
+recorded_body body_without_updates(graph& here, std::string const& node, subgraph const& body, std::size_t arguments,
+                                   std::vector<value> const& captures, std::vector<value> const& variables);
 
 /// Refuses a body of which a result needs the value of a variable that it updates: its derivative would read the new
 /// one.
@@ -70,6 +77,16 @@ inline std::vector<bool> needed_nodes(subgraph const& body) {
     if (needed[i])
       for (auto e : body[i].inputs) needed[e.node] = true;
   return needed;
+}
+
+// A node with bodies that update variables.
+inline value without_updates(graph& here, node const& n, std::vector<value> const& inputs) {
+  if (n.op->without_updates == nullptr)
+    throw error(code::unimplemented,
+                "a body that holds the operation " + std::string(n.op->name) +
+                    " has no gradient: that operation does not say how it is recorded without its updates",
+                n.name);
+  return n.op->without_updates(here, n, inputs);
 }
 
 RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value> const& arguments,
@@ -96,7 +113,7 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
     for (auto e : n.inputs) inputs.push_back(of(e));
     auto const slash = n.name.rfind('/');
     auto const record = [&] {
-      if (updates) return record_without_updates(here, n, inputs);
+      if (updates) return without_updates(here, n, inputs);
       return here.add(*n.op, n.attributes, inputs, slash == std::string::npos ? n.name : n.name.substr(slash + 1));
     };
     // A user's rule stays its node's; one that did not travel with the graph is missed where it is needed.
@@ -143,6 +160,21 @@ RILL_INLINE void refuse_updated_reads(subgraph const& body, std::string const& n
             throw error(code::unimplemented,
                         "a body that reads and updates a variable, here '" + variable + "', has no gradient", node);
     }
+}
+
+RILL_INLINE recorded_body body_without_updates(graph& here, std::string const& node, subgraph const& body,
+                                               std::size_t arguments, std::vector<value> const& captures,
+                                               std::vector<value> const& variables) {
+  refuse_updated_reads(body, node);
+  std::vector<type> types;
+  for (std::size_t i = 0; i < arguments; ++i) types.push_back(body[body.inputs[i]].outputs[0]);
+  return record_body(here, "again", types, [&](std::vector<value> given) {
+    auto& inner = here.innermost();
+    std::vector<value> inside;
+    for (auto const& v : captures) given.push_back(inner.inside(v));
+    for (auto const& v : variables) inside.push_back(inner.inside(v));
+    return record_again(inner, body, given, inside);
+  });
 }
 
 #endif

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "rill/ops/array/box.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/input/decode_raw.hpp"
+#include "rill/tensor/elements.hpp"
 
 namespace rill {
 
@@ -104,8 +104,8 @@ template <class F> class field_decoder {
     for (std::size_t record = 0, n = static_cast<std::size_t>(elements(records)); record < n; ++record) {
       auto const one = fields(call, record);
       for (std::size_t i = 0; i < one.size(); ++i)
-        ops::copy_elements(one[i].element(), static_cast<std::byte*>(all[i].mutable_raw()) + record * one[i].bytes(),
-                           one[i].raw(), static_cast<std::size_t>(one[i].elements()));
+        copy_elements(one[i].element(), static_cast<std::byte*>(all[i].mutable_raw()) + record * one[i].bytes(),
+                      one[i].raw(), static_cast<std::size_t>(one[i].elements()));
     }
     for (std::size_t i = 0; i < all.size(); ++i) call.give(i, std::move(all[i]));
   }

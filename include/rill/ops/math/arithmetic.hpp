@@ -1,10 +1,10 @@
 // The four rules of arithmetic, and what is like them: add, sub, mul, div, neg, square, sqrt, maximum, minimum,
 // conj.
 #pragma once
-#include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/base/elementwise.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/select.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 namespace rill::ops {
 

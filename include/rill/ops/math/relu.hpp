@@ -1,7 +1,7 @@
 // The rectified linear unit.
 #pragma once
-#include "rill/ops/array/broadcast.hpp"
 #include "rill/ops/base/elementwise.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 namespace rill::ops {
 

@@ -1,7 +1,8 @@
 // The choice between two values, element by element.
 #pragma once
-#include "rill/ops/array/broadcast.hpp"
+#include "rill/ops/array/constant.hpp"
 #include "rill/ops/base/elementwise.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 #if RILL_DEFINITIONS || RILL_RUNTIME
 #include "rill/ops/base/string_kernels.hpp"

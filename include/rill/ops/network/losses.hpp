@@ -4,7 +4,7 @@
 #pragma once
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/math/relu.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 namespace rill::ops {
 

@@ -1,6 +1,6 @@
 // Maxima and means over windows of images, and their gradients, on raw pointers.
 #pragma once
-#include "rill/ops/reduction/reduce_kernels.hpp"
+#include "rill/ops/sum/reduce_kernels.hpp"
 
 namespace rill::kernels {
 

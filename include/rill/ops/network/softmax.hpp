@@ -2,7 +2,7 @@
 #pragma once
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/exponential.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 #if RILL_KERNELS
 #include "rill/ops/network/softmax_kernels.hpp"

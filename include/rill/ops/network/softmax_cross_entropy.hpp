@@ -1,9 +1,9 @@
 // The cross entropy of softmax(logits) and labels, as one operation: what classifiers minimise.
 #pragma once
-#include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/network/softmax.hpp"
+#include "rill/ops/table/gather.hpp"
 
 namespace rill::ops {
 

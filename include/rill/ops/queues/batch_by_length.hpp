@@ -10,7 +10,7 @@
 #include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/queues/batch.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 namespace rill {
 

@@ -215,4 +215,4 @@ RILL_INLINE std::vector<type> queue_close_op::infer(attributes const& a, std::sp
 
 }  // namespace rill::ops
 
-#include "rill/ops/queues/queue_kernels.hpp"
+#include "rill/ops/queues/queue_kernels.ipp"

@@ -1,7 +1,7 @@
 // Numbers in random order, and rows in random order: the white paper's Shuffle (section 2, table 1).
 #pragma once
-#include "rill/ops/array/gather.hpp"
 #include "rill/ops/random/drawing.hpp"
+#include "rill/ops/table/gather.hpp"
 
 namespace rill::ops {
 

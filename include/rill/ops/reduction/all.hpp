@@ -1,6 +1,6 @@
 // Whether all, or any, truth values over axes are true.
 #pragma once
-#include "rill/ops/reduction/axes.hpp"
+#include "rill/ops/sum/axes.hpp"
 
 namespace rill::ops {
 

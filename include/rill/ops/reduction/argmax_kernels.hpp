@@ -1,6 +1,6 @@
 // Where the largest, or the smallest, elements over a middle extent are, on raw pointers.
 #pragma once
-#include "rill/ops/reduction/reduce_kernels.hpp"
+#include "rill/ops/sum/reduce_kernels.hpp"
 
 namespace rill::kernels {
 

@@ -3,7 +3,7 @@
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/select.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 namespace rill::ops {
 

@@ -1,7 +1,7 @@
 // Products over axes.
 #pragma once
 #include "rill/ops/math/arithmetic.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 #if RILL_KERNELS
 #include "rill/ops/reduction/prod_kernels.hpp"

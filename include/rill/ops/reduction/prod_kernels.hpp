@@ -1,6 +1,6 @@
 // The products of all elements but one, and how they change, on raw pointers.
 #pragma once
-#include "rill/ops/reduction/reduce_kernels.hpp"
+#include "rill/ops/sum/reduce_kernels.hpp"
 
 namespace rill::kernels {
 

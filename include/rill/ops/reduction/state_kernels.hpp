@@ -1,7 +1,7 @@
 // Reductions by states of a few numbers that can be merged: variances, and logarithms of sums of exponentials. On raw
 // pointers, in an order that the extents alone decide, and in double.
 #pragma once
-#include "rill/ops/reduction/reduce_kernels.hpp"
+#include "rill/ops/sum/reduce_kernels.hpp"
 #include "rill/program/elementary.hpp"
 
 namespace rill::kernels {

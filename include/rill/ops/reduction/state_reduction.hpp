@@ -1,6 +1,6 @@
 // What variance and logsumexp share: reductions by states that are merged.
 #pragma once
-#include "rill/ops/reduction/axes.hpp"
+#include "rill/ops/sum/axes.hpp"
 
 #if RILL_KERNELS
 #include "rill/ops/reduction/state_kernels.hpp"

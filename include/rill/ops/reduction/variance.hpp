@@ -1,7 +1,7 @@
 // Variances over axes.
 #pragma once
-#include "rill/ops/array/size.hpp"
 #include "rill/ops/math/cast.hpp"
+#include "rill/ops/reduction/size.hpp"
 #include "rill/ops/reduction/state_reduction.hpp"
 
 namespace rill {

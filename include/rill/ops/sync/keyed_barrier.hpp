@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "rill/dsl/expr.hpp"
+#include "rill/ops/base/waiting.hpp"
 #include "rill/ops/queues/queue_ops.hpp"
-#include "rill/ops/sync/waiting.hpp"
 #include "rill/state/container.hpp"
 
 namespace rill::ops {

@@ -8,8 +8,8 @@
 
 #include "rill/device/step.hpp"
 #include "rill/dsl/expr.hpp"
+#include "rill/ops/base/waiting.hpp"
 #include "rill/ops/control/flow.hpp"
-#include "rill/ops/sync/waiting.hpp"
 #include "rill/state/container.hpp"
 
 namespace rill::ops {

@@ -1,50 +1,12 @@
-// To another value's extents and back: what the gradients of broadcasting and of reductions are made of.
+// Sums and means over axes, sums to another value's extents and broadcasts: the gradients of each other.
 #pragma once
-#include "rill/ops/array/constant.hpp"
 #include "rill/ops/base/for_each_type.hpp"
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/axes.hpp"
+#include "rill/ops/sum/likeness.hpp"
 
 #if RILL_DEFINITIONS
 #include "rill/program/interpreter.hpp"
 #endif
-
-namespace rill::ops {
-
-/// What broadcast_like and sum_like name: the axes of the larger value that the smaller one lacks (negative ones count
-/// from the end), and whether an element is shared out among its places, or the mean taken in place of the sum.
-struct likeness {
-  extents axes;
-  bool mean = false;
-  static constexpr auto fields(auto const& take) {
-    return take(field{"axes", &likeness::axes}, field{"mean", &likeness::mean});
-  }
-
-  /// `small` with `axes` put in as extents of 1.
-  constexpr type widened(type const& small, checks expects = {}) const {
-    type y{small.element};
-    std::size_t const rank = small.rank + axes.size();
-    for (std::size_t i = 0, from = 0; i < rank; ++i) {
-      auto const at = static_cast<std::int64_t>(i);
-      bool const put_in = axes.contains(at) || axes.contains(at - static_cast<std::int64_t>(rank));
-      if (!expects(put_in || from < small.rank, "an axis lies outside of the larger value's rank, or is named twice"))
-        return y;
-      y.push_back(put_in ? dim(1) : small[from++]);
-    }
-    return y;
-  }
-  /// Refuses a smaller value that does not broadcast to the larger one.
-  constexpr void check(type const& small, type const& large, char const* why, checks expects = {}) const {
-    if (!small.has_rank() || !large.has_rank()) return;
-    type const wide = widened(small, expects);
-    if (!expects(wide.rank <= large.rank, why)) return;
-    for (std::size_t i = 1; i <= wide.rank; ++i) {
-      dim const &part = wide[wide.rank - i], &whole = large[large.rank - i];
-      expects(part == dim(1) || may_equal(part, whole), why);
-    }
-  }
-};
-
-}  // namespace rill::ops
 
 namespace rill::detail {
 value from_extents(value x, value other, ops::likeness const& a);
@@ -52,6 +14,44 @@ value to_extents(value x, value other, ops::likeness const& a);
 }  // namespace rill::detail
 
 namespace rill::ops {
+
+struct sum_op : reducing<sum_op> {
+  using library = void;
+  static constexpr std::string_view name = "sum", doc = "the sum over some axes, or all; 0 of nothing; integers wrap";
+  static constexpr dtypes elements = dtypes::numbers;
+  static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
+    expects(elements.contains(x.element), "sum: only numbers have a sum; cast the operand");
+    return reduced(a, x, expects);
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    auto const a = decode<reduction>(r.origin().attributes);
+    return {broadcast_like(V(r.dy()), r.in(0), a.keep ? extents{} : a.axes)};
+  }
+#if RILL_KERNELS
+  template <class T> static constexpr reduction_kernel reduce() {
+    return reduction_of<T, rill::kernels::reduce_sum<T>>();
+  }
+#endif
+};
+
+struct mean_op : reducing<mean_op> {
+  using library = void;
+  static constexpr std::string_view name = "mean", doc = "the mean over some axes, or all; NaN of nothing";
+  static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
+  static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
+    expects(elements.contains(x.element), "mean: the mean of integers is not an integer; cast the operand");
+    return reduced(a, x, expects);
+  }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    auto const a = decode<reduction>(r.origin().attributes);
+    return {share_like(V(r.dy()), r.in(0), a.keep ? extents{} : a.axes)};
+  }
+#if RILL_KERNELS
+  template <class T> static constexpr reduction_kernel reduce() {
+    return reduction_of<T, rill::kernels::reduce_mean<T>>();
+  }
+#endif
+};
 
 struct broadcast_like_op {
   using library = void;
@@ -166,12 +166,30 @@ inline kernel sum_like_op::cpu(kernel_request const& r) {
 
 namespace rill {
 
-/// Whether two values have the same extents for certain.
-inline bool same_extents(type const& a, type const& b) {
-  if (!a.has_rank() || a.rank != b.rank || a.dims != b.dims) return false;
-  for (std::size_t i = 0; i < a.rank; ++i)
-    if (a[i] == unknown) return false;
-  return true;
+/// The sum over the given axes, or all: `sum<0>(x)`, `sum(x)`. Integers wrap; the sum of nothing is 0.
+template <std::int64_t... Axes, operand X> auto sum(X x) {
+  return record<ops::sum_op, ops::reduction{extents{Axes...}}>(x);
+}
+/// The sum, with the reduced axes left as extents of 1.
+template <std::int64_t... Axes, operand X> auto sum(X x, keep_extents) {
+  return record<ops::sum_op, ops::reduction{extents{Axes...}, true}>(x);
+}
+/// The sum over axes that only the run of the program knows; none: all.
+inline value sum(value x, extents const& axes, bool keeping = false) {
+  return record_erased<ops::sum_op>(detail::graph_of(x), {axes, keeping}, {x});
+}
+
+/// The mean over the given axes, or all: `mean<0>(x)`, `mean(x)`. The mean of nothing is NaN.
+template <std::int64_t... Axes, operand X> auto mean(X x) {
+  return record<ops::mean_op, ops::reduction{extents{Axes...}}>(x);
+}
+/// The mean, with the reduced axes left as extents of 1.
+template <std::int64_t... Axes, operand X> auto mean(X x, keep_extents) {
+  return record<ops::mean_op, ops::reduction{extents{Axes...}, true}>(x);
+}
+/// The mean over axes that only the run of the program knows; none: all.
+inline value mean(value x, extents const& axes, bool keeping = false) {
+  return record_erased<ops::mean_op>(detail::graph_of(x), {axes, keeping}, {x});
 }
 
 namespace detail {

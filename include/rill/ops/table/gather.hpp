@@ -2,11 +2,10 @@
 #pragma once
 #include "rill/ops/array/index.hpp"
 #include "rill/ops/array/reshape.hpp"
-#include "rill/ops/array/scatter.hpp"
 #include "rill/ops/state/variable.hpp"
 
 #if RILL_DEFINITIONS
-#include "rill/ops/array/box.hpp"
+#include "rill/tensor/elements.hpp"
 #endif
 
 namespace rill::ops {

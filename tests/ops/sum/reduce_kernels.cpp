@@ -1,4 +1,4 @@
-#include "rill/ops/reduction/reduce_kernels.hpp"
+#include "rill/ops/sum/reduce_kernels.hpp"
 
 #include <gtest/gtest.h>
 

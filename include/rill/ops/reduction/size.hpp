@@ -3,9 +3,9 @@
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/expand_dims.hpp"
 #include "rill/ops/array/extents_of.hpp"
-#include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/reverse.hpp"
 #include "rill/ops/reduction/prod.hpp"
+#include "rill/ops/table/gather.hpp"
 
 namespace rill {
 

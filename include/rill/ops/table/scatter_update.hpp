@@ -1,7 +1,7 @@
 // Updates of some rows of a variable: what the sparse gradient of a large table becomes.
 #pragma once
-#include "rill/ops/array/scatter.hpp"
 #include "rill/ops/state/variable.hpp"
+#include "rill/ops/table/scatter.hpp"
 
 namespace rill::ops {
 

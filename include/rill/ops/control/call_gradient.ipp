@@ -2,9 +2,7 @@
 // function's arguments and the outer derivatives dy, computes again what it needs of the function, and returns
 // Σₒ dyₒ ∂yₒ/∂x for each x. A function that calls itself has a derivative that calls itself.
 #pragma once
-#include "rill/ops/control/call.hpp"
 #include "rill/ops/control/replay.hpp"
-#include "rill/ops/control/without_updates.hpp"
 
 #if RILL_RUNTIME
 namespace rill::detail {
@@ -112,4 +110,44 @@ RILL_INLINE std::vector<gradient> call_gradient(gradient_request const& r) {
 }
 
 }  // namespace rill::detail
+#endif
+
+#if RILL_RUNTIME
+namespace rill::detail {
+
+// name/without_updates, recorded once; that of a function that calls itself does so, too.
+inline function_definition const& function_without_updates(graph& here, node const& n, function_definition const& f) {
+  if (!f.body)
+    throw error(code::unimplemented, "the function '" + f.name + "' is differentiated while it is recorded", n.name);
+  auto& root = here.outermost();
+  auto const name = f.name + "/without_updates";
+  if (auto const* known = root.functions().find(name)) return *known;
+  refuse_updated_reads(*f.body, n.name);
+  function_request again{.name = name,
+                         .arguments = f.arguments,
+                         .results = f.results,
+                         .like = f.like,
+                         .captures = f.captures,
+                         .most = f.most};
+  return record_function(root, std::move(again), [&](function_definition const&, std::vector<value> given) {
+    auto& inner = root.innermost();
+    std::vector<value> variables;
+    for (auto v : f.references) variables.push_back(inner.inside({&root, v, 0}));
+    for (auto e : f.captures) given.push_back(inner.inside({&root, e.node, e.port}));
+    return record_again(inner, *f.body, given, variables);
+  });
+}
+
+}  // namespace rill::detail
+
+namespace rill::ops {
+
+RILL_INLINE value calling::without_updates(graph& here, node const& n, std::vector<value> const& inputs) {
+  auto const a = decode<attributes>(n.attributes);
+  auto const own = static_cast<std::size_t>(a.references);
+  auto const& f = detail::function_without_updates(here, n, *a.function);
+  return detail::record_call(here, f, detail::between(inputs, own, own + a.function->arguments.size()), a.key);
+}
+
+}  // namespace rill::ops
 #endif

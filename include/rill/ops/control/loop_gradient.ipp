@@ -3,7 +3,6 @@
 // c̄ = Σₜ v̄ₜ₊₁ ∂f/∂c, and the derivative of row t is v̄ₜ₊₁ ∂f/∂row, stacked.
 #pragma once
 #include "rill/ops/array/extents_of.hpp"
-#include "rill/ops/control/loop.hpp"
 #include "rill/ops/control/replay.hpp"
 
 #if RILL_RUNTIME
@@ -147,7 +146,8 @@ class backwards_loop {
     std::vector<value> next, made, made_uneven;
     std::vector<std::size_t> derived_uneven;
     for (std::size_t k = 0, at = 0; k < x.size(); ++k)
-      if (is_loop_variable(x_of_[k])) next.push_back(parts[k] ? densify(parts[k], given[at]) : zeros_like(given[at])), ++at;
+      if (is_loop_variable(x_of_[k]))
+        next.push_back(parts[k] ? densify(parts[k], given[at]) : zeros_like(given[at])), ++at;
     for (std::size_t k = 0; k < x.size(); ++k) {
       if (!parts[k] || is_loop_variable(x_of_[k])) continue;
       if (is_row(x_of_[k])) {

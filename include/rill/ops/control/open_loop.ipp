@@ -1,13 +1,12 @@
 // A loop in which extents are open until its iterations settle them, those of its variables perhaps: these go from one
 // to the next as tensors, and what depends on them is compiled for the extents that come up.
 #pragma once
-#include "rill/ops/control/loop.hpp"
 #include "rill/ops/control/loop_course.hpp"
 
 #if RILL_RUNTIME
 #include <map>
 
-#include "rill/ops/array/box.hpp"
+#include "rill/tensor/elements.hpp"
 
 namespace rill::ops {
 

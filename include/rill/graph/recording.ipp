@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "rill/graph/graph.hpp"
 #include "rill/graph/node_traits.hpp"
 
 namespace rill {

@@ -1,4 +1,4 @@
-#include "rill/ops/array/strided_view.hpp"
+#include "rill/ops/base/strided_view.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rill/ops/array/tensor_array.hpp"
+#include "rill/ops/table/tensor_array.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rill/ops/state/scatter.hpp"
+#include "rill/ops/table/scatter_update.hpp"
 
 #include "../run.hpp"
 #include "rill/ops/control/flow.hpp"

@@ -1,4 +1,4 @@
-#include "rill/ops/array/size.hpp"
+#include "rill/ops/reduction/size.hpp"
 
 #include "../run.hpp"
 

@@ -1,4 +1,4 @@
-#include "rill/ops/reduction/reduce.hpp"
+#include "rill/ops/sum/sum.hpp"
 
 #include <random>
 

@@ -9,7 +9,7 @@
 #include "rill/ops/base/kernels.hpp"
 
 #if RILL_KERNELS
-#include "rill/ops/reduction/reduce_kernels.hpp"
+#include "rill/ops/sum/reduce_kernels.hpp"
 #endif
 
 namespace rill {

@@ -1,4 +1,4 @@
-#include "rill/ops/reduction/axes.hpp"
+#include "rill/ops/sum/axes.hpp"
 
 #include <gtest/gtest.h>
 

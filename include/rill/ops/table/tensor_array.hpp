@@ -4,12 +4,13 @@
 #include <tuple>
 #include <vector>
 
+#include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/fill.hpp"
-#include "rill/ops/array/gather.hpp"
 #include "rill/ops/array/reshape.hpp"
+#include "rill/ops/table/gather.hpp"
 
 #if RILL_DEFINITIONS
-#include "rill/ops/array/box.hpp"
+#include "rill/tensor/elements.hpp"
 #endif
 
 namespace rill::ops {

@@ -1,8 +1,7 @@
 // What the operations of a queue do: they leave a request at the queue and go on when it is served.
 #pragma once
 #include "rill/ops/array/box.hpp"
-#include "rill/ops/queues/queue_ops.hpp"
-#include "rill/ops/sync/waiting.hpp"
+#include "rill/ops/base/waiting.hpp"
 
 #if RILL_RUNTIME
 #include <algorithm>
@@ -37,7 +36,7 @@ void take_out(std::shared_ptr<queue_state> const& q, std::span<queue_element> in
 /// A tensor of its own, of elements that lie in the step's memory.
 RILL_INLINE tensor copied(type const& t, void const* from) {
   tensor made(t.element, t.shape());
-  ops::copy_elements(t.element, made.mutable_raw(), from, static_cast<std::size_t>(made.elements()));
+  copy_elements(t.element, made.mutable_raw(), from, static_cast<std::size_t>(made.elements()));
   return made;
 }
 

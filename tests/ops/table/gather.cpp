@@ -1,4 +1,4 @@
-#include "rill/ops/array/gather.hpp"
+#include "rill/ops/table/gather.hpp"
 
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"

@@ -3,6 +3,7 @@
 #include "rill/ops/array/index.hpp"
 #include "rill/ops/base/for_each_type.hpp"
 #include "rill/ops/base/kernels.hpp"
+#include "rill/ops/table/gather.hpp"
 
 namespace rill::ops {
 
@@ -165,6 +166,3 @@ inline value scatter_like(value which, value rows, value other) {
 inline value densify(gradient const& g, value x) { return g.sparse() ? scatter_like(g.indices, g.rows, x) : g.dense; }
 
 }  // namespace rill
-
-// Rows that are gathered are scattered back: each is the other's gradient, so whoever includes one gets both.
-#include "rill/ops/array/gather.hpp"

@@ -1,13 +1,12 @@
 // A loop in sequential execution: its bodies are nested plans.
 #pragma once
-#include "rill/ops/control/loop.hpp"
 #include "rill/ops/control/loop_course.hpp"
 
 #if RILL_RUNTIME
 #include <algorithm>
 #include <atomic>
 
-#include "rill/ops/array/box.hpp"
+#include "rill/tensor/elements.hpp"
 
 namespace rill::ops {
 
