@@ -46,6 +46,8 @@ enum class op_kind : std::uint8_t {
   enter,
   exit,
   next_iteration,
+  loop_cond,
+  iterations,
   collect,
   primitive,  ///< another one of these
 };

@@ -94,6 +94,7 @@ struct next_iteration_op : flow_primitive {
 struct loop_cond_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "loop_cond", doc = "marks the predicate of a loop";
+  static constexpr op_kind kind = op_kind::loop_cond;
   static constexpr std::int8_t arity = 1;
   static constexpr type infer(no_attributes, type const& x, checks expects = {}) {
     expects(accepts(of<bool>, x), "loop_cond: it must be a scalar of bool");
@@ -106,6 +107,7 @@ struct iterations_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "iterations",
                                     doc = "in how many iterations of its frame x was not dead, outside of the frame";
+  static constexpr op_kind kind = op_kind::iterations;
   static constexpr std::int8_t arity = 1;
   static constexpr type infer(no_attributes, type const&) { return dtype::int64; }
 };
