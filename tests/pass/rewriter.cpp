@@ -43,7 +43,7 @@ TEST(rewriter, changes_nothing_unless_it_is_told_to) {
   rewriter r(sub, "test", nullptr);
   EXPECT_FALSE(r.finish());
   EXPECT_EQ(sub.size(), 3);
-  r.said("rule", 0);
+  r.log("rule", 0);
   EXPECT_TRUE(r.finish());
   EXPECT_EQ(sub.size(), 2);
 }
@@ -58,7 +58,7 @@ TEST(rewriter, follows_replacements_of_replacements) {
   endpoint const ea{at(sub, "exp"), 0}, eb{at(sub, "neg"), 0}, ex{sub.inputs[0], 0};
   r.replace(eb, ea, "first");
   r.replace(ea, ex, "second");
-  EXPECT_EQ(r.now(eb), ex);
+  EXPECT_EQ(r.resolve(eb), ex);
   EXPECT_TRUE(r.finish());
   EXPECT_EQ(sub.size(), 2);
   EXPECT_EQ(sub[sub.outputs[0].node].inputs, std::vector<endpoint>{ex});

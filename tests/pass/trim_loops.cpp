@@ -25,7 +25,7 @@ struct trimmed {
     verify(sub);
   }
   node const& loop() const { return *std::find_if(sub.nodes.begin(), sub.nodes.end(), ops::is_loop); }
-  ops::looping::attributes about() const { return decode<ops::looping::attributes>(loop().attributes); }
+  ops::loop_rules::attributes about() const { return decode<ops::loop_rules::attributes>(loop().attributes); }
 };
 
 TEST(trim_loops, leaves_rows_unmade_that_nobody_reads) {

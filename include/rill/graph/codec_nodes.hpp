@@ -229,7 +229,7 @@ inline void save(writer& to, subgraph const& body) {
 }
 
 // What a node of a body computes, inferred anew from those before it; an argument is what the bytes say it is.
-inline void settle(reader& from, subgraph& body, node& n) {
+inline void infer_in_body(reader& from, subgraph& body, node& n) {
   auto const here = body.size();
   std::vector<type> inputs;
   for (auto e : n.inputs) {
@@ -254,7 +254,7 @@ inline std::shared_ptr<subgraph const> load_body(reader& from, known_operations 
   std::size_t arguments = 0;
   load_list(from, 1, [&] {
     auto n = load_node(from, known, true);
-    settle(from, *body, n);
+    infer_in_body(from, *body, n);
     arguments += n.op == &fed_op;
     body->nodes.push_back(std::move(n));
     body->origin.push_back(0);

@@ -14,14 +14,14 @@ namespace rill {
 /// The edges among nodes, and for each node a position behind those of all that come before it.
 class growing_order {
  public:
-  /// Before `settle`, edges are added without a look.
+  /// Before `number_nodes`, edges are added without a look.
   explicit growing_order(std::size_t nodes) : after_(nodes), before_(nodes), position_(nodes), mark_(nodes) {}
   void put(std::uint32_t before, std::uint32_t after) {
     after_[before].push_back(after);
     before_[after].push_back(before);
   }
   /// Gives all nodes their positions: their numbers, if no edge leads backwards. Whether there is such an order.
-  bool settle();
+  bool number_nodes();
 
   /// Puts nodes before one, but for those that come after it, and itself. Whether it comes after all of them now.
   bool add(std::span<std::uint32_t const> before, std::uint32_t after);
@@ -78,7 +78,7 @@ class growing_order {
 };
 
 #if RILL_RUNTIME
-RILL_INLINE bool growing_order::settle() {
+RILL_INLINE bool growing_order::number_nodes() {
   auto const count = static_cast<std::uint32_t>(after_.size());
   bool in_order = true;
   for (std::uint32_t i = 0; i < count; ++i) {

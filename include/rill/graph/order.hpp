@@ -58,7 +58,7 @@ class orderer {
       }
       for (auto c : sub[i].controls) edges_.put(c, i);
     }
-    if (!edges_.settle()) return;  // which `run` refuses
+    if (!edges_.number_nodes()) return;  // which `run` refuses
     find_hidden_waits();
     for (auto& v : variables_)
       if (!v.updates.empty()) order_variable(v);

@@ -36,7 +36,7 @@ bool all_known(std::span<type const> types);
 
 /// The same within a subgraph whose inputs have these types for good: what only says more of its input has the input's
 /// extents, known or not.
-void settle_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs);
+void infer_final_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs);
 
 /// The types of a subgraph's outputs for inputs of the given types.
 std::vector<type> infer(subgraph const& sub, std::span<type const> inputs);
@@ -74,7 +74,7 @@ RILL_INLINE void infer_outputs(node const& n, std::span<type const> inputs, std:
   if (has_bodies(n)) detail::forget_names_of_bodies(inputs, outputs);
 }
 
-RILL_INLINE void settle_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs) {
+RILL_INLINE void infer_final_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs) {
   infer_outputs(n, inputs, outputs);
   if (asserts_type(n)) outputs[0] = inputs[0];
 }
@@ -94,7 +94,7 @@ RILL_INLINE std::vector<type> infer(subgraph const& sub, std::span<type const> i
     if (n.op == &fed_op) continue;
     in.clear();
     for (auto e : n.inputs) in.push_back(types[e.node][e.port]);
-    settle_outputs(n, in, types[i]);
+    infer_final_outputs(n, in, types[i]);
   }
   for (auto e : sub.outputs) out.push_back(types[e.node][e.port]);
   return out;

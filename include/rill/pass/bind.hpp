@@ -58,7 +58,7 @@ class axis_binding {
 void bind_extents(subgraph& sub, std::vector<type> const& fed, container& state);
 
 /// Does so again for what is still open in a bound subgraph, which now knows more.
-void settle_open(subgraph& sub);
+void bind_open_extents(subgraph& sub);
 
 /// Which nodes of a subgraph are variables whose extents it may change.
 std::vector<bool> nodes_resized(subgraph const& sub);
@@ -130,10 +130,10 @@ inline void check_size(type const& t, std::string const& node) {
 }
 
 // What a node computes of its inputs.
-inline void settle(subgraph const& sub, node& n, std::vector<bool> const& resized, axis_binding& axes) {
+inline void bind_outputs(subgraph const& sub, node& n, std::vector<bool> const& resized, axis_binding& axes) {
   std::vector<type> inputs;
   for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(bound_input(sub, n, k, resized, axes));
-  settle_outputs(n, inputs, n.outputs);
+  infer_final_outputs(n, inputs, n.outputs);
   bind_names(n, axes);
   if (!n.op->dynamic_output_shape)  // names in what a kernel brings are bound when that is there
     for (auto& t : n.outputs) t = axes.resolved(t);
@@ -169,16 +169,16 @@ RILL_INLINE void bind_extents(subgraph& sub, std::vector<type> const& fed, conta
       infer_outputs(n, {}, n.outputs);
       detail::bind_variable(n, read[static_cast<std::size_t>(&n - sub.nodes.data())], axes, state);
       detail::check_size(n.outputs[0], n.name);
-    } else detail::settle(sub, n, resized, axes);
+    } else detail::bind_outputs(sub, n, resized, axes);
   }
   sub.axes = axes.bound();
 }
 
-RILL_INLINE void settle_open(subgraph& sub) {
+RILL_INLINE void bind_open_extents(subgraph& sub) {
   axis_binding axes(std::move(sub.axes));
   auto const resized = nodes_resized(sub);
   for (auto& n : sub.nodes)
-    if (n.op != &fed_op && !is_variable(n) && !all_known(n.outputs)) detail::settle(sub, n, resized, axes);
+    if (n.op != &fed_op && !is_variable(n) && !all_known(n.outputs)) detail::bind_outputs(sub, n, resized, axes);
   sub.axes = axes.bound();
 }
 #endif

@@ -77,7 +77,7 @@ class elementwise_program {
   /// The program that returns these values.
   program finish(std::vector<endpoint> const& results) {
     for (auto e : results) program_.outputs.push_back(find(e));
-    settle(program_);
+    number_registers(program_);
     return std::move(program_);
   }
 

@@ -69,7 +69,7 @@ RILL_INLINE bool fold_constants(subgraph& sub, container& state, pass_report* re
       n.inputs.clear();
       n.op = &definition<ops::constant_op>();
       n.attributes = encode(ops::constant_op::attributes{value});
-      r.said("reshaped", i);
+      r.log("reshaped", i);
       continue;
     }
     if (!detail::can_fold(sub, n)) continue;
@@ -78,7 +78,7 @@ RILL_INLINE bool fold_constants(subgraph& sub, container& state, pass_report* re
       n.inputs.clear();
       n.op = &definition<ops::constant_op>();
       n.attributes = encode(ops::constant_op::attributes{std::move(value)});
-      r.said("computed", i);
+      r.log("computed", i);
     } catch (error const&) {
     }
   }

@@ -98,7 +98,7 @@ inline void read_through_broadcasts(subgraph& sub, std::uint32_t i, rewriter& r)
     for (std::size_t j = 0; j < n.inputs.size(); ++j) y = broadcast(y, sub.type_of(j == k ? source : n.inputs[j]));
     if (y.dims != n.outputs[0].dims || y.rank != n.outputs[0].rank) continue;
     n.inputs[k] = source;
-    r.said("reads what was broadcast", i);
+    r.log("reads what was broadcast", i);
   }
 }
 

@@ -40,7 +40,7 @@ inline constexpr inlining_rule inlining_rules[] = {
 };
 
 /// Which functions draw random numbers, which are each call's own.
-class drawing {
+class draw_finder {
  public:
   bool of(function_definition const& f) {
     if (f.recursive) return true;
@@ -113,11 +113,11 @@ class inliner {
     auto const own = call.inputs.size() - body_.inputs.size();
     for (std::size_t i = 0; i < body_.inputs.size(); ++i) place_[body_.inputs[i]] = call.inputs[own + i];
     for (std::uint32_t i = 0; i < body_.size(); ++i) place(i, call, own);
-    for (std::uint32_t o = 0; o < body_.outputs.size(); ++o) r_.replace({at_, o}, now(body_.outputs[o]), rule);
+    for (std::uint32_t o = 0; o < body_.outputs.size(); ++o) r_.replace({at_, o}, resolve(body_.outputs[o]), rule);
   }
 
  private:
-  endpoint now(endpoint e) const {
+  endpoint resolve(endpoint e) const {
     auto const& at = place_[e.node];
     return body_[e.node].op == &fed_op ? at : endpoint{at.node, e.port};
   }
@@ -129,7 +129,7 @@ class inliner {
         if (r_.subgraph()[call.inputs[k].node].name == n.name) place_[i] = call.inputs[k];
       return;
     }
-    for (auto& e : n.inputs) e = now(e);
+    for (auto& e : n.inputs) e = resolve(e);
     std::erase_if(n.controls, [&](auto c) { return body_[c].op == &fed_op || is_variable(body_[c]); });
     for (auto& c : n.controls) c = place_[c].node;
     n.name = call.name + "/" + n.name.substr(n.name.rfind('/') + 1);
@@ -144,9 +144,9 @@ class inliner {
 };
 
 /// A subgraph while bodies take the place of its calls, and then of the calls in those bodies.
-class inlining {
+class call_inliner {
  public:
-  inlining(subgraph& sub, container& state, pass_report* report, step_context const* step)
+  call_inliner(subgraph& sub, container& state, pass_report* report, step_context const* step)
       : subgraph_(sub), state_(state), step_(step), r_(sub, "functions", report), updated_(sub.size()) {
     for (auto const& n : sub.nodes)
       for (std::size_t k = 0; k < n.inputs.size(); ++k)
@@ -203,15 +203,15 @@ class inlining {
   rewriter r_;
   std::vector<bool> updated_;  // which nodes are variables that the subgraph updates
   std::map<function_definition const*, std::size_t> calls_;
-  drawing draws_;
+  draw_finder draws_;
 };
 
 }  // namespace detail
 
 RILL_INLINE bool inline_functions(subgraph& sub, container& state, pass_report* report, step_context const* step) {
   bool changed = false;
-  while (detail::inlining(sub, state, report, step).run()) changed = true;
-  if (changed) settle_open(sub);  // who reads what a body knows now
+  while (detail::call_inliner(sub, state, report, step).run()) changed = true;
+  if (changed) bind_open_extents(sub);  // who reads what a body knows now
   return changed;
 }
 #endif

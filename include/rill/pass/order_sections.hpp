@@ -101,7 +101,7 @@ class section_order {
         auto& controls = subgraph_[to].controls;
         if (std::find(controls.begin(), controls.end(), from) != controls.end()) continue;
         controls.push_back(from);
-        r.said("comes after " + subgraph_[from].name, to);
+        r.log("comes after " + subgraph_[from].name, to);
       }
     }
     return r.finish();

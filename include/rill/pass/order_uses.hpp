@@ -57,7 +57,7 @@ RILL_INLINE bool order_uses(subgraph& sub, pass_report* report, step_context con
     auto const wait_for = [&](std::uint32_t before) {
       if (std::exchange(waits_for[before], i) == i) return;
       n.controls.push_back(before);
-      r.said("waits for " + sub[before].name, i);
+      r.log("waits for " + sub[before].name, i);
     };
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       auto const of = takes_reference(n, k) ? uses.find(n.inputs[k].node) : uses.end();

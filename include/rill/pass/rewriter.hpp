@@ -21,14 +21,14 @@ class rewriter {
   rill::subgraph& subgraph() { return subgraph_; }
 
   /// The value that stands for `e` now.
-  endpoint now(endpoint e) const {
+  endpoint resolve(endpoint e) const {
     while (e.node < forward_.size() && e.port < forward_[e.node].size() && forward_[e.node][e.port].node != none)
       e = forward_[e.node][e.port];
     return e;
   }
   /// Redirects a node's inputs to what stands for them now.
   void refresh(std::uint32_t i) {
-    for (auto& e : subgraph_[i].inputs) e = now(e);
+    for (auto& e : subgraph_[i].inputs) e = resolve(e);
   }
   /// Who reads `from` is to read `to`; the listing says by which rule.
   void replace(endpoint from, endpoint to, std::string_view rule) {
@@ -36,10 +36,10 @@ class rewriter {
     auto& ports = forward_[from.node];
     if (ports.size() <= from.port) ports.resize(from.port + 1, {none, 0});
     ports[from.port] = to;
-    said(rule, from.node);
+    log(rule, from.node);
   }
   /// The listing says what a rule did to a node.
-  void said(std::string_view rule, std::uint32_t node) {
+  void log(std::string_view rule, std::uint32_t node) {
     changed_ = true;
     if (report_) report_->lines.push_back(std::string(pass_) + ": " + std::string(rule) + ": " + subgraph_[node].name);
   }
@@ -58,10 +58,10 @@ class rewriter {
   bool finish() {
     if (!changed_) return false;
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i) refresh(i);
-    for (auto& e : subgraph_.outputs) e = now(e);
+    for (auto& e : subgraph_.outputs) e = resolve(e);
     for (auto& n : subgraph_.nodes)
-      for (auto& c : n.controls) c = now({c, 0}).node;
-    for (auto& t : subgraph_.targets) t = now({t, 0}).node;
+      for (auto& c : n.controls) c = resolve({c, 0}).node;
+    for (auto& t : subgraph_.targets) t = resolve({t, 0}).node;
     compact();
     return true;
   }

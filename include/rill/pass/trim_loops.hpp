@@ -35,7 +35,7 @@ inline reading how_read(subgraph const& sub, endpoint e) {
 class loop_trimmer {
  public:
   loop_trimmer(rewriter& r, std::uint32_t at)
-      : r_(r), at_(at), a_(decode<ops::looping::attributes>(node().attributes)) {}
+      : r_(r), at_(at), a_(decode<ops::loop_rules::attributes>(node().attributes)) {}
 
   void run(container& state) {
     body_ = *a_.body;
@@ -52,7 +52,7 @@ class loop_trimmer {
     a_.body = std::make_shared<subgraph const>(std::move(body_));
     a_.condition = std::make_shared<subgraph const>(std::move(condition_));
     node().attributes = encode(a_);
-    r_.said("takes and makes what is needed", at_);
+    r_.log("takes and makes what is needed", at_);
   }
 
  private:
@@ -79,7 +79,7 @@ class loop_trimmer {
     node().outputs = std::move(types);
     body_.outputs = std::move(made);
     rewriter body(body_, "loops", nullptr);
-    body.said("makes fewer rows", 0);
+    body.log("makes fewer rows", 0);
     body.finish();
     auto const renumber = [&](endpoint& e) {
       if (e.node == at_) e.port = port[e.port];
@@ -92,7 +92,7 @@ class loop_trimmer {
   bool bind(container& state) {
     std::vector<type> inputs;
     for (auto e : node().inputs) inputs.push_back(r_.subgraph().type_of(e));
-    auto const given = ops::looping::given(a_, inputs, node().outputs);
+    auto const given = ops::loop_rules::given(a_, inputs, node().outputs);
     if (!all_known(given)) return false;
     auto bound = body_;
     try {
@@ -119,10 +119,10 @@ class loop_trimmer {
       auto const how = how_read(body_, {input, 0});
       if (how == reading::elements || body_[input].outputs[0].element == dtype::string) continue;
       if (how == reading::extents) body.replace({input, 0}, {extents_of(body, input), 0}, "extents");
-      body.said("unread", input);
+      body.log("unread", input);
       body_.inputs.erase(body_.inputs.begin() + static_cast<std::ptrdiff_t>(i));
       if (in_condition != SIZE_MAX) {
-        condition.said("unread", condition_.inputs[in_condition]);
+        condition.log("unread", condition_.inputs[in_condition]);
         condition_.inputs.erase(condition_.inputs.begin() + static_cast<std::ptrdiff_t>(in_condition));
       }
       node().inputs.erase(node().inputs.begin() + static_cast<std::ptrdiff_t>(a_.first_variable() + i));
@@ -183,7 +183,7 @@ class loop_trimmer {
 
   rewriter& r_;
   std::uint32_t at_;
-  ops::looping::attributes a_;
+  ops::loop_rules::attributes a_;
   subgraph body_, condition_;
   bool changed_ = false;
 };

@@ -49,7 +49,7 @@ TEST(unite, makes_one_list_of_the_captures_of_all_bodies_and_puts_updated_variab
     value const shifted = add(read, y);
     return values{add(shifted, x)};
   });
-  auto const all = detail::unite({{&first, 1}, {&second, 0}});
+  auto const all = detail::merge_captures({{&first, 1}, {&second, 0}});
   ASSERT_EQ(all.captures.size(), 2);
   EXPECT_EQ(all.captures[0].endpoint(), x.endpoint());
   EXPECT_EQ(all.captures[1].endpoint(), y.endpoint());

@@ -15,7 +15,7 @@ struct parts {
   graph g;
   value first = constant(g, 1.f), limit = placeholder(g, of<float>, "limit"),
         rows = placeholder(g, of<float, 3, 2>, "rows");
-  ops::looping::attributes a;
+  ops::loop_rules::attributes a;
 
   parts() {
     a.variables = 1;

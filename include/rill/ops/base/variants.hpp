@@ -45,7 +45,7 @@ class variant_choice {
   kernel_variant const& get() {
     if (auto const* chosen = chosen_.load(std::memory_order_acquire)) return *chosen;
     for (auto const& v : variants_)
-      if (v.runs_here()) return settle(v);
+      if (v.runs_here()) return choose(v);
     throw error(code::unimplemented, "this processor runs none of the kernels in the library (" + names() +
                                          "); build rill with -DRILL_VARIANTS=portable");
   }
@@ -62,7 +62,7 @@ class variant_choice {
     for (auto const& v : variants_) {
       if (v.name != name) continue;
       if (!v.runs_here()) throw error(code::unimplemented, "this processor can't run kernels for " + std::string(name));
-      if (auto const& chosen = settle(v); &chosen != &v)
+      if (auto const& chosen = choose(v); &chosen != &v)
         throw error(code::failed_precondition, "kernels for " + std::string(name) + " were asked for after those for " +
                                                    std::string(chosen.name) +
                                                    " had been taken; ask before the first step");
@@ -73,7 +73,7 @@ class variant_choice {
   }
 
  private:
-  kernel_variant const& settle(kernel_variant const& wanted) {
+  kernel_variant const& choose(kernel_variant const& wanted) {
     kernel_variant const* chosen = nullptr;
     return chosen_.compare_exchange_strong(chosen, &wanted, std::memory_order_acq_rel) ? wanted : *chosen;
   }

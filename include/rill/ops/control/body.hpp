@@ -133,13 +133,13 @@ template <class Handles> auto handles_from(value node, std::uint32_t at = 0) {
 }
 
 /// The captures of several bodies as one list, and their references, those that are updated first.
-struct united_bodies {
+struct merged_captures {
   std::vector<value> captures, references;
   std::size_t updates = 0;
   rill::effect effect = rill::effect::none;
   std::vector<operation> waits;
 };
-united_bodies unite(std::vector<std::pair<recorded_body*, std::size_t>> const& bodies);
+merged_captures merge_captures(std::vector<std::pair<recorded_body*, std::size_t>> const& bodies);
 
 #if RILL_RUNTIME
 /// A table without a path.
@@ -212,8 +212,8 @@ type common_type(type const& a, type const& b, char const* why);
 
 #if RILL_RUNTIME
 
-RILL_INLINE united_bodies unite(std::vector<std::pair<recorded_body*, std::size_t>> const& bodies) {
-  united_bodies all;
+RILL_INLINE merged_captures merge_captures(std::vector<std::pair<recorded_body*, std::size_t>> const& bodies) {
+  merged_captures all;
   std::vector<value> updated, read;
   auto const add = [](std::vector<value>& list, value const& v) {
     for (auto const& known : list)

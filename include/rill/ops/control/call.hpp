@@ -19,7 +19,7 @@ namespace rill::ops {
 
 /// What the operations that call share. Their inputs are the variables of the function, its arguments, and what it took
 /// from outside.
-struct calling {
+struct call_rules {
   static constexpr std::int8_t arity = -2;
   static constexpr std::string_view counts_references = "references";
   static constexpr std::string_view counts_updates = "updates";
@@ -41,30 +41,30 @@ struct calling {
   static kernel cpu(kernel_request const& r);
 };
 
-struct call_op : calling {
+struct call_op : call_rules {
   using library = void;
   static constexpr std::string_view name = "call", doc = "a function of the graph";
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
 };
-struct reading_call_op : calling {
+struct reading_call_op : call_rules {
   using library = void;
   static constexpr std::string_view name = "reading_call", doc = "a function that reads variables or draws numbers";
   static constexpr rill::effect effect = rill::effect::reads;
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
-    return calling::infer(a, inputs, effect);
+    return call_rules::infer(a, inputs, effect);
   }
 };
-struct updating_call_op : calling {
+struct updating_call_op : call_rules {
   using library = void;
   static constexpr std::string_view name = "updating_call", doc = "a function that updates variables";
   static constexpr rill::effect effect = rill::effect::writes;
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
-    return calling::infer(a, inputs, effect);
+    return call_rules::infer(a, inputs, effect);
   }
 };
 
 #if RILL_RUNTIME
-RILL_INLINE std::vector<type> calling::infer(attributes const& a, std::span<type const> inputs, rill::effect own) {
+RILL_INLINE std::vector<type> call_rules::infer(attributes const& a, std::span<type const> inputs, rill::effect own) {
   expects(a.function != nullptr, "call: the function is missing");
   auto const& f = *a.function;
   expects(a.references == static_cast<std::int64_t>(f.references.size()) && a.updates == f.updates &&
@@ -83,7 +83,7 @@ std::string place_in(function_definition const& f, std::int64_t depth);
 }  // namespace calls
 
 #if RILL_RUNTIME
-RILL_INLINE path_table calling::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
+RILL_INLINE path_table call_rules::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
   auto const& f = *decode<attributes>(n.attributes).function;
   auto table = detail::no_paths(n.outputs.size(), n.inputs.size());
   auto const own = f.references.size();
@@ -120,7 +120,7 @@ RILL_INLINE error located(function_definition const& f, running_call const& call
 
 }  // namespace calls
 
-RILL_INLINE kernel calling::cpu(kernel_request const& r) {
+RILL_INLINE kernel call_rules::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   auto const own = static_cast<std::size_t>(a.references);
   expects(r.functions != nullptr, "call: a function runs in a plan alone");
@@ -172,8 +172,8 @@ RILL_INLINE value record_call(graph& g, function_definition const& f, std::vecto
   std::vector<operation> waits;
   for (auto n : f.waits) waits.emplace_back(&root, n);
   auto const& op = definition_for<ops::call_op, ops::reading_call_op, ops::updating_call_op>(f.effect);
-  ops::calling::attributes const a{&f, static_cast<std::int64_t>(f.references.size()), f.updates,
-                                   key >= 0 ? key : g.random_key()};
+  ops::call_rules::attributes const a{&f, static_cast<std::int64_t>(f.references.size()), f.updates,
+                                      key >= 0 ? key : g.random_key()};
   return root.after(waits, [&] { return root.add(op, encode(a), inputs, f.name); });
 }
 #endif
@@ -203,7 +203,7 @@ RILL_INLINE erased_results call(graph& g, std::string_view name, std::vector<val
 namespace ops {
 
 RILL_INLINE std::vector<type> call_op::infer(attributes const& a, std::span<type const> inputs) {
-  return calling::infer(a, inputs, rill::effect::none);
+  return call_rules::infer(a, inputs, rill::effect::none);
 }
 
 }  // namespace ops

@@ -95,7 +95,7 @@ class derivative {
 };
 
 RILL_INLINE std::vector<gradient> call_gradient(gradient_request const& r) {
-  auto const a = decode<ops::calling::attributes>(r.origin().attributes);
+  auto const a = decode<ops::call_rules::attributes>(r.origin().attributes);
   auto const& f = *a.function;
   derivative const made(r, f);
   std::vector<value> arguments;
@@ -142,7 +142,7 @@ inline function_definition const& function_without_updates(graph& here, node con
 
 namespace rill::ops {
 
-RILL_INLINE value calling::without_updates(graph& here, node const& n, std::vector<value> const& inputs) {
+RILL_INLINE value call_rules::without_updates(graph& here, node const& n, std::vector<value> const& inputs) {
   auto const a = decode<attributes>(n.attributes);
   auto const own = static_cast<std::size_t>(a.references);
   auto const& f = detail::function_without_updates(here, n, *a.function);

@@ -35,14 +35,14 @@ struct branch {
     void check(std::size_t inputs) const;
     /// What an error says of the body that runs where the predicate is `verdict`; nothing where one of the branches in
     /// it says so.
-    std::string side(bool verdict) const;
+    std::string place_of(bool verdict) const;
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
   /// The types of a body's results; or why it can't run for arguments of these types, which is an error when it is to.
-  struct side {
+  struct branch_types {
     std::vector<type> results = {};
-    std::optional<error> misfit = {};
-    side(subgraph const& body, std::span<type const> arguments);
+    std::optional<error> refusal = {};
+    branch_types(subgraph const& body, std::span<type const> arguments);
   };
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::branch_gradient(r); }
   static value without_updates(graph& here, node const& n, std::vector<value> const& inputs);
@@ -76,7 +76,7 @@ RILL_INLINE void branch::attributes::check(std::size_t inputs) const {
   expects(then->outputs.size() == otherwise->outputs.size(), "cond: the branches return different numbers of values");
 }
 
-RILL_INLINE std::string branch::attributes::side(bool verdict) const {
+RILL_INLINE std::string branch::attributes::place_of(bool verdict) const {
   if (number < 0) return verdict ? "in the branch for true" : "in the branch for false";
   if (verdict) return "in branch " + std::to_string(number);
   return last ? "in branch " + std::to_string(number + 1) : "";
@@ -88,22 +88,22 @@ RILL_INLINE std::vector<type> branch::infer(attributes const& a, std::span<type 
   expects(accepts(of<bool>, inputs[own]), "cond: the predicate must be a scalar of bool");
   // Of extents that the step settled, one branch may be what is made for them, and the other not.
   auto const arguments = inputs.subspan(own + 1);
-  side const then(*a.then, arguments), otherwise(*a.otherwise, arguments);
-  bool const one_may_do = all_known(arguments) && !(then.misfit && otherwise.misfit);
+  branch_types const then(*a.then, arguments), otherwise(*a.otherwise, arguments);
+  bool const one_may_do = all_known(arguments) && !(then.refusal && otherwise.refusal);
   for (auto const* s : {&then, &otherwise})
-    if (s->misfit && !one_may_do) throw error(*s->misfit);
-  auto types = (then.misfit ? otherwise : then).results;
-  auto const& others = (otherwise.misfit ? then : otherwise).results;
+    if (s->refusal && !one_may_do) throw error(*s->refusal);
+  auto types = (then.refusal ? otherwise : then).results;
+  auto const& others = (otherwise.refusal ? then : otherwise).results;
   for (std::size_t i = 0; i < types.size(); ++i)
     types[i] = detail::common_type(types[i], others[i], "cond: the branches must return values of the same types");
   return types;
 }
 
-RILL_INLINE branch::side::side(subgraph const& body, std::span<type const> arguments) {
+RILL_INLINE branch::branch_types::branch_types(subgraph const& body, std::span<type const> arguments) {
   try {
     results = rill::infer(body, arguments);
   } catch (error const& e) {
-    misfit = e;
+    refusal = e;
   }
 }
 
@@ -121,21 +121,21 @@ RILL_INLINE kernel branch::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   auto const own = static_cast<std::size_t>(a.references);
   auto const arguments = r.inputs.subspan(own + 1);
-  struct compiled_side {
-    std::optional<error> misfit;
+  struct compiled_branch {
+    std::optional<error> refusal;
     std::shared_ptr<compiled_body> body;
   };
   auto const compiled = [&](subgraph const& body) {
-    auto misfit = side(body, arguments).misfit;
-    return compiled_side{misfit, misfit ? nullptr : r.compile(r, body, arguments)};
+    auto refusal = branch_types(body, arguments).refusal;
+    return compiled_branch{refusal, refusal ? nullptr : r.compile(r, body, arguments)};
   };
-  compiled_side const then = compiled(*a.then), otherwise = compiled(*a.otherwise);
+  compiled_branch const then = compiled(*a.then), otherwise = compiled(*a.otherwise);
   detail::body_call const run(r, own + 1);
-  kernel k([=, sides = std::array{a.side(false), a.side(true)}](kernel_call const& call) {
+  kernel k([=, sides = std::array{a.place_of(false), a.place_of(true)}](kernel_call const& call) {
     bool const verdict = *call.in<bool>(own);
     auto const& taken = verdict ? then : otherwise;
     try {
-      if (taken.misfit) throw error(*taken.misfit);
+      if (taken.refusal) throw error(*taken.refusal);
       run(*taken.body, call, call.step);
     } catch (error const& e) {
       if (detail::placed_errors::holds(e)) throw;
@@ -162,7 +162,7 @@ value record_branch(value predicate, recorded_body then, recorded_body otherwise
 #if RILL_RUNTIME
 RILL_INLINE value record_branch(value predicate, recorded_body then, recorded_body otherwise,
                                 ops::branch::attributes const& like) {
-  auto const all = unite({{&then, 0}, {&otherwise, 0}});
+  auto const all = merge_captures({{&then, 0}, {&otherwise, 0}});
   auto inputs = all.references;
   inputs.push_back(predicate);
   inputs.insert(inputs.end(), all.captures.begin(), all.captures.end());
@@ -215,7 +215,7 @@ RILL_INLINE std::vector<gradient> branch_gradient(gradient_request const& r) {
 namespace detail {
 
 template <operand P, class Then, class Otherwise>
-auto either(P predicate, Then const& then, Otherwise const& otherwise, ops::branch::attributes const& like) {
+auto record_either(P predicate, Then const& then, Otherwise const& otherwise, ops::branch::attributes const& like) {
   using A = typename handle_outside<decltype(then())>::type;
   using B = typename handle_outside<decltype(otherwise())>::type;
   constexpr bool of_graph = are_of_graph<A> && are_of_graph<B>;
@@ -245,7 +245,7 @@ auto either(P predicate, Then const& then, Otherwise const& otherwise, ops::bran
 /// before; variables are read, and updated, when the branch runs.
 template <operand P, class Then, class Otherwise>
 auto cond(P predicate, Then const& then, Otherwise const& otherwise) try {
-  return detail::either(predicate, then, otherwise, {});
+  return detail::record_either(predicate, then, otherwise, {});
 } catch (...) {
   rethrow_as_error();
 }
@@ -258,7 +258,7 @@ template <class I, class First, class... Rest> auto case_from(I index, int k, Fi
     ops::branch::attributes at;
     at.number = k;
     at.last = sizeof...(Rest) == 1;
-    return either(equal(index, like(index, k)), first, [&] { return case_from(index, k + 1, rest...); }, at);
+    return record_either(equal(index, like(index, k)), first, [&] { return case_from(index, k + 1, rest...); }, at);
   }
 }
 

@@ -17,7 +17,7 @@ namespace rill::ops {
 /// were made, stacked. Rows that are there for a derivative may be uneven, each of extents of its own: they are laid
 /// end to end then, in a list, and what takes them is given their extents besides. Where a step knows before that they
 /// are alike, they are stacked as well.
-struct looping {
+struct loop_rules {
   static constexpr std::int8_t arity = -1;
   static constexpr op_kind kind = op_kind::loop;
   static constexpr std::string_view counts_references = "references";
@@ -81,16 +81,16 @@ struct looping {
   static kernel open_cpu(kernel_request const& r, attributes const& a);
 };
 
-struct loop_op : looping {
+struct loop_op : loop_rules {
   using library = void;
   static constexpr std::string_view name = "loop", doc = "runs a body again and again (while_loop, map, scan, fold)";
 };
-struct reading_loop_op : looping {
+struct reading_loop_op : loop_rules {
   using library = void;
   static constexpr std::string_view name = "reading_loop", doc = "a loop that reads variables or draws numbers";
   static constexpr rill::effect effect = rill::effect::reads;
 };
-struct updating_loop_op : looping {
+struct updating_loop_op : loop_rules {
   using library = void;
   static constexpr std::string_view name = "updating_loop", doc = "a loop that updates variables";
   static constexpr rill::effect effect = rill::effect::writes;
@@ -100,7 +100,7 @@ struct updating_loop_op : looping {
 inline bool is_loop(node const& n) { return n.op->kind == op_kind::loop; }
 
 #if RILL_RUNTIME
-RILL_INLINE void looping::attributes::check(std::size_t inputs) const {
+RILL_INLINE void loop_rules::attributes::check(std::size_t inputs) const {
   expects(body && condition, "loop: a body is missing");
   expects(parallel > 0 && parallel <= 4096, "loop: between 1 and 4096 iterations may run at once");
   expects(references >= 0 && updates >= 0 && updates <= references && variables >= 0 && rows >= 0 &&
@@ -122,7 +122,7 @@ RILL_INLINE void looping::attributes::check(std::size_t inputs) const {
   expects(rows == 0 && !given_count, "loop: one with a condition has no rows and no count");
 }
 
-RILL_INLINE std::pair<std::vector<type>, dim> looping::arguments(attributes const& a, std::span<type const> inputs) {
+RILL_INLINE std::pair<std::vector<type>, dim> loop_rules::arguments(attributes const& a, std::span<type const> inputs) {
   std::vector<type> given(inputs.begin() + static_cast<std::ptrdiff_t>(a.first_variable()), inputs.end());
   dim count = unknown;
   for (auto i = static_cast<std::size_t>(a.variables); i < static_cast<std::size_t>(a.variables + a.rows); ++i) {
@@ -138,23 +138,23 @@ RILL_INLINE std::pair<std::vector<type>, dim> looping::arguments(attributes cons
   return {std::move(given), count};
 }
 
-RILL_INLINE std::vector<type> looping::given(attributes const& a, std::span<type const> inputs,
-                                             std::span<type const> outputs) {
+RILL_INLINE std::vector<type> loop_rules::given(attributes const& a, std::span<type const> inputs,
+                                                std::span<type const> outputs) {
   auto types = arguments(a, inputs).first;
   std::copy_n(outputs.begin(), a.variables, types.begin());
   return types;
 }
 
-RILL_INLINE bool looping::is_alike(type const& t) {
+RILL_INLINE bool loop_rules::is_alike(type const& t) {
   return t.has_rank() &&
          std::all_of(t.dims.begin(), t.dims.begin() + t.rank, [](dim const& d) { return d != unknown; });
 }
 
-RILL_INLINE type looping::made(type const& row, bool saved, dim const& count) {
+RILL_INLINE type loop_rules::made(type const& row, bool saved, dim const& count) {
   return saved && !is_alike(row) ? type::of_unknown_rank(row.element) : stacked(row, count);
 }
 
-RILL_INLINE bool looping::opens(attributes const& a, std::span<type const> outputs) {
+RILL_INLINE bool loop_rules::opens(attributes const& a, std::span<type const> outputs) {
   for (std::uint32_t o = 0; o < outputs.size(); ++o) {
     auto const& t = outputs[o];
     if (!t.is_known() && (o < a.row_port(0) || !t.has_rank() || !row_of(t).is_known())) return true;
@@ -162,18 +162,18 @@ RILL_INLINE bool looping::opens(attributes const& a, std::span<type const> outpu
   return false;
 }
 
-RILL_INLINE bool looping::never_runs(attributes const& a, std::span<type const> inputs) {
+RILL_INLINE bool loop_rules::never_runs(attributes const& a, std::span<type const> inputs) {
   auto const [given, count] = arguments(a, inputs);
-  return a.given_count && count == dim(0) && branch::side(*a.body, given).misfit;
+  return a.given_count && count == dim(0) && branch::branch_types(*a.body, given).refusal;
 }
 
-RILL_INLINE std::vector<type> looping::without_rows(attributes const& a, std::vector<type> arguments) {
+RILL_INLINE std::vector<type> loop_rules::without_rows(attributes const& a, std::vector<type> arguments) {
   auto const first = arguments.begin() + static_cast<std::ptrdiff_t>(a.variables);
   arguments.erase(first, first + static_cast<std::ptrdiff_t>(a.rows));
   return arguments;
 }
 
-RILL_INLINE std::vector<type> looping::infer(attributes const& a, std::span<type const> inputs) {
+RILL_INLINE std::vector<type> loop_rules::infer(attributes const& a, std::span<type const> inputs) {
   a.check(inputs.size());
   if (a.given_count) {
     auto const& count = inputs[static_cast<std::size_t>(a.references)];
@@ -210,12 +210,12 @@ RILL_INLINE std::vector<type> looping::infer(attributes const& a, std::span<type
   std::vector<type> types(given.begin(), given.begin() + a.variables);
   types.push_back(dtype::int64);
   for (std::size_t i = variables; i < made.size(); ++i)
-    types.push_back(looping::made(made[i], a.is_saved(i - variables), count));
+    types.push_back(loop_rules::made(made[i], a.is_saved(i - variables), count));
   return types;
 }
 
 // A result of the body that depends on a variable depends on what that was made from in the iterations before.
-RILL_INLINE path_table looping::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
+RILL_INLINE path_table loop_rules::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
   auto const a = decode<attributes>(n.attributes);
   auto const first = a.first_variable(), variables = static_cast<std::size_t>(a.variables);
   auto of = detail::no_paths(a.body->outputs.size(), n.inputs.size());
@@ -255,13 +255,13 @@ RILL_INLINE value record_loop(loop_request r) {
   auto& g = *(r.count ? r.count : (r.variables.empty() ? r.rows : r.variables)[0]).graph;
   std::vector<std::pair<recorded_body*, std::size_t>> bodies{{&r.body, r.variables.size() + r.rows.size()}};
   if (!r.counted) bodies.push_back({&r.condition, r.variables.size()});
-  auto const all = unite(bodies);
+  auto const all = merge_captures(bodies);
   auto inputs = all.references;
   if (r.count) inputs.push_back(r.count);
   for (auto const& list : {r.extents, r.variables, r.rows, all.captures})
     inputs.insert(inputs.end(), list.begin(), list.end());
   auto const& op = definition_for<ops::loop_op, ops::reading_loop_op, ops::updating_loop_op>(all.effect);
-  ops::looping::attributes a;
+  ops::loop_rules::attributes a;
   a.variables = static_cast<std::int64_t>(r.variables.size());
   a.rows = static_cast<std::int64_t>(r.rows.size());
   a.references = static_cast<std::int64_t>(all.references.size());
@@ -285,7 +285,7 @@ RILL_INLINE value record_loop(loop_request r) {
 #if RILL_RUNTIME
 namespace rill::ops {
 
-RILL_INLINE value looping::without_updates(graph& here, node const& n, std::vector<value> const& inputs) {
+RILL_INLINE value loop_rules::without_updates(graph& here, node const& n, std::vector<value> const& inputs) {
   auto const a = decode<attributes>(n.attributes);
   auto const from = [&](std::size_t first, std::size_t last) { return detail::between(inputs, first, last); };
   auto const variables = from(0, static_cast<std::size_t>(a.references)),

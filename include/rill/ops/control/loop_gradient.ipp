@@ -25,7 +25,7 @@ std::vector<bool> dependent(subgraph const& body, std::vector<bool> const& input
 class backwards_loop {
  public:
   explicit backwards_loop(gradient_request const& r)
-      : r_(r), a_(decode<ops::looping::attributes>(r.origin().attributes)), body_(*a_.body), grown_(body_) {
+      : r_(r), a_(decode<ops::loop_rules::attributes>(r.origin().attributes)), body_(*a_.body), grown_(body_) {
     refuse_updated_reads(body_, r.origin().name);
     find_active();
   }
@@ -207,14 +207,14 @@ class backwards_loop {
     auto probe = grown_;
     probe.outputs.clear();
     for (auto const& [e, from] : saved) probe.outputs.push_back(from);
-    auto const types = infer(probe, ops::looping::given(a_, types_of_inputs(), r_.origin().outputs));
+    auto const types = infer(probe, ops::loop_rules::given(a_, types_of_inputs(), r_.origin().outputs));
     auto next = types.begin();
     for (auto const& [e, from] : saved)
       (is_uneven(from, *next++) ? uneven_ : even_).push_back({{&here, e.node, e.port}, {}, from});
   }
   // A loop in the body makes what its copy has come to make.
   static bool follow(node& n, node const& copy) {
-    auto const a = decode<ops::looping::attributes>(copy.attributes);
+    auto const a = decode<ops::loop_rules::attributes>(copy.attributes);
     if (n.op->effect == effect::writes || (a.made_rows() > 0 && (a.given_count || !a.counted()))) return false;
     n.attributes = copy.attributes;
     n.outputs = copy.outputs;
@@ -231,7 +231,7 @@ class backwards_loop {
            static_cast<std::size_t>(std::find(body_.inputs.begin(), body_.inputs.end(), e.node) - body_.inputs.begin());
   }
   bool is_uneven(endpoint e, type const& t) const {
-    return is_row(input_of(e)) ? input_of(e) >= a_.first_uneven() : !ops::looping::is_alike(t);
+    return is_row(input_of(e)) ? input_of(e) >= a_.first_uneven() : !ops::loop_rules::is_alike(t);
   }
 
   // The rows that have a value of the forward body: of the forward loop's inputs, or made by it, from now on if need
@@ -272,7 +272,7 @@ class backwards_loop {
   }
 
   gradient_request const& r_;
-  ops::looping::attributes const a_;
+  ops::loop_rules::attributes const a_;
   subgraph const& body_;
   std::vector<bool> active_;                    // of the loop variables
   std::vector<std::size_t> x_of_;               // the input that each value is which its body is differentiated by

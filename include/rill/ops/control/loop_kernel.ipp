@@ -14,14 +14,14 @@ namespace rill::ops {
 /// writes some rows of is where the loop's result is to be.
 class loop_kernel {
  public:
-  loop_kernel(kernel_request const& r, looping::attributes const& a)
-      : course_(r, a, looping::arguments(a, r.inputs).second),
+  loop_kernel(kernel_request const& r, loop_rules::attributes const& a)
+      : course_(r, a, loop_rules::arguments(a, r.inputs).second),
         first_variable_(a.first_variable()),
         rows_(static_cast<std::size_t>(a.rows)),
         outputs_(r.outputs.begin(), r.outputs.end()),
         memory_(r.memory) {
     auto const variables = static_cast<std::size_t>(a.variables);
-    auto const given = looping::given(a, r.inputs, r.outputs);
+    auto const given = loop_rules::given(a, r.inputs, r.outputs);
     for (std::size_t i = variables; i < variables + rows_; ++i) row_bytes_.push_back(given[i].bytes());
     for (std::size_t i = variables + 1; i < r.outputs.size(); ++i) made_bytes_.push_back(row_of(r.outputs[i]).bytes());
     open_ = !all_known(outputs_);
@@ -32,7 +32,7 @@ class loop_kernel {
     body_ = r.compile(r, *a.body, given);
     if (body_->open()) return;
     if (!a.counted()) {
-      auto const tested = looping::without_rows(a, given);
+      auto const tested = loop_rules::without_rows(a, given);
       condition_ = r.compile(r, *a.condition, tested);
       if (condition_->open()) return;
       if (joinable(*a.body, *a.condition)) step_ = r.compile(r, joined(*a.body, *a.condition, variables), given);
@@ -45,7 +45,7 @@ class loop_kernel {
   }
 
   /// Whether a body is open: then this is no kernel for it.
-  bool settles_extents() const { return body_->open() || (condition_ && condition_->open()); }
+  bool has_open_extents() const { return body_->open() || (condition_ && condition_->open()); }
 
   /// Bytes of scratch that a call needs.
   std::size_t scratch() const { return detail::add_bytes(room_, room_); }
@@ -265,12 +265,12 @@ RILL_INLINE subgraph loop_kernel::joined(subgraph sub, subgraph const& condition
   return sub;
 }
 
-RILL_INLINE kernel looping::cpu(kernel_request const& r) {
+RILL_INLINE kernel loop_rules::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
   if (opens(a, r.outputs) || never_runs(a, r.inputs) || !all_known(given(a, r.inputs, r.outputs)))
     return open_cpu(r, a);
   loop_kernel made(r, a);
-  if (made.settles_extents()) return open_cpu(r, a);
+  if (made.has_open_extents()) return open_cpu(r, a);
   auto const scratch = made.scratch();
   auto updates_in_place = made.updates_in_place();
   bool const brings = made.brings();

@@ -13,13 +13,13 @@ namespace rill::ops {
 /// The kernel of such a loop. It brings its outputs itself.
 class open_loop_kernel {
  public:
-  open_loop_kernel(kernel_request const& r, looping::attributes const& a)
-      : course_(r, a, looping::arguments(a, r.inputs).second),
+  open_loop_kernel(kernel_request const& r, loop_rules::attributes const& a)
+      : course_(r, a, loop_rules::arguments(a, r.inputs).second),
         first_(a.first_variable()),
         rows_(static_cast<std::size_t>(a.rows)),
         inputs_(r.inputs.begin() + static_cast<std::ptrdiff_t>(first_), r.inputs.end()),
         memory_(r.memory) {
-    auto const given = looping::given(a, r.inputs, r.outputs);
+    auto const given = loop_rules::given(a, r.inputs, r.outputs);
     for (std::size_t j = 0, row = a.first_uneven() - first_; row < a.first_capture() - first_; ++j, ++row)
       if (!given[row].is_known()) uneven_.push_back({row, a.first_extents() + j, r.inputs[a.first_extents() + j]});
     for (std::size_t i = 0; i < static_cast<std::size_t>(a.variables); ++i) {
@@ -32,8 +32,8 @@ class open_loop_kernel {
       saved_.push_back(a.is_saved(o - a.row_port(0)));
       made_in_.push_back(saved_.back() ? &memory_->saved() : memory_);
     }
-    if (!looping::never_runs(a, r.inputs)) body_ = r.compile(r, without_kept(*a.body), given);
-    if (!a.counted()) condition_ = r.compile(r, *a.condition, looping::without_rows(a, given));
+    if (!loop_rules::never_runs(a, r.inputs)) body_ = r.compile(r, without_kept(*a.body), given);
+    if (!a.counted()) condition_ = r.compile(r, *a.condition, loop_rules::without_rows(a, given));
   }
 
   void operator()(kernel_call const& call) const {
@@ -210,7 +210,7 @@ class open_loop_kernel {
   std::shared_ptr<compiled_body> body_, condition_;
 };
 
-RILL_INLINE kernel looping::open_cpu(kernel_request const& r, attributes const& a) {
+RILL_INLINE kernel loop_rules::open_cpu(kernel_request const& r, attributes const& a) {
   kernel k(open_loop_kernel(r, a));
   k.allocates_outputs = true;
   return k;

@@ -120,7 +120,7 @@ template <fixed_string Name, class Result, class F, class... X> auto fuse_as(F c
     std::uint16_t next = 0;
     std::tuple<symbol<X::static_type.element>...> symbols{symbol<X::static_type.element>{&p, next++}...};
     p.outputs = {register_of(p, std::apply(f, symbols))};
-    settle(p);
+    number_registers(p);
     if constexpr (!number<Result>) p.native = native_function<Name, F, element, X::static_type.element...>();
     auto& g = graph_of(x...);
     auto made = std::make_shared<program const>(std::move(p));

@@ -53,16 +53,16 @@ template <dtype E, class N> symbol<E> immediate_symbol(program* p, N n) {
 }
 
 // Gives every register its final number: inputs, immediates, results.
-inline std::uint16_t settled(program const& p, std::uint16_t r) {
+inline std::uint16_t register_number(program const& p, std::uint16_t r) {
   if (r >= immediate_mark) return static_cast<std::uint16_t>(p.inputs.size() + (r - immediate_mark));
   return r < p.inputs.size() ? r : static_cast<std::uint16_t>(r + p.immediates.size());
 }
-inline void settle(program& p) {
+inline void number_registers(program& p) {
   expects(p.inputs.size() + p.instructions.size() <= immediate_mark && p.immediates.size() < immediate_mark,
           "a program has at most 32,768 inputs and lines, and 32,767 constants");
   for (auto& i : p.instructions)
-    for (std::size_t k = 0; k < i.function->arity; ++k) i.operands[k] = settled(p, i.operands[k]);
-  for (auto& o : p.outputs) o = settled(p, o);
+    for (std::size_t k = 0; k < i.function->arity; ++k) i.operands[k] = register_number(p, i.operands[k]);
+  for (auto& o : p.outputs) o = register_number(p, o);
 }
 
 }  // namespace detail

@@ -50,13 +50,13 @@ struct queue_operation {
   static constexpr std::string_view rendezvous = "queue";
 };
 
-struct enqueuing : queue_operation {
+struct enqueue_rules : queue_operation {
   static constexpr std::int8_t arity = -1;
   static constexpr bool waits = true;
   static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::gives;
   static constexpr std::size_t outputs = 0;
 };
-struct dequeuing : queue_operation {
+struct dequeue_rules : queue_operation {
   static constexpr std::int8_t arity = -2;
   static constexpr bool waits = true;
   static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::frees;
@@ -73,7 +73,7 @@ template <dtype Answer> struct queue_question : queue_operation {
   }
 };
 
-struct enqueue_op : enqueuing {
+struct enqueue_op : enqueue_rules {
   using library = void;
   static constexpr std::string_view name = "enqueue", doc = "puts an element into a queue; waits while it is full";
   struct attributes : queue_attributes {
@@ -85,7 +85,7 @@ struct enqueue_op : enqueuing {
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);
 };
-struct enqueue_many_op : enqueuing {
+struct enqueue_many_op : enqueue_rules {
   using library = void;
   static constexpr std::string_view name = "enqueue_many",
                                     doc = "puts each row into a queue, as an element; waits while it is full";
@@ -96,13 +96,13 @@ struct enqueue_many_op : enqueuing {
 inline bool is_enqueue(node const& n) {
   return n.op == &definition<enqueue_op>() || n.op == &definition<enqueue_many_op>();
 }
-struct dequeue_op : dequeuing {
+struct dequeue_op : dequeue_rules {
   using library = void;
   static constexpr std::string_view name = "dequeue", doc = "takes an element out of a queue; waits for one";
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);
 };
-struct dequeue_many_op : dequeuing {
+struct dequeue_many_op : dequeue_rules {
   using library = void;
   static constexpr std::string_view name = "dequeue_many",
                                     doc = "takes so many elements out of a queue, stacked; waits for them";

@@ -30,7 +30,7 @@ struct random_table {
 };
 
 /// What random operations share: no inputs, or one whose extents the result has.
-struct drawing {
+struct draw_rules {
   static constexpr std::int8_t arity = -2;
   static constexpr std::uint32_t shape_only = 1;
   static constexpr rill::effect effect = rill::effect::reads;

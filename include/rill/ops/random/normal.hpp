@@ -5,7 +5,7 @@
 namespace rill::ops {
 
 /// What normal and truncated_normal share.
-struct drawing_normal : drawing {
+struct normal_rules : draw_rules {
   static constexpr dtypes elements = dtypes::floats;
   static constexpr std::string_view declared_type = "of";
   struct attributes {
@@ -31,7 +31,7 @@ struct drawing_normal : drawing {
 #endif
 };
 
-struct normal_op : drawing_normal {
+struct normal_op : normal_rules {
   using library = void;
   static constexpr std::string_view name = "normal", doc = "normally distributed numbers";
 #if RILL_KERNELS
@@ -50,7 +50,7 @@ struct normal_op : drawing_normal {
 #endif
 };
 
-struct truncated_normal_op : drawing_normal {
+struct truncated_normal_op : normal_rules {
   using library = void;
   static constexpr std::string_view name = "truncated_normal",
                                     doc = "normally distributed numbers within two standard deviations of the mean";

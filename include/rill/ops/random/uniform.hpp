@@ -6,7 +6,7 @@
 
 namespace rill::ops {
 
-struct uniform_op : drawing {
+struct uniform_op : draw_rules {
   using library = void;
   static constexpr std::string_view name = "uniform",
                                     doc = "numbers from `low` to below `high`, each as likely as the others";

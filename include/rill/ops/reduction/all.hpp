@@ -5,7 +5,7 @@
 namespace rill::ops {
 
 /// What all and any share.
-template <class Op> struct truth_over : reducing<Op> {
+template <class Op> struct truth_over : reduce_rules<Op> {
   static constexpr dtypes elements = dtype::boolean, common = dtype::boolean;
   static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element),

@@ -21,7 +21,7 @@ inline void refuse_nothing(shape const& x, std::array<bool, max_rank> const& gon
 
 /// What max and min share: the gradient goes to all equal ones, in equal parts. `Op::of_nothing`
 /// and `Op::of_others` say why it refuses to reduce nothing, and other element types.
-template <class Op> struct extreme_over : reducing<Op> {
+template <class Op> struct extreme_over : reduce_rules<Op> {
   static constexpr dtypes elements = dtypes::reals | dtype::boolean, common = common_floats | dtype::boolean;
   static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), Op::of_others);
@@ -39,7 +39,7 @@ template <class Op> struct extreme_over : reducing<Op> {
   static kernel cpu(kernel_request const& r) {
     auto const& x = r.inputs[0];
     refuse_nothing(x.shape(), reduced_axes(decode<reduction>(r.at.attributes).axes, x.rank), Op::of_nothing);
-    return reducing<Op>::cpu(r);
+    return reduce_rules<Op>::cpu(r);
   }
 #endif
 };

@@ -15,7 +15,7 @@ value prod_of_others(value x, std::vector<value> const& directions, extents cons
 
 namespace ops {
 
-struct prod_op : reducing<prod_op> {
+struct prod_op : reduce_rules<prod_op> {
   using library = void;
   static constexpr std::string_view name = "prod",
                                     doc =

@@ -44,7 +44,7 @@ template <class Op> kernel update(kernel_request const& r) {
 #endif
 
 /// What the updates share: a variable by reference, a value of its type; the result is the new value.
-struct updating {
+struct update_rules {
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t by_reference = 1;
   static constexpr rill::effect effect = rill::effect::writes;
@@ -54,7 +54,7 @@ struct updating {
   }
 };
 
-struct assign_op : updating {
+struct assign_op : update_rules {
   using library = void;
   static constexpr std::string_view name = "assign", doc = "makes x the variable's value";
   static constexpr op_kind kind = op_kind::assign;
@@ -82,7 +82,7 @@ struct assign_op : updating {
 #endif
 };
 
-struct assign_add_op : updating {
+struct assign_add_op : update_rules {
   using library = void;
   using arithmetic = add_op;
   static constexpr std::string_view name = "assign_add", doc = "adds x to the variable";
@@ -91,7 +91,7 @@ struct assign_add_op : updating {
 #endif
 };
 
-struct assign_sub_op : updating {
+struct assign_sub_op : update_rules {
   using library = void;
   using arithmetic = sub_op;
   static constexpr std::string_view name = "assign_sub", doc = "subtracts x from the variable";

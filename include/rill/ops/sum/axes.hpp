@@ -155,7 +155,7 @@ inline cost reduction_work(std::span<type const> inputs, std::span<type const> o
 }
 
 /// What sum, mean and max share. Op's `reduce<T>()` is the kernel for elements of type T.
-template <class Op> struct reducing {
+template <class Op> struct reduce_rules {
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes common = common_floats;
   using attributes = reduction;

@@ -15,7 +15,7 @@ value to_extents(value x, value other, ops::likeness const& a);
 
 namespace rill::ops {
 
-struct sum_op : reducing<sum_op> {
+struct sum_op : reduce_rules<sum_op> {
   using library = void;
   static constexpr std::string_view name = "sum", doc = "the sum over some axes, or all; 0 of nothing; integers wrap";
   static constexpr dtypes elements = dtypes::numbers;
@@ -34,7 +34,7 @@ struct sum_op : reducing<sum_op> {
 #endif
 };
 
-struct mean_op : reducing<mean_op> {
+struct mean_op : reduce_rules<mean_op> {
   using library = void;
   static constexpr std::string_view name = "mean", doc = "the mean over some axes, or all; NaN of nothing";
   static constexpr dtypes elements = dtypes::floats | dtypes::complexes;

@@ -26,7 +26,7 @@ struct accumulator_attributes {
 };
 
 /// What operations of an accumulator share.
-struct accumulating {
+struct accumulator_rules {
   using attributes = accumulator_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
   static constexpr std::string_view rendezvous = "accumulator";
@@ -36,7 +36,7 @@ inline void expect_step(type const& t) {
   expects(accepts(of<std::int64_t>, t), "an accumulator's step is a scalar of int64");
 }
 
-struct accumulator_apply_op : accumulating {
+struct accumulator_apply_op : accumulator_rules {
   using library = void;
   static constexpr std::string_view
       name = "accumulator_apply",
@@ -46,7 +46,7 @@ struct accumulator_apply_op : accumulating {
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);
 };
-struct accumulator_average_op : accumulating {
+struct accumulator_average_op : accumulator_rules {
   using library = void;
   static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::takes;
   static constexpr bool waits = true;
@@ -67,7 +67,7 @@ struct accumulator_average_op : accumulating {
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);
 };
-struct accumulator_count_op : accumulating {
+struct accumulator_count_op : accumulator_rules {
   using library = void;
   static constexpr std::string_view name = "accumulator_count", doc = "gradients that came since the last average";
   static constexpr std::int8_t arity = -2;
@@ -75,7 +75,7 @@ struct accumulator_count_op : accumulating {
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);
 };
-struct accumulator_set_step_op : accumulating {
+struct accumulator_set_step_op : accumulator_rules {
   using library = void;
   static constexpr std::string_view name = "accumulator_set_step",
                                     doc = "from now on gradients of earlier steps are stale";

@@ -41,7 +41,7 @@ class row_copy {
 #endif
 
 /// What both kinds of gather share.
-struct gathering {
+struct gather_rules {
   static constexpr std::int8_t arity = 2;
   static constexpr type infer(no_attributes, type const& table, type const& which, checks expects = {}) {
     expects(dtypes::indices.contains(which.element), "gather: the indices are neither int32 nor int64");
@@ -82,7 +82,7 @@ struct rows_like_op {
   }
 };
 
-struct gather_op : gathering {
+struct gather_op : gather_rules {
   using library = void;
   static constexpr std::string_view name = "gather",
                                     doc = "the rows of a table that indices of any rank name; the gradient is sparse";
@@ -94,7 +94,7 @@ struct gather_op : gathering {
 #endif
 };
 
-struct gather_variable_op : gathering {
+struct gather_variable_op : gather_rules {
   using library = void;
   static constexpr std::string_view name = "gather_variable",
                                     doc = "the rows of a variable that indices of any rank name, read under its lock";

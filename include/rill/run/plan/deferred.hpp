@@ -126,7 +126,7 @@ class cutter {
     for (std::uint32_t i = 0; i < early_.size(); ++i)
       if (is_deferred_[i]) r.drop(i);
     late_.subgraph.axes = early_.axes;
-    r.said("cut", 0);
+    r.log("cut", 0);
     r.finish();
     return std::move(late_);
   }

@@ -264,7 +264,7 @@ class piece_joiner {
     for (auto i : nodes)
       if (i != at) r.drop(i);
     joined_.emplace_back(at, std::move(whole));
-    r.said("begins when its own inputs have come", at);
+    r.log("begins when its own inputs have come", at);
   }
   // The variables that a piece takes by reference, those that it updates first, and whether it does.
   std::vector<std::pair<std::uint32_t, bool>> references_of(node_list const& nodes) const {

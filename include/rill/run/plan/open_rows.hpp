@@ -18,7 +18,7 @@ bool takes_open_rows(subgraph const& sub, node const& n, std::size_t k);
 inline endpoint source_of_count(subgraph const& sub, endpoint count) {
   auto const& n = sub[count.node];
   if (!ops::is_loop(n)) return count;
-  auto const a = decode<ops::looping::attributes>(n.attributes);
+  auto const a = decode<ops::loop_rules::attributes>(n.attributes);
   if (count.port != a.count_port() || !a.given_count) return count;
   return source_of_count(sub, n.inputs[static_cast<std::size_t>(a.references)]);
 }
@@ -29,14 +29,14 @@ RILL_INLINE bool has_deferred_shape(subgraph const& sub, endpoint e) {
 
 RILL_INLINE bool takes_open_rows(subgraph const& sub, node const& n, std::size_t k) {
   if (!ops::is_loop(n)) return false;
-  auto const a = decode<ops::looping::attributes>(n.attributes);
+  auto const a = decode<ops::loop_rules::attributes>(n.attributes);
   bool const row = k >= a.first_row() && k < a.first_capture();
   bool const extents = k >= a.first_extents() && k < a.first_variable();
   if (!a.given_count || !(row || extents)) return false;
   auto const maker = n.inputs[k].node;
   if (!ops::is_loop(sub[maker])) return false;
-  auto const made = decode<ops::looping::attributes>(sub[maker].attributes);
-  if (n.inputs[k].port < made.row_port(0) || ops::looping::opens(made, sub[maker].outputs)) return false;
+  auto const made = decode<ops::loop_rules::attributes>(sub[maker].attributes);
+  if (n.inputs[k].port < made.row_port(0) || ops::loop_rules::opens(made, sub[maker].outputs)) return false;
   return source_of_count(sub, n.inputs[static_cast<std::size_t>(a.references)]) ==
          source_of_count(sub, {maker, made.count_port()});
 }

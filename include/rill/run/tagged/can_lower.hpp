@@ -41,7 +41,7 @@ inline bool is_lowered(node const& n) {
 
 inline bool can_lower_body(subgraph body, std::vector<type> const& arguments, container& state,
                            pass_options const& passes) {
-  if (!all_known(arguments) || ops::branch::side(body, arguments).misfit) return false;
+  if (!all_known(arguments) || ops::branch::branch_types(body, arguments).refusal) return false;
   bind_extents(body, arguments, state);
   if (passes.functions) inline_functions(body, state, nullptr);
   return std::all_of(body.nodes.begin(), body.nodes.end(), [&](node const& n) {
@@ -67,10 +67,10 @@ RILL_INLINE bool can_lower(node const& n, std::span<type const> inputs, containe
     return detail::can_lower_body(*a.then, arguments, state, passes) &&
            detail::can_lower_body(*a.otherwise, arguments, state, passes);
   }
-  auto const a = decode<ops::looping::attributes>(n.attributes);
-  auto const given = ops::looping::given(a, inputs, n.outputs);
-  return !ops::looping::opens(a, n.outputs) && detail::can_lower_body(*a.body, given, state, passes) &&
-         (a.counted() || detail::can_lower_body(*a.condition, ops::looping::without_rows(a, given), state, passes));
+  auto const a = decode<ops::loop_rules::attributes>(n.attributes);
+  auto const given = ops::loop_rules::given(a, inputs, n.outputs);
+  return !ops::loop_rules::opens(a, n.outputs) && detail::can_lower_body(*a.body, given, state, passes) &&
+         (a.counted() || detail::can_lower_body(*a.condition, ops::loop_rules::without_rows(a, given), state, passes));
 }
 
 #endif

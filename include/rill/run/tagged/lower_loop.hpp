@@ -22,10 +22,10 @@ class lowering::loop_parts {
         in_(in),
         guarded_(guarded),
         outside_(outside),
-        about_(decode<ops::looping::attributes>(n.attributes)),
+        about_(decode<ops::loop_rules::attributes>(n.attributes)),
         types_(types()),
-        count_(ops::looping::arguments(about_, types_).second),
-        given_(ops::looping::given(about_, types_, n.outputs)),
+        count_(ops::loop_rules::arguments(about_, types_).second),
+        given_(ops::loop_rules::given(about_, types_, n.outputs)),
         body_(l.bound(*about_.body, given_)),
         here_(l.place(outside, n, lowered::body::iteration)),
         into_{l.frame_of(n), here_, about_.parallel, std::move(controls), outside.pivot},
@@ -88,7 +88,7 @@ class lowering::loop_parts {
     auto const arguments = with_captures(values_);
     auto safe = changes_;
     safe.resize(arguments.size());
-    auto const condition = lower_.bound(*about_.condition, ops::looping::without_rows(about_, given_));
+    auto const condition = lower_.bound(*about_.condition, ops::loop_rules::without_rows(about_, given_));
     auto const asked = lower_.place(outside_, node_, lowered::body::condition);
     auto made = lower_.splice(condition, arguments, safe, {top_, turn_, stream_, asked});
     if (made.guarded[0] && made.effects.empty()) return ends(made.values[0]);
@@ -156,7 +156,7 @@ class lowering::loop_parts {
   std::vector<endpoint> const& in_;
   std::vector<bool> const& guarded_;
   scope outside_;
-  ops::looping::attributes about_;
+  ops::loop_rules::attributes about_;
   std::vector<type> types_;
   dim count_;
   std::vector<type> given_;

@@ -219,7 +219,7 @@ class lowering {
     entrance const to{frame_of(n), here, 1, std::move(controls), s.pivot};
     auto const pivot = enter_token(to);
     auto const stream =
-        add<ops::drawn_by_row_op>({}, {pivot}, here, {decode<ops::calling::attributes>(n.attributes).key});
+        add<ops::drawn_by_row_op>({}, {pivot}, here, {decode<ops::call_rules::attributes>(n.attributes).key});
     auto const used = inputs_used(body);
     std::vector<endpoint> arguments;
     std::vector<bool> safe;
@@ -264,7 +264,7 @@ class lowering {
         arguments.push_back(safe[k] ? endpoint{switches[k], port} : from);
       }
       scope inner = s;
-      inner.place = place(s, n, lowered::body::branch, a.side(port != 0));
+      inner.place = place(s, n, lowered::body::branch, a.place_of(port != 0));
       inner.pivot = add<ops::identity_op>({{chosen, port}}, {}, inner.place);
       auto made = splice(sub, arguments, safe, inner);
       for (std::size_t o = 0; o < made.values.size(); ++o)
