@@ -1,4 +1,5 @@
-// expect: feed: the tensor does not have the element type and extents of what it is fed to: float64[3] against float32[n]
+// expect: feed: the tensor does not have the element type and extents of what it is fed to: float64[3] against
+// float32[n]
 #include <rill/rill.hpp>
 void f(rill::session& s, rill::expr<rill::of<float, "n">> x, rill::tensor_of<rill::of<float, 3>> t,
        rill::tensor_of<rill::of<double, 3>> u) {

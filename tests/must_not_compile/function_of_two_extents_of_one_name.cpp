@@ -1,4 +1,5 @@
-// expect: a function's argument has another extent than one whose axis has the same name: (float32[2], float32[3]) against (float32[n], float32[n])
+// expect: a function's argument has another extent than one whose axis has the same name: (float32[2], float32[3])
+// against (float32[n], float32[n])
 #include <rill/rill.hpp>
 void f(rill::graph& g, rill::expr<rill::of<float, 2>> x, rill::expr<rill::of<float, 3>> y) {
   auto const product =

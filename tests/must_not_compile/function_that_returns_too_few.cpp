@@ -1,4 +1,5 @@
-// expect: function: the lambda must return what the function is declared to return: float32[] against (float32[], float32[])
+// expect: function: the lambda must return what the function is declared to return: float32[] against (float32[],
+// float32[])
 #include <rill/rill.hpp>
 void f(rill::graph& g) {
   using rill::of;

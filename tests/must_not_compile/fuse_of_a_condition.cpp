@@ -1,4 +1,5 @@
-// expect: fuse: the lambda's numbers are known when a step runs. Functions that docs/guide.md lists take them, by names without std::; select takes the place of if and ?:, and all are of one element type
+// expect: fuse: the lambda's numbers are known when a step runs. Functions that docs/guide.md lists take them, by names
+// without std::; select takes the place of if and ?:, and all are of one element type
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 2>> x) {
 #ifdef VALID

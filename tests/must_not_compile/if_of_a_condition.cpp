@@ -1,4 +1,5 @@
-// expect: a condition of the graph is known when a step runs, not while the graph is recorded: cond, select and while_loop take it; &, | and ~ combine several
+// expect: a condition of the graph is known when a step runs, not while the graph is recorded: cond, select and
+// while_loop take it; &, | and ~ combine several
 #include <rill/rill.hpp>
 int f(rill::expr<rill::of<float>> loss) {
 #ifdef VALID
