@@ -117,9 +117,10 @@ struct prod_of_others_op {
     std::int64_t stride = 1;
     std::array<std::int64_t, max_rank> strides{};
     for (std::size_t i = x.rank; i-- > 0; stride *= x[i].extent) strides[i] = stride;
-    for (std::size_t i = 0; i < x.rank; ++i)
-      (gone[i] ? c.reduced[std::size_t(c.reduced_axes++)] : c.kept[std::size_t(c.kept_axes++)]) = {x[i].extent,
-                                                                                                   strides[i]};
+    for (std::size_t i = 0; i < x.rank; ++i) {
+      auto& axis = gone[i] ? c.reduced[std::size_t(c.reduced_axes++)] : c.kept[std::size_t(c.kept_axes++)];
+      axis = {x[i].extent, strides[i]};  // two statements, because g++ 14 refuses a list assigned to a ?:
+    }
     auto const run = kernels_of<prod_of_others_op>(x.element).run[static_cast<std::size_t>(x.element)];
     auto const each = std::max<std::size_t>(size_of(x.element), 4);
     return kernel([=](kernel_call const& call) { run(c, call.pointers, call.out(0), call.scratch(), call.threads); },
