@@ -14,6 +14,7 @@
 
 namespace rill {
 
+/// What a subgraph is planned for.
 struct plan_request {
   container& state;                      ///< where variables live
   std::uint64_t seed = 0;                ///< the graph's
