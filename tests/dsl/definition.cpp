@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rill/dsl/expr.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/list/registry.hpp"
@@ -79,6 +81,14 @@ TEST(definition, of_every_operation_has_a_name_of_its_own_words_and_an_inference
   }
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+TEST(definition, of_every_operation_names_attributes_that_it_has) {
+  for (auto const* op : all_operations())
+    for (auto name : {op->constant_value, op->declared_type, op->result_element, op->counts_references,
+                      op->counts_updates, op->draws_random, op->rendezvous})
+      EXPECT_TRUE(name.empty() || std::count(op->attributes.begin(), op->attributes.end(), name) == 1)
+          << op->name << " has no attribute " << name;
 }
 
 }  // namespace

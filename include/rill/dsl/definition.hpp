@@ -127,52 +127,6 @@ template <class Attributes, class T> constexpr bool has_attribute(std::string_vi
   });
 }
 
-/// Throws, while the program compiles, if a definition contradicts the kind and traits that it declares.
-template <class Op> constexpr void check_definition(op_def const& d) {
-  using A = rill::attributes_of<Op>;
-  auto const no_inputs = d.arity == 0, of_one = d.arity == 1 && d.aliases_input;
-  expects(d.constant_value.empty() || has_attribute<A, tensor>(d.constant_value),
-          "constant_value must name an attribute that is a tensor");
-  expects(d.declared_type.empty() || has_attribute<A, type>(d.declared_type),
-          "declared_type must name an attribute that is a type");
-  expects(d.result_element.empty() || has_attribute<A, dtype>(d.result_element),
-          "result_element must name an attribute that is a dtype");
-  expects(d.counts_references.empty() || has_attribute<A, std::int64_t>(d.counts_references),
-          "counts_references must name an attribute that is an integer");
-  expects(
-      d.counts_updates.empty() || (has_attribute<A, std::int64_t>(d.counts_updates) && !d.counts_references.empty()),
-      "counts_updates must name an attribute that is an integer, and needs counts_references");
-  expects(d.draws_random.empty() || has_attribute<A, std::int64_t>(d.draws_random),
-          "draws_random must name an attribute that is an integer: the key of the random numbers");
-  expects(d.rendezvous.empty() || has_attribute<A, std::string>(d.rendezvous),
-          "rendezvous must name an attribute that is a string");
-  using enum op_kind;
-  switch (d.kind) {
-    case constant:
-      expects(no_inputs && !d.constant_value.empty(), "a constant must have no inputs and declare constant_value");
-      break;
-    case variable:
-    case placeholder:
-      expects(no_inputs && !d.declared_type.empty(),
-              "a variable or placeholder must have no inputs and declare declared_type");
-      break;
-    case placeholder_with_default:
-    case as:
-      expects(of_one && !d.declared_type.empty(),
-              "this kind of operation must have one input, alias it and declare declared_type");
-      break;
-    case identity:
-      expects(of_one, "an identity must have one input and alias it");
-      break;
-    case assign:
-      expects(d.arity == 2 && d.by_reference == 1 && d.effect == effect::writes,
-              "an assignment must have two inputs, take input 0, a variable, by reference, and declare effect::writes");
-      break;
-    default:
-      break;
-  }
-}
-
 template <class Op> constexpr op_def make_definition() {
   op_def d;
   d.name = Op::name;
@@ -212,7 +166,6 @@ template <class Op> constexpr op_def make_definition() {
   if constexpr (requires { &Op::without_updates; }) d.without_updates = Op::without_updates;
   if constexpr (requires { Op::no_gradient; }) d.no_gradient = Op::no_gradient;
   if constexpr (requires(kernel_request const& r) { Op::cpu(r); }) d.cpu = Op::cpu;
-  check_definition<Op>(d);
   return d;
 }
 
@@ -232,10 +185,45 @@ op_def const& library_definition()
 
 }  // namespace detail
 
-/// Returns the operation's table of functions, of which a program has one.
+/// Returns the operation's table of functions, of which a program has one. What a user's operation declares is checked
+/// here, so that compilers print each sentence with few lines around it.
 template <class Op> op_def const& definition() {
   if constexpr (detail::in_library<Op>) return detail::library_definition<Op>();
-  else return detail::defined<Op>;
+  else {
+    using A = attributes_of<Op>;
+    constexpr auto const& d = detail::defined<Op>;
+    constexpr bool no_inputs = d.arity == 0, of_one = d.arity == 1 && d.aliases_input;
+    static_assert(d.constant_value.empty() || detail::has_attribute<A, tensor>(d.constant_value),
+                  "an operation's constant_value must name an attribute that is a tensor");
+    static_assert(d.declared_type.empty() || detail::has_attribute<A, type>(d.declared_type),
+                  "an operation's declared_type must name an attribute that is a type");
+    static_assert(d.result_element.empty() || detail::has_attribute<A, dtype>(d.result_element),
+                  "an operation's result_element must name an attribute that is a dtype");
+    static_assert(d.counts_references.empty() || detail::has_attribute<A, std::int64_t>(d.counts_references),
+                  "an operation's counts_references must name an attribute that is an integer");
+    static_assert(d.counts_updates.empty() ||
+                      (detail::has_attribute<A, std::int64_t>(d.counts_updates) && !d.counts_references.empty()),
+                  "an operation's counts_updates must name an attribute that is an integer, and needs "
+                  "counts_references");
+    static_assert(d.draws_random.empty() || detail::has_attribute<A, std::int64_t>(d.draws_random),
+                  "an operation's draws_random must name an attribute that is an integer: the key of its numbers");
+    static_assert(d.rendezvous.empty() || detail::has_attribute<A, std::string>(d.rendezvous),
+                  "an operation's rendezvous must name an attribute that is a string");
+    static_assert(d.kind != op_kind::constant || (no_inputs && !d.constant_value.empty()),
+                  "a constant must have no inputs and declare constant_value");
+    static_assert(
+        (d.kind != op_kind::variable && d.kind != op_kind::placeholder) || (no_inputs && !d.declared_type.empty()),
+        "a variable or placeholder must have no inputs and declare declared_type");
+    static_assert(
+        (d.kind != op_kind::as && d.kind != op_kind::placeholder_with_default) || (of_one && !d.declared_type.empty()),
+        "an operation of kind as or placeholder_with_default must have one input, alias it and declare "
+        "declared_type");
+    static_assert(d.kind != op_kind::identity || of_one, "an identity must have one input and alias it");
+    static_assert(d.kind != op_kind::assign || (d.arity == 2 && d.by_reference == 1 && d.effect == effect::writes),
+                  "an assignment must have two inputs, take input 0, a variable, by reference, and declare "
+                  "effect::writes");
+    return d;
+  }
 }
 
 }  // namespace rill

@@ -35,7 +35,7 @@ TEST(handle_outside, keeps_the_type_where_the_compiler_knows_it) {
   static_assert(std::same_as<detail::handle_outside<variable_expr<of<float, 2>>>::type, X>);
 }
 
-TEST(unite, makes_one_list_of_the_captures_of_all_bodies_and_puts_updated_variables_first) {
+TEST(merge_captures, makes_one_list_of_the_captures_of_all_bodies_and_puts_updated_variables_first) {
   graph g;
   value const x = placeholder(g, of<float>, "x"), y = placeholder(g, of<float>, "y");
   auto const v = variable(g, of<float>, "v"), w = variable(g, of<float>, "w");
