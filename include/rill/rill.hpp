@@ -1,7 +1,7 @@
 // Includes all of rill that needs only the standard library: tensors, graphs, operations, gradients, sessions,
 // training. Include separately: rill/io.hpp (files and checkpoints), rill/eigen.hpp, rill/bench.hpp.
 #pragma once
-// First what refuses most: compilers say before each error by which headers they came to it.
+// These come first because compilers print the include path of a header before each error in it.
 #include "rill/graph/attribute.hpp"
 
 #include "rill/dsl/expr.hpp"

@@ -106,13 +106,13 @@ TEST(checkpoint, of_an_index_with_a_key_twice_or_without_one_is_refused) {
   scratch place;
   checkpoint const c{.directory = place / ".", .number = 1};
   for (auto const& [text, why] : std::initializer_list<std::pair<char const*, char const*>>{
-           {R"({"crc32":"0","crc32":"0"})", "the key 'crc32' occurs twice"},
-           {R"({"metadata":{},"metadata":{}})", "the key 'metadata' occurs twice"},
-           {R"({"metadata":{"steps":1,"steps":2}})", "the key 'steps' occurs twice"},
-           {R"({"metadata":1})", "the value of 'metadata' is no object"},
+           {R"({"crc32":"0","crc32":"0"})", "its key 'crc32' occurs twice"},
+           {R"({"metadata":{},"metadata":{}})", "its key 'metadata' occurs twice"},
+           {R"({"metadata":{"steps":1,"steps":2}})", "its key 'steps' occurs twice"},
+           {R"({"metadata":1})", "its 'metadata' is not an object"},
            {R"({"crc32":"a3830a0a","x":{}})", "its checksum is wrong"},
-           {R"(1)", "it is no object"},
-           {R"({"metadata")", "it is no JSON at byte"}}) {
+           {R"(1)", "it is not an object"},
+           {R"({"metadata")", "it is not valid JSON at byte"}}) {
     write_file(c.index(), text);
     auto const said = sentence([&] { checkpoints(place / "."); });
     EXPECT_TRUE(said.starts_with("data_loss: ")) << said;
@@ -124,7 +124,7 @@ TEST(checkpoint, of_an_index_with_a_key_twice_or_without_one_is_refused) {
     return std::string(text);
   };
   write_file(c.index(), R"({"crc32":")" + sum(R"({"metadata":{}})") + R"(","metadata":{}})");
-  EXPECT_NE(sentence([&] { checkpoints(place / "."); }).find("it lacks 'steps'"), std::string::npos);
+  EXPECT_NE(sentence([&] { checkpoints(place / "."); }).find("it has no 'steps'"), std::string::npos);
 }
 
 TEST(checkpoint, with_an_index_nested_a_hundred_thousand_times_is_refused) {

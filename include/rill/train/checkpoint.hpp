@@ -76,12 +76,12 @@ RILL_IO_INLINE std::string checkpoint::shard(std::size_t i, std::size_t count) c
 
 namespace detail {
 
-/// The words of an object in an index. No value is an object or a list: to destroy one of those asks for memory, and
-/// without it ends the program.
-using index_words = std::map<std::string, nlohmann::json>;
+/// The members of an object in an index. No value is an object or a list, because nlohmann-json allocates memory to
+/// destroy these, and ends the program if it can't.
+using index_members = std::map<std::string, nlohmann::json>;
 
-/// An object of texts that are JSON already: each in a line of its own, `depth` spaces and one more from the left, or
-/// all in one line.
+/// Returns a JSON object whose values are JSON texts: one member per line, indented by `depth` + 1 spaces, or all
+/// members in one line without `depth`.
 RILL_IO_INLINE std::string object_text(std::map<std::string, std::string> const& values,
                                        std::optional<std::size_t> depth) {
   if (values.empty()) return "{}";
@@ -93,15 +93,16 @@ RILL_IO_INLINE std::string object_text(std::map<std::string, std::string> const&
   return text + "}";
 }
 
-/// The objects of an index.
-using index_objects = std::map<std::string, index_words>;
+/// The objects of an index, by name.
+using index_objects = std::map<std::string, index_members>;
 
+/// Returns the objects of an index as JSON texts.
 RILL_IO_INLINE std::map<std::string, std::string> object_texts(index_objects const& objects,
                                                                std::optional<std::size_t> depth) {
   std::map<std::string, std::string> all;
-  for (auto const& [name, words] : objects) {
+  for (auto const& [name, members] : objects) {
     std::map<std::string, std::string> texts;
-    for (auto const& [key, word] : words) texts[key] = word.dump();
+    for (auto const& [key, member] : members) texts[key] = member.dump();
     all[name] = object_text(texts, depth);
   }
   return all;
@@ -115,11 +116,11 @@ RILL_IO_INLINE std::string index_checksum(index_objects const& objects) {
 
 RILL_IO_INLINE void write_index(checkpoint const& c) try {
   index_objects objects;
-  auto& words = objects["metadata"];
-  words["steps"] = c.steps;
-  words["epoch"] = c.position.epoch;
-  words["index"] = c.position.index;
-  if (c.metric) words["metric"] = *c.metric;
+  auto& metadata = objects["metadata"];
+  metadata["steps"] = c.steps;
+  metadata["epoch"] = c.position.epoch;
+  metadata["index"] = c.position.index;
+  if (c.metric) metadata["metric"] = *c.metric;
   auto& shards = objects["weight_map"];
   for (auto const& [tensor, file] : c.shards) shards[tensor] = file;
   auto texts = object_texts(objects, 1);
@@ -129,15 +130,15 @@ RILL_IO_INLINE void write_index(checkpoint const& c) try {
   throw error(code::invalid_argument, "the name of the checkpoint '" + c.index().string() + "' is not UTF-8");
 }
 
-/// Takes an index as it is parsed. Nothing stands deeper in it than the file of a tensor.
+/// Collects the objects of an index during parsing. Refuses nesting deeper than an index has.
 class index_events : public nlohmann::json_sax<nlohmann::json> {
  public:
   std::string checksum;
   index_objects objects;
 
   bool start_object(std::size_t) override {
-    if (++depth_ > 2) refuse("objects stand too deep");
-    if (depth_ == 2) inner_ = &objects.emplace(top_, index_words()).first->second;
+    if (++depth_ > 2) refuse("its objects are nested too deep");
+    if (depth_ == 2) inner_ = &objects.emplace(top_, index_members()).first->second;
     return true;
   }
   bool end_object() override {
@@ -146,9 +147,9 @@ class index_events : public nlohmann::json_sax<nlohmann::json> {
   }
   bool key(std::string& name) override {
     (depth_ == 1 ? top_ : field_) = name;
-    bool const again =
+    bool const repeated =
         depth_ == 1 ? objects.contains(name) || (name == "crc32" && !checksum.empty()) : inner_->contains(name);
-    if (again) refuse("the key '" + name + "' occurs twice");
+    if (repeated) refuse("its key '" + name + "' occurs twice");
     return true;
   }
   bool string(std::string& text) override {
@@ -161,36 +162,36 @@ class index_events : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(double x, std::string const&) override { return take(x); }
   bool boolean(bool b) override { return take(b); }
   bool null() override { return take(nullptr); }
-  bool start_array(std::size_t) override { refuse("a list stands where none may"); }
+  bool start_array(std::size_t) override { refuse("it contains a list, which no index has"); }
   bool end_array() override { return true; }
-  bool binary(binary_t&) override { refuse("bytes stand where none may"); }
+  bool binary(binary_t&) override { refuse("it contains binary data, which no index has"); }
   bool parse_error(std::size_t at, std::string const&, nlohmann::detail::exception const&) override {
-    refuse("it is no JSON at byte " + std::to_string(at));
+    refuse("it is not valid JSON at byte " + std::to_string(at));
   }
 
  private:
   [[noreturn]] static void refuse(std::string const& why) { throw error(code::data_loss, why); }
-  template <class Word> bool take(Word const& word) {
-    if (depth_ != 2) refuse(depth_ == 0 ? "it is no object" : "the value of '" + top_ + "' is no object");
-    (*inner_)[field_] = word;
+  template <class Value> bool take(Value const& value) {
+    if (depth_ != 2) refuse(depth_ == 0 ? "it is not an object" : "its '" + top_ + "' is not an object");
+    (*inner_)[field_] = value;
     return true;
   }
 
   int depth_ = 0;
   std::string top_, field_;
-  index_words* inner_ = nullptr;
+  index_members* inner_ = nullptr;
 };
 
-/// The member `name` of an index or of an object in it.
-template <class Words> auto const& index_member(Words const& words, char const* name) {
-  auto const at = words.find(name);
-  if (at == words.end()) throw error(code::data_loss, "it lacks '" + std::string(name) + "'");
+/// Returns the member `name` of an index or of an object in it. Throws error(data_loss) if it is missing.
+template <class Members> auto const& index_member(Members const& members, char const* name) {
+  auto const at = members.find(name);
+  if (at == members.end()) throw error(code::data_loss, "it has no '" + std::string(name) + "'");
   return at->second;
 }
 
-/// A count in an index.
-template <class Count> void read_count(index_words const& words, char const* name, Count& count) {
-  auto const& n = index_member(words, name);
+/// Reads a count from an object of an index. Throws error(data_loss) unless it is a whole number from 0 to 2^63 - 1.
+template <class Count> void read_count(index_members const& members, char const* name, Count& count) {
+  auto const& n = index_member(members, name);
   if (!n.is_number_unsigned() || n.template get<std::uint64_t>() > INT64_MAX)
     throw error(code::data_loss,
                 "its '" + std::string(name) + "' is " + n.dump() + ", not a whole number from 0 to 2^63 - 1");
@@ -207,11 +208,11 @@ RILL_IO_INLINE checkpoint read_index(checkpoint c) {
     index_events events;
     nlohmann::json::sax_parse(text, &events);
     if (events.checksum != index_checksum(events.objects)) throw error(code::data_loss, "its checksum is wrong");
-    auto const& words = index_member(events.objects, "metadata");
-    read_count(words, "steps", c.steps);
-    read_count(words, "epoch", c.position.epoch);
-    read_count(words, "index", c.position.index);
-    if (auto const at = words.find("metric"); at != words.end() && !at->second.is_null())
+    auto const& metadata = index_member(events.objects, "metadata");
+    read_count(metadata, "steps", c.steps);
+    read_count(metadata, "epoch", c.position.epoch);
+    read_count(metadata, "index", c.position.index);
+    if (auto const at = metadata.find("metric"); at != metadata.end() && !at->second.is_null())
       c.metric = at->second.get<double>();
     c.shards.clear();
     for (auto const& [tensor, file] : index_member(events.objects, "weight_map"))

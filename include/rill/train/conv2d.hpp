@@ -23,7 +23,7 @@ inline type image_channels(type const& x) {
   return {x.element, {x[3]}};
 }
 
-/// What is wrong with a layer's convolution of images; empty: nothing.
+/// Returns the sentence that refuses a layer's convolution of images, or an empty sentence.
 template <convolution How, type X, std::int64_t Side, dim Filters> constexpr sentence complaint_of_layer() {
   if constexpr (X.has_rank() && X.rank == 4) {
     constexpr std::array inputs{X, type(X.element, {Side, Side, X[3], Filters})};
