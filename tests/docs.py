@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The C++ and the links in README.md, CHANGELOG.md and docs/: every block is a program that runs or a quotation that is
-true, and what links point to in the repository is there.
+true, and the files that they link to or name are there.
 
     docs.py write FOLDER     writes the programs into a folder, for CMake to build; prints their paths
     docs.py check            fails if a block is none of the below, or a quotation is not what the file says, or a link
-                             leads nowhere
+                             leads nowhere, or a file that a page names is not there
 
 What a block is:
   - one with `int main` is a program;
@@ -154,12 +154,24 @@ def broken(page, target):
     return None
 
 
+def lost_files(page):
+    """(line, name) of each file of code that a page names and that is not there. Measurements are of their day."""
+    if "measurements" in page.parts or page.name == "CHANGELOG.md":
+        return
+    text = page.read_text(encoding="utf-8")
+    for found in re.finditer(r"`([\w.-]+/[\w./-]+\.(?:hpp|ipp|cpp|py|sh|cmake))`", text):
+        if not any((ROOT / folder / found[1]).exists() for folder in ("", "include", "include/rill")):
+            yield text.count("\n", 0, found.start()) + 1, found[1]
+
+
 def check():
     all_blocks = [block for page in pages() for block in blocks(page)]
     all_links = [(page, line, target) for page in pages() for line, target in links(page)]
     found = [f"{block.place}: {why}" for block in all_blocks if (why := complaint(block))]
     found += [f"{page.relative_to(ROOT)}:{line}: {why}" for page, line, target in all_links
               if (why := broken(page, target))]
+    found += [f"{page.relative_to(ROOT)}:{line}: {name} is not there"
+              for page in pages() for line, name in lost_files(page)]
     print("\n".join(found) or f"{len(all_blocks)} blocks of code and {len(all_links)} links in order")
     return 1 if found else 0
 
