@@ -1,4 +1,4 @@
-// Elements whose type only the run of the program knows, copied and cleared.
+// Copies and clears elements whose type is known only at run time.
 #pragma once
 #include <algorithm>
 #include <cstring>

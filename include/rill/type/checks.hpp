@@ -19,25 +19,25 @@ struct mismatch {
   std::string text() const;
 };
 
-/// What an operation's `infer` asks its operands by: `expects(condition, "sentence")`. At run time it throws
-/// error(invalid_argument). While a program compiles it keeps the first mismatch instead, and `infer` goes on to its
-/// end, without reading what is not there; what it returns then is not used.
+/// Checks operands in an operation's `infer`: `expects(condition, "sentence")`. At run time a failed check throws
+/// error(invalid_argument). While a program compiles, the first mismatch is stored instead and `infer` continues,
+/// without reading missing extents; its result is not used.
 class checks {
  public:
   constexpr checks() = default;
   constexpr explicit checks(mismatch& first) : first_(&first) {}
 
-  /// Returns `ok`, for where `infer` can't go on without: `if (!expects(x.rank > 0, "sentence")) return x;`.
+  /// Returns `ok`, so that `infer` can stop: `if (!expects(x.rank > 0, "sentence")) return x;`.
   constexpr bool operator()(bool ok, char const* why) const {
     if (!ok) refuse({why});
     return ok;
   }
-  /// The same of two extents: the sentence ends in ": 3 against 4".
+  /// The same for two extents, with which the sentence ends: ": 3 against 4".
   constexpr bool operator()(bool ok, char const* why, dim const& one, dim const& other) const {
     if (!ok) refuse({why, "", " against ", one, other});
     return ok;
   }
-  /// The same of an axis: ": axis 2 of rank 2".
+  /// The same for an axis, with which the sentence ends: ": axis 2 of rank 2".
   constexpr bool axis(bool ok, char const* why, std::int64_t axis, std::int64_t rank) const {
     if (ok) return ok;
     mismatch r{why, "axis ", " of rank "};
