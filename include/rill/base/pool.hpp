@@ -25,34 +25,35 @@ struct pool_job {
   using question = bool (*)(pool_job const&);
   using action = void (*)(pool_job&);
 
-  question ready;  ///< whether there is a piece to do; asked under the pool's lock
-  action work;     ///< does pieces, and returns when none is left for now; must not throw
+  question ready;  ///< whether a piece is ready; called under the pool's lock
+  action work;     ///< runs pieces until no more are ready; must not throw
 
-  // The pool's own, guarded by its lock.
+  // Used by the pool, guarded by its lock.
   bool is_detached = false;
-  int helpers = 0;                                ///< threads inside, the owner not counted
-  pool_job *before = nullptr, *behind = nullptr;  ///< in the list of those that threads look at
+  int helpers = 0;                                ///< threads at work on it, without its owner
+  pool_job *before = nullptr, *behind = nullptr;  ///< its neighbours in the pool's list of jobs
   bool listed = false;
 };
 
-/// A job that no thread drives or waits for: the pool's own threads do its pieces, first come, first served. It is in
-/// the pool's list only while it has pieces, so ten thousand jobs that wait cost no time.
+/// A job that no thread drives or waits for: the pool's own threads run its pieces, first come first served. It is in
+/// the pool's list only while it has ready pieces, so that ten thousand waiting jobs cost no time.
 struct detached_job : pool_job {
   detached_job(question is_ready, action do_work, question is_finished, action at_end)
       : pool_job{is_ready, do_work, true}, finished(is_finished), end(at_end) {}
 
-  question finished;  ///< whether no piece is left, nor will be; asked under the pool's lock
-  action end;         ///< called when it is finished and no thread is inside, without a lock; must not throw. It may
+  question finished;  ///< whether no piece is left and none will follow; called under the pool's lock
+  action end;         ///< called without a lock when it is finished and no thread works on it; must not throw. It may
                       ///< start the job again, or destroy it
-  std::optional<std::chrono::steady_clock::time_point> deadline = {};  ///< when it gets a piece more, and is late
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};  ///< then it is late, and gets one more piece
   std::atomic<bool> late = false;
-  bool ending = true;  ///< or not started yet: it is not listed
+  bool ending = true;  ///< whether it is ending or not started, and so not in the list
 };
 
-/// `threads` threads, the calling one counted: a pool of 1 starts none. Loops are fork-join: the caller claims chunks
-/// like everybody else and waits only for chunks that somebody has claimed, so loops may start loops. Nobody calls a
-/// detached job: with the first one the pool has `threads` threads of its own. Where the system starts fewer threads,
-/// work is done by those that there are. In a child process that fork() made the pool starts anew.
+/// A pool of `threads` threads, the caller's included: a pool of 1 starts no thread. Loops are fork-join and may nest:
+/// the caller runs chunks like every other thread, and waits only for chunks that another thread has begun. Detached
+/// jobs have no caller: with the first one the pool has `threads` threads of its own. If the system starts fewer
+/// threads, the work is done by the threads that started. In a child process of fork() the pool starts its threads
+/// anew.
 class pool {
  public:
   explicit pool(int threads) : threads_(std::max(threads, 1)) {}
@@ -89,27 +90,27 @@ class pool {
     });
   }
 
-  /// Starts a detached job, which has a piece ready and exists until its `end` is called. error(resource_exhausted) if
-  /// the system starts no thread.
+  /// Starts a detached job, which must have a ready piece, and exist until its `end` is called. Throws
+  /// error(resource_exhausted) if the system starts no thread.
   void start(detached_job& job);
-  /// From within the `end` of a job: it has a piece again.
+  /// Called in the `end` of a job: starts it again, with a ready piece.
   void start_again(detached_job& job) noexcept;
-  /// From within the `end` of a job: it will not be started again.
+  /// Called in the `end` of a job: the job won't be started again.
   void forget(detached_job& job) noexcept;
 
-  /// What has changed in a job: how many more pieces are ready, beyond those that the calling thread does itself, and
+  /// A change in a job: the number of pieces that became ready, without those that the calling thread runs itself, and
   /// whether the job is finished.
   struct progress {
     std::size_t pieces = 0;
     bool finished = false;
   };
-  /// Wakes as many threads as there is work for.
+  /// Wakes as many threads as there are new pieces; the driving thread, too, if the job is finished.
   void notify(pool_job& of, progress made) {
     if (made.pieces != 0 || made.finished) notify_after(of, [&] { return made; });
   }
-  /// Makes a change to a job from a thread that is not at work on it, and notifies of what `change()` returns. The
-  /// change is made under the pool's lock and only counts; a driven job that is finished by it, and even the pool, may
-  /// be gone as soon as that is released.
+  /// Calls `change()` under the pool's lock and wakes threads for the progress that it returns; for threads that don't
+  /// work on the job. The change must only count. If it finishes a driven job, the job and even the pool may be
+  /// destroyed as soon as the lock is released.
   template <class Change> void notify_after(pool_job& of, Change change) {
     auto& t = *team_;
     std::lock_guard lock(t.mutex);
@@ -125,23 +126,23 @@ class pool {
     sleeper* below = nullptr;
     std::condition_variable woken = {};
   };
-  // Jobs that threads look at.
+  // A list of jobs.
   struct job_list {
     pool_job *first = nullptr, *last = nullptr;
 
     void push_front(pool_job& j);
     void push_back(pool_job& j);
     void remove(pool_job& j);
-    // The first that has a piece to do; null: none.
+    // Returns the first job with a ready piece; null if there is none.
     pool_job* first_ready() const;
   };
-  // The threads, and what they share; it all belongs to one process.
+  // The threads and their shared state, which belong to one process.
   struct team {
     std::mutex mutex;
     std::condition_variable done;
-    job_list driven, detached;  // the newest of those that somebody waits for is first, the oldest of the others
+    job_list driven, detached;  // driven jobs: the newest first; detached jobs: the oldest first
     std::multimap<std::chrono::steady_clock::time_point, detached_job*> deadlines;
-    sleeper* asleep = nullptr;  // those that sleep
+    sleeper* asleep = nullptr;  // the list of sleeping threads
     bool stop = false;
     unsigned starts_to_skip = 0;
     std::vector<detail::thread> workers;
@@ -406,9 +407,8 @@ template <class Which> void pool::team::wake_up_to(std::size_t& most, Which cons
   }
 }
 
-// Who drives the job comes first: it sleeps until something of it is to be done.
-// A detached job is left to the pool's own threads: one that drives a job
-// would come back late from another's.
+// The driving thread is woken first: it sleeps until one of its pieces is ready. Detached jobs are left to the pool's
+// own threads: a thread that drives a job would return to it late from another one.
 RILL_INLINE void pool::team::wake(pool_job& of, progress made) {
   auto most = std::max<std::size_t>(made.pieces, made.finished);
   if (of.is_detached) {

@@ -9,7 +9,7 @@
 
 namespace rill {
 
-/// Whether c is a code point of Unicode that text may hold: no surrogate.
+/// Whether `c` is a Unicode character: not a surrogate, and not beyond U+10FFFF.
 constexpr bool is_character(char32_t c) { return c < 0xd800 || (c >= 0xe000 && c <= 0x10ffff); }
 
 /// Appends the UTF-8 of a character, for which `is_character` must hold.
@@ -26,8 +26,8 @@ std::optional<character> first_character(std::string_view bytes);
 /// Returns the characters of `bytes`; empty if they are not UTF-8.
 std::optional<std::u32string> decode_utf8(std::string_view bytes);
 
-/// `bytes` as a terminal may show them: what is not UTF-8, and what controls it but for tabs and ends of lines, is
-/// written as `\x1b`.
+/// Returns `bytes` in a form that is safe to print to a terminal: invalid UTF-8 and control characters, except tabs and
+/// line ends, become escapes such as `\x1b`.
 std::string readable(std::string_view bytes);
 
 #if RILL_RUNTIME

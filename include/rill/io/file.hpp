@@ -109,9 +109,9 @@ class input_file {
 /// Returns the bytes of a file, at most `most`.
 std::string read_file(std::filesystem::path const& path, std::uint64_t most = max_file_bytes);
 
-/// A file that appears under its name when `commit` returns, whole and on the disk; before that, whatever had the name
-/// keeps it. Until then it is a temporary beside it, `NAME.<process>-<number>.tmp`, which the destructor removes: only
-/// a process that is killed leaves one. A link under the name is replaced, not followed.
+/// A file that appears under its name, whole and on the disk, when `commit` returns; until then an existing file of
+/// that name stays. The bytes go to a temporary file beside it, `NAME.<process>-<number>.tmp`, which the destructor
+/// removes: only a killed process leaves one. A symbolic link under the name is replaced, not followed.
 class output_file {
  public:
   explicit output_file(std::filesystem::path path);
