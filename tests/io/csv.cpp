@@ -110,7 +110,7 @@ TEST(csv, refuses_ragged_rows) {
             "a.csv: line 2 has 2 fields, and 3 were expected");
   EXPECT_EQ(sentence("1,2\n3,\n", {of<float, 2>}), "a.csv: line 2, column 2: '' can't be read as float32");
   EXPECT_EQ(sentence("1\n", {of<float, 2>, of<float, unknown>}),
-            "a.csv: line 1 has 1 fields, fewer than the types of a row ask");
+            "a.csv: line 1 has 1 fields, and at least 2 were expected");
 }
 
 TEST(csv, reads_a_file_without_records_as_tensors_without_rows) {
