@@ -70,10 +70,6 @@ def outside_of_run_time(mark):
             re.search(rf"^#if.*\b{mark}\b", (ROOT / header).read_text(), re.M)]
 
 
-# What may still go round in a circle.
-ROUND = "rill/run"
-
-
 def circles(edges):
     """The nodes of each circle of a graph, {node: nodes}: its strongly connected components of several (Tarjan)."""
     number, low, stack, found = {}, {}, [], []
@@ -102,17 +98,18 @@ def included_in_circles():
     """Headers that include each other."""
     known = set(parts())
     edges = {header: [what for _, what in includes(header) if what in known] for header in known}
-    return [f"these include each other: {', '.join(circle)}" for circle in circles(edges)
-            if not all(header.startswith(ROUND) for header in circle)]
+    return [f"these include each other: {', '.join(circle)}" for circle in circles(edges)]
 
 
 def both_ways():
-    """Sub-folders of one folder, each of which includes from the other."""
+    """Sub-folders of one folder, each of which includes from the other. What lies in the folder itself, beside them, may
+    stand above some of them and below others."""
     edges = {}
     for header in parts():
         for _, what in includes(header):
             own, other = header.rsplit("/", 1)[0], what.rsplit("/", 1)[0]
-            if own != other and folder_of(header) == folder_of(what) is not None and not own.startswith(ROUND):
+            inner = own.count("/") > 1 and other.count("/") > 1
+            if inner and own != other and folder_of(header) == folder_of(what):
                 edges.setdefault((own, other), f"include/{header} includes {what}")
     return [f"{own} and {other} include each other: {why}, {edges[other, own]}" for (own, other), why in edges.items()
             if own < other and (other, own) in edges]

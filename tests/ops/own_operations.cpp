@@ -81,6 +81,16 @@ struct reversed_sub_op : rill::elementwise<reversed_sub_op, 2> {
   template <class S> static S apply(S x, S y) { return y - x; }
 };
 
+/// Seven, under the name of the operation that keeps a tensor.
+struct seven_op {
+  static constexpr std::string_view name = "constant";
+  static constexpr std::int8_t arity = 0;
+  static constexpr type infer(rill::no_attributes, std::span<type const>) { return rill::of<float>; }
+  static kernel cpu(kernel_request const&) {
+    return kernel([](kernel_call const& call) { *call.out<float>(0) = 7; });
+  }
+};
+
 /// Makes a variable the larger of its value and x.
 struct raise_op {
   static constexpr std::string_view name = "raise";
@@ -374,6 +384,20 @@ TEST(own_operations, are_not_taken_for_the_subtraction_that_they_are_called_like
   auto const x = placeholder<std::int32_t, 2>(g, "x");
   auto const y = record<mine::reversed_sub_op>(x, constant(g, 0));
   EXPECT_EQ(session{g}.run({{x, vector<std::int32_t>({1, 2})}}, y).at<std::int32_t>(1), -2);
+}
+
+TEST(own_operations, are_not_taken_for_the_constant_that_they_are_called_like) {
+  graph g;
+  auto const seven = as<of<float>>(record_erased<mine::seven_op>(g, {}, {}));
+  auto const x = placeholder<float>(g, "x");
+  session s{g};
+  EXPECT_EQ(s.run(seven + 1.f).at<float>(), 8);
+  EXPECT_EQ(s.run({{x, tensor(2.f)}}, seven * x).at<float>(), 14);
+  auto const sevens =
+      while_loop([](auto i, auto) { return i < 3; }, [&](auto i, auto sum) { return std::tuple{i + 1, sum + seven}; },
+                 constant(g, 0), constant(g, 0.f));
+  for (auto const how : {execution::sequential, execution::tagged})
+    EXPECT_EQ(session(g, {.execution = how}).run(std::get<1>(sevens)).at<float>(), 21);
 }
 
 TEST(own_operations, update_a_variable_that_they_take_by_reference) {

@@ -198,7 +198,7 @@ namespace detail {
 // What is fed: who only says more of a value is that value.
 inline endpoint fed_endpoint(value const& v) {
   auto const& n = v.origin();
-  if (n.op->name != "as") return v.endpoint();
+  if (n.op->kind != op_kind::as) return v.endpoint();
   return fed_endpoint({v.graph, n.inputs[0].node, n.inputs[0].port});
 }
 

@@ -176,8 +176,6 @@ struct drawn_by_row_op : flow_primitive {
   static kernel cpu(kernel_request const& r);
 };
 
-using rill::is_primitive;
-
 }  // namespace rill::ops
 
 #if RILL_RUNTIME

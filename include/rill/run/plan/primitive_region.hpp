@@ -33,7 +33,7 @@ subgraph as_primitive_region(subgraph sub);
 #if RILL_RUNTIME
 
 RILL_INLINE bool has_primitives(subgraph const& sub) {
-  return std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return ops::is_primitive(n); });
+  return std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return is_primitive(n); });
 }
 
 RILL_INLINE subgraph as_primitive_region(subgraph sub) {

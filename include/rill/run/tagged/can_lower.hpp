@@ -27,10 +27,7 @@ bool can_lower(node const& n, std::span<type const> inputs, container& state, pa
 
 namespace detail {
 
-inline bool is_branch(node const& n) {
-  return n.op->name == ops::cond_op::name || n.op->name == ops::reading_cond_op::name ||
-         n.op->name == ops::updating_cond_op::name;
-}
+inline bool is_branch(node const& n) { return n.op->kind == op_kind::cond; }
 
 /// Whether a node has a form in primitives. Calls have one where a kernel waits in their function, which would hold a
 /// thread else: that of one which calls itself does.

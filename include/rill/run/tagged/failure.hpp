@@ -26,7 +26,7 @@ inline failure placed(error const& e, lowered const& from, tokens::iteration con
         e.code(), "in iteration " + std::to_string(i->index) + " of frame '" + i->layout->name + "': " + e.message(),
         e.node()));
   }
-  auto text = ops::is_primitive(from.subgraph[node]) ? ": " + e.message() : place_of(e);
+  auto text = is_primitive(from.subgraph[node]) ? ": " + e.message() : place_of(e);
   for (; at != lowered::none; at = from.places[at].outer) {
     auto const& p = from.places[at];
     if (p.body == lowered::body::iteration || p.body == lowered::body::condition) {

@@ -54,8 +54,9 @@ RILL_INLINE bool runs_tagged(node const& n, std::span<type const> inputs, plan_r
 RILL_INLINE kernel tagged_kernel(kernel_request const& r) {
   std::size_t references = 0;
   while (references < r.inputs.size() && takes_reference(r.at, references)) ++references;
-  auto sub = is_primitive_region(r.at) ? lowered{*std::get<std::shared_ptr<subgraph const>>(r.at.attributes[0].second)}
-                                       : lower(r.at, r.inputs, r.state, *r.passes);
+  auto sub = is_primitive_region(r.at)
+                 ? lowered{*detail::attribute_as<std::shared_ptr<subgraph const>>(r.at.attributes, "body")}
+                 : lower(r.at, r.inputs, r.state, *r.passes);
   auto p =
       std::make_shared<tagged_plan const>(make_tagged_plan(std::move(sub), plan_request{.state = r.state,
                                                                                         .seed = r.seed,

@@ -70,12 +70,10 @@ class frame_builder {
     std::vector<std::uint32_t> instructions;  // of its nodes
   };
 
-  bool is(std::uint32_t i, std::string_view name) const { return subgraph_[i].op->name == name; }
+  bool is(std::uint32_t i, op_kind kind) const { return subgraph_[i].op->kind == kind; }
   bool is_free(std::uint32_t i) const { return frames_.is_free(i); }
   bool leaves(std::uint32_t i) const { return frames_.leaves(i); }
-  static bool is_back_edge(node const& n, std::size_t k) {
-    return n.op->name == ops::next_iteration_op::name && k == 1;
-  }
+  static bool is_back_edge(node const& n, std::size_t k) { return n.op->kind == op_kind::next_iteration && k == 1; }
 
   where station_at(std::uint32_t f, std::uint32_t i, std::uint32_t local = none) {
     auto& all = drafts_[f].stations;
@@ -95,7 +93,7 @@ class frame_builder {
   }
   std::uint32_t room(std::uint32_t f, node const& like) {
     node n;
-    bool const elsewhere = &made_.memory->saved() != made_.memory && like.op->name == ops::collect_op::name &&
+    bool const elsewhere = &made_.memory->saved() != made_.memory && like.op->kind == op_kind::collect &&
                            decode<ops::collect_op::attributes>(like.attributes).saved;
     bool const open = elsewhere || !like.outputs[0].is_known();
     n.op = open ? &open_room_op : &room_op;
@@ -117,7 +115,7 @@ class frame_builder {
   }
   // A value as a frame's own subgraph knows it; a switch hands on the value that it got.
   endpoint local(std::uint32_t f, endpoint e) {
-    while (is(e.node, ops::switch_op::name) || is(e.node, ops::loop_cond_op::name)) e = subgraph_[e.node].inputs[0];
+    while (is(e.node, op_kind::switch_) || is(e.node, op_kind::loop_cond)) e = subgraph_[e.node].inputs[0];
     auto& at = local_of(f, e.node);
     if (at == none && is_free(e.node)) at = append(f, subgraph_[e.node]);
     return {at, e.port};
@@ -135,17 +133,17 @@ class frame_builder {
 
   void add(std::uint32_t i) {
     if (is_free(i)) return;
-    if (is(i, ops::enter_op::name)) return add_enter(i);
+    if (is(i, op_kind::enter)) return add_enter(i);
     if (leaves(i)) return add_leaving(i);
-    if (is(i, ops::merge_op::name)) return add_merge(i);
-    if (is(i, ops::next_iteration_op::name)) return add_next(i);
+    if (is(i, op_kind::merge)) return add_merge(i);
+    if (is(i, op_kind::next_iteration)) return add_next(i);
     auto const& n = subgraph_[i];
     auto const f = frames_.of(i);
     arrive_[i] = leave_[i] = station_at(f, i);
     auto& s = at(arrive_[i]);
     if (n.op == &fed_op) local_of(0, i) = fed(0, n);
-    else if (is(i, ops::switch_op::name)) require_known_input(n, 1), s.asked = keep(f, n.inputs[1]);
-    else if (!is(i, ops::loop_cond_op::name)) return add_kernel(i);
+    else if (is(i, op_kind::switch_)) require_known_input(n, 1), s.asked = keep(f, n.inputs[1]);
+    else if (!is(i, op_kind::loop_cond)) return add_kernel(i);
     s.nothing = true;
   }
   void add_kernel(std::uint32_t i) {
@@ -187,7 +185,7 @@ class frame_builder {
     leave_[i] = station_at(outer, i, local_of(outer, i) = room(outer, n));
     at(leave_[i]).nothing = at(leave_[i]).heads = at(leave_[i]).arrives = true;
     auto& leaves = at(arrive_[i]).does;
-    leaves.what = is(i, ops::exit_op::name) ? act::exit : is(i, ops::collect_op::name) ? act::collect : act::count;
+    leaves.what = is(i, op_kind::exit) ? act::exit : is(i, op_kind::collect) ? act::collect : act::count;
     if (leaves.what == act::exit) require_known(n);
     leaves.value = moved(inner, n.inputs[0]);
     leaves.frame = outer;
@@ -231,7 +229,7 @@ class frame_builder {
   void add_next(std::uint32_t i) {
     auto const& n = subgraph_[i];
     auto const f = frames_.of(i), merge = n.inputs[1].node;
-    if (!is(merge, ops::merge_op::name) || n.inputs[1].port != 0)
+    if (!is(merge, op_kind::merge) || n.inputs[1].port != 0)
       throw error(code::invalid_argument, "next_iteration: the second value must be that of a merge", n.name);
     require_known_input(n, 0);
     require_known(subgraph_[merge]);
@@ -253,7 +251,7 @@ class frame_builder {
   void estimate_length(station& s, node const& n) const {
     std::vector<type> inputs;
     for (auto e : n.inputs) inputs.push_back(subgraph_.type_of(e));
-    bool const quiet = n.op->effect == effect::none || ops::is_primitive(n) || is_variable(n);
+    bool const quiet = n.op->effect == effect::none || is_primitive(n) || is_variable(n);
     s.nanoseconds = costs::nanoseconds(n.op->work(n.attributes, inputs, n.outputs));
     s.slow = s.heads = !quiet || has_bodies(n) || n.op->waits || s.nanoseconds >= costs::short_kernel;
   }
@@ -262,7 +260,7 @@ class frame_builder {
     auto const& n = subgraph_[i];
     if (is_free(i)) return;
     auto const to = arrive_[i];
-    auto const waiting = is(i, ops::merge_op::name) ? leave_[i] : to;
+    auto const waiting = is(i, op_kind::merge) ? leave_[i] : to;
     struct source {
       std::uint32_t node, port, input;
       where to;
@@ -270,11 +268,11 @@ class frame_builder {
     std::vector<source> from;
     for (std::uint32_t k = 0; k < n.inputs.size(); ++k) {
       auto const e = n.inputs[k];
-      if (is_free(e.node) && is(i, ops::merge_op::name))
+      if (is_free(e.node) && is(i, op_kind::merge))
         throw error(code::invalid_argument,
                     "merge: an input is a constant, which is never dead: let it pass through a switch", n.name);
       if (is_free(e.node) || is_back_edge(n, k)) continue;
-      from.push_back({e.node, is(e.node, ops::switch_op::name) ? e.port : tagged_plan::either, k, to});
+      from.push_back({e.node, is(e.node, op_kind::switch_) ? e.port : tagged_plan::either, k, to});
     }
     for (auto c : n.controls)
       if (!is_free(c)) from.push_back({c, tagged_plan::either, 0, waiting});
@@ -283,14 +281,14 @@ class frame_builder {
     auto const gated = [&](source const& s) { return made_.frames[to.frame].gated && is_constant_of_frame(s.node); };
     bool const all = std::all_of(from.begin(), from.end(), gated);
     for (auto const& s : from) {
-      if (gated(s) && !all && !is(i, ops::merge_op::name)) continue;
+      if (gated(s) && !all && !is(i, op_kind::merge)) continue;
       demanded_[s.node] = demanded_[s.node] || gated(s);
       edges.push_back({leave_[s.node].station, s.to.station, static_cast<std::uint8_t>(s.port), s.input});
     }
     if (waiting.station != to.station) edges.push_back({to.station, waiting.station, tagged_plan::either, 0});
   }
   bool is_constant_of_frame(std::uint32_t i) const {
-    return is(i, ops::enter_op::name) && decode<ops::enter_op::attributes>(subgraph_[i].attributes).constant;
+    return is(i, op_kind::enter) && decode<ops::enter_op::attributes>(subgraph_[i].attributes).constant;
   }
 
   void add_output(endpoint e) {

@@ -26,16 +26,16 @@ class node_frames {
   /// The frame in which a node's outputs are; none for those that are free.
   std::uint32_t of(std::uint32_t i) const { return frame_[i]; }
   /// Whether a node is in all frames and never dead: a constant that nothing must run before.
-  bool is_free(std::uint32_t i) const { return is(i, ops::constant_op::name) && subgraph_[i].controls.empty(); }
+  bool is_free(std::uint32_t i) const { return is_constant(subgraph_[i]) && subgraph_[i].controls.empty(); }
   /// The frame that a node leaves.
   std::uint32_t left_by(std::uint32_t i) const { return inner_[i]; }
   bool leaves(std::uint32_t i) const {
-    return is(i, ops::exit_op::name) || is(i, ops::collect_op::name) || is(i, ops::iterations_op::name);
+    return is(i, op_kind::exit) || is(i, op_kind::collect) || is(i, op_kind::iterations);
   }
 
  private:
   static constexpr auto none = tagged_plan::none;
-  bool is(std::uint32_t i, std::string_view name) const { return subgraph_[i].op->name == name; }
+  bool is(std::uint32_t i, op_kind kind) const { return subgraph_[i].op->kind == kind; }
 
   // The frame in which a node's inputs are: that of all of them.
   std::uint32_t frame_of_inputs(std::uint32_t i) const {
@@ -61,7 +61,7 @@ class node_frames {
   void place(std::uint32_t i) {
     if (is_free(i)) return;
     auto const inside = frame_of_inputs(i);
-    if (is(i, ops::enter_op::name)) frame_[i] = find_frame(inside, i);
+    if (is(i, op_kind::enter)) frame_[i] = find_frame(inside, i);
     else if (leaves(i)) {
       if (inside == 0)
         throw error(code::invalid_argument, "it leaves a frame, and " + lies(subgraph_[i].inputs[0].node),
@@ -69,7 +69,7 @@ class node_frames {
       frame_[i] = made_.frames[inside].outer;
       inner_[i] = inside;
     } else frame_[i] = inside;
-    if (is(i, ops::next_iteration_op::name) && inside == 0)
+    if (is(i, op_kind::next_iteration) && inside == 0)
       throw error(code::invalid_argument,
                   "there is no next iteration where there is no frame: " + lies(subgraph_[i].inputs[0].node),
                   subgraph_[i].name);
