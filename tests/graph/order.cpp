@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stop_token>
+
 #include "base/sentence.hpp"
 #include "rill/graph/prune.hpp"
 #include "rill/ops/array/constant.hpp"
@@ -209,7 +211,9 @@ TEST(order, ends_with_the_step_that_it_is_for) {
   auto const sub = prune(g, {}, {}, {x.node});
   step_context step;
   EXPECT_EQ(order(sub, &step).nodes.size(), 2u);
-  step.stop.emplace().cancel();
+  std::stop_source stop;
+  step.stop = stop.get_token();
+  stop.request_stop();
   EXPECT_EQ(refusal([&] { order(sub, &step); }), code::cancelled);
 }
 

@@ -77,12 +77,12 @@ TEST(box, of_many_lines_is_copied_by_several_threads) {
 
 TEST(elements, of_no_bytes_are_copied_and_cleared) {
   copy_elements(dtype::float32, nullptr, nullptr, 0);
-  ops::clear_elements(dtype::float32, nullptr, 0);
+  clear_elements(dtype::float32, nullptr, 0);
   std::string s[] = {"a", "b"};
-  ops::clear_elements(dtype::string, s, 2);
+  clear_elements(dtype::string, s, 2);
   EXPECT_EQ(s[0] + s[1], "");
   std::int16_t n[] = {1, 2, 3};
-  ops::clear_elements(dtype::int16, n, 2);
+  clear_elements(dtype::int16, n, 2);
   EXPECT_EQ(n[1], 0);
   EXPECT_EQ(n[2], 3);
 }
