@@ -15,6 +15,7 @@
 
 #include "base/forked.hpp"
 #include "base/no_threads.hpp"
+#include "base/sentence.hpp"
 
 namespace rill {
 namespace {
@@ -226,6 +227,145 @@ TEST(pool, wakes_no_more_threads_than_there_are_pieces) {
   });
   driving.join();
   EXPECT_EQ(looks, 2);
+}
+
+// A detached job of pieces that are counted; the last one ends it.
+struct detached_errand : detached_job {
+  explicit detached_errand(int n)
+      : detached_job([](pool_job const& j) { return of(j).begun < of(j).pieces || of(j).late; },
+                     [](pool_job& j) { of(j).run(); }, [](pool_job const& j) { return of(j).is_finished.load(); },
+                     [](pool_job& j) { of(j).conclude(); }),
+        left(n) {}
+  static detached_errand& of(pool_job& j) { return static_cast<detached_errand&>(j); }
+  static detached_errand const& of(pool_job const& j) { return static_cast<detached_errand const&>(j); }
+
+  void run() {
+    by = std::this_thread::get_id();
+    if (late.exchange(false)) {
+      ++late_pieces;
+      is_finished = true;
+    }
+    for (int n = begun; n < pieces;)
+      if (begun.compare_exchange_weak(n, n + 1)) {
+        n = begun;
+        if (--left == 0) is_finished = true;
+      }
+  }
+  void conclude() { ended.fetch_add(1); }
+  void wait_for_its_end() const {
+    while (ended == 0) std::this_thread::yield();
+  }
+
+  std::atomic<int> begun = 0, pieces = 1, left, late_pieces = 0, ended = 0;
+  std::atomic<bool> is_finished = false;
+  std::atomic<std::thread::id> by = {};
+};
+
+TEST(pool, does_a_detached_job_with_a_thread_of_its_own) {
+  for (int threads : {1, 2}) {
+    auto const before = threads_of_this_process();
+    pool p(threads);
+    detached_errand job(1);
+    p.start(job);
+    job.wait_for_its_end();
+    EXPECT_NE(job.by.load(), std::this_thread::get_id());
+    EXPECT_TRUE(threads_become(before + static_cast<std::size_t>(threads)));
+    EXPECT_EQ(job.ended, 1);
+  }
+}
+
+TEST(pool, comes_back_to_a_detached_job_when_it_has_another_piece) {
+  pool p(2);
+  detached_errand job(100);
+  p.start(job);
+  for (int i = 1; i < 100; ++i) {
+    if (i % 7 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    p.notify_after(job, [&] {
+      ++job.pieces;
+      return pool::progress{1, false};
+    });
+  }
+  job.wait_for_its_end();
+  EXPECT_EQ(job.begun, 100);
+  EXPECT_EQ(job.ended, 1);
+}
+
+TEST(pool, leaves_detached_jobs_to_its_own_threads) {
+  pool p(1);
+  detached_errand job(1);
+  errand driven;
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    p.start(job);
+    job.wait_for_its_end();
+    p.notify_after(driven, [&] {
+      over = true;
+      return pool::progress{0, true};
+    });
+  });
+  p.drive(driven, pool::participants::all, [&] { return over.load(); });
+  other.join();
+  EXPECT_NE(job.by.load(), std::this_thread::get_id());
+}
+
+TEST(pool, gives_a_detached_job_a_piece_at_its_deadline_and_none_if_it_is_forgotten) {
+  pool p(2);
+  detached_errand later(2), now(2), forgotten(1);
+  later.deadline = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  now.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+  forgotten.deadline = now.deadline;
+  for (auto* job : {&later, &forgotten, &now}) p.start(*job);
+  forgotten.wait_for_its_end();
+  p.forget(forgotten);
+  now.wait_for_its_end();
+  EXPECT_EQ(now.late_pieces, 1);
+  EXPECT_EQ(forgotten.late_pieces, 0);
+  EXPECT_EQ(later.ended, 0);
+  p.notify_after(later, [&] {
+    ++later.pieces;
+    return pool::progress{1, false};
+  });
+  later.wait_for_its_end();
+  p.forget(later);
+  EXPECT_EQ(later.late_pieces, 0);
+}
+
+TEST(pool, starts_a_detached_job_again_from_its_end) {
+  struct again final : detached_job {
+    explicit again(pool& p)
+        : detached_job([](pool_job const& j) { return static_cast<again const&>(j).has_piece.load(); },
+                       [](pool_job& j) { static_cast<again&>(j).has_piece = false; },
+                       [](pool_job const& j) { return !static_cast<again const&>(j).has_piece; },
+                       [](pool_job& j) { static_cast<again&>(j).conclude(); }),
+          on(p) {}
+    void conclude() {
+      if (++rounds == 50) {
+        done = true;
+        return;
+      }
+      has_piece = true;
+      on.start_again(*this);
+    }
+    pool& on;
+    std::atomic<bool> has_piece = true, done = false;
+    int rounds = 0;
+  };
+  pool p(2);
+  again job(p);
+  p.start(job);
+  while (!job.done) std::this_thread::yield();
+  EXPECT_EQ(job.rounds, 50);
+}
+
+TEST(pool, without_a_thread_starts_no_detached_job) {
+  pool p(1);
+  detached_errand job(1);
+  {
+    no_threads const guard;
+    EXPECT_EQ(refusal([&] { p.start(job); }), code::resource_exhausted);
+  }
+  p.start(job);
+  job.wait_for_its_end();
 }
 
 }  // namespace

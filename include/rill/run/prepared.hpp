@@ -30,10 +30,17 @@ class prepared_step {
  private:
   // The tensors of one call, in the request as long as it lives.
   struct call_inputs {
-    call_inputs(std::vector<tensor>& with, std::span<tensor const* const> tensors);
+    explicit call_inputs(std::vector<tensor>& to) : with(to) {}
     ~call_inputs() {
       for (auto& t : with) t = tensor();
     }
+    [[gnu::always_inline]] void set(std::span<tensor const* const> tensors) {  // or calls would take longer
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (!*tensors[i]) refuse(i);
+        with[i] = *tensors[i];
+      }
+    }
+    [[noreturn]] static void refuse(std::size_t i);
     std::vector<tensor>& with;
   };
   bool has_fitting_step() const { return step_ && executor_->fits(*step_, request_.with); }
@@ -139,17 +146,14 @@ RILL_INLINE prepared_step::prepared_step(executor& e, std::span<value const> in,
   rethrow_as_error();
 }
 
-RILL_INLINE prepared_step::call_inputs::call_inputs(std::vector<tensor>& to, std::span<tensor const* const> tensors)
-    : with(to) {
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    if (!*tensors[i])
-      throw error(code::invalid_argument,
-                  "input " + std::to_string(i) + " of a prepared step was given an empty tensor handle");
-  for (std::size_t i = 0; i < tensors.size(); ++i) with[i] = *tensors[i];
+RILL_INLINE void prepared_step::call_inputs::refuse(std::size_t i) {
+  throw error(code::invalid_argument,
+              "input " + std::to_string(i) + " of a prepared step was given an empty tensor handle");
 }
 
 RILL_INLINE void prepared_step::run(std::span<tensor const* const> tensors, std::span<tensor> results) try {
-  call_inputs const inputs(request_.with, tensors);
+  call_inputs inputs(request_.with);
+  inputs.set(tensors);
   auto step = how_.begin();
   if (!has_fitting_step()) {
     check_types();
@@ -165,7 +169,8 @@ RILL_INLINE void prepared_step::start(std::span<tensor const* const> tensors, ex
   std::vector<tensor> fed;
   for (auto const* t : tensors) fed.push_back(*t);
   auto compiled = [&]() -> expected<std::shared_ptr<compiled_step>> {
-    call_inputs const inputs(request_.with, tensors);
+    call_inputs inputs(request_.with);
+    inputs.set(tensors);
     if (has_fitting_step()) return step_;
     check_types();
     auto found = executor_->find_to_start(request_, step);

@@ -25,7 +25,9 @@ struct step_setting {
 /// the end, that it has ended, and lets go of what it holds.
 class step_scope {
  public:
-  step_scope(step_setting const& all, compiled_step const& compiled, step_context& step) : step_(step) {
+  [[gnu::always_inline]]  // or calls of a prepared step would take longer
+  step_scope(step_setting const& all, compiled_step const& compiled, step_context& step)
+      : step_(step) {
     if (compiled.variables().any) step.version = variables_.emplace(all.state).version();
     step.number = step.stream = all.steps.fetch_add(1, std::memory_order_relaxed);
     if (compiled.variables().first_values) step.stream = first_values_stream;
@@ -34,7 +36,7 @@ class step_scope {
     step.arenas = &all.arenas;
     if (step.watch) step.watch->step_begins(step.number);
   }
-  ~step_scope() {
+  [[gnu::always_inline]] ~step_scope() {
     if (step_.watch) step_.watch->step_ended(step_.number);
   }
   step_scope(step_scope const&) = delete;

@@ -1,0 +1,87 @@
+#include "rill/run/sequential_walk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/sentence.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+// Which nodes ran, in their order, and on which threads.
+struct nodes final : observer {
+  void node_ran(node_record const& r) override {
+    std::lock_guard lock(mutex);
+    names.emplace_back(r.name);
+  }
+  std::mutex mutex;
+  std::vector<std::string> names;
+};
+
+TEST(sequential_walk, keeps_the_order_of_the_plan_and_goes_on_behind_each_wait) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  auto const x = placeholder<float>(g, "x");
+  value all = exp(x, "first");
+  for (auto const* name : {"a", "b", "c"})
+    all = g.after({operation(all)}, [&] { return neg(exp(dequeue(q), std::string("exp_") + name), name); });
+  auto const put = q.enqueue(x);
+  session s(g, {.threads = 2, .execution = execution::sequential});
+  nodes run, started;
+  auto const filled = [&] {
+    for (float v : {1.f, 2.f, 3.f}) s.run({{x, tensor(v)}}, put);
+  };
+  filled();
+  auto const expected = s.run({{x, tensor(0.f)}}, all, observe{run});
+  std::promise<tensor> got;
+  s.start({{x, tensor(0.f)}}, all, observe{started}, [&](auto r) { got.set_value(*r); });
+  filled();
+  EXPECT_TRUE(same_bits(got.get_future().get(), expected));
+  EXPECT_EQ(started.names, run.names);
+}
+
+TEST(sequential_walk, frees_what_nobody_uses_after_a_wait) {
+  graph g;
+  auto const q = fifo_queue<of<float, 1000>>(g);
+  auto const x = placeholder<float, 1000>(g, "x");
+  auto const big = dequeue(q);
+  auto const small = sum(big);
+  auto const second = g.after({operation(small)}, [&] { return sum(dequeue(q)); });
+  auto const put = q.enqueue(x);
+  host_memory memory;
+  session s(g, {.threads = 1, .memory = &memory, .execution = execution::sequential});
+  std::promise<float> got;
+  auto const one = tensor::adopt(std::vector<float>(1000, 1.f), {1000});
+  s.start(small, second, [&](auto r) { got.set_value(float(std::get<1>(*r))); });
+  while (q.in(s.state())->waiting() != 1) std::this_thread::yield();
+  s.run({{value(x), one}}, put);
+  while (q.in(s.state())->waiting() != 1) std::this_thread::yield();
+  EXPECT_LT(memory.usage().bytes, 4000u);  // the first element is gone, though the step waits for the second
+  s.run({{value(x), one}}, put);
+  EXPECT_EQ(got.get_future().get(), 1000.f);
+}
+
+TEST(sequential_walk, names_the_node_that_fails_behind_a_wait) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  auto const checked = check_numerics(log(dequeue(q)), "of the logarithm");
+  auto const put = q.enqueue(constant(g, -1.f));
+  session s(g, {.execution = execution::sequential});
+  s.run(put);
+  auto const words = sentence([&] { s.run(checked); });
+  std::promise<std::string> got;
+  s.start(checked, [&](auto const& r) { got.set_value(r.error().what()); });
+  s.run(put);
+  EXPECT_EQ(got.get_future().get(), words);
+  EXPECT_NE(words.find("of the logarithm"), std::string::npos) << words;
+}
+
+}  // namespace
+}  // namespace rill
