@@ -62,6 +62,7 @@ configure() {
 }
 
 # A build whose kernels run here: those for AVX2 alone where the processor has it, a third of them all.
+# shellcheck disable=SC2034
 preset=release build=build
 if grep -qw avx2 /proc/cpuinfo 2>/dev/null; then preset=work build=build-work; fi
 
