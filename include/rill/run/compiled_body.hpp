@@ -149,25 +149,25 @@ class body_by_extents final : public open_body {
 };
 
 /// A body of which some waits for extents that the rest settles.
-class body_in_parts final : public open_body {
+class body_with_deferred_rest final : public open_body {
  public:
-  body_in_parts(body_setting const& s, std::shared_ptr<compiled_body> early, deferred_subgraph late)
-      : early_(std::move(early)), cut_(std::move(late)), late_(s, std::exchange(cut_.subgraph, {})) {}
+  body_with_deferred_rest(body_setting const& s, std::shared_ptr<compiled_body> first, deferred_subgraph deferred)
+      : first_(std::move(first)), cut_(std::move(deferred)), deferred_(s, std::exchange(cut_.subgraph, {})) {}
 
   std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
-    auto const first = early_->run(given, threads, step);
-    auto const then = late_.run(cut_.given(given, first), threads, step);
+    auto const first = first_->run(given, threads, step);
+    auto const then = deferred_.run(cut_.given(given, first), threads, step);
     std::vector<tensor> made;
     for (std::size_t i = 0; i < cut_.results.size(); ++i) made.push_back(cut_.result(i, first, then));
     return made;
   }
-  bool holds() const override { return early_->holds(); }
-  void trim() override { early_->trim(), late_.trim(); }
+  bool holds() const override { return first_->holds(); }
+  void trim() override { first_->trim(), deferred_.trim(); }
 
  private:
-  std::shared_ptr<compiled_body> early_;
+  std::shared_ptr<compiled_body> first_;
   deferred_subgraph cut_;
-  body_by_extents late_;
+  body_by_extents deferred_;
 };
 
 /// A body whose results have names for extents that come up when it runs: equal names are equal extents.
@@ -197,10 +197,11 @@ class function_form final : public compiled_body {
       : of_(&f),
         arguments_(arguments.begin(), arguments.end()),
         results_(r.outputs.begin(), r.outputs.end()),
-        late_(r.defer_bodies) {}
+        defers_bodies_(r.defer_bodies) {}
   bool is_of(function_definition const& f) const { return of_ == &f; }
-  bool is(function_definition const& f, std::span<type const> types, bool late) const {
-    return is_of(f) && late_ == late && std::equal(types.begin(), types.end(), arguments_.begin(), arguments_.end());
+  bool is(function_definition const& f, std::span<type const> types, bool defers_bodies) const {
+    return is_of(f) && defers_bodies_ == defers_bodies &&
+           std::equal(types.begin(), types.end(), arguments_.begin(), arguments_.end());
   }
 
   void compile(body_setting const& s, step_context const* step) {
@@ -238,7 +239,7 @@ class function_form final : public compiled_body {
 
   function_definition const* of_;
   std::vector<type> arguments_, results_;
-  bool late_;
+  bool defers_bodies_;
   bool settled_ = false;  // what it returns is what the signature says, whatever it is given
   std::shared_ptr<compiled_body> body_;
 };
@@ -328,7 +329,7 @@ inline std::shared_ptr<compiled_body> compile_rewritten(body_setting const& s, r
     if (auto const p = program_of(ready.subgraph)) return std::make_shared<program_body>(ready.subgraph, *p, *s.memory);
   auto planned = std::make_shared<planned_body>(make_plan(ready.subgraph, with));
   if (!ready.deferred) return planned;
-  return std::make_shared<body_in_parts>(s, std::move(planned), std::move(*ready.deferred));
+  return std::make_shared<body_with_deferred_rest>(s, std::move(planned), std::move(*ready.deferred));
 }
 
 RILL_INLINE std::shared_ptr<compiled_body> compile_subgraph(body_setting const& s, subgraph sub,

@@ -49,20 +49,20 @@ struct step_variables {
 /// next.
 class compiled_step {
  public:
-  explicit compiled_step(rill::plan p, std::optional<deferred_subgraph> late = {}, step_names names = {},
+  explicit compiled_step(rill::plan p, std::optional<deferred_subgraph> deferred = {}, step_names names = {},
                          step_variables variables = {})
       : plan_(std::move(p)),
-        deferred_(std::move(late)),
-        late_(costs::most_deferred_steps),
+        deferred_(std::move(deferred)),
+        deferred_steps_(costs::most_deferred_steps),
         names_(std::move(names)),
         variables_(variables) {}
 
   /// All of the step, or what of it could be planned at first.
   rill::plan const& plan() const { return plan_; }
   /// What is planned when that has run; null: nothing.
-  deferred_subgraph const* late() const { return deferred_ ? &*deferred_ : nullptr; }
+  deferred_subgraph const* deferred() const { return deferred_ ? &*deferred_ : nullptr; }
   /// And for which extents it was.
-  deferred_cache<compiled_step>& deferred_steps() { return late_; }
+  deferred_cache<compiled_step>& deferred_steps() { return deferred_steps_; }
   step_names const& names() const { return names_; }
   step_variables variables() const { return variables_; }
   /// Whether variables of open extents still have those that it was compiled for.
@@ -100,13 +100,13 @@ class compiled_step {
   void trim() {
     idle_.clear();
     plan_.trim();
-    late_.trim();
+    deferred_steps_.trim();
   }
 
  private:
   rill::plan plan_;
   std::optional<deferred_subgraph> deferred_;
-  deferred_cache<compiled_step> late_;
+  deferred_cache<compiled_step> deferred_steps_;
   step_names names_;
   step_variables variables_;
   detail::free_list<plan_instance> idle_;

@@ -304,29 +304,29 @@ RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> 
 // `names` come to be those that were bound before the last subgraph ran.
 RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
                                      std::span<tensor> results, axis_binding* names) {
-  auto* const late = compiled.late();
+  auto* const deferred = compiled.deferred();
   std::vector<tensor> own;
   compiled.run(fed, options_.pool.get(), step, [&](plan_instance const& a) {
-    if (late) own.resize(a.results());
-    auto const to = late ? std::span(own) : results;
+    if (deferred) own.resize(a.results());
+    auto const to = deferred ? std::span(own) : results;
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = a.result(i, fed);
   });
-  if (!late) {
+  if (!deferred) {
     if (names) *names = axis_binding(compiled.names().axes);
     return;
   }
-  std::vector<tensor> made(late->subgraph.outputs.size());
-  auto const with = late->given(fed, own);
+  std::vector<tensor> made(deferred->subgraph.outputs.size());
+  auto const with = deferred->given(fed, own);
   auto const next = deferred_step(compiled, with, step);
   run_parts(*next, with, step, made, names);
-  for (std::size_t i = 0; i < results.size(); ++i) results[i] = late->result(i, own, made);
+  for (std::size_t i = 0; i < results.size(); ++i) results[i] = deferred->result(i, own, made);
 }
 
 RILL_INLINE std::shared_ptr<compiled_step> executor::deferred_step(compiled_step& compiled,
                                                                    std::span<tensor const> with,
                                                                    step_context const& step) {
   return compiled.deferred_steps().find(with, [&](std::vector<type> const& types) {
-    return detail::compile_pruned(compiled.late()->subgraph, types, parts::planning(options_, *graph_, &step));
+    return detail::compile_pruned(compiled.deferred()->subgraph, types, parts::planning(options_, *graph_, &step));
   });
 }
 
@@ -345,7 +345,7 @@ RILL_INLINE void executor::start(expected<std::shared_ptr<compiled_step>> compil
   auto& workers = *options_.pool;
   if (!compiled)
     return started_step::start_failed(workers, *parts_->started, as_failure(compiled.error()), std::move(done));
-  auto const compile = [this](auto& early, auto with, auto const& s) { return deferred_step(early, with, s); };
+  auto const compile = [this](auto& first, auto with, auto const& s) { return deferred_step(first, with, s); };
   started_step::start(workers, *parts_->started, {*options_.state, options_.log, parts_->arenas, parts_->steps},
                       *std::move(compiled), std::move(fed), step, compile, std::move(done));
 } catch (...) {
@@ -366,7 +366,8 @@ RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context
 RILL_INLINE std::string executor::explain(run_request const& r) try {
   pass_report report;
   auto const made = detail::compile_step(*graph_, r, parts::planning(options_, *graph_), &report);
-  auto const then = made->late() ? "what waits for extents that the step settles is planned when they are known\n" : "";
+  auto const then =
+      made->deferred() ? "what waits for extents that the step settles is planned when they are known\n" : "";
   return report.text() + made->plan().text() + then;
 } catch (...) {
   rethrow_as_error();

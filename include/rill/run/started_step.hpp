@@ -194,9 +194,9 @@ class started_step final : detached_job {
     for (std::size_t i = 0; i < now.results.size(); ++i) now.results[i] = held->result(i, now.fed);
     walk_.emplace<std::monostate>();
     lease_.reset();
-    auto* const late_part = now.compiled->late();
-    if (!late_part) return false;
-    auto given = late_part->given(now.fed, now.results);
+    auto* const deferred = now.compiled->deferred();
+    if (!deferred) return false;
+    auto given = deferred->given(now.fed, now.results);
     auto next = compile_(*now.compiled, given, step_);
     parts_.push_back({std::move(next), std::move(given)});
     state_.store(state::ready, std::memory_order_release);
@@ -208,7 +208,7 @@ class started_step final : detached_job {
     axis_binding names(parts_.back().compiled->names().axes);
     auto made = std::move(parts_.back().results);
     for (auto at = parts_.size() - 1; at-- > 0;) {
-      auto const& cut = *parts_[at].compiled->late();
+      auto const& cut = *parts_[at].compiled->deferred();
       std::vector<tensor> outer;
       for (std::size_t i = 0; i < cut.results.size(); ++i) outer.push_back(cut.result(i, parts_[at].results, made));
       made = std::move(outer);

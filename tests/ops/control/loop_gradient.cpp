@@ -528,7 +528,7 @@ TEST(loop_gradient, of_which_uneven_rows_turn_out_to_be_alike_is_a_loop_like_oth
   session s(g);
   auto const text = s.explain({{x, three}, {c, three}}, dx);
   EXPECT_EQ(text.find("extents_of"), std::string::npos) << text;
-  EXPECT_EQ(text.find("late"), std::string::npos) << text;
+  EXPECT_EQ(text.find("deferred"), std::string::npos) << text;
 }
 
 TEST(loop_gradient, of_a_body_that_reads_and_updates_a_variable_is_refused) {

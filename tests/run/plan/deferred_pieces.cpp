@@ -131,7 +131,7 @@ TEST(deferred_pieces, say_which_node_failed) {
   });
 }
 
-// How many nodes of a step are late pieces, and whether anything is late still.
+// How many nodes of a step are deferred pieces, and whether any node is still deferred.
 struct joined {
   int pieces = 0;
   bool late = false;

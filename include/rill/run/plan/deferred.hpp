@@ -17,7 +17,7 @@
 
 namespace rill {
 
-/// The part of a step, or body, that is planned late.
+/// What of a step or body is planned when the rest has run, and where its values come from.
 struct deferred_subgraph {
   /// Where a tensor comes from: what was fed to the whole, or a result of one of its two subgraphs.
   enum class origin : std::uint8_t { feed, first, deferred };
@@ -29,20 +29,20 @@ struct deferred_subgraph {
   std::vector<source> inputs;   ///< of the subgraph
   std::vector<source> results;  ///< of the whole
 
-  /// What the subgraph is given, of what was fed to the whole and what the early subgraph made.
-  std::vector<tensor> given(std::span<tensor const> fed, std::span<tensor const> early) const {
+  /// Returns the inputs of the subgraph: what was fed to the whole, and results of the rest.
+  std::vector<tensor> given(std::span<tensor const> fed, std::span<tensor const> first) const {
     std::vector<tensor> all;
-    for (auto const& in : inputs) all.push_back(in.from == origin::feed ? fed[in.index] : early[in.index]);
+    for (auto const& in : inputs) all.push_back(in.from == origin::feed ? fed[in.index] : first[in.index]);
     return all;
   }
   /// Result i of the whole.
-  tensor const& result(std::size_t i, std::span<tensor const> early, std::span<tensor const> late) const {
-    return (results[i].from == origin::first ? early : late)[results[i].index];
+  tensor const& result(std::size_t i, std::span<tensor const> first, std::span<tensor const> deferred) const {
+    return (results[i].from == origin::first ? first : deferred)[results[i].index];
   }
 };
 
-/// Cuts the late nodes off; nothing if there are none. What stays hands out what the late subgraph reads.
-std::optional<deferred_subgraph> cut_deferred(subgraph& sub, std::vector<bool> late);
+/// Cuts the deferred nodes off; nullopt if there are none. What stays returns what they read, behind its own results.
+std::optional<deferred_subgraph> cut_deferred(subgraph& sub, std::vector<bool> deferred);
 
 /// Whether others may run while a node waits: not in bodies, nor where one thread goes from node to node.
 enum class deferred_pieces : bool { wait, begin_alone };
@@ -102,53 +102,53 @@ namespace detail {
 /// A subgraph while it is cut in two.
 class cutter {
  public:
-  cutter(subgraph& whole, std::vector<bool> late)
-      : early_(whole), is_deferred_(std::move(late)), place_(whole.size(), none) {
+  cutter(subgraph& whole, std::vector<bool> deferred)
+      : first_(whole), is_deferred_(std::move(deferred)), place_(whole.size(), none) {
     for (std::uint32_t i = 0; i < whole.inputs.size(); ++i) feeds_.try_emplace(whole.inputs[i], i);
   }
 
   deferred_subgraph run() {
-    auto const outputs = std::exchange(early_.outputs, {});
-    auto const targets = std::exchange(early_.targets, {});
-    for (std::uint32_t i = 0; i < early_.size(); ++i)
+    auto const outputs = std::exchange(first_.outputs, {});
+    auto const targets = std::exchange(first_.targets, {});
+    for (std::uint32_t i = 0; i < first_.size(); ++i)
       if (is_deferred_[i]) copy(i);
     for (auto e : outputs) {
-      auto& from = is_deferred_[e.node] ? late_.subgraph : early_;
-      late_.results.push_back(
+      auto& from = is_deferred_[e.node] ? deferred_.subgraph : first_;
+      deferred_.results.push_back(
           {is_deferred_[e.node] ? deferred_subgraph::origin::deferred : deferred_subgraph::origin::first,
            static_cast<std::uint32_t>(from.outputs.size())});
       from.outputs.push_back(is_deferred_[e.node] ? endpoint{place_[e.node], e.port} : e);
     }
     for (auto t : targets)
-      if (is_deferred_[t]) late_.subgraph.targets.push_back(place_[t]);
-      else early_.targets.push_back(t);
-    rewriter r(early_, "late", nullptr);
-    for (std::uint32_t i = 0; i < early_.size(); ++i)
+      if (is_deferred_[t]) deferred_.subgraph.targets.push_back(place_[t]);
+      else first_.targets.push_back(t);
+    rewriter r(first_, "deferred", nullptr);
+    for (std::uint32_t i = 0; i < first_.size(); ++i)
       if (is_deferred_[i]) r.drop(i);
-    late_.subgraph.axes = early_.axes;
+    deferred_.subgraph.axes = first_.axes;
     r.log("cut", 0);
     r.finish();
-    return std::move(late_);
+    return std::move(deferred_);
   }
 
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
 
   std::uint32_t add(node n, std::uint32_t from) {
-    late_.subgraph.nodes.push_back(std::move(n));
-    late_.subgraph.origin.push_back(early_.origin[from]);
-    return static_cast<std::uint32_t>(late_.subgraph.size() - 1);
+    deferred_.subgraph.nodes.push_back(std::move(n));
+    deferred_.subgraph.origin.push_back(first_.origin[from]);
+    return static_cast<std::uint32_t>(deferred_.subgraph.size() - 1);
   }
   void copy(std::uint32_t i) {
-    auto n = early_[i];
-    for (std::size_t k = 0; k < n.inputs.size(); ++k) n.inputs[k] = deferred_input(early_[i], k);
+    auto n = first_[i];
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) n.inputs[k] = deferred_input(first_[i], k);
     std::erase_if(n.controls, [&](auto c) { return !is_deferred_[c]; });
     for (auto& c : n.controls) c = place_[c];
     place_[i] = add(std::move(n), i);
   }
   endpoint deferred_input(node const& n, std::size_t k) {
     auto const e = n.inputs[k];
-    auto const& from = early_[e.node];
+    auto const& from = first_[e.node];
     bool const same = is_deferred_[e.node] || is_constant(from) || (is_variable(from) && takes_reference(n, k));
     if (!same) return handed(e);
     if (place_[e.node] == none) {
@@ -158,37 +158,37 @@ class cutter {
     }
     return {place_[e.node], e.port};
   }
-  // A value that the early subgraph hands over, or that was fed to both.
+  // A value that the rest returns, or that was fed to both.
   endpoint handed(endpoint e) {
     if (auto const known = handed_.find(e); known != handed_.end()) return known->second;
     if (auto const fed = feeds_.find(e.node); fed != feeds_.end())
-      late_.inputs.push_back({deferred_subgraph::origin::feed, fed->second});
+      deferred_.inputs.push_back({deferred_subgraph::origin::feed, fed->second});
     else {
-      late_.inputs.push_back({deferred_subgraph::origin::first, static_cast<std::uint32_t>(early_.outputs.size())});
-      early_.outputs.push_back(e);
+      deferred_.inputs.push_back({deferred_subgraph::origin::first, static_cast<std::uint32_t>(first_.outputs.size())});
+      first_.outputs.push_back(e);
     }
     node n;
     n.op = &fed_op;
-    n.name = early_[e.node].name;
-    n.outputs = {early_.type_of(e)};
+    n.name = first_[e.node].name;
+    n.outputs = {first_.type_of(e)};
     auto const at = add(std::move(n), e.node);
-    late_.subgraph.inputs.push_back(at);
+    deferred_.subgraph.inputs.push_back(at);
     return handed_[e] = {at, 0};
   }
 
-  subgraph& early_;
+  subgraph& first_;
   std::vector<bool> is_deferred_;
-  std::vector<std::uint32_t> place_;  // in the late subgraph
+  std::vector<std::uint32_t> place_;  // in the deferred subgraph
   std::map<endpoint, endpoint> handed_;
   std::map<std::uint32_t, std::uint32_t> feeds_;  // nodes, and their numbers among the inputs
-  deferred_subgraph late_;
+  deferred_subgraph deferred_;
 };
 
 }  // namespace detail
 
-RILL_INLINE std::optional<deferred_subgraph> cut_deferred(subgraph& sub, std::vector<bool> late) {
-  if (late.empty()) return std::nullopt;
-  return detail::cutter(sub, std::move(late)).run();
+RILL_INLINE std::optional<deferred_subgraph> cut_deferred(subgraph& sub, std::vector<bool> deferred) {
+  if (deferred.empty()) return std::nullopt;
+  return detail::cutter(sub, std::move(deferred)).run();
 }
 
 #endif

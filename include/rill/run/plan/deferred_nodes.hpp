@@ -1,4 +1,4 @@
-// Which nodes of a step or body are planned late: those that depend on extents that it settles itself, and those that
+// Which nodes of a step or body are deferred: those that depend on extents that it settles itself, and those that
 // wait for them.
 #pragma once
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace rill {
 
 /// For each node whether it can't run before the rest has; empty: all can. What can't be planned yet is late. So is
-/// what may wait at a queue, mutex or the like for what a late node gives, be it that another step hands that on: late
-/// nodes come only when all that is early is done. But not what the late nodes' extents come from.
+/// what may wait at a queue, mutex or the like for what a deferred node gives, be it that another step hands that on:
+/// late nodes come only when all others have run. But not what the deferred nodes' extents come from.
 std::vector<bool> deferred_nodes(subgraph const& sub);
 
 #if RILL_RUNTIME
@@ -28,18 +28,18 @@ inline bool reads_open(subgraph const& sub, std::uint32_t i, std::size_t k) {
   return has_deferred_shape(sub, sub[i].inputs[k]) && !takes_open_rows(sub, sub[i], k);
 }
 
-/// A subgraph while it is found out which of its nodes are late.
+/// A subgraph while it is found out which of its nodes are deferred.
 class deferred_search {
  public:
   deferred_search(subgraph const& sub, std::vector<std::uint32_t> readers)
-      : subgraph_(sub), readers_(std::move(readers)), after_(order(sub).after), late_(sub.size()) {
-    for (auto r : readers_) reach(r, after_, late_);
+      : subgraph_(sub), readers_(std::move(readers)), after_(order(sub).after), deferred_(sub.size()) {
+    for (auto r : readers_) reach(r, after_, deferred_);
   }
 
   std::vector<bool> run() && {
     if (std::any_of(subgraph_.nodes.begin(), subgraph_.nodes.end(), [](node const& n) { return may_wait(n); }))
       defer_waits();
-    return std::move(late_);
+    return std::move(deferred_);
   }
 
  private:
@@ -60,19 +60,20 @@ class deferred_search {
     }
   }
 
-  // Whatever waits for a late node is late. A wait may end the step, so updates stay behind those that they were
-  // recorded after (order.hpp).
+  // A node that waits for a deferred node is deferred. A wait may end the step, so updates stay behind those that they
+  // were recorded after (order.hpp).
   void defer_waits() {
     meetings const met(subgraph_);
-    auto const early = needed_early(met);
+    auto const at_once = needed_at_once(met);
     auto const hidden = find_hidden_waits(subgraph_, met, after_, meeting_scope::elsewhere);
     for (bool more = true; more;) {
       more = false;
-      auto const served = served_by(late_, hidden);
+      auto const served = served_by(deferred_, hidden);
       bool waited = false;
       for (std::uint32_t i = 0; i < subgraph_.size(); ++i) {
-        if (!late_[i] && !early[i] && (served[i] || (waited && updates(i)))) reach(i, after_, late_), more = true;
-        waited = waited || (late_[i] && may_wait(subgraph_[i]));
+        if (!deferred_[i] && !at_once[i] && (served[i] || (waited && updates(i))))
+          reach(i, after_, deferred_), more = true;
+        waited = waited || (deferred_[i] && may_wait(subgraph_[i]));
       }
     }
   }
@@ -98,7 +99,7 @@ class deferred_search {
 
   // What the extents come from that are waited for, and what serves that. If some come without a wait, those first: the
   // others may wait for what can be planned then.
-  marks needed_early(meetings const& met) const {
+  marks needed_at_once(meetings const& met) const {
     edges before(subgraph_.size());
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
       for (auto n : after_[i]) before[n].push_back(i);
@@ -120,7 +121,7 @@ class deferred_search {
       more = false;
       auto const wanted = served_by(all, serving);
       for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
-        if (wanted[i] && !all[i] && !late_[i]) reach(i, before, all), more = true;
+        if (wanted[i] && !all[i] && !deferred_[i]) reach(i, before, all), more = true;
     }
     return all;
   }
@@ -129,7 +130,8 @@ class deferred_search {
     std::vector<std::uint32_t> all;
     for (auto r : readers_)
       for (std::size_t k = 0; k < subgraph_[r].inputs.size(); ++k)
-        if (auto const e = subgraph_[r].inputs[k]; reads_open(subgraph_, r, k) && !late_[e.node]) all.push_back(e.node);
+        if (auto const e = subgraph_[r].inputs[k]; reads_open(subgraph_, r, k) && !deferred_[e.node])
+          all.push_back(e.node);
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
@@ -138,7 +140,7 @@ class deferred_search {
   subgraph const& subgraph_;
   std::vector<std::uint32_t> readers_;  // of open extents
   edges after_;
-  marks late_;
+  marks deferred_;
 };
 
 }  // namespace detail

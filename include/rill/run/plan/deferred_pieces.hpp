@@ -1,4 +1,4 @@
-// Pieces of what is planned late that begin as soon as their own inputs have come, not when all that is early has run.
+// Deferred pieces that begin as soon as their own inputs have come, not when all other nodes have run.
 #pragma once
 #include "rill/pass/rewriter.hpp"
 #include "rill/run/plan/deferred_nodes.hpp"
@@ -37,11 +37,11 @@ inline constexpr op_def deferred_piece_op{
 /// Whether a node is a piece that is planned when it runs.
 inline bool is_deferred_piece(node const& n) { return n.op == &deferred_piece_op; }
 
-/// Makes nodes of those connected pieces of the late nodes that others may wait for while something early waits that
-/// the piece does not need: another step may hand on what the piece gives, and the early wait is for that. Returns
-/// which nodes are late still (deferred_nodes). A piece stays late if one thread may have to leave a wait in it for
-/// what it gives elsewhere, if what settles its extents is read from outside of it, if it and others take a variable by
-/// reference which one of them updates, or if it names open axes.
+/// Makes nodes of those connected pieces of the deferred nodes that others may wait for while something else waits that
+/// the piece does not need: another step may hand on what the piece gives, and that wait is for that. Returns
+/// which nodes are still deferred (deferred_nodes). A piece stays deferred if one thread may have to leave a wait in it
+/// for what it gives elsewhere, if what settles its extents is read from outside of it, if it and others take a
+/// variable by reference which one of them updates, or if it names open axes.
 std::vector<bool> join_deferred_pieces(subgraph& sub, pass_report* report);
 
 #if RILL_RUNTIME
@@ -67,9 +67,9 @@ RILL_INLINE kernel deferred_piece_kernel(kernel_request const& r) {
 /// A subgraph while pieces of it are joined.
 class piece_joiner {
  public:
-  piece_joiner(subgraph& sub, std::vector<bool> const& late)
+  piece_joiner(subgraph& sub, std::vector<bool> const& deferred)
       : subgraph_(sub),
-        late_(late),
+        deferred_(deferred),
         settles_(sub.size()),
         after_(edges_of(sub)),
         met_(sub),
@@ -84,10 +84,10 @@ class piece_joiner {
     find_behind_waits();
     std::map<std::uint32_t, node_list> pieces;
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
-      if (late_[i] || settles_[i]) pieces[of(i)].push_back(i);
+      if (deferred_[i] || settles_[i]) pieces[of(i)].push_back(i);
     std::erase_if(pieces, [&](auto const& each) { return !is_to_join(each.second); });
     if (pieces.empty()) return false;
-    rewriter r(subgraph_, "late pieces", report);
+    rewriter r(subgraph_, "deferred pieces", report);
     for (auto const& [_, nodes] : pieces) join(nodes, r);
     for (auto& [at, whole] : joined_) subgraph_[at] = std::move(whole);
     return r.finish();
@@ -104,15 +104,15 @@ class piece_joiner {
   // Late nodes belong together along edges, and with what settles extents that they read.
   void connect() {
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i) {
-      if (!late_[i]) continue;
+      if (!deferred_[i]) continue;
       for (std::size_t k = 0; k < subgraph_[i].inputs.size(); ++k) {
         auto const from = subgraph_[i].inputs[k].node;
-        if (!late_[from] && !reads_open(subgraph_, i, k)) continue;
-        settles_[from] = !late_[from];
+        if (!deferred_[from] && !reads_open(subgraph_, i, k)) continue;
+        settles_[from] = !deferred_[from];
         piece_[of(from)] = of(i);
       }
       for (auto c : subgraph_[i].controls)
-        if (late_[c]) piece_[of(c)] = of(i);
+        if (deferred_[c]) piece_[of(c)] = of(i);
     }
   }
   bool is_same_piece(std::uint32_t i, std::uint32_t other) { return of(i) == of(other); }
@@ -127,12 +127,12 @@ class piece_joiner {
         v.updated = v.updated || updates_reference(subgraph_[i], k);
       }
   }
-  // Which nodes come after all that waits early, 64 of these at a time.
+  // Which nodes come after all undeferred nodes that wait, 64 of these at a time.
   void find_behind_waits() {
     behind_.assign(subgraph_.size(), true);
     node_list waits;
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
-      if (!late_[i] && may_wait(subgraph_[i])) waits.push_back(i);
+      if (!deferred_[i] && may_wait(subgraph_[i])) waits.push_back(i);
     std::vector<std::uint64_t> bits(subgraph_.size());
     for (std::size_t first = 0; first < waits.size(); first += 64) {
       auto const count = std::min<std::size_t>(64, waits.size() - first);
@@ -166,7 +166,7 @@ class piece_joiner {
         continue;
       }
       auto const& v = references_.at(from);
-      if (late_[from] || !is_variable(subgraph_[from]) || (v.several && v.updated)) return false;
+      if (deferred_[from] || !is_variable(subgraph_[from]) || (v.several && v.updated)) return false;
     }
     return std::all_of(after_[i].begin(), after_[i].end(), [&](auto next) { return is_same_piece(i, next); });
   }
@@ -281,7 +281,7 @@ class piece_joiner {
   }
 
   subgraph& subgraph_;
-  marks const& late_;
+  marks const& deferred_;
   marks settles_, behind_;
   node_edges after_;
   meetings met_;
@@ -297,9 +297,9 @@ class piece_joiner {
 }  // namespace detail
 
 RILL_INLINE std::vector<bool> join_deferred_pieces(subgraph& sub, pass_report* report) {
-  auto late = deferred_nodes(sub);
-  while (!late.empty() && detail::piece_joiner(sub, late).run(report)) late = deferred_nodes(sub);
-  return late;
+  auto deferred = deferred_nodes(sub);
+  while (!deferred.empty() && detail::piece_joiner(sub, deferred).run(report)) deferred = deferred_nodes(sub);
+  return deferred;
 }
 #endif
 

@@ -196,7 +196,7 @@ class frame_builder {
     leaves.saved = a.saved;
     if (leaves.backwards) require_known_input(n, 1), leaves.number = keep(inner, n.inputs[1]);
   }
-  // Primitives that somebody wrote, not a lowered node: nothing of such a subgraph is settled late.
+  // Primitives that somebody wrote, not a lowered node: no extents of such a subgraph are deferred.
   bool by_hand() const { return made_.source.within.empty(); }
   void require_known_input(node const& n, std::uint32_t k) const {
     auto const& t = subgraph_.type_of(n.inputs[k]);
