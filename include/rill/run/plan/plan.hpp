@@ -10,6 +10,7 @@
 
 #include "rill/base/indexed.hpp"
 #include "rill/device/kernel.hpp"
+#include "rill/graph/kernel_request.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/run/plan/arena.hpp"
 #include "rill/run/plan/assumptions.hpp"

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "rill/device/step.hpp"
+#include "rill/graph/kernel_request.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/graph/subgraph.hpp"
 #include "rill/pass/options.hpp"

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/ops/control/primitives.hpp"
 #include "rill/run/tagged/lowered.hpp"
 #include "rill/run/tagged/plan.hpp"
 

@@ -3,6 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "rill/device/kernel.hpp"
+#include "rill/graph/kernel_request.hpp"
 #include "rill/run/plan/primitive_region.hpp"
 
 namespace rill::detail {

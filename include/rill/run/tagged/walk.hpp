@@ -16,6 +16,7 @@
 
 #include "rill/run/plan/costs.hpp"
 #include "rill/run/plan_instance.hpp"
+#include "rill/run/suspension.hpp"
 #include "rill/run/tagged/failure.hpp"
 #include "rill/run/tagged/plan.hpp"
 #include "rill/run/tagged/tokens.hpp"
