@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "rill/rill.hpp"
+#include "rill/run/plan/make_plan.hpp"
 
 namespace rill {
 namespace {
@@ -22,7 +23,7 @@ TEST(step_scope, numbers_steps_and_tells_their_observer_of_begin_and_end) {
   log_callback const log = [](std::string_view) {};
   arena_pool arenas(host_allocator());
   std::atomic<std::uint64_t> steps = 7;
-  compiled_step const compiled(plan(subgraph{}, state, 0));
+  compiled_step const compiled(make_plan(subgraph{}, {.state = state, .memory = host_allocator()}));
   counting seen;
   step_context step;
   step.watch = &seen;
@@ -47,7 +48,7 @@ TEST(step_scope, lets_go_of_what_the_step_holds) {
   log_callback const none;
   arena_pool arenas(host_allocator());
   std::atomic<std::uint64_t> steps = 0;
-  compiled_step const compiled(plan(subgraph{}, state, 0));
+  compiled_step const compiled(make_plan(subgraph{}, {.state = state, .memory = host_allocator()}));
   auto const lock = std::make_shared<int>(1);
   {
     step_context step;

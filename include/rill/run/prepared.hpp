@@ -79,17 +79,21 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
   /// Starts the step with a tensor, or a number, for each input, and returns; the last argument is called when it has
   /// ended, as in `session::start`, and may start this again. Several calls may be under way, and outlive this.
   template <class... A> void start(A&&... tensors_and_done) {
-    static_assert(sizeof...(A) == sizeof...(I) + 1,
+    constexpr bool for_each_input = sizeof...(A) == sizeof...(I) + 1;
+    static_assert(for_each_input,
                   "a prepared step is started with a tensor for each of its inputs, and with a function for its end");
-    auto all = std::forward_as_tuple(std::forward<A>(tensors_and_done)...);
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      start_with(std::get<sizeof...(I)>(std::move(all)), std::get<K>(all)...);
-    }(std::index_sequence_for<I...>{});
+    if constexpr (for_each_input) {
+      auto all = std::forward_as_tuple(std::forward<A>(tensors_and_done)...);
+      [&]<std::size_t... K>(std::index_sequence<K...>) {
+        start_with(std::get<sizeof...(I)>(std::move(all)), std::get<K>(all)...);
+      }(std::index_sequence_for<I...>{});
+    }
   }
 
  private:
   template <class Done, std::convertible_to<tensor const&>... T> void start_with(Done&& done, T const&... tensors) {
-    (check<I, T>(), ...);
+    constexpr auto said = first_complaint<T...>();
+    if constexpr (said.size > 0) detail::named<said>().compiles();
     prepared_step::start(
         std::array<tensor const*, sizeof...(I)>{address(tensors)...},
         detail::completion_of([](std::span<tensor> all) { return typed_results(all); }, std::forward<Done>(done)));

@@ -1,4 +1,4 @@
-// Frames while they run, and their iterations (EuroSys'18 §4.3). What is done is used again by the next.
+// Frames while they run, and their iterations (EuroSys'18 §4.3). The next ones reuse those that are done.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -23,10 +23,10 @@ class frame_runs {
     tagged_plan::frame const* layout = nullptr;
     frame_run* frame = nullptr;
     std::int64_t index = 0;
-    std::size_t outstanding = 0;      // tokens that are being worked on, and frames within
-    std::vector<std::uint32_t> left;  // of each block: tokens still to come, and what came of them
+    std::size_t outstanding = 0;      // tokens under way, and frames within it
+    std::vector<std::uint32_t> left;  // of each block: the number of tokens still to come, and flags
     std::vector<frame_run*> within;
-    std::uint64_t constants_of = 0;  // the run of a frame whose constants it has
+    std::uint64_t constants_of = 0;  // the number of the frame run whose constants it has
     bool used = false;               // in this run
   };
   struct frame_run {
@@ -37,20 +37,20 @@ class frame_runs {
     std::deque<iteration*> live;      // oldest first
     std::int64_t next = 0;            // index of the next iteration
     std::uint32_t arrived = 0;        // tokens that entered
-    std::uint32_t constants_due = 0;  // of those, to all iterations: still to come
-    bool is_dead = false;             // one of them was
+    std::uint32_t constants_due = 0;  // constants still to come
+    bool is_dead = false;             // a token that entered was dead
     struct arrival {
       enum : std::uint8_t { not_yet, alive, dead } came = not_yet;
       void* at = nullptr;
     };
     std::vector<arrival> constants;
     std::vector<std::pair<tagged_plan::operation const*, arrival>> held;  // before the gate
-    struct waiting {
+    struct deferred_token {
       iteration* from;
       tagged_plan::operation const* next;
     };
-    std::vector<waiting> deferred;   // tokens for an iteration that can't begin yet
-    std::vector<std::int64_t> left;  // of the operations by which tokens leave: how many did
+    std::vector<deferred_token> deferred;  // tokens for an iteration that can't begin yet
+    std::vector<std::int64_t> left;        // of each operation by which tokens leave: how many did
     struct rows {
       tensor all;
       std::int64_t room = 0, end = 0;
@@ -60,10 +60,10 @@ class frame_runs {
 
   explicit frame_runs(tagged_plan const& p) : plan_(p), idle_(p.frames.size()), idle_frames_(p.frames.size()) {}
 
-  /// A frame within an iteration, or the outermost. It has no iteration yet.
+  /// Returns a frame within an iteration, or the outermost, without iterations.
   frame_run* new_frame(std::uint32_t of, iteration* outer) {
     auto const& f = plan_.frames[of];
-    auto* const made = take_or_make(idle_frames_[of], frames_);
+    auto* const made = reuse_or_make(idle_frames_[of], frames_);
     made->of = of;
     made->layout = &f;
     made->outer = outer;
@@ -82,10 +82,10 @@ class frame_runs {
     if (outer) ++outer->outstanding, outer->within.push_back(made);
     return made;
   }
-  /// The next iteration of a frame, in a step.
+  /// Returns the next iteration of a frame.
   iteration* new_iteration(frame_run& of, step_context const& step) {
     auto const& f = *of.layout;
-    auto* const made = take_or_make(idle_[of.of], iterations_, *f.plan);
+    auto* const made = reuse_or_make(idle_[of.of], iterations_, *f.plan);
     if (!made->used) made->step = step;
     made->used = true;
     made->layout = &f;
@@ -100,17 +100,17 @@ class frame_runs {
     of.live.push_back(made);
     return made;
   }
-  /// An iteration that is done.
+  /// Takes back an iteration that is done.
   void recycle(iteration& i) {
     i.memory.release();
     idle_[i.frame->of].push_back(&i);
   }
-  /// A frame that is done.
+  /// Takes back a frame that is done.
   void recycle(frame_run& f) {
     std::erase(f.outer->within, &f);
     idle_frames_[f.of].push_back(&f);
   }
-  /// All are done.
+  /// Takes back all frames and iterations.
   void reset() {
     for (std::size_t f = 0; f < idle_.size(); ++f) idle_[f].clear(), idle_frames_[f].clear();
     for (auto& i : iterations_) {
@@ -128,9 +128,9 @@ class frame_runs {
   }
 
  private:
-  // One that is idle, or one more; then there is room for all of them to be idle, so `reset` needs no memory.
+  // Returns an idle one, or makes one. Then the list has room for all, so that `reset` needs no memory.
   template <class T, class... Args>
-  static T* take_or_make(std::vector<T*>& idle, std::deque<T>& all, Args const&... args) {
+  static T* reuse_or_make(std::vector<T*>& idle, std::deque<T>& all, Args const&... args) {
     if (idle.empty()) {
       if (idle.capacity() <= all.size()) idle.reserve(2 * all.size() + 1);
       return &all.emplace_back(args...);

@@ -1,4 +1,4 @@
-// Room for a token that comes from elsewhere: an operation of a frame's own subgraph whose result the walk writes.
+// Room for a token from outside of a frame: an operation of the frame's subgraph whose result the walk writes.
 #pragma once
 #include <span>
 #include <vector>
@@ -25,7 +25,7 @@ inline constexpr op_def room_op{.name = "room",
                                 .work = unknown_work,
                                 .cpu = room_kernel};
 inline constexpr op_def open_room_op{.name = "open_room",
-                                     .doc = "room for rows of which nobody knows how many, or in another memory",
+                                     .doc = "room for rows whose number is not known, or in another memory",
                                      .arity = 0,
                                      .dynamic_output_shape = true,
                                      .infer = no_inference,

@@ -1,5 +1,5 @@
-// The tokens of a tagged plan (EuroSys'18 §4.3): a value, dead or not, and a tag, which is an iteration of a frame
-// within an iteration of the frame around it. One thread at a time works on them.
+// The tokens of a tagged plan (EuroSys'18 §4.3). A token is a value, live or dead, and a tag: an iteration of a frame,
+// which lies in an iteration of the frame around it. One thread at a time uses them.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +24,7 @@ inline void copy_elements(void* to, void const* from, tagged_plan::move const& m
   else if (m.bytes != 0) std::memcpy(to, from, m.bytes);
 }
 
-/// The tokens of one run, and those among them that wait to be worked on.
+/// The tokens of one run, and the queues of blocks that are ready to run.
 class tokens {
  public:
   using iteration = frame_runs::iteration;
@@ -57,7 +57,7 @@ class tokens {
     return (state & fired) == 0 || (state & dead) != 0 || !takes(*root_, o.way);
   }
 
-  /// Tokens to work on: those of blocks that are short, and the others, oldest first.
+  /// Two queues of ready blocks: short ones, the newest first, and slow ones, the oldest first.
   bool ready() const { return !ready_.empty(); }
   std::size_t slow() const { return slow_.size(); }
   token next() const { return ready() ? ready_.back() : slow_.front(); }
@@ -73,8 +73,8 @@ class tokens {
   }
   void drop_all() { ready_.clear(), slow_.clear(); }
 
-  /// Runs a block's operations from `first` on, kernels by `call(token, operation)`, which says whether to go on; then
-  /// hands tokens on.
+  /// Runs a block's operations from `first` on, kernels by `call(token, operation)`, which returns whether to go on.
+  /// Then sends tokens to the blocks behind it.
   template <class Call> void fire(token t, std::uint32_t first, Call const& call) {
     auto& i = *t.at;
     auto const& b = i.layout->blocks[t.block];
@@ -85,10 +85,10 @@ class tokens {
         else if (!t.live) continue;
         else if (does.what == act::call) {
           if (!call(t, does)) return;
-        } else hand_over(i, does);
+        } else leave(i, does);
       }
-    pass_on(i, b, t.live);
-    if (--i.outstanding == 0) settle(&i);
+    send(i, b, t.live);
+    if (--i.outstanding == 0) retire(&i);
   }
 
   /// Calls an operation's kernel, one that does not wait.
@@ -96,7 +96,7 @@ class tokens {
     t.at->memory.call(o.value.instruction, threads, t.at->step);
   }
 
-  /// Lets go of all that a run has left.
+  /// Frees what a run has left.
   void reset() {
     drop_all();
     runs_.reset();
@@ -114,7 +114,7 @@ class tokens {
   }
 
   // Frames and iterations.
-  // A constant comes to an iteration.
+  // Gives a frame's constant to an iteration.
   void arrive(iteration& i, std::uint32_t number) {
     auto const& c = i.layout->constants[number];
     auto const& a = i.frame->constants[number];
@@ -137,8 +137,9 @@ class tokens {
     return *made;
   }
 
-  // Iterations that are done make room for the next; a frame that is done tells the iteration around it.
-  void settle(iteration* i) {
+  // Ends iterations that are done, which makes room for the next, and frames that are done, which count as tokens of
+  // the iteration around them.
+  void retire(iteration* i) {
     for (;;) {
       auto& f = *i->frame;
       if (!f.outer) {
@@ -150,7 +151,7 @@ class tokens {
         f.live.pop_front();
         if (!f.deferred.empty()) {
           auto* const next = new_iteration(f);
-          for (auto const& [from, by] : std::exchange(f.deferred, {})) hand_on(*from, *by, *next);
+          for (auto const& [from, by] : std::exchange(f.deferred, {})) enter_merge(*from, *by, *next);
         }
         runs_.recycle(*done);
       }
@@ -162,7 +163,7 @@ class tokens {
       i = outer;
     }
   }
-  // What a frame that is done still owes the one around it: rows, counts, and that what has not left is dead.
+  // Sends what leaves a frame when it is done: rows, counts, and dead tokens for whatever has not left.
   void leave(frame_run& f) {
     auto& there = *f.outer;
     for (std::size_t k = 0; k < f.left.size(); ++k) {
@@ -191,7 +192,7 @@ class tokens {
     if (live && (to.slow || (apart_ && to.first != to.last))) slow_.push_back({&i, b, live});
     else ready_.push_back({&i, b, live});
   }
-  void pass_on(iteration& i, tagged_plan::block const& b, bool live) {
+  void send(iteration& i, tagged_plan::block const& b, bool live) {
     auto const& f = *i.layout;
     for (auto k = b.first_edge; k < b.last_edge; ++k) {
       auto const& e = f.edges[k];
@@ -218,8 +219,8 @@ class tokens {
     *static_cast<std::int32_t*>(i.memory.output(to.instruction, 1)) = static_cast<std::int32_t>(which);
     push(i, b, true);
   }
-  // A token comes to the merge of the next iteration.
-  void hand_on(iteration const& from, tagged_plan::operation const& by, iteration& to) {
+  // Sends a token to the merge of the next iteration.
+  void enter_merge(iteration const& from, tagged_plan::operation const& by, iteration& to) {
     if ((to.left[by.block] & fired) == 0) merge(to, by.block, by.value, read(from, by.value.read), 1);
   }
 
@@ -240,9 +241,9 @@ class tokens {
         if (came.at) first.memory.argument(by->value.instruction, came.at);
         push(first, by->block, came.came == came.alive);
       }
-    if (f.live.front()->outstanding == 0) settle(f.live.front());
+    if (f.live.front()->outstanding == 0) retire(f.live.front());
   }
-  void hand_over(iteration& i, tagged_plan::operation const& does) {
+  void leave(iteration& i, tagged_plan::operation const& does) {
     switch (does.what) {
       case act::next:
         return next(i, does);
@@ -258,8 +259,8 @@ class tokens {
   void next(iteration& i, tagged_plan::operation const& does) {
     auto& f = *i.frame;
     if (i.index + 1 < f.next)
-      return hand_on(i, does, *f.live[static_cast<std::size_t>(i.index + 1 - f.live.front()->index)]);
-    if (static_cast<std::int64_t>(f.live.size()) < f.layout->parallel) return hand_on(i, does, *new_iteration(f));
+      return enter_merge(i, does, *f.live[static_cast<std::size_t>(i.index + 1 - f.live.front()->index)]);
+    if (static_cast<std::int64_t>(f.live.size()) < f.layout->parallel) return enter_merge(i, does, *new_iteration(f));
     f.deferred.push_back({&i, &does});
   }
   [[noreturn, gnu::cold]] void refuse(code why, std::string sentence, tagged_plan::operation const& does) const {
@@ -301,7 +302,7 @@ class tokens {
 
   tagged_plan const& plan_;
   step_context const* step_ = nullptr;
-  bool apart_ = false;  // nobody may be called while others wait
+  bool apart_ = false;  // each block of more than one operation is slow
   bool done_ = false;
   iteration* root_ = nullptr;
   std::vector<token> ready_;

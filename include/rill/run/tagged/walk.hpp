@@ -108,7 +108,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     if (ended_ || !over()) return lock.unlock();
     ended_ = true;
     if (!failure_) try {
-        hand_over();
+        give_outputs();
       } catch (...) {
         failure_ = caught_failure();
       }
@@ -119,7 +119,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     lock.unlock();
     later->resume(std::move(why));
   }
-  void hand_over() {
+  void give_outputs() {
     for (std::size_t k = 0; k < plan_->outputs.size(); ++k) {
       auto const& o = plan_->outputs[k];
       if (tokens_.is_dead(o))
