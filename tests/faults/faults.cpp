@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -352,6 +355,43 @@ struct filling : model {
 void fill_and_take(filling& f) {
   queue_runner runner(*f.s, f.twice);
   for (int i = 0; i < 3; ++i) f.s->run(f.next, soon);
+}
+
+// Starts a step, waits for its end and throws what it failed with; needs no memory itself.
+template <class... What> void start_and_wait(session& s, What const&... what) {
+  std::mutex mutex;
+  std::condition_variable ended;
+  std::optional<expected<tensor_of<of<float>>>> got;
+  s.start(what..., [&](expected<tensor_of<of<float>>> result) {
+    std::lock_guard lock(mutex);
+    got = std::move(result);
+    ended.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  ended.wait(lock, [&] { return got.has_value(); });
+  got->value();
+}
+
+struct fed_running : running {
+  feed const fed{x, input()};
+};
+
+TEST(faults, of_memory_and_threads_while_steps_are_started) {
+  for (auto const kind : {what::memory, what::threads})
+    fail_throughout(
+        kind, 60, [] { return std::make_unique<fed_running>(); },
+        [](fed_running& r) { start_and_wait(*r.s, std::span<feed const>(&r.fed, 1), r.loss); }, expect_sound);
+}
+
+TEST(faults, of_memory_while_kernels_of_a_started_step_wait_for_each_other) {
+  for (auto const how : {execution::automatic, execution::parallel, execution::tagged})
+    fail_throughout(
+        what::memory, 60, [&] { return std::make_unique<meeting>(how); },
+        [](meeting& m) { start_and_wait(*m.drop, m.sum, m.put, soon); },
+        [](meeting& m) {
+          m.drop->state().reset();
+          if (float(m.drop->run(m.sum, m.put, soon)) != 5.f) throw std::runtime_error("another sum");
+        });
 }
 
 TEST(faults, of_memory_and_threads_while_a_queue_is_filled) {

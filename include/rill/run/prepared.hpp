@@ -94,9 +94,11 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
   template <class Done, std::convertible_to<tensor const&>... T> void start_with(Done&& done, T const&... tensors) {
     constexpr auto said = first_complaint<T...>();
     if constexpr (said.size > 0) detail::named<said>().compiles();
-    prepared_step::start(
-        std::array<tensor const*, sizeof...(I)>{address(tensors)...},
-        detail::completion_of([](std::span<tensor> all) { return typed_results(all); }, std::forward<Done>(done)));
+    auto const typed = [](std::span<tensor> all) { return typed_results(all); };
+    only_errors([&] {  // one expression, for it has the tensors that numbers become
+      prepared_step::start(std::array<tensor const*, sizeof...(I)>{address(tensors)...},
+                           detail::completion_of(typed, std::forward<Done>(done)));
+    });
   }
   static auto typed_results([[maybe_unused]] std::span<tensor> all) {
     return [&]<std::size_t... K>(std::index_sequence<K...>) {

@@ -150,9 +150,11 @@ class session {
   }
   template <class Done, class... F> void start_with(std::span<feed const> feeds, Done&& done, F const&... fetches) {
     run_options how;
-    auto const r = request(how, feeds, fetches...);
     auto const typed = [](std::span<tensor> results) { return detail::results_of<F...>(results); };
-    executor_.start(r, how.begin(), detail::completion_of(typed, std::forward<Done>(done)));
+    only_errors([&] {
+      auto const r = request(how, feeds, fetches...);
+      executor_.start(r, how.begin(), detail::completion_of(typed, std::forward<Done>(done)));
+    });
   }
   template <class F> void add(run_request& r, run_options& how, F const& f) {
     if constexpr (detail::run_option<F>) how.add(f);
