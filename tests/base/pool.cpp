@@ -308,12 +308,12 @@ TEST(pool, leaves_detached_jobs_to_its_own_threads) {
   EXPECT_NE(job.by.load(), std::this_thread::get_id());
 }
 
-TEST(pool, gives_a_detached_job_a_piece_at_its_deadline_and_none_if_it_is_forgotten) {
+TEST(pool, gives_a_detached_job_a_piece_at_its_deadline_and_none_before) {
   pool p(2);
   detached_errand later(2), now(2), forgotten(1);
   later.deadline = std::chrono::steady_clock::now() + std::chrono::hours(1);
   now.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
-  forgotten.deadline = now.deadline;
+  forgotten.deadline = later.deadline;
   for (auto* job : {&later, &forgotten, &now}) p.start(*job);
   forgotten.wait_for_its_end();
   p.forget(forgotten);
