@@ -354,7 +354,7 @@ TEST(fork, a_large_step_shares_memory_whatever_comes_first) {
     s.executor().add_fetch(r, y);
     auto const& plan = s.executor().find(r)->plan();
     EXPECT_TRUE(plan.forks());
-    EXPECT_LT(plan.memory().arena, 5000 * 64 / 5);
+    EXPECT_LT(plan.memory.arena, 5000 * 64 / 5);
     std::mt19937 random(2);
     for (int round = 0; round < 10; ++round) {
       std::vector<std::size_t> order(queues);
