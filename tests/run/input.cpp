@@ -169,7 +169,7 @@ TEST_F(input, has_ended_where_its_readers_have_and_no_other_error_is_taken_for_t
   };
   said({0, 0, 0, 0}, code::out_of_range, "closed and has too few elements", [] {});
   said({0, 0, 0, 0}, code::invalid_argument, "index 0 is 6, and there are 6 rows", [&] { lines("a.csv", 5, 9); });
-  said({0, 0, 8, 4}, code::data_loss, "has no byte 8 to go to", [&] { lines("a.csv", 0, 1); });
+  said({0, 0, 8, 4}, code::data_loss, "can't move to byte 8", [&] { lines("a.csv", 0, 1); });
   said({0, 5, 0, 0}, code::failed_precondition, "has fewer files", [] {});
   said({0, 0, 0, 0}, code::failed_precondition, "have no records", [&] { lines("a.csv", 0, 0); });
   said({0, 0, 0, 0}, code::not_found, "no file matches", [&] { std::filesystem::remove(path("a.csv")); });

@@ -155,7 +155,7 @@ TEST(dlpack, refuses_devices_types_ranks_versions_and_extents_that_it_does_not_k
   try {
     from_dlpack(&gpu.face);
   } catch (error const& e) {
-    EXPECT_NE(e.message().find("device kind 2 number 1"), std::string::npos);
+    EXPECT_NE(e.message().find("device type 2, number 1"), std::string::npos);
   }
 }
 

@@ -25,20 +25,25 @@ struct rewritten_subgraph {
   step_names names;
 };
 
+/// What a subgraph is compiled as. Only a step may have primitives, and deferred pieces that begin alone, because one
+/// thread goes through a body.
+enum class compiled_as : bool { body, step };
+
 /// Binds and rewrites a subgraph for inputs of the given types. Functions are inlined before what is deferred is cut
 /// off, and loops trimmed, because less is deferred then.
 inline rewritten_subgraph bind_and_rewrite(subgraph sub, std::vector<type> const& fed, plan_request const& with,
-                                           deferred_pieces pieces, pass_report* report = nullptr) {
+                                           compiled_as what, pass_report* report = nullptr) {
   bind_extents(sub, fed, with.state);
   auto names = step_names::of(sub);
-  if (has_primitives(sub)) return {as_primitive_region(std::move(sub)), {}, std::move(names)};
+  if (what == compiled_as::step && has_primitives(sub))
+    return {as_primitive_region(std::move(sub)), {}, std::move(names)};
   if (with.passes.functions) inline_functions(sub, with.state, report, with.step);
   std::optional<deferred_subgraph> deferred;
   if (!std::all_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return all_known(n.outputs); })) {
     order_sections(sub, report);
     if (with.passes.loops) trim_loops(sub, with.state, report);
-    deferred = cut_deferred(
-        sub, pieces == deferred_pieces::begin_alone ? join_deferred_pieces(sub, report) : deferred_nodes(sub));
+    bool const begin_alone = what == compiled_as::step && with.execution != execution::sequential;
+    deferred = cut_deferred(sub, begin_alone ? join_deferred_pieces(sub, report) : deferred_nodes(sub));
   }
   auto rest = with.passes;
   rest.functions = false;  // that was all
@@ -54,8 +59,7 @@ inline std::shared_ptr<compiled_step> compile_pruned(subgraph sub, std::vector<t
   step_variables const variables{
       std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return is_variable(n); }), first_values};
   check(with.step);
-  auto const pieces = with.execution == execution::sequential ? deferred_pieces::wait : deferred_pieces::begin_alone;
-  auto ready = bind_and_rewrite(std::move(sub), fed, with, pieces, report);
+  auto ready = bind_and_rewrite(std::move(sub), fed, with, compiled_as::step, report);
   return std::make_shared<compiled_step>(make_plan(ready.subgraph, with), std::move(ready.deferred),
                                          std::move(ready.names), variables);
 }

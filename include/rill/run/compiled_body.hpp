@@ -336,7 +336,7 @@ RILL_INLINE std::shared_ptr<compiled_body> compile_subgraph(body_setting const& 
                                                             std::span<type const> arguments, step_context const* step) {
   if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(sub));
   plan_request const with{*s.state, s.seed, *s.memory, s.threads, execution::sequential, s.passes, s.functions, step};
-  auto ready = bind_and_rewrite(std::move(sub), {arguments.begin(), arguments.end()}, with, deferred_pieces::wait);
+  auto ready = bind_and_rewrite(std::move(sub), {arguments.begin(), arguments.end()}, with, compiled_as::body);
   auto made = compile_rewritten(s, ready, with);
   if (ready.names.open.empty()) return made;
   return std::make_shared<body_of_named_results>(std::move(made), std::move(ready.names));

@@ -493,7 +493,7 @@ TEST(queue, is_shared_by_graphs_of_one_container_and_refuses_another_of_its_name
   session(a, {.state = state}).run(fifo_queue<of<float>>(a, {}, "shared").enqueue(constant(a, 3.f)));
   EXPECT_EQ(float(session(b, {.state = state}).run(dequeue(fifo_queue<of<float>>(b, {}, "shared")))), 3.f);
   auto const other = dequeue(fifo_queue<of<std::int32_t>>(c, {}, "shared"));
-  expect_error(code::failed_precondition, "already has a queue of that name",
+  expect_error(code::failed_precondition, "already has a queue of this name",
                [&] { session(c, {.state = state}).run(other); });
 }
 

@@ -72,8 +72,8 @@ TEST(keyed_barrier, who_takes_waits_for_components_that_other_steps_bring) {
 TEST(keyed_barrier, refuses_a_component_that_came_already_and_then_puts_none_in) {
   fixture f;
   f.put_first({"a"}, {1});
-  expect_error(code::invalid_argument, "component 0 of key 'a' already", [&] { f.put_first({"b", "a"}, {2, 3}); });
-  expect_error(code::invalid_argument, "component 0 of key 'c' already", [&] { f.put_first({"c", "c"}, {2, 3}); });
+  expect_error(code::invalid_argument, "already has component 0 of key 'a'", [&] { f.put_first({"b", "a"}, {2, 3}); });
+  expect_error(code::invalid_argument, "already has component 0 of key 'c'", [&] { f.put_first({"c", "c"}, {2, 3}); });
   EXPECT_EQ(std::int64_t(f.s.run(f.b.incomplete_size())), 1);
   expect_error(code::invalid_argument, "not a vector of strings", [&] { f.b.insert<0>(value(constant(f.g, 1)), f.x); });
   expect_error(code::invalid_argument,
@@ -116,7 +116,7 @@ TEST(keyed_barrier, may_be_closed_twice_and_with_cancel_after_that) {
   f.put_first({"a", "b"}, {1, 2});
   for (int k = 0; k < 2; ++k) {
     f.s.run(f.b.close());
-    expect_error(code::cancelled, "no new keys: 'c'", [&] { f.put_first({"c"}, {3}); });
+    expect_error(code::cancelled, "closed to new keys, but got 'c'", [&] { f.put_first({"c"}, {3}); });
     EXPECT_EQ(std::int64_t(f.s.run(f.b.incomplete_size())), 2) << "what began may go on";
   }
   f.put_second("b", 2);

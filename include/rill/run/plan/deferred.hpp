@@ -44,9 +44,6 @@ struct deferred_subgraph {
 /// Cuts the deferred nodes off; nullopt if there are none. What stays returns what they read, behind its own results.
 std::optional<deferred_subgraph> cut_deferred(subgraph& sub, std::vector<bool> deferred);
 
-/// Whether others may run while a node waits: not in bodies, nor where one thread goes from node to node.
-enum class deferred_pieces : bool { wait, begin_alone };
-
 /// An LRU cache of compiled subgraphs, keyed by the types of their inputs. The one that was used last alone keeps
 /// memory for its next run.
 template <class Compiled> class deferred_cache {
