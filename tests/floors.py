@@ -102,14 +102,12 @@ def included_in_circles():
 
 
 def both_ways():
-    """Sub-folders of one folder, each of which includes from the other. What lies in the folder itself, beside them, may
-    stand above some of them and below others."""
+    """Two sub-folders of one folder, or a folder and its sub-folder, each of which includes from the other."""
     edges = {}
     for header in parts():
         for _, what in includes(header):
             own, other = header.rsplit("/", 1)[0], what.rsplit("/", 1)[0]
-            inner = own.count("/") > 1 and other.count("/") > 1
-            if inner and own != other and folder_of(header) == folder_of(what):
+            if own != other and folder_of(header) == folder_of(what):
                 edges.setdefault((own, other), f"include/{header} includes {what}")
     return [f"{own} and {other} include each other: {why}, {edges[other, own]}" for (own, other), why in edges.items()
             if own < other and (other, own) in edges]

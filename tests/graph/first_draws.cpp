@@ -74,7 +74,7 @@ TEST(first_draws, depend_on_the_seed_and_the_name_of_the_variable_alone) {
   }
 }
 
-TEST(first_draws, are_the_same_in_every_gear_from_bytes_and_again) {
+TEST(first_draws, are_the_same_in_every_execution_from_bytes_and_again) {
   graph g(7);
   for (auto const& [_, make] : declare) make(g);
   auto const expected = start(g);

@@ -32,7 +32,7 @@ template <class... T> bool alike(std::tuple<T...> const& a, std::tuple<T...> con
 
 /// What `step(k)` gives for k = 0 (sequential execution); those of the other executions are expected to give, or say,
 /// the same.
-template <class Step> auto same_in_all_gears(Step const& step) {
+template <class Step> auto same_in_all_executions(Step const& step) {
   constexpr bool silent = std::is_void_v<decltype(step(std::size_t{}))>;
   struct outcome {
     std::optional<std::conditional_t<silent, std::tuple<>, decltype(step(std::size_t{}))>> result;
@@ -74,7 +74,7 @@ class each_execution {
     }
   }
   template <class... F> auto run(std::vector<feed> const& feeds, F const&... fetches) {
-    return same_in_all_gears([&](std::size_t k) { return all_[k]->run(feeds, fetches...); });
+    return same_in_all_executions([&](std::size_t k) { return all_[k]->run(feeds, fetches...); });
   }
   template <class... F> auto run(std::initializer_list<feed> feeds, F const&... fetches) {
     return run(std::vector<feed>(feeds), fetches...);
@@ -86,7 +86,9 @@ class each_execution {
   }
   template <class... X> auto prepare(X const&... x) {
     return [steps = std::array{all_[0]->prepare(x...), all_[1]->prepare(x...), all_[2]->prepare(x...)}](
-               auto const&... in) mutable { return same_in_all_gears([&](std::size_t k) { return steps[k](in...); }); };
+               auto const&... in) mutable {
+      return same_in_all_executions([&](std::size_t k) { return steps[k](in...); });
+    };
   }
 
  private:

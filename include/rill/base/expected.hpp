@@ -16,7 +16,7 @@ template <class T> class [[nodiscard]] expected {
 
   bool has_value() const noexcept { return held_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
-  /// Returns the value. Throws the error if there is none.
+  /// Returns the value, or throws the error.
   T& value() & {
     expect_value();
     return *std::get_if<0>(&held_);

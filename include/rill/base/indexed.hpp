@@ -57,8 +57,6 @@ template <index_type Id, class T> class indexed {
     all_.push_back(std::move(value));
     return Id{static_cast<std::uint32_t>(all_.size() - 1)};
   }
-  void resize(std::size_t n) { all_.resize(n); }
-  void clear() { all_.clear(); }
 
   std::size_t size() const { return all_.size(); }
   bool empty() const { return all_.empty(); }
@@ -70,7 +68,7 @@ template <index_type Id, class T> class indexed {
   auto begin() const { return all_.begin(); }
   auto end() const { return all_.end(); }
 
-  /// The elements as they lie, for who does not ask by index.
+  /// Returns the elements as a plain vector, for code that does not look them up by index.
   std::vector<T>& all() { return all_; }
   std::vector<T> const& all() const { return all_; }
 

@@ -133,7 +133,7 @@ class pool {
     void push_front(pool_job& j);
     void push_back(pool_job& j);
     void remove(pool_job& j);
-    // Returns the first job with a ready piece; null if there is none.
+    // Returns the first job with a ready piece, or null.
     pool_job* first_ready() const;
   };
   // The threads and their shared state, which belong to one process.

@@ -77,7 +77,7 @@ class graph {
   /// is at least `recorded()` and at most 2^62.
   void set_recorded(std::size_t n);
 
-  /// Returns the number of nodes, those of bodies not counted.
+  /// Returns the number of nodes, without the nodes of bodies.
   std::size_t size() const {
     std::shared_lock lock(mutex_);
     return nodes_.size();

@@ -24,8 +24,8 @@ class body_run {
   /// Where argument i lies; result i goes to `elements`, which the caller has room for.
   virtual void argument(std::size_t i, void const* elements) = 0;
   virtual void result(std::size_t i, void* elements) = 0;
-  /// Goes on with a second set of such places, or again with the first: those of the second are at first the same. So a
-  /// loop whose variables take turns between two places says once where they are.
+  /// Switches to a second set of places, or back to the first. The second set begins as a copy of the first. A loop
+  /// whose variables alternate between two places therefore sets each place once.
   virtual void flip() = 0;
   virtual void run(rill::parallel const& threads, step_context& step) = 0;
   /// Turns over and runs again while `go_on`, which is one of its results, says so; counts in `step.iteration`. Nobody
@@ -53,8 +53,7 @@ class compiled_body : public keeps_memory {
   /// Whether extents in it, or of its arguments and results, are settled when it runs: then it can only be `run`.
   virtual bool open() const = 0;
   virtual std::unique_ptr<body_run, giving_back> start() = 0;
-  /// Runs once. Open extents of its arguments are those of the tensors, and results bring theirs, in memory of their
-  /// own.
+  /// Runs once. Arguments may have any extents that their types leave open. Returns the results in new tensors.
   virtual std::vector<tensor> run(std::span<tensor const> arguments, rill::parallel const& threads,
                                   step_context& step) = 0;
   /// The argument in whose place result i may be computed, or which it is; -1: none.

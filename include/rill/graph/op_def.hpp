@@ -99,7 +99,7 @@ struct op_def {
   // Which attributes say something to others than the operation; empty: none does.
   std::string_view constant_value = {};     ///< a tensor, the value of output 0
   std::string_view declared_type = {};      ///< a type, which output 0 has; it binds the names in it
-  std::string_view result_element = {};     ///< an element type, that of an elementwise operation's result
+  std::string_view result_element = {};     ///< the element type of an elementwise operation's result
   std::string_view counts_references = {};  ///< an integer: how many of the first inputs are variables
   std::string_view counts_updates = {};     ///< an integer: how many of those it updates, the first; empty: all
   std::string_view draws_random = {};       ///< an integer that tells the random numbers of one node from others'

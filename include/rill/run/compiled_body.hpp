@@ -15,7 +15,7 @@
 #include "rill/run/compile.hpp"
 #include "rill/run/free_list.hpp"
 #include "rill/run/plan/deferred.hpp"
-#include "rill/run/plan_instance.hpp"
+#include "rill/run/plan/plan_instance.hpp"
 #include "rill/run/program_body.hpp"
 #include "rill/run/tagged/kernel.hpp"
 

@@ -12,7 +12,7 @@
 #include "rill/pass/bind.hpp"
 #include "rill/run/free_list.hpp"
 #include "rill/run/plan/deferred.hpp"
-#include "rill/run/plan_instance.hpp"
+#include "rill/run/plan/plan_instance.hpp"
 #include "rill/run/run_plan.hpp"
 
 namespace rill {
@@ -45,8 +45,8 @@ struct step_variables {
   bool first_values = false;  ///< it gives them their first values, which don't depend on the number of the step
 };
 
-/// A compiled step. Several threads may run it at once, each with an plan_instance of its own; those are kept for the
-/// next.
+/// A compiled step. Several threads may run it at once, each with a plan_instance of its own. Instances are kept for
+/// the next run.
 class compiled_step {
  public:
   explicit compiled_step(rill::plan p, std::optional<deferred_subgraph> deferred = {}, step_names names = {},

@@ -301,7 +301,7 @@ RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> 
   rethrow_as_error();
 }
 
-// `names` come to be those that were bound before the last subgraph ran.
+// On return `names` holds the axis names that were bound before the last subgraph ran.
 RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
                                      std::span<tensor> results, axis_binding* names) {
   auto* const deferred = compiled.deferred();

@@ -15,9 +15,9 @@
 
 #include "rill/base/deadline.hpp"
 #include "rill/base/expected.hpp"
+#include "rill/device/observer.hpp"
 #include "rill/device/step.hpp"
 #include "rill/dsl/expr.hpp"
-#include "rill/run/observer.hpp"
 
 namespace rill {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "rill/base/pool.hpp"
-#include "rill/run/plan_instance.hpp"
+#include "rill/run/plan/plan_instance.hpp"
 #include "rill/run/walk_in_order.hpp"
 
 namespace rill {

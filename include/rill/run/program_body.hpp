@@ -18,13 +18,13 @@
 #include <string>
 #include <vector>
 
+#include "rill/device/observer.hpp"
 #include "rill/device/step.hpp"
 #include "rill/pass/elementwise_program.hpp"
 #include "rill/program/passes.hpp"
-#include "rill/run/double_buffer.hpp"
 #include "rill/run/free_list.hpp"
-#include "rill/run/observer.hpp"
 #include "rill/run/plan/costs.hpp"
+#include "rill/run/plan/double_buffer.hpp"
 #endif
 
 namespace rill::detail {

@@ -4,7 +4,7 @@
 
 #include "rill/base/pool.hpp"
 #include "rill/run/parallel_walk.hpp"
-#include "rill/run/plan_instance.hpp"
+#include "rill/run/plan/plan_instance.hpp"
 #include "rill/run/walk_in_order.hpp"
 
 namespace rill {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "rill/base/pool.hpp"
-#include "rill/run/plan_instance.hpp"
-#include "rill/run/suspension.hpp"
+#include "rill/run/plan/plan_instance.hpp"
+#include "rill/run/wait/suspension.hpp"
 #include "rill/run/walk_in_order.hpp"
 
 namespace rill {

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "rill/device/observer.hpp"
 #include "rill/device/step.hpp"
 #include "rill/graph/first_draws.hpp"
-#include "rill/run/arena_pool.hpp"
 #include "rill/run/compiled_step.hpp"
-#include "rill/run/observer.hpp"
+#include "rill/run/plan/arena_pool.hpp"
 #include "rill/state/container.hpp"
 
 namespace rill {

@@ -2,9 +2,9 @@
 #pragma once
 #include <cstdint>
 
-#include "rill/run/fiber_call.hpp"
-#include "rill/run/plan_instance.hpp"
-#include "rill/run/waiting_thread.hpp"
+#include "rill/run/plan/plan_instance.hpp"
+#include "rill/run/wait/fiber_call.hpp"
+#include "rill/run/wait/waiting_thread.hpp"
 
 namespace rill {
 

@@ -361,7 +361,7 @@ TEST(function, lets_a_hundred_steps_wait_on_a_pool_of_one_thread) {
   EXPECT_EQ(total, 200);
 }
 
-TEST(function, whose_kernel_waits_says_and_draws_and_updates_the_same_in_every_gear) {
+TEST(function, whose_kernel_waits_says_and_draws_and_updates_the_same_in_every_execution) {
   graph g(3);
   auto const q = fifo_queue<of<float>>(g, {.capacity = 100});
   auto const v = variable(constant(g, 1.f), "v");

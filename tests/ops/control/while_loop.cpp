@@ -308,7 +308,7 @@ TEST(while_loop, with_an_extent_that_grows_must_say_so) {
 }
 
 // All ways to run an open loop: with passes and without, in each execution.
-template <class F> void in_each_gear(graph& g, F const& f) {
+template <class F> void in_each_execution(graph& g, F const& f) {
   for (auto wish : {execution::sequential, execution::automatic, execution::tagged})
     for (auto const& passes : {pass_options{.verify = true}, pass_options::none()}) {
       session s(g, {.threads = 2, .passes = passes, .execution = wish});
@@ -325,7 +325,7 @@ TEST(while_loop, whose_variable_is_declared_open_may_make_it_longer_in_each_iter
                  [&](auto i, auto x, auto k) { return std::tuple{i + 1, concat<0>(x, rows * k), k}; }, constant(g, 0),
                  as<of<float, unknown, 2>>(constant<float, 1, 2>(g, {7, 8})), constant(g, 2.f));
   auto const total = sum(all);
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     for (int times : {3, 0, 1, 5, 3}) {
       auto const [i, x, k, t] =
           s.run({{n, tensor(times)}, {rows, matrix<float>({{1, 2}, {3, 4}})}}, count, all, same, total);
@@ -346,7 +346,7 @@ TEST(while_loop, whose_variable_is_declared_open_may_keep_less_of_it_in_each_ite
   auto const [n, last] =
       while_loop([](auto i, auto v) { return logical_and(i < 100, sum(v * 0.f + 1.f) > 1.5f); },
                  [](auto i, auto v) { return std::tuple{i + 1, gather(v, where(v >= mean(v)))}; }, constant(g, 0), x);
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     auto const [count, left] = s.run({{x, vector<float>({1, 9, 2, 8, 3, 7, 4, 6, 5})}}, n, last);
     EXPECT_EQ(std::int32_t(count), 4);  // 9, 5, 3, 2 and 1 of them
     EXPECT_EQ(left.elements(), 1);
@@ -362,7 +362,7 @@ TEST(while_loop, whose_open_variable_becomes_another_than_declared_says_which_an
         return std::vector<value>{in[0] + 1, gather(in[1] - 1.f, where(less(constant(*in[0].graph, 1.f), in[1])))};
       },
       {value(constant(g, 0)), x})[1];
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     auto const text = sentence([&] { s.run({{x, vector<float>({3, 4, 5, 6})}}, last); });
     EXPECT_NE(text.find("node 'loop': in iteration 2: loop: variable 1 was declared as a float32[4] and became a "
                         "float32[3]"),
@@ -404,7 +404,7 @@ TEST(while_loop, whose_extents_stay_may_settle_others_within) {
                                     },
                                     constant(g, 0), x);
   auto const y = last + x;
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, 5, 64, 9, 3, 100})}}, y),
                           vector<float>({2, 7.5f, 68, 11.25f, 6, 106.25f})));
   });
@@ -426,7 +426,7 @@ TEST(while_loop, that_is_open_stands_in_loops_and_branches) {
             [&] { return constant(g, -1.f); });
       },
       counts);
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     EXPECT_TRUE(
         same_bits(s.run({{counts, vector<std::int32_t>({3, 0, 7, 1, 2})}}, y), vector<float>({8, 1, -1, 2, 4})));
   });
@@ -492,7 +492,7 @@ TEST(map, makes_rows_whose_extents_the_body_settles_if_they_are_alike) {
   graph g;
   auto const x = placeholder<float, unknown, 4>(g, "x");
   auto const y = map([](auto row) { return gather(row, where(row > 0.f)); }, x);
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     auto const run = [&](tensor const& t) { return s.run({{x, t}}, y); };
     EXPECT_TRUE(same_bits(run(matrix<float>({{1, -1, 2, -2}, {-3, 3, -4, 4}})), matrix<float>({{1, 2}, {3, 4}})));
     EXPECT_TRUE(same_bits(run(matrix<float>({{1, 2, 3, 4}})), matrix<float>({{1, 2, 3, 4}})));
@@ -507,7 +507,7 @@ TEST(map, takes_as_many_rows_as_a_body_around_it_settles) {
   graph g;
   auto const x = placeholder<float, 3, 4>(g, "x");
   auto const y = map([](auto row) { return sum(map([](auto v) { return v * v; }, gather(row, where(row > 0.f)))); }, x);
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     EXPECT_TRUE(same_bits(s.run({{x, matrix<float>({{1, -1, 2, -2}, {-3, -3, -4, -4}, {1, 2, 3, 4}})}}, y),
                           vector<float>({5, 0, 30})));
   });
@@ -518,7 +518,7 @@ TEST(fold_right, keeps_an_open_state_and_takes_the_last_row_first) {
   auto const x = placeholder<float, unknown, 1>(g, "x");
   auto const y = fold_right([](auto v, auto row) { return concat<0>(v, row); },
                             as<of<float, unknown>>(constant<float, 1>(g, {0})), x);
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     EXPECT_TRUE(same_bits(s.run({{x, matrix<float>({{1}, {2}, {3}})}}, y), vector<float>({0, 3, 2, 1})));
   });
 }
@@ -650,7 +650,7 @@ TEST(while_loop, carries_strings_that_change_stay_and_change_places) {
                  },
                  constant(g, 0), x, x, x, words, constant<std::string, 3>(g, {"", "b", "c"}));
   auto const three = vector<std::string>({word('a'), "", word('c')});
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     std::string seen[] = {word('x'), word('x')};
     for (int times = 0; times <= 3; ++times) {
       auto const [a, b, c, d] =
@@ -670,7 +670,7 @@ TEST(while_loop, whose_strings_become_more_in_each_iteration) {
   auto const [i, all] = while_loop([&](auto k, auto) { return k < 3; },
                                    [&](auto k, auto s) { return std::tuple{k + 1, concat<0>(s, s)}; }, constant(g, 0),
                                    as<of<std::string, unknown>>(x));
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     auto const got = s.run({{x, vector<std::string>({word('x')})}}, all);
     ASSERT_EQ(got.shape(), shape{8});
     EXPECT_EQ(got.at<std::string>(7), word('x'));
@@ -689,7 +689,7 @@ TEST(while_loop, that_fails_with_strings_underway_names_the_iteration_and_runs_a
       },
       words);
   auto const three = vector<std::string>({word('a'), word('b'), word('c')});
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     auto const run = [&](int times) { return s.run({{n, tensor(times)}, {words, three}}, rows); };
     auto const text = sentence([&] { run(4); });
     EXPECT_NE(text.find("in iteration 3, node 'body/body/gather': "), std::string::npos) << text;
@@ -707,7 +707,7 @@ TEST(map, and_the_other_loops_over_rows_take_keep_and_make_strings) {
   auto const states = scan(same, x, words);
   auto const last = fold(same, x, words), first = fold_right(same, x, words);
   auto const five = vector<std::string>({word('a'), word('x'), "", word('x'), word('d')});
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     auto const [t, a, l, f] = s.run({{words, five}, {x, tensor(word('x'))}}, twice, states, last, first);
     ASSERT_EQ(t.shape(), (shape{5, 2}));
     for (int i = 0; i < 5; ++i) EXPECT_EQ(t.template at<std::string>(i, 1), five.at<std::string>(i));
@@ -731,7 +731,7 @@ TEST(while_loop, whose_strings_say_what_is_computed_has_the_gradient_of_that) {
                                        },
                                        constant(g, 0), square, x);
   auto const [dx] = gradients(y, x);
-  in_each_gear(g, [&](session& s) {
+  in_each_execution(g, [&](session& s) {
     auto const four = vector<std::string>({word('a'), "square", word('b'), "square"});
     auto const [got, slope] = s.run({{words, four}, {x, tensor(2.)}}, y, dx);  // ((x²)·3)²·3
     EXPECT_EQ(double(got), 432);

@@ -64,7 +64,7 @@ session_options with(int threads, execution g) {
   return o;
 }
 
-TEST(fork, independent_nodes_run_at_the_same_time) {
+TEST(schedule, independent_nodes_run_at_the_same_time) {
   graph g;
   auto const x = placeholder(g, of<float, 1>, "x");
   auto const sum = add(value(record<meet_op>(value(x))), value(record<meet_op>(value(neg(x)))));
@@ -75,7 +75,7 @@ TEST(fork, independent_nodes_run_at_the_same_time) {
   }
 }
 
-TEST(fork, a_loop_inside_a_node_gets_the_threads_that_have_no_node) {
+TEST(schedule, a_loop_inside_a_node_gets_the_threads_that_have_no_node) {
   graph g;
   auto const x = placeholder(g, {dtype::float32, {512, 512}}, "x");
   auto const y = matmul(matmul(x, x), x);
@@ -85,7 +85,7 @@ TEST(fork, a_loop_inside_a_node_gets_the_threads_that_have_no_node) {
   EXPECT_TRUE(same_bits(forked.run({{x, fed}}, y), straight.run({{x, fed}}, y)));
 }
 
-TEST(fork, the_first_error_is_the_steps_and_the_step_can_be_run_again) {
+TEST(schedule, the_first_error_is_the_steps_and_the_step_can_be_run_again) {
   graph g;
   auto const x = placeholder(g, of<float, 1>, "x");
   std::vector<value> ends;
@@ -104,7 +104,7 @@ TEST(fork, the_first_error_is_the_steps_and_the_step_can_be_run_again) {
   }
 }
 
-TEST(fork, a_deadline_and_a_cancellation_end_the_step) {
+TEST(schedule, a_deadline_and_a_cancellation_end_the_step) {
   graph g;
   auto const x = placeholder(g, of<float, 100>, "x");
   value y = x;
@@ -138,7 +138,7 @@ struct counting : observer {
   }
 };
 
-TEST(fork, the_observer_is_told_of_each_node_once_and_one_at_a_time) {
+TEST(schedule, the_observer_is_told_of_each_node_once_and_one_at_a_time) {
   graph g;
   auto const x = placeholder(g, of<float, 8>, "x");
   std::vector<value> ends;
@@ -151,7 +151,7 @@ TEST(fork, the_observer_is_told_of_each_node_once_and_one_at_a_time) {
   EXPECT_EQ(std::set<std::string>(who.seen.begin(), who.seen.end()).size(), 61);
 }
 
-TEST(fork, what_waits_midway_in_a_step_goes_on_from_there) {
+TEST(schedule, what_waits_midway_in_a_step_goes_on_from_there) {
   graph g;
   auto const q = fifo_queue<of<float>>(g, {}, "q");
   auto const v = variable(constant(g, 3.f), "v");
@@ -181,7 +181,7 @@ TEST(fork, what_waits_midway_in_a_step_goes_on_from_there) {
     }
 }
 
-TEST(fork, the_observer_is_told_of_nodes_inside_bodies_one_at_a_time_too) {
+TEST(schedule, the_observer_is_told_of_nodes_inside_bodies_one_at_a_time_too) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   std::vector<value> ends;
@@ -195,7 +195,7 @@ TEST(fork, the_observer_is_told_of_nodes_inside_bodies_one_at_a_time_too) {
   EXPECT_EQ(who.seen.count("loop_3"), 1);
 }
 
-TEST(fork, training_gives_the_same_bits_in_either_gear_on_any_number_of_threads) {
+TEST(schedule, training_gives_the_same_bits_in_either_execution_on_any_number_of_threads) {
   graph g(5);
   auto const x = placeholder(g, of<float, 16, 8>, "x");
   auto const label = placeholder(g, of<std::int32_t, 16>, "label");
@@ -220,7 +220,7 @@ TEST(fork, training_gives_the_same_bits_in_either_gear_on_any_number_of_threads)
 }
 
 // Random graphs of operations that share memory and of variables that are read and updated.
-TEST(fork, random_graphs_give_the_same_bits_in_either_gear) {
+TEST(schedule, random_graphs_give_the_same_bits_in_either_execution) {
   for (unsigned seed = 0; seed < 30; ++seed) {
     std::mt19937 random(seed);
     graph g;
@@ -274,7 +274,7 @@ TEST(fork, random_graphs_give_the_same_bits_in_either_gear) {
   }
 }
 
-TEST(fork, happens_by_itself_only_where_it_outweighs_a_hand_over) {
+TEST(schedule, happens_by_itself_only_where_it_outweighs_a_hand_over) {
   graph g;
   auto const x = placeholder(g, of<float, 64, 64>, "x");
   std::vector<value> products;
@@ -288,7 +288,7 @@ TEST(fork, happens_by_itself_only_where_it_outweighs_a_hand_over) {
   EXPECT_NE(two.explain(std::span(feeds), value(add_n(products))).find("in parallel execution"), std::string::npos);
 }
 
-TEST(fork, does_not_count_the_reading_of_variables_which_copies_nothing) {
+TEST(schedule, does_not_count_the_reading_of_variables_which_copies_nothing) {
   graph g;
   std::vector<value> read;
   for (int i = 0; i < 8; ++i) read.push_back(variable(constant(g, filled(65536, 1)), "v" + std::to_string(i)));
@@ -297,7 +297,7 @@ TEST(fork, does_not_count_the_reading_of_variables_which_copies_nothing) {
   EXPECT_EQ(s.explain({}, value(add_n(read))).find("in parallel execution"), std::string::npos);
 }
 
-TEST(fork, an_update_waits_for_those_who_look_so_that_nothing_is_copied) {
+TEST(schedule, an_update_waits_for_those_who_look_so_that_nothing_is_copied) {
   graph g;
   auto const v = variable(constant(g, filled(100000, 1)), "v");
   value const twice = add(v, v), update = assign_add(v, tanh(value(v)));
@@ -334,7 +334,7 @@ value mesh(graph& g, std::size_t nodes, std::size_t queues, bool loop) {
   return all.back();
 }
 
-TEST(fork, a_large_step_shares_memory_whatever_comes_first) {
+TEST(schedule, a_large_step_shares_memory_whatever_comes_first) {
   constexpr std::size_t queues = 12;
   for (bool loop : {false, true}) {
     graph g;
@@ -373,7 +373,7 @@ TEST(fork, a_large_step_shares_memory_whatever_comes_first) {
   }
 }
 
-TEST(fork, a_chain_that_waits_twice_needs_no_more_memory_than_one_that_does_not) {
+TEST(schedule, a_chain_that_waits_twice_needs_no_more_memory_than_one_that_does_not) {
   graph g;
   auto const q = fifo_queue<of<float, 1000>>(g, {});
   value const x = placeholder(g, of<float, 1000>, "x"), first = q.dequeue(), second = q.dequeue();

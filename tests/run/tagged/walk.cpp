@@ -22,7 +22,7 @@ session_options tagged_on(int threads, std::shared_ptr<container> state = {}) {
 }
 
 // Runs a graph in sequential execution and with tags on 1, 2 and 4 threads, each session twice.
-template <class Check> void in_both_gears(graph& g, Check const& check) {
+template <class Check> void in_both_executions(graph& g, Check const& check) {
   for (auto [execution, threads] :
        {std::pair{execution::sequential, 1}, {execution::tagged, 1}, {execution::tagged, 2}, {execution::tagged, 4}}) {
     SCOPED_TRACE(execution == execution::sequential ? "straight" : "tagged on " + std::to_string(threads));
@@ -37,7 +37,7 @@ TEST(tagged_walk, runs_a_loop_of_two_variables) {
   auto const [n, v] =
       while_loop([](auto i, auto) { return i < 10; }, [&](auto i, auto x) { return std::tuple{i + 1, matmul(x, w)}; },
                  constant(g, 0), constant<float, 2, 2>(g, {1, 0, 0, 1}), parallel_iterations(10));
-  in_both_gears(g, [&](session& s) {
+  in_both_executions(g, [&](session& s) {
     auto const [count, power] = s.run(n, v);
     EXPECT_EQ(std::int32_t(count), 10);
     EXPECT_TRUE(same_bits(power, matrix<float>({{1, 10}, {0, 1}})));
@@ -50,7 +50,7 @@ TEST(tagged_walk, takes_rows_of_strings) {
   auto const wanted = placeholder<std::string>(g, "wanted");
   auto const found = map([&](auto name) { return cast<float>(name == wanted); }, names);
   std::string const late(40, 'z');  // too long to lie in the string itself
-  in_both_gears(g, [&](session& s) {
+  in_both_executions(g, [&](session& s) {
     auto const in = vector<std::string>({"a", late, "", late, "b"});
     EXPECT_TRUE(same_bits(s.run({{names, in}, {wanted, tensor(late)}}, found), vector<float>({0, 1, 0, 1, 0})));
     EXPECT_EQ(s.run({{names, tensor(dtype::string, {0})}, {wanted, tensor(late)}}, found).elements(), 0);
@@ -61,7 +61,7 @@ TEST(tagged_walk, runs_the_branch_that_is_chosen) {
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const y = cond(x > 0.f, [&] { return log(x); }, [&] { return x * 2.f; });
-  in_both_gears(g, [&](session& s) {
+  in_both_executions(g, [&](session& s) {
     EXPECT_EQ(float(s.run({{x, tensor(1.f)}}, y)), 0.f);
     EXPECT_EQ(float(s.run({{x, tensor(-3.f)}}, y)), -6.f);
   });
@@ -72,7 +72,7 @@ TEST(tagged_walk, runs_loops_in_loops) {
   auto const m = placeholder<float, "rows", 3>(g, "m");
   auto const sums =
       map([](auto row) { return fold([](auto a, auto b) { return a * 2.f + b; }, sum(row) * 0.f, row); }, m);
-  in_both_gears(g, [&](session& s) {
+  in_both_executions(g, [&](session& s) {
     EXPECT_TRUE(same_bits(s.run({{m, matrix<float>({{1, 2, 3}, {4, 5, 6}})}}, sums), vector<float>({11, 32})));
     EXPECT_EQ(s.run({{m, tensor(dtype::float32, {0, 3})}}, sums).shape(), shape{0});
   });
@@ -130,7 +130,7 @@ TEST(tagged_walk, a_body_comes_after_the_effects_of_the_condition) {
   };
   auto const counted = std::get<1>(seen([&] { return constant(g, 1.); }));
   auto const waited = std::get<1>(seen([&] { return q.dequeue(); }));
-  in_both_gears(g, [&](session& s) {
+  in_both_executions(g, [&](session& s) {
     s.run(initializer(g));
     EXPECT_EQ(double(s.run(counted)), 234);
     EXPECT_EQ(double(s.run(v)), 5) << "and after the last iteration";
@@ -155,7 +155,7 @@ TEST(tagged_walk, differentiates_as_the_straight_gear_does) {
   tensor const at = vector<double>({0.3, -0.2, 0.5, 0.1}), by = vector<double>({0.7, 1.1, -0.4, 0.9});
   session straight(g, {.threads = 1, .execution = execution::sequential});
   auto const [a, b, c] = straight.run({{x, at}, {w, by}}, dx, dw, ddw);
-  in_both_gears(g, [&](session& s) {
+  in_both_executions(g, [&](session& s) {
     auto const [d, e, f] = s.run({{x, at}, {w, by}}, dx, dw, ddw);
     EXPECT_TRUE(same_bits(a, d));
     EXPECT_TRUE(same_bits(b, e));
@@ -317,7 +317,7 @@ TEST(tagged_walk, calls_in_a_function_that_waits_lie_as_deep_as_in_the_straight_
   auto const taken = function<"taken", of<float>>(g, [&](auto a) { return q.dequeue() + count(n) + a; });
   auto const y = map([&](auto row) { return taken(row); }, constant<float, 2>(g, {1, 2}));
   auto const put = q.enqueue_many(constant<float, 2>(g, {10, 20}));
-  in_both_gears(g, [&](session& s) {
+  in_both_executions(g, [&](session& s) {
     s.run(put);
     EXPECT_TRUE(same_bits(s.run({{n, tensor(1)}}, y), vector<float>({12, 23})));
     auto const text = sentence([&] { s.run({{n, tensor(2)}}, y); });

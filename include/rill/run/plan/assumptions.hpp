@@ -11,8 +11,8 @@
 
 namespace rill {
 
-/// A variable that was declared with open extents is read with those that it has when the plan is made. The plan is
-/// right as long as the variable keeps them.
+/// A plan reads a variable of open extents with its extents at the time of planning. The plan is valid while the
+/// variable keeps them.
 class assumptions {
  public:
   /// Adds a variable's node, with the extents that it was bound to, or has now.

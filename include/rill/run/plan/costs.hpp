@@ -1,6 +1,6 @@
 // What planning and walking estimate and bound by, in one place. Times are nanoseconds of one thread on an ordinary
-// core; only their proportions matter, so none of them is asked of the machine. Where no measurement is named, the
-// number was chosen by reasoning and any of the same order will do.
+// core. Only their proportions matter, so rill does not measure them on the machine. A number without a measurement was
+// chosen by reasoning, and another of the same order would do.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -18,14 +18,14 @@ inline double nanoseconds(cost const& c) { return 20 + std::max(c.flops / 20, c.
 inline constexpr double least_parallel_gain = 50'000;
 /// An instruction of this length uses all threads by its own loops, so that running others beside it saves nothing.
 inline constexpr double own_loops = 50'000;
-/// Who runs before whom is a table of a bit for each pair of instructions: 2 MB for this many. Larger plans begin one
-/// instruction at a time.
+/// Which instruction runs before which other is a table with a bit for each pair: 2 MB for this many instructions.
+/// Larger plans begin one instruction at a time.
 inline constexpr std::size_t most_parallel = 4096;
 
 /// An arena of more blocks is laid out in the order of the step, which is not quadratic. (Doubling the nodes of any
 /// plan takes at most 2.2 times as long: docs/measurements/2026-11-24-planning.md.)
 inline constexpr std::size_t many_blocks = 3000;
-/// A block looks for room among the stretches of so many sets of arrivals.
+/// The number of sets of arrivals among whose free stretches a block looks for room.
 inline constexpr std::size_t most_sets_tried = 64;
 
 /// In tagged execution a shorter kernel runs under the walk's lock: to let go of it costs as much time

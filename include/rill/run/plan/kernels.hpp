@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "rill/run/fiber_call.hpp"
 #include "rill/run/plan/deferred_pieces.hpp"
 #include "rill/run/plan/primitive_region.hpp"
 #include "rill/run/plan/request.hpp"
 #include "rill/run/plan/slots.hpp"
+#include "rill/run/wait/fiber_call.hpp"
 
 #if RILL_RUNTIME
 namespace rill::planning {
@@ -23,8 +23,8 @@ inline bool takes_variable(subgraph const& sub, node const& n, std::size_t input
   return takes_reference(n, input) && is_variable(sub[n.inputs[input].node]);
 }
 
-/// Which nodes a step computes: all but those of which no node reads the elements, because others read only their
-/// extents, or take a variable by reference.
+/// Which nodes a step computes. A node is left out if the others read only its extents, or take it by reference as a
+/// variable.
 inline std::vector<bool> nodes_to_compute(subgraph const& sub, std::vector<std::uint32_t> const& order) {
   std::vector<bool> wanted(sub.size());
   auto const run = [&](std::uint32_t i) { wanted[i] = wanted[i] || !is_variable(sub[i]); };

@@ -11,8 +11,8 @@
 #if RILL_RUNTIME
 namespace rill::planning {
 
-/// Lays out the pointers of all instructions: the inputs', the outputs', the scratch's; then those to the values in
-/// `kept`.
+/// Lays out the pointers of all instructions, for each its inputs, outputs and scratch, and then the pointers to the
+/// values in `kept`.
 inline void link_pointers(plan& p, subgraph const& sub, slot_layout const& slots, std::vector<endpoint> const& kept) {
   plan::pointer_id next = 0;
   auto const add = [&](plan::slot_id s) { p.slots[s].positions.push_back(next++); };

@@ -9,8 +9,8 @@
 
 namespace rill {
 
-/// Plans a subgraph that is bound: all of its extents are known, but for those that a kernel brings. Ends with the step
-/// of the request.
+/// Plans a bound subgraph. All extents must be known, except in the outputs of kernels that allocate them. Throws when
+/// the step of the request is to end.
 plan make_plan(subgraph const& sub, plan_request const& with);
 
 /// Plans one iteration of a frame in tagged execution, whose walk orders it: values share no memory, and those in

@@ -22,8 +22,8 @@ struct memory_layout {
   void hold(plan::slot_id id, plan::slot& s) { s.where = held.push_back(id); }
 };
 
-// One pass over the instructions, the last first: where one writes over a value that nobody reads later, the value lies
-// where the result is to be.
+// Walks over the instructions, the last first. If an instruction updates an input in place and no other reads the input
+// later, the input is computed in the place of the result.
 class in_place_chains {
  public:
   in_place_chains(subgraph const& sub, kernel_list const& kernels, slot_layout& slots, result_list& results,
@@ -108,7 +108,7 @@ class block_assignment {
     s.where = shared;
     taken_.push_back(shared);
     all_.blocks[shared].last = s.last;
-    if (order_) users_[shared] = order_->users[id];  // who used it before is done
+    if (order_) users_[shared] = order_->users[id];  // the earlier users are done
   }
   plan::block_id block_of_input(plan::instruction_id at, std::uint32_t port, plan::slot const& s) const {
     auto const& made = kernels_.instructions[at];
@@ -157,8 +157,8 @@ inline std::size_t place_blocks(std::vector<memory_block>& blocks,
   });
 }
 
-/// Puts results that are made by writing over values again and again, and those values, in one place. If the first of
-/// them was fed, the caller may want the result in its place. `order`: null in sequential execution.
+/// Puts a chain of values that are updated in place into one place, that of the result. If the first value was fed, the
+/// fetch notes that the result may overwrite it. `order`: null in sequential execution.
 inline void update_in_place(subgraph const& sub, kernel_list const& kernels, slot_layout& slots, result_list& results,
                             parallel_order* order) {
   if (std::any_of(kernels.instructions.begin(), kernels.instructions.end(),

@@ -35,8 +35,8 @@ struct schedule_choice {
   std::optional<parallel_order> order;
 };
 
-// The instructions that each slot's users are. An update waits for those that use the snapshot of its variable and
-// come before it, so that it need not copy.
+// Returns the instructions that use each slot. Adds to `waits`: an update waits for the earlier users of its variable's
+// snapshot, so that it need not copy.
 inline indexed<plan::slot_id, std::vector<plan::instruction_id>> users_of_slots(subgraph const& sub,
                                                                                 step_order const& sequence,
                                                                                 kernel_list const& kernels,

@@ -29,7 +29,7 @@ struct plan {
   enum class output_id : std::uint32_t {};    ///< a tensor that the step hands out, written in place
   enum class held_id : std::uint32_t {};      ///< a tensor of strings, which the instance keeps
   enum class fetch_id : std::uint32_t {};     ///< a result, in the order of the subgraph's outputs
-  /// The number of an instruction, and of a pointer among all those that the kernels are handed.
+  /// The number of an instruction, and of a pointer in the array that kernels are called with.
   using instruction_id = std::uint32_t;
   using pointer_id = std::uint32_t;
   static constexpr instruction_id none = UINT32_MAX;
@@ -74,7 +74,7 @@ struct plan {
   };
   struct memory_report {
     std::size_t arena = 0;  ///< bytes of the arena of one instance
-    std::size_t least = 0;  ///< the most bytes of arena values that are alive at one instruction
+    std::size_t least = 0;  ///< the most bytes of arena values alive at one instruction
     std::size_t held = 0;   ///< bytes of constants
   };
 
@@ -102,7 +102,7 @@ struct plan {
   memory_report memory;
   rill::allocator* allocator = nullptr;
   assumptions assumed;
-  std::shared_ptr<compiled_functions> functions;      ///< null: those of the plan around it
+  std::shared_ptr<compiled_functions> functions;      ///< null: the enclosing plan has them
   std::vector<std::shared_ptr<keeps_memory>> bodies;  ///< that its kernels run
 
   /// Whether instructions run as soon as what they wait for has run, rather than one after the other.

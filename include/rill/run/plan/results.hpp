@@ -20,7 +20,7 @@ struct result_list {
   std::vector<plan::drop> drops;
 };
 
-/// Notes between which instructions the elements of each value are needed; those of results, until the end.
+/// Sets the first and the last instruction that needs the elements of each value. Results are needed until the end.
 inline void find_lifetimes(subgraph const& sub, kernel_list const& kernels, slot_layout& slots) {
   auto const end = static_cast<plan::instruction_id>(kernels.instructions.size());
   for (plan::instruction_id at = 0; at < end; ++at) {

@@ -14,13 +14,13 @@ namespace rill {
 
 /// What parallel execution counts down. Empty: the instructions run one after the other.
 struct parallel_schedule {
-  std::vector<std::uint32_t> waits;               ///< of each instruction: the number of those that must run first
-  std::vector<std::uint32_t> next;                ///< the instructions that wait for instruction i:
-  std::vector<std::uint32_t> first;               ///< next[first[i]] … next[first[i + 1])
+  std::vector<std::uint32_t> waits;  ///< of each instruction: the number of instructions that must run first
+  std::vector<std::uint32_t> next;   ///< the instructions that wait for instruction i:
+  std::vector<std::uint32_t> first;  ///< next[first[i]] … next[first[i + 1])
   std::vector<std::vector<std::uint32_t>> holds;  ///< the owned tensors that each instruction uses
   std::vector<std::uint32_t> holders;  ///< of each owned tensor: the number of users; UINT32_MAX: it is fetched
   bool alone = false;                  ///< no other thread takes part: only waits make it parallel
-  bool one_at_a_time = false;          ///< an instruction begins when no other runs, but for those that wait
+  bool one_at_a_time = false;          ///< an instruction begins only while no other runs; waiting ones don't count
 
   parallel_schedule() = default;
   explicit parallel_schedule(dependencies const& d) : waits(d.size()), first(d.size() + 1) {

@@ -19,8 +19,8 @@ struct slot_layout {
   plan::slot& at(endpoint e) { return slots[of(e)]; }
 };
 
-/// Whose iterations the subgraph is planned for: a step's or body's, which runs once, or those of a frame in tagged
-/// execution, where inputs may be rows of an array of open extents.
+/// What a subgraph is: a whole step or body, or one iteration of a frame in tagged execution, whose inputs may be rows
+/// of an array of open extents.
 enum class plan_scope : bool { whole, frame };
 
 /// Lays out a slot for each output; an output that aliases an input shares its slot. error(unimplemented) where extents

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "rill/run/plan_instance.hpp"
+#include "rill/run/plan/plan_instance.hpp"
 #include "rill/run/tagged/plan.hpp"
 
 #if RILL_RUNTIME

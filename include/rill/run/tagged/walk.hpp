@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "rill/run/plan/costs.hpp"
-#include "rill/run/plan_instance.hpp"
-#include "rill/run/suspension.hpp"
+#include "rill/run/plan/plan_instance.hpp"
 #include "rill/run/tagged/failure.hpp"
 #include "rill/run/tagged/plan.hpp"
 #include "rill/run/tagged/tokens.hpp"
+#include "rill/run/wait/suspension.hpp"
 
 #if RILL_RUNTIME
 namespace rill::detail {

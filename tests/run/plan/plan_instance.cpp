@@ -1,4 +1,4 @@
-#include "rill/run/plan_instance.hpp"
+#include "rill/run/plan/plan_instance.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rill/run/waiting_thread.hpp"
+#include "rill/run/wait/waiting_thread.hpp"
 
 #include <gtest/gtest.h>
 

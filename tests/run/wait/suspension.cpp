@@ -1,4 +1,4 @@
-#include "rill/run/suspension.hpp"
+#include "rill/run/wait/suspension.hpp"
 
 #include <gtest/gtest.h>
 

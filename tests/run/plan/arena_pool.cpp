@@ -1,4 +1,4 @@
-#include "rill/run/arena_pool.hpp"
+#include "rill/run/plan/arena_pool.hpp"
 
 #include <gtest/gtest.h>
 

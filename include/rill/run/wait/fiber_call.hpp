@@ -9,7 +9,7 @@
 #include "rill/base/fiber.hpp"
 #include "rill/device/kernel.hpp"
 #include "rill/device/step.hpp"
-#include "rill/run/suspension.hpp"
+#include "rill/run/wait/suspension.hpp"
 
 namespace rill::detail {
 

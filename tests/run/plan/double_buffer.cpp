@@ -1,4 +1,4 @@
-#include "rill/run/double_buffer.hpp"
+#include "rill/run/plan/double_buffer.hpp"
 
 #include <gtest/gtest.h>
 

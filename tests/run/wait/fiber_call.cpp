@@ -1,4 +1,4 @@
-#include "rill/run/fiber_call.hpp"
+#include "rill/run/wait/fiber_call.hpp"
 
 #include <gtest/gtest.h>
 

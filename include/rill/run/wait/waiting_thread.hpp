@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rill/device/step.hpp"
-#include "rill/run/suspension.hpp"
+#include "rill/run/wait/suspension.hpp"
 
 namespace rill {
 

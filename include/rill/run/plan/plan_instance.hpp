@@ -13,10 +13,10 @@
 #include <variant>
 #include <vector>
 
-#include "rill/run/arena_pool.hpp"
-#include "rill/run/double_buffer.hpp"
-#include "rill/run/observer.hpp"
+#include "rill/device/observer.hpp"
+#include "rill/run/plan/arena_pool.hpp"
 #include "rill/run/plan/deferred_pieces.hpp"
+#include "rill/run/plan/double_buffer.hpp"
 #include "rill/run/plan/plan.hpp"
 #include "rill/run/plan/primitive_region.hpp"
 #include "rill/tensor/elements.hpp"
@@ -25,8 +25,8 @@ namespace rill {
 
 namespace detail {
 
-/// Makes `why` a step's failure if there is none; whether that was so. One that comes from outside, a deadline or a
-/// cancellation, is met nowhere yet: the first that fails by it then says where.
+/// Makes `why` a step's failure if it has none yet, and returns whether it had none. A deadline or cancellation comes
+/// from outside and names no node; the first kernel that fails by it replaces it and names the node.
 inline bool take_failure(failure& first, bool& met_nowhere, failure why) {
   if (first && !(met_nowhere && why->message().ends_with(first->message()))) return false;
   met_nowhere = false;
@@ -322,7 +322,7 @@ class plan_instance {
   rill::plan const* plan_;
   counts counts_;
   buffer arena_;
-  arena_pool* lender_ = nullptr;  // of the arena; null: it is our own, or there is none
+  arena_pool* lender_ = nullptr;  // of the arena; null: the instance owns the arena, or has none
   void* base_ = nullptr;          // of the arena that is pointed to
   detail::double_buffer<places> places_;
   indexed<rill::plan::owned_id, tensor> owned_;

@@ -1,4 +1,4 @@
-#include "rill/run/observer.hpp"
+#include "rill/device/observer.hpp"
 
 #include <gtest/gtest.h>
 
