@@ -78,7 +78,7 @@ TEST(tagged_walk, runs_loops_in_loops) {
   });
 }
 
-TEST(tagged_walk, draws_the_random_numbers_of_the_straight_gear) {
+TEST(tagged_walk, draws_the_random_numbers_of_the_sequential_execution) {
   graph g;
   auto const x = placeholder<float, 5>(g, "x");
   auto const noisy = map([&](auto v) { return map([&](auto) { return v + normal<float, 3>(g); }, x); }, x);
@@ -140,7 +140,7 @@ TEST(tagged_walk, a_body_comes_after_the_effects_of_the_condition) {
   });
 }
 
-TEST(tagged_walk, differentiates_as_the_straight_gear_does) {
+TEST(tagged_walk, differentiates_as_the_sequential_execution_does) {
   graph g;
   auto const x = placeholder<double, 4>(g, "x"), w = placeholder<double, 4>(g, "w");
   auto const [n, y] = while_loop([](auto i, auto) { return i < 6; },
@@ -304,7 +304,7 @@ TEST(tagged_walk, a_step_without_memory_for_an_iteration_fails_and_the_session_g
   EXPECT_TRUE(same_bits(step(fed), fed));
 }
 
-TEST(tagged_walk, calls_in_a_function_that_waits_lie_as_deep_as_in_the_straight_gear) {
+TEST(tagged_walk, calls_in_a_function_that_waits_lie_as_deep_as_in_the_sequential_execution) {
   graph g;
   auto const q = fifo_queue<of<float>>(g, {.capacity = 100});
   auto const n = placeholder<int>(g, "n");
