@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "../examples/source_folder.hpp"
 #include "model.hpp"
 
 namespace bench {
@@ -17,7 +18,7 @@ inline constexpr int pipeline_epochs = 10, pipeline_images = 1797 * pipeline_epo
 /// Takes ten epochs of digits, shuffled, in batches of 32. One client thread per thread of the session reads, decodes
 /// and scales them.
 inline step shuffle_batch() {
-  auto const file = std::filesystem::path(__FILE__).parent_path().parent_path() / "examples" / "data" / "digits.csv";
+  auto const file = rill::source_folder() / "examples/data/digits.csv";
   return [file] {
     model m;
     auto const q = rill::shuffle_queue<rill::of<float, 64>, rill::of<std::int32_t>>(

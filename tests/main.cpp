@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <rill/compiled.hpp>
 
+#include "base/limit.hpp"
+
 #if !RILL_COMPILED
 #include <rill/ops/list/use_elements.hpp>
 #endif
@@ -15,6 +17,7 @@ int main(int argc, char** argv) {
   rill::use_elements();
 #endif
   testing::InitGoogleTest(&argc, argv);
+  testing::UnitTest::GetInstance()->listeners().Append(new rill::test::limit);
   if (char const* name = std::getenv("RILL_TEST_KERNELS")) try {
       rill::use_instruction_set(name);
     } catch (rill::error const& e) {

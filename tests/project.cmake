@@ -1,5 +1,6 @@
 # What tests the project itself and not what rill does: kernels for other processors, whole runs by every way to build
-# rill, headers alone, the second compiler, pages, the format, packages. The option RILL_PROJECT_TESTS adds it.
+# rill, headers alone, the second compiler, pages, the format, packages. The option RILL_PROJECT_TESTS adds it. What has
+# the label `deep` takes long: tests/deep.sh runs it, and .ci/run does not.
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Kernels for other processors, and the whole library's objects
@@ -8,7 +9,7 @@ if(TARGET test_ops)
   foreach(variant IN LISTS RILL_VARIANTS)
     if(variant MATCHES "^v[0-9]$")
       add_test(NAME ops_for_x86-64-${variant} COMMAND test_ops --gtest_brief=1)
-      set_tests_properties(ops_for_x86-64-${variant} PROPERTIES LABELS ops TIMEOUT 600 SKIP_RETURN_CODE 77
+      set_tests_properties(ops_for_x86-64-${variant} PROPERTIES LABELS "ops;deep" TIMEOUT 600 SKIP_RETURN_CODE 77
         ENVIRONMENT RILL_TEST_KERNELS=x86-64-${variant})
     endif()
   endforeach()
@@ -50,9 +51,9 @@ if("v4" IN_LIST RILL_VARIANTS)
   list(APPEND arguments $<TARGET_FILE:bits_compiled>=x86-64-v4)
 endif()
 add_test(NAME bits_build COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${programs})
-set_tests_properties(bits_build PROPERTIES LABELS tooling RESOURCE_LOCK build TIMEOUT 1200 FIXTURES_SETUP bits)
+set_tests_properties(bits_build PROPERTIES LABELS "tooling;deep" RESOURCE_LOCK build TIMEOUT 1200 FIXTURES_SETUP bits)
 add_test(NAME bits COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/bits/bits.py" ${arguments})
-set_tests_properties(bits PROPERTIES LABELS tooling TIMEOUT 600 FIXTURES_REQUIRED bits)
+set_tests_properties(bits PROPERTIES LABELS "tooling;deep" TIMEOUT 600 FIXTURES_REQUIRED bits)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Headers alone, and all of them twice in one program: with the library and without it
@@ -97,20 +98,43 @@ file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/everything.cpp" CONTENT "${ev
 file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/everything_and_main.cpp"
   CONTENT "${everything}\nint main() {}\n" @ONLY)
 
+# rill_build_test(<target> <mode> <label>…): compiles headers, as a test.
+function(rill_build_test target mode)
+  target_link_libraries(${target} PRIVATE rill::${mode} ${rill_test_packages})
+  if(TARGET rill::bench)
+    target_link_libraries(${target} PRIVATE rill::bench)
+  endif()
+  target_compile_options(${target} PRIVATE ${rill_warnings} -O0)
+  add_test(NAME ${target} COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${target})
+  set_tests_properties(${target} PROPERTIES LABELS "${ARGN}" RESOURCE_LOCK build TIMEOUT 1200 PROCESSORS 2)
+endfunction()
 foreach(mode rill compiled)
   add_library(rill_alone_${mode} OBJECT EXCLUDE_FROM_ALL ${alone_${mode}})
   add_executable(rill_twice_${mode} EXCLUDE_FROM_ALL "${CMAKE_CURRENT_BINARY_DIR}/everything.cpp"
     "${CMAKE_CURRENT_BINARY_DIR}/everything_and_main.cpp")
-  foreach(target rill_alone_${mode} rill_twice_${mode})
-    target_link_libraries(${target} PRIVATE rill::${mode} ${rill_test_packages})
-    if(TARGET rill::bench)
-      target_link_libraries(${target} PRIVATE rill::bench)
-    endif()
-    target_compile_options(${target} PRIVATE ${rill_warnings} -O0)
-    add_test(NAME ${target} COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${target})
-    set_tests_properties(${target} PROPERTIES LABELS tooling RESOURCE_LOCK build TIMEOUT 1200 PROCESSORS 2)
-  endforeach()
+  rill_build_test(rill_alone_${mode} ${mode} tooling deep)
+  rill_build_test(rill_twice_${mode} ${mode} tooling deep)
 endforeach()
+# A dozen of the files, for whoever does not wait for all.
+set(dozen "")
+list(LENGTH alone_compiled count)
+foreach(k RANGE 11)
+  math(EXPR at "${k} * ${count} / 12")
+  list(GET alone_compiled ${at} path)
+  list(APPEND dozen "${path}")
+endforeach()
+add_library(rill_alone_dozen OBJECT EXCLUDE_FROM_ALL ${dozen})
+rill_build_test(rill_alone_dozen compiled tooling)
+
+# What only a program has that is made of headers alone: definitions of operations, the run time's inner parts.
+add_executable(test_header_only EXCLUDE_FROM_ALL dsl/kernel_parts.cpp ops/list/use_elements.cpp ${rill_inner_tests})
+rill_configure_test(test_header_only rill)
+target_link_libraries(test_header_only PRIVATE GTest::gtest_main)
+add_test(NAME header_only_build COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target test_header_only)
+set_tests_properties(header_only_build PROPERTIES LABELS "tooling;deep" RESOURCE_LOCK build TIMEOUT 1200
+  FIXTURES_SETUP header_only)
+add_test(NAME header_only COMMAND test_header_only --gtest_brief=1)
+set_tests_properties(header_only PROPERTIES LABELS "tooling;deep" TIMEOUT 600 FIXTURES_REQUIRED header_only)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The house: floors, lists, the second compiler, other programs' files, format, pages
@@ -171,8 +195,11 @@ if(RILL_INSTALL)
       add_test(NAME package.${way}.${target}
         COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/package.py" ${way} ${target}
         "${PROJECT_BINARY_DIR}" "${CMAKE_CURRENT_BINARY_DIR}/package" "${CMAKE_COMMAND}" "${CMAKE_CXX_COMPILER}")
-      set_tests_properties(package.${way}.${target} PROPERTIES LABELS "tooling;package" TIMEOUT 1800
-        SKIP_RETURN_CODE 77)
+      set(labels tooling package deep)
+      if(way STREQUAL find_package AND target STREQUAL compiled)
+        list(REMOVE_ITEM labels deep)
+      endif()
+      set_tests_properties(package.${way}.${target} PROPERTIES LABELS "${labels}" TIMEOUT 1800 SKIP_RETURN_CODE 77)
     endforeach()
   endforeach()
 endif()

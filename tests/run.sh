@@ -3,8 +3,8 @@
 #
 #   tests/run.sh                 what rill does
 #   tests/run.sh -R tensor       arguments go to ctest
-#   tests/run.sh --all           what tests the project itself as well: kernels for other processors, headers alone, a
-#                                second compiler, the programs in docs/, the format, packages; as .ci/run does
+#   tests/run.sh --all           what tests the project itself as well, and does not take long: the programs in docs/, the
+#                                format, a second compiler, a package. tests/deep.sh runs the rest
 set -euo pipefail
 # shellcheck source=tests/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -16,13 +16,7 @@ if [ "${1-}" != --all ]; then
 fi
 shift
 
-# The Python package with which safetensors files are compared. Where it can't be had, CTest says that it skipped that.
-oracle=build/python
-if ! "$oracle/bin/python3" -c 'import numpy, safetensors' 2>/dev/null; then
-  { python3 -m venv "$oracle" && "$oracle/bin/pip" install --quiet --retries 1 numpy safetensors; } >/dev/null 2>&1 </dev/null ||
-    oracle=
-fi
-
-configure project "-DRILL_ORACLE_PYTHON=${oracle:+$PWD/$oracle/bin/}python3"
-cmake --build --preset project -j"$(nproc)" </dev/null
-ctest --preset project -j"$(nproc)" "$@" </dev/null
+find_oracle
+configure "$preset" -DRILL_PROJECT_TESTS=ON "-DRILL_ORACLE_PYTHON=$oracle"
+cmake --build --preset "$preset" -j"$(nproc)" </dev/null
+exec tests/ctest.py "$preset" -j"$(nproc)" --label-exclude '^deep$' "$@" </dev/null

@@ -47,13 +47,16 @@ need() {
 }
 
 # configure PRESET [OPTION...]: a build as CMakePresets.json describes it.
+# Through ccache, if it is there, so that what one clone of the project has compiled is not compiled again in another: with
+# paths relative to the project. As a part of the launcher, which a `ninja` that is called by hand has, too.
 configure() {
-  local log
+  local log launcher=
   if command -v ccache >/dev/null; then
-    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=pch_defines,time_macros
+    launcher="env;CCACHE_BASEDIR=$PWD;CCACHE_NOHASHDIR=1"
+    launcher+=";CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;ccache"
   fi
   log=$(mktemp)
-  if ! cmake --preset "$@" >"$log" 2>&1 </dev/null; then
+  if ! cmake --preset "$@" "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" >"$log" 2>&1 </dev/null; then
     cat "$log" >&2
     echo "rill: CMake could not configure the preset $1" >&2
     exit 1
@@ -61,10 +64,20 @@ configure() {
   rm -f "$log"
 }
 
+# Sets `oracle` to a Python that has the packages with which safetensors files are compared. Where they can't be had, CTest
+# says that it skipped that.
+find_oracle() {
+  local folder=$PWD/build/python
+  oracle=$folder/bin/python3
+  "$oracle" -c 'import numpy, safetensors' 2>/dev/null && return
+  { python3 -m venv "$folder" && "$folder/bin/pip" install --quiet --retries 1 numpy safetensors; } >/dev/null 2>&1 </dev/null ||
+    oracle=python3
+}
+
 # A build whose kernels run here: those for AVX2 alone where the processor has it, a third of them all.
 # shellcheck disable=SC2034
 preset=release build=build
 if grep -qw avx2 /proc/cpuinfo 2>/dev/null; then preset=work build=build-work; fi
 
-need cmake ninja-build g++ python3 pkgconf libgtest-dev libbenchmark-dev libeigen3-dev nlohmann-json3-dev zlib1g-dev \
+need cmake ninja-build ccache g++ python3 pkgconf libgtest-dev libbenchmark-dev libeigen3-dev nlohmann-json3-dev zlib1g-dev \
   libcereal-dev libprotozero-dev libpng-dev libjpeg-dev

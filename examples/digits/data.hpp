@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <tuple>
 
+#include "../source_folder.hpp"
+
 namespace digits {
 
 /// Images [n, side, side, 1] with pixels from 0 to 1, and labels [n] from 0 to 9.
@@ -22,7 +24,7 @@ inline std::int64_t count(examples const& e) { return std::get<1>(e).elements();
 
 /// Returns the path of the digits that come with rill.
 inline std::filesystem::path digits_csv() {
-  return std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / "digits.csv";
+  return rill::source_folder() / "examples/data/digits.csv";
 }
 
 /// Converts numbers of any type to float and divides them by `by`.

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "../source_folder.hpp"
+
 namespace shakespeare {
 
 inline constexpr std::int64_t longest = 256;  // the maximum length of a passage; longer ones are split
@@ -81,7 +83,7 @@ inline batch make_batch(passages const& p, rill::bucket_batch const& of, std::in
 }
 
 inline std::filesystem::path shakespeare_txt() {
-  return std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / "shakespeare.txt";
+  return rill::source_folder() / "examples/data/shakespeare.txt";
 }
 
 inline std::string read_text(std::filesystem::path const& path) {

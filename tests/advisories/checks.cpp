@@ -51,7 +51,7 @@ TEST(advisories_checks, nothing_is_done_after_extents_that_were_refused) {
         expect_stopped(c);
         ++stopped;
       }
-  EXPECT_GT(stopped, 100u);
+  EXPECT_GT(stopped, at_least(100));
 }
 
 TEST(advisories_checks, nothing_is_done_after_values_that_were_refused) {
@@ -71,7 +71,7 @@ TEST(advisories_checks, nothing_is_done_after_values_that_were_refused) {
       expect_stopped(c);
       ++stopped;
     }
-  EXPECT_GE(stopped, 8u);
+  EXPECT_GE(stopped, at_least(8));
 }
 
 }  // namespace

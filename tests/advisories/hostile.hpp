@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/share.hpp"
 #include "io/scratch.hpp"
 #include "ops/examples.hpp"
 #include "ops/run.hpp"
@@ -304,8 +305,9 @@ inline std::vector<hostile_call> calls_of_the_rest() {
   return all;
 }
 
-/// Good calls, one or more of every operation that can be called: those of a placeholder and a variable are their uses.
-inline std::vector<hostile_call> const& good_calls() {
+/// Returns good calls, one or more of every operation that can be called: those of a placeholder and a variable are
+/// their uses. Where `share()` is not 1, each test has a share of them, each test another.
+inline std::vector<hostile_call> good_calls() {
   static auto const all = [] {
     auto list = calls_of_examples(dtype::float64);
     std::set<std::string_view> seen;
@@ -316,7 +318,13 @@ inline std::vector<hostile_call> const& good_calls() {
     for (auto& c : calls_of_the_rest()) list.push_back(std::move(c));
     return list;
   }();
-  return all;
+  std::string_view const test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::vector<hostile_call> some;
+  for (auto i = test.size() % share(); i < all.size(); i += share()) some.push_back(all[i]);
+  return some;
 }
+
+/// Returns how many inputs a test tries at least, of which there are `n` in all good calls.
+inline std::size_t at_least(std::size_t n) { return share() == 1 ? n : n / share() / 2; }
 
 }  // namespace rill::test

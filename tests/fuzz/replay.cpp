@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/share.hpp"
+
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed);
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
 
@@ -66,7 +68,7 @@ int main(int argc, char** argv) {
     std::string const bytes{std::istreambuf_iterator<char>(file), {}};
     LLVMFuzzerTestOneInput(reinterpret_cast<std::uint8_t const*>(bytes.data()), bytes.size());
   }
-  int const count = argc > 1 ? std::atoi(argv[1]) : 0;
+  int const count = argc > 1 ? std::atoi(argv[1]) / static_cast<int>(rill::test::share()) : 0;
   std::vector<std::uint8_t> bytes(4096);
   std::size_t size = 0;
   for (int i = 0; i < count; ++i) {

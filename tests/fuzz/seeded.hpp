@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../examples/source_folder.hpp"
 #include "rill/base/error.hpp"
 #include "rill/io/file.hpp"
 
@@ -44,7 +45,7 @@ template <class F> auto unless_refused(F f) -> std::optional<decltype(f())> {
 /// The files of tests/data whose names end so, in the order of their names.
 inline std::vector<std::string> files_of_data(std::string_view ending) {
   std::vector<std::filesystem::path> paths;
-  for (auto const& each : std::filesystem::directory_iterator(std::filesystem::path(RILL_SOURCE_DIR) / "tests/data"))
+  for (auto const& each : std::filesystem::directory_iterator(source_folder() / "tests/data"))
     if (each.path().native().ends_with(ending)) paths.push_back(each.path());
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> files;

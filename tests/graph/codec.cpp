@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "base/share.hpp"
 #include "graph/samples.hpp"
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/random/uniform.hpp"
@@ -415,22 +416,11 @@ TEST(codec, does_not_write_empty_tensors_and_programs) {
   EXPECT_THROW(wire::save(*std::make_unique<wire::writer>(), attribute(std::shared_ptr<program const>())), error);
 }
 
-// A sanitizer takes thirty times as long, so it tries a seventh of the bits: in each byte others.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr std::size_t bits_at_once = 7;
-#else
-constexpr std::size_t bits_at_once = 1;
-#endif
-#else
-constexpr std::size_t bits_at_once = 1;
-#endif
-
 TEST(codec, gives_back_what_it_wrote_or_an_error_with_any_bit_changed) {
   auto const bytes = sample_bytes();
   auto const known = sample_operations();
   std::size_t accepted = 0;
-  for (std::size_t bit = 0; bit < bytes.size() * 8; bit += bits_at_once) {
+  for (std::size_t bit = 0; bit < bytes.size() * 8; bit += test::share()) {
     auto spoilt = bytes;
     spoilt[bit / 8] = static_cast<char>(spoilt[bit / 8] ^ 1 << bit % 8);
     allocated.start();

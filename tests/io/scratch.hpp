@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../examples/source_folder.hpp"
 #include "base/sentence.hpp"
 
 namespace rill {
@@ -53,8 +54,6 @@ template <class F> std::size_t damage(std::string const& bytes, F read) {
 }
 
 /// A file of tests/data.
-inline std::filesystem::path data_file(std::string const& name) {
-  return std::filesystem::path(__FILE__).parent_path().parent_path() / "data" / name;
-}
+inline std::filesystem::path data_file(std::string const& name) { return source_folder() / "tests/data" / name; }
 
 }  // namespace rill

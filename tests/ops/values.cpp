@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "../examples/source_folder.hpp"
 #include "rill/io/npz.hpp"
 #include "rill/ops/list/operations.hpp"
 #include "rill/ops/list/registry.hpp"
@@ -49,7 +50,7 @@ tensor tensor_of_bytes(dtype d, shape const& extents, char const* bytes) {
 
 std::vector<recording> const& recordings() {
   static auto const all = [] {
-    auto const members = read_npz(std::string(RILL_SOURCE_DIR) + "/tests/ops/values/values.npz");
+    auto const members = read_npz(source_folder() / "tests/ops/values/values.npz");
     auto const& bytes = members.at(1).value;
     std::istringstream lines(members.at(0).value.item<std::string>());
     std::vector<recording> list;

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "../examples/source_folder.hpp"
 #include "rill/io/npz.hpp"
 #include "rill/rill.hpp"
 
@@ -14,7 +15,7 @@ namespace rill::test {
 inline tensor recorded(std::string const& name) {
   static auto const all = [] {
     std::map<std::string, tensor> m;
-    for (auto const& member : read_npz(std::string(RILL_SOURCE_DIR) + "/tests/train/layers.npz"))
+    for (auto const& member : read_npz(source_folder() / "tests/train/layers.npz"))
       m[member.name] = member.value;
     return m;
   }();

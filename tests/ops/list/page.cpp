@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "../examples/source_folder.hpp"
 #include "rill/ops/list/io_operations.hpp"
 #include "rill/ops/list/registry.hpp"
 
@@ -74,7 +75,7 @@ std::string page() {
 }
 
 TEST(operations, are_those_of_the_page) {
-  auto const path = std::string(RILL_SOURCE_DIR) + "/docs/ops.md";
+  auto const path = source_folder() / "docs/ops.md";
   if (std::getenv("RILL_WRITE_DOCS")) std::ofstream(path) << page();
   std::ostringstream there;
   there << std::ifstream(path).rdbuf();

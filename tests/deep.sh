@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# May this be released? Runs what .ci/run leaves out, in under 90 minutes on two cores: kernels for other processors, the
+# same bits from every way to build, headers alone, all ways to use the package, a second compiler's optimised build,
+# fuzzing, and the longest walks over inputs with sanitizers.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=tests/stages.sh
+source tests/stages.sh
+need clang-19 clang-format-19 libclang-rt-19-dev gdb
+
+# Kernels for every kind of processor, and what has the label `deep`.
+every_processor() {
+  find_oracle
+  configure project "-DRILL_ORACLE_PYTHON=$oracle"
+  cmake --build --preset project -j"$(nproc)"
+  tests/ctest.py project -j"$(nproc)" --label-regex '^deep$'
+}
+# One program without the library, the run time in a unit of its own.
+headers_alone() {
+  build project test_train_headers
+  build/tests/test_train_headers --gtest_brief=1
+}
+# Of the tests that try each n-th input with the address sanitizer, all inputs.
+all_inputs() {
+  build asan all
+  RILL_TEST_ALL=1 tests/ctest.py asan -j"$(nproc)" --tests-regex '^(advisories|fuzz_replay|graph\.codec)\.'
+}
+# Bytes of each kind of file from a fuzzer, for a moment.
+fuzz() {
+  build asan fuzz
+  # shellcheck disable=SC2016
+  printf '%s\0' build-asan/tests/fuzz/* | xargs -0 -n 1 -P "$(nproc)" bash -c '
+    "$1" -max_total_time=7 -rss_limit_mb=1024 -malloc_limit_mb=16 -max_len=4096 -seed=1 -print_final_stats=0 \
+      -verbosity=0 -artifact_prefix=build-asan/fuzz- && echo "$1: passed"' fuzz
+}
+# The library as a second compiler optimises it: the numbers of operations and of training. And the benches.
+second_compiler() {
+  build clang test_ops test_train bench/all
+  tests/ctest.py clang -j"$(nproc)" --label-regex '^(ops|train)$' --label-exclude '^deep$'
+}
+# What .ci/run leaves to fewer steps.
+all_steps() {
+  build tsan test_train
+  RILL_TEST_ALL=1 tests/ctest.py tsan -j"$(nproc)" --label-regex '^train$'
+}
+
+stage 'kernels for every processor, bits, headers, packages' every_processor
+stage 'headers alone' headers_alone
+stage 'address sanitizer, all inputs' all_inputs
+stage 'fuzzing' fuzz
+stage 'clang' second_compiler
+stage 'thread sanitizer, all steps' all_steps
+report
