@@ -184,7 +184,9 @@ class parallel_walk {
       std::lock_guard lock(walk.mutex_);
       if (!walk.begun_) walk.begin(at, 1);
       if (++walk.suspended_ > walk.to_ask_.capacity()) walk.to_ask_.reserve(2 * walk.suspended_);  // for `fail`
-      return *(wait = &walk.suspensions_.emplace_front(walk, at, begin));
+      wait = &walk.suspensions_.emplace_front(walk, at, begin);
+      if (walk.failure_) (void)wait->give_up(walk.failure_);  // `returned` asks the kernel
+      return *wait;
     }
     // Whether it was done at once.
     bool run() {

@@ -88,6 +88,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
         walk.to_ask_.reserve(2 * walk.waits_.size() + 1);  // for `fail`
       wait = &walk.waits_.emplace_back(walk, at, begin);
       wait->self = std::prev(walk.waits_.end());
+      if (walk.failure_) (void)wait->give_up(walk.failure_);  // `returned` asks the kernel
       return *wait;
     }
     void run(operation const& o) {
