@@ -9,6 +9,7 @@
 #include "kernels.hpp"
 #include "measure.hpp"
 #include "models.hpp"
+#include "networks.hpp"
 #include "overhead.hpp"
 
 namespace {
@@ -23,7 +24,10 @@ constexpr std::pair<char const*, bench::training (*)()> networks[] = {{"mlp_smal
                                                                       {"mlp_large", bench::mlp_large},
                                                                       {"conv", bench::conv},
                                                                       {"lstm", bench::lstm},
-                                                                      {"lstm_dynamic", bench::lstm_dynamic}};
+                                                                      {"lstm_dynamic", bench::lstm_dynamic},
+                                                                      {"resnet", bench::resnet},
+                                                                      {"attention", bench::attention},
+                                                                      {"vae", bench::vae}};
 
 std::vector<benchmark_case> all_cases() {
   std::vector<benchmark_case> all{

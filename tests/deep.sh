@@ -22,7 +22,7 @@ headers_alone() {
 }
 # Of the tests that try each n-th input with the address sanitizer, all inputs.
 all_inputs() {
-  build asan all
+  build asan tests/all
   RILL_TEST_ALL=1 tests/ctest.py asan -j"$(nproc)" --tests-regex '^(advisories|fuzz_replay|graph\.codec)\.'
 }
 # Bytes of each kind of file from a fuzzer, for a moment.
@@ -33,10 +33,13 @@ fuzz() {
     "$1" -max_total_time=7 -rss_limit_mb=1024 -malloc_limit_mb=16 -max_len=4096 -seed=1 -print_final_stats=0 \
       -verbosity=0 -artifact_prefix=build-asan/fuzz- && echo "$1: passed"' fuzz
 }
-# The library as a second compiler optimises it: the numbers of operations and of training. And the benches.
+# The library as a second compiler optimises it: the numbers of operations and of training, by the tests that `all_inputs`
+# has compiled. And the benches.
 second_compiler() {
-  build clang test_ops test_train bench/all
-  tests/ctest.py clang -j"$(nproc)" --label-regex '^(ops|train)$' --label-exclude '^deep$'
+  build clang rill_compiled bench/all
+  configure asan "-DRILL_OTHER_LIBRARY=$PWD/build-clang/librill.a"
+  cmake --build --preset asan -j"$(nproc)" --target test_ops_other test_train_other
+  tests/ctest.py asan -j"$(nproc)" --tests-regex '^other_library\.'
 }
 # What .ci/run leaves to fewer steps.
 all_steps() {

@@ -4,7 +4,7 @@ true, and the files that they link to or name are there.
 
     docs.py write FOLDER     writes the programs into a folder, for CMake to build; prints their paths
     docs.py check            fails if a block is none of the below, or a quotation is not what the file says, or a link
-                             leads nowhere, or a file that a page names is not there
+                             leads nowhere, or a file or a function that a page names is not there
 
 What a block is:
   - one with `int main` is a program;
@@ -164,6 +164,21 @@ def lost_files(page):
             yield text.count("\n", 0, found.start()) + 1, found[1]
 
 
+def lost_names(page):
+    """(line, name) of each name in the column of rill's names, in a table under guide/coming/, that no header has."""
+    if page.parent.name != "coming":
+        return
+    headers = "\n".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / "include").rglob("*.[hi]pp")))
+    known = set(re.findall(r"\w+", headers))
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        cells = [cell.strip() for cell in line.split("|")]
+        if line.startswith("|") and len(cells) > 4:
+            for span in re.findall(r"`([^`]+)`", cells[2]):
+                for name in re.findall(r"[a-z_]\w{2,}", re.sub(r'"[^"]*"', "", span)):
+                    if name not in known:
+                        yield number, name
+
+
 def check():
     all_blocks = [block for page in pages() for block in blocks(page)]
     all_links = [(page, line, target) for page in pages() for line, target in links(page)]
@@ -172,6 +187,8 @@ def check():
               if (why := broken(page, target))]
     found += [f"{page.relative_to(ROOT)}:{line}: {name} is not there"
               for page in pages() for line, name in lost_files(page)]
+    found += [f"{page.relative_to(ROOT)}:{line}: rill has no {name}"
+              for page in pages() for line, name in lost_names(page)]
     print("\n".join(found) or f"{len(all_blocks)} blocks of code and {len(all_links)} links in order")
     return 1 if found else 0
 

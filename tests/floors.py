@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails if a header of include/rill includes one from a higher floor or from another folder of its own floor, or if it
 asks what a unit holds (RILL_RUNTIME and the like) before rill/base/config.hpp has said that: such a header leaves its
-definitions out, unless others come before it. And if it has a part of the run time that is in neither of the library's
+definitions out, unless others come before it. And if it has a part of the run time that is in none of the library's
 units with the run time, which CMakeLists.txt writes, for then nothing defines it there. And if headers include each other in a
 circle, or sub-folders of one folder do."""
 import re
@@ -44,7 +44,7 @@ def complaint(header, what):
 
 
 CONFIG = "rill/base/config.hpp"
-ASKED = re.compile(r"^(#if.*\bRILL_((IO_)?RUNTIME|DEFINITIONS|KERNELS|COMPILED)\b|RILL_(IO_)?INLINE\b)")
+ASKED = re.compile(r"^(#if.*\bRILL_(((IO|NET)_)?RUNTIME|DEFINITIONS|KERNELS|COMPILED)\b|RILL_((IO|NET)_)?INLINE\b)")
 
 
 def asks_too_early(header):
@@ -59,7 +59,8 @@ def asks_too_early(header):
 
 
 # What marks a part of the run time, and the function of CMakeLists.txt that writes the unit which defines it.
-UNITS = {"RILL_RUNTIME": "rill_write_runtime", "RILL_IO_RUNTIME": "rill_write_io_runtime"}
+UNITS = {"RILL_RUNTIME": "rill_write_runtime", "RILL_IO_RUNTIME": "rill_write_io_runtime",
+         "RILL_NET_RUNTIME": "rill_write_net_runtime"}
 
 
 def outside_of_run_time(mark):

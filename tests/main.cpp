@@ -1,5 +1,7 @@
 // The main of all test programs. RILL_TEST_KERNELS names the kernels to test, where it is not this machine's
-// best. Without the library the kernels for all element types are asked for.
+// best, and RILL_TEST_DEVICES, RILL_TEST_TASKS or RILL_TEST_SERVERS a seed by which the nodes of all sessions are
+// spread over devices, tasks or servers (spread.hpp, net/spread_servers.hpp). Without the library the kernels for all
+// element types are asked for.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -11,6 +13,11 @@
 #if !RILL_COMPILED
 #include <rill/ops/list/use_elements.hpp>
 #endif
+
+#if RILL_COMPILED_NET || RILL_TEST_NET
+#include "net/spread_servers.hpp"
+#endif
+#include "spread.hpp"
 
 int main(int argc, char** argv) {
 #if !RILL_COMPILED
@@ -24,5 +31,13 @@ int main(int argc, char** argv) {
       std::printf("%s\n", e.what());
       return e.code() == rill::code::unimplemented ? 77 : 1;  // 77: skipped
     }
+  if (char const* seed = std::getenv("RILL_TEST_DEVICES"))
+    rill::test::spread_over_devices(std::strtoull(seed, nullptr, 10));
+  if (char const* seed = std::getenv("RILL_TEST_TASKS"))
+    rill::test::spread_over_tasks(std::strtoull(seed, nullptr, 10));
+#if RILL_COMPILED_NET || RILL_TEST_NET
+  if (char const* seed = std::getenv("RILL_TEST_SERVERS"))
+    rill::test::spread_over_servers(std::strtoull(seed, nullptr, 10));
+#endif
   return RUN_ALL_TESTS();
 }

@@ -15,6 +15,10 @@ way, target, build, scratch, cmake, compiler = sys.argv[1:]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUTSIDE = ROOT / "tests" / "package"
 folder = pathlib.Path(scratch) / f"{way}_{target}"
+# A header of each component.
+COMPONENTS = {"rill-eigen": "rill/eigen.hpp", "rill-codec": "rill/graph/codec.hpp", "rill-io": "rill/io.hpp",
+              "rill-net": "rill/net.hpp", "rill-example": "rill/io/example.hpp", "rill-image": "rill/io/image.hpp",
+              "rill-bench": "rill/bench.hpp"}
 prefix = folder / "prefix"
 
 
@@ -34,8 +38,8 @@ def build_with_cmake(*options):
     run(cmake, "-S", OUTSIDE, "-B", folder / "build", "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}",
         f"-DRILL_TARGET={target}", *options)
     run(cmake, "--build", folder / "build")
-    programs = ["program", "files"] if target == "compiled" else ["program"]
-    return [folder / "build" / program for program in programs]
+    programs = ["program", "files", "served"] if target == "compiled" else ["program"]
+    return [path for path in (folder / "build" / program for program in programs) if path.exists()]
 
 
 def find_package():
@@ -58,9 +62,19 @@ def pkg_config():
         sys.exit(77)
     install()
     folders = ":".join(str(path) for path in prefix.rglob("pkgconfig"))
-    asked = run("pkg-config", "--cflags", "--libs", "rill" if target == "rill" else "rill-compiled",
-                env={**os.environ, "PKG_CONFIG_PATH": folders}, stdout=subprocess.PIPE)
-    run(compiler, OUTSIDE / "main.cpp", *asked.stdout.split(), "-o", folder / "program")
+    package = "rill" if target == "rill" else "rill-compiled"
+
+    def flags_of(*packages):
+        return run("pkg-config", "--cflags", "--libs", *packages, env={**os.environ, "PKG_CONFIG_PATH": folders},
+                   stdout=subprocess.PIPE).stdout.split()
+
+    run(compiler, OUTSIDE / "main.cpp", *flags_of(package), "-o", folder / "program")
+    for file in sorted(prefix.rglob("rill-*.pc")):
+        header = COMPONENTS.get(file.stem)
+        if header and target == "compiled":
+            program = folder / f"{file.stem}.cpp"
+            program.write_text(f"#include <{header}>\nint main() {{}}\n")
+            run(compiler, program, *flags_of(package, file.stem), "-fsyntax-only")
     return [folder / "program"]
 
 

@@ -15,6 +15,17 @@ if(TARGET test_ops)
   endforeach()
 endif()
 
+# A tenth of the tests with their nodes spread over devices, another over tasks, and another over servers; tests/spread.py
+# runs them all. Alone, because tests in it have deadlines that they miss while whole builds take the processors.
+foreach(over devices tasks servers)
+  if(over STREQUAL servers AND NOT TARGET rill::net)
+    continue()
+  endif()
+  add_test(NAME spread_over_${over} COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/spread.py"
+    "${PROJECT_BINARY_DIR}" --tenth --over ${over} --seed 1)
+  set_tests_properties(spread_over_${over} PROPERTIES LABELS tooling RUN_SERIAL TRUE)
+endforeach()
+
 set(objects ${RILL_VARIANTS})
 list(REMOVE_ITEM objects portable)
 if(objects)
@@ -25,13 +36,14 @@ endif()
 # ---------------------------------------------------------------------------------------------------------------------
 # Whole runs of training have bits that depend neither on the library, the threads nor the passes
 
+# As users compile, but for the one that is made of headers alone in one file: bits don't depend on optimisation either.
 function(rill_bits_program name library)
   add_executable(bits_${name} EXCLUDE_FROM_ALL bits/train.cpp)
   target_link_libraries(bits_${name} PRIVATE rill::${library} ${rill_test_packages})
   target_compile_options(bits_${name} PRIVATE ${rill_warnings} ${ARGN})
 endfunction()
 rill_bits_program(compiled compiled)
-rill_bits_program(headers rill)
+rill_bits_program(headers rill -O1)
 set(programs bits_compiled bits_headers)
 set(arguments $<TARGET_FILE:bits_headers>)
 if("portable" IN_LIST RILL_VARIANTS)
@@ -59,7 +71,7 @@ set_tests_properties(bits PROPERTIES LABELS "tooling;deep" TIMEOUT 600 FIXTURES_
 # Headers alone, and all of them twice in one program: with the library and without it
 
 set(missing "")
-foreach(pair eigen:Eigen/ codec:cereal/ json:nlohmann/ example:protozero/ image:png.h image:jpeglib.h bench:benchmark/)
+foreach(pair eigen:Eigen/ codec:cereal/ net:asio/ json:nlohmann/ example:protozero/ image:png.h image:jpeglib.h bench:benchmark/)
   string(REGEX MATCH "^([a-z]+):(.*)$" _ "${pair}")
   if(NOT TARGET rill::${CMAKE_MATCH_1})
     list(APPEND missing "${CMAKE_MATCH_2}")
@@ -105,6 +117,9 @@ function(rill_build_test target mode)
     target_link_libraries(${target} PRIVATE rill::bench)
   endif()
   target_compile_options(${target} PRIVATE ${rill_warnings} -O0)
+  if(target MATCHES alone)  # code for functions that nobody calls is more than half of the work
+    target_compile_options(${target} PRIVATE -fsyntax-only)
+  endif()
   add_test(NAME ${target} COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${target})
   set_tests_properties(${target} PROPERTIES LABELS "${ARGN}" RESOURCE_LOCK build TIMEOUT 1200 PROCESSORS 2)
 endfunction()
@@ -168,6 +183,7 @@ endif()
 
 # The programs in README.md and docs/.
 rill_script(docs check)
+rill_script(functions check)
 file(GLOB_RECURSE pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/docs/*.md")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${pages} docs.py)
 execute_process(COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/docs.py" write

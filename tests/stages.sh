@@ -52,18 +52,21 @@ build() {
   cmake --build --preset "$preset" -j"$(nproc)" --target "$@"
 }
 # The programs of tests in which threads meet: of operations those that are no computations alone.
-thread_programs=(base state run train ops_threads)
+thread_programs=(base state run net train ops_threads)
 # labels NAME...: the regular expression of tests that have one of these labels.
 labels() {
   local IFS='|'
   echo "^($*)\$"
 }
+# Left out are mixtures of experts, which compute for long and say no more of threads than the rest of training.
 threads() {
   build tsan "${thread_programs[@]/#/test_}"
-  tests/ctest.py tsan -j"$(nproc)" --label-regex "$(labels "${thread_programs[@]}")"
+  tests/ctest.py tsan -j"$(nproc)" --label-regex "$(labels "${thread_programs[@]}")" \
+    --exclude-regex '^(fuzz_replay|train\.mixture_of_experts)\.'
 }
-# All programs but benches by a second compiler, with checks in them. What tests the project itself is left out.
+# All tests by a second compiler, with checks in them. What tests the project itself is left out, and so are the programs
+# in docs/ and examples/: they call what the tests do.
 sanitizers() {
-  build asan all
-  tests/ctest.py asan -j"$(nproc)" --label-exclude 'tooling|must_not_compile'
+  build asan tests/all
+  tests/ctest.py asan -j"$(nproc)" --label-exclude 'tooling|must_not_compile|examples'
 }

@@ -39,6 +39,15 @@ TEST(indexed, walks_over_its_indices_in_order) {
   for ([[maybe_unused]] auto i : none.indices()) ADD_FAILURE() << "an empty vector has no index";
 }
 
+TEST(indexed, has_an_index_behind_its_last_element) {
+  indexed<apple, int> all(2);
+  EXPECT_EQ(all.end_index(), apple{2});
+  EXPECT_EQ(next(apple{1}), all.end_index());
+  EXPECT_EQ(all.push_back(1), as_index<apple>(2));
+  all.resize(1);
+  EXPECT_EQ(all.end_index(), apple{1});
+}
+
 TEST(indexed, has_an_index_that_names_no_element) {
   EXPECT_EQ(as_integer(no_index<apple>), UINT32_MAX);
   indexed<apple, bool> flags(2);

@@ -1,3 +1,6 @@
 #define RILL_RUNTIME 1
 #include <rill/io.hpp>
 #include <rill/rill.hpp>
+#if RILL_TEST_NET
+#include <rill/net.hpp>
+#endif

@@ -28,7 +28,8 @@ TEST(shape_error, names_the_operation_its_operands_and_what_clashes) {
             "matmul(float32[batch, 3], float32[4, 2]): the columns of the first are not the rows of the second: 3 "
             "against 4");
   constexpr auto axis = refused<rill::ops::sum_op, rill::ops::reduction{{-3}}>({rill::of<int, rill::unknown, 3>});
-  EXPECT_EQ(text(axis), "sum(int32[?, 3]): a reduction's axis lies outside of the operand's rank: axis -3 of rank 2");
+  EXPECT_EQ(text(axis),
+            "sum(int32[?, 3]): a reduction's axis is out of range for the operand's rank: axis -3 of rank 2");
   static_assert(
       refused<rill::ops::matmul_op, rill::transposed{}>({rill::of<float, 2, 3>, rill::of<float, 3, 2>}).size == 0);
 }

@@ -106,6 +106,56 @@ TEST(gradients, do_not_pass_stop_gradient) {
   EXPECT_EQ(run(g, dx).item<double>(), 3);
 }
 
+TEST(gradients, do_not_pass_values_that_are_held_constant) {
+  graph g;
+  auto const x = constant(g, 3.0), w = constant(g, 5.0);
+  auto const a = x * x, b = w * x;
+  auto const loss = a * b;  // w x³
+  auto const [whole] = gradients(loss, x);
+  auto const [through_b] = gradients(loss, x, held_constant(a));
+  auto const [through_a, at_w] = gradients_or_zeros(loss, x, w, held_constant(b));
+  auto const [partial_a, partial_b] = gradients(loss, a, b, held_constant(a, b));
+  auto const erased = gradients(value(loss), std::vector<value>{x}, held_constant(std::vector<value>{a}));
+  static_assert(std::same_as<decltype(through_b), expr<of<double>> const>);
+  auto const [r0, r1, r2, r3, r4, r5, r6] = run(g, whole, through_b, through_a, at_w, partial_a, partial_b, erased[0]);
+  EXPECT_EQ(r0.item<double>(), 135);
+  EXPECT_EQ(r1.item<double>(), 45);
+  EXPECT_EQ(r2.item<double>(), 90);
+  EXPECT_EQ(r3.item<double>(), 0);
+  EXPECT_EQ(r4.item<double>(), 15);
+  EXPECT_EQ(r5.item<double>(), 9);
+  EXPECT_TRUE(same_bits(r6, r1));
+  EXPECT_EQ(refusal([&] { gradients(loss, w, held_constant(b)); }, "does not depend"), code::invalid_argument);
+}
+
+TEST(gradients, with_values_held_constant_are_partial_where_one_of_them_is_asked_for) {
+  graph g;
+  auto const a = constant(g, 1.0);
+  auto const b = a * 2.0;
+  auto const [total_a, total_b] = gradients(a + b, a, b);
+  auto const [partial_a, partial_b] = gradients(a + b, a, b, held_constant(a, b));
+  auto const [r0, r1, r2, r3] = run(g, total_a, total_b, partial_a, partial_b);
+  EXPECT_EQ(r0.item<double>(), 3);
+  EXPECT_EQ(r1.item<double>(), 1);
+  EXPECT_EQ(r2.item<double>(), 1);
+  EXPECT_EQ(r3.item<double>(), 1);
+}
+
+TEST(gradients, hold_values_of_a_body_and_from_outside_constant) {
+  graph g, elsewhere;
+  auto const x = constant(g, 2.0), scale = constant(g, 7.0);
+  auto const rows = map(
+      [&](auto row) {
+        auto const y = row * x;
+        auto const [d] = gradients(y * row * scale, row, held_constant(y, scale));
+        return d;  // y scale = 14 row
+      },
+      constant<double, 2>(g, {1, 2}));
+  EXPECT_TRUE(same_bits(run(g, rows), vector<double>({14, 28})));
+  EXPECT_EQ(refusal([&] { gradients(x * scale, x, held_constant(constant(elsewhere, 1.0))); }, "held constant"),
+            code::invalid_argument);
+}
+
 TEST(gradients, of_an_independent_target_are_an_error_or_zeros) {
   graph g;
   auto const x = constant<float, 2>(g, {1, 2}), other = constant<float, 2>(g, {1, 2});
@@ -328,6 +378,47 @@ TEST(gradients, of_no_rows_are_zeros) {
   auto const [dw] = gradients(sum(matmul(x, w)), w);
   session s(g);
   EXPECT_TRUE(same_bits(s.run({{value(x), tensor(dtype::float64, {0, 2})}}, dw), matrix<double>({{0, 0}, {0, 0}})));
+}
+
+TEST(gradients, run_beside_the_nodes_that_they_are_of_if_they_are_told_to) {
+  graph g;
+  auto const x = placeholder<float, 3>(g, "x");
+  value const y = g.on("gpu:1", [&] { return value(exp(x)); });
+  auto const loss = sum(y * y);
+  auto const derivatives_of = [&](std::string const& node) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < g.size(); ++i) found += g[i].name.starts_with("gradients") && g[i].colocated == node;
+    return found;
+  };
+  gradients(loss, {value(x)});
+  EXPECT_EQ(derivatives_of(y.origin().name), 0u);
+  auto const before = g.size();
+  auto const dx = g.gradients_beside([&] { return gradients(loss, {value(x)})[0]; });
+  EXPECT_GT(derivatives_of(y.origin().name), 0u);
+  EXPECT_GT(derivatives_of("mul"), 0u);
+  EXPECT_GT(derivatives_of("sum"), 0u);
+  EXPECT_EQ(dx.origin().colocated, y.origin().name);
+  for (auto i = before; i < g.size(); ++i)
+    if (g[i].colocated.empty()) {
+      EXPECT_TRUE(g[i].inputs.empty() || g[i].inputs[0].node >= before) << g[i].name;
+    }
+  session s(g, {.soft_placement = true});
+  EXPECT_EQ(tensor(s.run({{x, vector<float>({0, 0, 0})}}, dx)).at<float>(1), 2);
+}
+
+TEST(gradients, run_beside_the_nodes_of_bodies_too) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = cond(x < 1.f, [&] { return value(exp(x)); }, [&] { return value(x); });
+  auto const dx = g.gradients_beside([&] { return gradients(y, {value(x)})[0]; });
+  auto const& derivative = dx.origin();
+  EXPECT_EQ(derivative.colocated, "");
+  std::size_t beside = 0;
+  for_each_body(derivative, [&](subgraph const& body) {
+    for (auto const& n : body.nodes)
+      for (auto const& other : body.nodes) beside += !n.colocated.empty() && other.name == n.colocated;
+  });
+  EXPECT_GT(beside, 0u);
 }
 
 }  // namespace

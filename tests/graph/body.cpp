@@ -218,5 +218,23 @@ TEST(body, takes_more_captures_when_it_is_aligned_with_another) {
   EXPECT_NO_THROW(verify(b.subgraph));
 }
 
+TEST(body, asks_for_the_places_that_are_asked_for_around_it) {
+  graph g;
+  auto const w = variable(constant(g, 1.f), "w");
+  auto const b = g.on("/job:worker/device:gpu:0", [&] {
+    return g.near(w, [&] {
+      return record_body(g, "body", {of<float>}, [&](values const& in) {
+        return values{neg(in[0]), g.on("/device:cpu", [&] { return value(neg(in[0])); })};
+      });
+    });
+  });
+  for (auto const& n : b.subgraph.nodes)
+    if (n.op != &fed_op) {
+      EXPECT_EQ(n.colocated, "w");
+    }
+  EXPECT_EQ(b.subgraph[b.subgraph.outputs[0].node].device, "/job:worker/device:gpu:0");
+  EXPECT_EQ(b.subgraph[b.subgraph.outputs[1].node].device, "/job:worker/device:cpu");
+}
+
 }  // namespace
 }  // namespace rill

@@ -202,7 +202,7 @@ TEST(codec, refuses_bytes_that_are_no_graph) {
 TEST(codec, refuses_another_version_and_says_which) {
   auto bytes = sample_bytes();
   bytes[graph_magic.size()] = 9;
-  EXPECT_EQ(refusal(bytes, "format 9, and this rill reads format " + std::to_string(graph_format)),
+  EXPECT_EQ(refusal(bytes, "expected a graph in format " + std::to_string(graph_format) + ", got format 9"),
             code::unimplemented);
 }
 
@@ -229,17 +229,30 @@ TEST(codec, refuses_edges_that_do_not_come_from_earlier_nodes) {
   written const unary{.operation = "neg", .attributes = {}};
   auto n = unary;
   n.inputs = {{0, 0}};
-  EXPECT_EQ(refusal(n.bytes(), "no output of an earlier node"), code::invalid_argument);
+  EXPECT_EQ(refusal(n.bytes(), "must be an output of an earlier node"), code::invalid_argument);
   n.inputs = {{UINT32_MAX, UINT32_MAX}};
-  EXPECT_EQ(refusal(n.bytes(), "no output of an earlier node"), code::invalid_argument);
+  EXPECT_EQ(refusal(n.bytes(), "must be an output of an earlier node"), code::invalid_argument);
   n = written{.controls = {0}};
   EXPECT_EQ(refusal(n.bytes(), "control edge"), code::invalid_argument);
   EXPECT_EQ(refusal(written{.colocated = "nobody"}.bytes(), "'nobody'"), code::invalid_argument);
 }
 
+TEST(codec, refuses_devices_that_have_no_such_name) {
+  EXPECT_EQ(refusal(written{.device = "/gpu/0"}.bytes(), "'/gpu/0' is no device's name"), code::invalid_argument);
+}
+
+TEST(codec, refuses_devices_in_bodies_that_have_no_such_name) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  cond(x < 1.f, [&] { return g.on("/device:cpu:77", [&] { return -x; }); }, [&] { return x; });
+  auto bytes = to_bytes(g);
+  bytes.replace(bytes.find("/device:cpu:77"), 14, "/device=cpu:77");
+  EXPECT_EQ(refusal(bytes, "'/device=cpu:77' is no device's name"), code::invalid_argument);
+}
+
 TEST(codec, refuses_copies_of_what_comes_later) {
   for (std::int64_t const later : {std::int64_t{0}, std::int64_t{7}, std::numeric_limits<std::int64_t>::max()})
-    EXPECT_EQ(refusal(written{.copy_of = later}.bytes(), "computes no earlier node again"), code::invalid_argument);
+    EXPECT_EQ(refusal(written{.copy_of = later}.bytes(), "must be an earlier node"), code::invalid_argument);
 }
 
 TEST(codec, refuses_wrong_arities) {
@@ -259,7 +272,7 @@ TEST(codec, refuses_a_name_that_comes_twice) {
   constant(g, tensor(1.f), "b");
   auto bytes = to_bytes(g);
   bytes[bytes.rfind('b')] = 'a';
-  EXPECT_EQ(refusal(bytes, "name is taken"), code::invalid_argument);
+  EXPECT_EQ(refusal(bytes, "another node has this name"), code::invalid_argument);
 }
 
 TEST(codec, refuses_attributes_that_are_missing_unknown_or_of_another_kind) {
@@ -270,9 +283,10 @@ TEST(codec, refuses_attributes_that_are_missing_unknown_or_of_another_kind) {
 }
 
 TEST(codec, refuses_outputs_that_are_not_those_inferred) {
-  EXPECT_EQ(refusal(written{.outputs = {{dtype::float64}}}.bytes(), "outputs"), code::data_loss);
-  EXPECT_EQ(refusal(written{.outputs = {}}.bytes(), "outputs"), code::data_loss);
-  EXPECT_EQ(refusal(written{.outputs = {{dtype::float32}, {dtype::float32}}}.bytes(), "outputs"), code::data_loss);
+  EXPECT_EQ(refusal(written{.outputs = {{dtype::float64}}}.bytes(), "the inferred types"), code::data_loss);
+  EXPECT_EQ(refusal(written{.outputs = {}}.bytes(), "the inferred types"), code::data_loss);
+  EXPECT_EQ(refusal(written{.outputs = {{dtype::float32}, {dtype::float32}}}.bytes(), "the inferred types"),
+            code::data_loss);
 }
 
 TEST(codec, refuses_counts_that_the_bytes_can_not_hold) {
@@ -351,7 +365,7 @@ TEST(codec, refuses_an_initial_value_for_a_node_that_is_not_there) {
   variable(constant(g, 1.f), "v");
   auto bytes = to_bytes(g);
   bytes[bytes.size() - 1 - sizeof(std::uint64_t)] = 1;  // of the assignment's number
-  EXPECT_EQ(refusal(bytes, "not there"), code::invalid_argument);
+  EXPECT_EQ(refusal(bytes, "the graph does not have"), code::invalid_argument);
 }
 
 TEST(codec, refuses_an_initial_value_that_is_no_assignment_of_its_variable) {
@@ -364,7 +378,7 @@ TEST(codec, refuses_an_initial_value_that_is_no_assignment_of_its_variable) {
   for (auto const& [at, number] : {std::pair{place, w.node}, {place, first.node}, {place + 4, w.node}}) {
     auto spoilt = bytes;
     spoilt[at] = static_cast<char>(number);
-    EXPECT_EQ(refusal(spoilt, "no assignment of its variable"), code::invalid_argument) << number;
+    EXPECT_EQ(refusal(spoilt, "must be an assignment to its variable"), code::invalid_argument) << number;
   }
 }
 
@@ -390,7 +404,8 @@ TEST(codec, a_graph_that_was_read_draws_what_the_first_one_draws_from_then_on) {
 
 TEST(codec, refuses_a_count_of_nodes_that_no_graph_has) {
   for (std::uint64_t const recorded : {std::uint64_t{0}, UINT64_MAX})
-    EXPECT_EQ(refusal(written{.recorded = recorded}.bytes(), "counts fewer or more nodes"), code::invalid_argument);
+    EXPECT_EQ(refusal(written{.recorded = recorded}.bytes(), "expected a count of recorded nodes"),
+              code::invalid_argument);
 }
 
 TEST(codec, refuses_a_node_of_a_body_beside_one_that_is_not_there) {
@@ -407,7 +422,7 @@ TEST(codec, refuses_a_node_of_a_body_beside_one_that_is_not_there) {
     spoilt[at] = 'N';
     EXPECT_EQ(refusal(spoilt, "no earlier node"), code::invalid_argument) << at;
   }
-  EXPECT_EQ(mentioned, 5) << "in the bodies as well";
+  EXPECT_EQ(mentioned, 6) << "in the bodies as well";
 }
 
 TEST(codec, does_not_write_empty_tensors_and_programs) {

@@ -64,8 +64,8 @@ TEST(codec_functions, a_signature_is_read_as_it_was_written) {
 }
 
 TEST(codec_functions, refuses_signatures_that_no_function_has) {
-  EXPECT_EQ(sample().refusal([](auto& f) { f.name = ""; }), "data_loss: a function's name is none");
-  EXPECT_EQ(sample().refusal([](auto& f) { f.name = "a:b"; }), "data_loss: a function's name is none");
+  EXPECT_EQ(sample().refusal([](auto& f) { f.name = ""; }), "data_loss: a function's name is empty or has a ':'");
+  EXPECT_EQ(sample().refusal([](auto& f) { f.name = "a:b"; }), "data_loss: a function's name is empty or has a ':'");
   for (std::int64_t calls : {std::int64_t{-1}, wire::deepest_calls + 1, INT64_MAX})
     EXPECT_EQ(sample().refusal([&](auto& f) { f.most.calls = calls; }),
               "data_loss: a function's depth limit is out of range");
@@ -73,10 +73,10 @@ TEST(codec_functions, refuses_signatures_that_no_function_has) {
     EXPECT_EQ(sample().refusal([&](auto& f) { f.updates = updates; }),
               "data_loss: a function updates more variables than it has");
   EXPECT_EQ(sample().refusal([](auto& f) { f.like = {0}; }),
-            "data_loss: a function has other results than it tells of");
+            "data_loss: a function's results are not as many as its list of like types");
   for (std::int32_t like : {-2, 3})
     EXPECT_EQ(sample().refusal([&](auto& f) { f.like = {0, like}; }),
-              "data_loss: a function's result is like no input");
+              "data_loss: a function's result has the type of an input that does not exist");
 }
 
 TEST(codec_functions, refuses_a_body_that_is_not_its_signatures) {
@@ -112,7 +112,7 @@ TEST(codec_functions, refuses_what_the_graph_does_not_have) {
     return sentence([&] { wire::check_functions(other); });
   };
   EXPECT_EQ(why([](auto&) {}), "");
-  auto const refused = "data_loss: a function takes from its graph what is not there";
+  auto const refused = "data_loss: a function captures something that its graph does not have";
   EXPECT_EQ(why([](auto& f) { f.captures[0].node = 3; }), refused);
   EXPECT_EQ(why([](auto& f) { f.captures[0].port = 1; }), refused);
   EXPECT_EQ(why([](auto& f) { f.waits = {3}; }), refused);

@@ -68,16 +68,17 @@ TEST(codec_words, tensors_come_back) {
 }
 
 TEST(codec_words, that_can_not_be_are_refused) {
-  EXPECT_EQ(why_refused<dtype>("\x7f"), "an element type is none that exists");
+  EXPECT_EQ(why_refused<dtype>("\x7f"), "unknown element type");
   auto axis = bytes_of(dim("batch"));
-  EXPECT_EQ(why_refused<dim>(std::string(8, '\xfe') + axis.substr(8)), "an extent is none that exists");
+  EXPECT_EQ(why_refused<dim>(std::string(8, '\xfe') + axis.substr(8)),
+            "an extent is less than -1, or has a name and a number");
   EXPECT_EQ(why_refused<dim>(axis.substr(0, 8) + std::string(axis.size() - 8, 'x')),
-            "an axis has a name that does not end");
+            "an axis has a name without a terminating zero");
   axis.back() = 'x';  // behind the end of its name
-  EXPECT_EQ(why_refused<dim>(axis), "an axis has a name that does not end");
+  EXPECT_EQ(why_refused<dim>(axis), "an axis has a name without a terminating zero");
   auto both = bytes_of(dim(4));
   both[8] = 'n';
-  EXPECT_EQ(why_refused<dim>(both), "an extent is none that exists");
+  EXPECT_EQ(why_refused<dim>(both), "an extent is less than -1, or has a name and a number");
   auto high = bytes_of(of<std::int8_t>);
   high[1] = static_cast<char>(max_rank + 1);
   EXPECT_EQ(why_refused<type>(high), "a type's rank is higher than 8");
@@ -97,7 +98,7 @@ TEST(codec_words, believes_no_size) {
     wire::writer hostile;
     wire::save(hostile, dtype::int8);
     wire::save(hostile, each);
-    EXPECT_EQ(why_refused<tensor>(hostile.take()).substr(0, 39), "a tensor's extents are none that exist:");
+    EXPECT_EQ(why_refused<tensor>(hostile.take()).substr(0, 36), "a tensor's extents are out of range:");
   }
 }
 

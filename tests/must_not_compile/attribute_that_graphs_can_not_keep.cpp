@@ -1,4 +1,4 @@
-// expect: graphs can't keep an attribute of this type: see rill::attribute
+// expect: an attribute can't have this type: see rill::attribute
 #include <rill/rill.hpp>
 struct attributes {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: the sources of an input function make examples of different types
+// expect: the sources of an input function have examples of different types
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float>> x, rill::expr<rill::of<int>> n) {
 #ifdef VALID

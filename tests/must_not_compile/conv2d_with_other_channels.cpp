@@ -1,4 +1,4 @@
-// expect: conv2d(float32[n, 8, 8, 3], float32[5, 5, 1, 32]): the image's channels are not the filter's: 3 against 1
+// expect: conv2d(float32[n, 8, 8, 3], float32[5, 5, 1, 32]): image and filter differ in their channels: 3 against 1
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, "n", 8, 8, 3>> image, rill::expr<rill::of<float, 5, 5, 3, 32>> filter,
        rill::expr<rill::of<float, 5, 5, 1, 32>> other) {

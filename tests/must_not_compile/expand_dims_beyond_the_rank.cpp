@@ -1,4 +1,4 @@
-// expect: expand_dims(float32[2]): the axis lies outside of the result: axis 3 of rank 2
+// expect: expand_dims(float32[2]): the axis is out of range for the result's rank: axis 3 of rank 2
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 2>> x) {
 #ifdef VALID

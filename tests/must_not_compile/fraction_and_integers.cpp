@@ -1,4 +1,4 @@
-// expect: a fractional number meets an integer expression: cast one of them
+// expect: a fractional number can't be combined with integers: cast one of them
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<int, 2>> n) {
 #ifdef VALID

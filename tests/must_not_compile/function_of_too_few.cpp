@@ -1,4 +1,4 @@
-// expect: a function takes as many values as it was declared with
+// expect: a function must be called with the declared number of arguments
 #include <rill/rill.hpp>
 void f(rill::graph& g, rill::expr<rill::of<float>> x) {
   auto const product =

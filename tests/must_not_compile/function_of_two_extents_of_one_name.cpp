@@ -1,4 +1,4 @@
-// expect: a function's argument has another extent than one whose axis has the same name: (float32[2], float32[3])
+// expect: axes with the same name have different extents in a function's arguments: (float32[2], float32[3])
 // against (float32[n], float32[n])
 #include <rill/rill.hpp>
 void f(rill::graph& g, rill::expr<rill::of<float, 2>> x, rill::expr<rill::of<float, 3>> y) {

@@ -1,4 +1,4 @@
-// expect: mean(int32[2]): the mean of integers is not an integer; cast the operand
+// expect: mean(int32[2]): the operand is not of floats or complex numbers; cast it
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 2>> x, rill::expr<rill::of<int, 2>> n) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: reshape(float32[2, 3]): more than one extent is left to be inferred
+// expect: reshape(float32[2, 3]): at most one extent can be inferred
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 2, 3>> x) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: slice(float32[4, 3]): the box reaches beyond the operand's end
+// expect: slice(float32[4, 3]): the box extends beyond the end of the operand
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 4, 3>> x) {
 #ifdef VALID

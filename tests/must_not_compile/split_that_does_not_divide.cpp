@@ -1,4 +1,4 @@
-// expect: split(float32[2, 6]): the axis does not fall into that many equal parts: 6 against 4
+// expect: split(float32[2, 6]): the extent of the axis is not a multiple of the number of parts: 6 against 4
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 2, 6>> x) {
 #ifdef VALID

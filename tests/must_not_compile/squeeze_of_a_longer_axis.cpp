@@ -1,4 +1,4 @@
-// expect: squeeze(float32[1, 3]): the axis has another extent than 1: 3 against 1
+// expect: squeeze(float32[1, 3]): the extent of the axis is not 1: 3 against 1
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 1, 3>> x) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: tensor_array: what is written is not of the type of the array's rows
+// expect: tensor_array: the values do not have the type of the array's rows
 #include <rill/rill.hpp>
 void f(rill::graph& g, rill::expr<rill::of<int>> i, rill::expr<rill::of<float, 3>> row,
        rill::expr<rill::of<float, 2>> other) {

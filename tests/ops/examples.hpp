@@ -1,51 +1,14 @@
 // A call or more of every operation that is a function of its inputs: what the test that walks the list tries.
 #pragma once
-#include <functional>
-#include <string_view>
-#include <vector>
-
-#include "rill/ops/list/operations.hpp"
+#include "examples/arrays.hpp"
+#include "examples/convolutions.hpp"
+#include "examples/cumulative.hpp"
+#include "examples/example.hpp"
+#include "examples/functions.hpp"
+#include "examples/layers.hpp"
+#include "examples/matrix.hpp"
 
 namespace rill::test {
-
-/// A call. float64 among the inputs stands for the element type that is tried; others are as they are.
-struct example {
-  std::string_view operation;
-  std::function<std::vector<type>(std::int64_t n)> inputs;  ///< with an extent of n
-  std::function<value(std::vector<value> const&)> record;
-  bool positive = false;           ///< inputs are above 0
-  bool refuses_nothing = false;    ///< n = 0 is an error
-  std::int64_t indices_below = 3;  ///< integers that are inputs as they are
-  bool differentiable = true;
-  dtypes elements = {};  ///< that the first input may have; empty: as the operation says
-};
-
-inline type d(std::initializer_list<dim> extents) { return {dtype::float64, extents}; }
-inline type i32(std::initializer_list<dim> extents) { return {dtype::int32, extents}; }
-inline type i64(std::initializer_list<dim> extents) { return {dtype::int64, extents}; }
-inline type truth(std::initializer_list<dim> extents) { return {dtype::boolean, extents}; }
-
-using in = std::vector<value> const&;
-
-inline std::vector<example> unary(std::string_view name, value (*f)(value), bool positive = false) {
-  return {{.operation = name,
-           .inputs = [](auto n) { return std::vector{d({n, 3})}; },
-           .record = [f](in x) { return f(x[0]); },
-           .positive = positive}};
-}
-
-inline std::vector<example> binary(std::string_view name, value (*f)(value, value), bool differentiable = true) {
-  auto const with = [&](std::function<std::vector<type>(std::int64_t)> inputs) {
-    return example{.operation = name,
-                   .inputs = std::move(inputs),
-                   .record = [f](in x) { return f(x[0], x[1]); },
-                   .differentiable = differentiable};
-  };
-  return {with([](auto n) { return std::vector{d({n, 3}), d({n, 3})}; }),
-          with([](auto n) { return std::vector{d({n, 3}), d({3})}; }),
-          with([](auto n) { return std::vector{d({n, 1}), d({2, 1, 3})}; }),
-          with([](auto n) { return std::vector{d({}), d({n})}; })};
-}
 
 inline std::vector<example> elementwise_examples() {
   std::vector<example> all;
@@ -247,6 +210,16 @@ inline std::vector<example> array_examples() {
   all.push_back({.operation = "concat_piece",
                  .inputs = [](auto n) { return std::vector{d({5, n}), d({2, n}), d({3, n})}; },
                  .record = [](in x) { return concat_piece(x[0], {x[1], x[2]}, 0, 1); }});
+  all.push_back({.operation = "subscript",
+                 .inputs = [](auto n) { return std::vector{d({5, 2, n + 2})}; },
+                 .record = [](in x) { return x[0](seq{.step = -2}, 1, seq{.begin = 1}); }});
+  all.push_back({.operation = "subscript",
+                 .inputs = [](auto n) { return std::vector{d({n, 3})}; },
+                 .record = [](in x) { return x[0](rill::all(), seq{.step = 2}); }});
+  all.push_back(
+      {.operation = "subscript_gradient",
+       .inputs = [](auto n) { return std::vector{d({3, n}), d({5, 2, 4, n})}; },
+       .record = [](in x) { return subscript_gradient(x[0], x[1], detail::subscripts_of(seq{.step = -2}, 1, 3)); }});
   all.push_back({.operation = "slice",
                  .inputs = [](auto n) { return std::vector{d({4, n, 3})}; },
                  .record = [](in x) { return slice(x[0], extents{1, 0, 1}, extents{2, -1, 2}); }});
@@ -474,7 +447,9 @@ inline std::vector<example> const& examples() {
   static std::vector<example> const all = [] {
     auto list = elementwise_examples();
     for (auto const& more :
-         {reduction_examples(), array_examples(), network_examples(), image_examples(), input_examples()})
+         {reduction_examples(), array_examples(), network_examples(), image_examples(), input_examples(),
+          matrix_examples(), function_examples(), layer_examples(), all_array_examples(), convolution_examples(),
+          cumulative_examples(), segment_examples(), moment_examples(), complex_examples()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();

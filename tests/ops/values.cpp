@@ -1,97 +1,23 @@
 // Every operation that has a result, in every element type, against what NumPy makes of the same random inputs:
-// values/record.py records that.
+// values/record*.py record that.
 #include <gtest/gtest.h>
 
-#include <charconv>
 #include <map>
 #include <set>
-#include <sstream>
 
-#include "../examples/source_folder.hpp"
-#include "rill/io/npz.hpp"
-#include "rill/ops/list/operations.hpp"
 #include "rill/ops/list/registry.hpp"
-#include "rill/run/session.hpp"
+#include "values/arrays.hpp"
+#include "values/convolutions.hpp"
+#include "values/cumulative.hpp"
+#include "values/functions.hpp"
+#include "values/layers.hpp"
+#include "values/matrix.hpp"
+#include "values/recorded.hpp"
 
 namespace rill {
 namespace {
 
-// ---------------------------------------------------------------------------------------------------------------------
-// What was recorded
-
-struct recording {
-  std::string name;  // the operation's, perhaps with more words
-  dtype tried = dtype::float32;
-  std::vector<tensor> inputs, results;
-  std::vector<bool> exact;  // for each result
-
-  std::string operation() const { return name.substr(0, name.find(' ')); }
-};
-
-dtype element_called(std::string_view word) {
-  for (std::size_t i = 0; i < dtype_count; ++i)
-    if (auto const d = static_cast<dtype>(i); name(d) == word) return d;
-  throw error(code::invalid_argument, "there is no element type '" + std::string(word) + "'");
-}
-
-tensor tensor_of_bytes(dtype d, shape const& extents, char const* bytes) {
-  tensor t(d, extents);
-  if (d != dtype::string) {
-    if (t.bytes() != 0) std::memcpy(t.mutable_raw(), bytes, t.bytes());
-    return t;
-  }
-  constexpr std::size_t width = 6;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(t.elements()); ++i) {
-    std::string_view const field(bytes + i * width, width);
-    t.mutable_data<std::string>()[i] = field.substr(0, field.find('\0'));
-  }
-  return t;
-}
-
-std::vector<recording> const& recordings() {
-  static auto const all = [] {
-    auto const members = read_npz(source_folder() / "tests/ops/values/values.npz");
-    auto const& bytes = members.at(1).value;
-    std::istringstream lines(members.at(0).value.item<std::string>());
-    std::vector<recording> list;
-    for (std::string line; std::getline(lines, line);) {
-      std::istringstream words(line);
-      std::string word[6];
-      for (auto& w : word) std::getline(words, w, '|');
-      shape extents;
-      if (word[4] != "-") {
-        std::istringstream numbers(word[4]);
-        for (std::string n; std::getline(numbers, n, ',');) extents.push_back(std::stoll(n));
-      }
-      auto const tried = element_called(word[1]);
-      if (word[2] == "first") list.push_back({word[0], tried, {}, {}, {}});
-      auto& r = list.back();
-      EXPECT_TRUE(r.name == word[0] && r.tried == tried) << line;
-      auto const* at = bytes.data<std::uint8_t>() + std::stoull(word[5]);
-      auto t = tensor_of_bytes(element_called(word[3]), extents, reinterpret_cast<char const*>(at));
-      bool const input = word[2] == "first" || word[2] == "next";
-      (input ? r.inputs : r.results).push_back(std::move(t));
-      if (!input) r.exact.push_back(word[2] == "exact");
-    }
-    return list;
-  }();
-  return all;
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// How each case is recorded in a graph
-
-struct call {
-  graph& g;
-  std::vector<tensor> const& fed;
-  std::vector<value> const& x;
-
-  variable_value own() const { return variable(x[0], detail::numbered_variable(g, "v", "")); }
-  value after(operation const& first, value v) const {
-    return g.after({first}, [&] { return read(variable_value{v}); });
-  }
-};
-using recorder = std::function<value(call const&)>;
+using test::bound_map, test::call, test::recorder_map, test::recording;
 
 // The updates of x by x - b * b, as one program.
 std::shared_ptr<program const> descent(dtype d) {
@@ -123,9 +49,9 @@ std::shared_ptr<program const> swish(dtype d) {
   return std::make_shared<program const>(std::move(p));
 }
 
-std::map<std::string, recorder> const& recorders() {
+recorder_map const& recorders() {
   static auto const all = [] {
-    std::map<std::string, recorder> r;
+    recorder_map r;
     auto const unary = [&](std::string const& name, value (*f)(value)) {
       r[name] = [f](call const& c) { return f(c.x[0]); };
     };
@@ -201,6 +127,11 @@ std::map<std::string, recorder> const& recorders() {
     unary("transpose", [](value x) { return transpose(x, extents{2, 0, -2}); });
     unary("transpose reversed", [](value x) { return transpose(x, extents{}); });
     unary("slice", [](value x) { return slice(x, extents{1, 0, 1}, extents{-1, 2, 2}); });
+    unary("subscript", [](value x) { return x(seq{.step = -2}, 1, seq{1, 3}); });
+    unary("subscript of the end", [](value x) { return x(-1, rill::all(), seq{.begin = -3}); });
+    r["subscript_gradient"] = [](call const& c) {
+      return subscript_gradient(c.x[0], c.x[1], detail::subscripts_of(seq{.step = -2}, 1));
+    };
     r["select"] = [](call const& c) { return select(c.x[0], c.x[1], c.x[2]); };
     r["add_n"] = [](call const& c) { return add_n(c.x); };
     for (auto d : {dtype::boolean, dtype::int8, dtype::int16, dtype::int32, dtype::int64, dtype::uint8, dtype::uint16,
@@ -341,174 +272,88 @@ std::map<std::string, recorder> const& recorders() {
     binary("huber", [](value x, value y) { return huber(x, y, 0.5); });
     binary("relative_entropy", [](value p, value l) { return record<ops::relative_entropy_op>(p, l); });
     r["weighted_sigmoid_cross_entropy"] = [](call const& c) { return sigmoid_cross_entropy(c.x[0], c.x[1], c.x[2]); };
+    r["one_hot"] = [](call const& c) { return one_hot(c.x[0], 4, c.tried); };
     unary("decode_raw", [](value x) { return decode_raw(x, of<std::int16_t, 3>); });
     unary("decode_raw turned", [](value x) { return decode_raw(x, of<std::uint16_t, 3>, true); });
     unary("decode_csv", [](value x) { return decode_csv(x, {of<double, 2>})[0]; });
+    r.merge(test::matrix_recorders());
+    r.merge(test::function_recorders());
+    r.merge(test::layer_recorders());
+    r.merge(test::array_recorders());
+    r.merge(test::convolution_recorders());
+    r.merge(test::cumulative_recorders());
     return r;
   }();
   return all;
 }
 
-value recorded(recording const& r, call const& c) {
-  if (r.name == "one_hot") return one_hot(c.x[0], 4, r.tried);
-  auto const found = recorders().find(r.name);
-  if (found == recorders().end()) throw error(code::not_found, "nobody knows how to record this case");
-  return found->second(c);
-}
-
-// All results of a case.
-std::vector<tensor> computed(recording const& r, session_options const& options) {
-  graph g;
-  std::vector<value> x;
-  std::vector<feed> feeds;
-  for (auto const& t : r.inputs) {
-    x.push_back(placeholder(g, t.type()));
-    feeds.emplace_back(x.back(), t);
-  }
-  auto const y = recorded(r, {g, r.inputs, x});
-  session s(g, options);
-  if (!g.initials().empty()) s.run(feeds, initializer(g));
-  std::vector<std::string> names;
-  for (std::uint32_t port = 0; port < r.results.size(); ++port) names.push_back(value{&g, y.node, port}.name());
-  return s.run(std::span<feed const>(feeds), names);
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// How far a result may be off
-
-// Units of the last place of the result; of its tensor's largest element, where a result is a sum that may cancel.
-struct bound {
-  double ulp = 0;
-  bool of_largest = false;
-};
-bound bound_of(std::string const& operation) {
+bound_map const& bounds() {
   // What is said of each elementary function, and one more for NumPy's own; softmax rounds x - max before exp.
-  static std::map<std::string, bound> const bounds{{"exp", {2.25}},
-                                                   {"log", {2}},
-                                                   {"tanh", {2.5}},
-                                                   {"sigmoid", {3}},
-                                                   {"mul", {4}},
-                                                   {"div", {4}},
-                                                   {"sqrt", {4}},
-                                                   {"square", {4}},
-                                                   {"fused", {8, true}},
-                                                   {"softmax", {12}},
-                                                   {"log_softmax", {4, true}},
-                                                   {"sum", {4, true}},
-                                                   {"prod", {16}},
-                                                   {"prod_of_others", {16, true}},
-                                                   {"mean", {4, true}},
-                                                   {"expm1", {2.75}},
-                                                   {"log1p", {2}},
-                                                   {"softplus", {2.75}},
-                                                   {"erf", {2.75}},
-                                                   {"sin", {2}},
-                                                   {"cos", {2}},
-                                                   {"tan", {3.25}},
-                                                   {"pow", {2}},
-                                                   {"atan2", {3.25}},
-                                                   {"floor_div", {1}}};
-  auto const found = bounds.find(operation);
-  return found == bounds.end() ? bound{4, true} : found->second;
+  static auto const all = [] {
+    bound_map b{{"exp", {2.25}},
+                {"log", {2}},
+                {"tanh", {2.5}},
+                {"sigmoid", {3}},
+                {"mul", {4}},
+                {"div", {4}},
+                {"sqrt", {4}},
+                {"square", {4}},
+                {"fused", {8, true}},
+                {"softmax", {12}},
+                {"log_softmax", {4, true}},
+                {"sum", {4, true}},
+                {"prod", {16}},
+                {"prod_of_others", {16, true}},
+                {"mean", {4, true}},
+                {"expm1", {2.75}},
+                {"log1p", {2}},
+                {"softplus", {2.75}},
+                {"erf", {2.75}},
+                {"sin", {2}},
+                {"cos", {2}},
+                {"tan", {3.25}},
+                {"pow", {2}},
+                {"atan2", {3.25}},
+                {"floor_div", {1}}};
+    b.merge(test::function_bounds());
+    b.merge(test::layer_bounds());
+    b.merge(test::cumulative_bounds());
+    return b;
+  }();
+  return all;
 }
 
-template <class T> constexpr int digits = std::numeric_limits<T>::digits;
-template <> constexpr int digits<half> = 11;
-template <> constexpr int digits<bfloat16> = 8;
-template <class T> constexpr int least_exponent = std::numeric_limits<T>::min_exponent;
-template <> constexpr int least_exponent<half> = -13;
-template <> constexpr int least_exponent<bfloat16> = -125;
-template <class T> constexpr int most_exponent = std::numeric_limits<T>::max_exponent;
-template <> constexpr int most_exponent<half> = 16;
-template <> constexpr int most_exponent<bfloat16> = 128;
-
-// One unit of the last place that T has at x.
-template <class T> double unit(double x) {
-  int const exponent = x == 0 ? least_exponent<T> : std::ilogb(x) + 1;
-  return std::ldexp(1.0, std::clamp(exponent, least_exponent<T>, most_exponent<T>) - digits<T>);
-}
-
-// The distance of two numbers in units of the last place; infinity stands for the power of two behind the largest.
-template <class T> double distance(double got, double want, double unit_at) {
-  if (std::isnan(want) || std::isnan(got)) return std::isnan(want) == std::isnan(got) ? 0 : INFINITY;
-  if (got == want) return 0;
-  double const beyond = std::ldexp(1.0, most_exponent<T>);
-  return std::abs(std::clamp(got, -beyond, beyond) - std::clamp(want, -beyond, beyond)) / unit<T>(unit_at);
-}
-
-template <class T> void expect_near(std::span<T const> got, std::span<double const> want, bound b) {
-  double largest = 0;
-  for (double w : want)
-    if (std::isfinite(w)) largest = std::max(largest, std::abs(w));
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    auto const y = static_cast<double>(got[i]);
-    ASSERT_LE(distance<T>(y, want[i], b.of_largest ? largest : want[i]), b.ulp)
-        << "element " << i << ": " << y << " for " << want[i];
-  }
-}
-template <class R>
-void expect_near(std::span<std::complex<R> const> got, std::span<std::complex<double> const> want, bound b) {
-  double largest = 0;
-  for (auto w : want) largest = std::max(largest, std::abs(w));
-  for (std::size_t i = 0; i < got.size(); ++i)
-    ASSERT_LE(std::abs(std::complex<double>(got[i]) - want[i]),
-              4 * b.ulp * unit<R>(b.of_largest ? largest : std::abs(want[i])))
-        << "element " << i << ": " << got[i] << " for " << want[i];
-}
-
-// The same numbers: zeros of both signs are equal, and so is every NaN.
-template <class T> void expect_equal(std::span<T const> got, std::span<T const> want) {
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if constexpr (is_float(dtype_of<T>)) {
-      if (std::isnan(static_cast<double>(want[i]))) {
-        ASSERT_TRUE(std::isnan(static_cast<double>(got[i]))) << "element " << i;
-        continue;
-      }
-      ASSERT_EQ(static_cast<double>(got[i]), static_cast<double>(want[i])) << "element " << i;
-    } else if constexpr (is_complex(dtype_of<T>)) {
-      if (std::isnan(want[i].real())) {
-        ASSERT_TRUE(std::isnan(got[i].real()) && got[i].imag() == want[i].imag()) << "element " << i;
-        continue;
-      }
-      ASSERT_EQ(got[i], want[i]) << "element " << i;
-    } else ASSERT_TRUE(got[i] == want[i]) << "element " << i;
-  }
-}
-
-void expect_recorded(tensor const& got, tensor const& want, bool exact, bound b) {
-  ASSERT_EQ(got.shape(), want.shape());
-  visit(got.element(), [&]<class T>() {
-    if (exact) {
-      ASSERT_EQ(got.element(), want.element());
-      expect_equal(got.span<T>(), want.span<T>());
-    } else if constexpr (is_complex(dtype_of<T>)) expect_near(got.span<T>(), want.span<std::complex<double>>(), b);
-    else if constexpr (is_float(dtype_of<T>)) expect_near(got.span<T>(), want.span<double>(), b);
-    else FAIL() << "it is a " << got.type().text() << " and should be a " << want.type().text();
-  });
-}
-
-void expect_recordings(session_options const& options) {
-  EXPECT_GT(recordings().size(), 800u);
-  for (auto const& r : recordings()) {
-    SCOPED_TRACE(r.name + " of " + std::string(name(r.tried)));
-    try {
-      auto const got = computed(r, options);
-      ASSERT_EQ(got.size(), r.results.size());
-      for (std::size_t i = 0; i < got.size(); ++i)
-        expect_recorded(got[i], r.results[i], r.exact[i], bound_of(r.operation()));
-    } catch (error const& failure) {
-      ADD_FAILURE() << failure.what();
+std::vector<recording> const& recordings() {
+  static auto const all = [] {
+    std::vector<recording> list;
+    for (auto const* archive : {"values",        //
+                                "matrix",        //
+                                "functions",     //
+                                "layers",        //
+                                "arrays",        //
+                                "convolutions",  //
+                                "cumulative"}) {
+      auto const more = test::read_recordings(archive);
+      list.insert(list.end(), more.begin(), more.end());
     }
-  }
+    return list;
+  }();
+  return all;
 }
 
-TEST(values, are_those_of_numpy_with_every_pass) { expect_recordings({.threads = 1}); }
+void expect_all(session_options const& options) {
+  EXPECT_GT(recordings().size(), 800u);
+  test::expect_recordings(recordings(), recorders(), bounds(), options);
+}
 
-TEST(values, are_those_of_numpy_without_passes) { expect_recordings({.threads = 2, .passes = pass_options::none()}); }
+TEST(values, are_those_of_numpy_with_every_pass) { expect_all({.threads = 1}); }
+
+TEST(values, are_those_of_numpy_without_passes) { expect_all({.threads = 2, .passes = pass_options::none()}); }
 
 // The operations without values of their own, and who tests what they do instead.
 std::set<std::string_view> const tested_otherwise{
     "no_op",                 // nothing to compare
+    "truncated",             // run/tasks/short_floats.cpp
     "cond",                  // ops/control
     "reading_cond",          // ops/control
     "updating_cond",         // ops/control
@@ -543,6 +388,14 @@ std::set<std::string_view> const tested_otherwise{
     "queue_close",           // ops/queues
     "queue_size",            // ops/queues
     "queue_is_closed",       // ops/queues
+    "worker_number",         // ops/sync
+    "on_worker",             // ops/sync
+    "begin_round",           // ops/sync
+    "end_round",             // ops/sync
+    "await_round",           // ops/sync
+    "after_round",           // ops/sync
+    "add_to_round",          // ops/sync
+    "average_of_round",      // ops/sync
     "accumulator_apply",     // ops/sync
     "accumulator_average",   // ops/sync
     "accumulator_count",     // ops/sync
@@ -559,7 +412,9 @@ std::set<std::string_view> const tested_otherwise{
     "normal",                // tests/ops/random/normal.cpp
     "truncated_normal",      // tests/ops/random/normal.cpp
     "categorical",           // tests/ops/random/categorical.cpp
-    "permutation"            // tests/ops/random/permutation.cpp
+    "permutation",           // tests/ops/random/permutation.cpp
+    "gamma",                 // tests/ops/random/gamma.cpp
+    "poisson"                // tests/ops/random/poisson.cpp
 };
 
 TEST(values, are_recorded_for_every_operation_and_every_element_type_that_it_takes) {
@@ -567,14 +422,15 @@ TEST(values, are_recorded_for_every_operation_and_every_element_type_that_it_tak
   for (auto const& r : recordings()) tried[r.operation()] = tried[r.operation()] | r.tried;
   for (auto const* op : all_operations())
     EXPECT_NE(tried.contains(std::string(op->name)), tested_otherwise.contains(op->name))
-        << op->name << " needs a case in values/record.py and one here";
+        << op->name << " needs a case in one of values/record*.py and a recorder";
   operations::for_each([&]<class Op>() {
     if (tested_otherwise.contains(Op::name)) return;
     dtypes takes = dtypes::any_element;
     if constexpr (requires { Op::elements; }) takes = Op::elements;
     else if (Op::name == "fused" || Op::name == "fused_update")
       takes = dtypes::floats;  // and whatever their lines take
-    else if (Op::name == "one_hot" || Op::name == "pad_like") takes = dtypes::numeric_or_bool;
+    else if (Op::name == "one_hot" || Op::name == "pad_like" || Op::name == "subscript_gradient")
+      takes = dtypes::numeric_or_bool;
     else if (Op::name == "sum_like" || Op::name.starts_with("assign_") || Op::name.starts_with("scatter_"))
       takes = dtypes::numbers;
     for (std::size_t i = 0; i < dtype_count; ++i) {

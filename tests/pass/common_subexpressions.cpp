@@ -56,4 +56,17 @@ TEST(common_subexpressions, tells_constants_apart_by_their_bits) {
   EXPECT_NE(report.text().find("common subexpressions: already computed: constant_3"), std::string::npos);
 }
 
+TEST(common_subexpressions, keeps_equal_nodes_of_different_places) {
+  graph g;
+  auto const x = placeholder<float, 3>(g, "x");
+  auto const here = exp(x);
+  auto const there = g.on("gpu:0", [&] { return exp(x); }), there_too = g.on("gpu:0", [&] { return exp(x); });
+  auto const beside = g.near(there, [&] { return exp(x); }), beside_too = g.near(there, [&] { return exp(x); });
+  auto sub = part_of(g, {here, there, there_too, beside, beside_too}, {}, {x});
+  EXPECT_TRUE(merge_common_subexpressions(sub, nullptr));
+  EXPECT_EQ(count(sub, "exp"), 3u);
+  EXPECT_EQ(sub.outputs[1], sub.outputs[2]);
+  EXPECT_EQ(sub.outputs[3], sub.outputs[4]);
+}
+
 }  // namespace

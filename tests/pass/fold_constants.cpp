@@ -61,4 +61,15 @@ TEST(fold_constants, leaves_a_failing_node_to_fail_in_the_step) {
   EXPECT_THROW(s.run(bad), error);
 }
 
+TEST(fold_constants, leaves_a_value_where_its_node_was_asked_to_run) {
+  graph g;
+  auto const y = g.on("gpu:0", [&] { return exp(constant(g, 1.f)); });
+  auto sub = part_of(g, {y});
+  container state;
+  EXPECT_TRUE(fold_constants(sub, state, nullptr));
+  ASSERT_EQ(sub.size(), 1u);
+  EXPECT_EQ(sub[0].op->name, "constant");
+  EXPECT_EQ(sub[0].device, "/device:gpu:0");
+}
+
 }  // namespace

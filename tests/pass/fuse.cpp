@@ -154,4 +154,17 @@ TEST(fuse_pass, leaves_programs_apart_that_would_be_too_long) {
   EXPECT_TRUE(same_bits(a.run({{x, in}}, y), b.run({{x, in}}, y)));
 }
 
+TEST(fuse, joins_no_nodes_of_different_places) {
+  graph g;
+  auto const x = placeholder<float, 3>(g, "x");
+  auto const on = [&](char const* device, auto const& v) { return g.on(device, [&] { return exp(neg(v)); }); };
+  auto sub = part_of(g, {on("cpu:0", on("gpu:0", on("gpu:0", x)))}, {}, {x});
+  EXPECT_TRUE(fuse_elementwise(sub, nullptr));
+  verify(sub);
+  ASSERT_EQ(count(sub, "fused"), 2u);
+  EXPECT_EQ(sub.size(), 3u);
+  EXPECT_EQ(sub[sub.outputs[0].node].device, "/device:cpu:0");
+  EXPECT_EQ(sub[sub[sub.outputs[0].node].inputs[0].node].device, "/device:gpu:0");
+}
+
 }  // namespace

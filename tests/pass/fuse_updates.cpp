@@ -123,4 +123,19 @@ TEST(fuse_updates, leaves_arithmetic_apart_that_is_very_long) {
   EXPECT_FALSE(fuse_updates(sub, nullptr));
 }
 
+TEST(fuse_updates, joins_no_nodes_of_different_places) {
+  graph g;
+  auto const v = variable(constant<float, 3>(g, {1, 2, 3}), "v");
+  auto const x = placeholder<float, 3>(g, "x");
+  auto const update = [&](char const* of_product, char const* of_update) {
+    auto const product = g.on(of_product, [&] { return x * 0.5f; });
+    return g.on(of_update, [&] { return assign_sub(v, product); });
+  };
+  auto apart = part_of(g, {}, {update("cpu:0", "gpu:0")}, {x});
+  EXPECT_FALSE(fuse_updates(apart, nullptr));
+  auto together = part_of(g, {}, {update("gpu:0", "gpu:0")}, {x});
+  EXPECT_TRUE(fuse_updates(together, nullptr));
+  EXPECT_EQ(together[together.targets[0]].device, "/device:gpu:0");
+}
+
 }  // namespace

@@ -79,4 +79,30 @@ TEST(identities, keep_products_of_complex_numbers_whose_parts_meet_and_the_sign_
   EXPECT_FALSE(remove_identities(sub, nullptr));
 }
 
+TEST(identities, keep_what_asks_for_another_place_than_its_operand) {
+  graph g;
+  auto const x = placeholder<float, 2>(g, "x");
+  auto const y = g.on("gpu:0", [&] { return exp(x); });
+  auto const there = g.on("gpu:0", [&] { return identity(y); });
+  auto const elsewhere = g.on("gpu:1", [&] { return identity(y); });
+  auto const beside = g.near(elsewhere, [&] { return identity(y); });
+  auto sub = part_of(g, {there, elsewhere, beside, identity(y)}, {}, {x});
+  EXPECT_TRUE(remove_identities(sub, nullptr));
+  EXPECT_EQ(count(sub, "identity"), 2u);
+  EXPECT_EQ(sub.outputs[0], sub.outputs[3]);
+  EXPECT_EQ(sub[sub.outputs[1].node].device, "/device:gpu:1");
+}
+
+TEST(identities, reads_through_no_broadcast_that_asks_for_another_place) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const like = placeholder<float, 3>(g, "like");
+  auto const wide = g.on("gpu:1", [&] { return broadcast_like(x, like); });
+  auto const here = g.on("gpu:0", [&] { return wide + like; }), there = g.on("gpu:1", [&] { return wide + like; });
+  auto sub = part_of(g, {here, there}, {}, {x, like});
+  EXPECT_TRUE(remove_identities(sub, nullptr));
+  EXPECT_EQ(sub[sub[sub.outputs[0].node].inputs[0].node].op->name, "broadcast_like");
+  EXPECT_EQ(sub[sub.outputs[1].node].inputs[0], (endpoint{sub.inputs[0], 0}));
+}
+
 }  // namespace

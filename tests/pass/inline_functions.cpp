@@ -163,5 +163,44 @@ TEST(inline_functions, changes_no_bits_and_can_be_switched_off) {
   EXPECT_EQ(without.explain({{x, fed}}, dw).find("functions: "), std::string::npos);
 }
 
+TEST(inline_functions, keeps_the_devices_of_nodes_and_takes_the_calls_where_they_are_open) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x");
+  auto const f = rill::function<"f", of<float>>(
+      g, [&](auto a) { return g.on("gpu:1", [&] { return exp(a); }) + g.on("/device:cpu", [&] { return neg(a); }); });
+  value const y = g.on("/job:worker/device:gpu:0", [&] { return f(x); });
+  auto sub = part_of(g, {y}, {}, {x});
+  EXPECT_TRUE(inlined(sub));
+  std::map<std::string, std::string> devices;
+  for (auto const& n : sub.nodes) devices[n.name] = n.device;
+  EXPECT_EQ(devices["f/exp"], "/job:worker/device:gpu:1");
+  EXPECT_EQ(devices["f/neg"], "/job:worker/device:cpu");
+  EXPECT_EQ(devices["f/add"], "/job:worker/device:gpu:0");
+}
+
+TEST(inline_functions, keeps_neighbours_together) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x");
+  auto const w = variable(constant(g, 1.f), "w");
+  auto const f = rill::function<"f", of<float>>(g, [&](auto a) {
+    auto const first = g.scope("one", [&] { return exp(a); });
+    auto const second = g.scope("two", [&] { return exp(first); });
+    auto const third = g.near(second, [&] { return neg(a) + second; });
+    return g.near(w, [&] { return square(third); }) * third;
+  });
+  value const y = g.near(x, [&] { return f(x); });
+  value const z = g.near(y, [&] { return neg(y); });
+  auto sub = part_of(g, {z, w}, {}, {x});
+  EXPECT_TRUE(inlined(sub));
+  std::map<std::string, std::string> beside;
+  for (auto const& n : sub.nodes) beside[n.name] = n.colocated;
+  EXPECT_EQ(beside.size(), sub.size()) << "names are told apart";
+  EXPECT_EQ(beside["f/exp"], "x");
+  EXPECT_EQ(beside["f/neg"], "f/exp_1");
+  EXPECT_EQ(beside["f/add"], "f/exp_1");
+  EXPECT_EQ(beside["f/square"], "w");
+  EXPECT_EQ(beside["neg"], "f/mul");
+}
+
 }  // namespace
 }  // namespace rill

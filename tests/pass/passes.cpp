@@ -54,4 +54,44 @@ TEST(passes, keep_an_update_of_whose_result_only_the_extents_are_read) {
   }
 }
 
+TEST(passes, place_nodes_before_they_join_them) {
+  graph g;
+  auto const x = placeholder<float, 4>(g, "x");
+  auto const y = exp(neg(exp(neg(x))));
+  container state;
+  auto sub = part_of(g, {y}, {}, {x});
+  auto const place = [&](subgraph& all) {
+    EXPECT_EQ(count(all, "fused"), 0u);
+    for (auto& n : all.nodes) n.device = n.name.ends_with("_1") ? "/device:gpu:0" : "/device:cpu:0";
+  };
+  rewrite(sub, {.verify = true}, state, nullptr, nullptr, {place});
+  EXPECT_EQ(count(sub, "fused"), 2u);
+  EXPECT_EQ(sub[sub.outputs[0].node].device, "/device:gpu:0");
+}
+
+TEST(passes, join_no_nodes_into_what_their_device_cannot_run) {
+  graph g;
+  auto const x = placeholder<float, 4>(g, "x");
+  container state;
+  auto sub = part_of(g, {exp(neg(x))}, {}, {x});
+  auto const place = [&](subgraph& all) {
+    for (auto& n : all.nodes) n.device = "/device:gpu:0";
+  };
+  auto const never = [](node const& placed, op_def const&) { return placed.device != "/device:gpu:0"; };
+  rewrite(sub, {.verify = true}, state, nullptr, nullptr, {place, never});
+  EXPECT_EQ(count(sub, "fused"), 0u);
+}
+
+TEST(passes, forget_what_nodes_ask_for_where_there_is_one_device) {
+  graph g;
+  auto const x = placeholder<float, 4>(g, "x");
+  auto const a = g.on("gpu:0", [&] { return exp(x); });
+  auto const b = g.near(a, [&] { return exp(x); });
+  container state;
+  auto sub = part_of(g, {a + b}, {}, {x});
+  rewrite(sub, {.verify = true}, state, nullptr);
+  EXPECT_EQ(sub.size(), 2u);
+  for (auto const& n : sub.nodes) EXPECT_FALSE(asks_for_place(n));
+}
+
 }  // namespace

@@ -103,5 +103,17 @@ TEST(consumers, are_counted_once_for_each_input) {
   EXPECT_TRUE(all[at(sub, "exp")].empty());
 }
 
+TEST(rewriter, moves_neighbours_to_what_replaces_a_node) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const a = exp(x), b = exp(x);
+  auto const beside = g.near(b, [&] { return neg(x); });
+  auto sub = part_of(g, {a, b, beside}, {}, {x});
+  rewriter r(sub, "test", nullptr);
+  r.replace({at(sub, "exp_1"), 0}, {at(sub, "exp"), 0}, "rule");
+  EXPECT_TRUE(r.finish());
+  EXPECT_EQ(sub[at(sub, "neg")].colocated, "exp");
+}
+
 }  // namespace
 }  // namespace rill

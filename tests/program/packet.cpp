@@ -207,6 +207,31 @@ TEST(packet, of_integers_shifts_and_combines_bits) {
   EXPECT_EQ((~x)[0], 8);
 }
 
+template <class T> class packets_of_integers : public testing::Test {};
+using integers = testing::Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                                std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(packets_of_integers, integers);
+
+TYPED_TEST(packets_of_integers, shift_each_lane_by_its_own_number_of_bits_or_all_out) {
+  using T = TypeParam;
+  constexpr int width = 8 * sizeof(T);
+  for (T a : {T(1), T(-1), std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), T(86)})
+    for (int by : {0, 1, 3, width - 1, width, width + 1, 100, -1, -128}) {
+      bool const out = static_cast<T>(by) >= width || static_cast<T>(by) < T(0);
+      T const left = out ? T(0) : static_cast<T>(static_cast<std::uint64_t>(a) << by);
+      T const right = out ? static_cast<T>(a < T(0) ? -1 : 0) : static_cast<T>(a >> by);
+      packet<T> const x(a), y(by);
+      EXPECT_EQ((x << y)[0], left) << +a << " << " << by;
+      EXPECT_EQ((x >> y)[0], right) << +a << " >> " << by;
+      EXPECT_EQ(shift_left(x, y)[packet<T>::lanes - 1], left);
+      EXPECT_EQ(shift_right(x, y)[packet<T>::lanes - 1], right);
+    }
+  EXPECT_EQ(bit_and(packet<T>(12), 10)[0], T(8));
+  EXPECT_EQ(bit_or(packet<T>(12), 10)[0], T(14));
+  EXPECT_EQ(bit_xor(packet<T>(12), 10)[0], T(6));
+  EXPECT_EQ(bit_not(packet<T>(12))[0], static_cast<T>(~T(12)));
+}
+
 TEST(packet, of_reals_has_the_correctly_rounded_square_root) {
   for (float a : some_numbers<float>()) EXPECT_TRUE(same(sqrt(packet<float>(a))[0], std::sqrt(a))) << a;
   for (double a : some_numbers<double>()) EXPECT_TRUE(same(sqrt(packet<double>(a))[1], std::sqrt(a))) << a;

@@ -65,6 +65,17 @@ template <class T> void expect_the_lanes_bits(T x) {
   EXPECT_EQ(bits(cos(scalar<T>(x)).value), bits(cos(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(tan(scalar<T>(x)).value), bits(tan(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(atan2(scalar<T>(x), 3).value), bits(atan2(packet<T>(x), 3)[0])) << x;
+  EXPECT_EQ(bits(asin(scalar<T>(x)).value), bits(asin(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(acos(scalar<T>(x)).value), bits(acos(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(atan(scalar<T>(x)).value), bits(atan(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(sinh(scalar<T>(x)).value), bits(sinh(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(cosh(scalar<T>(x)).value), bits(cosh(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(asinh(scalar<T>(x)).value), bits(asinh(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(acosh(scalar<T>(x)).value), bits(acosh(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(atanh(scalar<T>(x)).value), bits(atanh(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(exp2(scalar<T>(x)).value), bits(exp2(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(log2(scalar<T>(x)).value), bits(log2(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(log10(scalar<T>(x)).value), bits(log10(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(pow(abs(scalar<T>(x)), 1.5).value), bits(pow(abs(packet<T>(x)), 1.5)[0])) << x;
   EXPECT_EQ(bits(mod(scalar<T>(x), 3).value), bits(mod(packet<T>(x), 3)[0])) << x;
   EXPECT_EQ(bits(floor_div(scalar<T>(x), 3).value), bits(floor_div(packet<T>(x), 3)[0])) << x;

@@ -23,6 +23,18 @@ struct tangent {
   auto operator()(auto x) const { return tan(x); }
   template <class Wide> static Wide exact(Wide x) { return std::tan(x); }
 };
+struct inverse_sine {
+  auto operator()(auto x) const { return asin(x); }
+  template <class Wide> static Wide exact(Wide x) { return std::asin(x); }
+};
+struct inverse_cosine {
+  auto operator()(auto x) const { return acos(x); }
+  template <class Wide> static Wide exact(Wide x) { return std::acos(x); }
+};
+struct inverse_tangent {
+  auto operator()(auto x) const { return atan(x); }
+  template <class Wide> static Wide exact(Wide x) { return std::atan(x); }
+};
 struct angle {
   auto operator()(auto y, auto x) const { return atan2(y, x); }
   template <class Wide> static Wide exact(Wide y, Wide x) { return std::atan2(y, x); }
@@ -73,6 +85,20 @@ TEST(trigonometry, atan2_is_within_two_and_a_quarter_ulp) {
   EXPECT_LE((worst_error_of_pairs<double, long double>(angle(), 40, 700)), 2.25L);
 }
 
+TEST(trigonometry, inverses_are_within_3_ulp) {
+  EXPECT_LE(worst_error_of_sampled_floats(inverse_sine(), 20011), 3);
+  EXPECT_LE(worst_error_of_sampled_floats(inverse_cosine(), 20011), 3);
+  EXPECT_LE(worst_error_of_sampled_floats(inverse_tangent(), 20011), 2.25);
+  EXPECT_LE(worst_error_of_random_doubles(inverse_sine(), 1.01, 200'000), 3);
+  EXPECT_LE(worst_error_of_random_doubles(inverse_cosine(), 1.01, 200'000), 3);
+  EXPECT_LE(worst_error_of_random_doubles(inverse_tangent(), 9, 200'000), 2.25L);
+  for (int i = 1; i < 53; ++i) {  // beside acos(1) = 0
+    double const x = 1 - std::ldexp(1., -i);
+    EXPECT_LE(error_in_ulp(acos(packet<double>(x))[0], std::acos(static_cast<long double>(x))), 3);
+    EXPECT_LE(error_in_ulp(asin(packet<double>(-x))[0], std::asin(static_cast<long double>(-x))), 3);
+  }
+}
+
 template <class T> class trigonometry_of : public testing::Test {};
 using types = testing::Types<float, double>;
 TYPED_TEST_SUITE(trigonometry_of, types);
@@ -105,6 +131,19 @@ TYPED_TEST(trigonometry_of, atan2_of_every_quadrant_axis_and_end_is_that_of_the_
     }
   auto const nan = limits::quiet_NaN();
   EXPECT_TRUE(std::isnan(atan2(packet<T>(nan), 1)[0]) && std::isnan(atan2(1, packet<T>(nan))[0]));
+}
+
+TYPED_TEST(trigonometry_of, inverses_have_their_ends) {
+  using T = TypeParam;
+  using limits = std::numeric_limits<T>;
+  for (T x : {T(0), T(-0.0), T(1), T(-1), limits::denorm_min(), -limits::min(), T(1.5), limits::infinity(),
+              -limits::infinity(), limits::quiet_NaN()}) {
+    T const s = asin(packet<T>(x))[0], t = atan(packet<T>(x))[0];
+    EXPECT_LE(error_in_ulp(s, std::asin(static_cast<long double>(x))), 1) << x;
+    EXPECT_LE(error_in_ulp(t, std::atan(static_cast<long double>(x))), 1) << x;
+    EXPECT_LE(error_in_ulp(acos(packet<T>(x))[0], std::acos(static_cast<long double>(x))), 1) << x;
+    EXPECT_TRUE(x != 0 || (std::signbit(s) == std::signbit(x) && std::signbit(t) == std::signbit(x)));
+  }
 }
 
 // One lane of a packet may be too large for the quick way, and its neighbours not.

@@ -46,7 +46,7 @@ TEST(coordinator, waits_as_long_as_it_takes_if_it_is_told_so) {
 TEST(coordinator, waits_no_longer_than_it_is_told) {
   coordinator c;
   c.start([&] { c.wait_for(1h); });
-  EXPECT_NE(sentence([&] { c.join(1ms); }).find("1 threads of a coordinator have not ended"), std::string::npos);
+  EXPECT_NE(sentence([&] { c.join(1ms); }).find("1 threads of a coordinator are still running"), std::string::npos);
 }
 
 TEST(coordinator, its_end_stops_its_threads) {

@@ -73,6 +73,8 @@ TEST(executor, knows_for_which_tensors_and_variables_a_step_was_made) {
   EXPECT_FALSE(fits(rows(3)));
   EXPECT_FALSE(fits(tensor(1.f)));
   EXPECT_FALSE(fits(tensor(dtype::float64, {2})));
+  auto const elsewhere = emulated("accelerator:0");
+  EXPECT_FALSE(fits(rows(2).to(elsewhere)));
   state->assign(rows(4));
   EXPECT_FALSE(fits(rows(2)));
 }

@@ -30,9 +30,15 @@ TEST(feed, is_checked_while_it_compiles_where_both_types_are_known) {
   static_assert(accepts(of<float, "n">, of<float, unknown>));
 }
 
+// How many results a run with these fetches has.
+template <class... F>
+constexpr auto results =
+    std::tuple_size_v<decltype(detail::fetched<outputs_of<F...>>::take(std::declval<std::span<tensor>&>()))>;
+
 TEST(fetch, of_operations_and_options_yields_nothing) {
-  static_assert(detail::yields<value>() && detail::yields<expr<of<float>>>());
-  static_assert(!detail::yields<operation>() && !detail::yields<timeout>() && !detail::yields<std::stop_token>());
+  static_assert(results<value, expr<of<float>>> == 2);
+  static_assert(results<operation, timeout, std::stop_token, std::vector<operation>> == 0);
+  static_assert(results<outputs_of<value, operation, value>, value> == 3);
 }
 
 TEST(timeout, is_the_nearest_time_that_nanoseconds_count) {

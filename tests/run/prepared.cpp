@@ -36,6 +36,44 @@ TEST(prepared, is_a_function_of_its_inputs) {
   EXPECT_EQ(c, 11);
 }
 
+TEST(prepared, runs_the_operations_among_its_outputs) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const v = variable<float>(g, "v");
+  auto const y = x * x;
+  session s(g);
+  auto step = s.prepare(inputs(x), outputs(y, operation(assign(v, x)), x + x));
+  auto const [a, b] = step(3.f);
+  EXPECT_EQ(float(a), 9);
+  EXPECT_EQ(float(b), 6);
+  EXPECT_EQ(float(s.get(v)), 3);
+}
+
+TEST(prepared, takes_and_gives_vectors_where_the_number_is_not_known) {
+  graph g;
+  std::vector<value> x, y;
+  for (int i = 0; i < 3; ++i) x.push_back(placeholder(g, of<float>));
+  y = {x[0] + x[1], x[2] * x[2]};
+  session s(g);
+  auto many = s.prepare(x, y);
+  auto const results = many({tensor(1.f), tensor(2.f), tensor(4.f)});
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].item<float>(), 3);
+  EXPECT_EQ(results[1].item<float>(), 16);
+  auto const first = expr<of<float>>{x[0]};
+  auto one = s.prepare(std::vector<value>{first}, outputs(first + first));
+  float const twice = one(std::vector{tensor(5.f)});
+  EXPECT_EQ(twice, 10);
+  auto from_one = s.prepare(inputs(first), std::vector<value>{first, first});
+  EXPECT_EQ(from_one(2.f)[1].item<float>(), 2);
+  try {
+    many({tensor(1.f)});
+    FAIL();
+  } catch (error const& e) {
+    EXPECT_EQ(e.message(), "a prepared step of 3 inputs was called with 1 tensors");
+  }
+}
+
 TEST(prepared, runs_targets_and_gives_several_results_or_none) {
   graph g;
   auto const v = variable(constant(g, 0.f), "v");

@@ -79,7 +79,8 @@ TEST(queue_runner, runs_enqueues_of_one_queue_alone) {
   auto const x = constant(g, 1.f);
   EXPECT_NE(sentence([&] { queue_runner r(s, {a.enqueue(x), b.enqueue(x)}); }).find("several queues"),
             std::string::npos);
-  EXPECT_NE(sentence([&] { queue_runner r(s, operation(value(x))); }).find("runs enqueues"), std::string::npos);
+  EXPECT_NE(sentence([&] { queue_runner r(s, operation(value(x))); }).find("runs enqueue operations only"),
+            std::string::npos);
 }
 
 TEST(queue_runner, that_is_started_later_opens_the_queue_again_and_goes_on) {
@@ -143,11 +144,11 @@ TEST(queue_runner, that_another_one_stops_hands_on_the_first_cause_and_where_it_
   queue_runner fill_b{both, s, {fine}}, fill_a{both, s, {bad}};
   auto const of_a = dequeue(a), of_b = dequeue(b);
   auto const text = sentence([&] { s.run(of_a); });
-  EXPECT_NE(text.find("what fills the queue 'a' failed, node 'check_numerics'"), std::string::npos) << text;
+  EXPECT_NE(text.find("a thread that fills the queue 'a' failed, node 'check_numerics'"), std::string::npos) << text;
   auto const other = sentence([&] {
     for (;;) s.run(of_b);
   });
-  EXPECT_NE(other.find("what fills the queue 'b' was stopped"), std::string::npos) << other;
+  EXPECT_NE(other.find("a thread that fills the queue 'b' was stopped"), std::string::npos) << other;
   EXPECT_NE(other.find("a ratio"), std::string::npos) << other;
 }
 
@@ -170,7 +171,7 @@ TEST(queue_runner, that_can_not_start_its_threads_closes_the_queue) {
     EXPECT_EQ(refusal([&] { queue_runner(s, {put, put}); }), code::resource_exhausted);
   }
   auto const said = sentence([&] { s.run(next); });
-  EXPECT_NE(said.find("what fills the queue 'empty' could not be started"), std::string::npos) << said;
+  EXPECT_NE(said.find("a thread that fills the queue 'empty' could not be started"), std::string::npos) << said;
   queue_runner const fill(s, put);
   EXPECT_EQ(float(s.run(next)), 1.f);
 }

@@ -98,6 +98,64 @@ TEST(session, gives_typed_erased_and_named_results_in_order_and_nothing_for_oper
   s.run(nothing);
 }
 
+TEST(session, takes_the_outputs_of_a_prepared_step_and_vectors_of_values) {
+  graph g;
+  auto const x = placeholder<float, 2>(g, "x");
+  auto const v = variable<float, 2>(g, "v");
+  auto const put = assign(v, x);
+  value const sum = x + x, product = x * x;
+  session s(g);
+  auto const fed = vector<float>({1, 3});
+  auto const [a, b] = s.run({{x, fed}}, outputs(x + x, operation(put), product));
+  static_assert(std::same_as<decltype(a), tensor_of<of<float, 2>> const>);
+  EXPECT_EQ(a.at<float>(1), 6);
+  EXPECT_EQ(b.at<float>(1), 9);
+  auto const all = s.run({{x, fed}}, std::vector{sum, product, sum}, operation(put), timeout(std::chrono::hours(1)));
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[1].at<float>(0), 1);
+  EXPECT_TRUE(same_bits(all[0], all[2]));
+  s.run({{x, fed}}, std::vector<operation>{operation(put)});
+  EXPECT_EQ(s.run(std::vector<value>{v})[0].at<float>(1), 3);
+}
+
+TEST(session, sets_and_gets_variables_without_a_step) {
+  graph g;
+  auto const v = variable<float, "n">(g, "v");
+  auto const twice = v + v;
+  session s(g);
+  auto t = vector<float>({1, 2});
+  s.set(v, t);
+  t.mutable_data<float>()[0] = 9;  // the variable has a copy
+  EXPECT_EQ(s.get(v).at<float>(0), 1);
+  EXPECT_EQ(s.run(twice).at<float>(1), 4);
+  s.set(variable_value(v), vector<float>({1, 2, 3}));
+  EXPECT_EQ(s.get(variable_value(v)).elements(), 3);
+  EXPECT_EQ(s.steps(), 1u);
+}
+
+TEST(session, says_what_was_wrong_with_a_variable_that_is_set) {
+  graph g, other;
+  auto const v = variable<float, 2>(g, "v");
+  auto const x = placeholder<float, 2>(g, "x");
+  session s(g);
+  auto const refuses = [](code c, char const* words, auto f) {
+    try {
+      f();
+      ADD_FAILURE() << words;
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), c);
+      EXPECT_NE(e.message().find(words), std::string::npos) << e.what();
+    }
+  };
+  refuses(code::failed_precondition, "has no value", [&] { s.get(v); });
+  refuses(code::invalid_argument, "float32[3]", [&] { s.set(variable_value(v), vector<float>({1, 2, 3})); });
+  refuses(code::invalid_argument, "empty tensor handle", [&] { s.set(variable_value(v), tensor()); });
+  refuses(code::invalid_argument, "an empty handle", [&] { s.get(variable_value()); });
+  refuses(code::invalid_argument, "belongs to another graph",
+          [&] { s.get(variable_value(variable<float>(other, "w"))); });
+  refuses(code::invalid_argument, "a value of the graph", [&] { s.get(variable_value{x}); });
+}
+
 TEST(session, fetches_any_number_of_names) {
   graph g;
   constant(g, tensor(1.f), "a");
@@ -562,9 +620,9 @@ TEST(session, keeps_variables_in_the_memory_that_it_is_given) {
     EXPECT_GE(memory.usage().current, 4000);
     s.run(up);
     tensor const before = s.run(v);
-    auto const host = host_allocator().usage().current;
+    auto const held = host_allocator().usage().current;
     s.run(up);  // a copy, for `before` is kept
-    EXPECT_EQ(host_allocator().usage().current, host);
+    EXPECT_EQ(host_allocator().usage().current, held);
     EXPECT_EQ(before.at<float>(0), 2);
     EXPECT_EQ(tensor(s.run(v)).at<float>(999), 3);
   }

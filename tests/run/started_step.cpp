@@ -22,6 +22,7 @@
 #include "base/no_threads.hpp"
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
+#include "run/wait/late_wait.hpp"
 
 namespace rill {
 namespace {
@@ -401,6 +402,22 @@ TEST(started_step, draws_what_run_draws) {
     starts.start(x, e.done());
     EXPECT_TRUE(same_bits(e.wait().value(), runs.run(x)));
   }
+}
+
+TEST(started_step, whose_last_kernel_is_done_when_it_is_stopped_has_its_results) {
+  in_every_execution([](session_options const& options) {
+    graph g;
+    auto const x = placeholder<float>(g, "x");
+    auto const y = record<test::done_op>(x);
+    session s(g, options);
+    test::late_wait::reset();
+    std::stop_source stop;
+    ending<tensor_of<of<float>>> e;
+    s.start({{x, 1.f}}, y, stop.get_token(), e.done());
+    ASSERT_TRUE(test::late_wait::wait_for(test::late_wait::early_waits));
+    stop.request_stop();
+    EXPECT_NO_THROW((void)e.wait().value());
+  });
 }
 
 TEST(started_step, of_many_at_random_loses_and_doubles_nothing) {

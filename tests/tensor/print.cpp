@@ -65,6 +65,12 @@ TEST(print, shows_nothing_but_dots_when_the_edges_are_empty) {
   EXPECT_EQ(text(ramp<std::int32_t>({10}, 1), {.threshold = 5, .edge_items = 0}), "[...]");
 }
 
+TEST(print, writes_types_and_extents) {
+  std::ostringstream s;
+  s << of<float, 2, "n"> << ' ' << dtype::bfloat16 << ' ' << shape{2, 3};
+  EXPECT_EQ(s.str(), "float32[2, n] bfloat16 [2, 3]");
+}
+
 TEST(print, says_so_when_there_is_no_tensor) { EXPECT_EQ(text(tensor()), "(no tensor)"); }
 
 TEST(print, refuses_a_negative_precision) {

@@ -158,6 +158,45 @@ TEST(typed_tensor, refuses_rows_of_different_lengths) {
   EXPECT_EQ(matrix<int>({}).shape(), (shape{0, 0}));
 }
 
+TEST(tensor, has_elements_that_can_be_written_by_their_index) {
+  tensor t(dtype::float32, {2, 3});
+  for (int i = 0; i < 2; ++i)
+    for (int k = 0; k < 3; ++k) t.at<float>(i, k) = static_cast<float>(10 * i + k);
+  t.at<float>(1, 2) += 0.5f;
+  EXPECT_EQ(t.at<float>(1, 2), 12.5f);
+  EXPECT_EQ(t.data<float>()[3], 10);
+  tensor words(dtype::string, {1});
+  words.at<std::string>(0) = "a";
+  EXPECT_EQ(words.at<std::string>(0), "a");
+  static_assert(std::same_as<decltype(std::as_const(t).at<float>(0, 0)), float>);
+  static_assert(std::same_as<decltype(tensor(t).at<float>(0, 0)), float>);  // no reference into a temporary
+  EXPECT_THROW(t.at<float>(2, 0) = 1, error);
+  EXPECT_THROW(t.at<float>(0) = 1, error);
+  EXPECT_THROW(t.at<int>(0, 0) = 1, error);
+}
+
+TEST(tensor, is_made_of_nested_lists_of_any_rank) {
+  auto const t = array<int, 3>({{{1, 2, 3}, {4, 5, 6}}});
+  static_assert(decltype(t)::static_type == of<int, unknown, unknown, unknown>);
+  EXPECT_EQ(t.shape(), (shape{1, 2, 3}));
+  EXPECT_EQ(t.at<int>(0, 1, 2), 6);
+  EXPECT_EQ((array<std::string, 1>({"a", "b"}).at<std::string>(1)), "b");
+  EXPECT_EQ((array<float, 4>({{{{1}}}, {{{2}}}}).shape()), (shape{2, 1, 1, 1}));
+  EXPECT_EQ((array<float, 3>({}).shape()), (shape{0, 0, 0}));
+  EXPECT_EQ((array<float, 3>({{}, {}}).shape()), (shape{2, 0, 0}));
+  EXPECT_THROW((array<int, 2>({{1, 2}, {3}})), error);
+  EXPECT_THROW((array<int, 3>({{{1}, {2}}, {{3}}})), error);
+}
+
+TEST(tensor, is_made_of_a_contiguous_range) {
+  std::vector<double> const numbers{1, 2, 3};
+  auto const t = vector(numbers);
+  static_assert(decltype(t)::static_type == of<double, unknown>);
+  EXPECT_NE(t.raw(), numbers.data());
+  EXPECT_EQ(t.at<double>(2), 3);
+  EXPECT_EQ(vector(std::span(numbers).first(2)).elements(), 2);
+}
+
 TEST(tensor, shares_no_buffer_of_other_objects_nor_out_of_line) {
   auto const invalid = [](auto&& make) {
     try {

@@ -111,6 +111,74 @@ TEST(attention, has_the_results_and_derivatives_of_PyTorch) {
     }
 }
 
+TEST(attention, sees_what_a_mask_of_bools_says_and_gives_zeros_to_queries_that_see_nothing) {
+  graph g;
+  auto const x = placeholder<double, "batch", "time", 3>(g, "x");
+  auto const lengths = placeholder<int, "batch">(g, "lengths");
+  auto const seen = placeholder<bool, "batch", 1, "time">(g, "seen");
+  auto const by_lengths = attention(x, x, x, {.lengths = lengths}), by_bools = attention(x, x, x, {.seen = seen});
+  static_assert(std::same_as<decltype(by_bools), expr<of<double, "batch", "time", 3>> const>);
+  auto const [da] = gradients(sum(square(by_lengths)), x);
+  auto const [db] = gradients(sum(square(by_bools)), x);
+  tensor bools(dtype::boolean, {3, 1, 4});
+  for (std::int64_t i = 0; i < 12; ++i) bools.mutable_data<bool>()[i] = i / 4 == 1 || (i / 4 == 2 && i % 4 < 3);
+  test::each_execution s{g};
+  auto const [a, b, p, q] =
+      s.run({{x, scattered(dtype::float64, {3, 4, 3})}, {lengths, vector<int>({0, 4, 3})}, {seen, bools}}, by_lengths,
+            by_bools, da, db);
+  EXPECT_TRUE(same_bits(a, b));
+  EXPECT_TRUE(same_bits(p, q));
+}
+
+TEST(attention, adds_a_bias_to_the_scores) {
+  auto const q = scattered(dtype::float64, {4, 3}), k = scattered(dtype::float64, {5, 3}, 2),
+             v = scattered(dtype::float64, {5, 2}, 3);
+  graph g;
+  auto const a = placeholder<double, 4, 3>(g, "q");
+  auto const b = placeholder<double, 5, 3>(g, "k");
+  auto const c = placeholder<double, 5, 2>(g, "v");
+  auto const bias = placeholder<double, 5>(g, "bias");
+  auto const y = attention(a, b, c, {.bias = bias});
+  auto const [dbias] = gradients(sum(square(y)), bias);
+  test::each_execution s{g};
+  tensor const last_is_hidden = vector<double>({0, 0, 0, 0, -INFINITY});
+  expect_near(s.run({{a, q}, {b, k}, {c, v}, {bias, last_is_hidden}}, y), by_loops(q, k, v, [](auto) { return 4; }));
+  // Softmax does not change with a number that is added to all scores.
+  auto const slopes = test::to_doubles(s.run({{a, q}, {b, k}, {c, v}, {bias, vector<double>({1, 2, 3, 4, 5})}}, dbias));
+  double total = 0;
+  for (double each : slopes) total += each;
+  EXPECT_NEAR(total, 0, 1e-14);
+}
+
+TEST(attention, refuses_masks_that_do_not_fit) {
+  graph g;
+  auto const p = [&](type const& t) { return placeholder(g, t); };
+  auto const q = p(of<float, 2, 4, 3>);
+  for (auto const& wrong : {of<float, 4, 4>, of<bool, 3, 4, 4>, of<bool, 4, 3>, of<bool, 1, 2, 4, 4>, of<bool>})
+    test::expect_error(
+        code::invalid_argument,
+        "expected a mask's `seen` of bool that broadcasts to the scores float32[2, 4, 4], got " + wrong.text(),
+        [&] { attention(q, q, q, {.seen = p(wrong)}); });
+  for (auto const& wrong : {of<bool, 4, 4>, of<double, 4, 4>, of<float, 5>})
+    test::expect_error(code::invalid_argument, "expected a mask's `bias` of float32",
+                       [&] { attention(q, q, q, {.bias = p(wrong)}); });
+}
+
+TEST(multi_head_attention, takes_a_mask_for_all_heads_or_for_each) {
+  graph g;
+  auto const x = placeholder<float, "batch", 3, 4>(g, "x");
+  tensor lower(dtype::boolean, {3, 3});
+  for (std::int64_t i = 0; i < 9; ++i) lower.mutable_data<bool>()[i] = i % 3 <= i / 3;
+  auto const look = multi_head_attention_layer<2>(g, 4, "look");
+  auto const causal = look(x, {.causal = true}), seen = look(x, {.seen = constant(g, lower)}),
+             each = look(x, {.seen = placeholder<bool, "batch", 2, 3, 3>(g, "each")});
+  static_assert(std::same_as<decltype(each), expr<of<float, "batch", 3, 4>> const>);
+  test::each_execution s{g};
+  s.run(initializer(g));
+  auto const [a, b] = s.run({{x, scattered(dtype::float32, {2, 3, 4})}}, causal, seen);
+  EXPECT_TRUE(same_bits(a, b));
+}
+
 TEST(attention, refuses_what_does_not_fit) {
   graph g;
   auto const p = [&](type const& t) { return placeholder(g, t); };
@@ -209,7 +277,7 @@ TEST(multi_head_attention_layer, shares_its_weights_among_its_calls) {
   s.run(initializer(g));
   auto const [one, other] = s.run({{x, scattered(dtype::float32, {2, 3, 8})}}, a, b);
   EXPECT_TRUE(same_bits(one, other));
-  test::expect_error(code::invalid_argument, "keep the layer", [&] { multi_head_attention<4>(x, "look"); });
+  test::expect_error(code::invalid_argument, "keep its layer", [&] { multi_head_attention<4>(x, "look"); });
   test::expect_error(code::invalid_argument, "divisible by the number of heads",
                      [&] { multi_head_attention_layer<3>(g, 8, "odd"); });
 }

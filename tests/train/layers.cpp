@@ -35,7 +35,7 @@ TEST(dense, with_a_taken_name_is_an_error_that_says_how_to_share) {
   dense<3>(x, "hidden");
   auto const before = g.size();
   for (auto again : {+[](value y) { dense(y, 3, "hidden"); }, +[](value y) { dense(y, 4, "hidden"); }}) {
-    test::expect_error(code::invalid_argument, "keep the layer that it belongs to", [&] { again(x); });
+    test::expect_error(code::invalid_argument, "keep its layer (", [&] { again(x); });
     EXPECT_EQ(error_of([&] { again(x); }).node(), "hidden/weights");
   }
   // A second scope of the same name repeats the same lines, which is an error too.
@@ -122,7 +122,7 @@ TEST(dense_layer, is_called_in_bodies) {
   for (std::size_t i = 0; i < 12; ++i) in.mutable_data<float>()[i] = static_cast<float>(i);
   auto const [a, b] = s.run({{x, in}}, mapped, whole);
   EXPECT_TRUE(same_bits(a, b));
-  test::expect_error(code::failed_precondition, "make it outside, or the layer that it belongs to",
+  test::expect_error(code::failed_precondition, "make it outside, with its layer",
                      [&] { map([&](auto row) { return dense<2>(row, "inside"); }, x); });
 }
 
@@ -174,7 +174,7 @@ TEST(conv2d_layer, shares_its_filters_among_its_calls) {
   EXPECT_EQ(edges.filters().type(), (of<float, 3, 3, 2, 3>));
   auto erased = conv2d_layer(g, of<float, 2>, 5, 3, "erased", convolution{.stride = {2, 2}});
   EXPECT_EQ(erased(x).type(), (of<float, "batch", 2, 2, 5>));
-  test::expect_error(code::invalid_argument, "keep the layer", [&] { conv2d<3, 3>(x, "edges"); });
+  test::expect_error(code::invalid_argument, "keep its layer", [&] { conv2d<3, 3>(x, "edges"); });
   session s{g, {.threads = 1}};
   s.run(initializer(g));
   tensor in(dtype::float32, {1, 4, 4, 2});

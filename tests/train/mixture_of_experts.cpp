@@ -192,6 +192,19 @@ TEST(mixture_of_experts, refuses_what_does_not_fit) {
   });
 }
 
+TEST(mixture_of_experts_layer, sends_each_row_of_a_batch_of_sequences_through_its_experts) {
+  graph g;
+  auto const layer = mixture_of_experts_layer<3, 5>(g, 4, "mixture", 2);
+  auto const x = placeholder<float, "batch", "time", 4>(g, "x");
+  auto const y = layer(x), rows = layer(flatten_rows(x));
+  EXPECT_EQ(y.result.type(), (of<float, "batch", "time", 4>));
+  EXPECT_EQ((mixture_of_experts<2, 5>(x, "other").result.type()), (of<float, "batch", "time", 4>));
+  test::each_execution s{g};
+  s.run(initializer(g));
+  auto const [a, b] = s.run({{x, scattered(dtype::float32, {2, 3, 4})}}, y.result, rows.result);
+  EXPECT_TRUE(same_bits(a, b.reshaped({2, 3, 4})));
+}
+
 TEST(mixture_of_experts_layer, shares_its_weights_among_its_calls) {
   graph g(5);
   auto const x = placeholder<float, "rows", 2>(g, "x");
@@ -204,7 +217,7 @@ TEST(mixture_of_experts_layer, shares_its_weights_among_its_calls) {
   s.run(initializer(g));
   auto const [one, other] = s.run({{x, scattered(dtype::float32, {9, 2})}}, a.result, b.result);
   EXPECT_TRUE(same_bits(one, other));
-  test::expect_error(code::invalid_argument, "keep the layer", [&] { mixture_of_experts<3, 4>(x, "mixture"); });
+  test::expect_error(code::invalid_argument, "keep its layer", [&] { mixture_of_experts<3, 4>(x, "mixture"); });
 }
 
 }  // namespace

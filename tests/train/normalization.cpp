@@ -227,7 +227,7 @@ TEST(normalising_layers, refuse_what_does_not_fit) {
     refuses("batch_norm: expected [batch, ..., features]", [&] { norm(x, value(placeholder<bool>(g))); });
     refuses("layer_norm: expected [batch, ..., features]", [&] { rows(x); });
   }
-  refuses("keep the layer", [&] { layer_norm_layer(g, 3, "norm"); });
+  refuses("keep its layer", [&] { layer_norm_layer(g, 3, "norm"); });
   refuses("rows of floats", [&] { layer_norm_layer(g, of<int, 3>, "a"); });
   refuses("rows of floats", [&] { layer_norm_layer(g, of<float, 3, 3>, "b"); });
   refuses("expected an epsilon from 0 on", [&] { layer_norm_layer(g, 3, "c", -1); });

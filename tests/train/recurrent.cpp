@@ -226,7 +226,7 @@ TEST(recurrent_layer, and_bidirectional_layer_share_their_weights_among_their_ca
   EXPECT_TRUE(same_bits(r, t));
   for (auto again : {+[](expr<of<double, "time", "batch", 2>> y) { dynamic_rnn(rnn_cell<3>{}, y, "once"); },
                      +[](expr<of<double, "time", "batch", 2>> y) { dynamic_rnn(gru_cell<5>{}, y, "both/forward"); }})
-    test::expect_error(code::invalid_argument, "keep the layer", [&] { again(x); });
+    test::expect_error(code::invalid_argument, "keep its layer", [&] { again(x); });
 }
 
 }  // namespace

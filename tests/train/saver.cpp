@@ -17,6 +17,8 @@
 
 #include "base/sentence.hpp"
 #include "io/scratch.hpp"
+#include "rill/device/emulated.hpp"
+#include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/fill.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/cond.hpp"
@@ -645,6 +647,26 @@ TEST(saver, refuses_a_deeply_nested_index) {
   EXPECT_EQ(refusal([&] { saves.restore(*m.s); }), code::data_loss);
   EXPECT_EQ(refusal([&] { saves.checkpoints(); }), code::data_loss);
   EXPECT_EQ(saves.save(*m.s).number, 2);
+}
+
+TEST(saver, keeps_variables_of_devices_and_restores_them_there) {
+  scratch place;
+  auto const fast = emulated("accelerator:0");
+  graph g;
+  auto w = g.on("accelerator", [&] { return variable(constant<float, 4>(g, {0, 0, 0, 0}), "w"); });
+  auto step = assign_add(w, constant<float, 4>(g, {1, 2, 3, 4}));
+  saver keep(g, place / "run");
+  session s{g, {.devices = {fast}}};
+  s.run(initializer(g));
+  s.run(step);
+  keep.save(s);
+  s.run(step);
+  keep.restore(s);
+  EXPECT_TRUE(same_bits(s.run(w), vector<float>({1, 2, 3, 4})));
+  session another{g, {.devices = {fast}}};
+  keep.restore(another);
+  another.run(step);
+  EXPECT_TRUE(same_bits(another.run(w), vector<float>({2, 4, 6, 8})));
 }
 
 }  // namespace

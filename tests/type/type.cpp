@@ -17,6 +17,12 @@ TEST(type, has_an_element_and_extents) {
   EXPECT_EQ(type::of_unknown_rank(dtype::string).text(), "string[...]");
 }
 
+TEST(type, has_the_article_that_its_name_is_spoken_with) {
+  EXPECT_EQ(with_article(of<std::int32_t, 2>), "an int32[2]");
+  EXPECT_EQ(with_article(of<std::uint8_t, 2>), "a uint8[2]");
+  EXPECT_EQ(with_article(of<float, "n", 3>), "a float32[n, 3]");
+}
+
 TEST(type, knows_its_shape_only_when_all_extents_are_numbers) {
   EXPECT_EQ((of<float, 2, 3>.shape()), (shape{2, 3}));
   EXPECT_THROW((of<float, "n">.shape()), error);

@@ -32,6 +32,7 @@ enum class code : std::uint8_t {
   unavailable,
   deadline_exceeded,
   unauthenticated,
+  permission_denied,
   data_loss,
   unimplemented,
   internal,
@@ -40,9 +41,9 @@ enum class code : std::uint8_t {
 /// Returns the code's name, for messages.
 constexpr std::string_view name(code c) {
   constexpr std::string_view names[] = {
-      "invalid_argument", "not_found",     "out_of_range", "resource_exhausted", "failed_precondition",
-      "aborted",          "cancelled",     "unavailable",  "deadline_exceeded",  "unauthenticated",
-      "data_loss",        "unimplemented", "internal"};
+      "invalid_argument", "not_found",   "out_of_range",      "resource_exhausted", "failed_precondition", "aborted",
+      "cancelled",        "unavailable", "deadline_exceeded", "unauthenticated",    "permission_denied",   "data_loss",
+      "unimplemented",    "internal"};
   return names[static_cast<std::size_t>(c)];
 }
 

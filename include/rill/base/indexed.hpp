@@ -17,6 +17,10 @@ template <index_type Id> inline constexpr Id no_index{UINT32_MAX};
 
 /// Returns an index as a plain number.
 template <index_type Id> constexpr std::uint32_t as_integer(Id i) { return static_cast<std::uint32_t>(i); }
+/// Returns a plain number as an index.
+template <index_type Id> constexpr Id as_index(std::size_t i) { return static_cast<Id>(i); }
+/// Returns the index after `i`.
+template <index_type Id> constexpr Id next(Id i) { return Id{as_integer(i) + 1}; }
 
 /// The indices from `first` to `last`, without `last`, for range-based loops.
 template <index_type Id> class index_range {
@@ -55,13 +59,16 @@ template <index_type Id, class T> class indexed {
   /// Appends an element and returns its index.
   Id push_back(T value) {
     all_.push_back(std::move(value));
-    return Id{static_cast<std::uint32_t>(all_.size() - 1)};
+    return as_index<Id>(all_.size() - 1);
   }
+  void resize(std::size_t n) { all_.resize(n); }
 
   std::size_t size() const { return all_.size(); }
   bool empty() const { return all_.empty(); }
   /// Returns the indices of all elements, ascending.
-  index_range<Id> indices() const { return {Id{0}, Id{static_cast<std::uint32_t>(all_.size())}}; }
+  index_range<Id> indices() const { return {Id{0}, end_index()}; }
+  /// Returns the index after that of the last element.
+  Id end_index() const { return as_index<Id>(all_.size()); }
 
   auto begin() { return all_.begin(); }
   auto end() { return all_.end(); }

@@ -19,7 +19,8 @@ class continuation {
   /// wait, or to share.
   virtual void offer(std::function<void()> f) { f(); }
   /// Sets how the step asks the kernel to give up, for the reason it is handed: then, or when it was done just before,
-  /// the kernel resumes. To be set before it may resume.
+  /// the kernel resumes. To be set before it may resume. `f` may be called when the kernel has resumed, so it keeps
+  /// alive, or watches, what it touches.
   void on_give_up(std::function<void(failure why)> f) {
     give_up_ = std::make_shared<std::function<void(failure why)> const>(std::move(f));
   }

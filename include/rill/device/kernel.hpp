@@ -31,6 +31,9 @@ struct kernel_call {
   void give(std::size_t o, tensor t) const { owned[o] = std::move(t); }
   tensor* owned = nullptr;      ///< the outputs of such kernels; kept until the step ends
   suspendable* from = nullptr;  ///< for kernels that may wait: gives them a continuation
+  /// For kernels that keep their first input while they wait: a tensor that shares its memory. Null: they have to copy
+  /// it.
+  tensor const* kept = nullptr;
 };
 
 /// An operation bound to types. Several threads may call it at once.
@@ -60,6 +63,17 @@ class kernel {
   bool allocates_outputs = false;
   /// Whether the kernel may return before it is done, through `kernel_call::from`.
   bool waits = false;
+  /// Whether it waits for another task, which may wait for nodes of this step that stand behind it: the step forks.
+  bool waits_for_tasks = false;
+  /// Whether it keeps its first input while it waits, by `kernel_call::kept`.
+  bool keeps_input = false;
+  /// The number of the session's device in whose memory it allocates its outputs; -1: the host's.
+  std::int32_t outputs_on = -1;
+  /// Whether a call does no more than hand work to a device's stream, and resumes from a thread of the stream that
+  /// holds no lock. Such a thread goes on with the step itself, up to calls of other kernels like this one.
+  bool enqueues = false;
+  /// Whether its errors name the node themselves, because it runs several.
+  bool names_nodes = false;
   /// An input and an output that may share memory.
   struct shared_memory {
     std::uint32_t input, output;

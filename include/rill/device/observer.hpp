@@ -14,7 +14,8 @@ struct node_record {
 };
 
 /// Derive from it to follow steps (OSDI'16 §5's tracer). Calls come from the threads that run nodes, one at a time for
-/// each step; the observer must outlive the run and must not throw.
+/// each step; the observer must outlive the run and must not throw. One that runs a step itself must not run it on a
+/// device of the step that it follows: that device's thread may be the one that calls.
 class observer {
  public:
   virtual ~observer() = default;

@@ -21,7 +21,9 @@
 namespace rill {
 
 class arena_pool;
+class exchange;
 class observer;
+class step_progress;
 
 namespace detail {
 class fiber_call;
@@ -91,8 +93,10 @@ class step_context {
   std::uintptr_t stack = 0;  ///< where this thread's stack was when the outermost of them began on it; 0: none
   log_callback const* log = nullptr;
   step_holdings* holdings = nullptr;
-  arena_pool* arenas = nullptr;  ///< where runs of plans borrow their memory; null: each has its own
-  std::stop_token stop;          ///< asks the step to end; without a source nobody does
+  arena_pool* arenas = nullptr;        ///< where runs of plans borrow their memory; null: each has its own
+  step_progress* progress = nullptr;   ///< is told what kernels do, for reports; null: nobody asks
+  rill::exchange* exchange = nullptr;  ///< where the tasks of a step leave values for each other; null: it has only one
+  std::stop_token stop;                ///< asks the step to end; without a source nobody does
   std::optional<std::chrono::steady_clock::time_point> deadline;
 
   /// Throws error(cancelled) or error(deadline_exceeded) when the step is to end. Kernels that run long call it.

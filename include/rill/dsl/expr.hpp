@@ -28,6 +28,13 @@ template <type T> struct expr : value {
                   "and while_loop take it; &, | and ~ combine several");
     return graph != nullptr;
   }
+  /// Returns a part of the value, with a type as far as the subscripts' own types say (ops/array/subscript.hpp).
+  template <class I> auto operator[](I const& i) const { return subscript(*this, i); }
+  template <class... I>
+    requires(sizeof...(I) > 0)
+  auto operator()(I const&... i) const {
+    return subscript(*this, i...);
+  }
 };
 
 /// A handle whose type is known at compile time.

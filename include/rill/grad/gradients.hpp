@@ -2,23 +2,18 @@
 // partial derivatives where paths meet.
 #pragma once
 #include <algorithm>
-#include <map>
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "rill/graph/paths.hpp"
+#include "rill/grad/differentiator.hpp"
 #include "rill/graph/prune.hpp"
 #include "rill/graph/subgraph.hpp"
-#include "rill/ops/array/concat.hpp"
-#include "rill/ops/array/reshape.hpp"
-#include "rill/ops/math/add_n.hpp"
-#include "rill/ops/math/arithmetic.hpp"
-#include "rill/ops/math/cast.hpp"
+#include "rill/ops/array/constant.hpp"
 #include "rill/ops/sum/sum.hpp"
-#include "rill/ops/table/scatter.hpp"
 
 #if RILL_RUNTIME
 #include "rill/ops/list/operations.hpp"
@@ -32,14 +27,36 @@ namespace rill {
 /// error(not_found) if the graph has a gradient rule for an unknown operation.
 std::vector<gradient> partial_gradients(value y, std::vector<value> const& x);
 
+/// Values that a differentiation treats as constants, although they are computed: `gradients(loss, w, held_constant(a,
+/// b))` follows no path through a or b. A value may be held and differentiated by: its derivative is then partial. The
+/// same as TensorFlow's stop_gradients, without a change of the model.
+struct held_constant {
+  std::vector<value> values;
+  explicit held_constant(std::vector<value> all) : values(std::move(all)) {}
+  template <operand... X> explicit held_constant(X... x) : values{x...} {}
+};
+
 /// Returns the dense derivatives of the sum of y's elements with respect to each x. If y does not depend on an x,
 /// throws error(invalid_argument), or returns zeros if `zeros`; other errors are the errors of `partial_gradients`. In
 /// the body of a branch, loop or function, x may also be a value from outside that the body mentions. For complex
 /// values, it returns dL/d(Re x) + i dL/d(Im x) with L = Re(sum of y), the direction in which L grows fastest, as in
 /// PyTorch and TensorFlow.
 std::vector<value> gradients(value y, std::vector<value> const& x, bool zeros = false);
+/// Returns the same with values held constant.
+std::vector<value> gradients(value y, std::vector<value> const& x, held_constant const& held, bool zeros = false);
 
 namespace detail {
+
+/// Returns the derivatives of the sum of y's elements times dy, with an empty dy for ones; empty where y does not
+/// depend on an x.
+std::vector<gradient> pull_back(value y, std::vector<value> const& x, value dy, std::vector<value> const& held);
+/// Returns a derivative with respect to x as a dense value; zeros if there is none.
+value dense_or_zeros(gradient const& g, value x);
+
+/// Whether the values to differentiate by end with the values to hold constant.
+template <class... X>
+concept with_held_constant =
+    sizeof...(X) > 1 && std::same_as<std::tuple_element_t<sizeof...(X) - 1, std::tuple<X...>>, held_constant>;
 
 template <class... X, std::size_t... I> auto typed_gradients(std::vector<value> const& d, std::index_sequence<I...>) {
   return std::tuple{[&] {
@@ -48,205 +65,49 @@ template <class... X, std::size_t... I> auto typed_gradients(std::vector<value> 
   }()...};
 }
 
+template <class Y> constexpr void check_target() {
+  if constexpr (typed<Y>)
+    static_assert(is_differentiable(Y::static_type.element),
+                  "gradients: the target must have floats or complex numbers");
+}
+
+template <operand Y, class... X, std::size_t... I>
+auto gradients_holding(Y y, bool zeros, std::tuple<X...> const& x, std::index_sequence<I...> by) {
+  check_target<Y>();
+  auto const d =
+      rill::gradients(static_cast<value>(y), std::vector<value>{std::get<I>(x)...}, std::get<sizeof...(I)>(x), zeros);
+  return typed_gradients<std::tuple_element_t<I, std::tuple<X...>>...>(d, by);
+}
+
 }  // namespace detail
 
 /// Returns the derivatives of the sum of y's elements with respect to each x, with x's type:
 /// `auto [dw, db] = gradients(loss, w, b)`. Throws error(invalid_argument) if y does not depend on an x.
 template <operand Y, operand... X> auto gradients(Y y, X... x) {
-  if constexpr (typed<Y>)
-    static_assert(is_differentiable(Y::static_type.element),
-                  "gradients: the target must have floats or complex numbers");
+  detail::check_target<Y>();
   return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}),
                                        std::index_sequence_for<X...>{});
+}
+/// Returns the same with values held constant: `auto [dw] = gradients(loss, w, held_constant(a, b))`.
+template <operand Y, class... X>
+  requires detail::with_held_constant<X...>
+auto gradients(Y y, X... x) {
+  return detail::gradients_holding(y, false, std::tuple{x...}, std::make_index_sequence<sizeof...(X) - 1>{});
 }
 /// Returns the derivatives as `gradients` does, with zeros for an x on which y does not depend.
 template <operand Y, operand... X> auto gradients_or_zeros(Y y, X... x) {
   return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}, true),
                                        std::index_sequence_for<X...>{});
 }
+template <operand Y, class... X>
+  requires detail::with_held_constant<X...>
+auto gradients_or_zeros(Y y, X... x) {
+  return detail::gradients_holding(y, true, std::tuple{x...}, std::make_index_sequence<sizeof...(X) - 1>{});
+}
 
 #if RILL_RUNTIME
 
 namespace detail {
-
-/// Returns the sum of partial derivatives. The sum of sparse ones is sparse; beside a dense one they are added to its
-/// rows.
-inline gradient sum_of(std::vector<gradient> const& parts) {
-  if (parts.size() == 1) return parts[0];
-  std::vector<value> dense, indices, rows;
-  for (auto const& p : parts) {
-    if (p.sparse()) indices.push_back(p.indices), rows.push_back(p.rows);
-    else dense.push_back(p.dense);
-  }
-  for (auto& i : indices)  // one table may have lookups by int32 and by int64
-    if (i.type().element != indices[0].type().element) {
-      for (auto& each : indices) each = cast(each, dtype::int64);
-      break;
-    }
-  if (dense.empty()) return {concat(indices, 0), concat(rows, 0)};
-  auto const sum = dense.size() == 1 ? dense[0] : add_n(dense);
-  return indices.empty() ? sum : add_rows(sum, concat(indices, 0), concat(rows, 0));
-}
-
-inline std::string why_no_gradient(op_def const& op) {
-  if (!op.no_gradient.empty()) return std::string(op.no_gradient);
-  return "the operation " + std::string(op.name) + " has no gradient; stop_gradient excludes it from the derivative";
-}
-
-class differentiator {
- public:
-  differentiator(std::vector<value> const& y, std::vector<value> const& x)
-      : graph_(*y[0].graph),
-        last_(std::max_element(y.begin(), y.end(), [](auto a, auto b) { return a.node < b.node; })->node),
-        partial_(last_ + 1),
-        reached_(last_ + 1) {
-    for (auto const& v : x) {
-      if (v.graph != &graph_)
-        throw error(
-            code::invalid_argument,
-            v && v.graph->is_body()
-                ? "gradients: expected a value of the target's body, got one of another body: differentiate there"
-                : "gradients: expected values of the target's graph, got one of another graph",
-            v.name());
-      if (!is_differentiable(v.type().element))
-        throw error(code::invalid_argument, "gradients: expected floats or complex numbers, got " + v.type().text(),
-                    v.name());
-      if (v.node <= last_)
-        reached_[v.node].resize(std::max<std::size_t>(reached_[v.node].size(), v.port + 1)),
-            reached_[v.node][v.port] = true;
-    }
-  }
-
-  std::vector<gradient> run(std::vector<value> const& y, std::vector<value> const& x, std::vector<value> const& outer) {
-    reach();
-    for (std::size_t k = 0; k < y.size(); ++k)
-      if (outer[k]) add(y[k].endpoint(), outer[k]);
-    for (auto i = last_ + 1; i-- > 0;)
-      if (!partial_[i].empty()) visit(i);
-    std::vector<gradient> result;
-    for (auto const& v : x) result.push_back(v.node > last_ ? gradient() : total(v.endpoint()));
-    return result;
-  }
-
-  static std::vector<gradient> derive(std::vector<value> const& y, std::vector<value> const& x,
-                                      std::vector<value> const& dy) {
-    return y.empty() ? std::vector<gradient>(x.size()) : differentiator(y, x).run(y, x, dy);
-  }
-
- private:
-  value at(endpoint e) const { return {&graph_, e.node, e.port}; }
-  bool is_reached(endpoint e) const { return e.port < reached_[e.node].size() && reached_[e.node][e.port]; }
-
-  // Marks the values that depend on an x. Nodes come after their inputs, so one pass is enough.
-  void reach() {
-    for (std::uint32_t i = 0; i <= last_; ++i) {
-      auto const& n = graph_[i];
-      bool const inside = std::any_of(n.inputs.begin(), n.inputs.end(), [&](endpoint e) { return is_reached(e); });
-      if (!inside || n.outputs.empty()) continue;
-      reached_[i].resize(n.outputs.size());
-      auto const table = paths_.of(graph_, n);
-      for (std::size_t o = 0; o < n.outputs.size(); ++o)
-        for (std::size_t k = 0; k < n.inputs.size() && is_differentiable(n.outputs[o].element); ++k)
-          if (is_reached(n.inputs[k]) && is_path(n, k) && (table.empty() || table[o][k])) reached_[i][o] = true;
-    }
-  }
-  // Returns which inputs get a derivative from the outputs that have one.
-  std::vector<bool> wanted(std::uint32_t i) {
-    auto const& n = graph_[i];
-    auto const table = paths_.of(graph_, n);
-    std::vector<bool> all(n.inputs.size());
-    for (std::size_t k = 0; k < all.size(); ++k)
-      for (std::size_t o = 0; o < partial_[i].size(); ++o)
-        if (!partial_[i][o].empty() && is_reached(n.inputs[k]) && (table.empty() || table[o][k])) all[k] = true;
-    return all;
-  }
-
-  void add(endpoint to, gradient g) {
-    auto& ports = partial_[to.node];
-    if (ports.size() <= to.port) ports.resize(to.port + 1);
-    ports[to.port].push_back(std::move(g));
-  }
-  gradient total(endpoint e) {
-    auto& ports = partial_[e.node];
-    if (e.port >= ports.size() || ports[e.port].empty()) return {};
-    if (ports[e.port].size() > 1) ports[e.port] = {sum_of(ports[e.port])};
-    return ports[e.port][0];
-  }
-
-  // Whether a node's output equals its input, so that a sparse derivative passes unchanged.
-  bool is_identity(node const& n) const {
-    return (n.op->kind == op_kind::identity || n.op->kind == op_kind::as) && graph_.rule_of(n) < 0;
-  }
-
-  void visit(std::uint32_t i) {
-    auto const n = graph_[i];  // a copy: the rules extend the graph
-    auto const wanted = this->wanted(i);
-    if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return;
-    std::vector<value> outer;
-    bool alive = false;
-    if (auto const g = total({i, 0}); g.sparse() && is_identity(n)) return add(n.inputs[0], g);
-    for (std::uint32_t o = 0; o < n.outputs.size(); ++o) {
-      auto const g = total({i, o});
-      alive = alive || g;
-      if (g) outer.push_back(g.sparse() ? densify(g, at({i, o})) : g.dense);
-      else outer.emplace_back();  // a rule of several outputs checks for empty ones; a rule of one output is not called
-    }
-    if (!alive) return;
-    if (auto const rule = graph_.rule_of(n); rule >= 0) return apply_rule(n, i, graph_.find_rule(rule), outer);
-    if (n.op->grad == nullptr) throw error(code::unimplemented, why_no_gradient(*n.op), n.name);
-    auto const parts = n.op->grad({graph_, n.recompute ? recomputed(i, outer) : i, outer, wanted, derive});
-    for (std::size_t k = 0; k < n.inputs.size(); ++k)
-      if (k < parts.size() && wanted[k] && parts[k]) add(n.inputs[k], parts[k]);
-  }
-
-  // Applies a user's rule instead of the operation's own.
-  void apply_rule(node const& n, std::uint32_t i, graph::rule const& rule, std::vector<value> const& outer) {
-    if (n.outputs.size() != 1)
-      throw error(code::invalid_argument,
-                  "gradients: a user's gradient rule needs an operation with one output, and this one has " +
-                      std::to_string(n.outputs.size()),
-                  n.name);
-    std::vector<value> x;
-    auto const self = n.recompute ? recomputed(i, outer) : i;
-    for (auto e : graph_[self].inputs) x.push_back(at(e));
-    auto const parts = derivatives(rule, x, at({self, 0}), outer[0]);
-    for (std::size_t k = 0; k < x.size(); ++k)
-      if (parts[k] && is_reached(n.inputs[k])) add(n.inputs[k], parts[k]);
-  }
-
-  // Returns the copy of the node that the derivative computes again. Copies the node's recompute region once, with
-  // control edges after the outer derivatives. Nodes without inputs (variables, constants, placeholders), and nodes
-  // that read state or draw are not copied, because a copy could have another value.
-  std::uint32_t recomputed(std::uint32_t i, std::vector<value> const& outer) {
-    auto const region = graph_[i].recompute;
-    if (auto const known = copies_.find(region); known != copies_.end()) return copy_or_self(known->second, i);
-    std::vector<operation> after;
-    for (auto const& v : outer)
-      if (v) after.emplace_back(v);
-    auto& copy = copies_[region];
-    graph_.after(after, [&] {
-      for (std::uint32_t k = 0; k <= last_; ++k) {
-        auto const n = graph_[k];
-        if (n.recompute != region || n.op->effect != effect::none || n.inputs.empty()) continue;
-        std::vector<value> inputs;
-        for (auto e : n.inputs) inputs.push_back({&graph_, copy_or_self(copy, e.node), e.port});
-        copy[k] = graph_.again(k, [&] { return graph_.add(*n.op, n.attributes, inputs, n.op->name); }).node;
-      }
-    });
-    return copy_or_self(copy, i);
-  }
-  static std::uint32_t copy_or_self(std::map<std::uint32_t, std::uint32_t> const& copies, std::uint32_t i) {
-    auto const found = copies.find(i);
-    return found == copies.end() ? i : found->second;
-  }
-
-  graph& graph_;
-  std::uint32_t last_;                                                      // the last target's node
-  std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> copies_;  // per recompute region: node to copy
-  std::vector<std::vector<std::vector<gradient>>> partial_;                 // by node and port
-  std::vector<std::vector<bool>> reached_;
-  path_finder paths_;
-};
 
 // Whether a value depends on an earlier value of the same graph.
 inline bool depends(value const& v, value const& on) {
@@ -300,33 +161,52 @@ inline void check_rules(graph const& g) {
 
 }  // namespace detail
 
-RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> const& of) try {
-  std::vector<value> x;
-  for (auto const& v : of) x.push_back(detail::inside_of(y, v));
-  detail::check_rules(y.graph->outermost());
+namespace detail {
+
+RILL_INLINE std::vector<gradient> pull_back(value y, std::vector<value> const& of, value dy,
+                                            std::vector<value> const& held) {
+  std::vector<value> x, fixed;
+  for (auto const& v : of) x.push_back(inside_of(y, v));
+  for (auto const& v : held) fixed.push_back(v && y.graph->is_within(*v.graph) ? y.graph->inside(v) : v);
+  check_rules(y.graph->outermost());
   if (!is_differentiable(y.type().element))
     throw error(code::invalid_argument,
                 "gradients: expected a target of floats or complex numbers, got " + y.type().text(), y.name());
   return y.graph->scope("gradients", [&] {
-    auto const one = like(y, std::int8_t{1});
-    return detail::differentiator::derive({y}, x, {y.type().is_scalar() ? value(one) : broadcast_like(one, y)});
+    if (!dy) {
+      value const one = like(y, std::int8_t{1});
+      dy = y.type().is_scalar() ? one : broadcast_like(one, y);
+    }
+    return differentiator::derive_holding({y}, x, {dy}, fixed);
   });
+}
+
+RILL_INLINE value dense_or_zeros(gradient const& g, value x) { return g ? densify(g, x) : broadcast_like(zero(x), x); }
+
+}  // namespace detail
+
+RILL_INLINE std::vector<gradient> partial_gradients(value y, std::vector<value> const& x) try {
+  return detail::pull_back(y, x, {}, {});
 } catch (...) {
   rethrow_as_error();
 }
 
-RILL_INLINE std::vector<value> gradients(value y, std::vector<value> const& of, bool zeros) try {
+RILL_INLINE std::vector<value> gradients(value y, std::vector<value> const& x, bool zeros) {
+  return gradients(y, x, held_constant(std::vector<value>()), zeros);
+}
+
+RILL_INLINE std::vector<value> gradients(value y, std::vector<value> const& of, held_constant const& held,
+                                         bool zeros) try {
   std::vector<value> dense, x;
   for (auto const& v : of) x.push_back(detail::inside_of(y, v));
-  auto const parts = partial_gradients(y, x);
+  auto const parts = detail::pull_back(y, x, {}, held.values);
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!parts[i] && !zeros)
       throw error(code::invalid_argument,
                   "gradients: '" + y.name() + "' does not depend on '" + x[i].name() +
                       "'; gradients_or_zeros gives zeros for it",
                   x[i].name());
-    if (!parts[i]) dense.push_back(broadcast_like(zero(x[i]), x[i]));
-    else dense.push_back(parts[i].sparse() ? densify(parts[i], x[i]) : parts[i].dense);
+    dense.push_back(detail::dense_or_zeros(parts[i], x[i]));
   }
   return dense;
 } catch (...) {

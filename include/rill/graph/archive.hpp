@@ -1,4 +1,4 @@
-// Cereal's archives for bytes that come from outside: no size is believed before as many bytes have been seen.
+// Cereal archives for untrusted bytes: a size is believed only if at least as many bytes remain.
 #pragma once
 #if !__has_include(<cereal/cereal.hpp>)
 #error "rill: graphs as bytes need Cereal; on Debian and Ubuntu: apt-get install libcereal-dev"
@@ -17,21 +17,27 @@
 
 namespace rill::wire {
 
-/// Writes numbers as they lie in memory (the lowest byte first) and sizes with 64 bits.
+/// Writes numbers as they lie in memory, the lowest byte first, and sizes as 64 bits.
 class writer : public cereal::OutputArchive<writer, cereal::AllowEmptyClassElision> {
  public:
-  writer() : OutputArchive(this) {}
+  /// `rewritten`: whether nodes are written that passes have rewritten and that are a task's share of a step.
+  explicit writer(bool rewritten = false) : OutputArchive(this), rewritten_(rewritten) {}
+  bool rewritten() const { return rewritten_; }
   void put(void const* from, std::size_t bytes) { bytes_.append(static_cast<char const*>(from), bytes); }
   std::string take() { return std::move(bytes_); }
 
  private:
   std::string bytes_;
+  bool rewritten_;
 };
 
-/// Reads what a writer wrote. Bytes that end early or hold what can't be: error(data_loss).
+/// Reads what a writer wrote. Throws error(data_loss) for bytes that end early or hold an impossible value.
 class reader : public cereal::InputArchive<reader, cereal::AllowEmptyClassElision> {
  public:
-  explicit reader(std::string_view bytes) : InputArchive(this), rest_(bytes) {}
+  /// `rewritten`: whether the writer was told so.
+  explicit reader(std::string_view bytes, bool rewritten = false)
+      : InputArchive(this), rest_(bytes), rewritten_(rewritten) {}
+  bool rewritten() const { return rewritten_; }
 
   std::size_t remaining() const { return rest_.size(); }
   void get(void* to, std::size_t bytes) {
@@ -39,14 +45,15 @@ class reader : public cereal::InputArchive<reader, cereal::AllowEmptyClassElisio
     if (bytes != 0) std::memcpy(to, rest_.data(), bytes);
     rest_.remove_prefix(bytes);
   }
-  /// Refuses `count` things of at least `least` bytes each if fewer bytes remain: to be called before memory is asked
-  /// for.
+  /// Throws error(data_loss) if fewer bytes remain than `count` elements of at least `least` bytes take. To be called
+  /// before memory is allocated for them.
   void require(std::uint64_t count, std::size_t least) const {
     if (count > rest_.size() / least)
-      throw error(code::data_loss, "the bytes end early: " + std::to_string(rest_.size()) + " are left where " +
-                                       std::to_string(count) + " times " + std::to_string(least) + " are announced");
+      throw error(code::data_loss, "the bytes end early: expected " + std::to_string(count) + " elements of at least " +
+                                       std::to_string(least) + " bytes, got " + std::to_string(rest_.size()) +
+                                       " bytes");
   }
-  /// A number of things that take at least `least` bytes each.
+  /// Reads a number of elements, each of which takes at least `least` bytes.
   std::size_t count(std::size_t least) {
     std::uint64_t n = 0;
     get(&n, sizeof n);
@@ -56,6 +63,7 @@ class reader : public cereal::InputArchive<reader, cereal::AllowEmptyClassElisio
 
  private:
   std::string_view rest_;
+  bool rewritten_;
 };
 
 template <class T>

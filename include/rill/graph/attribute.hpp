@@ -19,7 +19,7 @@ namespace rill {
 struct subgraph;
 struct function_definition;
 
-/// What an attribute can be. A program and a body are shared and never change; a function is its graph's.
+/// The value of an attribute. Programs and bodies are shared and never change; a function belongs to its graph.
 using attribute = std::variant<bool, std::int64_t, double, std::string, dtype, type, extents, tensor,
                                std::shared_ptr<program const>, std::vector<std::string>,
                                std::shared_ptr<subgraph const>, std::vector<type>, function_definition const*>;
@@ -27,7 +27,7 @@ using attribute = std::variant<bool, std::int64_t, double, std::string, dtype, t
 /// The attributes of a node, in the order in which its operation names them.
 using attribute_list = std::vector<std::pair<std::string_view, attribute>>;
 
-/// Whether two attributes say the same (tensors: the same bits).
+/// Whether two attributes are equal; tensors must have the same bits, bodies must be the same object.
 bool same(attribute const& a, attribute const& b);
 
 /// An operation without attributes.
@@ -38,8 +38,8 @@ struct no_attributes {
 
 namespace detail {
 
-// What an attribute keeps a T as: all whole numbers and enumerations alike, all fractions, and lists with a name of
-// their own as plain ones.
+// The alternative in which an attribute keeps a T: int64 for integers and enumerations, double for floating-point
+// numbers, extents for types derived from it.
 template <class T> constexpr auto kept_type() {
   if constexpr (std::same_as<T, bool> || std::same_as<T, dtype>) return std::type_identity<T>{};
   else if constexpr (std::integral<T> || std::is_enum_v<T>) return std::type_identity<std::int64_t>{};
@@ -49,21 +49,21 @@ template <class T> constexpr auto kept_type() {
 }
 template <class T> using kept_as = typename decltype(kept_type<T>())::type;
 
-template <class T, class... All> constexpr std::size_t place_among(std::variant<All...> const*) {
+template <class T, class... All> constexpr std::size_t index_among(std::variant<All...> const*) {
   std::size_t i = 0;
   (void)((std::same_as<T, All> || (++i, false)) || ...);
   return i;
 }
-/// Which of an attribute's alternatives T is.
-template <class T> inline constexpr std::size_t place_in_attribute = place_among<T>(static_cast<attribute*>(nullptr));
-/// Whether graphs can keep a member of this type.
-template <class T> inline constexpr bool can_be_kept = place_in_attribute<kept_as<T>> < std::variant_size_v<attribute>;
+/// The index of T among the alternatives of an attribute.
+template <class T> inline constexpr std::size_t attribute_index = index_among<T>(static_cast<attribute*>(nullptr));
+/// Whether an attribute can hold a member of this type.
+template <class T> inline constexpr bool can_be_kept = attribute_index<kept_as<T>> < std::variant_size_v<attribute>;
 
 }  // namespace detail
 
-/// A member of an operation's attributes and its name in the graph.
+/// Pairs a member of an operation's attributes with its name in the graph.
 template <class Owner, class T> struct field {
-  static_assert(detail::can_be_kept<T>, "graphs can't keep an attribute of this type: see rill::attribute");
+  static_assert(detail::can_be_kept<T>, "an attribute can't have this type: see rill::attribute");
   std::string_view name;
   T Owner::* member;
 };
@@ -72,20 +72,20 @@ template <class Owner, class T> field(char const*, T Owner::*) -> field<Owner, T
 
 namespace detail {
 
-// By numbers and addresses, so that the operations of a program compile no variant.
+// These take an index and an address, so that a user's operations need not instantiate the variant.
 
-/// Where the value of the attribute of that name lies, which is the alternative `place`; error(invalid_argument) if it
-/// is missing or another.
-void const* find_attribute(attribute_list const& list, std::string_view wanted, std::size_t place);
-/// Appends a copy of what lies at `value`, which is the alternative `place`.
-void append_attribute(attribute_list& list, std::string_view name, std::size_t place, void const* value);
+/// Returns the address of an attribute's value. Throws error(invalid_argument) if the attribute is missing or does not
+/// hold alternative `index`.
+void const* find_attribute(attribute_list const& list, std::string_view wanted, std::size_t index);
+/// Appends a copy of the value at `value`, which has the type of alternative `index`.
+void append_attribute(attribute_list& list, std::string_view name, std::size_t index, void const* value);
 [[noreturn, gnu::cold]] void refuse_attribute(std::string_view name, std::int64_t v);
 
 template <class T> T const& attribute_as(attribute_list const& list, std::string_view name) {
-  return *static_cast<T const*>(find_attribute(list, name, place_in_attribute<T>));
+  return *static_cast<T const*>(find_attribute(list, name, attribute_index<T>));
 }
 
-/// The number as a T; error(invalid_argument) if T can't hold it.
+/// Returns the number as a T; throws error(invalid_argument) if T can't hold it.
 template <class T> T narrowed(std::int64_t v, std::string_view name) {
   if (!std::in_range<T>(v)) refuse_attribute(name, v);
   return static_cast<T>(v);
@@ -104,27 +104,28 @@ template <class T> void take_attribute(T& to, attribute_list const& list, std::s
 template <class T> void append_attribute(attribute_list& list, std::string_view name, T const& v) {
   using kept = kept_as<T>;
   if constexpr (std::derived_from<T, kept> || std::same_as<T, kept>) {
-    append_attribute(list, name, place_in_attribute<kept>, &static_cast<kept const&>(v));
+    append_attribute(list, name, attribute_index<kept>, &static_cast<kept const&>(v));
   } else {
     auto const number = static_cast<kept>(v);
-    append_attribute(list, name, place_in_attribute<kept>, &number);
+    append_attribute(list, name, attribute_index<kept>, &number);
   }
 }
 
 }  // namespace detail
 
-/// Appends an operation's attributes to what a node keeps.
+/// Appends an operation's attributes to the list of a node.
 template <class Attributes> void encode(Attributes const& a, attribute_list& to) {
   Attributes::fields([&](auto... f) { (detail::append_attribute(to, f.name, a.*(f.member)), ...); });
 }
-/// An operation's attributes as a node keeps them.
+/// Returns an operation's attributes as the list that a node keeps.
 template <class Attributes> attribute_list encode(Attributes const& a) {
   attribute_list list;
   encode(a, list);
   return list;
 }
 
-/// A node's attributes as its operation reads them; error(invalid_argument) if one is missing or of another type.
+/// Returns a node's attributes as its operation reads them. Throws error(invalid_argument) if one is missing or has
+/// another type.
 template <class Attributes> Attributes decode(attribute_list const& list) {
   Attributes a{};
   Attributes::fields([&](auto... f) { (detail::take_attribute(a.*(f.member), list, f.name), ...); });
@@ -134,19 +135,19 @@ template <class Attributes> Attributes decode(attribute_list const& list) {
 #if RILL_RUNTIME
 namespace detail {
 
-RILL_INLINE void const* find_attribute(attribute_list const& list, std::string_view wanted, std::size_t place) {
+RILL_INLINE void const* find_attribute(attribute_list const& list, std::string_view wanted, std::size_t index) {
   for (auto const& [name, value] : list) {
     if (name != wanted) continue;
-    if (value.index() != place)
+    if (value.index() != index)
       throw error(code::invalid_argument, "attribute '" + std::string(name) + "' has the wrong type");
     return std::visit([](auto const& v) -> void const* { return &v; }, value);
   }
   throw error(code::invalid_argument, "attribute '" + std::string(wanted) + "' is missing");
 }
 
-RILL_INLINE void append_attribute(attribute_list& list, std::string_view name, std::size_t place, void const* value) {
+RILL_INLINE void append_attribute(attribute_list& list, std::string_view name, std::size_t index, void const* value) {
   auto const append = [&]<std::size_t I> {
-    if (I == place)
+    if (I == index)
       list.emplace_back(name, attribute(std::in_place_index<I>,
                                         *static_cast<std::variant_alternative_t<I, attribute> const*>(value)));
   };

@@ -1,4 +1,4 @@
-// The bodies of loops and branches: recorded as lambdas run, kept as subgraphs that stand alone.
+// Records the bodies of loops, branches and functions: a lambda runs, and its nodes become a subgraph.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,28 +10,29 @@
 
 namespace rill {
 
-/// A body that was recorded.
+/// A recorded body.
 struct recorded_body {
-  rill::subgraph subgraph;        ///< its inputs are the arguments, then the captures; variables are nodes of it
+  rill::subgraph subgraph;        ///< its inputs are the arguments, then the captures; variables are nodes in it
   std::vector<value> captures;    ///< values from outside
   std::vector<value> references;  ///< variables from outside
-  std::vector<bool> updated;      ///< for each of them, whether the body updates it
-  std::vector<operation> waits;   ///< nodes outside that must have run before
-  rill::effect effect = rill::effect::none;  ///< the strongest of its nodes'
+  std::vector<bool> updated;      ///< whether the body updates each of the variables
+  std::vector<operation> waits;   ///< nodes outside that must run before it
+  rill::effect effect = rill::effect::none;  ///< the strongest effect of its nodes
 
-  /// Makes `all` the captures, of which the body's own are some.
+  /// Makes `all`, which must contain the body's captures, its captures; additional ones become unused inputs.
   void align(std::size_t arguments, std::vector<value> const& all);
 };
 
 namespace detail {
 
-/// The part of a body's graph that its results need, with every update in it, in the order of recording.
+/// Returns the nodes of a body's graph that its results and its updates need; updates keep the order of recording.
 recorded_body extract(graph& body, std::vector<value> const& arguments, std::vector<value> const& results);
 
 }  // namespace detail
 
-/// Records what `f` records, given arguments of these types, as a body within `g`; `f` returns its results. It may add
-/// arguments to those that it is given: nodes that are `graph::argument`, or values that then are not computed here.
+/// Records a body within `g`: calls `f` with arguments of these types, and `f` returns the results. `f` may append
+/// further arguments to its parameter: nodes from `graph::argument`, or values of the body that are then given instead
+/// of computed.
 template <class F>
 recorded_body record_body(graph& g, std::string_view name, std::vector<type> const& arguments, F&& f) {
   auto& outside = g.innermost();
@@ -59,7 +60,7 @@ RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const&
   auto const reads = [&, needed = needed(body, {body, fed}, fetched, updates)](std::uint32_t n) {
     return std::binary_search(needed.begin(), needed.end(), n);
   };
-  for (auto const& c : body.captures())  // only what is read has to be computed outside
+  for (auto const& c : body.captures())  // captures that no needed node reads need not be computed outside
     if (reads(c.inside.node)) fed.push_back(c.inside.endpoint()), made.captures.push_back(c.outside);
   made.subgraph = prune(body, fed, fetched, updates);
   for (auto const& w : body.waits_outside())
@@ -97,7 +98,7 @@ RILL_INLINE void recorded_body::align(std::size_t arguments, std::vector<value> 
       inputs.push_back(subgraph.inputs[arguments + static_cast<std::size_t>(at - captures.begin())]);
       continue;
     }
-    node n;  // which this body does not read
+    node n;  // an input that this body does not read
     n.op = &fed_op;
     n.name = v.origin().name;
     n.outputs = {v.type()};

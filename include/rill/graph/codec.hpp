@@ -1,6 +1,5 @@
-// Graphs as bytes and back, for who ships them (checkpoint of a graph, session to worker). Nothing in the bytes is
-// believed: sizes are checked before memory is asked for, every node is recorded anew, and its types are inferred
-// again.
+// Writes graphs as bytes and reads them, to store a graph or to send it to another process. The bytes are untrusted:
+// sizes are checked before memory is allocated, each node is recorded anew, and its types are inferred again.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,17 +11,17 @@
 
 namespace rill {
 
-/// What the first bytes of a graph say, and the version of the format that follows.
+/// The first bytes of a written graph.
 inline constexpr std::string_view graph_magic = "rill:gph";
-/// The version of the format that is written, and the only one that is read.
+/// The version of the format that is written, and the only version that is read.
 inline constexpr std::uint32_t graph_format = 6;
 
-/// The graph as bytes. Throws error(invalid_argument) if a node holds what can't be shipped.
+/// Returns the graph as bytes. Throws error(invalid_argument) if a node holds a value that bytes can't represent.
 inline std::string to_bytes(graph const& g) try {
   wire::writer to;
   to.put(graph_magic.data(), graph_magic.size());
   to(graph_format, g.seed());
-  auto const initials = g.initials();  // first: their nodes are among those that are counted next
+  auto const initials = g.initials();  // before the nodes are counted, so that their nodes are among them
   auto const nodes = static_cast<std::uint64_t>(g.size());
   wire::save_list(to, g.functions().defined(), [&](auto const* f) { wire::save(to, *f); });
   to(nodes);
@@ -34,19 +33,20 @@ inline std::string to_bytes(graph const& g) try {
   rethrow_as_error();
 }
 
-/// The graph that `to_bytes` wrote, made of operations in `registry`. Throws error(not_found) with the name of an
-/// unknown operation, error(unimplemented) for another version of the format, error(data_loss) or
-/// error(invalid_argument), with the node, for bytes that are no graph.
+/// Returns the graph that `to_bytes` wrote, with the operations of `registry`. Throws error(not_found) with the name of
+/// an unknown operation, error(unimplemented) for another version of the format, error(data_loss) or
+/// error(invalid_argument), with the node, for bytes that are not a graph.
 inline std::unique_ptr<graph> graph_from_bytes(std::string_view bytes, operation_registry registry) try {
   wire::reader from(bytes);
-  if (!bytes.starts_with(graph_magic)) throw error(code::invalid_argument, "the bytes are no graph");
+  if (!bytes.starts_with(graph_magic))
+    throw error(code::invalid_argument, "the bytes are not a graph: they do not begin with 'rill:gph'");
   std::string magic(graph_magic.size(), '\0');
   from.get(magic.data(), magic.size());
   std::uint32_t format = 0;
   from(format);
   if (format != graph_format)
-    throw error(code::unimplemented, "the graph was written in format " + std::to_string(format) +
-                                         ", and this rill reads format " + std::to_string(graph_format));
+    throw error(code::unimplemented, "expected a graph in format " + std::to_string(graph_format) + ", got format " +
+                                         std::to_string(format));
   wire::known_operations known(registry);
   std::uint64_t seed = 0;
   from(seed);

@@ -1,4 +1,5 @@
-// The functions of a graph as bytes and back. What can be found out from a body is, and is not in the bytes.
+// Writes the functions of a graph as bytes and reads them. Whatever follows from a body is not in the bytes, and is
+// computed again.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -28,14 +29,15 @@ inline void save(writer& to, function_definition const& f) {
 
 inline constexpr std::size_t least_function = 12 * sizeof(std::uint64_t);
 
-/// What calls nest at most in a graph from outside: each level takes memory.
+/// The largest depth limit that untrusted bytes may set: each level of calls takes memory.
 inline constexpr std::int64_t deepest_calls = 1000000;
 
-// The signature and what the body takes, before the body: calls of the function itself are inferred by it.
+// Reads the signature and the captures. They precede the body because the function's calls of itself are inferred from
+// them.
 inline function_definition load_signature(reader& from) {
   function_definition f;
   from(f.name, f.most.calls);
-  if (f.name.empty() || f.name.find(':') != std::string::npos) fail("a function's name is none");
+  if (f.name.empty() || f.name.find(':') != std::string::npos) fail("a function's name is empty or has a ':'");
   if (f.most.calls < 0 || f.most.calls > deepest_calls) fail("a function's depth limit is out of range");
   load_list(from, 2, [&] { load(from, f.arguments.emplace_back()); });
   load_list(from, 2, [&] { load(from, f.results.emplace_back()); });
@@ -49,14 +51,16 @@ inline function_definition load_signature(reader& from) {
   load_list(from, sizeof(std::uint32_t), [&] { from(f.waits.emplace_back()); });
   if (f.updates < 0 || static_cast<std::uint64_t>(f.updates) > f.references.size())
     fail("a function updates more variables than it has");
-  if (!f.like.empty() && f.like.size() != f.results.size()) fail("a function has other results than it tells of");
+  if (!f.like.empty() && f.like.size() != f.results.size())
+    fail("a function's results are not as many as its list of like types");
   auto const inputs = f.arguments.size() + f.captures.size();
   for (auto i : f.like)
-    if (i < -1 || i >= static_cast<std::int64_t>(inputs)) fail("a function's result is like no input");
+    if (i < -1 || i >= static_cast<std::int64_t>(inputs))
+      fail("a function's result has the type of an input that does not exist");
   return f;
 }
 
-// The arguments are of the types of the signature, and the variables are those that the function says it has.
+// Checks that a body has the inputs and the variables that its function declares.
 inline void check_body(function_definition const& f, subgraph const& body) {
   if (body.inputs.size() != f.arguments.size() + f.captures.size()) fail("a function's body has other inputs");
   for (std::size_t i = 0; i < f.arguments.size(); ++i)
@@ -88,10 +92,11 @@ inline bool updates_variable(subgraph const& sub, std::string_view name) {
   });
 }
 
-/// Checks that the graph, of which all nodes are read by now, has what its functions take. Throws error(data_loss).
+/// Checks that the graph, whose nodes have all been read, has the values, nodes and variables that its functions
+/// capture. Throws error(data_loss).
 inline void check_functions(graph const& g) {
   auto const check = [&](bool ok) {
-    if (!ok) fail("a function takes from its graph what is not there");
+    if (!ok) fail("a function captures something that its graph does not have");
   };
   for (auto const* f : g.functions().defined()) {
     for (std::size_t i = 0; i < f->captures.size(); ++i) {
@@ -111,17 +116,17 @@ inline void check_functions(graph const& g) {
   }
 }
 
-// The names of bodies that lie within each other, innermost last.
+// The names of the nodes of nested bodies, innermost last.
 using names_around = std::vector<std::unordered_set<std::string_view>>;
 
-// A node of a body is placed beside an earlier node of it, or one of what lies around it.
+// Checks that each node of a body is placed beside an earlier node of that body, or of a body or graph around it.
 inline void check_colocation(graph const& g, subgraph const& body, names_around& around) {
   around.emplace_back();
   for (auto const& n : body.nodes) {
     auto const known = [&](auto const& names) { return names.contains(n.colocated); };
     if (!n.colocated.empty() && !g.contains(n.colocated) && std::none_of(around.begin(), around.end(), known))
-      throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node",
-                  n.name);
+      throw error(code::invalid_argument,
+                  "it is to run beside '" + n.colocated + "', and no earlier node has that name", n.name);
     for_each_body(n, [&](subgraph const& inner) { check_colocation(g, inner, around); });
     around.back().insert(n.name);
   }

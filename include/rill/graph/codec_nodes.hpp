@@ -1,4 +1,4 @@
-// Programs, attributes, nodes and bodies as bytes and back. What the bytes say of a node is inferred again.
+// Writes programs, attributes, nodes and bodies as bytes and reads them. The types of nodes are inferred again.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace rill {
 
-/// Which operations bytes may mention; their elementwise functions are those of programs.
+/// The operations that bytes may mention; programs may call the elementwise functions of these.
 using operation_registry = std::span<op_def const* const>;
 
 namespace wire {
 
-/// What is known where bytes are read: operations by name, and the functions of programs.
+/// What a reader finds by name: operations, the graph's functions, and the functions of programs.
 class known_operations {
  public:
   explicit known_operations(operation_registry registry) {
@@ -33,11 +33,13 @@ class known_operations {
     if (auto const at = operations_.find(name); at != operations_.end()) return *at->second;
     throw error(code::not_found, "the operation '" + name + "' is not known here: give it to the registry");
   }
-  /// Calls may mention it from now on.
+  /// Adds an operation that programs don't record, such as Send.
+  void add(op_def const& op) { operations_.emplace(op.name, &op); }
+  /// Adds a function, which calls may mention from now on.
   void add(function_definition const& f) { called_.emplace(f.name, &f); }
   function_definition const* called(std::string const& name) const {
     if (auto const at = called_.find(name); at != called_.end()) return at->second;
-    throw error(code::data_loss, "the function '" + name + "' is called, and is not in the graph");
+    throw error(code::data_loss, "a node calls the function '" + name + "', which is not in the graph");
   }
   scalar_function const& function(std::string const& name) const {
     if (auto const at = functions_.find(name); at != functions_.end()) return *at->second;
@@ -53,7 +55,7 @@ class known_operations {
   std::unordered_map<std::string, function_definition const*> called_;
 };
 
-/// Bodies lie within bodies only so deep that bytes from outside can't exhaust the stack.
+/// How deep bodies may nest, so that untrusted bytes can't exhaust the stack.
 inline constexpr int deepest_body = 16;
 struct deeper {
   explicit deeper(known_operations const& k) : known(k) {
@@ -112,13 +114,13 @@ inline void save(writer& to, attribute const& a) {
   std::visit(
       [&]<class T>(T const& v) {
         if constexpr (std::same_as<T, std::shared_ptr<program const>>) {
-          expects(v != nullptr, "a graph with an empty program has no form as bytes");
+          expects(v != nullptr, "a graph with an empty program can't be written as bytes");
           save(to, *v);
         } else if constexpr (std::same_as<T, std::shared_ptr<subgraph const>>) {
-          expects(v != nullptr, "a graph with an empty body has no form as bytes");
+          expects(v != nullptr, "a graph with an empty body can't be written as bytes");
           save(to, *v);
         } else if constexpr (std::same_as<T, function_definition const*>) {
-          expects(v != nullptr, "a graph with a call of no function has no form as bytes");
+          expects(v != nullptr, "a graph with a call without a function can't be written as bytes");
           to(v->name);
         } else if constexpr (std::same_as<T, std::vector<std::string>>) save_list(to, v, [&](auto const& s) { to(s); });
         else if constexpr (std::same_as<T, std::vector<type>>) save_list(to, v, [&](type const& t) { save(to, t); });
@@ -146,7 +148,7 @@ template <class T> T load_alternative(reader& from, known_operations const& know
 inline attribute load_attribute(reader& from, known_operations const& known) {
   std::uint8_t index = 0;
   from(index);
-  if (index >= std::variant_size_v<attribute>) fail("an attribute is of no kind that exists");
+  if (index >= std::variant_size_v<attribute>) fail("an attribute has an unknown kind");
   attribute a;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((I == index ? void(a = load_alternative<std::variant_alternative_t<I, attribute>>(from, known)) : void()), ...);
@@ -163,10 +165,11 @@ inline void save(writer& to, node const& n) {
     save(to, a.second);
   });
   to(n.device, n.colocated, n.recompute, n.copy_of, n.may_race, n.rule);
+  if (to.rewritten()) to(n.hops, n.stage);
   save_list(to, n.outputs, [&](type const& t) { save(to, t); });
 }
 
-// The operation's own names, which live as long as it does, take the place of those in the bytes.
+// Reads attributes. Their names are views of the operation's own names, which live as long as the program.
 inline attribute_list load_attributes(reader& from, op_def const& op, known_operations const& known) {
   attribute_list list;
   load_list(from, sizeof(std::uint64_t) + 2, [&] {
@@ -192,24 +195,44 @@ inline node load_node(reader& from, known_operations const& known, bool in_body 
   load_list(from, sizeof(std::uint32_t), [&] { from(n.controls.emplace_back()); });
   n.attributes = load_attributes(from, *n.op, known);
   from(n.device, n.colocated, n.recompute, n.copy_of, n.may_race, n.rule);
+  if (from.rewritten()) from(n.hops, n.stage);
   return n;
 }
 
-// The types that the bytes name must be those that were inferred: else the operation has changed since.
+// Whether a value can be of both types.
+inline bool may_be_same(type const& a, type const& b) {
+  if (a.element != b.element) return false;
+  if (!a.has_rank() || !b.has_rank()) return true;
+  for (std::size_t i = 0; i < a.rank; ++i)
+    if (a.rank != b.rank || (a[i].known() && b[i].known() && a[i] != b[i])) return false;
+  return a.rank == b.rank;
+}
+
+[[noreturn]] inline void refuse_types(node const& n) {
+  throw error(code::data_loss,
+              "the types in the bytes are not the inferred types: the operation " + std::string(n.op->name) +
+                  " has changed since they were written, or they are damaged",
+              n.name);
+}
+// Checks that the types in the bytes are the inferred types; if not, the operation has changed since.
 inline void check_outputs(reader& from, node const& n) {
   std::size_t i = 0;
-  auto const changed = [&] {
-    throw error(code::data_loss,
-                "its outputs are not those that were written: the operation " + std::string(n.op->name) +
-                    " infers other types now, or the bytes are damaged",
-                n.name);
-  };
   load_list(from, 2, [&] {
     type t;
     load(from, t);
-    if (i >= n.outputs.size() || n.outputs[i++] != t) changed();
+    if (i >= n.outputs.size() || n.outputs[i++] != t) refuse_types(n);
   });
-  if (i != n.outputs.size()) changed();
+  if (i != n.outputs.size()) refuse_types(n);
+}
+// Takes the types of a node that passes have rewritten: they may be more specific than the inferred types, or less, but
+// not others. When the node is planned, they are inferred again from what is fed.
+inline void take_outputs(reader& from, node& n) {
+  std::vector<type> said;
+  load_list(from, 2, [&] { load(from, said.emplace_back()); });
+  if (said.size() != n.outputs.size()) refuse_types(n);
+  for (std::size_t i = 0; i < said.size(); ++i)
+    if (!may_be_same(n.outputs[i], said[i])) refuse_types(n);
+  n.outputs = std::move(said);
 }
 
 inline int depth_of(subgraph const& body) {
@@ -220,40 +243,61 @@ inline int depth_of(subgraph const& body) {
   return inner + 1;
 }
 
+// The extents to which axis names are bound.
+inline void save_axes(writer& to, bound_axes const& axes) {
+  save_list(to, axes, [&](auto const& a) {
+    save(to, a.first);
+    to(a.second);
+  });
+}
+inline void load_axes(reader& from, bound_axes& axes) {
+  load_list(from, sizeof(std::int64_t), [&] {
+    auto& [name, extent] = axes.emplace_back();
+    load(from, name);
+    from(extent);
+    if (!name.named() || extent < 0) fail("an axis has no name, or less than no elements");
+  });
+}
+
 inline void save(writer& to, subgraph const& body) {
-  expects(depth_of(body) <= deepest_body, "a graph whose bodies lie more than 16 deep has no form as bytes");
+  expects(depth_of(body) <= deepest_body, "a graph whose bodies lie more than 16 deep can't be written as bytes");
+  if (to.rewritten()) save_axes(to, body.axes);
   save_list(to, body.nodes, [&](node const& n) { save(to, n); });
   save_list(to, body.inputs, [&](std::uint32_t i) { to(i); });
   save_list(to, body.outputs, [&](endpoint e) { to(e.node, e.port); });
   save_list(to, body.targets, [&](std::uint32_t t) { to(t); });
 }
 
-// What a node of a body computes, inferred anew from those before it; an argument is what the bytes say it is.
+// Infers the outputs of a body's node from the nodes before it; the type of an argument is read.
 inline void infer_in_body(reader& from, subgraph& body, node& n) {
   auto const here = body.size();
   std::vector<type> inputs;
   for (auto e : n.inputs) {
-    if (e.node >= here || e.port >= body[e.node].outputs.size()) fail("a body's edge comes from no earlier node");
-    inputs.push_back(body.type_of(e));
+    if (e.node >= here || e.port >= body[e.node].outputs.size())
+      fail("a body's edge does not come from an earlier node");
+    inputs.push_back(with_extents(body.type_of(e), body.axes));
   }
   for (auto c : n.controls)
-    if (c >= here) fail("a control edge of a body comes from no earlier node");
-  graph::check_arity(n);
+    if (c >= here) fail("a control edge of a body does not come from an earlier node");
+  if (!from.rewritten() || n.op->arity >= 0) graph::check_arity(n);  // passes may have taken inputs away
   if (n.op == &fed_op) {
     load_list(from, 2, [&] { load(from, n.outputs.emplace_back()); });
-    if (n.outputs.size() != 1) fail("an argument of a body has one type");
+    if (n.outputs.size() != 1) fail("an argument of a body must have exactly one type");
     return;
   }
   infer_outputs(n, inputs, n.outputs);
-  check_outputs(from, n);
+  if (from.rewritten()) take_outputs(from, n);
+  else check_outputs(from, n);
 }
 
 inline std::shared_ptr<subgraph const> load_body(reader& from, known_operations const& known) {
   deeper const guard(known);
   auto body = std::make_shared<subgraph>();
+  if (from.rewritten()) load_axes(from, body->axes);
   std::size_t arguments = 0;
   load_list(from, 1, [&] {
     auto n = load_node(from, known, true);
+    check_device(n);
     infer_in_body(from, *body, n);
     arguments += n.op == &fed_op;
     body->nodes.push_back(std::move(n));
@@ -266,14 +310,14 @@ inline std::shared_ptr<subgraph const> load_body(reader& from, known_operations 
   load_list(from, sizeof(std::uint32_t), [&] { from(body->inputs.emplace_back()); });
   std::vector<bool> seen(body->size());
   for (auto i : body->inputs) {
-    if ((*body)[within(i)].op != &fed_op || seen[i]) fail("a body's argument is none");
+    if ((*body)[within(i)].op != &fed_op || seen[i]) fail("a body's argument is not a fed node, or comes twice");
     seen[i] = true;
   }
-  if (body->inputs.size() != arguments) fail("a body has arguments that nobody gives");
+  if (body->inputs.size() != arguments) fail("a body has fed nodes that are not among its arguments");
   load_list(from, 2 * sizeof(std::uint32_t), [&] {
     auto& e = body->outputs.emplace_back();
     from(e.node, e.port);
-    if (e.port >= (*body)[within(e.node)].outputs.size()) fail("a body returns what no node computes");
+    if (e.port >= (*body)[within(e.node)].outputs.size()) fail("a body returns an output that its node does not have");
   });
   load_list(from, sizeof(std::uint32_t), [&] { from(body->targets.emplace_back()); });
   for (auto t : body->targets) within(t);

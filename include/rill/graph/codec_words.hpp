@@ -1,4 +1,5 @@
-// Element types, extents, types and tensors as bytes and back. Sizes are checked before memory is asked for.
+// Writes element types, extents, types and tensors as bytes and reads them. Sizes are checked before memory is
+// allocated.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +19,7 @@ inline void save(writer& to, dtype d) { to(static_cast<std::uint8_t>(d)); }
 inline void load(reader& from, dtype& d) {
   std::uint8_t number = 0;
   from(number);
-  if (number >= dtype_count) fail("an element type is none that exists");
+  if (number >= dtype_count) fail("unknown element type");
   d = static_cast<dtype>(number);
 }
 
@@ -31,8 +32,8 @@ inline void load(reader& from, dim& d) {
   from.get(d.name, sizeof d.name);
   auto* const end = std::find(std::begin(d.name), std::end(d.name), '\0');
   if (end == std::end(d.name) || std::any_of(end, std::end(d.name), [](char c) { return c != '\0'; }))
-    fail("an axis has a name that does not end");
-  if (d.extent < -1 || (d.named() && d.known())) fail("an extent is none that exists");
+    fail("an axis has a name without a terminating zero");
+  if (d.extent < -1 || (d.named() && d.known())) fail("an extent is less than -1, or has a name and a number");
 }
 
 inline void save(writer& to, type const& t) {
@@ -78,18 +79,18 @@ template <class Each> void load_list(reader& from, std::size_t least, Each const
 }
 
 inline void save(writer& to, tensor const& t) {
-  expects(static_cast<bool>(t), "a graph with an empty tensor handle has no form as bytes");
+  expects(static_cast<bool>(t), "a graph with an empty tensor handle can't be written as bytes");
   save(to, t.element());
   save(to, static_cast<extents const&>(t.shape()));
   if (t.element() != dtype::string) return to.put(t.raw(), t.bytes());
   for (auto const& s : t.span<std::string>()) to(s);
 }
-/// How many elements extents that were read make.
+/// Returns the number of elements of extents that were read; throws error(data_loss) if they are out of range.
 inline std::uint64_t elements_of(extents const& each) {
   try {
     return static_cast<std::uint64_t>(elements(each));
   } catch (error const& e) {
-    throw error(code::data_loss, "a tensor's extents are none that exist: " + e.message());
+    throw error(code::data_loss, "a tensor's extents are out of range: " + e.message());
   }
 }
 inline void load(reader& from, tensor& t) {

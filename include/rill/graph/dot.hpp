@@ -1,4 +1,4 @@
-// A graph as Graphviz draws it: https://graphviz.org/doc/info/lang.html
+// Writes graphs in the language of Graphviz: https://graphviz.org/doc/info/lang.html
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace rill {
 
 namespace detail {
 
-/// Text within the quotes of a DOT label: nothing in it ends the quotes or is an escape of Graphviz's own. Bytes that
-/// are no character are shown as '?', as Graphviz refuses them.
+/// Escapes text for the quotes of a DOT label. Control characters, and in text that is not UTF-8 all bytes above 127,
+/// become '?', because Graphviz refuses them.
 inline std::string escaped(std::string_view text) {
   bool const readable = decode_utf8(text).has_value();
   std::string s;
@@ -28,7 +28,7 @@ inline std::string escaped(std::string_view text) {
   return s;
 }
 
-/// The name's scopes, outermost first, and not the name within them.
+/// Returns the scopes of a name, outermost first, without the last part.
 inline std::vector<std::string_view> scopes_of(std::string_view name) {
   std::vector<std::string_view> scopes;
   for (std::size_t from = 0, slash; (slash = name.find('/', from)) != std::string_view::npos; from = slash + 1)
@@ -42,14 +42,14 @@ class dot_writer {
   explicit dot_writer(std::vector<node const*> nodes, std::string prefix = "")
       : nodes_(std::move(nodes)), emphasis_(nodes_.size()), prefix_(std::move(prefix)) {}
 
-  /// Draws a node with a double line: what is fetched from a subgraph.
+  /// Draws a node with a double line, as nodes that are fetched are.
   void emphasize(std::uint32_t i) { emphasis_[i] = true; }
 
   std::string text(std::string const& more = "") {
     text_ = "digraph {\n  rankdir=TB\n  node [shape=box, fontname=\"sans-serif\"]\n  edge [fontname=\"sans-serif\"]\n";
     return text_ + content() + more + "}\n";
   }
-  /// The nodes and edges alone.
+  /// Returns the nodes and edges without the head of the file.
   std::string content() {
     auto const before = std::exchange(text_, "");
     write_nodes();
@@ -112,7 +112,7 @@ class dot_writer {
 
 namespace detail {
 
-/// A function in a cluster of its own, with the names of its nodes told from others by its number.
+/// Returns a function as a cluster. The identifiers of its nodes begin with its number, so that they are unique.
 inline std::string dot_of_function(function_definition const& f, std::size_t number) {
   auto const prefix = "f" + std::to_string(number);
   std::vector<node const*> nodes;
@@ -125,8 +125,8 @@ inline std::string dot_of_function(function_definition const& f, std::size_t num
 
 }  // namespace detail
 
-/// The graph in Graphviz's language (`dot -Tsvg`): nodes with their operations in the clusters of their scopes, types
-/// on the edges, control edges dashed; then its functions, each in a cluster of its own.
+/// Returns the graph in Graphviz's language (`dot -Tsvg` draws it): nodes with their operations in the clusters of
+/// their scopes, types on the edges, control edges dashed; then its functions, each in a cluster.
 inline std::string dot(graph const& g) {
   std::vector<node const*> nodes;
   for (std::size_t i = 0, size = g.size(); i < size; ++i) nodes.push_back(&g[i]);
@@ -136,7 +136,7 @@ inline std::string dot(graph const& g) {
   return detail::dot_writer(std::move(nodes)).text(functions);
 }
 
-/// A subgraph in Graphviz's language; what is fetched from it has a double line.
+/// Returns a subgraph in Graphviz's language; nodes that are fetched have a double line.
 inline std::string dot(subgraph const& g) {
   std::vector<node const*> nodes;
   for (auto const& n : g.nodes) nodes.push_back(&n);

@@ -1,6 +1,6 @@
-// The random numbers in the first values of variables. They are drawn by the graph's seed and the variable's name
-// alone: not by the number of the step, nor by what else was recorded before. So graphs with the same variables start
-// equal, and a variable that gets its first value again starts as before.
+// Random numbers in the first values of variables. They depend on the graph's seed and the variable's name alone, not
+// on the number of the step or on the nodes that were recorded before. So graphs with the same variables start equal,
+// and a variable that gets its first value again gets the same one.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -17,18 +17,19 @@
 
 namespace rill {
 
-/// What a step that gives first values draws by, in the place of its number.
+/// Takes the place of the step's number in the random streams of a step that gives first values.
 inline constexpr std::uint64_t first_values_stream = UINT64_MAX;
 
-/// If a part of `g` assigns first values, gives what is drawn for them the keys of their variables: a draw that several
-/// first values are computed from has the key of the variable that was declared first. Returns whether it does.
+/// If `sub`, a subgraph of `g`, assigns first values, gives the nodes that draw for them the keys of their variables. A
+/// node that several first values depend on gets the key of the variable that was declared first. Returns whether `sub`
+/// assigns first values.
 bool key_first_draws(graph const& g, subgraph& sub);
 
 #if RILL_RUNTIME
 namespace detail {
 
-/// The keys of random nodes, and those that they have in first values. Nodes with one key, such as a loop and its
-/// derivative, have one key there as well.
+/// Maps the keys of random nodes to the keys that they have in first values. Nodes that share a key, such as a loop and
+/// its derivative, still share one.
 class first_draws {
  public:
   explicit first_draws(graph const& g) : graph_(g), seen_(g.size()) {}
@@ -51,7 +52,8 @@ class first_draws {
   }
 
  private:
-  // What a value is computed from and no earlier first value was, in order of recording.
+  // Returns the nodes that a value depends on, without those that an earlier first value depends on, in the order of
+  // recording.
   std::vector<std::uint32_t> unseen_before(std::uint32_t value) {
     std::vector<std::uint32_t> found, open{value};
     while (!open.empty()) {
@@ -78,7 +80,7 @@ class first_draws {
   graph const& graph_;
   std::vector<bool> seen_;
   std::unordered_map<std::int64_t, std::int64_t> keys_;
-  std::uint64_t name_ = 0, drawn_ = 0;  // of the variable whose first value is looked at
+  std::uint64_t name_ = 0, drawn_ = 0;  // of the current variable: its name's hash, and the number of its draws so far
 };
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// A function of a graph: a body under a name, which calls refer to.
+// Functions of a graph: named bodies, to which calls refer.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -20,63 +20,63 @@ namespace rill {
 
 struct subgraph;
 
-/// How deep calls of functions lie within each other before a step ends with error(resource_exhausted).
+/// How deep calls of a function may nest; beyond it a step ends with error(resource_exhausted).
 struct depth_limit {
   std::int64_t calls = 1000;
 };
 
-/// A function as its graph keeps it. It never changes once it is defined, and stays as long as the graph.
+/// A function as its graph keeps it. It never changes once it is defined, and lives as long as the graph.
 struct function_definition {
   std::string name;
   std::vector<type> arguments, results;  ///< as declared
-  bool has_results = true;               ///< false: nothing was declared, and the body is not recorded yet
+  bool has_results = true;               ///< false: no results were declared, and the body is not recorded yet
   std::vector<std::int32_t> like;  ///< for each result the argument or capture whose type it has, -1: none; or empty
   depth_limit most = {};
 
   std::shared_ptr<subgraph const> body;      ///< of arguments and captures; null while it is recorded
-  std::vector<endpoint> captures;            ///< values of the graph that each call is given, after the arguments
-  std::vector<std::uint32_t> references;     ///< variables of the graph, those that it updates first
-  std::int64_t updates = 0;                  ///< how many of them it updates
+  std::vector<endpoint> captures;            ///< values of the graph that follow the arguments in each call
+  std::vector<std::uint32_t> references;     ///< variables of the graph; the first `updates` are updated
+  std::int64_t updates = 0;                  ///< the number of variables that it updates
   std::vector<std::uint32_t> waits;          ///< nodes of the graph that each call comes after
   rill::effect effect = rill::effect::none;  ///< the strongest of its nodes'
 
   mutable bool called_open = false;  ///< whether a call of it was recorded while the body was
 
-  // Of the body, and of what it calls.
+  // Of the body, and of the functions that it calls.
   bool recursive = false;
-  bool may_wait = false;      ///< a kernel
-  std::uint32_t nodes = 0;    ///< if all that it calls stood in it; at most `too_many_nodes`
-  std::uint32_t nesting = 0;  ///< how deep bodies and calls lie within each other
+  bool may_wait = false;      ///< whether one of its kernels may wait
+  std::uint32_t nodes = 0;    ///< counts the nodes of called functions for each call; at most `too_many_nodes`
+  std::uint32_t nesting = 0;  ///< how deep bodies and calls nest
 
   static constexpr std::uint32_t too_many_nodes = 10000, deepest_nesting = 128;
 
-  /// Whether the body can be looked through, or stand, where a call is.
+  /// Whether passes and type inference may look into the body at a call, or put it in the place of the call.
   bool looked_through() const { return body && !recursive && nodes < too_many_nodes; }
 
-  /// Inputs of a call: variables, arguments, captures.
+  /// Returns the number of inputs of a call: variables, arguments, captures.
   std::size_t inputs() const { return references.size() + arguments.size() + captures.size(); }
-  /// The types of a call's results, for these types of its arguments and captures. Throws error(invalid_argument) if
-  /// they are not those of the signature.
+  /// Returns the types of a call's results for these types of its arguments and captures. Throws
+  /// error(invalid_argument) if they do not fit the signature.
   std::vector<type> infer(std::span<type const> given) const;
 };
 
-/// The functions of a graph. What was added stays; a name means the one that was named last.
+/// The functions of a graph. A function stays for good; a name refers to the last function that was given that name.
 class function_library {
  public:
   function_definition& add(function_definition f) {
     std::unique_lock lock(mutex_);
     return all_.emplace_back(std::move(f));
   }
-  /// The function that a name means; null: none.
+  /// Returns the function that a name refers to; null: none.
   function_definition const* find(std::string_view name) const;
-  /// Makes a name mean `f`, or nothing; returns what it meant before.
+  /// Makes a name refer to `f`, or to no function if `f` is null; returns what it referred to before.
   function_definition const* rename(std::string const& name, function_definition const* f);
-  /// The function's body is recorded: from now on it is one of `defined()`.
+  /// Adds a function whose body is recorded to `defined()`.
   void define(function_definition const& f) {
     std::unique_lock lock(mutex_);
     defined_.push_back(&f);
   }
-  /// Each comes after those that it calls.
+  /// Returns the functions whose bodies are recorded, each after the functions that it calls.
   std::vector<function_definition const*> defined() const {
     std::shared_lock lock(mutex_);
     return defined_;

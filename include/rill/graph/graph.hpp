@@ -1,4 +1,4 @@
-// The dataflow graph: nodes, edges, names and scopes; it only grows.
+// The dataflow graph: nodes, edges, names and scopes. It only grows.
 #pragma once
 #include <algorithm>
 #include <deque>
@@ -20,8 +20,8 @@
 
 namespace rill {
 
-/// A graph that grows while it is recorded; nodes never change and never go. One thread records at a time, and sessions
-/// may plan and run steps meanwhile.
+/// A graph that grows while a program records it; nodes are never removed, and never change except by `grow`. One
+/// thread records at a time; sessions may plan and run steps meanwhile.
 class graph {
  public:
   graph();
@@ -30,50 +30,50 @@ class graph {
   graph(graph const&) = delete;
   graph& operator=(graph const&) = delete;
 
-  /// Opens a body: until it is closed, all that is recorded in this graph goes into it
-  /// (docs/architecture/graphs.md). Values from outside that it mentions become its captures by themselves.
+  /// Opens a body: until it is closed, everything that is recorded in this graph goes into it
+  /// (docs/architecture/graphs.md). A value from outside that a node of the body reads becomes a capture.
   graph& open_body(std::string_view name);
-  /// Closes the body that is open in this graph. It stays as long as the graph, so that handles that leaked out of it
-  /// are told from others.
+  /// Closes the body that is open in this graph. The body lives as long as the graph, so that a handle that leaked out
+  /// of it can be recognized.
   void close_body();
-  /// Whether it is a body's graph: the values in it have no meaning outside of it.
+  /// Whether it is the graph of a body.
   bool is_body() const { return outer_ != nullptr; }
-  /// Whether it is the graph of a body that lies, perhaps within others, in `other`.
+  /// Whether it is the graph of a body that lies in `other`, directly or within other bodies.
   bool is_within(graph const& other) const { return lies_in(&other); }
-  /// The graph that is recorded into at this moment.
+  /// Returns the graph into which nodes are recorded now: the innermost open body.
   graph& innermost() { return open_ ? open_->innermost() : *this; }
-  /// An argument of a body: a value that each run of it is given.
+  /// Adds an argument to a body and returns it.
   value argument(rill::type const& t, std::string_view name);
-  /// The value in this body that stands for one from outside; one that is here already is itself.
+  /// Returns the value in this body that stands for `v`, and captures `v` if it comes from outside.
   value inside(value v);
-  /// What a body has taken from outside, in order; by reference: variables.
+  /// A value or variable outside of a body, and the value inside that stands for it.
   struct capture {
     value outside, inside;
   };
-  /// Returns the values that a body has taken from outside.
+  /// Returns the values that the body captures, in order.
   std::vector<capture> const& captures() const { return captures_; }
-  /// Returns the variables that a body has taken from outside.
+  /// Returns the variables that the body captures, in order.
   std::vector<capture> const& references() const { return references_; }
-  /// Nodes of a body, and those outside that they must wait for.
+  /// A node of a body, and a node outside that must run before it.
   struct wait {
     std::uint32_t inside;
     operation outside;
   };
-  /// Returns the waits of a body for nodes outside.
+  /// Returns the waits of the body for nodes outside.
   std::vector<wait> const& waits_outside() const { return waits_outside_; }
-  /// The graph that is no body, of which this is one or lies within one.
+  /// Returns the graph that this body lies in, or this graph if it is not a body.
   graph& outermost() { return root(); }
-  /// The handle in this body of a variable from outside; empty if nothing in it has mentioned the variable.
+  /// Returns the handle in this body of a variable from outside; empty if no node of the body has read the variable.
   value known_variable(std::string_view name) const;
-  /// How many nodes were recorded in the graph and its bodies: the keys of random numbers are made of it, so bytes hold
-  /// it.
+  /// Returns the number of nodes recorded in the graph and all its bodies. Random keys are derived from it, so graphs
+  /// as bytes contain it.
   std::size_t recorded() const { return root().recorded_; }
-  /// A number that no other random node has which is recorded now: how many nodes were recorded before, in the function
-  /// that is being recorded if there is one, whose numbers then don't depend on what the graph had before.
+  /// Returns a key for the next random node: the number of nodes recorded so far. Within a function it counts from the
+  /// function's first node, so that its keys don't depend on the rest of the graph.
   std::int64_t random_key();
-  /// Counts the keys of random nodes in this body, a function's, from 0.
+  /// Makes the random keys in this body, which belongs to a function, count from 0.
   void count_keys() { first_key_ = recorded(); }
-  /// Counts on from `n`, the count of the graph that this one is a copy of. Throws error(invalid_argument) unless `n`
+  /// Sets `recorded()` to the count of the graph that this one is a copy of. Throws error(invalid_argument) unless `n`
   /// is at least `recorded()` and at most 2^62.
   void set_recorded(std::size_t n);
 
@@ -86,45 +86,47 @@ class graph {
     std::shared_lock lock(mutex_);
     return *nodes_[i];
   }
-  /// What random operations draw from, with their node and the step.
+  /// Returns the seed of random operations, which also depend on their node and the step.
   std::uint64_t seed() const { return root().seed_; }
 
-  /// Adds a node: checks that its inputs belong here, infers its outputs, gives it a name of its own. An error names
-  /// the node and the types that came, and leaves the graph as it was.
+  /// Adds a node: checks that its inputs belong to this graph, infers its outputs and gives it a unique name. An error
+  /// names the node and the types of its inputs, and leaves the graph unchanged.
   value add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs, std::string_view name = {});
 
-  /// Refuses a node that has too many or too few inputs: error(invalid_argument).
+  /// Throws error(invalid_argument) if a node has too many or too few inputs.
   static void check_arity(node const& n);
 
-  /// Adds a node as it stood in another graph, under its own name. Nothing about it is believed: edges must lead to
-  /// nodes that are here, the name must be free, and the outputs are inferred anew.
+  /// Adds a node of another graph under its own name. Throws error(invalid_argument) unless its edges come from nodes
+  /// of this graph and its name is free. Its outputs are inferred anew.
   value adopt(node n);
 
-  /// Gives a node attributes by which it has more outputs, after those that it had: a loop hands out what its
-  /// derivative needs. Who read the node before has read the same node with fewer outputs.
+  /// Replaces the attributes of a node so that it has additional outputs behind its present ones. The gradient of a
+  /// loop adds the outputs that it needs this way. A thread that reads the node meanwhile sees it with fewer outputs.
   void grow(std::uint32_t i, attribute_list attributes);
 
-  /// The value called "name" or "name:port"; error(not_found).
+  /// Returns the value called "name" or "name:port"; throws error(not_found).
   value find(std::string_view name_and_port);
-  /// Whether a node has that name.
+  /// Returns the node of this name, or null if there is none. The pointer is valid as long as the graph.
+  node const* find_node(std::string_view name) const;
+  /// Whether a node has this name.
   bool contains(std::string_view name) const {
     std::shared_lock lock(mutex_);
     return names_.contains(std::string(name));
   }
 
-  /// Records what `f` records with "name/" before every name. A second scope of one name is numbered, "name_1/", but
-  /// not in the names of variables: those say what is written, so that a second variable of a name is found out.
+  /// Runs `f`, and puts "name/" before the names of the nodes that it records. A second scope of one name is numbered,
+  /// "name_1/", but not in the names of variables, so that a second variable of one name is an error.
   template <class F> auto scope(std::string_view name, F&& f) {
     auto variables = innermost().variable_scope_ + std::string(name) + "/";
     return with(&graph::scope_, fresh_name(name) + "/",
                 [&] { return with(&graph::variable_scope_, std::move(variables), std::forward<F>(f)); });
   }
-  /// Records what `f` records under the names as they are given, whatever scopes are open.
+  /// Runs `f` without the open scopes: the nodes that it records have their names as given.
   template <class F> auto unscoped(F&& f) {
     return with(&graph::scope_, std::string(),
                 [&] { return with(&graph::variable_scope_, std::string(), std::forward<F>(f)); });
   }
-  /// Records what `f` records with a control edge from each of `first`: they run before it.
+  /// Runs `f`, and adds a control edge from each of `first` to each node that it records.
   template <class F> auto after(std::vector<operation> const& first, F&& f) {
     auto& g = innermost();
     auto both = g.controls_;
@@ -137,60 +139,82 @@ class graph {
     return with(&graph::controls_, std::move(both),
                 [&] { return with(&graph::controls_outside_, std::move(outside), std::forward<F>(f)); });
   }
-  /// Records what `f` records with a constraint on the device; partial names are allowed.
+  /// Runs `f`; the nodes that it records must run on this device, which may be a partial name ("/device:gpu", "gpu:0",
+  /// "/job:ps"). Within another `on`, what the name leaves open is as that one says; the empty name lifts all
+  /// constraints around it. Throws error(invalid_argument) if it is no device's name (device/device_name.hpp).
   template <class F> auto on(std::string_view device, F&& f) {
-    return with(&graph::device_, std::string(device), std::forward<F>(f));
+    return with(&graph::device_, innermost().device_within(device), std::forward<F>(f));
   }
-  /// Records what `f` records to run where `beside` runs.
+  /// Runs `f`; the nodes that it records must run where `beside` runs: a value of what is being recorded, or of what
+  /// lies around it. Throws error(invalid_argument) if it is another graph's.
   template <class F> auto near(value beside, F&& f) {
-    expects(beside.graph == this, "near: the value is of another graph, or none's");
+    auto const& here = innermost();
+    expects(beside && (beside.graph == &here || here.lies_in(beside.graph)),
+            "near: the value is an empty handle or belongs to another graph or body");
     return with(&graph::colocated_, std::string(beside.origin().name), std::forward<F>(f));
   }
 
-  /// Records what `f` records as a subgraph that derivatives compute again instead of keeping its values.
-  template <class F> auto recomputed(F&& f) {
-    return with(&graph::recompute_, ++innermost().recomputed_parts_, std::forward<F>(f));
+  /// Runs `f`; the nodes that it records have these constraints and no others: those of a node that is recorded again.
+  template <class F> auto placed_as(std::string device, std::string colocated, F&& f) {
+    return with(&graph::device_, std::move(device),
+                [&] { return with(&graph::colocated_, std::move(colocated), std::forward<F>(f)); });
   }
-  /// Records what `f` records, one node, as node `i` computed again: on its device and with its gradient rule. Who
-  /// feeds that one's outputs feeds this one's.
+  /// Runs `f`; derivatives that are taken in it run beside the nodes that they are derivatives of, each rule's nodes
+  /// beside its node. Nodes with bodies have no place of their own, and neither have their derivatives.
+  template <class F> auto gradients_beside(F&& f) { return with(&graph::gradients_beside_, true, std::forward<F>(f)); }
+  /// Whether derivatives run beside the nodes that they are derivatives of.
+  bool places_gradients_beside() const { return gradients_beside_; }
+
+  /// Runs `f`; derivatives that are taken in it read the values of earlier nodes from the host's memory. They are
+  /// copied there when they are made, and come back to the device of the derivative just before it runs, so that the
+  /// device does not keep them meanwhile. Bits stay; each value crosses the link twice.
+  template <class F> auto offload_saved(F&& f) { return with(&graph::offloads_saved_, true, std::forward<F>(f)); }
+  /// Whether derivatives read the values of earlier nodes from the host's memory.
+  bool offloads_saved() const { return offloads_saved_; }
+
+  /// Runs `f`; derivatives compute the values of the nodes that it records again instead of keeping them.
+  template <class F> auto recomputed(F&& f) {
+    return with(&graph::recompute_, ++innermost().recompute_regions_, std::forward<F>(f));
+  }
+  /// Runs `f`, which records one node, a copy of node `i`: it has the same device and gradient rule, and a feed of an
+  /// output of node `i` also feeds the copy's.
   template <class F> auto again(std::uint32_t i, F&& f) {
     return with(&graph::copy_of_, std::int64_t{i}, std::forward<F>(f));
   }
 
-  /// Records what `f` records so that its updates may race with each other: two of one variable need no order then, and
-  /// which comes first is the schedule's. Each still is a whole (Hogwild, with a lock a variable).
+  /// Runs `f`; the updates that it records may race: two updates of one variable need no control edge between them, and
+  /// either may run first. Each update is still atomic (Hogwild with a lock for each variable).
   template <class F> auto hogwild(F&& f) { return with(&graph::may_race_, true, std::forward<F>(f)); }
 
-  /// A gradient rule that belongs to one node: from the inputs, the output and the outer derivative to one derivative
-  /// for each input.
+  /// A user's gradient rule of a node: from its inputs x, its output y and the target's derivative with respect to y,
+  /// it returns the target's derivative with respect to each input.
   using rule = std::function<std::vector<value>(std::vector<value> const& x, value y, value dy)>;
-  /// Keeps the rule and returns the number by which a node mentions it.
+  /// Keeps a rule and returns its number, which nodes store.
   std::int64_t add_rule(rule r);
-  /// The rule of that number; error(not_found) in a graph that came without its rules, from a file for instance.
+  /// Returns the rule with this number. Throws error(not_found) in a graph that was loaded without its rules.
   rule const& find_rule(std::int64_t number) const;
 
-  /// From now on derivatives of operations of that name, which have one output, come from `r` in this graph (white
-  /// paper §4.1). The name of no operation is refused when derivatives are taken, as a user's own may be recorded
-  /// later.
+  /// Makes `r` the gradient rule, in this graph, of all operations of this name (white paper §4.1). The operation must
+  /// have one output. `gradients` throws error(not_found) if the operation does not exist then.
   void set_gradient(std::string_view operation, rule r);
-  /// The same for what `f` records, and for that alone.
+  /// Runs `f`; `r` is the gradient rule only of the operations of this name that `f` records.
   template <class F> auto with_gradient(std::string_view operation, rule r, F&& f) {
     auto all = innermost().recorded_rules_;
     all[std::string(operation)] = add_rule(operation, std::move(r));
     return with(&graph::recorded_rules_, std::move(all), std::forward<F>(f));
   }
-  /// The number of the rule that users gave a node or its operation; -1: none.
+  /// Returns the number of the rule that a user gave a node or its operation; -1: none.
   std::int64_t rule_of(node const& n) const;
 
-  /// The names of the operations that rules were given for.
+  /// Returns the names of the operations that have a user's rule.
   std::set<std::string> ruled_operations() const;
-  /// Whether an operation of that name was recorded in this graph or in a body within it.
+  /// Whether this graph or a body within it has an operation of this name.
   bool has_operation(std::string_view name) const;
 
-  /// The functions that calls in this graph mention by name.
+  /// Returns the functions that calls in this graph may name.
   function_library& functions() { return root().functions_; }
   function_library const& functions() const { return root().functions_; }
-  /// Runs `f` as if no body of the outermost graph were open: what a function's body is recorded in, wherever that is.
+  /// Runs `f` as if no body of the outermost graph were open, because functions belong to the outermost graph.
   template <class F> auto outside_bodies(F&& f) {
     struct restore {
       graph*& place;
@@ -200,23 +224,23 @@ class graph {
     return std::forward<F>(f)();
   }
 
-  /// Variables and what sets them first, in order of recording; nodes of the outermost graph.
+  /// A variable and the assignment of its first value; both are nodes of the outermost graph.
   struct initial {
     std::uint32_t variable, assignment;
   };
   /// Adds an assignment that `initializer` runs.
   void add_initial(initial i);
-  /// Returns the assignments that `initializer` runs.
+  /// Returns the assignments that `initializer` runs, in order of recording.
   std::vector<initial> initials() const;
 
-  /// Nodes that hand a value back to one that comes before them (op_def::back_edge).
+  /// Returns the nodes that pass a value back to an earlier node (op_def::back_edge).
   std::vector<std::uint32_t> back_edges() const;
 
-  /// A name that no node has yet: `wish` within the open scopes, numbered where it is taken.
+  /// Returns a name that no node has: `wish` within the open scopes, with a number if it is taken.
   std::string fresh_name(std::string_view wish);
-  /// Whether a variable of that name, within the open scopes, could be recorded now: no node and no scope has it.
+  /// Whether no node and no scope has the name `name` within the open scopes, so that a variable can have it.
   bool is_free_for_variable(std::string_view name);
-  /// Refuses a variable whose name, within the open scopes, is taken: error(invalid_argument) says how to share one.
+  /// Throws error(invalid_argument) if the name of a variable is taken within the open scopes.
   void check_variable_name(std::string_view name);
 
  private:
@@ -234,10 +258,11 @@ class graph {
   bool lies_in(graph const* other) const { return outer_ && (outer_ == other || outer_->lies_in(other)); }
   [[noreturn]] void refuse(graph const* of, std::string const& node) const;
 
+  std::string device_within(std::string_view name) const;
   std::string unique(std::string_view wish);
   std::string name_of_variable(std::string_view wish);
 
-  // A name that was given to a node that could not be added is free again.
+  // Frees the name of a node that could not be added.
   template <class F> value keep_or_forget(node const& n, F&& add_it) {
     try {
       return add_it();
@@ -249,13 +274,13 @@ class graph {
 
   std::int64_t add_rule(std::string_view operation, rule r);
   value append(node& n);
-  // Whether a node of this graph, or of one around it, has that name.
+  // Whether a node of this graph or of a graph around it has this name.
   bool knows(std::string const& name) const;
   value known_inside(value const& v) const;
 
   mutable std::shared_mutex mutex_;
-  std::deque<node> recorded_nodes_;  // never changed, so that others may read them while this graph grows
-  std::vector<node const*> nodes_;   // what stands for each node now
+  std::deque<node> recorded_nodes_;  // never changed, so that threads may read them while the graph grows
+  std::vector<node const*> nodes_;   // the newest version of each node
   std::unordered_map<std::string, std::uint32_t> names_;
   std::unordered_map<std::string, std::uint32_t> taken_;
   std::vector<initial> initials_;
@@ -268,18 +293,20 @@ class graph {
   rules_by_operation rules_of_, recorded_rules_;
   std::set<std::string> ruled_operations_;
   bool may_race_ = false;
-  std::uint32_t recompute_ = 0, recomputed_parts_ = 0;
+  bool gradients_beside_ = false;
+  bool offloads_saved_ = false;
+  std::uint32_t recompute_ = 0, recompute_regions_ = 0;
   std::int64_t copy_of_ = -1;
   std::uint64_t seed_ = 0;
   std::size_t recorded_ = 0;
-  std::size_t first_key_ = 0;  // what was recorded before this function's body
+  std::size_t first_key_ = 0;  // the value of recorded_ when this function's body began
   // Of bodies.
-  graph* outer_ = nullptr;  // what this body is recorded within
+  graph* outer_ = nullptr;  // the graph that this body lies in
   graph* open_ = nullptr;   // the body that is being recorded in this graph
   bool closed_ = false;
   std::deque<std::unique_ptr<graph>> bodies_;
   std::vector<capture> captures_, references_;
-  std::vector<operation> controls_outside_;  // what nodes recorded now wait for, as `controls_` in this body
+  std::vector<operation> controls_outside_;  // control edges of the next node from outside; `controls_` are from here
   std::vector<wait> waits_outside_;
 };
 

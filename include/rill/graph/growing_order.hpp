@@ -1,5 +1,5 @@
-// An order that edges are added to, where no edge may close a circle: Pearce and Kelly, "A dynamic topological sort
-// algorithm for directed acyclic graphs" (2006).
+// A topological order that is kept up while edges are added: Pearce and Kelly, "A dynamic topological sort algorithm
+// for directed acyclic graphs" (2006).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,19 +11,21 @@
 
 namespace rill {
 
-/// The edges among nodes, and for each node a position behind those of all that come before it.
+/// The edges among nodes, and a position for each node, larger than the positions of its predecessors.
 class growing_order {
  public:
-  /// Before `number_nodes`, edges are added without a look.
+  /// Begins without edges.
   explicit growing_order(std::size_t nodes) : after_(nodes), before_(nodes), position_(nodes), mark_(nodes) {}
+  /// Adds an edge without a check; before `number_nodes`, or where the positions already agree with it.
   void put(std::uint32_t before, std::uint32_t after) {
     after_[before].push_back(after);
     before_[after].push_back(before);
   }
-  /// Gives all nodes their positions: their numbers, if no edge leads backwards. Whether there is such an order.
+  /// Gives all nodes positions: their numbers, if no edge leads backwards. Returns false if the edges have a cycle.
   bool number_nodes();
 
-  /// Puts nodes before one, but for those that come after it, and itself. Whether it comes after all of them now.
+  /// Adds an edge from each node of `before` to `after`, except where that would close a cycle. Returns whether all
+  /// were added.
   bool add(std::span<std::uint32_t const> before, std::uint32_t after);
   bool add(std::uint32_t before, std::uint32_t after) { return add(std::span(&before, 1), after); }
   /// Whether a path leads from one node to another.
@@ -39,12 +41,12 @@ class growing_order {
   std::uint32_t position(std::uint32_t node) const { return position_[node]; }
   std::vector<std::vector<std::uint32_t>> take_edges() && { return std::move(after_); }
 
-  /// Calls `found` for each node behind `from`, once; those behind position `last`, and what comes after them, are left
-  /// out, and so is what comes after a node for which `found` returns false.
+  /// Calls `found` once for each successor of `from`, direct or not, up to position `last`. The search does not go
+  /// beyond a node for which `found` returns false.
   template <class Found> void for_each_after(std::uint32_t from, std::uint32_t last, Found const& found) {
     search(from, after_, [&](std::uint32_t n) { return position_[n] <= last && found(n); });
   }
-  /// The same for nodes before it, down to position `first`.
+  /// Does the same for the predecessors, down to position `first`.
   template <class Found> void for_each_before(std::uint32_t from, std::uint32_t first, Found const& found) {
     search(from, before_, [&](std::uint32_t n) { return position_[n] >= first && found(n); });
   }
@@ -58,7 +60,7 @@ class growing_order {
     ++marks_;
     go_on(from, along, enter);
   }
-  // From one more node.
+  // Continues the last search from one more node.
   template <class Enter> void go_on(std::uint32_t from, edges const& along, Enter const& enter) {
     todo_.assign(1, from);
     while (!todo_.empty()) {
@@ -72,9 +74,9 @@ class growing_order {
 
   edges after_, before_;
   std::vector<std::uint32_t> position_;
-  std::vector<std::uint32_t> mark_;  // of nodes that search number marks_ has seen
+  std::vector<std::uint32_t> mark_;  // of each node the number of the last search that met it
   std::vector<std::uint32_t> todo_;
-  std::uint32_t marks_ = 0;
+  std::uint32_t marks_ = 0;  // the number of the last search
 };
 
 #if RILL_RUNTIME
@@ -113,7 +115,7 @@ RILL_INLINE bool growing_order::add(std::span<std::uint32_t const> before, std::
   return fresh.size() == before.size();
 }
 
-// What comes after `after` goes behind what comes before the others, in the places that both have.
+// Moves the successors of `after` behind the predecessors of `before`; together they keep the positions that they had.
 RILL_INLINE void growing_order::reorder(std::span<std::uint32_t const> before, std::uint32_t after,
                                         std::uint32_t last) {
   std::vector<std::uint32_t> moved, behind{after}, places;

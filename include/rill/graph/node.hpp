@@ -1,4 +1,4 @@
-// Nodes of a graph, and the handles that erased code passes around.
+// Nodes of a graph, and untyped handles of their outputs.
 #pragma once
 #include <cstdint>
 #include <iosfwd>
@@ -26,21 +26,23 @@ struct node {
   std::vector<std::uint32_t> controls;  ///< nodes that must have run before this one
   attribute_list attributes;
   std::vector<type> outputs;
-  std::string device;           ///< a constraint such as "/device:gpu:0"; empty: anywhere
+  std::string device;           ///< a constraint such as "/device:gpu:0", as device_name::text has it; empty: anywhere
   std::string colocated;        ///< the node beside which this one must run; empty: none
-  std::uint32_t recompute = 0;  ///< the subgraph, if any, that derivatives compute again instead of keeping it
-  std::int64_t copy_of = -1;    ///< the node that this one computes again for a derivative; -1: none
-  bool may_race = false;        ///< an update that others of the same variable need not be ordered with
+  std::uint32_t recompute = 0;  ///< the number of its recompute region, whose nodes derivatives compute again; 0: none
+  std::int64_t copy_of = -1;    ///< the node that it computes again for a derivative; -1: none
+  bool may_race = false;        ///< whether this update needs no order with others of its variable (graph::hogwild)
   std::int64_t rule = -1;       ///< the number of a gradient rule that a user gave this node; -1: none
+  std::uint32_t hops = 0;       ///< in a task's share of a step, the most edges between tasks on a path to it
+  std::int32_t stage = -1;      ///< in a task's share of a step, how many times extents are settled before it; -1: none
 };
 
 /// The most inputs of a node, and the most outputs: plans number them with 16 bits.
 inline constexpr std::size_t max_ports = UINT16_MAX;
 
-/// The operation of a node that stands for a value from outside: what is fed to a subgraph, the arguments of a body.
+/// The operation of a node that stands for a value from outside: a feed of a subgraph, an argument of a body.
 inline constexpr op_def fed_op{.name = "fed", .doc = "a value from outside", .arity = 0};
 
-/// A handle to output `port` of a node: what erased code passes around.
+/// An untyped handle to output `port` of a node.
 struct value {
   /// The graph that the node is in; null: an empty handle.
   rill::graph* graph = nullptr;
@@ -55,11 +57,20 @@ struct value {
   /// Returns the type that was inferred when the node was recorded.
   rill::type const& type() const;
   std::string name() const;  ///< "name:port", or "name" for port 0
+
+  /// Returns a part of the value: a row for a number, rows for `seq`, or what `subscript` (ops/array/subscript.hpp)
+  /// returns for several subscripts: `x[2]`, `x(all(), seq{.step = 2})`.
+  template <class I> auto operator[](I const& i) const { return subscript(*this, i); }
+  template <class... I>
+    requires(sizeof...(I) > 0)
+  auto operator()(I const&... i) const {
+    return subscript(*this, i...);
+  }
 };
-/// Writes what a handle is of: "hidden/weights: float32[64, 128]".
+/// Writes a value's name and type: "hidden/weights: float32[64, 128]".
 std::ostream& operator<<(std::ostream& to, value const& v);
 
-/// A handle to a node that is run for what it does, not for a value.
+/// A handle to a node that is run for its effect, not for a value.
 struct operation {
   /// The graph that the node is in; null: an empty handle.
   rill::graph* graph = nullptr;
@@ -73,8 +84,12 @@ struct operation {
   rill::node const& origin() const;
 };
 
-/// The types of a node's outputs for these types of its inputs; names that a body gives to axes are its own, and
-/// unknown outside of it. An error names the node, and what came; in a body that the node runs, the node there too.
+/// Throws error(invalid_argument), with the node, unless the device that it asks for is empty or stands as
+/// `device_name::text` writes it.
+void check_device(node const& n);
+
+/// Infers the types of a node's outputs from the types of its inputs. Axis names that only a body uses become unknown
+/// extents. An error names the node and the types that came, and in a body also the node of the body.
 void infer_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs);
 
 }  // namespace rill

@@ -1,4 +1,4 @@
-// What a node is, by the kind and the traits that its operation declares; never by how names are spelled.
+// Properties of nodes. They follow from the kind and the traits that an operation declares, never from its name.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -25,31 +25,32 @@ inline tensor const& constant_value(node const& n) {
 
 /// Whether a node declares the type of its output.
 inline bool declares_type(node const& n) { return !n.op->declared_type.empty(); }
-/// Returns that type: of a variable or placeholder, of what more is said of a value.
+/// Returns the type that a node declares: a variable, a placeholder, or an `as`.
 inline type const& declared_type(node const& n) {
   return detail::attribute_as<type>(n.attributes, n.op->declared_type);
 }
 /// Sets the type that a node declares; it must declare one.
 void set_declared_type(node& n, type const& t);
 
-/// Whether output 0 has the type that input 0 turns out to have, of which the node only says more.
+/// Whether a node only asserts a more specific type for input 0: once the types of the inputs are final, output 0 has
+/// the type of input 0.
 inline bool asserts_type(node const& n) {
   return n.op->kind == op_kind::as || n.op->kind == op_kind::placeholder_with_default;
 }
 
 /// Whether a node draws random numbers.
 inline bool draws_random(node const& n) { return !n.op->draws_random.empty(); }
-/// Returns the number that tells what a node draws from what others draw.
+/// Returns the key that separates a node's random numbers from other nodes' numbers.
 inline std::int64_t random_key(node const& n) {
   return detail::attribute_as<std::int64_t>(n.attributes, n.op->draws_random);
 }
-/// Sets that number; the node must draw.
+/// Sets the random key; the node must draw.
 void set_random_key(node& n, std::int64_t key);
 
 /// Whether a node takes an input as a variable and not its value.
 bool takes_reference(node const& n, std::size_t input);
 
-/// Whether a node means the variable itself: then it still does when another value is fed in its place.
+/// Whether a node takes the variable itself, even when a value is fed in the variable's place.
 inline bool means_variable(node const& n, std::size_t input) {
   return takes_reference(n, input) && !n.op->reference_or_value;
 }
@@ -57,12 +58,21 @@ inline bool means_variable(node const& n, std::size_t input) {
 /// Whether a node changes an input that it takes as a variable.
 bool updates_reference(node const& n, std::size_t input);
 
-/// Whether a node needs no more of an input than its extents.
+/// Whether a node reads only the extents of an input.
 inline bool reads_extents_alone(node const& n, std::size_t input) {
   return input < 32 && (n.op->shape_only >> input & 1u) != 0;
 }
 
-/// Returns the function that a node calls; null: it is no call.
+/// Whether a node asks where it runs.
+inline bool asks_for_place(node const& n) { return !n.device.empty() || !n.colocated.empty(); }
+/// Whether two nodes ask for the same: passes join no others. Nodes of a placed subgraph ask for their devices. Nodes
+/// of a share that wait for different numbers of tasks in a row are apart: two tasks that each joined what the other
+/// waits for with what it waits for itself would wait for each other.
+inline bool same_place(node const& a, node const& b) {
+  return a.device == b.device && a.colocated == b.colocated && a.hops == b.hops;
+}
+
+/// Returns the function that a node calls; null: it is not a call.
 function_definition const* called_by(node const& n);
 
 /// Whether a node runs subgraphs of its own: a loop, a branch or a call.

@@ -15,23 +15,23 @@
 
 namespace rill {
 
-/// The nodes of a subgraph in the order in which one thread runs them, and the edges that the order rests on.
+/// The nodes of a subgraph in the order in which one thread runs them, and the edges of that order.
 struct step_order {
   std::vector<std::uint32_t> nodes;
-  std::vector<std::vector<std::uint32_t>> after;  ///< for each node, those that must wait for it
-  /// Nodes of one number would wait for each other, by way of queues and the like, if updates waited for all that use
-  /// the snapshot; empty: none would.
-  std::vector<std::uint32_t> circles = {};
+  std::vector<std::vector<std::uint32_t>> after;  ///< for each node, the nodes that must wait for it
+  /// Nodes with one number would wait for each other, with hidden waits counted, if updates waited for all users of the
+  /// snapshot. Empty: there are no hidden waits.
+  std::vector<std::uint32_t> cycle_of = {};
 
-  /// Whether an update may wait for one that uses the snapshot.
+  /// Whether an update may wait for a node that uses the snapshot.
   bool may_wait_for(std::uint32_t user, std::uint32_t update) const {
-    return circles.empty() || circles[user] != circles[update];
+    return cycle_of.empty() || cycle_of[user] != cycle_of[update];
   }
 };
 
-/// Orders a subgraph. error(failed_precondition) for two updates of one variable that nothing orders, unless they may
-/// race, and for one that takes a variable by reference, is not after an update of it and, by way of queues and the
-/// like, waits for that update. Ends with `step`, if it is for one.
+/// Orders a subgraph. Throws error(failed_precondition) if two updates of one variable have no order and may not race,
+/// or if a node that reads a variable in place before an update waits for that update at a queue or the like. Throws if
+/// `step`, which may be null, is cancelled or late.
 step_order order(subgraph const& sub, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
@@ -64,15 +64,15 @@ class orderer {
       if (!v.updates.empty()) order_variable(v);
     if (!here_.empty()) check_readers();
     if (updates_in_place) order_overwriters();
-    if (!anywhere_.empty()) order_where_no_circle_closes();
+    if (!elsewhere_.empty()) add_wishes();
   }
 
   step_order run() {
     step_order result;
     result.nodes = sequence(edges_.all(), served_, key_, step_);
-    if (result.nodes.size() != subgraph_.size()) cycle(result.nodes);
+    if (result.nodes.size() != subgraph_.size()) refuse_cycle(result.nodes);
     result.after = std::move(edges_).take_edges();
-    result.circles = std::move(circles_);
+    result.cycle_of = std::move(cycle_of_);
     return result;
   }
 
@@ -81,15 +81,15 @@ class orderer {
     meetings const met(subgraph_);
     if (met.nodes().size() < 2) return;
     here_ = rill::find_hidden_waits(subgraph_, met, edges_.all(), meeting_scope::step);
-    anywhere_ = rill::find_hidden_waits(subgraph_, met, edges_.all(), meeting_scope::elsewhere);
+    elsewhere_ = rill::find_hidden_waits(subgraph_, met, edges_.all(), meeting_scope::elsewhere);
     served_ = here_.gifts(met);
   }
 
-  // A node that reads a variable as it was before an update must not wait for what comes after the update.
+  // Checks that no node that reads a variable as it was before an update waits for a node after the update.
   void check_readers() const {
-    auto const circle = rill::circles({&edges_.all(), &here_.after});
+    auto const cycle = rill::cycle_numbers({&edges_.all(), &here_.after});
     for (auto const& [reader, update, variable] : readings_)
-      if (circle[reader] == circle[update])
+      if (cycle[reader] == cycle[update])
         throw error(code::failed_precondition,
                     "it reads the variable '" + subgraph_[variable].name + "' as it is before '" +
                         subgraph_[update].name +
@@ -97,20 +97,20 @@ class orderer {
                         "a control edge from the update to it, or let it read the variable before the wait",
                     subgraph_[reader].name);
   }
-  // What is better done before something else, unless it would wait for itself then.
-  void order_where_no_circle_closes() {
+  // Adds the wished edges that close no cycle.
+  void add_wishes() {
     node_edges wishes(subgraph_.size());
     for (auto const& w : wishes_) wishes[w.before].push_back(w.after);
-    circles_ = rill::circles({&edges_.all(), &anywhere_.after, &wishes});
+    cycle_of_ = rill::cycle_numbers({&edges_.all(), &elsewhere_.after, &wishes});
     for (auto const& w : wishes_) {
-      if (circles_[w.before] == circles_[w.after]) continue;
+      if (cycle_of_[w.before] == cycle_of_[w.after]) continue;
       if (w.updates_in_place) edges_.add(w.before, w.after);
       else key_[w.after] = std::max(key_[w.after], key_behind(w.before));
     }
   }
 
-  // A node that waits comes when nothing else can: what does not depend on it has run, or has failed, before. Updates
-  // stay behind the waits that they were recorded after, for a wait may end the step.
+  // Sets a node's key. A node that waits comes after all that does not depend on it, so that an error is found whether
+  // the wait ends or not. Updates stay behind the waits that they were recorded after, because a wait may end the step.
   void set_key(std::uint32_t i, bool& waited) {
     auto const& n = subgraph_[i];
     bool const waits = may_wait(n);
@@ -139,12 +139,12 @@ class orderer {
   std::vector<std::uint32_t>& readers(std::uint32_t v) { return of(v).readers; }
   std::vector<std::uint32_t>& updates(std::uint32_t v) { return of(v).updates; }
 
-  // Updates that may race stand in groups between those that may not; the level of a node is how many of the latter it
-  // comes after. What comes after one of them comes after all that are before it.
+  // Orders the uses of a variable. Updates that may not race divide the uses into levels: the level of a node is the
+  // number of such updates that it comes after. Racing updates are between two of them.
   void order_variable(uses& u) {
     check(step_);
-    std::sort(u.updates.begin(), u.updates.end(),
-              [&](auto a, auto b) { return edges_.position(a) < edges_.position(b); });
+    auto const by_position = [&](auto a, auto b) { return edges_.position(a) < edges_.position(b); };
+    std::sort(u.updates.begin(), u.updates.end(), by_position);
     check_updates(u);
     auto const users = users_of_snapshot(u.variable);
     u.readers.push_back(u.variable);
@@ -160,31 +160,38 @@ class orderer {
     std::size_t at = 0;
     std::uint32_t key = 0;
     for (auto update : u.updates) {
-      edges_.add(readers[at], update);
-      if (!here_.empty())
-        for (auto r : readers[at])
-          if (r != update) readings_.push_back({r, update, u.variable});
-      // Not before those that use the snapshot, where that is possible: then the update need not copy.
-      auto const& list = of_snapshot[at];
-      bool const races = subgraph_[update].may_race;
-      auto const comes_before = [&](auto c) { return c != update && (!races || !edges_.reaches(update, c)); };
-      if (!anywhere_.empty()) {
-        for (auto c : list)
-          if (comes_before(c)) wishes_.push_back({c, update, false});
-      } else {
-        auto const last = std::find_if(list.begin(), list.end(), comes_before);
-        if (last != list.end()) key_[update] = std::max(key_[update], key_behind(*last));
-        key_[update] = std::max(key_[update], key);
-      }
-      if (races) continue;
-      if (!list.empty()) key = std::max(key, key_behind(list[0]));
+      put_behind_readers(update, readers[at], u.variable);
+      put_behind_users(update, of_snapshot[at], key);
+      if (subgraph_[update].may_race) continue;
+      if (!of_snapshot[at].empty()) key = std::max(key, key_behind(of_snapshot[at][0]));
       ++at;
     }
   }
-  // Those that come after a variable; where it matters, also by another name that it has.
+  // An update comes after the nodes of its level that read the variable in place.
+  void put_behind_readers(std::uint32_t update, std::vector<std::uint32_t> const& readers, std::uint32_t variable) {
+    edges_.add(readers, update);
+    if (here_.empty()) return;
+    for (auto r : readers)
+      if (r != update) readings_.push_back({r, update, variable});
+  }
+  // An update comes after the users of the snapshot, where that is possible: then it need not copy the variable.
+  // `users` are those of its level, the last first, and `key` is behind all users of earlier levels.
+  void put_behind_users(std::uint32_t update, std::vector<std::uint32_t> const& users, std::uint32_t key) {
+    bool const races = subgraph_[update].may_race;
+    auto const comes_before = [&](auto c) { return c != update && (!races || !edges_.reaches(update, c)); };
+    if (!elsewhere_.empty()) {
+      for (auto c : users)
+        if (comes_before(c)) wishes_.push_back({c, update, false});
+      return;
+    }
+    auto const last = std::find_if(users.begin(), users.end(), comes_before);
+    if (last != users.end()) key_[update] = std::max(key_[update], key_behind(*last));
+    key_[update] = std::max(key_[update], key);
+  }
+  // Returns the nodes that read a variable's value; where there are hidden waits, also through nodes that alias it.
   std::vector<std::uint32_t> users_of_snapshot(std::uint32_t variable) const {
     auto users = edges_.after(variable);
-    if (anywhere_.empty()) return users;
+    if (elsewhere_.empty()) return users;
     for (std::size_t at = 0; at < users.size(); ++at) {
       auto const& n = subgraph_[users[at]];
       if (!n.op->aliases_input || n.inputs.empty()) continue;
@@ -197,11 +204,11 @@ class orderer {
   }
   std::uint32_t key_behind(std::uint32_t user) const { return 2 * user + 1 + (late_[user] ? far_ : 0); }
 
-  // Sorted updates have an order if each that may not race comes after what is between it and the one before, and so
-  // on.
+  // Checks that the sorted updates have an order: each that may not race comes after all updates since the one before
+  // that may not race, and before the racing ones behind it.
   void check_updates(uses const& u) {
     auto const& all = u.updates;
-    std::size_t first = 0;  // of the group that the next one must come after
+    std::size_t first = 0;  // the first of the updates that the next one must come after
     for (std::size_t b = 0; b < all.size(); ++b) {
       if (subgraph_[all[b]].may_race) continue;
       edges_.for_each_before(all[b], edges_.position(all[first]), [](auto) { return true; });
@@ -225,7 +232,7 @@ class orderer {
                 second);
   }
 
-  // From the last update to the first: what a later one has met comes after the earlier ones as well.
+  // Sets levels from the last update to the first: a node that comes after a later one comes after the earlier ones.
   void find_levels(std::vector<std::uint32_t> const& updates, std::vector<std::uint32_t> const& readers,
                    std::vector<std::uint32_t> const& users) {
     levels_.resize(subgraph_.size());
@@ -244,8 +251,8 @@ class orderer {
   }
   std::uint32_t level(std::uint32_t node) const { return levels_[node]; }
 
-  // What writes over a value where it lies comes after all others that read it, where that is possible. That gains
-  // nothing where another is the last already.
+  // Puts nodes that update a value in place behind all other readers of the value, where that is possible. One writer
+  // is enough for each value.
   void order_overwriters() {
     readers_.resize(subgraph_.size());
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
@@ -272,12 +279,14 @@ class orderer {
       std::copy_if(mine.all.begin(), mine.all.end(), std::back_inserter(others), [&](auto i) { return i != writer; });
       for (auto i : mine.names) names.push_back({i, 0});
     }
-    if (!anywhere_.empty())
+    if (std::any_of(others.begin(), others.end(), [&](auto i) { return subgraph_[i].hops > subgraph_[writer].hops; }))
+      return;  // another task may wait for the writer, and the reader for that task
+    if (!elsewhere_.empty())
       for (auto other : others) wishes_.push_back({other, writer, true});
     else if (edges_.add(others, writer)) readers_[over.node][over.port].written = true;
   }
 
-  [[noreturn]] void cycle(std::vector<std::uint32_t> const& ordered) const {
+  [[noreturn]] void refuse_cycle(std::vector<std::uint32_t> const& ordered) const {
     std::vector<bool> placed(subgraph_.size());
     for (auto i : ordered) placed[i] = true;
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
@@ -291,19 +300,19 @@ class orderer {
   step_context const* step_;
   growing_order edges_;
   std::vector<std::uint32_t> key_;
-  std::vector<bool> late_;  // depends on a node that waits
-  std::uint32_t far_;       // beyond the keys of all others
+  std::vector<bool> late_;  // whether each node depends on a node that waits
+  std::uint32_t far_;       // added to the keys of nodes that wait: larger than all other keys
   std::vector<uses> variables_;
   std::vector<std::uint32_t> place_;         // of each node among the variables, counted from 1
-  std::vector<std::uint32_t> levels_, met_;  // of the variable that is ordered now; those that have one
-  // Who reads an output, and which nodes are other names for it. Whether one comes after all the others and writes it.
+  std::vector<std::uint32_t> levels_, met_;  // of the current variable: the nodes' levels, and the nodes that have one
+  // The readers of an output, the nodes that alias it, and whether a writer comes after all other readers.
   struct reading {
     std::vector<std::uint32_t> all, names;
     bool written = false;
   };
   std::vector<std::vector<reading>> readers_;
-  // By way of queues and the like: in the step itself, or of what anybody may hand on; and whom each node serves.
-  hidden_waits here_, anywhere_;
+  // Hidden waits within the step, and those by way of other steps; and the nodes that each node serves with an element.
+  hidden_waits here_, elsewhere_;
   node_edges served_;
   struct before_update {
     std::uint32_t reader, update, variable;
@@ -314,7 +323,7 @@ class orderer {
     bool updates_in_place;
   };
   std::vector<wish> wishes_;
-  std::vector<std::uint32_t> circles_;
+  std::vector<std::uint32_t> cycle_of_;
 };
 
 }  // namespace detail

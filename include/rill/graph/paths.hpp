@@ -1,5 +1,5 @@
-// Which inputs of a node derivatives reach from which output, where its bodies say so: a branch's result that depends
-// on one capture has no path to the others.
+// Finds which inputs of a node with bodies the derivative of each output reaches. A branch's result that depends on one
+// capture has no path to the other captures.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -12,19 +12,19 @@
 
 namespace rill {
 
-/// The paths from a body's results.
+/// The paths from a body's results to its inputs and variables.
 struct body_paths {
-  path_table to_inputs, to_variables;       ///< for each result
-  std::vector<std::string_view> variables;  ///< those that the body reads
+  path_table to_inputs, to_variables;       ///< by result
+  std::vector<std::string_view> variables;  ///< the names of the variables that the body reads
 
   bool reaches(std::size_t result, std::size_t input) const { return to_inputs[result][input]; }
   bool reaches(std::size_t result, std::string_view variable) const;
 };
 
-/// Finds paths, and remembers those of each body.
+/// Finds paths, and keeps the paths of each body.
 class path_finder {
  public:
-  /// The paths from the outputs of a node, whose inputs come from among these nodes; empty: from every one to every
+  /// Returns the paths from the outputs of node `n` of `nodes`, a graph or subgraph. Empty: from each output to each
   /// input.
   template <class Nodes> path_table of(Nodes const& nodes, node const& n) {
     if (n.op->paths == nullptr) return {};
@@ -32,16 +32,16 @@ class path_finder {
     for (auto e : n.inputs) names.push_back(nodes[e.node].name);
     return n.op->paths(n, names, *this);
   }
-  /// Those through a body; null while they are looked for, as in the body of a function that calls itself.
+  /// Returns the paths through a body; null while they are being found, as in the body of a recursive function.
   body_paths const* through(std::shared_ptr<subgraph const> const& body);
 
  private:
-  // Whether they are found, and which; bodies that are replaced meanwhile live on, so that none has the place of
-  // another.
+  // By body: whether its paths are found, and the paths. The keys keep the bodies alive, so that no new body gets the
+  // address of an old one.
   std::map<std::shared_ptr<subgraph const>, std::pair<bool, body_paths>> known_;
 };
 
-/// Whether a derivative goes from an output of a node to its input k, as far as the operation says.
+/// Whether the operation lets derivatives pass from an output of a node to input k.
 inline bool is_path(node const& n, std::size_t k) {
   return n.rule >= 0 || !(n.op->stops_gradient || reads_extents_alone(n, k));
 }
@@ -49,7 +49,7 @@ inline bool is_path(node const& n, std::size_t k) {
 #if RILL_RUNTIME
 namespace detail {
 
-/// One sweep over a body: for each value, what it depends on.
+/// Goes over a body once, and finds the inputs and variables that each value depends on.
 class path_sweep {
  public:
   path_sweep(subgraph const& body, path_finder& finder) : body_(body), finder_(finder), from_(body.size()) {
@@ -91,7 +91,7 @@ class path_sweep {
   subgraph const& body_;
   path_finder& finder_;
   std::vector<std::uint32_t> variables_;
-  std::vector<path_table> from_;  // by node and port: inputs of the body, then its variables
+  std::vector<path_table> from_;  // by node and port: whether it depends on each input, then on each variable
 };
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// Cuts out of a graph what a run needs: backwards from what is fetched, up to what is fed (white paper §4.2).
+// Cuts the nodes that a step needs out of a graph: backwards from the fetches, up to the feeds (white paper §4.2).
 #pragma once
 #include <algorithm>
 #include <unordered_map>
@@ -9,21 +9,22 @@
 
 namespace rill {
 
-/// The part of `g` that computes `fetched` and runs `targets`, with `fed` as its inputs, in their order. Ends with
-/// `step`, if it is for one.
+/// Returns the nodes of `g` that compute `fetched` and run `targets`, with `fed` as its inputs, in their order. Throws
+/// if `step`, which may be null, is cancelled or late.
 subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
                std::vector<std::uint32_t> const& targets, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
 namespace detail {
 
-/// Which of the fed values stands for an output. What is fed is also what a derivative would compute again.
-class fed_places {
+/// Finds the feed that stands for an output. A feed also stands for the copies of its node that derivatives compute
+/// again.
+class feed_finder {
  public:
-  fed_places(graph const& g, std::vector<endpoint> const& fed) : g_(g) {
+  feed_finder(graph const& g, std::vector<endpoint> const& fed) : g_(g) {
     for (std::uint32_t i = 0; i < fed.size(); ++i) places_.try_emplace(key(fed[i]), i);
   }
-  /// Its number; -1: none does.
+  /// Returns the number of the feed that stands for `e`; -1: none.
   std::ptrdiff_t of(endpoint e) const {
     if (places_.empty()) return -1;
     for (;;) {
@@ -34,8 +35,8 @@ class fed_places {
     }
   }
 
-  /// The number of the one that a control edge from a node comes from; -1: the node must run. A placeholder that is fed
-  /// has nothing else to do, as in TensorFlow.
+  /// Returns the number of the feed from which a control edge of node `from` comes; -1: the node must run. As in
+  /// TensorFlow, a placeholder that is fed need not run.
   std::ptrdiff_t of_control(std::uint32_t from) const {
     return g_[from].op->kind == op_kind::placeholder ? of({from, 0}) : -1;
   }
@@ -46,7 +47,7 @@ class fed_places {
   std::unordered_map<std::uint64_t, std::uint32_t> places_;
 };
 
-inline std::vector<std::uint32_t> needed(graph const& g, fed_places const& fed, std::vector<endpoint> const& fetched,
+inline std::vector<std::uint32_t> needed(graph const& g, feed_finder const& fed, std::vector<endpoint> const& fetched,
                                          std::vector<std::uint32_t> const& targets,
                                          step_context const* step = nullptr) {
   std::vector<bool> seen(g.size());
@@ -74,7 +75,7 @@ inline std::vector<std::uint32_t> needed(graph const& g, fed_places const& fed, 
     }
   };
   follow();
-  // Who hands a value to the next iteration of a loop that is needed is needed too.
+  // A node that passes a value to the next iteration of a needed loop is needed too; that may need further nodes.
   if (auto const back = g.back_edges(); !back.empty())
     for (bool more = true; more; follow()) {
       more = false;
@@ -90,7 +91,7 @@ inline std::vector<std::uint32_t> needed(graph const& g, fed_places const& fed, 
 RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std::vector<endpoint> const& fetched,
                            std::vector<std::uint32_t> const& targets, step_context const* step) {
   subgraph sub;
-  detail::fed_places const places(g, fed);
+  detail::feed_finder const places(g, fed);
   auto const wanted = detail::needed(g, places, fetched, targets, step);
   sub.nodes.reserve(fed.size() + wanted.size());
   for (auto e : fed) {
@@ -110,7 +111,7 @@ RILL_INLINE subgraph prune(graph const& g, std::vector<endpoint> const& fed, std
   for (auto i : wanted) {
     if (i % checked_each == 0) check(step);
     node n = g[i];
-    n.copy_of = -1;  // a subgraph is fed no more
+    n.copy_of = -1;  // only feeds need it, and they are in their places now
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       n.inputs[k] = means_variable(n, k) ? endpoint{place[n.inputs[k].node], n.inputs[k].port} : mapped(n.inputs[k]);
     }

@@ -1,7 +1,8 @@
-// How functions are recorded: a body of the outermost graph, in which calls of the function itself may stand.
+// Records functions: bodies of the outermost graph, which may call the function itself.
 #pragma once
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -12,39 +13,40 @@
 
 namespace rill {
 
-/// What a function is to be.
+/// The name and signature of a function that is to be recorded.
 struct function_request {
   std::string name;
   std::vector<type> arguments = {};
-  std::optional<std::vector<type>> results = {};  ///< empty: what the body returns; it then can't call itself
+  std::optional<std::vector<type>> results = {};  ///< empty: the types that the body returns; it can't call itself
   std::vector<std::int32_t> like = {};
-  std::vector<endpoint> captures = {};  ///< that it has, whether the body reads them or not
+  std::vector<endpoint> captures = {};  ///< captures that it has even if the body does not read them
   depth_limit most = {};
 };
 
-/// Records a function's body: from the function, which may be called already, and the arguments to the results.
+/// Records a function's body: takes the function, which it may call, and the arguments, and returns the results.
 using function_recorder =
     std::function<std::vector<value>(function_definition const& self, std::vector<value> const& arguments)>;
 
-/// Defines a function of the graph, by which calls name it. One that calls itself and takes something from outside is
-/// recorded twice, for its calls hand on what it takes. A second function of one name must be the same, and is the
-/// first one then: error(invalid_argument).
+/// Defines a function of the graph under its name. A recursive function with captures is recorded twice, because its
+/// calls of itself pass the captures on. If the graph already has a function of this name, returns that function if it
+/// is the same, and throws error(invalid_argument) otherwise.
 function_definition const& record_function(graph& g, function_request r, function_recorder const& f);
 
 namespace detail {
 
-/// Whether two subgraphs compute the same, whatever their nodes are called.
+/// Whether two subgraphs are equal except for the names of their nodes.
 bool same_subgraph(subgraph const& a, subgraph const& b);
 
-/// Refuses a body that returns something else than its function is declared to: error(invalid_argument).
+/// Throws error(invalid_argument) if a body's results don't fit the declared results of its function.
 void check_results(function_definition const& f, subgraph const& body);
 
-/// Counts what a function calls into it. Throws error(resource_exhausted) if it is too deep.
+/// Sets `recursive`, `may_wait`, `nodes` and `nesting` of a function whose body is recorded. Throws
+/// error(resource_exhausted) if it nests too deep.
 void survey(function_definition& f);
 
 #if RILL_RUNTIME
 
-/// A name that means a function while it is recorded, and what it meant before if that fails.
+/// Makes a name refer to a function while the function is recorded; if that fails, to what it referred to before.
 class open_function {
  public:
   open_function(function_library& library, function_definition& f)
@@ -79,8 +81,8 @@ class open_function {
   bool kept_ = false;
 };
 
-/// Makes what a body takes from outside what its function takes; whether that is more than it was.
-inline bool take_over(graph& root, function_definition& f, recorded_body& body) {
+/// Makes the captures and variables of a body those of its function. Returns whether the function's have changed.
+inline bool adopt_captures(graph& root, function_definition& f, recorded_body& body) {
   auto const before = std::tuple{f.captures, f.references, f.updates, f.effect};
   for (auto const& c : body.captures)
     if (std::find(f.captures.begin(), f.captures.end(), c.endpoint()) == f.captures.end())
@@ -111,14 +113,14 @@ inline bool calls(subgraph const& sub, function_definition const& f) {
   return found;
 }
 
-// Nodes, and how deep bodies and calls lie within each other.
-inline std::pair<std::uint64_t, std::uint32_t> extent_of(subgraph const& sub) {
+// Returns the number of nodes, and how deep bodies and calls nest.
+inline std::pair<std::uint64_t, std::uint32_t> size_and_nesting(subgraph const& sub) {
   std::uint64_t nodes = sub.size();
   std::uint32_t nesting = 0;
   for (auto const& n : sub.nodes) {
     if (auto const* called = called_by(n)) nodes += called->nodes, nesting = std::max(nesting, called->nesting);
     for_each_body(n, [&](subgraph const& body) {
-      auto const inner = extent_of(body);
+      auto const inner = size_and_nesting(body);
       nodes += inner.first;
       nesting = std::max(nesting, inner.second);
     });
@@ -131,10 +133,11 @@ RILL_INLINE void survey(function_definition& f) {
   f.may_wait = std::any_of(f.body->nodes.begin(), f.body->nodes.end(), [](node const& n) { return may_wait(n); });
   for_each_call(*f.body, [&](function_definition const& called) {
     if (&called != &f && !called.body)
-      throw error(code::failed_precondition, "the function '" + f.name + "' calls '" + called.name +
-                                                 "', which is being recorded: only that one may call itself");
+      throw error(code::failed_precondition, "the function '" + f.name + "' calls '" + called.name + "' while '" +
+                                                 called.name + "' is recorded: only '" + called.name +
+                                                 "' may call it now");
   });
-  auto const [nodes, nesting] = extent_of(*f.body);
+  auto const [nodes, nesting] = size_and_nesting(*f.body);
   f.nodes = static_cast<std::uint32_t>(nodes);
   f.nesting = nesting;
   if (f.nesting > function_definition::deepest_nesting)
@@ -152,11 +155,11 @@ RILL_INLINE void check_results(function_definition const& f, subgraph const& bod
   for (std::size_t o = 0; o < body.outputs.size(); ++o) {
     auto const& made = body.type_of(body.outputs[o]);
     if (f.has_results && !accepts(f.results[o], made))
-      fail("is declared to return a " + f.results[o].text() + " and returns a " + made.text());
+      fail("is declared to return " + with_article(f.results[o]) + " and returns " + with_article(made));
   }
 }
 
-// Functions are the same where their names are: in one graph a name has a second meaning only while that is recorded.
+// Two functions with one name are the same function: a name refers to another one only while that one is recorded.
 inline bool same_attribute(attribute const& a, attribute const& b) {
   if (a.index() != b.index()) return false;
   if (auto const* f = std::get_if<function_definition const*>(&a))
@@ -166,8 +169,20 @@ inline bool same_attribute(attribute const& a, attribute const& b) {
   return same(a, b);
 }
 
+// For each node the one beside which it must run: its number, if it is a node of the subgraph, else its name.
+inline std::vector<std::pair<std::int64_t, std::string>> neighbours(subgraph const& sub) {
+  std::map<std::string_view, std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < sub.size(); ++i) numbers.emplace(sub[i].name, i);
+  std::vector<std::pair<std::int64_t, std::string>> all;
+  for (auto const& n : sub.nodes)
+    if (auto const at = numbers.find(n.colocated); at != numbers.end()) all.emplace_back(at->second, "");
+    else all.emplace_back(-1, n.colocated);
+  return all;
+}
+
 RILL_INLINE bool same_subgraph(subgraph const& a, subgraph const& b) {
   if (a.size() != b.size() || a.inputs != b.inputs || a.outputs != b.outputs || a.targets != b.targets) return false;
+  if (neighbours(a) != neighbours(b)) return false;
   for (std::uint32_t i = 0; i < a.size(); ++i) {
     node const &x = a[i], &y = b[i];
     if (x.op != y.op || x.inputs != y.inputs || x.controls != y.controls || x.outputs != y.outputs ||
@@ -175,7 +190,7 @@ RILL_INLINE bool same_subgraph(subgraph const& a, subgraph const& b) {
       return false;
     if (is_variable(x) && x.name != y.name) return false;
     for (std::size_t k = 0; k < x.attributes.size(); ++k)
-      if (!(draws_random(x) && x.attributes[k].first == x.op->draws_random) &&  // those of calls differ anyway
+      if (!(draws_random(x) && x.attributes[k].first == x.op->draws_random) &&  // the keys of two calls always differ
           !same_attribute(x.attributes[k].second, y.attributes[k].second))
         return false;
   }
@@ -198,7 +213,7 @@ RILL_INLINE function_definition const& record_function(graph& g, function_reques
   wish.captures = std::move(r.captures);
   wish.most = r.most;
   if (wish.name.empty() || wish.name.find(':') != std::string::npos)
-    throw error(code::invalid_argument, "a function's name has at least one character, and no ':'", wish.name);
+    throw error(code::invalid_argument, "a function's name must not be empty, and must not have a ':'", wish.name);
   auto& made = root.functions().add(std::move(wish));
   detail::open_function open(root.functions(), made);
   auto const record = [&] {
@@ -210,10 +225,10 @@ RILL_INLINE function_definition const& record_function(graph& g, function_reques
     });
   };
   auto body = record();
-  for (int again = 0; detail::take_over(root, made, body) && made.called_open; ++again) {
+  for (int again = 0; detail::adopt_captures(root, made, body) && made.called_open; ++again) {
     if (again == 2)
       throw error(code::invalid_argument,
-                  "the function '" + made.name + "' takes something else from outside each time that it is recorded");
+                  "the function '" + made.name + "' captures other values each time that it is recorded");
     body = record();
   }
   for (auto const& o : body.waits)

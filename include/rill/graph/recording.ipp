@@ -1,4 +1,4 @@
-// How nodes come into a graph and into the bodies within it.
+// Records nodes into a graph and into the bodies within it.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/device/device_name.hpp"
 #include "rill/graph/node_traits.hpp"
 
 namespace rill {
@@ -25,7 +26,8 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
     if (closed_) refuse(this, scope_ + std::string(name.empty() ? op.name : name));
     if (op.kind == op_kind::variable)
       throw error(code::failed_precondition,
-                  "a variable is made in a body of a loop or branch: make it outside, or the layer that it belongs to");
+                  "a variable can't be made in the body of a loop, branch or function: make it outside, with "
+                  "its layer if it has one");
     for (auto const& i : inputs)
       if (i.graph && lies_in(i.graph)) inside(i);
   }
@@ -57,19 +59,34 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
   });
 }
 
+RILL_INLINE void check_device(node const& n) {
+  if (n.device.empty()) return;
+  std::string text;
+  try {
+    text = device_name::parse(n.device).text();
+  } catch (error const& e) {
+    throw error(e.code(), e.message(), n.name);
+  }
+  if (text != n.device)
+    throw error(code::invalid_argument, "expected a device's name in full, '" + text + "', got '" + n.device + "'",
+                n.name);
+}
+
 RILL_INLINE value graph::adopt(node n) {
   std::unique_lock lock(mutex_);
   if (n.op == nullptr) throw error(code::invalid_argument, "a node has no operation", n.name);
-  if (!taken_.try_emplace(n.name, 0).second) throw error(code::invalid_argument, "the name is taken", n.name);
+  if (!taken_.try_emplace(n.name, 0).second) throw error(code::invalid_argument, "another node has this name", n.name);
   return keep_or_forget(n, [&] {
     for (auto c : n.controls)
-      if (c >= nodes_.size()) throw error(code::invalid_argument, "a control edge comes from no earlier node", n.name);
+      if (c >= nodes_.size())
+        throw error(code::invalid_argument, "a control edge must come from an earlier node", n.name);
+    check_device(n);
     if (!n.colocated.empty() && !knows(n.colocated))
-      throw error(code::invalid_argument, "it is to run beside '" + n.colocated + "', which is no earlier node",
-                  n.name);
+      throw error(code::invalid_argument,
+                  "it is to run beside '" + n.colocated + "', and no earlier node has that name", n.name);
     if (n.copy_of >= static_cast<std::int64_t>(nodes_.size()))
-      throw error(code::invalid_argument, "it computes no earlier node again", n.name);
-    recomputed_parts_ = std::max(recomputed_parts_, n.recompute);
+      throw error(code::invalid_argument, "the node that it computes again must be an earlier node", n.name);
+    recompute_regions_ = std::max(recompute_regions_, n.recompute);
     return append(n);
   });
 }
@@ -92,6 +109,16 @@ RILL_INLINE value graph::find(std::string_view name_and_port) try {
   rethrow_as_error();
 }
 
+RILL_INLINE node const* graph::find_node(std::string_view name) const {
+  std::shared_lock lock(mutex_);
+  auto const at = names_.find(std::string(name));
+  return at == names_.end() ? nullptr : nodes_[at->second];
+}
+
+RILL_INLINE std::string graph::device_within(std::string_view name) const {
+  return name.empty() ? std::string() : nested(device_name::parse(device_), device_name::parse(name)).text();
+}
+
 RILL_INLINE std::string graph::unique(std::string_view wish) {
   std::string full = scope_ + std::string(wish);
   auto const [it, fresh] = taken_.try_emplace(full, 0);
@@ -108,15 +135,15 @@ RILL_INLINE std::string graph::name_of_variable(std::string_view wish) {
   auto const at = names_.find(full);
   auto const* const by = at == names_.end() ? nullptr : nodes_[at->second]->op;
   if (by && by->kind == op_kind::variable)
-    throw error(code::invalid_argument,
-                "the graph has a variable of this name: to share it, use the handle that it was declared with, or keep "
-                "the layer that it belongs to (dense_layer, conv2d_layer, ...) and call that again; for weights of its "
-                "own, choose another name",
-                full);
+    throw error(
+        code::invalid_argument,
+        "the graph already has a variable of this name: to share it, use the handle that it was declared with, or keep "
+        "its layer (dense_layer, conv2d_layer, ...) and call that again; for separate weights, choose another name",
+        full);
   throw error(code::invalid_argument,
-              "a variable's name is its own, and this one is taken by " +
-                  (by ? "a node '" + std::string(by->name) + "'" : "a scope or a body") +
-                  ": choose another name, or declare the variable before",
+              "a variable's name must be unique, and " +
+                  (by ? "a node '" + std::string(by->name) + "' has" : std::string("a scope or a body has")) +
+                  " this one: choose another name, or declare the variable first",
               full);
 }
 
@@ -135,19 +162,22 @@ RILL_INLINE void graph::check_variable_name(std::string_view name) {
 
 RILL_INLINE value graph::append(node& n) {
   if (n.name.empty() || n.name.find(':') != std::string::npos)
-    throw error(code::invalid_argument,
-                "a node's name has at least one character, and no ':', which begins an output's number", n.name);
+    throw error(
+        code::invalid_argument,
+        "a node's name must not be empty, and must not have a ':', which separates a name from an output's number",
+        n.name);
   check_arity(n);
   std::vector<type> types;
   types.reserve(n.inputs.size());
   for (auto e : n.inputs) {
     if (e.node >= nodes_.size() || e.port >= nodes_[e.node]->outputs.size())
-      throw error(code::invalid_argument, "an input is no output of an earlier node", n.name);
+      throw error(code::invalid_argument, "an input must be an output of an earlier node", n.name);
     types.push_back(nodes_[e.node]->outputs[e.port]);
   }
   infer_outputs(n, types, n.outputs);
   if (n.copy_of >= 0 && nodes_[static_cast<std::size_t>(n.copy_of)]->outputs != n.outputs)
-    throw error(code::invalid_argument, "it has other outputs than the node that it computes again", n.name);
+    throw error(code::invalid_argument,
+                "its outputs have other types than the outputs of the node that it computes again", n.name);
   auto const id = static_cast<std::uint32_t>(nodes_.size());
   auto const edges = back_edges_.size();
   try {
@@ -155,7 +185,7 @@ RILL_INLINE value graph::append(node& n) {
     if (n.op->back_edge) back_edges_.push_back(id);
     nodes_.push_back(nullptr);
     nodes_.back() = &recorded_nodes_.emplace_back(std::move(n));
-  } catch (...) {  // there is no memory for it: as if it had not been asked for
+  } catch (...) {  // no memory: the graph stays as it was
     nodes_.resize(id);
     back_edges_.resize(edges);
     names_.erase(n.name);
@@ -186,6 +216,8 @@ RILL_INLINE graph& graph::open_body(std::string_view name) try {
   b.scope_ = full;
   b.outer_ = this;
   b.device_ = device_;
+  b.colocated_ = colocated_;
+  b.gradients_beside_ = gradients_beside_;
   b.recorded_rules_ = recorded_rules_;
   b.may_race_ = may_race_;
   open_ = &b;
@@ -208,7 +240,8 @@ RILL_INLINE std::int64_t graph::random_key() {
 RILL_INLINE void graph::set_recorded(std::size_t n) {
   if (outer_) return root().set_recorded(n);
   std::unique_lock lock(mutex_);
-  expects(n >= recorded_ && n <= std::size_t{1} << 62, "a graph counts fewer or more nodes than it can have recorded");
+  expects(n >= recorded_ && n <= std::size_t{1} << 62,
+          "expected a count of recorded nodes between the number of nodes and 2^62");
   recorded_ = n;
 }
 
@@ -245,7 +278,7 @@ RILL_INLINE value graph::inside(value v) {
   if (is_variable(origin)) {
     node same = origin;
     same.controls.clear();
-    same.recompute = 0;  // a number of a subgraph outside
+    same.recompute = 0;  // a region of the graph outside
     references_.push_back({v, adopt(std::move(same))});
     return references_.back().inside;
   }
@@ -259,7 +292,7 @@ RILL_INLINE void graph::refuse(graph const* of, std::string const& node) const {
   throw error(code::invalid_argument,
               !of             ? "an input, or what a lambda returned, is an empty handle"
               : of->is_body() ? "an input is a value from inside the body '" + of->scope_ +
-                                    "', which means nothing outside of it: let the body return it"
+                                    "', and can't be used outside of it: let the body return it"
                               : "an input belongs to another graph",
               node);
 }
@@ -288,7 +321,8 @@ RILL_INLINE graph::rule const& graph::find_rule(std::int64_t number) const {
   if (outer_) return root().find_rule(number);
   std::shared_lock lock(mutex_);
   if (number < 0 || number >= static_cast<std::int64_t>(rules_.size()))
-    throw error(code::not_found, "the graph has no gradient rule of this number: rules don't travel with graphs");
+    throw error(code::not_found,
+                "the graph has no gradient rule with this number: a graph as bytes does not contain its rules");
   return rules_[static_cast<std::size_t>(number)];
 }
 
@@ -328,14 +362,15 @@ RILL_INLINE std::int64_t graph::rule_of(node const& n) const {
 
 RILL_INLINE void graph::add_initial(initial i) try {
   if (innermost().is_body())
-    throw error(code::failed_precondition, "a variable is made in a body of a loop or branch: make it outside");
+    throw error(code::failed_precondition,
+                "a variable can't be made in the body of a loop, branch or function: make it outside");
   std::unique_lock lock(mutex_);
   expects(i.variable < nodes_.size() && i.assignment < nodes_.size(),
-          "an initial value mentions a node that is not there");
+          "an initial value names a node that the graph does not have");
   auto const& assignment = *nodes_[i.assignment];
   expects(is_variable(*nodes_[i.variable]) && assignment.op->kind == op_kind::assign &&
               assignment.inputs[0] == endpoint{i.variable, 0},
-          "an initial value is no assignment of its variable");
+          "an initial value must be an assignment to its variable");
   initials_.push_back(i);
 } catch (...) {
   rethrow_as_error();
@@ -365,7 +400,7 @@ RILL_INLINE node const& value::origin() const {
 RILL_INLINE type const& value::type() const {
   auto const& n = origin();
   if (port >= n.outputs.size())
-    throw error(code::invalid_argument, "it has no value: it is run for what it does", n.name);
+    throw error(code::invalid_argument, "it has no value: it is run for its effect", n.name);
   return n.outputs[port];
 }
 RILL_INLINE std::string value::name() const { return origin().name + (port ? ":" + std::to_string(port) : ""); }

@@ -1,4 +1,4 @@
-// Where nodes meet besides along edges: at queues, mutexes and the like, of which one may wait for what another gives.
+// Nodes that wait for each other without an edge: at queues, mutexes and the like.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,16 +16,16 @@
 
 namespace rill {
 
-/// What a node, or one in its bodies or in what it calls, does at a queue or the like.
+/// What a node does at a queue or the like, itself or by a node of its bodies or of the function that it calls.
 struct meeting {
-  std::uint32_t place;  ///< the queue, counted from 0
+  std::uint32_t place;  ///< the number of the queue or the like
   rendezvous_kind role;
   bool waits;
 
   friend bool operator==(meeting const&, meeting const&) = default;
 };
 
-/// Whether `waiter` may wait for what `giver` does at the same place.
+/// Whether `waiter` may wait for `giver`: at the same place, and in a role that `giver` serves.
 bool serves(meeting const& giver, meeting const& waiter);
 
 /// The meetings of each node of a subgraph.
@@ -34,9 +34,9 @@ class meetings {
   explicit meetings(subgraph const& sub);
 
   std::vector<meeting> const& operator[](std::uint32_t node) const { return of_[node]; }
-  /// The nodes that meet others somewhere, ascending.
+  /// Returns the nodes that have meetings, ascending.
   std::vector<std::uint32_t> const& nodes() const { return nodes_; }
-  /// All but those at mutexes.
+  /// Returns the meetings without the meetings at mutexes.
   meetings without_locks() const;
 
  private:
@@ -49,40 +49,40 @@ class meetings {
   std::vector<std::uint32_t> nodes_;
 };
 
-/// For each node those that come after it: an edge leads from a node to each of them.
+/// For each node its direct successors.
 using node_edges = std::vector<std::vector<std::uint32_t>>;
 
-/// Edges from nodes to the nodes that may wait for them at a queue or the like, where the subgraph has no edge. Edges
-/// of many to many go through hubs: numbers beyond the nodes', which lead on to nodes and other hubs.
+/// Edges from nodes to the nodes that may wait for them at a queue or the like. Edges from many nodes to many go
+/// through hubs: vertices with numbers beyond the nodes', which have edges to nodes and to other hubs.
 struct hidden_waits {
-  node_edges after = {};  ///< of nodes and hubs; empty: nobody waits for anybody
+  node_edges after = {};  ///< of nodes and hubs; empty: there are no hidden waits
   bool empty() const { return after.empty(); }
-  /// The same without what nodes serve by making room alone.
+  /// Returns the edges, without edges from nodes that only make room.
   node_edges gifts(meetings const& met) const;
 };
 
-/// Whose meetings are looked at.
+/// Which nodes may serve a node that waits.
 enum class meeting_scope : std::uint8_t {
-  step,       ///< one that gives and one that waits at the same place: the one may serve the other itself
-  elsewhere,  ///< at any places: another step, or process, may hand on what it is given here
+  step,       ///< a node that gives at the place where the other waits
+  elsewhere,  ///< a node that gives at any place: another step or process may pass on what it gets there
 };
 
-/// The hidden waits of a subgraph whose nodes come after those that `after` has lead to them. What comes after a node
-/// that waits does not serve that node.
+/// Returns the hidden waits of a subgraph whose edges are `after`. A node does not serve a node that it comes after.
 hidden_waits find_hidden_waits(subgraph const& sub, meetings const& met, node_edges const& after, meeting_scope scope);
 
-/// The edges of a subgraph: inputs and controls.
+/// Returns the edges of a subgraph: inputs and control edges.
 node_edges edges_of(subgraph const& sub);
 
-/// Nodes in an order in which each comes after those that lead to it: of those that can come next, the one with the
-/// smallest key. One to which `served` leads, perhaps through hubs, comes when all those have come, or when nothing
-/// else can. Fewer than all where nodes wait for themselves. Ends with `step`, if it is for one.
+/// Returns the nodes in a topological order of `after`; among the nodes that are ready, the one with the smallest key
+/// comes next. A node that has edges in `served`, directly or through hubs, comes when all their sources have come, or
+/// when no other node is ready. Nodes on a cycle are missing. Throws if `step`, which may be null, is cancelled or
+/// late.
 std::vector<std::uint32_t> sequence(node_edges const& after, node_edges const& served,
                                     std::span<std::uint32_t const> keys, step_context const* step = nullptr);
 
-/// The strongly connected components of these edges together: nodes that wait for themselves by way of each other have
-/// one number, every other node has a number of its own.
-std::vector<std::uint32_t> circles(std::vector<node_edges const*> const& along);
+/// Returns the number of the strongly connected component of each node, for the union of these edges. Nodes on a common
+/// cycle have the same number.
+std::vector<std::uint32_t> cycle_numbers(std::vector<node_edges const*> const& along);
 
 #if RILL_RUNTIME
 
@@ -128,7 +128,7 @@ RILL_INLINE void meetings::add(node const& n, std::vector<meeting>& all) {
     for (auto const& m : of_function(*f)) once(m);
 }
 
-// A function that calls itself meets what it does without that call.
+// The meetings of a recursive function come from its other nodes.
 RILL_INLINE std::vector<meeting> const& meetings::of_function(function_definition const& f) {
   auto const [known, fresh] = functions_.try_emplace(&f);
   if (fresh) {
@@ -162,7 +162,7 @@ RILL_INLINE node_edges edges_of(subgraph const& sub) {
 
 namespace detail {
 
-/// Strongly connected components, without recursion (Tarjan 1972).
+/// Finds strongly connected components, without recursion (Tarjan 1972).
 class components {
  public:
   explicit components(std::vector<node_edges const*> along)
@@ -201,8 +201,8 @@ class components {
     }
   }
   std::vector<std::uint32_t> const& list_of(std::uint32_t i, std::size_t list) const {
-    static std::vector<std::uint32_t> const nobody;
-    return i < along_[list]->size() ? (*along_[list])[i] : nobody;
+    static std::vector<std::uint32_t> const no_edges;
+    return i < along_[list]->size() ? (*along_[list])[i] : no_edges;
   }
   void follow(std::uint32_t i, std::uint32_t to) {
     if (seen_[to] == 0) enter(to);
@@ -227,7 +227,7 @@ class components {
   std::uint32_t count_ = 0, found_ = 0;
 };
 
-/// Hidden waits while they are looked for: 64 waiters at a time, a bit for each.
+/// Searches hidden waits for 64 waiters at a time, with a bit for each.
 class hidden_waits_search {
  public:
   hidden_waits_search(subgraph const& sub, meetings const& met, node_edges const& after, meeting_scope scope)
@@ -261,7 +261,7 @@ class hidden_waits_search {
   using block_number = std::pair<std::uint32_t, std::size_t>;  // the level, 0: 64 waiters, and which one
   static bool gives(meeting const& m) { return m.role != rendezvous_kind::takes && m.role != rendezvous_kind::locks; }
 
-  // Each node after those that lead to it; edges need not lead from smaller numbers to larger ones.
+  // Finds a topological order; edges need not lead from smaller numbers to larger ones.
   void set_order() {
     std::vector<std::uint32_t> waits(after_.size());
     for (auto const& list : after_)
@@ -272,7 +272,7 @@ class hidden_waits_search {
       for (auto n : after_[order_[k]])
         if (--waits[n] == 0) order_.push_back(n);
   }
-  // A node serves those that it does not come after.
+  // Adds the edges to the waiters `some`. A node serves the waiters that it does not come after.
   void find(std::size_t number, std::span<std::uint32_t const> some) {
     std::fill(behind_.begin(), behind_.end(), 0);
     for (std::size_t w = 0; w < some.size(); ++w) behind_[some[w]] |= bits{1} << w;
@@ -293,7 +293,7 @@ class hidden_waits_search {
   static bits all_of(std::span<std::uint32_t const> some) {
     return some.size() == 64 ? ~bits{0} : (bits{1} << some.size()) - 1;
   }
-  // All of the 64: two such blocks side by side are one of the next level.
+  // Notes that a giver serves all of a block of 64 waiters. Two neighbouring blocks become one block of the next level.
   void add_whole(std::uint32_t giver, std::size_t number, std::span<std::uint32_t const> some) {
     if (known_ == number) blocks_[{0, number}] = block(some, 0, 64), ++known_;
     auto& mine = whole_[giver];
@@ -322,7 +322,7 @@ class hidden_waits_search {
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
   }
-  // Those at the places where a node gives something, or all.
+  // Returns the waiters at the places where a node gives, or all waiters.
   bits served_by(std::uint32_t giver, std::span<std::uint32_t const> some) {
     if (scope_ == meeting_scope::elsewhere) return all_of(some);
     bits served = 0;
@@ -337,7 +337,7 @@ class hidden_waits_search {
     }
     return served;
   }
-  // Edges to the waiters whose bits are set: to the largest blocks of them that there are.
+  // Adds edges to the waiters whose bits are set, by way of the largest possible blocks.
   void cover(std::uint32_t giver, std::span<std::uint32_t const> some, bits served, std::size_t first,
              std::size_t count) {
     if (first >= some.size()) return;
@@ -352,7 +352,7 @@ class hidden_waits_search {
     cover(giver, some, served, first, count / 2);
     cover(giver, some, served, first + count / 2, count / 2);
   }
-  // A hub that leads to a block of waiters, or the only one.
+  // Returns a hub with edges to a block of waiters, or the waiter if the block has only one.
   std::uint32_t block(std::span<std::uint32_t const> some, std::size_t first, std::size_t count) {
     if (count == 1 || first + 1 == some.size()) return some[first];
     auto const [known, fresh] = hubs_.try_emplace({first, count}, 0);
@@ -376,12 +376,12 @@ class hidden_waits_search {
   meeting_scope scope_;
   std::vector<bits> behind_;
   std::vector<std::uint32_t> waiters_, givers_, order_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> givers_at_;           // each place
-  std::map<std::uint32_t, std::vector<std::pair<meeting, bits>>> waiting_;  // of the 64, at each place
-  std::map<std::pair<std::size_t, std::size_t>, std::uint32_t> hubs_;       // of the 64: by first and number
-  std::map<std::pair<std::uint32_t, rendezvous_kind>, bits> served_by_;     // by place and role
-  std::vector<std::vector<block_number>> whole_;  // of each giver, the blocks of which it serves all
-  std::size_t known_ = 0;                         // the number of the 64 while no hub leads to all of them
+  std::map<std::uint32_t, std::vector<std::uint32_t>> givers_at_;           // by place
+  std::map<std::uint32_t, std::vector<std::pair<meeting, bits>>> waiting_;  // of the current 64 waiters, by place
+  std::map<std::pair<std::size_t, std::size_t>, std::uint32_t> hubs_;  // of the current 64 waiters, by first and number
+  std::map<std::pair<std::uint32_t, rendezvous_kind>, bits> served_by_;  // by place and role
+  std::vector<std::vector<block_number>> whole_;  // of each giver, the blocks whose waiters it all serves
+  std::size_t known_ = 0;                         // the number of the current 64 until they have a hub
   std::map<block_number, std::uint32_t> blocks_;  // their hubs
   hidden_waits found_;
 };
@@ -442,7 +442,7 @@ RILL_INLINE std::vector<std::uint32_t> sequence(node_edges const& after, node_ed
   return order;
 }
 
-RILL_INLINE std::vector<std::uint32_t> circles(std::vector<node_edges const*> const& along) {
+RILL_INLINE std::vector<std::uint32_t> cycle_numbers(std::vector<node_edges const*> const& along) {
   return detail::components(along).run();
 }
 

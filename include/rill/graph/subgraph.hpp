@@ -1,4 +1,4 @@
-// A part of a graph that stands alone: what passes rewrite and plans are made from.
+// A subgraph as a value of its own, which passes rewrite and plans are made from.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -8,19 +8,20 @@
 #include <utility>
 #include <vector>
 
+#include "rill/graph/axis_binding.hpp"
 #include "rill/graph/graph.hpp"
 #include "rill/graph/node_traits.hpp"
 
 namespace rill {
 
-/// Copies of nodes, each after its inputs; endpoints are numbers within it. Inputs are `fed_op` nodes, in order.
+/// Copies of nodes, each after its inputs; endpoints are numbers of these copies. Its inputs are `fed_op` nodes.
 struct subgraph {
   std::vector<node> nodes;
-  std::vector<std::uint32_t> origin;  ///< the node of the graph that each one was
-  std::vector<std::uint32_t> inputs;  ///< nodes
+  std::vector<std::uint32_t> origin;  ///< the node of the graph from which each node was copied
+  std::vector<std::uint32_t> inputs;  ///< nodes, in the order of the feeds or arguments
   std::vector<endpoint> outputs;
-  std::vector<std::uint32_t> targets;              ///< nodes that run for what they do
-  std::vector<std::pair<dim, std::int64_t>> axes;  ///< what its types' names were bound to
+  std::vector<std::uint32_t> targets;  ///< nodes that run for their effect
+  bound_axes axes;                     ///< the extents to which axis names are bound
 
   node& operator[](std::uint32_t i) { return nodes[i]; }
   node const& operator[](std::uint32_t i) const { return nodes[i]; }
@@ -28,26 +29,26 @@ struct subgraph {
   type const& type_of(endpoint e) const { return nodes[e.node].outputs[e.port]; }
 };
 
-/// Whether a kernel of a node may wait: its own, or one in its bodies or in what it calls.
+/// Whether a node's kernel may wait, or a kernel in its bodies or in the function that it calls.
 bool may_wait(node const& n);
 
-/// Whether all extents are known.
+/// Whether all extents of all types are known.
 bool all_known(std::span<type const> types);
 
-/// The same within a subgraph whose inputs have these types for good: what only says more of its input has the input's
-/// extents, known or not.
+/// Infers like `infer_outputs`, when the types of the inputs are final: an output that only asserts a type
+/// (`asserts_type`) has its input's type, known or not.
 void infer_final_outputs(node const& n, std::span<type const> inputs, std::vector<type>& outputs);
 
-/// The types of a subgraph's outputs for inputs of the given types.
+/// Returns the types of a subgraph's outputs for these types of its inputs.
 std::vector<type> infer(subgraph const& sub, std::span<type const> inputs);
 
-/// Refuses a subgraph whose edges, ports or arities don't fit: error(internal). Passes are checked by it.
+/// Throws error(internal) if edges, ports or arities of a subgraph are wrong. It checks passes.
 void verify(subgraph const& g);
 
 #if RILL_RUNTIME
 namespace detail {
 
-// A name that no input brings is one of a body's own.
+// Makes extents unknown whose name no input has: the name is known only in the body.
 inline void forget_names_of_bodies(std::span<type const> inputs, std::vector<type>& outputs) {
   auto const has = [](type const& t, dim const& name) {
     return t.has_rank() && std::find(t.dims.begin(), t.dims.begin() + t.rank, name) != t.dims.begin() + t.rank;
@@ -84,8 +85,8 @@ RILL_INLINE std::vector<type> infer(subgraph const& sub, std::span<type const> i
   for (std::size_t i = 0; i < sub.inputs.size(); ++i) {
     auto const& n = sub[sub.inputs[i]];
     if (!accepts(n.outputs[0], inputs[i]))
-      throw error(code::invalid_argument, "it is a " + n.outputs[0].text() + " and was given a " + inputs[i].text(),
-                  n.name);
+      throw error(code::invalid_argument,
+                  "it is " + with_article(n.outputs[0]) + " and was given " + with_article(inputs[i]), n.name);
     types[sub.inputs[i]] = {inputs[i]};
   }
   std::vector<type> in, out;
@@ -105,17 +106,18 @@ RILL_INLINE std::vector<type> function_definition::infer(std::span<type const> g
     throw error(code::invalid_argument, "the function '" + name + "' " + why);
   };
   if (given.size() != arguments.size() + captures.size())
-    fail("takes " + std::to_string(arguments.size()) + " values, and was given " +
+    fail("takes " + std::to_string(arguments.size()) +
+         (arguments.size() == 1 ? " argument, got " : " arguments, got ") +
          std::to_string(given.size() - std::min(given.size(), captures.size())));
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (!accepts(arguments[i], given[i]))
-      fail("takes a " + arguments[i].text() + " as argument " + std::to_string(i) + " and was given a " +
-           given[i].text());
+      fail("takes " + with_article(arguments[i]) + " as argument " + std::to_string(i) + " and was given " +
+           with_article(given[i]));
   auto const bound = given.first(arguments.size());
   if (auto const c = clash_of_names(arguments, bound); c.name.named())
     throw error(code::invalid_argument,
-                "a function's argument has another extent than one whose axis has the same name: in a call of '" +
-                    name + "' axis '" + c.name.text() + "' is " + c.one.text() + " and " + c.other.text());
+                "axes with the same name have different extents in a function's arguments: in a call of '" + name +
+                    "' axis '" + c.name.text() + "' is " + c.one.text() + " and " + c.other.text());
   bool as_recorded = body && !recursive;
   for (std::size_t i = 0; as_recorded && i < given.size(); ++i)
     as_recorded = (*body)[body->inputs[i]].outputs[0] == given[i];
@@ -124,15 +126,15 @@ RILL_INLINE std::vector<type> function_definition::infer(std::span<type const> g
     for (auto e : body->outputs) types.push_back(body->type_of(e));
     return types;
   }
-  // A recursive one is what it was declared to be, and so is one that is too large to look through.
+  // A recursive function, and one that is too large to infer through, returns the declared types.
   if (looked_through()) types = rill::infer(*body, given);
-  if (!has_results) fail("is called while it is recorded: declare what it returns");
+  if (!has_results) fail("is called while it is recorded: declare the types that it returns");
   for (std::size_t o = 0; o < results.size(); ++o) {
     auto const declared = o < like.size() && like[o] >= 0 ? given[static_cast<std::size_t>(like[o])]
                                                           : type_in_call(results[o], arguments, bound);
     if (!looked_through()) types.push_back(declared);
     else if (!accepts(declared, types[o]))
-      fail("is declared to return a " + declared.text() + " and returns a " + types[o].text());
+      fail("is declared to return " + with_article(declared) + " and returns " + with_article(types[o]));
   }
   return types;
 }

@@ -116,7 +116,7 @@ RILL_IO_INLINE std::string idx_bytes(tensor const& t) {
     append_big(bytes, static_cast<std::uint32_t>(extent));
   }
   auto const length = bytes.size();
-  bytes.append(static_cast<char const*>(t.raw()), t.bytes());
+  bytes.append(static_cast<char const*>(t.to(host).raw()), t.bytes());
   reverse_bytes(&bytes[length], static_cast<std::size_t>(t.elements()), size_of(t.element()));
   return bytes;
 }

@@ -48,6 +48,7 @@ std::string string_elements(tensor const& t, std::string& descr);
 struct pieces {
   std::string head, room;
   std::string_view elements;
+  tensor kept;  // whose elements these are, on the host
 
   explicit pieces(tensor const& t);
   pieces(pieces const&) = delete;
@@ -180,7 +181,7 @@ RILL_INLINE pieces::pieces(tensor const& t) {
   if (!t) throw error(code::failed_precondition, "a .npy file can't hold an empty tensor handle");
   auto descr = descr_of(t.element());
   if (t.element() == dtype::string) elements = room = string_elements(t, descr);
-  else elements = {static_cast<char const*>(t.raw()), t.bytes()};
+  else kept = t.to(host), elements = {static_cast<char const*>(kept.raw()), t.bytes()};
   head = head_of(descr, t.shape());
 }
 

@@ -167,7 +167,7 @@ inline std::string encode_png(tensor const& image) {
   about.format = formats[image.shape()[2] - 1];
   auto size = image.bytes() + image.bytes() / 100 + static_cast<std::size_t>(about.height) * 8 + 4096;
   std::string bytes(size, '\0');
-  if (png_image_write_to_memory(&about, bytes.data(), &size, 0, image.raw(), 0, nullptr) == 0)
+  if (png_image_write_to_memory(&about, bytes.data(), &size, 0, image.to(host).raw(), 0, nullptr) == 0)
     throw error(code::internal, std::string("libpng couldn't write an image: ") + about.message);
   bytes.resize(size);
   return bytes;

@@ -180,8 +180,10 @@ RILL_IO_INLINE entry entry_for(named_tensor const& t, metadata& words) {
 
 /// Calls `put` with the pieces of the file. Tensors with the widest elements come first, so that all are aligned in a
 /// mapped file.
-template <class Put> void write(std::span<named_tensor const> tensors, metadata words, Put put) {
-  check_names(tensors);
+template <class Put> void write(std::span<named_tensor const> anywhere, metadata words, Put put) {
+  check_names(anywhere);
+  std::vector<named_tensor> tensors;  // on the host
+  for (auto const& t : anywhere) tensors.push_back({t.name, t.value.to(host)});
   for (auto const& [key, value] : words)
     if (key.starts_with(checksum_key))
       throw error(code::invalid_argument, "the metadata key '" + key + "' is reserved for the checksum of a tensor");

@@ -1,4 +1,4 @@
-// Settles every extent of a subgraph for the types that are fed: named axes get their one extent for the step.
+// Computes the extents of a subgraph from the types of the feeds. A named axis has one extent in a step.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -7,66 +7,27 @@
 #include <utility>
 #include <vector>
 
+#include "rill/graph/axis_binding.hpp"
 #include "rill/graph/subgraph.hpp"
 #include "rill/state/container.hpp"
 
 namespace rill {
 
-/// Named axes and the extents that a step's feeds give them.
-class axis_binding {
- public:
-  using extents_of_names = std::vector<std::pair<dim, std::int64_t>>;
-
-  explicit axis_binding(extents_of_names bound = {}) : bound_(std::move(bound)) {}
-  extents_of_names const& bound() const { return bound_; }
-
-  /// Binds the names in `declared` to the extents of what came; error(invalid_argument) names the axis and both
-  /// extents.
-  void bind(type const& declared, type const& came, std::string const& node) {
-    if (!declared.has_rank()) return;
-    for (std::size_t i = 0; i < declared.rank; ++i) {
-      if (!declared[i].named() || !came[i].known()) continue;
-      if (auto const* known = find(declared[i]); known == nullptr) bound_.emplace_back(declared[i], came[i].extent);
-      else if (*known != came[i].extent)
-        throw error(code::invalid_argument,
-                    "axis '" + declared[i].text() + "' is " + std::to_string(*known) + " elsewhere in this step and " +
-                        std::to_string(came[i].extent) + " here",
-                    node);
-    }
-  }
-  /// The type with the names replaced that are bound.
-  type resolved(type t) const {
-    if (t.has_rank())
-      for (std::size_t i = 0; i < t.rank; ++i)
-        if (t[i].named())
-          if (auto const* known = find(t[i])) t[i] = dim(*known);
-    return t;
-  }
-
- private:
-  std::int64_t const* find(dim const& d) const {
-    for (auto const& [name, extent] : bound_)
-      if (name == d) return &extent;
-    return nullptr;
-  }
-  extents_of_names bound_;
-};
-
-/// Gives every output of the subgraph the type that it will have for inputs of the given types; a variable whose
-/// declared extents are open has those of its present value. What it bound stays with the subgraph, and is kept if it
-/// is bound again.
+/// Sets the types of all outputs for inputs of the given types. A variable with open extents gets the extents of its
+/// present value. The bound names are stored in the subgraph, and stay bound when the subgraph is bound again.
 void bind_extents(subgraph& sub, std::vector<type> const& fed, container& state);
 
-/// Does so again for what is still open in a bound subgraph, which now knows more.
+/// Infers again the types of a bound subgraph that still have unknown extents, after a pass has made inputs more
+/// specific.
 void bind_open_extents(subgraph& sub);
 
-/// Which nodes of a subgraph are variables whose extents it may change.
+/// Returns which nodes are variables whose extents the subgraph may change.
 std::vector<bool> nodes_resized(subgraph const& sub);
 
 #if RILL_RUNTIME
 namespace detail {
 
-// Whether a node may give variables that it updates other extents.
+// Whether a node may change the extents of a variable.
 inline bool may_resize(node const& n) {
   auto const within = [](subgraph const& body) {
     return std::any_of(body.nodes.begin(), body.nodes.end(), may_resize);
@@ -77,13 +38,14 @@ inline bool may_resize(node const& n) {
   return found;
 }
 
-// Whether a node is made for the extents that a variable, its input k, has when the step begins.
+// Whether a node is compiled for the extents that its input k, a variable, has when the step begins.
 inline bool meets_present(node const& n, std::size_t k, std::vector<bool> const& resized) {
   if (!takes_reference(n, k)) return true;
   return (n.op->reference_or_value || n.op->uses_value_extents) && !resized[n.inputs[k].node];
 }
 
-// Others who take a variable meet its declared extents; those who read what a kernel brings, what its names mean.
+// Returns the type of input k: of a variable that the step may resize the declared type, otherwise the inferred type
+// with bound names replaced.
 inline type bound_input(subgraph const& sub, node const& n, std::size_t k, std::vector<bool> const& resized,
                         axis_binding const& axes) {
   auto const& from = sub[n.inputs[k].node];
@@ -91,7 +53,7 @@ inline type bound_input(subgraph const& sub, node const& n, std::size_t k, std::
   return axes.resolved(sub.type_of(n.inputs[k]));
 }
 
-// Which nodes' values the subgraph needs; who means a variable itself does not need it.
+// Returns which nodes' values are read; a node that takes the variable itself does not read its value.
 inline std::vector<bool> nodes_read(subgraph const& sub, std::vector<bool> const& resized) {
   std::vector<bool> read(sub.size());
   for (auto const& n : sub.nodes)
@@ -101,10 +63,10 @@ inline std::vector<bool> nodes_read(subgraph const& sub, std::vector<bool> const
   return read;
 }
 
-// A variable that is declared with open extents has those of its value, and where it is read, so have its axes' names.
+// Gives a variable with open extents the extents of its value, and if it is read, binds its names to them.
 inline void bind_variable(node& n, bool read, axis_binding& axes, container& state) {
   auto const& declared = declared_type(n);
-  if (declared.is_known()) return;
+  if (declared.is_known() || !state.has_values()) return;
   auto const v = state.variable(n.name, declared);
   if (read) v->expect_value();
   auto const extents = v->value_extents();
@@ -113,29 +75,29 @@ inline void bind_variable(node& n, bool read, axis_binding& axes, container& sta
   if (read) axes.bind(declared, n.outputs[0], n.name);
 }
 
-// Names that a node gives to what it computes.
+// Binds the names in the type that a node declares.
 inline void bind_names(node const& n, axis_binding& axes) {
   if (!declares_type(n) || n.outputs.size() != 1) return;
   if (auto const& declared = declared_type(n); n.outputs[0].rank == declared.rank)
     axes.bind(declared, n.outputs[0], n.name);
 }
 
-// The elements of a value can be counted, and so can their bytes.
+// Checks that the numbers of elements and of bytes do not overflow.
 inline void check_size(type const& t, std::string const& node) {
   try {
     if (t.is_known()) (void)checked_product(elements(t.shape()), static_cast<std::int64_t>(size_of(t.element)));
   } catch (error const& e) {
-    throw error(e.code(), "of its result, a " + t.text() + ", " + e.message(), node);
+    throw error(e.code(), "its result is too large, " + with_article(t) + ": " + e.message(), node);
   }
 }
 
-// What a node computes of its inputs.
+// Infers the types of a node's outputs.
 inline void bind_outputs(subgraph const& sub, node& n, std::vector<bool> const& resized, axis_binding& axes) {
   std::vector<type> inputs;
   for (std::size_t k = 0; k < n.inputs.size(); ++k) inputs.push_back(bound_input(sub, n, k, resized, axes));
   infer_final_outputs(n, inputs, n.outputs);
   bind_names(n, axes);
-  if (!n.op->dynamic_output_shape)  // names in what a kernel brings are bound when that is there
+  if (!n.op->dynamic_output_shape)  // otherwise names are bound when the kernel has run
     for (auto& t : n.outputs) t = axes.resolved(t);
   for (auto const& t : n.outputs) check_size(t, n.name);
 }
@@ -157,7 +119,8 @@ RILL_INLINE void bind_extents(subgraph& sub, std::vector<type> const& fed, conta
   for (std::size_t i = 0; i < fed.size(); ++i) {
     auto& n = sub[sub.inputs[i]];
     if (!accepts(n.outputs[0], fed[i]))
-      throw error(code::invalid_argument, "it is a " + n.outputs[0].text() + " and was fed a " + fed[i].text(), n.name);
+      throw error(code::invalid_argument,
+                  "it is " + with_article(n.outputs[0]) + " and was fed " + with_article(fed[i]), n.name);
     axes.bind(n.outputs[0], fed[i], n.name);
     n.outputs[0] = fed[i];
   }

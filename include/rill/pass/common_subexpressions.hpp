@@ -1,4 +1,4 @@
-// Equal computations are done once: value numbering (white paper §5.1).
+// Merges nodes that compute the same value: value numbering (white paper §5.1).
 #pragma once
 #include <unordered_map>
 
@@ -6,8 +6,8 @@
 
 namespace rill {
 
-/// Merges nodes with one operation, attributes, inputs (in either order where the operation commutes) and control
-/// edges.
+/// Merges nodes that have the same operation, attributes, inputs (in either order if the operation commutes), control
+/// edges and place. Returns whether it changed the subgraph.
 bool merge_common_subexpressions(subgraph& sub, pass_report* report);
 
 #if RILL_RUNTIME
@@ -42,8 +42,7 @@ inline std::uint64_t number_of(node const& n, std::vector<endpoint> const& input
 
 inline bool same_node(node const& a, std::vector<endpoint> const& a_inputs, node const& b,
                       std::vector<endpoint> const& b_inputs) {
-  if (a.op != b.op || a_inputs != b_inputs || a.controls != b.controls || a.outputs != b.outputs ||
-      a.device != b.device)
+  if (a.op != b.op || a_inputs != b_inputs || a.controls != b.controls || a.outputs != b.outputs || !same_place(a, b))
     return false;
   for (std::size_t i = 0; i < a.attributes.size(); ++i)
     if (!same(a.attributes[i].second, b.attributes[i].second)) return false;

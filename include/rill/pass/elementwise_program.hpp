@@ -1,4 +1,4 @@
-// Elementwise nodes of a subgraph as the lines of one program.
+// Turns elementwise nodes of a subgraph into the lines of one program.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -12,36 +12,38 @@
 
 namespace rill::detail {
 
-/// A program that nodes of a subgraph are added to, each after those that it reads.
+/// Builds a program from nodes of a subgraph, which are added after the nodes that they read.
 class elementwise_program {
  public:
   explicit elementwise_program(subgraph const& sub) : subgraph_(sub) {}
 
-  /// Whether a node can be added: it is elementwise, its extents are known, and it has nothing to do with strings.
+  /// Whether a node can be added: it is elementwise, its extents are known, and it neither reads nor makes strings.
   static bool takes(subgraph const& sub, std::uint32_t i) {
     auto const& n = sub[i];
     if (n.op->effect != effect::none || n.outputs.empty() || !n.outputs[0].is_known()) return false;
-    auto const of_strings = [&](endpoint e) { return sub.type_of(e).element == dtype::string; };  // equal's may be
+    auto const of_strings = [&](endpoint e) {
+      return sub.type_of(e).element == dtype::string;
+    };  // inputs of `equal` may be strings
     if (n.outputs[0].element == dtype::string || std::any_of(n.inputs.begin(), n.inputs.end(), of_strings))
       return false;
     return n.op->elementwise != nullptr || n.op == &definition<ops::fused_op>();
   }
 
-  /// Registers that a node adds, but for those of its inputs.
+  /// Returns the number of registers that a node adds, without the registers of its inputs.
   static std::size_t size_of(node const& n) { return n.op->elementwise ? 1 : ops::program_of(n).registers(); }
-  /// Passes make no longer programs: far from what can be numbered, and what they gain does not grow any more.
+  /// The limit of passes. Longer programs gain nothing, and registers are numbered with 16 bits.
   static constexpr std::size_t most_registers = 4096;
 
   static constexpr std::uint16_t none = UINT16_MAX;
-  /// The register of a value; none: it has none yet.
+  /// Returns the register of a value, or `none`.
   std::uint16_t find(endpoint e) const {
     auto const at = place_.find(e);
     return at == place_.end() ? none : at->second;
   }
-  /// The value is what the register holds.
+  /// Makes a register hold a value.
   void alias(endpoint e, std::uint16_t reg) { place_.emplace(e, reg); }
 
-  /// An input comes before all nodes.
+  /// Adds an input; all inputs come before the nodes.
   void add_input(endpoint e) {
     alias(e, static_cast<std::uint16_t>(program_.inputs.size()));
     program_.inputs.push_back(subgraph_.type_of(e).element);
@@ -52,7 +54,7 @@ class elementwise_program {
     std::memcpy(i.bytes.data(), t.raw(), rill::size_of(t.element()));
     alias(e, add_immediate(i));
   }
-  /// The lines of a node: its function, or the whole program of what was fused already.
+  /// Adds the lines of a node: its function, or the program of a node that is already fused.
   void add(std::uint32_t m) {
     auto const& n = subgraph_[m];
     if (n.op->elementwise != nullptr) {
@@ -70,11 +72,11 @@ class elementwise_program {
     }
     for (std::uint32_t o = 0; o < inner.outputs.size(); ++o) alias({m, o}, registers[inner.outputs[o]]);
   }
-  /// A line of its own, which gives the value.
+  /// Adds a line that computes a value.
   void add_line(endpoint e, program::instruction const& line) { alias(e, append(line)); }
   program const& so_far() const { return program_; }
 
-  /// The program that returns these values.
+  /// Returns the program, with these values as its results.
   program finish(std::vector<endpoint> const& results) {
     for (auto e : results) program_.outputs.push_back(find(e));
     number_registers(program_);
@@ -82,7 +84,7 @@ class elementwise_program {
   }
 
  private:
-  // Marked as in symbols: immediates from the top.
+  // Immediates are numbered from `immediate_mark` on until `finish`, as in symbols.
   std::uint16_t add_immediate(immediate const& i) {
     program_.immediates.push_back(i);
     return static_cast<std::uint16_t>(immediate_mark + program_.immediates.size() - 1);

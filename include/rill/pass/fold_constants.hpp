@@ -1,5 +1,5 @@
-// What depends on constants alone is computed when the step is compiled (white paper §5.1). Fed constants are no longer
-// constants here, so nothing is folded too early.
+// Computes nodes that depend only on constants when the step is compiled (white paper §5.1). A constant that is fed is
+// not a constant in the subgraph.
 #pragma once
 #include "rill/device/step.hpp"
 #include "rill/pass/rewriter.hpp"
@@ -11,16 +11,17 @@
 
 namespace rill {
 
-/// Replaces nodes whose inputs are all constants by their value. A node that fails keeps its place, to fail in the
-/// step.
+/// Replaces nodes whose inputs are all constants by constants. A node whose kernel throws stays, and fails in the step.
+/// Returns whether it changed the subgraph.
 bool fold_constants(subgraph& sub, container& state, pass_report* report);
 
 #if RILL_RUNTIME
 namespace detail {
 
-inline constexpr std::int64_t largest_folded = 1 << 16;  // bytes: a larger result is rather computed than kept
+inline constexpr std::int64_t largest_folded =
+    1 << 16;  // bytes: computing a larger result again is cheaper than keeping it
 
-// Whether a node is a constant that is there from the beginning.
+// Whether a node is a constant without control edges.
 inline bool is_free_constant(node const& n) { return is_constant(n) && n.controls.empty(); }
 
 inline bool can_fold(subgraph const& sub, node const& n) {
@@ -36,7 +37,7 @@ inline bool can_fold(subgraph const& sub, node const& n) {
   return true;
 }
 
-/// Runs one node whose inputs are constants.
+/// Returns the value of a node whose inputs are constants.
 inline tensor evaluate(subgraph const& sub, node const& n, container& state) {
   std::vector<type> inputs;
   std::vector<void*> pointers;

@@ -1,4 +1,4 @@
-// Chains and trees of elementwise operations become one: a program that reads its inputs and writes its results once.
+// Fuses elementwise nodes into programs, which read each input and write each result once.
 #pragma once
 #include "rill/pass/fold_constants.hpp"
 
@@ -8,19 +8,20 @@
 
 namespace rill {
 
-/// Fuses elementwise nodes of equal extents.
-bool fuse_elementwise(subgraph& sub, pass_report* report);
+/// Fuses elementwise nodes of equal extents and the same place. Returns whether it changed the subgraph.
+bool fuse_elementwise(subgraph& sub, pass_report* report, join_predicate const& can_run = {});
 
 #if RILL_RUNTIME
 namespace detail {
 
-/// Groups of elementwise nodes. A node joins the group of a consumer if every path from it leads into the group, or to
-/// nodes from which the group can't be reached, and if it does not wait for what the group gives at a queue or the
-/// like: so no group waits for itself.
+/// Collects elementwise nodes in groups, from the last node to the first. A node joins the group of a consumer unless
+/// one of its other consumers leads to the group, or the group leads to it by way of a queue or the like: then the
+/// group would wait for itself.
 class fusion {
  public:
-  fusion(subgraph& sub, pass_report* report)
+  fusion(subgraph& sub, pass_report* report, join_predicate const& can_run)
       : subgraph_(sub),
+        can_run_(can_run),
         rewriter_(sub, "fuse", report),
         waiters_(sub),
         visits_left_(64 * sub.size()),
@@ -43,12 +44,13 @@ class fusion {
   static constexpr std::size_t most_nodes = 24, most_visited = 128, most_tried = 16;
 
   bool is_elementwise(std::uint32_t i) const {
-    return subgraph_[i].controls.empty() && elementwise_program::takes(subgraph_, i);
+    return subgraph_[i].controls.empty() && elementwise_program::takes(subgraph_, i) &&
+           (!can_run_ || can_run_(subgraph_[i], definition<ops::fused_op>()));
   }
 
   void join(std::uint32_t i) {
     std::uint32_t best = none;
-    std::size_t tried = 0;  // each try looks at all who wait: of thousands not all are tried
+    std::size_t tried = 0;  // limits the tries, because each looks at all waiters
     for (auto c : waiters_[i]) {
       if (group_[c] == none || group_[c] == best) continue;
       if (++tried > most_tried) break;
@@ -67,6 +69,7 @@ class fusion {
     auto const& a = subgraph_[i].outputs[0];
     auto const& b = subgraph_[members[0]].outputs[0];
     if (members.size() >= most_nodes || a.rank != b.rank || a.dims != b.dims) return false;
+    if (!same_place(subgraph_[i], subgraph_[members[0]])) return false;
     if (inputs_with(i, group) > 16 || registers_with(i, group) > elementwise_program::most_registers) return false;
     for (auto c : waiters_[i])
       if (group_[c] != group && reaches(c, group)) return false;
@@ -86,13 +89,13 @@ class fusion {
     return count;
   }
 
-  // Whether a path leads from `from` into the group; yes if it takes long to find out.
+  // Whether a path leads from `from` into the group. Returns true if the search takes too long.
   bool reaches(std::uint32_t from, std::uint32_t group) {
     std::size_t visits = most_visited;
     return search(from, visits, [&](std::uint32_t i) { return group_[i] == group; });
   }
-  // Whether a path leads from the group to a node that may join it: by way of a queue or the like, for all edges lead
-  // to later nodes.
+  // Whether a path leads from the group to a node that may join it. Such a path goes by way of a queue or the like,
+  // because the joining node is earlier, and edges lead to later nodes.
   bool serves(std::uint32_t group, std::uint32_t joining) {
     return search(groups_[group][0], visits_left_, [&](std::uint32_t i) { return i == joining; });
   }
@@ -109,7 +112,7 @@ class fusion {
       auto const more = [&](std::uint32_t n) {
         if (mark_[n] != marks_) mark_[n] = marks_, todo.push_back(n);
       };
-      if (group_[i] != none) {  // one node soon: who waits for any member waits for all
+      if (group_[i] != none) {  // a group will be one node: waiters of one member wait for all members
         for (auto m : groups_[group_[i]])
           for (auto n : waiters_[m]) more(n);
       } else {
@@ -144,25 +147,31 @@ class fusion {
     }
     made.op = &definition<ops::fused_op>();
     made.name = subgraph_[members.back()].name;
+    made.device = subgraph_[members.back()].device;
+    made.hops = subgraph_[members.back()].hops;
+    made.colocated = subgraph_[members.back()].colocated;
     made.attributes = encode(ops::fused_op::attributes{std::make_shared<program const>(p.finish(results))});
     auto const at = rewriter_.add(std::move(made), subgraph_.origin[members.back()]);
     for (std::uint32_t o = 0; o < results.size(); ++o) rewriter_.replace(results[o], {at, o}, "joined");
   }
 
   subgraph& subgraph_;
+  join_predicate const& can_run_;
   rewriter rewriter_;
   waiters waiters_;
-  std::size_t visits_left_;  // of searches for what a group serves
+  std::size_t visits_left_;  // of all calls of `serves` together
   std::vector<std::uint32_t> group_;
   std::vector<std::vector<std::uint32_t>> groups_;
   std::vector<bool> fetched_;
-  std::vector<std::uint32_t> mark_;  // of nodes that the search number marks_ has seen
+  std::vector<std::uint32_t> mark_;  // of each node the number of the last search that met it
   std::uint32_t marks_ = 0;
 };
 
 }  // namespace detail
 
-RILL_INLINE bool fuse_elementwise(subgraph& sub, pass_report* report) { return detail::fusion(sub, report).run(); }
+RILL_INLINE bool fuse_elementwise(subgraph& sub, pass_report* report, join_predicate const& can_run) {
+  return detail::fusion(sub, report, can_run).run();
+}
 #endif
 
 }  // namespace rill

@@ -1,4 +1,4 @@
-// The arithmetic of an optimizer and the assignments that end it become one program that works on the variables in
+// Fuses the arithmetic of an optimizer with the assignments that follow it: one program that works on the variables in
 // place.
 #pragma once
 #include "rill/pass/rewriter.hpp"
@@ -13,16 +13,18 @@
 
 namespace rill {
 
-/// Fuses updates of variables with the arithmetic that they end.
-bool fuse_updates(subgraph& sub, pass_report* report);
+/// Fuses updates of variables with the elementwise node that computes their new values, if it has the same place.
+/// Returns whether it changed the subgraph.
+bool fuse_updates(subgraph& sub, pass_report* report, join_predicate const& can_run = {});
 
 #if RILL_RUNTIME
 namespace detail {
 
 class update_fusion {
  public:
-  update_fusion(subgraph& sub, pass_report* report)
+  update_fusion(subgraph& sub, pass_report* report, join_predicate const& can_run)
       : subgraph_(sub),
+        can_run_(can_run),
         rewriter_(sub, "fuse updates", report),
         consumers_(consumers(sub)),
         waiters_(sub),
@@ -45,7 +47,7 @@ class update_fusion {
  private:
   static constexpr std::size_t most_variables = 8, most_inputs = 56;
 
-  // The last line that an update adds to the program: none for assign.
+  // Returns the function that an update adds to the program: null for assign; nullopt if the node is another operation.
   static std::optional<scalar_function const*> line_of(node const& n) {
     if (n.op == &definition<ops::assign_op>()) return nullptr;
     if (n.op == &definition<ops::assign_add_op>()) return definition<ops::add_op>().elementwise;
@@ -53,20 +55,23 @@ class update_fusion {
     return std::nullopt;
   }
 
-  // The arithmetic's consumers, if all of them are updates that may join it.
+  // Returns the consumers of an elementwise node if all are updates that can be fused with it; otherwise an empty list.
   std::vector<std::uint32_t> updates(std::uint32_t i) {
     auto const& n = subgraph_[i];
     if (!elementwise_program::takes(subgraph_, i) || fetched_[i] || !n.controls.empty() ||
-        elementwise_program::size_of(n) > elementwise_program::most_registers)
+        elementwise_program::size_of(n) > elementwise_program::most_registers ||
+        (can_run_ && !can_run_(n, definition<ops::fused_update_op>())))
       return {};
     std::vector<std::uint32_t> found;
     for (auto c : consumers_[i]) {
       auto const& u = subgraph_[c];
+      if (!same_place(u, n)) return {};
       if (!line_of(u) || u.inputs[1].node != i || fetched_[c] || !consumers_[c].empty()) return {};
       if (!is_variable(subgraph_[u.inputs[0].node]) || updates_of_[u.inputs[0].node] != 1) return {};
       if (subgraph_.type_of(u.inputs[0]) != subgraph_.type_of(u.inputs[1])) return {};
       bool const reads_it = std::find(n.inputs.begin(), n.inputs.end(), u.inputs[0]) != n.inputs.end();
-      if (*line_of(u) == nullptr && !reads_it) return {};  // it may have no value yet, that works in place
+      if (*line_of(u) == nullptr && !reads_it)
+        return {};  // the variable may have no value yet, so there is no memory to work in
       found.push_back(c);
     }
     if (found.size() != n.outputs.size() || found.size() > most_variables ||
@@ -75,8 +80,8 @@ class update_fusion {
     return found;
   }
 
-  // One may wait for another by way of what reads the one's variable. Who waits for one of those that are one node
-  // already waits for all of them.
+  // Whether an update comes after another one: a fused node would wait for itself. Updates that were fused before count
+  // as one node.
   bool one_waits_for_another(std::vector<std::uint32_t> const& updates) {
     if (updates.size() < 2) return false;
     ++searches_;
@@ -109,7 +114,8 @@ class update_fusion {
       results.push_back({u, 0});
     }
     for (auto e : subgraph_[i].inputs)
-      if (p.find(e) == p.none) p.add_input(e), made.inputs.push_back(e);  // else the variable: this is its only update
+      if (p.find(e) == p.none)
+        p.add_input(e), made.inputs.push_back(e);  // it is found if it is the variable, which has no other update
     p.add(i);
     for (auto u : found) {
       auto const from = p.find(subgraph_[u].inputs[1]);
@@ -120,6 +126,9 @@ class update_fusion {
     if (!in_place(p, results)) return;
     made.op = &definition<ops::fused_update_op>();
     made.name = subgraph_[found[0]].name;
+    made.device = subgraph_[i].device;
+    made.hops = subgraph_[i].hops;
+    made.colocated = subgraph_[i].colocated;
     made.attributes = encode(ops::fused_update_op::attributes{std::make_shared<program const>(p.finish(results)),
                                                               static_cast<std::int64_t>(found.size())});
     auto const at = rewriter_.add(std::move(made), subgraph_.origin[found[0]]);
@@ -129,8 +138,8 @@ class update_fusion {
     }
   }
 
-  // Each result is computed (not handed on), and nothing reads a variable after its result is written. The variables
-  // are the first inputs.
+  // Whether the program can write each result over its variable: each result is computed by a line of its own, and no
+  // line reads a variable after its result is written. The variables are the first inputs.
   static bool in_place(elementwise_program const& p, std::vector<endpoint> const& results) {
     auto const& lines = p.so_far().instructions;
     auto const inputs = p.so_far().inputs.size();
@@ -146,19 +155,22 @@ class update_fusion {
   }
 
   subgraph& subgraph_;
+  join_predicate const& can_run_;
   rewriter rewriter_;
   std::vector<std::vector<std::uint32_t>> consumers_;
   waiters waiters_;
   std::vector<bool> fetched_;
-  std::vector<std::uint32_t> updates_of_;  // how many each variable has
-  std::vector<std::uint32_t> seen_;        // the last search that met each node
+  std::vector<std::uint32_t> updates_of_;  // the number of updates of each variable
+  std::vector<std::uint32_t> seen_;        // of each node the number of the last search that met it
   std::uint32_t searches_ = 0;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> one_node_;  // of each update that was fused, all of its node
+  std::map<std::uint32_t, std::vector<std::uint32_t>> one_node_;  // of each fused update, all updates of its fused node
 };
 
 }  // namespace detail
 
-RILL_INLINE bool fuse_updates(subgraph& sub, pass_report* report) { return detail::update_fusion(sub, report).run(); }
+RILL_INLINE bool fuse_updates(subgraph& sub, pass_report* report, join_predicate const& can_run) {
+  return detail::update_fusion(sub, report, can_run).run();
+}
 #endif
 
 }  // namespace rill

@@ -1,4 +1,4 @@
-// Arithmetic that changes nothing: x + 0, x * 1, a sum to the extents that are there already.
+// Removes operations that return an input unchanged: x - 0, x * 1, a sum to the extents that the input has.
 #pragma once
 #include <cstring>
 #include <optional>
@@ -6,6 +6,7 @@
 #include "rill/pass/fold_constants.hpp"
 
 #if RILL_RUNTIME
+#include "rill/ops/array/truncated.hpp"
 #include "rill/ops/math/add_n.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/cast.hpp"
@@ -14,13 +15,14 @@
 
 namespace rill {
 
-/// Applies the table to nodes without control edges.
+/// Replaces nodes without control edges by an input that they equal, unless they ask for another place than the input.
+/// Returns whether it changed the subgraph.
 bool remove_identities(subgraph& sub, pass_report* report);
 
 #if RILL_RUNTIME
 namespace detail {
 
-// Whether a constant is one element, and that number.
+// Whether a value is a constant of one element that has the bits of `wanted`.
 inline bool is_number(subgraph const& sub, endpoint e, double wanted) {
   auto const& n = sub[e.node];
   if (!is_free_constant(n)) return false;
@@ -35,7 +37,7 @@ inline bool is_number(subgraph const& sub, endpoint e, double wanted) {
   });
 }
 
-/// The operand that the whole node equals, if a rule says so; its extents must be the node's.
+/// Returns the input that the node equals, if any. The caller checks that the types are equal.
 using identity_rule = std::optional<std::size_t> (*)(subgraph const&, node const&);
 
 struct named_identity {
@@ -45,7 +47,10 @@ struct named_identity {
 };
 
 template <class... Op> bool is_one_of(op_def const& op) { return ((&op == &definition<Op>()) || ...); }
-inline bool aliases(op_def const& op) { return op.aliases_input && op.effect == effect::none; }
+// What is to be truncated between tasks is known by its node until the step is split over them.
+inline bool aliases(op_def const& op) {
+  return op.aliases_input && op.effect == effect::none && &op != &definition<ops::truncated_op>();
+}
 
 inline std::optional<std::size_t> if_number(subgraph const& p, node const& n, std::size_t k, double v) {
   return is_number(p, n.inputs[k], v) ? std::optional(1 - k) : std::nullopt;
@@ -55,8 +60,8 @@ inline std::optional<std::size_t> if_one(subgraph const& p, node const& n, std::
   return dtypes::complexes.contains(n.outputs[0].element) ? std::nullopt : if_number(p, n, k, 1);
 }
 
-// x + 0 is x but for x = -0, which IEEE turns into +0: integers only. x - 0 is exact for all, and x * 1 but for complex
-// numbers, whose parts meet: (inf + 2i) * (1 + 0i) has NaN in it.
+// x + 0 holds for integers only, because -0 + 0 is +0 in IEEE arithmetic. x - 0 holds for all types. x * 1 does not
+// hold for complex numbers: (inf + 2i) * (1 + 0i) has a NaN.
 inline constexpr named_identity identities[] = {
     {"x + 0", is_one_of<ops::add_op>,
      [](auto const& p, auto const& n) {
@@ -79,20 +84,25 @@ inline constexpr named_identity identities[] = {
      [](auto const&, auto const& n) { return n.inputs.size() == 1 ? std::optional<std::size_t>(0) : std::nullopt; }},
 };
 
-// Whether a node is a broadcast that neither puts in axes nor divides.
+// Whether a node is a broadcast that neither inserts axes nor divides.
 inline bool is_plain_broadcast(node const& n) {
   if (n.op != &definition<ops::broadcast_like_op>()) return false;
   auto const a = decode<ops::broadcast_like_op::attributes>(n.attributes);
   return a.axes.empty() && !a.mean;
 }
 
-/// An elementwise operation broadcasts by itself: it can read what was broadcast for it.
+// Whether `by` can stand for a node that is left out: that one asks for no other place.
+inline bool can_stand_for(node const& by, node const& left_out) {
+  return !asks_for_place(left_out) || same_place(by, left_out);
+}
+
+/// Makes an elementwise node read the input of a broadcast, because it broadcasts by itself.
 inline void read_through_broadcasts(subgraph& sub, std::uint32_t i, rewriter& r) {
   auto& n = sub[i];
   if (n.op->elementwise == nullptr || !n.outputs[0].is_known()) return;
   for (std::size_t k = 0; k < n.inputs.size(); ++k) {
     auto const& from = sub[n.inputs[k].node];
-    if (!from.controls.empty() || !is_plain_broadcast(from)) continue;
+    if (!from.controls.empty() || !is_plain_broadcast(from) || !can_stand_for(n, from)) continue;
     auto const source = from.inputs[0];
     type y{sub.type_of(source).element};
     for (std::size_t j = 0; j < n.inputs.size(); ++j) y = broadcast(y, sub.type_of(j == k ? source : n.inputs[j]));
@@ -115,6 +125,7 @@ RILL_INLINE bool remove_identities(subgraph& sub, pass_report* report) {
       if (!rule.about(*n.op)) continue;
       auto const k = rule.rule(sub, n);
       if (!k || sub.type_of(n.inputs[*k]) != n.outputs[0]) continue;
+      if (!detail::can_stand_for(sub[n.inputs[*k].node], n)) continue;
       r.replace({i, 0}, n.inputs[*k], rule.name);
       break;
     }

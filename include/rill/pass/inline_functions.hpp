@@ -1,26 +1,29 @@
-// Bodies of functions take the place of their calls, where that costs no more than the call: what is in them is then
-// rewritten with what is around them, and a derivative finds what the forward call has computed.
+// Replaces calls of functions by the functions' bodies, where that costs no more than the call. Passes then rewrite the
+// body together with its surroundings, and a derivative shares values with the forward call.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "rill/device/device_name.hpp"
 #include "rill/ops/array/as.hpp"
 #include "rill/pass/bind.hpp"
 #include "rill/pass/rewriter.hpp"
 
 namespace rill {
 
-/// Puts bodies of functions in the place of their calls in a bound subgraph, and in those bodies. Ends with `step`, if
-/// it is for one.
+/// Inlines functions in a bound subgraph, and in the inlined bodies. Nodes keep the devices that they ask for; what
+/// these leave open is as the call asks. Returns whether it changed the subgraph. Throws if `step`, which may be null,
+/// is cancelled or late.
 bool inline_functions(subgraph& sub, container& state, pass_report* report, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
 namespace detail {
 
-/// A call of a subgraph, and how many calls of the same function the subgraph has.
+/// A call in a subgraph, and the number of calls of the same function there.
 struct call_site {
   node const& call;
   function_definition const& function;
@@ -32,14 +35,15 @@ struct inlining_rule {
   bool (*holds)(call_site const&);
 };
 
-/// Why a body takes the place of a call: one is enough.
+/// Reasons to inline a call: one is enough.
 inline constexpr inlining_rule inlining_rules[] = {
     {"small", [](call_site const& s) { return s.function.nodes <= 32; }},
     {"called once", [](call_site const& s) { return s.calls == 1; }},
-    {"extents that its run settles", [](call_site const& s) { return !all_known(s.call.outputs); }},
+    {"has deferred extents", [](call_site const& s) { return !all_known(s.call.outputs); }},
 };
 
-/// Which functions draw random numbers, which are each call's own.
+/// Finds the functions that draw random numbers. They are not inlined, because each call has a random stream of its
+/// own.
 class draw_finder {
  public:
   bool of(function_definition const& f) {
@@ -66,8 +70,8 @@ class draw_finder {
   std::map<function_definition const*, bool> known_;
 };
 
-// The axes that a body names are each call's own: here they become numbers. What is not bound yet is left to the call's
-// own plan.
+// Replaces the axis names of a body by extents, because each call may bind a name differently. Throws
+// error(unimplemented) if an extent is not known yet: then the call is not inlined.
 inline void replace_names(subgraph& body) {
   for (auto& n : body.nodes) {
     if (is_variable(n) || n.outputs.size() != 1 || !declares_type(n)) continue;
@@ -75,18 +79,20 @@ inline void replace_names(subgraph& body) {
     if (!declared.has_rank() || declared.rank != n.outputs[0].rank) continue;
     for (std::size_t i = 0; i < declared.rank; ++i) {
       if (!declared[i].named()) continue;
-      if (!n.outputs[0][i].known()) throw error(code::unimplemented, "a name that is bound late", n.name);
+      if (!n.outputs[0][i].known())
+        throw error(code::unimplemented, "an axis name whose extent is known only in the step", n.name);
       declared[i] = n.outputs[0][i];
     }
     set_declared_type(n, declared);
   }
 }
 
-// What a function says of its arguments and results is checked by its call, where the extents are settled late.
-inline void check_said(function_definition const& f, std::vector<type> const& given, subgraph const& body) {
-  auto const check = [&](type const& said, type const& made) {
-    if (!made.is_known() && merged(said, made) != made)
-      throw error(code::unimplemented, "what its signature says is checked late", f.name);
+// Throws error(unimplemented) if extents that the signature declares can be checked only in the step: then the call,
+// which checks them, is not inlined.
+inline void check_signature(function_definition const& f, std::vector<type> const& given, subgraph const& body) {
+  auto const check = [&](type const& declared, type const& made) {
+    if (!made.is_known() && merged(declared, made) != made)
+      throw error(code::unimplemented, "extents in its signature are checked in the step", f.name);
   };
   std::span<type const> const arguments(given.data(), f.arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) check(f.arguments[i], given[i]);
@@ -94,7 +100,7 @@ inline void check_said(function_definition const& f, std::vector<type> const& gi
     check(type_in_call(f.results[o], f.arguments, arguments), body.type_of(body.outputs[o]));
 }
 
-/// One call while its body takes its place.
+/// Replaces one call by its function's body.
 class inliner {
  public:
   inliner(rewriter& r, std::uint32_t at, function_definition const& f, container& state)
@@ -105,7 +111,7 @@ class inliner {
       given.push_back(r.subgraph().type_of(call.inputs[i]));
     bind_extents(body_, given, state);
     replace_names(body_);
-    check_said(f, given, body_);
+    check_signature(f, given, body_);
   }
 
   void run(std::string_view rule) {
@@ -132,18 +138,40 @@ class inliner {
     for (auto& e : n.inputs) e = resolve(e);
     std::erase_if(n.controls, [&](auto c) { return body_[c].op == &fed_op || is_variable(body_[c]); });
     for (auto& c : n.controls) c = place_[c].node;
-    n.name = call.name + "/" + n.name.substr(n.name.rfind('/') + 1);
-    if (n.device.empty()) n.device = call.device;
+    n.name = fresh_name(call, n);
+    n.device = device_in(call, n);
+    n.colocated = neighbour_of(n, call);
     place_[i] = {r_.add(std::move(n), r_.subgraph().origin[at_]), 0};
+  }
+
+  // Nodes of a body may differ in their scopes alone.
+  std::string fresh_name(node const& call, node const& n) {
+    auto const name = call.name + "/" + n.name.substr(n.name.rfind('/') + 1);
+    auto const [at, fresh] = names_.try_emplace(name, 0);
+    return fresh ? name : name + "_" + std::to_string(++at->second);
+  }
+  static std::string device_in(node const& call, node const& n) {
+    if (call.device.empty() || n.device.empty()) return n.device.empty() ? call.device : n.device;
+    return nested(device_name::parse(call.device), device_name::parse(n.device)).text();
+  }
+  // The node beside which a node of the body runs, as it is called here.
+  std::string neighbour_of(node const& n, node const& call) {
+    if (n.colocated.empty()) return call.colocated;
+    if (numbers_.empty())
+      for (std::uint32_t i = 0; i < body_.size(); ++i) numbers_.emplace(body_[i].name, i);
+    auto const at = numbers_.find(n.colocated);
+    return at == numbers_.end() ? n.colocated : r_.subgraph()[place_[at->second].node].name;
   }
 
   rewriter& r_;
   std::uint32_t at_;
   subgraph body_;
-  std::vector<endpoint> place_;  // of each node of the body in the subgraph
+  std::map<std::string, int> names_;                   // of nodes that were put in the place of the call
+  std::map<std::string_view, std::uint32_t> numbers_;  // of the body's nodes, if names are asked for
+  std::vector<endpoint> place_;                        // of each node of the body in the subgraph
 };
 
-/// A subgraph while bodies take the place of its calls, and then of the calls in those bodies.
+/// Inlines the calls of a subgraph, then the calls in the inlined bodies.
 class call_inliner {
  public:
   call_inliner(subgraph& sub, container& state, pass_report* report, step_context const* step)
@@ -179,7 +207,7 @@ class call_inliner {
       try {
         inliner(r_, i, f, state_).run(rule.name);
         return true;
-      } catch (error const&) {  // which the call's own plan will say better
+      } catch (error const&) {  // the call stays, and its plan gives a better error
       }
       break;
     }
@@ -190,7 +218,7 @@ class call_inliner {
     return f.body && !f.recursive && f.effect != effect::writes && s.call.controls.empty() && !s.call.outputs.empty() &&
            f.body->targets.empty() && !reads_what_is_updated(s.call) && !draws_.of(f);
   }
-  // Then the body must read it when the call runs.
+  // Whether a call reads a variable that the subgraph updates: then the body must read it when the call runs.
   bool reads_what_is_updated(node const& call) const {
     for (std::size_t i = 0; i < call.inputs.size() && takes_reference(call, i); ++i)
       if (auto const v = call.inputs[i].node; v < updated_.size() && updated_[v]) return true;
@@ -201,7 +229,7 @@ class call_inliner {
   container& state_;
   step_context const* step_;
   rewriter r_;
-  std::vector<bool> updated_;  // which nodes are variables that the subgraph updates
+  std::vector<bool> updated_;  // of each node, whether it is a variable that the subgraph updates
   std::map<function_definition const*, std::size_t> calls_;
   draw_finder draws_;
 };
@@ -211,7 +239,7 @@ class call_inliner {
 RILL_INLINE bool inline_functions(subgraph& sub, container& state, pass_report* report, step_context const* step) {
   bool changed = false;
   while (detail::call_inliner(sub, state, report, step).run()) changed = true;
-  if (changed) bind_open_extents(sub);  // who reads what a body knows now
+  if (changed) bind_open_extents(sub);  // a body's results may have more specific types than the call's
   return changed;
 }
 #endif

@@ -1,25 +1,25 @@
-// Which rewrites a session makes, and what they tell.
+// The choice of rewrites, and their report.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace rill {
 
-/// Which rewrites a session makes.
+/// Which rewrites a session applies.
 struct pass_options {
-  bool common_subexpressions = true;  ///< equal nodes are computed once
-  bool fold_constants = true;         ///< what depends on constants alone is computed once
-  bool identities = true;             ///< x + 0, a transposed transpose and the like are left out
-  bool fuse = true;                   ///< elementwise neighbours are one pass over memory
-  bool loops = true;                  ///< loops make and take only what is read
-  bool functions = true;              ///< functions that are small, or called once, stand where they are called
-  bool verify = false;                ///< check the subgraph before and after each pass
+  bool common_subexpressions = true;  ///< merges nodes that compute the same value
+  bool fold_constants = true;         ///< computes nodes that depend only on constants when the step is compiled
+  bool identities = true;             ///< removes nodes that return an input unchanged, such as x * 1
+  bool fuse = true;                   ///< fuses elementwise nodes into one pass over memory
+  bool loops = true;                  ///< removes unread rows and inputs of loops
+  bool functions = true;              ///< inlines functions that are small or called once
+  bool verify = false;                ///< checks the subgraph before and after each pass
 
-  /// The graph is run as it was written.
+  /// Returns options without rewrites: the graph runs as it was written.
   static pass_options none() { return {false, false, false, false, false, false, false}; }
 };
 
-/// What the passes did, a line for each rewrite.
+/// The rewrites that passes made, a line for each.
 struct pass_report {
   std::vector<std::string> lines;
   std::string text() const {

@@ -1,4 +1,4 @@
-// Critical sections of one mutex within a step come one behind the other.
+// Orders the critical sections of a mutex within a step.
 #pragma once
 #include "rill/pass/rewriter.hpp"
 
@@ -11,10 +11,10 @@
 
 namespace rill {
 
-/// Adds control edges from what unlocks a mutex to what locks it next, where nothing says which of two sections comes
-/// first: the one that waits for nothing else, or was recorded first. Then what they do to a variable has an order, and
-/// a node that is to lock what its step holds already would wait for itself. Sections of which each may wait for what
-/// another step does when it has what the other gives are left alone; `node::may_race` of their locks says so.
+/// Adds control edges from the nodes that unlock a mutex to the node that locks it next. Sections that wait for nothing
+/// else come first, then those recorded first. So updates in two sections have an order, and a node that locks a mutex
+/// which its step holds is found as a cycle. If the edges of a mutex would close a cycle, by way of other steps too,
+/// its sections stay unordered, and `node::may_race` of its locks is set. Returns whether it changed the subgraph.
 bool order_sections(subgraph& sub, pass_report* report);
 
 #if RILL_RUNTIME
@@ -45,7 +45,7 @@ class section_order {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges = {};
   };
 
-  // In which order one thread would come to the nodes: those that wait late.
+  // Sets the positions of the nodes as one thread would run them: nodes that wait come late.
   void set_positions() {
     auto const far = static_cast<std::uint32_t>(subgraph_.size());
     std::vector<std::uint32_t> keys(far);
@@ -61,7 +61,7 @@ class section_order {
   }
   bool may_wait_elsewhere(std::uint32_t i) const { return met_[i].empty() && may_wait(subgraph_[i]); }
 
-  // What unlocks belongs to the last lock before it, and comes before the next one.
+  // Adds an edge from each node that unlocks to the lock behind the last one that comes before it.
   void chain(mutex_uses& uses) {
     auto& locks = uses.locks;
     std::sort(locks.begin(), locks.end(), [&](auto a, auto b) { return position_[a] < position_[b]; });
@@ -69,7 +69,7 @@ class section_order {
     for (auto u : uses.unlocks)
       if (last[u] != 0 && last[u] < locks.size() && locks[last[u]] != u) uses.edges.emplace_back(u, locks[last[u]]);
   }
-  // For each node the last of the locks that come before it, or that it is, counted from 1.
+  // Returns for each node the last of the locks that come before it or that it is, counted from 1; 0: none.
   std::vector<std::uint32_t> last_locks(std::vector<std::uint32_t> const& locks) const {
     std::vector<std::uint32_t> last(subgraph_.size()), todo;
     for (auto number = static_cast<std::uint32_t>(locks.size()); number > 0; --number) {
@@ -89,12 +89,12 @@ class section_order {
     node_edges wished(subgraph_.size());
     for (auto const& [_, uses] : all)
       for (auto const& [from, to] : uses.edges) wished[from].push_back(to);
-    auto const circle = circles({&after_, &elsewhere_.after, &wished});
+    auto const cycle_of = cycle_numbers({&after_, &elsewhere_.after, &wished});
     rewriter r(subgraph_, "sections", report_);
     for (auto const& [_, uses] : all) {
       auto const& edges = uses.edges;
-      bool const closes =
-          std::any_of(edges.begin(), edges.end(), [&](auto const& e) { return circle[e.first] == circle[e.second]; });
+      bool const closes = std::any_of(edges.begin(), edges.end(),
+                                      [&](auto const& e) { return cycle_of[e.first] == cycle_of[e.second]; });
       for (auto l : uses.locks) subgraph_[l].may_race = closes;
       if (closes) continue;
       for (auto const& [from, to] : edges) {

@@ -1,4 +1,4 @@
-// The order in which a step uses its variables, written down before passes change who waits for whom.
+// Writes the order in which a step uses its variables into control edges, before other passes change the edges.
 #pragma once
 #include "rill/pass/rewriter.hpp"
 
@@ -13,9 +13,9 @@
 
 namespace rill {
 
-/// Adds control edges from each use of a variable that is updated to the next, where nodes read it in place or update
-/// it more than once. Their order may rest on values that passes do without, and what is fused waits for more than its
-/// subgraphs did. Throws, and ends, as `order` does.
+/// Adds control edges between successive uses of each variable that is updated, if nodes also read it in place or
+/// update it more than once. Without them a pass could remove the values that the order depends on, and a fused node
+/// waits for more than the nodes in it did. Returns whether it changed the subgraph. Throws what `order` throws.
 bool order_uses(subgraph& sub, pass_report* report, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
@@ -24,8 +24,8 @@ namespace detail {
 /// The nodes that take a variable by reference, in the order of the step so far.
 struct variable_uses {
   std::size_t updates = 0, readers = 0;
-  std::vector<std::uint32_t> last = {};   // the last update, and those that race behind it
-  std::vector<std::uint32_t> since = {};  // who has read the variable since
+  std::vector<std::uint32_t> last = {};   // the last update, and the racing updates behind it
+  std::vector<std::uint32_t> since = {};  // the readers since
 };
 
 inline std::map<std::uint32_t, variable_uses> uses_to_order(subgraph const& sub) {
@@ -49,7 +49,7 @@ RILL_INLINE bool order_uses(subgraph& sub, pass_report* report, step_context con
   auto uses = detail::uses_to_order(sub);
   if (uses.empty()) return false;
   rewriter r(sub, "order", report);
-  std::vector<std::uint32_t> waits_for(sub.size(), UINT32_MAX);  // the last that waits for each
+  std::vector<std::uint32_t> waits_for(sub.size(), UINT32_MAX);  // the last node that waits for each node
   for (auto i : order(sub, step).nodes) {
     auto& n = sub[i];
     waits_for[i] = i;

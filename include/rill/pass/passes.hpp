@@ -1,5 +1,7 @@
-// The rewrites of a subgraph, in order; each can be switched off, and says what it did.
+// Runs the passes on a subgraph, in order.
 #pragma once
+#include <functional>
+
 #include "rill/pass/common_subexpressions.hpp"
 #include "rill/pass/fold_constants.hpp"
 #include "rill/pass/fuse.hpp"
@@ -12,13 +14,29 @@
 
 namespace rill {
 
-/// Rewrites a bound subgraph. Ends with `step`, if it is for one.
+/// Puts nodes on devices, before passes fuse nodes of one device.
+struct subgraph_placer {
+  /// Writes into the nodes of a subgraph the devices on which they run, as `apply` does (place/placement.hpp). Empty:
+  /// all run on one device, and what nodes ask for is forgotten.
+  std::function<void(subgraph&)> place = {};
+  join_predicate can_run = {};
+};
+
+/// Rewrites a bound subgraph. `report` may be null. Throws if `step`, which may be null, is cancelled or late.
 void rewrite(subgraph& sub, pass_options const& options, container& state, pass_report* report,
-             step_context const* step = nullptr);
+             step_context const* step = nullptr, subgraph_placer const& devices = {});
 
 #if RILL_RUNTIME
+namespace detail {
+
+inline void forget_places(subgraph& sub) {
+  for (auto& n : sub.nodes) n.device.clear(), n.colocated.clear();
+}
+
+}  // namespace detail
+
 RILL_INLINE void rewrite(subgraph& sub, pass_options const& options, container& state, pass_report* report,
-                         step_context const* step) {
+                         step_context const* step, subgraph_placer const& devices) {
   auto const checked = [&](bool wanted, auto&& pass) {
     if (!wanted) return;
     check(step);
@@ -26,6 +44,7 @@ RILL_INLINE void rewrite(subgraph& sub, pass_options const& options, container& 
     if (options.verify) verify(sub);
   };
   if (options.verify) verify(sub);
+  if (!devices.place) detail::forget_places(sub);
   checked(true, [&] { order_sections(sub, report); });
   checked(true, [&] { order_uses(sub, report, step); });
   checked(options.functions, [&] { inline_functions(sub, state, report, step); });
@@ -33,8 +52,9 @@ RILL_INLINE void rewrite(subgraph& sub, pass_options const& options, container& 
   checked(options.fold_constants, [&] { fold_constants(sub, state, report); });
   checked(options.identities, [&] { remove_identities(sub, report); });
   checked(options.common_subexpressions, [&] { merge_common_subexpressions(sub, report); });
-  checked(options.fuse, [&] { fuse_elementwise(sub, report); });
-  checked(options.fuse, [&] { fuse_updates(sub, report); });
+  if (devices.place) devices.place(sub);
+  checked(options.fuse, [&] { fuse_elementwise(sub, report, devices.can_run); });
+  checked(options.fuse, [&] { fuse_updates(sub, report, devices.can_run); });
 }
 #endif
 

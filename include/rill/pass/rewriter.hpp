@@ -1,7 +1,9 @@
-// What rewrites share: values are replaced by others, and what nobody needs any more goes.
+// The base of passes: replaces values, and removes nodes that are no longer needed.
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,8 +13,12 @@
 
 namespace rill {
 
-/// A subgraph while it is rewritten. Control edges from a replaced node go on from the node that replaces it. What
-/// changes state is not dropped, whoever reads it.
+/// Returns whether the device of a placed node has a kernel for the operation `fused`, with which a pass is to replace
+/// the node. An empty function: it has.
+using join_predicate = std::function<bool(node const& placed, op_def const& fused)>;
+
+/// A subgraph while it is rewritten. Control edges from a replaced node come from its replacement, and nodes that run
+/// beside the replaced node run beside its replacement. Nodes that change state are kept even if no node reads them.
 class rewriter {
  public:
   rewriter(rill::subgraph& sub, std::string_view pass, pass_report* report)
@@ -20,17 +26,17 @@ class rewriter {
 
   rill::subgraph& subgraph() { return subgraph_; }
 
-  /// The value that stands for `e` now.
+  /// Returns the value that has replaced `e`, or `e`.
   endpoint resolve(endpoint e) const {
     while (e.node < forward_.size() && e.port < forward_[e.node].size() && forward_[e.node][e.port].node != none)
       e = forward_[e.node][e.port];
     return e;
   }
-  /// Redirects a node's inputs to what stands for them now.
+  /// Replaces the inputs of a node by the values that have replaced them.
   void refresh(std::uint32_t i) {
     for (auto& e : subgraph_[i].inputs) e = resolve(e);
   }
-  /// Who reads `from` is to read `to`; the listing says by which rule.
+  /// Makes the readers of `from` read `to`, and reports it under the name of the rule.
   void replace(endpoint from, endpoint to, std::string_view rule) {
     if (forward_.size() < subgraph_.size()) forward_.resize(subgraph_.size());
     auto& ports = forward_[from.node];
@@ -38,23 +44,24 @@ class rewriter {
     ports[from.port] = to;
     log(rule, from.node);
   }
-  /// The listing says what a rule did to a node.
+  /// Reports that a rule changed a node.
   void log(std::string_view rule, std::uint32_t node) {
     changed_ = true;
     if (report_) report_->lines.push_back(std::string(pass_) + ": " + std::string(rule) + ": " + subgraph_[node].name);
   }
-  /// Lets go of a node, if nobody needs it, even though it changes state: another subgraph has it.
+  /// Allows the removal of a node that changes state, because another subgraph has it, if no node needs it.
   void drop(std::uint32_t i) {
     dropped_.resize(subgraph_.size());
     dropped_[i] = true;
   }
-  /// Adds a node; it may read any other, `finish` puts the nodes in order.
+  /// Adds a node and returns its number. It may read any node; `finish` puts the nodes in order.
   std::uint32_t add(node n, std::uint32_t origin) {
     subgraph_.nodes.push_back(std::move(n));
     subgraph_.origin.push_back(origin);
     return static_cast<std::uint32_t>(subgraph_.size() - 1);
   }
-  /// Applies the replacements, drops what is not needed, puts nodes after what they need. Whether anything changed.
+  /// Applies the replacements, removes nodes that are not needed, and puts nodes after their inputs. Returns whether
+  /// the subgraph changed.
   bool finish() {
     if (!changed_) return false;
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i) refresh(i);
@@ -62,6 +69,7 @@ class rewriter {
     for (auto& n : subgraph_.nodes)
       for (auto& c : n.controls) c = resolve({c, 0}).node;
     for (auto& t : subgraph_.targets) t = resolve({t, 0}).node;
+    rename_neighbours();
     compact();
     return true;
   }
@@ -74,48 +82,72 @@ class rewriter {
            std::any_of(forward_[i].begin(), forward_[i].end(), [](endpoint e) { return e.node != none; });
   }
 
-  // Depth first, after everything that a node needs; roots and edges in their order, so that the result is always the
-  // same.
-  void compact() {
-    std::vector<std::uint32_t> place(subgraph_.size(), none), order;
-    std::vector<std::pair<std::uint32_t, std::size_t>> stack;
-    std::vector<bool> open(subgraph_.size());
-    auto const need = [&](std::uint32_t i, std::size_t k) {
-      auto const& n = subgraph_[i];
-      return k < n.inputs.size() ? n.inputs[k].node : n.controls[k - n.inputs.size()];
+  void rename_neighbours() {
+    auto const has_neighbour = [](node const& n) { return !n.colocated.empty(); };
+    if (std::none_of(subgraph_.nodes.begin(), subgraph_.nodes.end(), has_neighbour)) return;
+    std::map<std::string, std::string> names;  // of replaced nodes and of what replaces them
+    for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
+      if (replaced(i)) names.emplace(subgraph_[i].name, subgraph_[resolve({i, 0}).node].name);
+    for (auto& n : subgraph_.nodes)
+      if (auto const at = names.find(n.colocated); at != names.end()) n.colocated = at->second;
+  }
+
+  // The nodes that are needed whether or not a node reads them: inputs first, then the others in order.
+  std::vector<std::uint32_t> roots() {
+    auto const& sub = subgraph_;
+    std::vector<std::uint32_t> others(sub.targets);
+    for (auto e : sub.outputs) others.push_back(e.node);
+    dropped_.resize(sub.size());
+    for (std::uint32_t i = 0; i < sub.size(); ++i)  // a node may read only the extents of an update's result
+      if (sub[i].op->effect == effect::writes && !dropped_[i] && !replaced(i)) others.push_back(i);
+    std::sort(others.begin(), others.end());
+    auto all = sub.inputs;
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  }
+  // Sorts the needed nodes topologically, depth first from the roots. Roots and edges are visited in order, so that the
+  // result is deterministic.
+  std::vector<std::uint32_t> needed_nodes() {
+    std::vector<std::uint32_t> order;
+    std::vector<std::pair<std::uint32_t, std::size_t>> stack;  // open nodes, and the next edge of each
+    std::vector<bool> seen(subgraph_.size()), done(subgraph_.size());
+    auto const open = [&](std::uint32_t i) {
+      seen[i] = true;
+      stack.emplace_back(i, 0);
     };
-    auto const visit = [&](std::uint32_t root) {
-      if (place[root] == none && !open[root]) stack.emplace_back(root, 0), open[root] = true;
+    for (auto root : roots()) {
+      if (!seen[root]) open(root);
       while (!stack.empty()) {
         auto& [i, k] = stack.back();
-        if (k == subgraph_[i].inputs.size() + subgraph_[i].controls.size()) {
-          place[i] = static_cast<std::uint32_t>(order.size());
+        auto const& n = subgraph_[i];
+        if (k == n.inputs.size() + n.controls.size()) {
+          done[i] = true;
           order.push_back(i);
           stack.pop_back();
           continue;
         }
-        auto const next = need(i, k++);
-        if (place[next] != none) continue;
-        if (open[next]) throw error(code::internal, "a pass made a cycle", subgraph_[next].name);
-        open[next] = true;
-        stack.emplace_back(next, 0);
+        auto const next = k < n.inputs.size() ? n.inputs[k].node : n.controls[k - n.inputs.size()];
+        ++k;
+        if (!seen[next]) open(next);
+        else if (!done[next]) throw error(code::internal, "a pass made a cycle", subgraph_[next].name);
       }
-    };
-    for (auto i : subgraph_.inputs) visit(i);
-    std::vector<std::uint32_t> roots(subgraph_.targets);
-    for (auto e : subgraph_.outputs) roots.push_back(e.node);
-    dropped_.resize(subgraph_.size());
-    for (std::uint32_t i = 0; i < subgraph_.size();
-         ++i)  // what is read for its extents alone may be an update's result
-      if (subgraph_[i].op->effect == effect::writes && !dropped_[i] && !replaced(i)) roots.push_back(i);
-    std::sort(roots.begin(), roots.end());
-    for (auto r : roots) visit(r);
+    }
+    return order;
+  }
+  // Removes the nodes that are not needed, and puts each behind the nodes that it needs.
+  void compact() {
+    auto const order = needed_nodes();
+    std::vector<std::uint32_t> place(subgraph_.size(), none);
+    for (std::uint32_t at = 0; at < order.size(); ++at) place[order[at]] = at;
     rill::subgraph made;
+    auto const room = order.size() + order.size() / 8;  // the next pass may add nodes; growing moves all of them
+    made.nodes.reserve(room);
+    made.origin.reserve(room);
     for (auto i : order) {
-      auto n = std::move(subgraph_.nodes[i]);
+      made.nodes.push_back(std::move(subgraph_.nodes[i]));
+      auto& n = made.nodes.back();
       for (auto& e : n.inputs) e.node = place[e.node];
       for (auto& c : n.controls) c = place[c];
-      made.nodes.push_back(std::move(n));
       made.origin.push_back(subgraph_.origin[i]);
     }
     for (auto i : subgraph_.inputs) made.inputs.push_back(place[i]);
@@ -133,7 +165,7 @@ class rewriter {
   bool changed_ = false;
 };
 
-/// Who reads each output of each node, fetches and targets not counted.
+/// Returns the nodes that read each node.
 inline std::vector<std::vector<std::uint32_t>> consumers(subgraph const& sub) {
   std::vector<std::vector<std::uint32_t>> all(sub.size());
   for (std::uint32_t i = 0; i < sub.size(); ++i)
@@ -141,12 +173,11 @@ inline std::vector<std::vector<std::uint32_t>> consumers(subgraph const& sub) {
   return all;
 }
 
-/// Who may wait for each node: its consumers, those that a control edge puts after it, and those that may wait for what
-/// it gives at a queue or the like, be it that another step hands that on. A pass that joins nodes must not make one
-/// wait for itself by way of these.
+/// The nodes that may wait for each node: by an edge, or at a queue or the like, by way of other steps too. A pass that
+/// joins nodes must not close a cycle of these.
 struct waiters {
-  node_edges of;                  ///< of nodes, and of hubs among them (hidden_waits)
-  std::vector<bool> served = {};  ///< what may wait for something without an edge, and what comes after it; empty: none
+  node_edges of;                  ///< by node, or hub (see hidden_waits)
+  std::vector<bool> served = {};  ///< nodes that may wait without an edge, and their successors; empty: none
 
   explicit waiters(subgraph const& sub) : of(edges_of(sub)) {
     meetings const met(sub);

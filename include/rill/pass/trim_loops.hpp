@@ -1,5 +1,5 @@
-// Loops make only the rows that somebody reads, and bodies are handed only what they read: a derivative that needs no
-// more than a value's extents does not keep it.
+// Removes the rows of loops that no node reads, and the inputs that their bodies do not read. So a value of which a
+// derivative needs only the extents is not kept.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace rill {
 
-/// Trims the loops of a bound subgraph, and those within them.
+/// Trims the loops of a bound subgraph and the loops in their bodies. Returns whether it changed the subgraph.
 bool trim_loops(subgraph& sub, container& state, pass_report* report);
 
 #if RILL_RUNTIME
@@ -31,7 +31,7 @@ inline reading how_read(subgraph const& sub, endpoint e) {
   return std::find(sub.outputs.begin(), sub.outputs.end(), e) != sub.outputs.end() ? reading::elements : how;
 }
 
-/// One loop while it is trimmed.
+/// Trims one loop.
 class loop_trimmer {
  public:
   loop_trimmer(rewriter& r, std::uint32_t at)
@@ -52,7 +52,7 @@ class loop_trimmer {
     a_.body = std::make_shared<subgraph const>(std::move(body_));
     a_.condition = std::make_shared<subgraph const>(std::move(condition_));
     node().attributes = encode(a_);
-    r_.log("takes and makes what is needed", at_);
+    r_.log("unread rows and inputs removed", at_);
   }
 
  private:
@@ -88,7 +88,8 @@ class loop_trimmer {
     std::for_each(r_.subgraph().outputs.begin(), r_.subgraph().outputs.end(), renumber);
   }
 
-  // Whether the types of all that the body computes are settled; errors are left to those who compile the body.
+  // Binds the body if the types of its arguments are known. Returns false otherwise, and on an error, which compiling
+  // the body will throw.
   bool bind(container& state) {
     std::vector<type> inputs;
     for (auto e : node().inputs) inputs.push_back(r_.subgraph().type_of(e));
@@ -133,7 +134,7 @@ class loop_trimmer {
     condition.finish();
   }
 
-  // All rows have turned out to be alike.
+  // Removes the extents of uneven rows: the body is bound, so all rows are known to have the same extents.
   void drop_extents() {
     if (a_.uneven == 0) return;
     auto const inputs = node().inputs.begin();
@@ -143,7 +144,7 @@ class loop_trimmer {
     changed_ = true;
   }
 
-  // Of uneven rows of which the body reads the extents alone nobody need keep more.
+  // Replaces uneven rows of which the body reads only the extents by an empty tensor.
   void drop_elements() {
     for (auto i = a_.first_uneven(); i < a_.first_capture(); ++i) {
       auto const from = node().inputs[i];
@@ -162,7 +163,8 @@ class loop_trimmer {
     }
   }
 
-  // Something of the input's type, of which nobody reads the elements: it is never computed.
+  // Adds a value of the input's type, which stands for an input of which only the extents are read; it is never
+  // computed.
   static std::uint32_t extents_of(rewriter& body, std::uint32_t input) {
     auto const t = body.subgraph()[input].outputs[0];
     auto const origin = body.subgraph().origin[input];

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 #include <complex>
+#include <limits>
 
 namespace rill::detail {
 
@@ -47,5 +48,15 @@ template <class Real> struct complex_number {
     return one / (one + exp(-a));
   }
 };
+
+/// Returns |z|: infinite if either part is. Squares of floats are exact in double; doubles take the standard library's
+/// way round their overflow.
+template <class Real> inline Real magnitude(std::complex<Real> z) {
+  if constexpr (sizeof(Real) < sizeof(double)) {
+    double const x = z.real(), y = z.imag();
+    if (std::isinf(x) || std::isinf(y)) return std::numeric_limits<Real>::infinity();
+    return static_cast<Real>(std::sqrt(x * x + y * y));
+  } else return std::hypot(z.real(), z.imag());
+}
 
 }  // namespace rill::detail

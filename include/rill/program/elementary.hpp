@@ -102,6 +102,7 @@ template <class T, std::size_t Bytes> struct exponential {
   packet<T, Bytes> rest;
   packet<word_of<T>, Bytes> exponent_bits;  ///< bits of rounder + exponent
 
+  exponential() = default;
   [[gnu::always_inline]] explicit exponential(packet<T, Bytes> x) {
     using known = elementary<T>;
     auto const shifted = x * known::log2_e + rounder<T>;

@@ -112,6 +112,53 @@ template <class T, std::size_t Bytes> struct packet {
   }
   // clang-format on
 
+  /// Shifts each lane by its own number of bits. A number that is negative, or not less than the width of T, shifts all
+  /// bits out: zero is left, or -1 of a negative number that is shifted right.
+  [[gnu::always_inline]] friend packet shift_left(packet a, packet by)
+    requires std::integral<T>
+  {
+    truth const inside = is_width(by);
+    return select(inside, wrap(word(a) << word(select(inside, by, 0))), 0);
+  }
+  [[gnu::always_inline]] friend packet shift_right(packet a, packet by)
+    requires std::integral<T>
+  {
+    truth const inside = is_width(by);
+    if constexpr (std::is_signed_v<T>) return packet(a.raw >> select(inside, by, 8 * sizeof(T) - 1).raw);
+    else return select(inside, packet(a.raw >> select(inside, by, 0).raw), 0);
+  }
+  [[gnu::always_inline]] friend packet operator<<(packet a, packet by)
+    requires std::integral<T>
+  {
+    return shift_left(a, by);
+  }
+  [[gnu::always_inline]] friend packet operator>>(packet a, packet by)
+    requires std::integral<T>
+  {
+    return shift_right(a, by);
+  }
+  // The same by name, for lambdas that also take graph handles.
+  [[gnu::always_inline]] friend packet bit_and(packet a, packet b)
+    requires std::integral<T>
+  {
+    return a & b;
+  }
+  [[gnu::always_inline]] friend packet bit_or(packet a, packet b)
+    requires std::integral<T>
+  {
+    return a | b;
+  }
+  [[gnu::always_inline]] friend packet bit_xor(packet a, packet b)
+    requires std::integral<T>
+  {
+    return a ^ b;
+  }
+  [[gnu::always_inline]] friend packet bit_not(packet a)
+    requires std::integral<T>
+  {
+    return ~a;
+  }
+
   [[gnu::always_inline]] friend truth operator==(packet a, packet b) { return lanes_of(a.raw == b.raw); }
   [[gnu::always_inline]] friend truth operator!=(packet a, packet b) { return lanes_of(a.raw != b.raw); }
   [[gnu::always_inline]] friend truth operator<(packet a, packet b) { return lanes_of(a.raw < b.raw); }
@@ -179,8 +226,13 @@ template <class T, std::size_t Bytes> struct packet {
   // Signed overflow is undefined for vectors as for numbers, so integers are computed as unsigned ones.
   using wrapping = std::conditional_t<std::is_integral_v<T>, word_of_bits, T>;
   typedef wrapping words __attribute__((vector_size(Bytes)));
+  typedef word_of_bits bit_words __attribute__((vector_size(Bytes)));
   static constexpr auto magnitude_bits = static_cast<word_of_bits>(static_cast<word_of_bits>(-1) >> 1);
 
+  /// Whether a number of bits is from 0 up to, but not including, the width of T.
+  [[gnu::always_inline]] static truth is_width(packet by) {
+    return lanes_of(reinterpret_cast<bit_words>(by.raw) < (bit_words{} + static_cast<word_of_bits>(8 * sizeof(T))));
+  }
   [[gnu::always_inline]] static words word(packet a) { return reinterpret_cast<words>(a.raw); }
   [[gnu::always_inline]] static packet wrap(words a) { return packet(reinterpret_cast<native>(a)); }
   // The compilers differ in whether a comparison's lanes are long or long long.

@@ -2,6 +2,8 @@
 #pragma once
 #include "rill/program/complex.hpp"
 #include "rill/program/error_function.hpp"
+#include "rill/program/hyperbolic.hpp"
+#include "rill/program/other_bases.hpp"
 #include "rill/program/power.hpp"
 #include "rill/program/trigonometry.hpp"
 #include "rill/type/half.hpp"
@@ -273,6 +275,61 @@ template <class T> struct scalar {
   {
     return narrow(tan(wide(a)));
   }
+  [[gnu::always_inline]] friend scalar asin(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(asin(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar acos(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(acos(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar atan(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(atan(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar sinh(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(sinh(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar cosh(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(cosh(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar asinh(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(asinh(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar acosh(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(acosh(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar atanh(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(atanh(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar exp2(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(exp2(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar log2(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(log2(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar log10(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(log10(wide(a)));
+  }
   [[gnu::always_inline]] friend scalar mod(scalar a, scalar b)
     requires detail::ordered<T>
   {
@@ -299,6 +356,15 @@ template <class T> struct scalar {
   [[gnu::always_inline]] static auto wide(scalar a) { return detail::carrier<T>::widen(a.value); }
   template <class Wide> [[gnu::always_inline]] static scalar narrow(Wide a) { return detail::carrier<T>::narrow(a); }
 };
+
+/// Returns the absolute value of a complex number, without overflow.
+template <class Real> [[gnu::always_inline]] inline scalar<Real> abs(scalar<std::complex<Real>> z) {
+  return detail::magnitude(z.value);
+}
+/// Returns the imaginary part.
+template <class Real> [[gnu::always_inline]] inline scalar<Real> imag(scalar<std::complex<Real>> z) {
+  return z.value.imag();
+}
 
 namespace detail {
 template <class T> struct lane_type {

@@ -1,4 +1,4 @@
-// sin, cos, tan and atan2 of packets.
+// sin, cos, tan, atan2, asin, acos and atan of packets.
 //
 // The argument is reduced by a multiple of pi / 2: by the method of Cody and Waite, with pi / 2 as the sum of four
 // numbers, and for large arguments lane by lane in integers, after M. H. Payne and R. N. Hanek, Radian reduction for
@@ -235,6 +235,21 @@ template <class N, class T, std::size_t Bytes>
   requires std::is_arithmetic_v<N>
 [[gnu::always_inline]] inline packet<T, Bytes> atan2(N y, packet<T, Bytes> x) {
   return atan2(packet<T, Bytes>(y), x);
+}
+
+/// Returns the angle, from -pi / 2 to pi / 2, whose sine is x, within 3 units in the last place; NaN beyond 1 and -1.
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> asin(packet<T, Bytes> x) {
+  return atan2(x, sqrt((1 - x) * (1 + x)));
+}
+
+/// Returns the angle, from 0 to pi, whose cosine is x, within 3 units in the last place; NaN beyond 1 and -1.
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> acos(packet<T, Bytes> x) {
+  return atan2(sqrt((1 - x) * (1 + x)), x);
+}
+
+/// Returns the angle, from -pi / 2 to pi / 2, whose tangent is x, within 2.2 units in the last place.
+template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> atan(packet<T, Bytes> x) {
+  return atan2(x, 1);
 }
 
 }  // namespace rill

@@ -1,5 +1,5 @@
-// Bodies of loops, branches and functions as nested plans: sequential execution. One whose extents are not all known
-// before it runs is planned, as a step is, when they come up.
+// Compiled bodies of loops, branches and functions: nested plans, in sequential execution. A body with open extents is
+// planned when it runs.
 #pragma once
 #include <algorithm>
 #include <deque>
@@ -24,7 +24,7 @@ namespace rill {
 #if RILL_RUNTIME
 namespace detail {
 
-/// What a body is compiled in; it stays when what asked for the body is gone.
+/// The setting in which a body is compiled, without references to the request, which ends before.
 struct body_setting {
   explicit body_setting(kernel_request const& r)
       : state(&r.state),
@@ -32,7 +32,9 @@ struct body_setting {
         threads(r.threads),
         memory(r.memory),
         passes(*r.passes),
-        functions(r.functions) {}
+        functions(r.functions),
+        devices(r.devices),
+        on(r.on) {}
 
   container* state;
   std::uint64_t seed;
@@ -40,16 +42,19 @@ struct body_setting {
   allocator* memory;
   pass_options passes;
   compiled_functions* functions;
+  session_devices* devices;
+  device const* on;
   std::size_t most = costs::most_deferred_bodies;  // forms of a body that are kept; fewer of those within them
 };
 
 std::shared_ptr<compiled_body> compile_subgraph(body_setting const& s, subgraph sub, std::span<type const> arguments,
                                                 step_context const* step);
 
-/// A body's plan, and the plan_instances that don't run now.
+/// A body with a plan, and its idle plan_instances.
 class planned_body final : public compiled_body {
  public:
-  explicit planned_body(rill::plan p) : plan_(std::move(p)) {}
+  /// `on`: the device that it runs on, whose memory is too small to keep results for the next run; null: the host.
+  explicit planned_body(rill::plan p, device const* on = nullptr) : plan_(std::move(p)), keeps_results_(!on) {}
 
   bool open() const override { return false; }
   std::unique_ptr<body_run, giving_back> start() override {
@@ -65,6 +70,8 @@ class planned_body final : public compiled_body {
     plan_.trim();
     idle_.clear();
   }
+  std::string explain(stages which) const override { return text(plan_, which); }
+  rill::plan const* planned() const override { return &plan_; }
 
  private:
   class running final : public body_run {
@@ -90,6 +97,7 @@ class planned_body final : public compiled_body {
     }
     void give_back() noexcept override {
       instance_.release();
+      if (!of_.keeps_results_) instance_.drop_outputs();
       instance_.give_back_arena();
       of_.idle_.give_back(std::unique_ptr<running>(this));
     }
@@ -105,19 +113,20 @@ class planned_body final : public compiled_body {
   }
 
   rill::plan plan_;
+  bool keeps_results_;
   free_list<running> idle_;
 };
 
-/// A body of which extents are settled when it runs.
+/// A body of which some extents are known only when it runs.
 class open_body : public compiled_body {
  public:
   bool open() const final { return true; }
   std::unique_ptr<body_run, giving_back> start() final {
-    throw error(code::internal, "a body whose extents are open was started");
+    throw error(code::internal, "a body with open extents was started: it can only be run");
   }
 };
 
-/// A body that is compiled for the extents of its arguments when it is run.
+/// A body that is compiled when it runs, for the extents of its arguments.
 class body_by_extents final : public open_body {
  public:
   body_by_extents(body_setting s, subgraph sub)
@@ -128,6 +137,10 @@ class body_by_extents final : public open_body {
     return made->run(given, threads, step);
   }
   void trim() override { compiled_.trim(); }
+  std::string explain(stages) const override {
+    return "it is compiled when it runs, for the extents of its arguments\n" +
+           paragraph("nodes", nodes_text(subgraph_));
+  }
 
  private:
   struct with_functions {
@@ -148,7 +161,7 @@ class body_by_extents final : public open_body {
   deferred_cache<compiled_body> compiled_;
 };
 
-/// A body of which some waits for extents that the rest settles.
+/// A body that was cut in two: the deferred subgraph is planned when the rest has run.
 class body_with_deferred_rest final : public open_body {
  public:
   body_with_deferred_rest(body_setting const& s, std::shared_ptr<compiled_body> first, deferred_subgraph deferred)
@@ -163,6 +176,10 @@ class body_with_deferred_rest final : public open_body {
   }
   bool holds() const override { return first_->holds(); }
   void trim() override { first_->trim(), deferred_.trim(); }
+  std::string explain(stages which) const override {
+    return first_->explain(which) +
+           (has(which, stages::deferred) ? paragraph("deferred", deferred_.explain(which)) : "");
+  }
 
  private:
   std::shared_ptr<compiled_body> first_;
@@ -170,7 +187,7 @@ class body_with_deferred_rest final : public open_body {
   body_by_extents deferred_;
 };
 
-/// A body whose results have names for extents that come up when it runs: equal names are equal extents.
+/// A body with axis names in its results that are bound when it has run. It checks that equal names have equal extents.
 class body_of_named_results final : public open_body {
  public:
   body_of_named_results(std::shared_ptr<compiled_body> body, step_names names)
@@ -184,13 +201,14 @@ class body_of_named_results final : public open_body {
   }
   bool holds() const override { return body_->holds(); }
   void trim() override { body_->trim(); }
+  std::string explain(stages which) const override { return body_->explain(which); }
 
  private:
   std::shared_ptr<compiled_body> body_;
   step_names names_;
 };
 
-/// A function for arguments of these types, as calls of it see it.
+/// A function compiled for one list of argument types.
 class function_form final : public compiled_body {
  public:
   function_form(function_definition const& f, std::span<type const> arguments, kernel_request const& r)
@@ -210,16 +228,19 @@ class function_form final : public compiled_body {
     std::vector<type> made;
     for (auto e : sub.outputs) made.push_back(sub.type_of(e));
     check(made);
-    settled_ = all_known(made);
+    results_known_ = all_known(made);
     body_ = compile_subgraph(s, *of_->body, arguments_, step);
   }
-  /// It is compiled when it is run.
+  /// Makes calls use `body`, which compiles the function when it runs.
   void look_up(body_by_extents& body) { body_ = {std::shared_ptr<void>(), &body}; }
 
-  bool open() const override { return !settled_ || body_->open(); }
+  bool open() const override { return !results_known_ || body_->open(); }
   std::int64_t overwritten(std::size_t i) const override { return body_ ? body_->overwritten(i) : -1; }
   std::unique_ptr<body_run, giving_back> start() override { return body_->start(); }
   void trim() override { body_->trim(); }
+  std::string explain(stages which) const override {
+    return paragraph("function '" + of_->name + "' of " + text_of(arguments_), body_->explain(which));
+  }
   std::vector<tensor> run(std::span<tensor const> given, parallel const& threads, step_context& step) override {
     auto made = body_->run(given, threads, step);
     std::vector<type> types;
@@ -229,22 +250,23 @@ class function_form final : public compiled_body {
   }
 
  private:
-  // Where a call's types are those of the signature, the body must keep what that says: room was made for it.
+  // Checks that the results have the types that calls were planned for, from the signature.
   void check(std::vector<type> const& made) const {
     for (std::size_t o = 0; o < made.size(); ++o)
       if (!accepts(results_[o], made[o]))
-        throw error(code::invalid_argument, "the function '" + of_->name + "' returns a " + made[o].text() +
+        throw error(code::invalid_argument, "the function '" + of_->name + "' returns " + with_article(made[o]) +
                                                 " where its signature says " + results_[o].text());
   }
 
   function_definition const* of_;
   std::vector<type> arguments_, results_;
   bool defers_bodies_;
-  bool settled_ = false;  // what it returns is what the signature says, whatever it is given
+  bool results_known_ = false;  // whether all extents of its results are known before it runs
   std::shared_ptr<compiled_body> body_;
 };
 
-/// A function's plans, one for the types of its arguments. Calls in them point here rather than own what owns them.
+/// The compiled functions of a step, one for each list of argument types. Calls within a function point to this object,
+/// because owning it would be a cycle.
 class planned_functions final : public compiled_functions {
  public:
   compiled_body* find(kernel_request const& r, function_definition const& f, std::span<type const> arguments) override {
@@ -263,7 +285,8 @@ class planned_functions final : public compiled_functions {
     } catch (error const& e) {
       forget_from(made);
       if (forms == 0) throw;
-      auto const innermost = e.message().rfind("in a body, node '");  // not the path through calls of itself
+      auto const innermost =
+          e.message().rfind("in a body, node '");  // without the path through the function's calls of itself
       throw error(e.code(), innermost == std::string::npos ? e.message() : e.message().substr(innermost), e.node());
     } catch (...) {
       forget_from(made);
@@ -278,8 +301,13 @@ class planned_functions final : public compiled_functions {
     std::lock_guard lock(mutex_);
     for (auto& [function, body] : by_extents_) body->trim();
   }
+  std::string explain(stages which) const override {
+    std::string all;
+    for (auto const& form : all_) all += form.explain(which);
+    return all;
+  }
 
-  /// A function as subgraphs call it that are compiled at run time.
+  /// Returns the function for calls in subgraphs that are compiled while the step runs.
   body_by_extents& by_extents(function_definition const& f, kernel_request const& r) {
     std::lock_guard lock(mutex_);
     auto& body = by_extents_[&f];
@@ -292,7 +320,7 @@ class planned_functions final : public compiled_functions {
   }
 
  private:
-  // Those that were compiled for it may point to it.
+  // Removes a function whose compilation failed, and the functions compiled for it since, which may point to it.
   void forget_from(function_form const& failed) {
     while (&all_.back() != &failed) all_.pop_back();
     all_.pop_back();
@@ -302,7 +330,7 @@ class planned_functions final : public compiled_functions {
   std::map<function_definition const*, std::unique_ptr<body_by_extents>> by_extents_;
 };
 
-/// The calls of one subgraph that is compiled at run time.
+/// The functions that one subgraph calls which is compiled while the step runs.
 class functions_at_run final : public compiled_functions {
  public:
   explicit functions_at_run(planned_functions& all) : all_(all) {}
@@ -322,12 +350,12 @@ inline std::shared_ptr<compiled_functions> planned_functions::at_run() {
   return std::make_shared<functions_at_run>(*this);
 }
 
-// A body of single numbers is a program, all else a plan.
+// Compiles a body of single numbers as a program, and any other body as a plan.
 inline std::shared_ptr<compiled_body> compile_rewritten(body_setting const& s, rewritten_subgraph& ready,
                                                         plan_request const& with) {
   if (with.passes.fuse && !ready.deferred)
     if (auto const p = program_of(ready.subgraph)) return std::make_shared<program_body>(ready.subgraph, *p, *s.memory);
-  auto planned = std::make_shared<planned_body>(make_plan(ready.subgraph, with));
+  auto planned = std::make_shared<planned_body>(make_plan(ready.subgraph, with), s.on);
   if (!ready.deferred) return planned;
   return std::make_shared<body_with_deferred_rest>(s, std::move(planned), std::move(*ready.deferred));
 }
@@ -335,7 +363,8 @@ inline std::shared_ptr<compiled_body> compile_rewritten(body_setting const& s, r
 RILL_INLINE std::shared_ptr<compiled_body> compile_subgraph(body_setting const& s, subgraph sub,
                                                             std::span<type const> arguments, step_context const* step) {
   if (!all_known(arguments)) return std::make_shared<body_by_extents>(s, std::move(sub));
-  plan_request const with{*s.state, s.seed, *s.memory, s.threads, execution::sequential, s.passes, s.functions, step};
+  plan_request const with{*s.state, s.seed,      *s.memory, s.threads, execution::sequential,
+                          s.passes, s.functions, step,      s.devices, s.on};
   auto ready = bind_and_rewrite(std::move(sub), {arguments.begin(), arguments.end()}, with, compiled_as::body);
   auto made = compile_rewritten(s, ready, with);
   if (ready.names.open.empty()) return made;

@@ -1,4 +1,4 @@
-// A plan and the plan_instances that run it: what a session keeps for a run signature.
+// A compiled step: a plan and the plan_instances that run it.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -17,17 +17,18 @@
 
 namespace rill {
 
-/// What a step has bound its axes' names to before it runs, and which results bring extents that have names.
+/// The axis names that are bound when a step is compiled, and the results whose named extents are known only when it
+/// has run.
 struct step_names {
   struct result {
     std::size_t at;
     type said;
     std::string node;
   };
-  axis_binding::extents_of_names axes;
+  bound_axes axes;
   std::vector<result> open;
 
-  /// Of a bound subgraph.
+  /// Returns the names of a bound subgraph.
   static step_names of(subgraph const& sub) {
     step_names names{sub.axes, {}};
     for (std::size_t i = 0; i < sub.outputs.size(); ++i) {
@@ -39,14 +40,14 @@ struct step_names {
   }
 };
 
-/// What a step does with variables.
+/// How a step uses variables.
 struct step_variables {
-  bool any = true;            ///< anything in it, its bodies and functions included, reads or updates one
-  bool first_values = false;  ///< it gives them their first values, which don't depend on the number of the step
+  bool any = true;            ///< whether it reads or updates one, in bodies and functions too
+  bool first_values = false;  ///< whether it assigns first values, which don't depend on the step's number
 };
 
-/// A compiled step. Several threads may run it at once, each with a plan_instance of its own. Instances are kept for
-/// the next run.
+/// A compiled step. Several threads may run it at once, each with its own plan_instance. It keeps instances for the
+/// next run.
 class compiled_step {
  public:
   explicit compiled_step(rill::plan p, std::optional<deferred_subgraph> deferred = {}, step_names names = {},
@@ -57,18 +58,18 @@ class compiled_step {
         names_(std::move(names)),
         variables_(variables) {}
 
-  /// All of the step, or what of it could be planned at first.
+  /// Returns the plan of the step, or of all of it that is not deferred.
   rill::plan const& plan() const { return plan_; }
-  /// What is planned when that has run; null: nothing.
+  /// Returns the subgraph that is planned when the plan has run; null: none.
   deferred_subgraph const* deferred() const { return deferred_ ? &*deferred_ : nullptr; }
-  /// And for which extents it was.
+  /// Returns the plans of the deferred subgraph, by the types of its inputs.
   deferred_cache<compiled_step>& deferred_steps() { return deferred_steps_; }
   step_names const& names() const { return names_; }
   step_variables variables() const { return variables_; }
-  /// Whether variables of open extents still have those that it was compiled for.
+  /// Whether variables with open extents still have the extents that it was compiled for.
   bool holds() const { return plan_.holds(); }
 
-  /// A plan_instance that is lent to one run.
+  /// Lends a plan_instance to one run.
   class lease {
    public:
     explicit lease(compiled_step& s) : step_(s), held_(s.idle_.take()) {
@@ -89,14 +90,14 @@ class compiled_step {
     std::unique_ptr<plan_instance> held_;
   };
 
-  /// Runs once and hands the plan_instance to `take`, which reads the results.
+  /// Runs once, then calls `take` with the plan_instance, from which it reads the results.
   template <class Take> void run(std::span<tensor const> fed, pool* workers, step_context& step, Take&& take) {
     lease mine(*this);
     run_step(*mine, fed, workers, step);
     take(*mine);
   }
 
-  /// Gives the memory of plan_instances that don't run now back.
+  /// Frees the memory of plan_instances that no run uses now.
   void trim() {
     idle_.clear();
     plan_.trim();

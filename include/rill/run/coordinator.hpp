@@ -1,4 +1,4 @@
-// Client threads that work for one purpose, stop together, and hand their errors on.
+// A group of a program's threads, which stop together.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -16,8 +16,8 @@
 
 namespace rill {
 
-/// Starts threads, and stops them all when one fails or somebody asks. Its end stops them and waits for them: steps
-/// that are run with `stop()` end at once, so that a program's end can't hang on them.
+/// Starts threads, and stops them all when one fails or `request_stop` is called. Its destructor stops them and waits
+/// for them. Steps that are run with `stop()` end at once then, so that the destructor does not hang.
 class coordinator {
  public:
   coordinator() = default;
@@ -25,31 +25,31 @@ class coordinator {
   coordinator& operator=(coordinator const&) = delete;
   ~coordinator();
 
-  /// Runs `f` on a thread of its own. What it throws stops all, and is kept for `join`. error(resource_exhausted) if
-  /// the system starts no more threads.
+  /// Runs `f` on a new thread. If `f` throws, all threads are asked to stop, and `join` throws the exception. Throws
+  /// error(resource_exhausted) if the system can't start a thread.
   void start(std::function<void()> f);
 
-  /// Asks all to stop. Of several reasons the first is kept; without one it is no failure.
+  /// Asks all threads to stop. The first call's reason is kept for `join`; null means that there is no failure.
   void request_stop(std::exception_ptr why = {});
   bool should_stop() const { return here_->stop.stop_requested(); }
-  /// Why they stop; null: no stop was asked for, or without a reason.
+  /// Returns the reason of the first stop request; null: there was no request, or no reason.
   std::exception_ptr reason() const {
     std::lock_guard lock(here_->mutex);
     return here_->failure;
   }
-  /// What steps are run with that are to end when all stop: `s.run(train, c.stop())`.
+  /// Returns a token for steps that are to end when the threads stop: `s.run(train, c.stop())`.
   std::stop_token stop() const { return here_->stop.get_token(); }
 
-  /// Sleeps until a stop is asked for, or the time is over; whether it was asked for.
+  /// Waits until a stop is requested or the time is over. Returns whether a stop was requested.
   bool wait_for(std::chrono::nanoseconds time);
 
-  /// Waits until the threads have ended by themselves, and throws the first failure; error(deadline_exceeded) if they
-  /// take longer.
+  /// Waits until the threads have ended, and throws the first failure. Throws error(deadline_exceeded) if they take
+  /// longer.
   void join(std::chrono::nanoseconds deadline = std::chrono::hours(24 * 365));
 
  private:
-  // The threads, and what they share. In a child process that fork() made there are none.
-  struct company {
+  // The threads and the state that they share. A child process of fork() gets an empty group.
+  struct group {
     std::mutex mutex;
     std::condition_variable changed;
     std::vector<detail::thread> threads;
@@ -60,7 +60,7 @@ class coordinator {
 
     void request_stop(std::exception_ptr why);
   };
-  mutable detail::in_process<company> here_;
+  mutable detail::in_process<group> here_;
 };
 
 #if RILL_RUNTIME
@@ -85,11 +85,11 @@ RILL_INLINE void coordinator::start(std::function<void()> f) {
       here.changed.notify_all();
     });
   });
-  ++here.running;  // it waits for the lock until then
+  ++here.running;  // the thread can't end before, because it waits for the lock
 }
 
 RILL_INLINE void coordinator::request_stop(std::exception_ptr why) { here_->request_stop(std::move(why)); }
-RILL_INLINE void coordinator::company::request_stop(std::exception_ptr why) {
+RILL_INLINE void coordinator::group::request_stop(std::exception_ptr why) {
   {
     std::lock_guard lock(mutex);
     if (!stopped) failure = std::move(why);
@@ -109,7 +109,7 @@ RILL_INLINE void coordinator::join(std::chrono::nanoseconds deadline) {
   auto& here = *here_;
   std::unique_lock lock(here.mutex);
   if (!here.changed.wait_until(lock, deadline_after(deadline), [&] { return here.running == 0; }))
-    throw error(code::deadline_exceeded, std::to_string(here.running) + " threads of a coordinator have not ended");
+    throw error(code::deadline_exceeded, std::to_string(here.running) + " threads of a coordinator are still running");
   if (here.failure) std::rethrow_exception(here.failure);
 }
 

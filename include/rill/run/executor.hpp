@@ -1,20 +1,22 @@
-// Compiles the steps of a graph, keeps them, and runs them: what is behind a session's typed face.
+// Compiles the steps of a graph, keeps them, and runs them: the untyped part of a session.
 #pragma once
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "rill/base/expected.hpp"
+#include "rill/device/device.hpp"
 #include "rill/device/step.hpp"
 #include "rill/graph/graph.hpp"
-#include "rill/pass/options.hpp"
-#include "rill/run/plan/execution.hpp"
+#include "rill/run/lanes/memory_report.hpp"
+#include "rill/run/plan/stages.hpp"
 #include "rill/run/run_request.hpp"
-#include "rill/state/container.hpp"
+#include "rill/run/session_options.hpp"
 
 #if RILL_RUNTIME
 #include <algorithm>
@@ -22,38 +24,29 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <unordered_map>
 
 #include "rill/base/pool.hpp"
+#include "rill/device/cpu.hpp"
+#include "rill/place/recorded_users.hpp"
 #include "rill/run/compile.hpp"
 #include "rill/run/compiled_body.hpp"
+#include "rill/run/compiled_steps.hpp"
+#include "rill/run/plan/session_devices.hpp"
 #include "rill/run/started_step.hpp"
 #endif
 
 namespace rill {
 
-class pool;
 class axis_binding;
 class compiled_step;
 
-/// How a session runs. Everything has a default; what is given is shared, not copied.
-struct session_options {
-  int threads = 0;                        ///< that compute, the caller's included; 0: one for each processor
-  std::shared_ptr<rill::pool> pool = {};  ///< the caller's own; then `threads` is ignored
-  std::shared_ptr<container> state = {};  ///< where variables live; empty: a new one
-  allocator* memory = nullptr;            ///< of variables and of what steps compute, but for constants, those that
-                                          ///< are folded too. Null: host_allocator(). It must outlive all tensors
-  log_callback log = {};                  ///< where `print` writes; empty: nowhere
-  pass_options passes = {};               ///< which rewrites are done
-  rill::execution execution = execution::automatic;  ///< how the nodes of a step are walked
-  std::size_t plans = 256;  ///< compiled steps that are kept; the one used longest ago goes first
-};
-
-/// Runs steps of one graph. Threads may use it at the same time.
+/// Runs steps of one graph. Several threads may use it at the same time.
 class executor {
  public:
-  /// Called when a started step has ended: with its results, one for each fetch, or with what it failed with.
+  /// A function that is called when a started step has ended: with one result for each fetch, or with its error.
   using completion = std::function<void(std::vector<tensor>, failure)>;
 
   executor(rill::graph& g, session_options options);
@@ -62,48 +55,61 @@ class executor {
   executor& operator=(executor const&) = delete;
 
   rill::graph& graph() const { return *graph_; }
-  /// Where the variables are.
+  /// Returns the container of the variables.
   container& state() const { return *options_.state; }
-  /// Where the memory of variables comes from.
+  /// Returns the allocator of variables and of what steps compute.
   allocator& memory() const;
-  /// Those that work on a step, the caller included.
+  /// Returns the allocator of the memory in which a variable lies, or is to lie if it has no value yet and the node
+  /// that declares it asks for a device.
+  allocator& memory_of(variable_state const& v) const;
+  /// Returns the number of threads that work on a step, including the caller's.
   int threads() const;
-  /// Steps run so far, and the number from which the next ones are counted: random numbers are drawn by it.
+  /// Returns the number of steps run so far, on which random numbers depend; `set_steps` changes it.
   std::uint64_t steps() const;
   void set_steps(std::uint64_t n);
 
-  /// Adds to a request; error(invalid_argument) for what is not this graph's, fed twice, or of another type.
+  /// Adds to a request. Throws error(invalid_argument) for a value of another graph, fed twice, or of another type.
   void add_feed(run_request& r, value to, tensor const& with) const;
   void add_fetch(run_request& r, value const& what) const;
   void add_target(run_request& r, operation const& what) const;
 
-  /// The compiled step of a request, made if need be. That ends with `step`, if it is for one.
+  /// Returns the compiled step of a request, and compiles it if necessary. Throws if `step`, which may be null, is
+  /// cancelled or late.
   std::shared_ptr<compiled_step> find(run_request const& r, step_context const* step = nullptr);
-  /// Whether the step was made for tensors of these types, and variables as they are.
+  /// Whether a step can be run with these tensors: it was compiled for their types, and for the present extents of
+  /// variables, and they lie in the host's memory.
   bool fits(compiled_step const& step, std::span<tensor const> fed) const;
-  /// Runs a compiled step; as many results as it fetches.
+  /// Runs a compiled step with tensors that fit it, and sets one result for each fetch.
   void run(compiled_step& compiled, std::span<tensor const> fed, step_context& step, std::span<tensor> results);
+  /// Runs a request. Copies what is fed to the host's memory if it lies in a device's.
   std::vector<tensor> run(run_request const& r, step_context& step);
 
-  /// Returns the compiled step of a request that is to be started. A deadline or a cancellation while it is made is for
-  /// the step's `completion`; other errors are thrown.
+  /// Returns the compiled step of a request that is to be started. If the step is cancelled or late meanwhile, returns
+  /// that error, for the step's `completion`; throws other errors.
   expected<std::shared_ptr<compiled_step>> find_to_start(run_request const& r, step_context const& step);
   /// Starts a step on the pool and returns. The step holds no thread while it waits. `done` is called once, by a thread
-  /// of the pool, perhaps before this returns; it must not throw. If this throws, `done` is never called.
+  /// of the pool, perhaps before `start` returns; it must not throw. If `start` throws, `done` is never called. Copies
+  /// what is fed to the host's memory if it lies in a device's.
   void start(expected<std::shared_ptr<compiled_step>> compiled, std::vector<tensor> fed, step_context const& step,
              completion done);
   void start(run_request const& r, step_context const& step, completion done);
-  /// Cancels the steps that were started, and waits until they have ended.
+  /// Cancels the started steps, and waits until they have ended.
   void end_started_steps();
 
-  /// What the passes did to a request, and the plan that came of it, as text.
-  std::string explain(run_request const& r);
+  /// Returns the full names of the devices that nodes may be placed on.
+  std::vector<std::string> devices() const;
+  /// Returns the name of a variable of the graph that has no value, here or on any task; nothing if all have one.
+  std::optional<std::string> variable_without_value() const;
+  /// Returns how a request is compiled, as text: the stages in `which`.
+  std::string explain(run_request const& r, stages which = stages::summary);
+  /// Returns what a run of a request needs of each memory.
+  memory_report needs(run_request const& r);
   /// Gives memory back that is kept for the next step.
   void trim();
 
  private:
-  void run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step, std::span<tensor> results,
-                 axis_binding* names);
+  void run_with_deferred(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
+                         std::span<tensor> results, axis_binding* names);
   std::shared_ptr<compiled_step> deferred_step(compiled_step& compiled, std::span<tensor const> with,
                                                step_context const& step);
 
@@ -116,93 +122,50 @@ class executor {
 #if RILL_RUNTIME
 
 struct executor::parts {
-  struct hash {
-    std::size_t operator()(std::vector<std::int64_t> const& k) const {
-      std::uint64_t h = 14695981039346656037u;  // FNV-1a, a word at a time
-      for (auto v : k) h = (h ^ static_cast<std::uint64_t>(v)) * 1099511628211u;
-      return static_cast<std::size_t>(h ^ h >> 32);
-    }
-  };
   std::atomic<std::uint64_t> steps{0};
-  std::mutex mutex;
-  using key_type = std::vector<std::int64_t>;
-  struct kept {
-    std::shared_ptr<compiled_step> step;
-    std::list<key_type const*>::iterator use;
-  };
-  std::unordered_map<key_type, kept, hash> plans;
-  std::list<key_type const*> uses;                      // of the plans, the last first
-  std::vector<std::weak_ptr<compiled_step>> forgotten;  // that prepared steps may still keep
+  container elsewhere{container::of_others()};  // what steps on tasks are compiled with
+  detail::recorded_users users;
+  session_devices devices;  // outlives the plans
+  detail::compiled_steps plans;
   arena_pool arenas;
   detail::in_process<started_steps> started;
 
-  explicit parts(allocator& memory) : arenas(memory) {}
-
-  /// The step that is kept for a key; null: none is.
-  std::shared_ptr<compiled_step> find(key_type const& k) {
-    std::lock_guard lock(mutex);
-    auto const at = plans.find(k);
-    if (at == plans.end()) return nullptr;
-    uses.splice(uses.begin(), uses, at->second.use);
-    return at->second.step;
-  }
-  void keep(key_type k, std::shared_ptr<compiled_step> made, std::size_t most) {
-    std::lock_guard lock(mutex);
-    auto const [at, fresh] = plans.try_emplace(std::move(k));
-    at->second.step = std::move(made);
-    if (fresh) try {
-        at->second.use = uses.insert(uses.begin(), &at->first);
-      } catch (...) {
-        plans.erase(at);
-        throw;
-      }
-    else uses.splice(uses.begin(), uses, at->second.use);
-    while (uses.size() > most) forget_last_used();
-  }
-  void forget_last_used() {
-    std::erase_if(forgotten, [](auto const& step) { return step.expired(); });
-    auto const last = plans.find(*uses.back());
-    if (last->second.step.use_count() > 1) forgotten.push_back(last->second.step);
-    uses.pop_back();
-    plans.erase(last);
-  }
+  parts(session_options const& o, rill::graph const& g)
+      : users(g),
+        devices(o.devices, {.soft = o.soft_placement,
+                            .choose = o.placement || !o.target.tasks.empty() ? o.placement : choose_near_inputs,
+                            .recorded = {.find_node = [&g](auto name) { return g.find_node(name); },
+                                         .uses = [this](auto name) { return users(name); }},
+                            .graph = &g}),
+        arenas(o.memory ? *o.memory : host_allocator()) {}
 
   /// What the session's plans are made for.
-  static plan_request planning(session_options const& o, rill::graph const& g, step_context const* step = nullptr) {
-    return {.state = *o.state,
+  plan_request planning(session_options const& o, rill::graph const& g, step_context const* step = nullptr) {
+    bool const here = o.target.tasks.empty();
+    return {.state = here ? *o.state : elsewhere,
             .seed = g.seed(),
             .memory = o.memory ? *o.memory : host_allocator(),
             .threads = o.pool->threads(),
             .execution = o.execution,
             .passes = o.passes,
-            .step = step};
-  }
-
-  static std::vector<std::int64_t> key(run_request const& r) {
-    std::vector<std::int64_t> k{static_cast<std::int64_t>(r.feeds.size()), static_cast<std::int64_t>(r.fetches.size()),
-                                static_cast<std::int64_t>(r.targets.size())};
-    auto const add = [&](endpoint e) { k.push_back(static_cast<std::int64_t>(std::uint64_t{e.node} << 32 | e.port)); };
-    for (auto e : r.feeds) add(e);
-    for (auto e : r.fetches) add(e);
-    for (auto t : r.targets) k.push_back(t);
-    for (auto const& t : r.with) {
-      k.push_back(static_cast<std::int64_t>(t.rank()));
-      for (auto e : t.shape()) k.push_back(e);
-    }
-    return k;
+            .step = step,
+            .devices = &devices,
+            .tasks = here ? nullptr : &o.target.tasks,
+            .salt = o.salt.value_or(o.worker.value_or(0)),
+            .worker = o.worker.value_or(0)};
   }
 };
 
 namespace detail {
 
-// What is fed: who only says more of a value is that value.
+// Returns the output that is fed: an `as` is looked through, because feeding it feeds its input.
 inline endpoint fed_endpoint(value const& v) {
   auto const& n = v.origin();
   if (n.op->kind != op_kind::as) return v.endpoint();
   return fed_endpoint({v.graph, n.inputs[0].node, n.inputs[0].port});
 }
 
-// Whether there is a feed for an output already; a few are looked through.
+// Whether an output is fed already. A few feeds are compared one by one; many are kept in a set.
 inline bool is_fed_again(run_request& r, endpoint to) {
   constexpr std::size_t few = 16;
   if (r.feeds.size() < few) return std::find(r.feeds.begin(), r.feeds.end(), to) != r.feeds.end();
@@ -212,16 +175,56 @@ inline bool is_fed_again(run_request& r, endpoint to) {
   return !r.fed.insert(number(to)).second;
 }
 
+// Takes the host, cpu:0, out of the devices of a session: its threads are the session's own. Refuses two devices of one
+// name, and the absence of one.
+inline session_options with_host(session_options o) {
+  if (change_session_options) change_session_options(o);
+  if (!o.devices.empty() && !o.target.tasks.empty())
+    throw error(code::invalid_argument, "a session on tasks has their devices, and was given others");
+  for (auto const& t : o.target.tasks)
+    if (!t) throw error(code::invalid_argument, "a session was given a null pointer as a task");
+  if (!o.worker && !o.target.tasks.empty()) o.worker = o.target.tasks.front()->name().task;
+  std::set<std::string> names;
+  for (auto const& d : o.devices) {
+    if (!d) throw error(code::invalid_argument, "a session was given a null pointer as a device");
+    if (device_name::parse(d->name()).index && names.insert(d->name()).second) continue;
+    throw error(code::invalid_argument,
+                "a session's devices need names of their own, with a type and a number such "
+                "as 'gpu:0', and one is called '" +
+                    d->name() + "'");
+  }
+  std::erase_if(o.devices, [&](auto const& d) {
+    auto const* const named = dynamic_cast<cpu_device const*>(d.get());
+    if (!named || named->name() != "cpu:0") return false;
+    if (!o.pool) o.pool = named->pool();
+    return true;
+  });
+  return o;
+}
+
+// Copies what is fed to the host's memory, if some of it lies in a device's.
+inline std::vector<tensor> copied_to_host(std::span<tensor const> fed) {
+  std::vector<tensor> here;
+  for (auto const& t : fed) here.push_back(t.to(host));
+  return here;
+}
+inline bool lies_elsewhere(std::span<tensor const> fed) {
+  for (auto const& t : fed)
+    if (t.space() != nullptr) return true;
+  return false;
+}
+
 }  // namespace detail
 
 RILL_INLINE executor::executor(rill::graph& g, session_options options) try
-    : graph_(&g),
-      options_(std::move(options)),
-      parts_(std::make_unique<parts>(options_.memory ? *options_.memory : host_allocator())) {
+    : graph_(&g), options_(detail::with_host(std::move(options))), parts_(std::make_unique<parts>(options_, g)) {
   if (!options_.pool)
     options_.pool = std::make_shared<rill::pool>(
         options_.threads > 0 ? options_.threads : static_cast<int>(std::thread::hardware_concurrency()));
-  if (!options_.state) options_.state = std::make_shared<container>();
+  bool const here = options_.target.tasks.empty();
+  if (!options_.state)
+    options_.state = here ? std::make_shared<container>() : std::make_shared<container>(container::of_others());
+  for (auto const& d : options_.devices) options_.state->keep(d);
 } catch (...) {
   rethrow_as_error();
 }
@@ -229,6 +232,15 @@ RILL_INLINE executor::~executor() { end_started_steps(); }
 RILL_INLINE void executor::end_started_steps() { parts_->started->end(); }
 
 RILL_INLINE allocator& executor::memory() const { return options_.memory ? *options_.memory : host_allocator(); }
+RILL_INLINE allocator& executor::memory_of(variable_state const& v) const {
+  auto const home = v.home();
+  auto const* const declared = graph_->find_node(v.name());
+  auto const wish = device_name::parse(declared ? declared->device : "");
+  for (auto& d : parts_->devices)
+    if (home ? *home != nullptr && d.space() == *home : !wish.empty() && matches(wish, device_name::parse(d.name)))
+      return d.on->memory();
+  return memory();
+}
 RILL_INLINE int executor::threads() const { return options_.pool->threads(); }
 RILL_INLINE std::uint64_t executor::steps() const { return parts_->steps.load(); }
 RILL_INLINE void executor::set_steps(std::uint64_t n) { parts_->steps.store(n); }
@@ -242,8 +254,8 @@ RILL_INLINE void executor::add_feed(run_request& r, value to, tensor const& with
   auto const at = detail::fed_endpoint(to);
   if (detail::is_fed_again(r, at)) throw error(code::invalid_argument, "it was fed twice", to.name());
   if (!accepts(to.type(), with.type()))
-    throw error(code::invalid_argument, "it is a " + to.type().text() + " and was fed a " + with.type().text(),
-                to.name());
+    throw error(code::invalid_argument,
+                "it is " + with_article(to.type()) + " and was fed " + with_article(with.type()), to.name());
   r.feeds.push_back(at);
   r.with.push_back(with);
 } catch (...) {
@@ -271,10 +283,11 @@ RILL_INLINE void executor::add_target(run_request& r, operation const& o) const 
 }
 
 RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r, step_context const* step) try {
-  auto k = parts::key(r);
-  if (auto known = parts_->find(k); known && known->holds()) return known;
-  auto made = detail::compile_step(*graph_, r, parts::planning(options_, *graph_, step));
-  parts_->keep(std::move(k), made, options_.plans);
+  auto k = detail::step_key(r);
+  if (auto known = parts_->plans.find(k); known && known->holds()) return known;
+  auto made = detail::compile_step(*graph_, r, parts_->planning(options_, *graph_, step));
+  if (!parts_->devices.empty()) check_memory(report_memory(made->plan(), *options_.state, &parts_->devices));
+  parts_->plans.keep(std::move(k), made, options_.plans);
   return made;
 } catch (...) {
   rethrow_as_error();
@@ -283,6 +296,7 @@ RILL_INLINE std::shared_ptr<compiled_step> executor::find(run_request const& r, 
 RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor const> fed) const {
   auto const& planned = step.plan().fed.all();
   for (std::size_t i = 0; i < fed.size(); ++i) {
+    if (fed[i].space() != nullptr) return false;
     if (planned[i].element != fed[i].element() || planned[i].rank != fed[i].rank()) return false;
     for (std::size_t k = 0; k < fed[i].rank(); ++k)
       if (planned[i][k].extent != fed[i].shape()[k]) return false;
@@ -295,15 +309,16 @@ RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> 
   step_scope const scope({*options_.state, options_.log, parts_->arenas, parts_->steps}, compiled, step);
   axis_binding names;
   auto const& open = compiled.names().open;
-  run_parts(compiled, fed, step, results, open.empty() ? nullptr : &names);
+  run_with_deferred(compiled, fed, step, results, open.empty() ? nullptr : &names);
   for (auto const& r : open) names.bind(r.said, results[r.at].type(), r.node);
 } catch (...) {
   rethrow_as_error();
 }
 
-// On return `names` holds the axis names that were bound before the last subgraph ran.
-RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
-                                     std::span<tensor> results, axis_binding* names) {
+// Runs a compiled step, and then its deferred subgraph, which may have a deferred subgraph again. On return `names`, if
+// not null, has the axis names that the last of these subgraphs was compiled with: names of results are checked by it.
+RILL_INLINE void executor::run_with_deferred(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
+                                             std::span<tensor> results, axis_binding* names) {
   auto* const deferred = compiled.deferred();
   std::vector<tensor> own;
   compiled.run(fed, options_.pool.get(), step, [&](plan_instance const& a) {
@@ -318,16 +333,14 @@ RILL_INLINE void executor::run_parts(compiled_step& compiled, std::span<tensor c
   std::vector<tensor> made(deferred->subgraph.outputs.size());
   auto const with = deferred->given(fed, own);
   auto const next = deferred_step(compiled, with, step);
-  run_parts(*next, with, step, made, names);
+  run_with_deferred(*next, with, step, made, names);
   for (std::size_t i = 0; i < results.size(); ++i) results[i] = deferred->result(i, own, made);
 }
 
 RILL_INLINE std::shared_ptr<compiled_step> executor::deferred_step(compiled_step& compiled,
                                                                    std::span<tensor const> with,
                                                                    step_context const& step) {
-  return compiled.deferred_steps().find(with, [&](std::vector<type> const& types) {
-    return detail::compile_pruned(compiled.deferred()->subgraph, types, parts::planning(options_, *graph_, &step));
-  });
+  return detail::compile_deferred(compiled, with, parts_->planning(options_, *graph_, &step));
 }
 
 RILL_INLINE expected<std::shared_ptr<compiled_step>> executor::find_to_start(run_request const& r,
@@ -343,6 +356,7 @@ RILL_INLINE expected<std::shared_ptr<compiled_step>> executor::find_to_start(run
 RILL_INLINE void executor::start(expected<std::shared_ptr<compiled_step>> compiled, std::vector<tensor> fed,
                                  step_context const& step, completion done) try {
   auto& workers = *options_.pool;
+  if (detail::lies_elsewhere(fed)) fed = detail::copied_to_host(fed);
   if (!compiled)
     return started_step::start_failed(workers, *parts_->started, as_failure(compiled.error()), std::move(done));
   auto const compile = [this](auto& first, auto with, auto const& s) { return deferred_step(first, with, s); };
@@ -357,28 +371,68 @@ RILL_INLINE void executor::start(run_request const& r, step_context const& step,
 
 RILL_INLINE std::vector<tensor> executor::run(run_request const& r, step_context& step) try {
   std::vector<tensor> results(r.fetches.size());
-  run(*find(r, &step), r.with, step, results);
+  auto const compiled = find(r, &step);
+  if (detail::lies_elsewhere(r.with)) run(*compiled, detail::copied_to_host(r.with), step, results);
+  else run(*compiled, r.with, step, results);
   return results;
 } catch (...) {
   rethrow_as_error();
 }
 
-RILL_INLINE std::string executor::explain(run_request const& r) try {
-  pass_report report;
-  auto const made = detail::compile_step(*graph_, r, parts::planning(options_, *graph_), &report);
-  auto const then =
-      made->deferred() ? "what waits for extents that the step settles is planned when they are known\n" : "";
-  return report.text() + made->plan().text() + then;
+RILL_INLINE std::string executor::explain(run_request const& r, stages which) try {
+  compile_record record;
+  auto const made = detail::compile_step(*graph_, r, parts_->planning(options_, *graph_), &record);
+  auto text = rill::explain(record, made->plan(), made->deferred(), which);
+  if (!options_.target.tasks.empty() && !has(which, stages::bodies)) text += bodies_text(made->plan(), which);
+  if (!parts_->devices.empty() && has(which, stages::memory))
+    text += detail::paragraph("memory of each device",
+                              report_memory(made->plan(), *options_.state, &parts_->devices).text());
+  return text;
+} catch (...) {
+  rethrow_as_error();
+}
+
+RILL_INLINE std::optional<std::string> executor::variable_without_value() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < graph_->size(); ++i)
+    if (auto const& n = (*graph_)[i]; is_variable(n)) names.push_back(n.name);
+  std::vector<bool> have(names.size());
+  for (auto const& t : options_.target.tasks) {
+    auto const there = t->have_values(names);
+    for (std::size_t i = 0; i < names.size(); ++i) have[i] = have[i] || there.at(i);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (options_.target.tasks.empty()) {
+      auto const v = state().find_variable(names[i]);
+      have[i] = v && v->initialized();
+    }
+    if (!have[i]) return names[i];
+  }
+  return {};
+}
+RILL_INLINE std::vector<std::string> executor::devices() const {
+  std::vector<std::string> all;
+  for (auto const& t : options_.target.tasks)
+    for (auto const& d : t->devices()) all.push_back(d.text());
+  if (!all.empty()) return all;
+  all.emplace_back(host_name);
+  for (auto& d : parts_->devices) all.push_back(d.name);
+  return all;
+}
+
+RILL_INLINE memory_report executor::needs(run_request const& r) try {
+  auto const made = detail::compile_step(*graph_, r, parts_->planning(options_, *graph_));
+  auto all = report_memory(made->plan(), *options_.state, &parts_->devices);
+  if (made->deferred()) all.spaces.front().open.push_back("what is planned when the step has settled its extents");
+  return all;
 } catch (...) {
   rethrow_as_error();
 }
 
 RILL_INLINE void executor::trim() {
-  std::lock_guard lock(parts_->mutex);
-  for (auto& [key, kept] : parts_->plans) kept.step->trim();
-  for (auto const& each : parts_->forgotten)
-    if (auto const step = each.lock()) step->trim();
+  parts_->plans.trim();
   parts_->arenas.trim();
+  parts_->devices.trim();
 }
 
 #endif

@@ -1,4 +1,4 @@
-// What a run is given and what it is asked for.
+// The arguments of a run: feeds, options, and the types of its results.
 #pragma once
 #include <chrono>
 #include <initializer_list>
@@ -21,9 +21,9 @@
 
 namespace rill {
 
-/// A value of the graph and the tensor that stands for it in one step.
+/// Pairs a value of the graph with the tensor that it has in one step.
 struct feed {
-  /// Checked while this compiles.
+  /// Checks the types when the program is compiled.
   template <type T, type U> feed(expr<T> to_feed, tensor_of<U> t) : to(to_feed), with(std::move(t)) {
     if constexpr (!accepts(T, U)) {
       constexpr auto said = detail::sentence_of_types(
@@ -31,7 +31,7 @@ struct feed {
       detail::named<said>().compiles();
     }
   }
-  /// Checked when it runs.
+  /// The step checks the types.
   feed(value to_feed, tensor t) : to(to_feed), with(std::move(t)) {}
   feed(std::string_view name, tensor t) : by_name(name), with(std::move(t)) {}
   template <class To, class What>
@@ -47,19 +47,19 @@ struct feed {
   /// The value that is fed.
   value to;
   std::optional<std::string> by_name = {};  ///< "name:port", if `to` was not given
-  /// What it is in this step.
+  /// Its value in the step.
   tensor with;
 };
 
-/// A limit on the time of one run: error(deadline_exceeded) when it has passed.
+/// Limits the time of one run, which fails with error(deadline_exceeded) afterwards.
 struct timeout {
-  /// No time is too long or too short: what nanoseconds can't count is the nearest that they can. Throws
-  /// error(invalid_argument) for what is not a number.
+  /// Converts to nanoseconds; a time out of their range becomes the nearest one in range. Throws
+  /// error(invalid_argument) for NaN.
   template <class Number, class Unit> constexpr timeout(std::chrono::duration<Number, Unit> time) {
     using std::chrono::nanoseconds;
     using seconds = std::chrono::duration<double>;
     seconds const wanted(time);
-    expects(wanted == wanted, "a timeout is NaN, and not a number of seconds");
+    expects(wanted == wanted, "expected a timeout in seconds, got NaN");
     if (wanted <= seconds(nanoseconds::min())) after = nanoseconds::min();
     else if (wanted < seconds(nanoseconds::max())) after = std::chrono::duration_cast<nanoseconds>(time);
   }
@@ -67,17 +67,17 @@ struct timeout {
   std::chrono::nanoseconds after = std::chrono::nanoseconds::max();
 };
 
-/// What may stand among fetches and says how they are run.
+/// The options of a run, which stand among its fetches.
 class run_options {
  public:
-  /// Takes a limit on the time.
+  /// Sets a limit on the time.
   void add(timeout const& t) { limit_ = t; }
-  /// Takes what may stop the step.
+  /// Sets a token that cancels the step.
   void add(std::stop_token const& t) { stop_ = t; }
-  /// Takes who is told of the nodes that run.
+  /// Sets an observer of the nodes that run.
   void add(observe const& o) { watch_ = o.who; }
 
-  /// A step that begins now.
+  /// Returns the context of a step that begins now.
   step_context begin() const {
     step_context step;
     step.watch = watch_;
@@ -92,41 +92,59 @@ class run_options {
   std::optional<timeout> limit_;
 };
 
+/// What a step gives, in order: values, and operations, which it runs.
+template <class... X> struct outputs_of {
+  std::tuple<X...> each;
+};
+/// Names what a step gives, in order: `step = s.prepare(inputs(x), outputs(loss, train))`, `s.run(outputs(y, z))`. An
+/// operation is run and gives nothing.
+template <class... X>
+  requires((operand<X> || std::convertible_to<X, operation>) && ...)
+outputs_of<X...> outputs(X... x) {
+  return {{x...}};
+}
+
 namespace detail {
 
 template <class F>
 concept run_option = requires(run_options& all, F const& one) { all.add(one); };
 
-/// Whether a run has at most one option of each kind, so that none is passed over.
+/// Whether a run has at most one option of each kind.
 template <class... F>
 inline constexpr bool one_of_each =
     (std::same_as<F, timeout> + ... + 0) <= 1 && (std::same_as<F, std::stop_token> + ... + 0) <= 1 &&
     (std::same_as<F, observe> + ... + 0) <= 1;
 
-template <class F> constexpr bool yields() { return !std::same_as<F, operation> && !run_option<F>; }
-
-// One fetch as a tuple of its results: one, or none for operations and options.
-template <class F> auto fetched([[maybe_unused]] std::span<tensor>& rest) {
-  if constexpr (run_option<F> || std::same_as<F, operation>) return std::tuple<>{};
-  else {
-    auto t = std::move(rest.front());
-    rest = rest.subspan(1);
-    if constexpr (typed<F>) return std::tuple{tensor_of<F::static_type>(std::move(t))};
-    else return std::tuple{std::move(t)};
+// Takes the result of a fetch, the first of `rest`, as a tuple; an empty tuple for an operation or option.
+template <class F> struct fetched {
+  static auto take([[maybe_unused]] std::span<tensor>& rest) {
+    if constexpr (run_option<F> || std::same_as<F, operation> || std::same_as<F, std::vector<operation>>)
+      return std::tuple<>{};
+    else {
+      auto t = std::move(rest.front());
+      rest = rest.subspan(1);
+      if constexpr (typed<F>) return std::tuple{tensor_of<F::static_type>(std::move(t))};
+      else return std::tuple{std::move(t)};
+    }
   }
-}
+};
+// Those of `outputs(…)` stand in a run as if they were its fetches.
+template <class... X> struct fetched<outputs_of<X...>> {
+  static auto take(std::span<tensor>& rest) {
+    std::tuple<decltype(fetched<X>::take(rest))...> parts{fetched<X>::take(rest)...};
+    return std::apply([](auto&... each) { return std::tuple_cat(std::move(each)...); }, parts);
+  }
+};
 
-// The results of a run of such fetches: void, one, or a tuple.
-template <class... F> auto results_of(std::span<tensor> results) {
-  std::tuple<decltype(fetched<F>(results))...> parts{fetched<F>(results)...};
-  auto all = std::apply([](auto&... each) { return std::tuple_cat(std::move(each)...); }, parts);
+// Returns the results of a run with these fetches: void, one, or a tuple.
+template <class... F> auto results_of([[maybe_unused]] std::span<tensor> results) {
+  auto all = fetched<outputs_of<F...>>::take(results);
   if constexpr (std::tuple_size_v<decltype(all)> == 0) return;
   else if constexpr (std::tuple_size_v<decltype(all)> == 1) return std::get<0>(std::move(all));
   else return all;
 }
 
-// Calls the function that a started step was given: with what `typed` makes of the results, or with the error. Once,
-// so it need not be copyable.
+// Returns a completion that calls `done` once with `typed(results)` or the error. `done` need not be copyable.
 template <class Typed, class Done> auto completion_of(Typed typed, Done&& done) {
   using result = decltype(typed(std::span<tensor>()));
   using function = std::decay_t<Done>;
@@ -150,12 +168,5 @@ template <operand... X> struct inputs_of {
 };
 /// Names the placeholders of a prepared call, in order.
 template <operand... X> inputs_of<X...> inputs(X... x) { return {{x...}}; }
-
-/// The results of a prepared call, in order.
-template <operand... X> struct outputs_of {
-  std::tuple<X...> each;
-};
-/// Names the results of a prepared call, in order.
-template <operand... X> outputs_of<X...> outputs(X... x) { return {{x...}}; }
 
 }  // namespace rill

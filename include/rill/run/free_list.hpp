@@ -1,4 +1,4 @@
-// The runs of a step or a body that nobody uses now; threads may take them and give them back at the same time.
+// A list of the runs of a step or body that are not in use. Several threads may use it at the same time.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -9,7 +9,7 @@ namespace rill::detail {
 
 template <class Run> class free_list {
  public:
-  /// The one that was given back last; null: there is none.
+  /// Takes the run that was given back last; null: the list is empty.
   std::unique_ptr<Run> take() {
     std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;
@@ -17,7 +17,7 @@ template <class Run> class free_list {
     idle_.pop_back();
     return last;
   }
-  /// Where there is no memory to keep it, it goes.
+  /// Keeps a run for the next `take`. Destroys it if there is no memory to keep it.
   void give_back(std::unique_ptr<Run> run) noexcept {
     std::lock_guard lock(mutex_);
     try {

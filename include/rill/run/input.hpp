@@ -1,4 +1,4 @@
-// The threads of input functions (`batch`, `shuffle_batch`, `prefetch`): they live in the session.
+// Starts the threads of input functions (`batch`, `shuffle_batch`, `prefetch`), which the session owns.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -21,9 +21,9 @@ struct input_runners {
 
 }  // namespace detail
 
-/// Starts the threads of the input functions that the session's graph has, but for those that it has started before.
-/// The threads end with the session; their errors, and the end of their input, come with the batches. To go on from a
-/// checkpoint, restore it first.
+/// Starts the threads of the input functions in the session's graph, except those that were started before. The threads
+/// end with the session. Their errors, and the end of their input, are errors of the nodes that give batches. To
+/// continue from a checkpoint, restore it first.
 void start_input(session& s);
 
 #if RILL_RUNTIME

@@ -1,4 +1,4 @@
-// Where the threads that fill queues halt between two steps, so that a checkpoint holds an input as it stands.
+// Gates at which the threads that fill queues stop between two steps, so that a checkpoint has a consistent input.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -16,10 +16,10 @@ namespace rill {
 
 class input_pause;
 
-/// The gates of a container's input threads: each passes its own before a step.
+/// The gates of a container's input threads: a thread passes its gate before each step.
 class input_gates {
  public:
-  /// Those of that container.
+  /// Returns the gates of a container.
   static std::shared_ptr<input_gates> of(container& c);
 
   /// The gate of the threads of one runner.
@@ -32,13 +32,14 @@ class input_gates {
     friend class rill::input_pause;
     input_gates& all_;
     std::shared_ptr<queue_state> fills_;
-    std::uint32_t place_;  // of their enqueue in its graph: who takes from a queue stands behind who fills it
+    std::uint32_t
+        place_;  // the number of their enqueue node: a thread that reads a queue has a larger one than its fillers
     int inside_ = 0;
     bool closed_ = false;
   };
   std::shared_ptr<gate> add(std::shared_ptr<queue_state> fills, std::uint32_t place);
 
-  /// A step of such a thread: begins when its gate is open, or when the thread is to stop.
+  /// Counts a thread as inside a step. Its constructor waits until the gate is open, or the thread is to stop.
   class passage {
    public:
     passage(gate& g, std::stop_token const& stop);
@@ -58,12 +59,12 @@ class input_gates {
   bool paused_ = false;
 };
 
-/// As long as it lives, no thread of a queue_runner or of start_input is within a step: what they have made is in the
-/// queues, which take it beyond their capacity, and where their readers stand fits to it.
+/// Keeps all threads of queue_runners and of start_input between two steps while it lives. All elements that they have
+/// made are in the queues, beyond their capacity if necessary, and the positions of their readers agree with that.
 class input_pause {
  public:
-  /// Waits until the steps that run have ended; error(deadline_exceeded) if they don't in that time, because they wait
-  /// for what comes from elsewhere.
+  /// Waits until the running steps have ended. Throws error(deadline_exceeded) if they take longer than `at_most`, for
+  /// instance because they wait for elements that no input thread makes.
   explicit input_pause(container& c, std::chrono::nanoseconds at_most = std::chrono::minutes(1));
   ~input_pause() { open(); }
   input_pause(input_pause const&) = delete;
@@ -113,14 +114,14 @@ RILL_INLINE input_pause::input_pause(container& c, std::chrono::nanoseconds at_m
       if (auto held = g.lock()) closed_.push_back(std::move(held));
     gates_->paused_ = true;
   }
-  // Those first that take from the others' queues: their steps need what the others still make.
+  // Threads that read other threads' queues close first, because their steps need elements from the others.
   std::sort(closed_.begin(), closed_.end(), [](auto const& a, auto const& b) { return a->place_ > b->place_; });
   for (auto const& g : closed_) {
     if (close(*g, end)) continue;
     open();
     throw error(code::deadline_exceeded,
                 "a thread that fills the queue '" + g->fills_->name() +
-                    "' is in a step that does not end: it waits for what no other input thread makes");
+                    "' is in a step that does not end: it waits for something that no other input thread does");
   }
 }
 
@@ -138,7 +139,7 @@ RILL_INLINE void input_pause::open() {
   for (auto const& g : closed_) g->fills_->widen(false);
   std::lock_guard lock(gates_->mutex_);
   gates_->paused_ = false;
-  for (auto const& g : gates_->gates_)  // also those that were added meanwhile
+  for (auto const& g : gates_->gates_)  // also gates that were added meanwhile
     if (auto const held = g.lock()) held->closed_ = false;
   gates_->changed_.notify_all();
 }

@@ -1,8 +1,9 @@
-// Steps that are compiled once and called like functions.
+// Prepared steps: compiled once, and called like functions.
 #pragma once
 #include <algorithm>
 #include <array>
 #include <concepts>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,25 +17,25 @@
 
 namespace rill {
 
-/// What a prepared step is, apart from its types.
+/// The part of a prepared step that does not depend on its types.
 class prepared_step {
  protected:
   /// Throws error(invalid_argument) if an input belongs to another graph or is empty.
   prepared_step(executor& e, std::span<value const> in, std::span<value const> out, std::span<operation const> targets,
                 run_options const& how);
-  /// Runs the step with a tensor for each input, and fills `results`, one for each output.
+  /// Runs the step with a tensor for each input, and sets `results`, one for each output.
   void run(std::span<tensor const* const> tensors, std::span<tensor> results);
   /// Starts the step with a tensor for each input.
   void start(std::span<tensor const* const> tensors, executor::completion done);
 
  private:
-  // The tensors of one call, in the request as long as it lives.
+  // Puts the tensors of one call into the request, and takes them out at its end.
   struct call_inputs {
     explicit call_inputs(std::vector<tensor>& to) : with(to) {}
     ~call_inputs() {
       for (auto& t : with) t = tensor();
     }
-    [[gnu::always_inline]] void set(std::span<tensor const* const> tensors) {  // or calls would take longer
+    [[gnu::always_inline]] void set(std::span<tensor const* const> tensors) {  // measured: calls take longer without it
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         if (!*tensors[i]) refuse(i);
         with[i] = *tensors[i];
@@ -44,24 +45,98 @@ class prepared_step {
     std::vector<tensor>& with;
   };
   bool has_fitting_step() const { return step_ && executor_->fits(*step_, request_.with); }
+  // Makes `step_` fit the tensors of a call, which it copies to the host's memory if they lie in a device's.
+  [[gnu::cold]] void fit_step(step_context const& step);
   void check_types() const;
 
   executor* executor_;
-  std::vector<value> inputs_;  ///< as they were given: they may say more than what is fed in their place
+  std::vector<value> inputs_;  ///< as given; an `as` among them has a more specific type than the value that is fed
   run_request request_;
   std::shared_ptr<compiled_step> step_;
   run_options how_;
 };
 
-/// A step as a function, by the types of its inputs and outputs.
+/// A prepared step with typed inputs and outputs.
 template <class Inputs, class Outputs> class prepared;
 
-/// A step as a function; made by `session::prepare`. One thread at a time calls one of it; each thread can have a copy.
-template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O...>> : public prepared_step {
+namespace detail {
+
+/// What a prepared step gives: the values, of which `outputs(…)` names some and may name operations, too.
+template <class Outputs> class step_results;
+template <class... O> class step_results<outputs_of<O...>> {
  public:
-  prepared(executor& e, inputs_of<I...> in, outputs_of<O...> out, std::span<operation const> targets,
+  step_results(outputs_of<O...> const& out, std::vector<operation>& targets) {
+    std::apply([&](auto const&... each) { (add(each, targets), ...); }, out.each);
+  }
+  std::span<value const> values() const { return values_; }
+  static auto room() { return std::array<tensor, count>(); }
+  static auto typed(std::span<tensor> all) { return results_of<O...>(all); }
+
+ private:
+  static constexpr std::size_t count = (std::size_t{std::derived_from<O, value>} + ... + 0);
+  void add(value const& v, std::vector<operation>&) { values_[n_++] = v; }
+  void add(operation const& o, std::vector<operation>& targets) { targets.push_back(o); }
+  std::array<value, count> values_;
+  std::size_t n_ = 0;
+};
+template <> class step_results<std::vector<value>> {
+ public:
+  step_results(std::vector<value> out, std::vector<operation>&) : values_(std::move(out)) {}
+  std::span<value const> values() const { return values_; }
+  std::vector<tensor> room() const { return std::vector<tensor>(values_.size()); }
+  static std::vector<tensor> typed(std::span<tensor> all) {
+    return {std::move_iterator(all.begin()), std::move_iterator(all.end())};
+  }
+
+ private:
+  std::vector<value> values_;
+};
+
+template <class X>
+concept step_inputs =
+    std::same_as<X, std::vector<value>> || requires(X const& x) { []<class... I>(inputs_of<I...> const&) {}(x); };
+template <class X>
+concept step_outputs =
+    std::same_as<X, std::vector<value>> || requires(X const& x) { []<class... O>(outputs_of<O...> const&) {}(x); };
+
+}  // namespace detail
+
+/// A prepared step of many inputs, or of a number that only the run knows. See `prepared` below.
+template <class Outputs> class prepared<std::vector<value>, Outputs> : public prepared_step {
+ public:
+  prepared(executor& e, std::vector<value> const& in, Outputs const& out, std::vector<operation> targets,
            run_options const& how)
-      : prepared_step(e, std::apply(erased<I...>, in.each), std::apply(erased<O...>, out.each), targets, how) {}
+      : prepared(e, in, detail::step_results<Outputs>(out, targets), targets, how) {}
+
+  /// Runs the step with a tensor for each input. Throws error(invalid_argument) for another number of tensors, and what
+  /// `session::run` throws.
+  auto operator()(std::span<tensor const> tensors) {
+    if (tensors.size() != inputs_)
+      throw error(code::invalid_argument, "a prepared step of " + std::to_string(inputs_) + " inputs was called with " +
+                                              std::to_string(tensors.size()) + " tensors");
+    std::vector<tensor const*> each;
+    for (auto const& t : tensors) each.push_back(&t);
+    auto results = out_.room();
+    run(each, results);
+    return out_.typed(results);
+  }
+  auto operator()(std::initializer_list<tensor> tensors) { return (*this)(std::span(tensors.begin(), tensors.size())); }
+
+ private:
+  prepared(executor& e, std::vector<value> const& in, detail::step_results<Outputs> out,
+           std::vector<operation> const& targets, run_options const& how)
+      : prepared_step(e, in, out.values(), targets, how), inputs_(in.size()), out_(std::move(out)) {}
+
+  std::size_t inputs_;
+  detail::step_results<Outputs> out_;
+};
+
+/// A prepared step, made by `session::prepare`. Only one thread at a time may call it; other threads can call copies.
+template <class... I, class Outputs> class prepared<inputs_of<I...>, Outputs> : public prepared_step {
+ public:
+  prepared(executor& e, inputs_of<I...> const& in, Outputs const& out, std::vector<operation> targets,
+           run_options const& how)
+      : prepared(e, in, detail::step_results<Outputs>(out, targets), targets, how) {}
 
   /// Runs the step with a tensor, or a number, for each input. Throws what `session::run` throws.
   template <std::convertible_to<tensor const&>... T> auto operator()(T const&... tensors) {
@@ -71,13 +146,13 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
       constexpr auto said = first_complaint<T...>();
       if constexpr (said.size > 0) detail::named<said>().compiles();
     }
-    std::array<tensor, sizeof...(O)> results;
+    auto results = out_.room();
     run(std::array<tensor const*, sizeof...(I)>{address(tensors)...}, results);
-    return typed_results(results);
+    return out_.typed(results);
   }
 
-  /// Starts the step with a tensor, or a number, for each input, and returns; the last argument is called when it has
-  /// ended, as in `session::start`, and may start this again. Several calls may be under way, and outlive this.
+  /// Starts the step with a tensor, or a number, for each input, and returns. The last argument is called when the step
+  /// has ended, as in `session::start`, and may start this again. Several calls may run at once, and may outlive this.
   template <class... A> void start(A&&... tensors_and_done) {
     constexpr bool for_each_input = sizeof...(A) == sizeof...(I) + 1;
     static_assert(for_each_input,
@@ -94,29 +169,24 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
   template <class Done, std::convertible_to<tensor const&>... T> void start_with(Done&& done, T const&... tensors) {
     constexpr auto said = first_complaint<T...>();
     if constexpr (said.size > 0) detail::named<said>().compiles();
-    auto const typed = [](std::span<tensor> all) { return typed_results(all); };
-    only_errors([&] {  // one expression, for it has the tensors that numbers become
+    auto const typed = [](std::span<tensor> all) { return detail::step_results<Outputs>::typed(all); };
+    only_errors([&] {  // one expression, which keeps the tensors alive that numbers are converted to
       prepared_step::start(std::array<tensor const*, sizeof...(I)>{address(tensors)...},
                            detail::completion_of(typed, std::forward<Done>(done)));
     });
   }
-  static auto typed_results([[maybe_unused]] std::span<tensor> all) {
-    return [&]<std::size_t... K>(std::index_sequence<K...>) {
-      if constexpr (sizeof...(O) == 1) return (typed_result<O>(std::move(all[K])), ...);
-      else if constexpr (sizeof...(O) > 1) return std::tuple{typed_result<O>(std::move(all[K]))...};
-    }(std::make_index_sequence<sizeof...(O)>{});
-  }
+  prepared(executor& e, inputs_of<I...> const& in, detail::step_results<Outputs> out,
+           std::vector<operation> const& targets, run_options const& how)
+      : prepared_step(e, std::apply(erased<I...>, in.each), out.values(), targets, how), out_(std::move(out)) {}
   template <class... X> static std::array<value, sizeof...(X)> erased(X const&... x) { return {x...}; }
-  template <class X> static auto typed_result(tensor&& t) {
-    if constexpr (typed<X>) return tensor_of<X::static_type>(std::move(t));
-    else return std::move(t);
-  }
-  static tensor const* address(tensor const& t) { return &t; }  // of what a number became, within the whole expression
+  static tensor const* address(tensor const& t) {
+    return &t;
+  }  // numbers are converted to tensors that live until the end of the call
   template <class T> static constexpr type type_of() {
     if constexpr (element<T>) return of<T>;
     else return T::static_type;
   }
-  /// What is wrong with a tensor for an input; empty: nothing, as far as the compiler knows.
+  /// Returns a sentence about a tensor whose static type does not fit the input X; empty: it may fit.
   template <class X, class T> static constexpr detail::sentence complaint() {
     if constexpr (typed<X> && (element<T> || requires { T::static_type; }))
       if constexpr (!accepts(X::static_type, type_of<T>()))
@@ -129,6 +199,8 @@ template <class... I, class... O> class prepared<inputs_of<I...>, outputs_of<O..
     ((first = first.size > 0 ? first : complaint<I, T>()), ...);
     return first;
   }
+
+  detail::step_results<Outputs> out_;
 };
 
 #if RILL_RUNTIME
@@ -161,10 +233,7 @@ RILL_INLINE void prepared_step::run(std::span<tensor const* const> tensors, std:
   call_inputs inputs(request_.with);
   inputs.set(tensors);
   auto step = how_.begin();
-  if (!has_fitting_step()) {
-    check_types();
-    step_ = executor_->find(request_, &step);
-  }
+  if (!has_fitting_step()) fit_step(step);
   executor_->run(*step_, inputs.with, step, results);
 } catch (...) {
   rethrow_as_error();
@@ -189,12 +258,20 @@ RILL_INLINE void prepared_step::start(std::span<tensor const* const> tensors, ex
   rethrow_as_error();
 }
 
+RILL_INLINE void prepared_step::fit_step(step_context const& step) {
+  for (auto& t : request_.with) t = t.to(host);
+  if (has_fitting_step()) return;
+  check_types();
+  step_ = executor_->find(request_, &step);
+}
+
 RILL_INLINE void prepared_step::check_types() const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     auto const& to = inputs_[i];
     if (!accepts(to.type(), request_.with[i].type()))
       throw error(code::invalid_argument,
-                  "it is a " + to.type().text() + " and was fed a " + request_.with[i].type().text(), to.name());
+                  "it is " + with_article(to.type()) + " and was fed " + with_article(request_.with[i].type()),
+                  to.name());
   }
 }
 

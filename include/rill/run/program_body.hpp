@@ -1,5 +1,5 @@
-// A body that computes with single numbers alone, as loops that count do, is no plan but one program: a line of it is a
-// call of a tile function, on pointers that are settled before it runs.
+// A body that computes only with single numbers, such as the body of a counting loop, is a program instead of a plan. A
+// line of it is a call of a tile function, with pointers that are set before it runs.
 #pragma once
 #include <optional>
 
@@ -29,12 +29,12 @@
 
 namespace rill::detail {
 
-/// The program that a bound subgraph is; none: it is more than elementwise operations on values of one element, or
-/// nothing.
+/// Returns a bound subgraph as a program; nullopt unless it consists of elementwise operations on values of one
+/// element.
 std::optional<program> program_of(subgraph const& sub);
 
 #if RILL_RUNTIME
-/// Such a subgraph, compiled.
+/// A body that is a program.
 class program_body final : public compiled_body {
  public:
   program_body(subgraph const& sub, program const& p, allocator& memory);
@@ -55,12 +55,15 @@ class program_body final : public compiled_body {
     return made;
   }
   void trim() override { idle_.clear(); }
+  std::string explain(stages) const override {
+    return "a program of " + std::to_string(lines_.size()) + " lines on single numbers, without a plan\n";
+  }
 
  private:
   struct alignas(16) number {
     std::array<std::byte, 16> bytes;
   };
-  // Where a line's operands and its result are among the pointers.
+  // A call of a tile function: the numbers of the pointers to its first operand and to its result.
   struct line {
     tile_function run;
     std::uint32_t operands, result;
@@ -84,7 +87,7 @@ class program_body final : public compiled_body {
     void run_while(bool const& go_on, parallel const&, step_context& step) override {
       for (auto& each : laps_) {
         flip();
-        settle(each);
+        link(each);
       }
       bool const may_end = step.can_end_early();
       while (go_on) {
@@ -100,20 +103,20 @@ class program_body final : public compiled_body {
     }
 
    private:
-    // A line whose places are settled, too.
-    struct settled_line {
+    // A line with its pointers.
+    struct linked_line {
       tile_function run;
       void* result;
       void const* const* operands;
     };
-    void settle(std::vector<settled_line>& lap) {
+    void link(std::vector<linked_line>& lap) {
       auto* const at = pointers_->data();
       for (std::size_t i = 0; i < lap.size(); ++i) {
         auto const& l = of_.lines_[i];
         lap[i] = {l.run, at[l.result], const_cast<void const* const*>(at + l.operands)};
       }
     }
-    static void run_lap(std::vector<settled_line> const& lap, step_context& step) {
+    static void run_lap(std::vector<linked_line> const& lap, step_context& step) {
       ++step.iteration;
       for (auto const& l : lap) l.run(l.result, l.operands, 1);
     }
@@ -131,9 +134,9 @@ class program_body final : public compiled_body {
       for (auto p : of_.places_[r]) (*pointers_)[p] = to;
     }
     program_body& of_;
-    std::vector<number> numbers_;  // of each register, where nobody says where it is to be
+    std::vector<number> numbers_;  // the memory of each register, if no argument or result has another
     double_buffer<std::vector<void*>> pointers_;
-    std::vector<settled_line> laps_[2];  // of either set of pointers
+    std::vector<linked_line> laps_[2];  // the lines with the pointers of either set
   };
   std::unique_ptr<running> take() {
     auto one = idle_.take();
@@ -152,8 +155,8 @@ class program_body final : public compiled_body {
   std::size_t arguments_, pointers_ = 0;
   std::vector<immediate> constants_;
   std::vector<line> lines_;
-  std::vector<std::vector<std::uint32_t>> places_;  // of each register and copied result, among the pointers
-  std::vector<std::size_t> written_;                // the place of each result
+  std::vector<std::vector<std::uint32_t>> places_;  // the pointers to each register and copied result
+  std::vector<std::size_t> written_;                // of each result, its index in places_
   std::vector<type> results_;
   allocator* memory_;
   free_list<running> idle_;

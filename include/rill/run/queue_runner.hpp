@@ -1,4 +1,4 @@
-// Threads that fill a queue: what feeds a training loop.
+// Threads that fill a queue for a training loop.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -18,33 +18,36 @@
 
 namespace rill {
 
-/// Runs enqueues again and again, each on a thread of its own, until their input ends (error(out_of_range)). When the
-/// last thread that fills the queue has ended, the queue is closed, so that those who dequeue drain it and then fail
-/// with error(out_of_range) themselves. If one fails otherwise, the others stop, and those who dequeue get that error
-/// when the queue is empty; error(cancelled) if the threads were told to stop. Its end stops the threads. A runner that
-/// is started later opens the queue again.
+/// Runs enqueues repeatedly, each on its own thread, until their input ends (error(out_of_range)). When the last thread
+/// that fills the queue has ended, the queue is closed: dequeues drain it, and then fail with error(out_of_range). If a
+/// thread fails with another error, the others stop, and dequeues fail with that error when the queue is empty, or with
+/// error(cancelled) if the threads were told to stop. The destructor stops the threads. A runner that is started later
+/// opens the queue again.
 class queue_runner {
  public:
-  /// `enqueues` are all of one queue; error(failed_precondition) if somebody closed it. The session must outlive this.
+  /// Starts a thread for each of `enqueues`, which must belong to one queue. Throws error(failed_precondition) if the
+  /// queue was closed. The session must outlive the runner.
   queue_runner(session& s, std::vector<operation> const& enqueues);
   queue_runner(session& s, operation enqueue) : queue_runner(s, std::vector{enqueue}) {}
-  /// The threads belong to `with`, which stops them with its others, and whose others stop when one of them fails.
+  /// Starts the threads in the coordinator `with`: they stop with its other threads, and the others stop if one of them
+  /// fails.
   queue_runner(coordinator& with, session& s, std::vector<operation> const& enqueues);
 
-  /// Waits until the input has ended and is in the queue; throws the error that ended it otherwise,
+  /// Waits until the input has ended and all of it is in the queue. Throws the error of a thread that failed, and
   /// error(deadline_exceeded) if it takes longer.
   void join(std::chrono::nanoseconds deadline = std::chrono::hours(24 * 365));
 
  private:
   void start(session& s, std::vector<operation> const& enqueues);
 
-  // What those are told who dequeue: the error of a thread, and its node.
+  // Returns the error for dequeues: the error of a thread, and its node.
   static failure told(queue_state const& q, char const* what, error const& e) noexcept;
   static failure stopped(queue_state const& q, std::exception_ptr why) noexcept;
 
   static std::shared_ptr<queue_state> queue_of(session& s, operation const& enqueue);
 
-  // Until the input has ended, or it is to stop, or somebody closes the queue; whether the input has ended.
+  // Runs the enqueue until the input has ended, `stop` is requested, or the queue is closed. Returns whether the input
+  // has ended.
   static bool fill(session& s, operation const& enqueue, queue_state const& into, input_gates::gate& gate,
                    std::stop_token const& stop);
 
@@ -96,9 +99,10 @@ RILL_INLINE void queue_runner::start(session& s, std::vector<operation> const& e
 }
 
 RILL_INLINE failure queue_runner::told(queue_state const& q, char const* what, error const& e) noexcept try {
-  return failed(e.code(), std::string("what fills the queue '") + q.name() + "' " + what + detail::place_of(e));
+  return failed(e.code(),
+                std::string("a thread that fills the queue '") + q.name() + "' " + what + detail::place_of(e));
 } catch (std::bad_alloc const&) {
-  return as_failure(e);  // those who dequeue must be told, whatever the words
+  return as_failure(e);  // without memory for the sentence, dequeues get the original error
 }
 
 RILL_INLINE failure queue_runner::stopped(queue_state const& q, std::exception_ptr why) noexcept {
@@ -112,7 +116,7 @@ RILL_INLINE failure queue_runner::stopped(queue_state const& q, std::exception_p
 
 RILL_INLINE std::shared_ptr<queue_state> queue_runner::queue_of(session& s, operation const& enqueue) {
   auto const& n = enqueue.origin();
-  expects(ops::is_enqueue(n), "a queue runner runs enqueues");
+  expects(ops::is_enqueue(n), "a queue runner runs enqueue operations only");
   auto const a = decode<ops::queue_attributes>(n.attributes);
   return s.state().queue(a.queue, a.options());
 }

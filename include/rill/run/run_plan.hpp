@@ -1,4 +1,4 @@
-// Runs a plan once, in an instance of it.
+// Runs a plan once, in a plan_instance.
 #pragma once
 #include <span>
 
@@ -11,7 +11,7 @@ namespace rill {
 
 namespace detail {
 
-/// Lets go of what a step handed out if it fails.
+/// Calls `f`, and releases the instance if `f` throws.
 template <class F> void releasing_on_failure(plan_instance& on, F const& f) {
   struct guard {
     plan_instance& of;
@@ -26,8 +26,8 @@ template <class F> void releasing_on_failure(plan_instance& on, F const& f) {
 
 }  // namespace detail
 
-/// Runs a step. Kernels may use all threads of `workers`, and so does the step itself where its plan forks; without
-/// workers the calling thread does all. An error carries the node's name, and the instance can be used again.
+/// Runs a step. Kernels may use all threads of `workers`; so does the step itself if its plan forks. Without workers
+/// the calling thread runs everything. Errors name the node. The instance can be used again, after an error too.
 inline void run_step(plan_instance& on, std::span<tensor const> fed, pool* workers, step_context& step) {
   on.begin(fed, step);
   detail::releasing_on_failure(on, [&] {
@@ -36,14 +36,14 @@ inline void run_step(plan_instance& on, std::span<tensor const> fed, pool* worke
   });
 }
 
-/// Runs a body whose results are tensors of its own, with the extents that come up.
+/// Runs a body whose results are new tensors, because their extents may be open.
 inline void run_open_body(plan_instance& on, std::span<tensor const> fed, parallel const& threads, step_context& step) {
   on.borrow_arena(step);
   on.prepare_body(fed);
   detail::releasing_on_failure(on, [&] { run_sequentially(on, threads, step); });
 }
 
-/// Runs a body whose arguments and results lie where `plan_instance::argument` and `result` said.
+/// Runs a body whose arguments and results have the addresses set by `plan_instance::argument` and `result`.
 inline void run_body(plan_instance& on, parallel const& threads, step_context& step) {
   on.borrow_arena(step);
   detail::releasing_on_failure(on, [&] { run_sequentially(on, threads, step); });

@@ -1,4 +1,4 @@
-// What a step is asked for.
+// The request for a step.
 #pragma once
 #include <cstdint>
 #include <unordered_set>
@@ -9,12 +9,12 @@
 
 namespace rill {
 
-/// A run's signature, and the tensors that are fed.
+/// The signature of a step, and the tensors that are fed.
 struct run_request {
   std::vector<endpoint> feeds, fetches;
   std::vector<std::uint32_t> targets;
   std::vector<tensor> with;
-  std::unordered_set<std::uint64_t> fed = {};  ///< where there are many feeds: which outputs they are for
+  std::unordered_set<std::uint64_t> fed = {};  ///< the fed outputs, if there are many feeds; otherwise empty
 };
 
 }  // namespace rill

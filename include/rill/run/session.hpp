@@ -1,5 +1,7 @@
 // A session: runs steps of a graph (white paper §2; OSDI'16 §3).
 #pragma once
+#include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -7,29 +9,37 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <typeindex>
 #include <utility>
 #include <vector>
 
+#include "rill/base/deadline.hpp"
+#include "rill/ops/state/variable.hpp"
 #include "rill/run/executor.hpp"
 #include "rill/run/feed.hpp"
 #include "rill/run/prepared.hpp"
 
 namespace rill {
 
-/// Runs steps of one graph, which may grow meanwhile. Threads may run steps at the same time. The graph must outlive
-/// it.
+/// Runs steps of one graph, which may grow meanwhile. Several threads may run steps at the same time. The graph must
+/// outlive the session.
 class session {
  public:
   explicit session(rill::graph& g, session_options options = {});
+  /// A session whose steps run on tasks of a cluster. (Braces after the graph are options: they deduce no type.)
+  template <std::same_as<rill::target> T>
+  session(rill::graph& g, T on, session_options options = {})
+      : session(g, on_tasks(std::move(options), std::move(on))) {}
   ~session();
-  session(session const&) = delete;  // prepared steps and threads know where it lies
+  session(session const&) = delete;  // prepared steps and threads have its address
   session& operator=(session const&) = delete;
 
-  /// Runs what the fetches need with the given feeds. A typed handle yields a tensor_of its type, an erased one or a
-  /// name ("name:port") a tensor, an operation nothing; several results come as a tuple. `timeout`, `std::stop_token`
-  /// and `observe` may stand among the fetches.
+  /// Runs the nodes that the fetches need, with the given feeds. A typed handle gives a tensor_of its type, an untyped
+  /// handle or a name ("name:port") a tensor, and an operation, or a vector of operations, runs without a result.
+  /// Returns one result as it is, and several as a tuple; `outputs(…)` stands for its fetches. `timeout`,
+  /// `std::stop_token` and `observe` may stand among the fetches.
   template <class... F> auto run(std::initializer_list<feed> feeds, F const&... fetches) {
     return run(std::span<feed const>(feeds.begin(), feeds.size()), fetches...);
   }
@@ -51,7 +61,31 @@ class session {
     auto results = executor_.run(r, step);
     return detail::results_of<F...>(results);
   }
-  /// Fetches by name, as many as the run decides.
+  /// Runs what many values need, and the operations among `more`, which may be options, too. Returns one tensor for
+  /// each value.
+  template <class... F>
+  std::vector<tensor> run(std::span<feed const> feeds, std::vector<value> const& fetches, F const&... more) {
+    static_assert(std::is_void_v<decltype(detail::results_of<F...>({}))>,
+                  "run: operations and options may stand behind a vector of values; put other fetches into the vector");
+    run_options how;
+    auto r = request(how, feeds);
+    for (auto const& each : fetches) executor_.add_fetch(r, each);
+    (add(r, how, more), ...);
+    auto step = how.begin();
+    return executor_.run(r, step);
+  }
+  template <class... F>
+  std::vector<tensor> run(std::initializer_list<feed> feeds, std::vector<value> const& fetches, F const&... more) {
+    return run(std::span<feed const>(feeds.begin(), feeds.size()), fetches, more...);
+  }
+  template <class... F>
+  std::vector<tensor> run(std::vector<feed> const& feeds, std::vector<value> const& fetches, F const&... more) {
+    return run(std::span<feed const>(feeds), fetches, more...);
+  }
+  template <class... F> std::vector<tensor> run(std::vector<value> const& fetches, F const&... more) {
+    return run(std::span<feed const>(), fetches, more...);
+  }
+  /// Runs what fetches by name need, and returns one tensor for each name.
   std::vector<tensor> run(std::span<feed const> feeds, std::vector<std::string> const& names) {
     run_options how;
     auto r = request(how, feeds);
@@ -63,15 +97,14 @@ class session {
     return run(std::span<feed const>(feeds.begin(), feeds.size()), names);
   }
 
-  /// Starts what `run` would run, and returns; the last argument, `done`, is called when the step has ended, with an
-  /// `expected` of what `run` returns. A step that was started holds no thread while it waits, for a queue for
-  /// instance. The session's pool works on it, with as many threads of its own as the session has: the calling thread
-  /// does not.
+  /// Starts the step that `run` would run, and returns. The last argument, `done`, is called when the step has ended,
+  /// with an `expected` of the result of `run`. A started step holds no thread while it waits, for a queue for
+  /// instance. The threads of the session's pool run it; the calling thread does not.
   ///
-  /// `done` is called once, by a thread of the pool, never within `start`, and holds no lock. It may start steps; it
-  /// must not run one, which would take a thread from the pool, nor end the session, and if it throws, std::terminate
-  /// is called. If `start` throws, because the step can't be compiled for instance, `done` is never called. The
-  /// session's end cancels the steps that were started, and waits until they have ended.
+  /// `done` is called once, by a thread of the pool, without a lock and never within `start`. It may start steps. It
+  /// must not run a step, because that would hold a thread of the pool, and must not destroy the session. If it throws,
+  /// std::terminate is called. If `start` throws, because the step can't be compiled for instance, `done` is never
+  /// called. The destructor of the session cancels the started steps, and waits until they have ended.
   template <class... A> void start(std::initializer_list<feed> feeds, A&&... fetches_and_done) {
     start(std::span<feed const>(feeds.begin(), feeds.size()), std::forward<A>(fetches_and_done)...);
   }
@@ -91,54 +124,98 @@ class session {
     start(std::span<feed const>(), std::forward<A>(fetches_and_done)...);
   }
 
-  /// A step that is compiled once (for each set of extents) and then called like a function of its inputs' tensors:
+  /// Returns a step that is compiled once for each list of extents, and called like a function of its inputs' tensors:
   /// `auto step = s.prepare(inputs(image, label), outputs(loss), train); float l = step(images, labels);`
-  /// A `timeout`, `std::stop_token` or `observe` among the targets holds for each call.
-  template <class... I, class... O, class... Targets>
-  auto prepare(inputs_of<I...> in, outputs_of<O...> out, Targets const&... targets) {
+  /// A `timeout`, `std::stop_token` or `observe` among the targets applies to each call.
+  /// Inputs, or outputs, may be a vector of values: the step is called with a vector of tensors, or returns one.
+  template <class Inputs, class Outputs, class... Targets>
+    requires(detail::step_inputs<Inputs> && detail::step_outputs<Outputs>)
+  auto prepare(Inputs const& in, Outputs const& out, Targets const&... targets) {
     static_assert(detail::one_of_each<Targets...>,
                   "a run has one timeout, one std::stop_token and one observer at the most");
     run_options how;
     std::vector<operation> what;
     [[maybe_unused]] auto const take = [&]<class Each>(Each const& each) {
       if constexpr (detail::run_option<Each>) how.add(each);
+      else if constexpr (std::same_as<Each, std::vector<operation>>) what.insert(what.end(), each.begin(), each.end());
       else what.push_back(operation(each));
     };
     only_errors([&] { (take(targets), ...); });
-    return prepared<inputs_of<I...>, outputs_of<O...>>(executor_, in, out, what, how);
+    return prepared<Inputs, Outputs>(executor_, in, out, std::move(what), how);
   }
 
-  /// Returns the graph whose steps it runs.
+  /// Gives a variable a value, a copy of `t`: steps that run go on with the value that they began with. Throws
+  /// error(invalid_argument) if the tensor is not of the variable's type. On tasks a step does it, for which the
+  /// variable must have a first value.
+  void set(variable_value v, tensor const& t);
+  template <type T, type U> void set(variable_expr<T> v, tensor_of<U> const& t) {
+    if constexpr (!accepts(T, U)) {
+      constexpr auto said = detail::sentence_of_types("set: the tensor is not of the variable's type", U, T);
+      detail::named<said>().compiles();
+    }
+    set(variable_value(v), static_cast<tensor const&>(t));
+  }
+  /// Returns the value of a variable, in the host's memory. Throws error(failed_precondition) if it has none.
+  tensor get(variable_value v);
+  template <type T> tensor_of<T> get(variable_expr<T> v) { return tensor_of<T>(get(variable_value(v))); }
+
+  /// Returns the graph whose steps the session runs.
   rill::graph& graph() const { return executor_.graph(); }
-  /// Where the variables are.
+  /// Returns the container of the variables.
   container& state() const { return executor_.state(); }
-  /// Those that work on a step, the caller included.
+  /// Returns the number of threads that work on a step, including the caller's.
   int threads() const { return executor_.threads(); }
-  /// Steps run so far; random numbers are drawn by it, so a checkpoint keeps it.
+  /// Returns the number of steps run so far. Random numbers depend on it, so checkpoints contain it.
   std::uint64_t steps() const { return executor_.steps(); }
-  /// The next step is counted, and draws, as if so many had run.
+  /// Sets the number of steps run so far: the next step draws the random numbers of step `n`.
   void set_steps(std::uint64_t n) { executor_.set_steps(n); }
 
-  /// What the passes did to a run of these fetches, and the plan that came of it, as text.
+  /// Returns the full names of the devices that nodes may be placed on, such as "/job:ps/task:0/device:cpu:0".
+  std::vector<std::string> devices() const { return executor_.devices(); }
+
+  /// Waits until all variables of the graph have a value, which another session may give them. Throws
+  /// error(deadline_exceeded), with the name of one that has none, after `time`.
+  void wait_for_variables(std::chrono::nanoseconds time);
+
+  /// Returns how a run of these fetches is compiled, as text: what the passes did and the instructions that remain, or
+  /// the `stages` that stand among the fetches, such as `stages::schedule | stages::memory` or `stages::all`.
   template <class... F> std::string explain(std::span<feed const> feeds, F const&... fetches) {
     static_assert(detail::one_of_each<F...>, "a run has one timeout, one std::stop_token and one observer at the most");
     run_options how;
-    return executor_.explain(request(how, feeds, fetches...));
+    auto r = request(how, feeds);
+    auto which = stages::summary;
+    [[maybe_unused]] auto const take = [&]<class Each>(Each const& each) {
+      if constexpr (std::same_as<Each, stages>) which = which | each;
+      else add(r, how, each);
+    };
+    (take(fetches), ...);
+    return executor_.explain(r, which);
   }
   template <class... F> std::string explain(std::initializer_list<feed> feeds, F const&... fetches) {
     return explain(std::span<feed const>(feeds.begin(), feeds.size()), fetches...);
   }
-  /// Gives memory back that is kept for the next step, that of loops, branches and functions as well.
+  /// Returns what a run of these fetches needs of each memory at once, before it runs: exactly if all extents are
+  /// known, else the least, with the nodes of which more is not known.
+  template <class... F> memory_report memory(std::span<feed const> feeds, F const&... fetches) {
+    run_options how;
+    auto r = request(how, feeds);
+    (add(r, how, fetches), ...);
+    return executor_.needs(r);
+  }
+  template <class... F> memory_report memory(std::initializer_list<feed> feeds, F const&... fetches) {
+    return memory(std::span<feed const>(feeds.begin(), feeds.size()), fetches...);
+  }
+  /// Frees the memory that is kept for the next step, in loops, branches and functions too.
   void trim() { executor_.trim(); }
-  /// The R that belongs to the session and ends just before it, made when it is first asked for: threads that run its
-  /// steps live so.
+  /// Returns the session's object of type R, which is made by the first call and destroyed just before the session. It
+  /// can hold threads that run steps of the session.
   template <class R> R& companion() {
     std::lock_guard lock(companions_mutex_);
     auto& place = companions_[typeid(R)];
     if (!place) place = std::make_shared<R>();
     return *static_cast<R*>(place.get());
   }
-  /// The untyped way in, for who builds run requests of his own.
+  /// Returns the executor, for untyped run requests.
   rill::executor& executor() { return executor_; }
 
  private:
@@ -158,9 +235,19 @@ class session {
   }
   template <class F> void add(run_request& r, run_options& how, F const& f) {
     if constexpr (detail::run_option<F>) how.add(f);
+    else if constexpr (requires { f.each; }) std::apply([&](auto const&... each) { (add(r, how, each), ...); }, f.each);
+    else if constexpr (std::same_as<F, std::vector<operation>>)
+      for (auto const& each : f) executor_.add_target(r, each);
     else if constexpr (std::same_as<F, operation>) executor_.add_target(r, f);
     else if constexpr (std::convertible_to<F const&, std::string_view>) executor_.add_fetch(r, graph().find(f));
     else executor_.add_fetch(r, f);
+  }
+
+  // Throws error(invalid_argument) unless v is a variable of this graph.
+  void check_variable(variable_value v) const;
+  static session_options on_tasks(session_options options, rill::target on) {
+    options.target = std::move(on);
+    return options;
   }
 
   rill::executor executor_;
@@ -170,6 +257,53 @@ class session {
 
 #if RILL_RUNTIME
 RILL_INLINE session::session(rill::graph& g, session_options options) : executor_(g, std::move(options)) {}
+RILL_INLINE void session::wait_for_variables(std::chrono::nanoseconds time) {
+  auto const latest = deadline_after(time);
+  for (;;) {
+    auto const is_over = std::chrono::steady_clock::now() >= latest;
+    try {
+      auto const missing = executor_.variable_without_value();
+      if (!missing) return;
+      if (is_over)
+        throw error(code::deadline_exceeded,
+                    "the variable '" + *missing + "' still has no value: which session runs rill::initializer?");
+    } catch (error const& e) {
+      if (e.code() != code::unavailable || is_over) throw;  // a task that is started anew may be back
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+RILL_INLINE void session::set(variable_value v, tensor const& t) try {
+  check_variable(v);
+  auto const& n = v.origin();
+  if (!t) throw error(code::invalid_argument, "a variable can't be set to an empty tensor handle", n.name);
+  if (state().has_values()) return state().replace({{state().variable(n.name, v.type()), t.to(host).clone()}});
+  auto const& g = graph();
+  for (auto const& i : g.initials())
+    if (g[i.variable].name == n.name) {
+      auto const first = g[i.assignment].inputs[1];
+      return run({{value{v.graph, first.node, first.port}, t}}, operation(v.graph, i.assignment));
+    }
+  throw error(
+      code::failed_precondition,
+      "a variable without a first value can't be set on tasks: record an assignment of a placeholder, and run it",
+      n.name);
+} catch (...) {
+  rethrow_as_error();
+}
+RILL_INLINE tensor session::get(variable_value v) try {
+  check_variable(v);
+  if (!state().has_values()) return run(static_cast<value const&>(v));
+  return state().variable(v.origin().name, v.type())->read().to(host);
+} catch (...) {
+  rethrow_as_error();
+}
+RILL_INLINE void session::check_variable(variable_value v) const {
+  if (v.graph == nullptr) throw error(code::invalid_argument, "expected a variable, got an empty handle");
+  if (v.graph != &graph()) throw error(code::invalid_argument, "the variable belongs to another graph", v.name());
+  if (v.origin().op->kind != op_kind::variable)
+    throw error(code::invalid_argument, "expected a variable, got a value of the graph", v.name());
+}
 RILL_INLINE session::~session() { executor_.end_started_steps(); }
 #endif
 

@@ -1,4 +1,4 @@
-// A step that was started: it lies on the heap, and holds no thread while its kernels wait.
+// A started step: a job of the pool, which holds no thread while its kernels wait.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -23,7 +23,7 @@ namespace rill {
 /// The started steps of an executor that have not ended.
 class started_steps {
  public:
-  /// Counts one step.
+  /// Counts a step as long as it lives.
   class membership {
    public:
     explicit membership(started_steps& all) : all_(all) {
@@ -42,9 +42,9 @@ class started_steps {
     started_steps& all_;
   };
 
-  /// Stops when they are to end.
+  /// Returns a token that is stopped when the steps are to end.
   std::stop_token ending() const { return ending_.get_token(); }
-  /// Cancels all, those that are started from now on too, and waits until they have ended.
+  /// Cancels all started steps, and any that is started from now on, and waits until they have ended.
   void end() {
     ending_.request_stop();
     std::unique_lock lock(mutex_);
@@ -58,29 +58,29 @@ class started_steps {
   std::stop_source ending_;
 };
 
-/// A detached job of the pool, whose pieces are those of a walk. What waits for extents that the step settles is
-/// planned when all before it has run, and is another walk.
+/// A detached job of the pool, which runs a walk over the step's plan. If the step has a deferred subgraph, that is
+/// planned when the walk is over, and another walk follows.
 class started_step final : detached_job {
  public:
-  /// Compiles what waits for extents, for these inputs.
+  /// Compiles the deferred subgraph of a compiled step for these inputs.
   using compile_deferred =
       std::function<std::shared_ptr<compiled_step>(compiled_step&, std::span<tensor const>, step_context const&)>;
 
-  /// Called with the results, one for each fetch, or with what the step failed with. It must not throw.
+  /// A function that is called with one result for each fetch, or with the step's error. It must not throw.
   using completion = std::function<void(std::vector<tensor>, failure)>;
 
-  /// Starts a step; `done` is called once, by a thread of the pool, when it has ended. If this throws, nothing has been
-  /// started.
+  /// Starts a step; `done` is called once, by a thread of the pool, when the step has ended. If `start` throws, no step
+  /// has been started.
   static void start(rill::pool& workers, started_steps& all, step_setting const& setting,
                     std::shared_ptr<compiled_step> compiled, std::vector<tensor> fed, step_context const& step,
                     compile_deferred compile, completion done) {
     std::unique_ptr<started_step> made(new started_step(workers, all, step, std::move(compile), std::move(done)));
     made->scope_.emplace(setting, *compiled, made->step_);
-    made->parts_.push_back({std::move(compiled), std::move(fed)});
+    made->subgraphs_.push_back({std::move(compiled), std::move(fed)});
     workers.start(*made);
     (void)made.release();  // it destroys itself
   }
-  /// Calls `done` in the same way for a step that has failed already.
+  /// Starts a step that has already failed, for its `done`.
   static void start_failed(rill::pool& workers, started_steps& all, failure why, completion done) {
     std::unique_ptr<started_step> made(new started_step(workers, all, {}, {}, std::move(done)));
     made->failure_ = std::move(why);
@@ -89,8 +89,9 @@ class started_step final : detached_job {
   }
 
  private:
-  // What of the step is planned at once.
-  struct part {
+  // A subgraph of the step that is planned as a whole: the first is not deferred, and each other one is the deferred
+  // subgraph of the one before.
+  struct planned {
     std::shared_ptr<compiled_step> compiled;
     std::vector<tensor> fed, results = {};
   };
@@ -153,10 +154,10 @@ class started_step final : detached_job {
     }
     with_walk([](auto& w) { w.work(); });
   }
-  // Begins the walk over the last part. The thread is alone with it until it walks.
+  // Begins the walk over the last subgraph. No other thread works on the step meanwhile.
   state begin() noexcept try {
     if (failure_) return state::over;
-    auto& now = parts_.back();
+    auto& now = subgraphs_.back();
     auto& held = *lease_.emplace(*now.compiled);
     held.begin(now.fed, step_);
     pool_job& job = *this;
@@ -171,13 +172,13 @@ class started_step final : detached_job {
     return state::over;
   }
 
-  // No thread is inside, and the walk is over.
+  // Called by the pool when the walk is over and no thread works on it.
   void finish() noexcept {
     std::vector<tensor> results;
     try {
       if (state_.load(std::memory_order_acquire) == state::walking) with_walk([&](auto& w) { failure_ = w.why(); });
       if (failure_) throw error(*failure_);
-      if (begin_next_part()) return;
+      if (begin_deferred()) return;
       results = all_results();
     } catch (...) {
       failure_ = caught_failure();
@@ -186,9 +187,9 @@ class started_step final : detached_job {
     done_(failure_ ? std::vector<tensor>() : std::move(results), failure_);
     delete this;
   }
-  // Whether there is one.
-  bool begin_next_part() {
-    auto& now = parts_.back();
+  // Compiles and starts the deferred subgraph of the last one. Returns whether there is one.
+  bool begin_deferred() {
+    auto& now = subgraphs_.back();
     auto const& held = *lease_;
     now.results.resize(held->results());
     for (std::size_t i = 0; i < now.results.size(); ++i) now.results[i] = held->result(i, now.fed);
@@ -198,36 +199,36 @@ class started_step final : detached_job {
     if (!deferred) return false;
     auto given = deferred->given(now.fed, now.results);
     auto next = compile_(*now.compiled, given, step_);
-    parts_.push_back({std::move(next), std::move(given)});
+    subgraphs_.push_back({std::move(next), std::move(given)});
     state_.store(state::ready, std::memory_order_release);
     workers_.start_again(*this);
     return true;
   }
-  // The results of the whole, of those of the parts.
+  // Puts the step's results together from the results of its subgraphs.
   std::vector<tensor> all_results() {
-    axis_binding names(parts_.back().compiled->names().axes);
-    auto made = std::move(parts_.back().results);
-    for (auto at = parts_.size() - 1; at-- > 0;) {
-      auto const& cut = *parts_[at].compiled->deferred();
+    axis_binding names(subgraphs_.back().compiled->names().axes);
+    auto made = std::move(subgraphs_.back().results);
+    for (auto at = subgraphs_.size() - 1; at-- > 0;) {
+      auto const& cut = *subgraphs_[at].compiled->deferred();
       std::vector<tensor> outer;
-      for (std::size_t i = 0; i < cut.results.size(); ++i) outer.push_back(cut.result(i, parts_[at].results, made));
+      for (std::size_t i = 0; i < cut.results.size(); ++i) outer.push_back(cut.result(i, subgraphs_[at].results, made));
       made = std::move(outer);
     }
-    for (auto const& r : parts_.front().compiled->names().open) names.bind(r.said, made[r.at].type(), r.node);
+    for (auto const& r : subgraphs_.front().compiled->names().open) names.bind(r.said, made[r.at].type(), r.node);
     return made;
   }
-  // Nothing of it can be seen any more but what `done` is called with.
+  // Ends the step for the pool, the container and the observer, before `done` is called.
   void end_step() noexcept {
     walk_.emplace<std::monostate>();
     lease_.reset();
     by_user_.reset();
     by_executor_.reset();
     workers_.forget(*this);
-    parts_.clear();
+    subgraphs_.clear();
     scope_.reset();
   }
 
-  started_steps::membership membership_;  // goes last
+  started_steps::membership membership_;  // destroyed last
   rill::pool& workers_;
   step_context step_;
   compile_deferred compile_;
@@ -235,7 +236,7 @@ class started_step final : detached_job {
   std::stop_source stop_;
   std::optional<std::stop_callback<cancel>> by_user_, by_executor_;
   std::optional<step_scope> scope_;
-  std::vector<part> parts_;  // the first is planned when the step is compiled, each other one when that before has run
+  std::vector<planned> subgraphs_;
   std::optional<compiled_step::lease> lease_;
   std::variant<std::monostate, sequential_walk, parallel_walk> walk_;
   std::atomic<state> state_ = state::ready;

@@ -1,4 +1,4 @@
-// What a step has from its begin to its end, however it ends.
+// Sets a step's context up at its begin, and cleans up at its end.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace rill {
 
-/// What the steps of an executor share.
+/// The objects that the steps of an executor share.
 struct step_setting {
   container& state;
   log_callback const& log;
   arena_pool& arenas;
-  std::atomic<std::uint64_t>& steps;  ///< begun so far
+  std::atomic<std::uint64_t>& steps;  ///< the number of steps begun so far
 };
 
-/// Numbers a step, gives it the variables' version and what else it needs, and tells its observer that it begins; at
-/// the end, that it has ended, and lets go of what it holds.
+/// Gives a step its number, the version of the variables, log and arenas, and tells its observer that it begins. Its
+/// destructor tells the observer that the step has ended, and releases what the step holds.
 class step_scope {
  public:
-  [[gnu::always_inline]]  // or calls of a prepared step would take longer
+  [[gnu::always_inline]]  // measured: calls of a prepared step take longer without it
   step_scope(step_setting const& all, compiled_step const& compiled, step_context& step)
       : step_(step) {
     if (compiled.variables().any) step.version = variables_.emplace(all.state).version();

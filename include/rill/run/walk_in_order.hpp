@@ -1,4 +1,4 @@
-// Sequential execution on the calling thread: one instruction after the other.
+// Sequential execution: calls one instruction after the other.
 #pragma once
 #include <cstdint>
 
@@ -11,20 +11,20 @@ namespace rill {
 namespace detail {
 
 /// Calls the instructions from `at` on in their order, up to the first for which `call_waiting` returns false: it is
-/// asked to call those that may wait, and says whether they are done. Returns that instruction, or the number of
-/// instructions.
+/// asked to call those that may wait, and says whether they are done. Returns that instruction, or the index
+/// after the last.
 template <class Call>
 plan::instruction_id walk_in_order(plan_instance& on, plan::instruction_id at, parallel const& threads,
                                    step_context& step, Call const& call_waiting) {
   auto const& p = on.plan();
   bool const may_end = step.can_end_early(), plain = !may_end && !step.watch;
-  auto drop = at == 0 ? p.drops.begin() : on.first_drop(at);
+  auto drop = at == plan::instruction_id{} ? p.drops.begin() : on.first_drop(at);
   auto* const first = on.first_pointer();
   kernel_call next{first, 0, 0, threads, step};
   try {
-    for (auto const count = p.lines.size(); at < count; ++at) {
+    for (auto const end = p.lines.end_index(); at != end; at = rill::next(at)) {
       if (auto const& line = p.lines[at]; plain && line.plain.run) {
-        next.pointers = first + line.pointers;
+        next.pointers = first + as_integer(line.pointers);
         next.inputs = line.inputs;
         next.outputs = line.outputs;
         line.plain.run(line.plain.state, next);
@@ -46,13 +46,13 @@ plan::instruction_id walk_in_order(plan_instance& on, plan::instruction_id at, p
 
 }  // namespace detail
 
-/// Runs all instructions. The thread waits with a kernel that waits, unless it runs on a fiber, which then waits.
+/// Runs all instructions. If a kernel waits, the calling thread or fiber waits too.
 inline void run_sequentially(plan_instance& on, parallel const& threads, step_context& step) {
   auto const call_and_wait = [&](auto here, plan::instruction_id at) {
     on.start(at, threads, step, &here);
     here.wait();
   };
-  detail::walk_in_order(on, 0, threads, step, [&](plan::instruction_id at) {
+  detail::walk_in_order(on, {}, threads, step, [&](plan::instruction_id at) {
     auto const begin = plan_instance::now(step);
     if (step.fiber) call_and_wait(detail::fiber_wait(step), at);
     else call_and_wait(waiting_thread(step), at);

@@ -23,9 +23,19 @@ namespace rill {
 /// (white paper §4.7).
 class container {
  public:
+  container() = default;
+  /// Makes a container for steps that run on tasks, where the values are: it has no state, and to ask it for a variable
+  /// or a queue is error(failed_precondition).
+  struct of_others {};
+  explicit container(of_others) : has_values_(false) {}
+  /// Whether variables can have values here.
+  bool has_values() const noexcept { return has_values_; }
+
   /// Returns the variable of this name, created without a value if there is none; throws error(failed_precondition) if
   /// the existing variable has another type.
   std::shared_ptr<variable_state> variable(std::string const& name, type const& t);
+  /// Returns the variable of this name, or null if there is none.
+  std::shared_ptr<variable_state> find_variable(std::string const& name) const;
   /// Returns the queue of this name, created if there is none; throws error(failed_precondition) if the existing queue
   /// has other properties. The functions below do the same for other kinds of state.
   std::shared_ptr<queue_state> queue(std::string const& name, queue_description const& options);
@@ -72,6 +82,8 @@ class container {
   };
   /// Returns all variables, sorted by name.
   std::vector<std::shared_ptr<variable_state>> variables() const;
+  /// Keeps an object, such as a device in whose memory variables lie, for as long as the container.
+  void keep(std::shared_ptr<void const> what);
   /// Removes the values of all variables; running steps keep their snapshots. Queues, accumulators and barriers return
   /// to their initial state; requests that wait at them, or for a mutex, fail with error(aborted). Mutexes that are
   /// held stay held, and other kinds of state stay as they are.
@@ -88,7 +100,10 @@ class container {
   template <class State> std::vector<std::shared_ptr<State>> all(by_name<State> const& states) const;
 
   void forget_unread() noexcept;
+  void expect_values(std::string const& name) const;
 
+  bool has_values_ = true;
+  std::set<std::shared_ptr<void const>> kept_;  // destroyed last
   mutable std::mutex mutex_;
   std::mutex replacing_;  // locked before any other
   state_versions versions_;
@@ -115,6 +130,7 @@ inline std::string description(std::vector<type> const& components) { return "on
 template <class State, class Is, class... About>
 std::shared_ptr<State> container::find_or_create(by_name<State>& states, std::string const& name, char const* what,
                                                  Is const& is, About const&... about) {
+  expect_values(name);
   std::lock_guard lock(mutex_);
   auto const known = states.find(name);
   if (known == states.end()) return states.emplace(name, std::make_shared<State>(name, about...)).first->second;
@@ -136,7 +152,15 @@ template <class State> std::vector<std::shared_ptr<State>> container::all(by_nam
   return list;
 }
 
+RILL_INLINE void container::expect_values(std::string const& name) const {
+  if (!has_values_)
+    throw error(code::failed_precondition,
+                "the session runs on tasks, which have the state of its steps: ask the container of the task, such as "
+                "local_cluster::state",
+                name);
+}
 RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string const& name, type const& t) {
+  expect_values(name);
   std::lock_guard lock(mutex_);
   auto const known = variables_.find(name);
   if (known == variables_.end())
@@ -146,6 +170,15 @@ RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string cons
     throw error(code::failed_precondition,
                 "the container already has a variable of this name of type " + has.text() + ", not " + t.text(), name);
   return known->second;
+}
+RILL_INLINE void container::keep(std::shared_ptr<void const> what) {
+  std::lock_guard lock(mutex_);
+  kept_.insert(std::move(what));
+}
+RILL_INLINE std::shared_ptr<variable_state> container::find_variable(std::string const& name) const {
+  std::lock_guard lock(mutex_);
+  auto const known = variables_.find(name);
+  return known == variables_.end() ? nullptr : known->second;
 }
 RILL_INLINE std::shared_ptr<queue_state> container::queue(std::string const& name, queue_description const& options) {
   return find_or_create(queues_, name, "a queue", [](auto const& q) { return q.options(); }, options);

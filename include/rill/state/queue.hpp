@@ -65,6 +65,11 @@ class queue_state {
   /// Returns the number of elements that can be dequeued: incomplete buckets don't count.
   std::int64_t size() const;
   bool closed() const;
+  /// "the queue 'q', which has 0 elements".
+  std::string as_text() const {
+    auto const n = size();
+    return "the queue '" + name_ + "', which has " + std::to_string(n) + (n == 1 ? " element" : " elements");
+  }
   /// Returns the number of waiting requests.
   std::size_t waiting() const;
   /// Removes all elements and returns to the initial state; waiting requests fail with error(aborted).

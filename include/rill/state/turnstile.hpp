@@ -15,7 +15,8 @@ namespace rill {
 
 /// A request at a mutex or a barrier.
 struct turn_request {
-  std::function<void(turn_request&, failure)> finished;  ///< called once, without the lock held; must not throw
+  std::string by = {};                                        ///< who asks, for reports
+  std::function<void(turn_request&, failure)> finished = {};  ///< called once, without the lock held; must not throw
 };
 
 /// Waiting requests, first come first served.
@@ -51,9 +52,20 @@ class mutex_state : public turnstile_state {
   void acquire(std::shared_ptr<turn_request> const& r);
   /// Releases the mutex to the next waiting request.
   void release();
+  /// Returns who holds it, as the request said; empty: nobody, or it was not said.
+  std::string holder() const {
+    std::lock_guard lock(mutex_);
+    return holder_;
+  }
+  /// "the mutex 'm', which 'x' of step 3 of /job:worker/task:0 holds".
+  std::string as_text() const {
+    auto const by = holder();
+    return "the mutex '" + name() + "'" + (by.empty() ? "" : ", which " + by + " holds");
+  }
 
  private:
   bool held_ = false;
+  std::string holder_;
 };
 
 /// A barrier for `parties` requests, which can be used again and again.
@@ -63,6 +75,11 @@ class barrier_state : public turnstile_state {
     expects(parties > 0, "a barrier needs at least one party");
   }
   std::int64_t parties() const { return parties_; }
+  /// "the barrier 'b', at which 1 of 2 have arrived".
+  std::string as_text() const {
+    return "the barrier '" + name() + "', at which " + std::to_string(waiting()) + " of " + std::to_string(parties_) +
+           " have arrived";
+  }
 
   /// Arrives at the barrier; `r` is notified when all parties have arrived.
   void arrive(std::shared_ptr<turn_request> const& r);
@@ -100,6 +117,7 @@ RILL_INLINE void mutex_state::acquire(std::shared_ptr<turn_request> const& r) {
     std::lock_guard lock(mutex_);
     if (held_) return waiting_.push_back(r);
     held_ = true;
+    holder_ = r->by;
   }
   r->finished(*r, nullptr);
 }
@@ -110,6 +128,7 @@ RILL_INLINE void mutex_state::release() {
     std::lock_guard lock(mutex_);
     if (waiting_.empty()) held_ = false;
     else next = std::move(waiting_.front()), waiting_.pop_front();
+    holder_ = next ? next->by : "";
   }
   if (next) next->finished(*next, nullptr);
 }

@@ -35,6 +35,8 @@ class variable_state {
   rill::type const& type() const { return type_; }
   bool initialized(std::uint64_t version = newest_version) const { return value_extents(version).has_value(); }
   /// Returns the extents of the value; empty before the first assignment.
+  /// Returns the memory that the value lies in, null for the host's; nothing before the first assignment.
+  std::optional<memory_space*> home() const;
   std::optional<shape> value_extents(std::uint64_t version = newest_version) const;
   /// Throws error(failed_precondition) before the first assignment.
   void expect_value() const;
@@ -82,11 +84,12 @@ class variable_state {
 
   std::string name_;
   rill::type type_;
-  mutable std::mutex updating_;  // held throughout an update of the value; locked before mutex_
-  mutable std::mutex mutex_;     // guards the members below; held briefly
-  tensor value_;                 // changes under both locks
-  std::optional<shape> away_;    // the extents of the value, while an update writes it in place
-  std::uint64_t since_ = 0;      // the first version with the value; changes under both locks
+  mutable std::mutex updating_;        // held throughout an update of the value; locked before mutex_
+  mutable std::mutex mutex_;           // guards the members below; held briefly
+  tensor value_;                       // changes under both locks
+  std::optional<shape> away_;          // the extents of the value, while an update writes it in place
+  memory_space* away_from_ = nullptr;  // and where it lies then
+  std::uint64_t since_ = 0;            // the first version with the value; changes under both locks
   std::list<earlier_value> earlier_;
 };
 
@@ -152,6 +155,12 @@ RILL_INLINE std::optional<shape> variable_state::value_extents(std::uint64_t ver
   return value_.shape();
 }
 
+RILL_INLINE std::optional<memory_space*> variable_state::home() const {
+  std::lock_guard const lock(mutex_);
+  if (away_) return away_from_;
+  return value_ ? std::optional(value_.space()) : std::nullopt;
+}
+
 RILL_INLINE void variable_state::expect_value() const {
   if (!initialized())
     throw error(code::failed_precondition,
@@ -202,6 +211,7 @@ RILL_INLINE tensor variable_state::take_unshared() {
   std::lock_guard const lock(mutex_);
   if (!value_.storage().unique()) return {};
   away_ = value_.shape();
+  away_from_ = value_.space();
   return std::exchange(value_, {});
 }
 

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <new>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "rill/base/error.hpp"
+#include "rill/tensor/memory_space.hpp"
 
 namespace rill {
 
@@ -36,6 +39,21 @@ struct memory_usage {
   std::int64_t total = 0;    ///< buffers handed out since the start
 };
 
+/// While it lives, what the calling thread allocates is for that node: an allocator that keeps a record says so when
+/// there is no room left. The name must outlive it.
+class allocation_scope {
+ public:
+  explicit allocation_scope(std::string_view node) noexcept;
+  ~allocation_scope();
+  allocation_scope(allocation_scope const&) = delete;
+  allocation_scope& operator=(allocation_scope const&) = delete;
+  /// Returns the node for which the calling thread allocates; empty: unknown.
+  static std::string_view node() noexcept;
+
+ private:
+  std::string_view outer_;
+};
+
 /// The memory of a device; derive from it to let rill use your program's own memory. An allocator counts what it hands
 /// out, so that tests can check peaks and leaks.
 class allocator {
@@ -48,9 +66,13 @@ class allocator {
   /// Returns the memory in which a loop saves values that only its derivative reads (EuroSys'18 §5.3): this allocator,
   /// or a larger one, such as the host's memory for an accelerator. The other allocator must also outlive all tensors.
   virtual allocator& saved() noexcept { return *this; }
+  /// Returns the memory that its bytes lie in; null: the host's.
+  memory_space* space() const noexcept { return space_; }
 
  protected:
   constexpr allocator() = default;
+  /// `space`: the memory that its bytes lie in; null: the host's.
+  constexpr explicit allocator(memory_space* space) : space_(space) {}
   allocator(allocator const&) = delete;
   allocator& operator=(allocator const&) = delete;
   ~allocator() = default;  // never deleted through this class: the owner must outlive every buffer
@@ -58,6 +80,11 @@ class allocator {
  private:
   virtual void* acquire(std::size_t bytes) noexcept = 0;
   virtual void release(void*, std::size_t bytes) noexcept = 0;
+  /// Returns what the error says when `acquire` returned null.
+  virtual std::string refusal(std::size_t bytes) const {
+    return "no memory for a buffer of " + std::to_string(bytes) + " bytes";
+  }
+  memory_space* const space_ = nullptr;
   std::atomic<std::int64_t> current_{0}, peak_{0}, count_{0}, total_{0};
 };
 
@@ -77,10 +104,21 @@ inline allocator& host_allocator() {
 
 #if RILL_RUNTIME
 
+namespace detail {
+inline std::string_view& allocating_node() noexcept {
+  static thread_local constinit std::string_view node;
+  return node;
+}
+}  // namespace detail
+
+RILL_INLINE allocation_scope::allocation_scope(std::string_view node) noexcept
+    : outer_(std::exchange(detail::allocating_node(), node)) {}
+RILL_INLINE allocation_scope::~allocation_scope() { detail::allocating_node() = outer_; }
+RILL_INLINE std::string_view allocation_scope::node() noexcept { return detail::allocating_node(); }
+
 RILL_INLINE void* allocator::allocate(std::size_t bytes) try {
   void* p = acquire(bytes);
-  if (p == nullptr)
-    throw error(code::resource_exhausted, "no memory for a buffer of " + std::to_string(bytes) + " bytes");
+  if (p == nullptr) throw error(code::resource_exhausted, refusal(bytes));
   auto const now = current_.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed) +
                    static_cast<std::int64_t>(bytes);
   for (auto peak = peak_.load(std::memory_order_relaxed); now > peak && !peak_.compare_exchange_weak(peak, now);) {

@@ -81,6 +81,9 @@ template <class Managed> struct loan {
 
 template <class Managed> Managed* lend(tensor const& t) {
   if (!t) throw error(code::failed_precondition, "to_dlpack needs a tensor, but got an empty handle");
+  if (t.space())
+    throw error(code::unimplemented, "to_dlpack lends the host's memory alone, and the tensor lies in that of '" +
+                                         std::string(t.space()->name()) + "': copy it by t.to(rill::host)");
   auto made = std::make_unique<loan<Managed>>();
   made->lent = t;
   made->shape = made->strides = t.shape();

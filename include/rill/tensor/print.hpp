@@ -222,6 +222,12 @@ std::string text(tensor const& t, print_options const& options);
 
 /// Writes `text(t)`.
 inline std::ostream& operator<<(std::ostream& to, tensor const& t) { return to << text(t); }
+/// Writes a type as errors do: "float32[2, n]".
+inline std::ostream& operator<<(std::ostream& to, type const& t) { return to << t.text(); }
+/// Writes an element type's name: "float32".
+inline std::ostream& operator<<(std::ostream& to, dtype d) { return to << name(d); }
+/// Writes extents, or axes: "[2, 3]".
+inline std::ostream& operator<<(std::ostream& to, extents const& e) { return to << e.text(); }
 
 #if RILL_RUNTIME
 
@@ -297,6 +303,7 @@ RILL_INLINE std::string bracket_layout::row(std::size_t axis, std::int64_t width
 RILL_INLINE std::string text(tensor const& t, print_options const& options) {
   if (!t) return "(no tensor)";
   if (t.elements() == 0) return "[]";
+  if (t.space()) return text(t.to(host), options);
   expects(options.precision >= 0 && options.edge_items >= 0,
           "print_options: precision and edge_items must not be negative");
   return visit(t.element(), [&]<class T>() {

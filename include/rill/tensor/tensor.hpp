@@ -1,7 +1,9 @@
 // A tensor: element type, extents and a reference to a buffer, in row-major order without gaps.
 #pragma once
+#include <array>
 #include <cstring>
 #include <initializer_list>
+#include <ranges>
 #include <span>
 #include <string>
 #include <utility>
@@ -83,44 +85,58 @@ class tensor {
   /// Returns the memory that the elements are in; other tensors may share it.
   buffer const& storage() const noexcept RILL_LIFETIMEBOUND { return buffer_; }
 
-  /// Returns the first element.
-  void const* raw() const noexcept { return data_; }
-  /// Returns the elements for writing; all other owners will see the change.
-  void* mutable_raw() noexcept { return data_; }
+  /// Returns the memory that the elements lie in; null: the host's, and host code can touch them.
+  memory_space* space() const noexcept { return buffer_.space(); }
+  /// Returns this tensor, or one with copies of its elements if they lie in the memory of a device.
+  tensor to(host_memory_tag) const;
+  /// Returns this tensor, or one with copies of its elements if they lie in another memory than that of `memory`.
+  /// Throws error(resource_exhausted), and error(unimplemented) for strings in a device's memory.
+  tensor to(allocator& memory) const;
+  /// The same for a device's memory: `t.to(accelerator)`.
+  template <class Device>
+    requires requires(Device const& d) {
+      { d->memory() } -> std::convertible_to<allocator&>;
+    }
+  tensor to(Device const& device) const {
+    return to(device->memory());
+  }
 
-  /// Returns the elements; throws error(invalid_argument) if T is not the element type.
+  /// Returns the address of the first element. Of a tensor on a device, that is no address that host code can touch.
+  void const* raw() const noexcept { return detail::reached(data_); }
+  /// Returns the address of the elements for writing; all other owners will see the change.
+  void* mutable_raw() noexcept { return detail::reached(data_); }
+
+  /// Returns the elements; throws error(invalid_argument) if T is not the element type, and error(failed_precondition)
+  /// if they lie in a device's memory.
   template <rill::element T> T const* data() const RILL_LIFETIMEBOUND {
     check<T>();
-    return static_cast<T const*>(data_);
+    return static_cast<T const*>(raw());
   }
-  /// Returns the elements to write to; error(invalid_argument) if T is not the element type.
+  /// Returns the elements to write to; throws as `data` does.
   template <rill::element T> T* mutable_data() RILL_LIFETIMEBOUND {
     check<T>();
-    return static_cast<T*>(data_);
+    return static_cast<T*>(mutable_raw());
   }
-  /// Returns the elements; error(invalid_argument) if T is not the element type.
+  /// Returns the elements; throws as `data` does.
   template <rill::element T> std::span<T const> span() const RILL_LIFETIMEBOUND {
     return {data<T>(), static_cast<std::size_t>(elements())};
   }
 
-  /// Returns the element of a tensor with exactly one; throws error(invalid_argument) for other tensors.
+  /// Returns the element of a tensor with exactly one, copied from a device's memory if it lies there; throws
+  /// error(invalid_argument) for other tensors.
   template <rill::element T> T item() const {
     if (elements() != 1) refuse_item();
+    if (!is_touchable()) return to(host).item<T>();
     return *data<T>();
   }
   /// Returns the element at an index; throws error(invalid_argument) unless there is one number for each axis, within
   /// its extent.
-  template <rill::element T, std::integral... I> T at(I... index) const {
-    std::int64_t const each[] = {static_cast<std::int64_t>(index)..., 0};
-    if (sizeof...(I) != rank()) refuse_index(sizeof...(I));
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < rank(); ++i) {
-      if (each[i] < 0 || each[i] >= shape_[i])
-        throw error(code::invalid_argument, "index " + std::to_string(each[i]) + " of axis " + std::to_string(i) +
-                                                " lies outside of a tensor of type " + type().text());
-      offset = offset * shape_[i] + each[i];
-    }
-    return data<T>()[offset];
+  template <rill::element T, std::integral... I> T at(I... index) const& {
+    return data<T>()[offset_of(std::array<std::int64_t, sizeof...(I)>{static_cast<std::int64_t>(index)...})];
+  }
+  /// Returns the element to write to: `t.at<float>(i, k) = 1`. All other owners will see the change.
+  template <rill::element T, std::integral... I> T& at(I... index) & RILL_LIFETIMEBOUND {
+    return mutable_data<T>()[offset_of(std::array<std::int64_t, sizeof...(I)>{static_cast<std::int64_t>(index)...})];
   }
 
   /// Returns a tensor with other extents that shares the elements; throws error(invalid_argument) if their number
@@ -128,7 +144,7 @@ class tensor {
   tensor reshaped(rill::shape const& extents) const;
   /// Returns rows [first, last) of the first axis, sharing the elements; throws error(invalid_argument) for other rows.
   tensor rows(std::int64_t first, std::int64_t last) const;
-  /// Returns a tensor with copies of the elements; an empty handle for an empty handle.
+  /// Returns a tensor with copies of the elements in the memory of `from`; an empty handle for an empty handle.
   tensor clone(allocator& from = host_allocator()) const;
   /// Copies the elements of `from` over the elements of this tensor; throws error(invalid_argument) if the types differ
   /// and error(failed_precondition) for an empty handle.
@@ -136,12 +152,25 @@ class tensor {
 
  private:
   template <class T> void check() const {
-    if (!buffer_ || dtype_of<T> != element_) refuse(dtype_of<T>);
+    if (!buffer_ || dtype_of<T> != element_ || !is_touchable()) refuse(dtype_of<T>);
   }
+  // Whether the calling thread can touch the elements: on the host, or as a thread of the device that they lie on.
+  bool is_touchable() const noexcept { return buffer_.space() == nullptr || detail::reached(data_) != data_; }
   void check_share(std::size_t offset) const;
+  // The number of the element at an index, in row-major order.
+  std::size_t offset_of(std::span<std::int64_t const> index) const {
+    if (index.size() != rank()) refuse_index(index.size());
+    std::int64_t offset = 0;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      if (index[i] < 0 || index[i] >= shape_[i]) refuse_index(i, index[i]);
+      offset = offset * shape_[i] + index[i];
+    }
+    return static_cast<std::size_t>(offset);
+  }
   [[noreturn, gnu::cold]] void refuse(dtype asked) const;
   [[noreturn, gnu::cold]] void refuse_item() const;
   [[noreturn, gnu::cold]] void refuse_index(std::size_t count) const;
+  [[noreturn, gnu::cold]] void refuse_index(std::size_t axis, std::int64_t index) const;
   [[noreturn, gnu::cold]] static void refuse_count(rill::type const& t, std::size_t values);
 
   dtype element_ = dtype::float32;
@@ -173,8 +202,12 @@ RILL_INLINE void tensor::check_share(std::size_t offset) const {
 
 RILL_INLINE void tensor::refuse(dtype asked) const {
   if (!buffer_) throw error(code::failed_precondition, "a tensor handle is empty: it has no elements");
-  throw error(code::invalid_argument,
-              "a tensor of type " + type().text() + " can't be accessed as " + std::string(name(asked)));
+  if (asked != element_)
+    throw error(code::invalid_argument,
+                "a tensor of type " + type().text() + " can't be accessed as " + std::string(name(asked)));
+  throw error(code::failed_precondition, "a tensor of type " + type().text() + " lies in the memory of '" +
+                                             std::string(space()->name()) +
+                                             "', which host code can't touch: copy it by t.to(rill::host)");
 }
 
 RILL_INLINE void tensor::refuse_item() const {
@@ -187,6 +220,11 @@ RILL_INLINE void tensor::refuse_index(std::size_t count) const {
                                           ", but got " + std::to_string(count));
 }
 
+RILL_INLINE void tensor::refuse_index(std::size_t axis, std::int64_t index) const {
+  throw error(code::invalid_argument, "index " + std::to_string(index) + " of axis " + std::to_string(axis) +
+                                          " lies outside of a tensor of type " + type().text());
+}
+
 RILL_INLINE void tensor::refuse_count(rill::type const& t, std::size_t values) {
   throw error(code::invalid_argument, "a tensor of type " + t.text() + " has " +
                                           std::to_string(rill::elements(t.shape())) + " elements, but " +
@@ -194,8 +232,8 @@ RILL_INLINE void tensor::refuse_count(rill::type const& t, std::size_t values) {
 }
 #endif
 
-/// Whether two tensors have the same type, extents and bytes (strings: the same characters). NaN equals NaN with the
-/// same bits, and an empty handle equals an empty handle.
+/// Whether two tensors, in whatever memory, have the same type, extents and bytes (strings: the same characters). NaN
+/// equals NaN with the same bits, and an empty handle equals an empty handle.
 bool same_bits(tensor const& a, tensor const& b);
 
 namespace detail {
@@ -231,17 +269,61 @@ template <element T> tensor_of<of<T, unknown>> vector(std::initializer_list<T> v
   return tensor_of<of<T, unknown>>(
       tensor::copy(std::span<T const>(values.begin(), values.size()), shape{values.size()}));
 }
+/// Returns a tensor of rank 1 with copies of the elements of a contiguous range, such as a std::vector.
+template <std::ranges::contiguous_range Range>
+  requires element<std::ranges::range_value_t<Range>>
+auto vector(Range const& values) {
+  using T = std::ranges::range_value_t<Range>;
+  return tensor_of<of<T, unknown>>(tensor::copy(std::span<T const>(values), shape{std::ranges::size(values)}));
+}
+
+namespace detail {
+
+// std::initializer_list<… std::initializer_list<T> …>, of so many levels.
+template <class T, std::size_t Levels> struct nested_list {
+  using type = std::initializer_list<typename nested_list<T, Levels - 1>::type>;
+};
+template <class T> struct nested_list<T, 0> {
+  using type = T;
+};
+
+template <class T> void read_extents(T const&, shape&) {}
+template <class T> void read_extents(std::initializer_list<T> list, shape& to) {
+  to.push_back(static_cast<std::int64_t>(list.size()));
+  if (list.size() > 0) read_extents(*list.begin(), to);
+}
+template <class T> void copy_nested(T const& value, shape const&, std::size_t, T*& to) { *to++ = value; }
+template <class T, class Inner>
+void copy_nested(std::initializer_list<Inner> list, shape const& extents, std::size_t axis, T*& to) {
+  expects(static_cast<std::int64_t>(list.size()) == extents[axis],
+          axis == 1 ? "the rows of a matrix must be equally long" : "the lists of an array must be equally long");
+  for (auto const& each : list) copy_nested(each, extents, axis + 1, to);
+}
+template <class T, std::size_t Rank> constexpr type open_type() {
+  type t{dtype_of<T>};
+  for (std::size_t i = 0; i < Rank; ++i) t.push_back(unknown);
+  return t;
+}
+
+}  // namespace detail
+
+/// Returns a tensor of rank `Rank` with the given values: `array<float, 3>({{{1, 2}}, {{3, 4}}})` has the extents
+/// [2, 1, 2]. Throws error(invalid_argument) unless the lists of each level are equally long.
+template <element T, std::size_t Rank>
+  requires(Rank > 0 && Rank <= max_rank)
+tensor_of<detail::open_type<T, Rank>()> array(typename detail::nested_list<T, Rank>::type const& values) {
+  shape extents;
+  detail::read_extents(values, extents);
+  while (extents.rank() < Rank) extents.push_back(0);  // within an empty list
+  tensor t(dtype_of<T>, extents);
+  T* to = t.template mutable_data<T>();
+  detail::copy_nested(values, extents, 0, to);
+  return tensor_of<detail::open_type<T, Rank>()>(std::move(t));
+}
 
 /// Returns a tensor of rank 2 with the given rows; throws error(invalid_argument) unless they are equally long.
 template <element T> tensor_of<of<T, unknown, unknown>> matrix(std::initializer_list<std::initializer_list<T>> rows) {
-  auto const columns = rows.size() == 0 ? 0 : rows.begin()->size();
-  tensor t(dtype_of<T>, shape{rows.size(), columns});
-  T* to = t.template mutable_data<T>();
-  for (auto const& row : rows) {
-    expects(row.size() == columns, "the rows of a matrix must be equally long");
-    to = std::copy(row.begin(), row.end(), to);
-  }
-  return tensor_of<of<T, unknown, unknown>>(std::move(t));
+  return array<T, 2>(rows);
 }
 
 #if RILL_RUNTIME
@@ -260,18 +342,24 @@ RILL_INLINE tensor tensor::clone(allocator& from) const {
   return t;
 }
 
+RILL_INLINE tensor tensor::to(host_memory_tag) const { return to(host_allocator()); }
+RILL_INLINE tensor tensor::to(allocator& memory) const {
+  return !buffer_ || memory.space() == space() ? *this : clone(memory);
+}
+
 RILL_INLINE void tensor::assign(tensor const& from) {
   if (!buffer_ || !from.buffer_) tensor().refuse(element_);
   if (from.element_ != element_ || from.shape_ != shape_)
     throw error(code::invalid_argument,
                 "a tensor of type " + from.type().text() + " can't be assigned to one of type " + type().text());
   if (element_ == dtype::string) std::copy_n(from.data<std::string>(), elements(), mutable_data<std::string>());
-  else if (auto const n = bytes(); n != 0) std::memcpy(data_, from.data_, n);
+  else copy_bytes(space(), data_, from.space(), from.data_, bytes());
 }
 
 RILL_INLINE bool same_bits(tensor const& a, tensor const& b) {
   if (!a || !b) return !a && !b;
   if (a.element() != b.element() || a.shape() != b.shape()) return false;
+  if (a.space() || b.space()) return same_bits(a.to(host), b.to(host));
   if (a.element() == dtype::string)
     return std::equal(a.span<std::string>().begin(), a.span<std::string>().end(), b.span<std::string>().begin());
   return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;

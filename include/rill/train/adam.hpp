@@ -14,11 +14,28 @@ namespace rill {
 struct adam {
   rill::rate rate = 1e-3;
   double first_decay = 0.9, second_decay = 0.999, epsilon = 1e-8;
+  rill::weight_decay weight_decay = {};
 
   /// Records an update of the given variables, or of all `trainable_variables(loss)`, that decreases the loss.
   operation minimize(value loss, std::vector<variable_value> const& of = {}) const;
   /// Records an update by these gradients. Throws error(invalid_argument) if there are none or one is empty.
   operation apply(std::vector<variable_gradient> const& all) const;
+};
+
+/// Adam with decoupled weight decay (I. Loshchilov and F. Hutter, ICLR 2019). Its slots are adam's.
+struct adamw {
+  rill::rate rate = 1e-3;
+  double first_decay = 0.9, second_decay = 0.999, epsilon = 1e-8;
+  rill::weight_decay weight_decay = {.decoupled = 0.01};
+
+  /// Records an update of the given variables, or of all `trainable_variables(loss)`, that decreases the loss.
+  operation minimize(value loss, std::vector<variable_value> const& of = {}) const {
+    return apply(variable_gradients(loss, of));
+  }
+  /// Records an update by these gradients. Throws error(invalid_argument) if there are none or one is empty.
+  operation apply(std::vector<variable_gradient> const& all) const {
+    return adam{rate, first_decay, second_decay, epsilon, weight_decay}.apply(all);
+  }
 };
 
 #if RILL_RUNTIME
@@ -28,22 +45,20 @@ RILL_INLINE operation adam::minimize(value loss, std::vector<variable_value> con
 }
 
 RILL_INLINE operation adam::apply(std::vector<variable_gradient> const& all) const {
-  expects(!all.empty(), "adam: expected at least one gradient, got an empty list");
-  auto& g = detail::graph_of(all[0].variable);
-  auto const step =
-      variable(constant(g, std::int64_t{0}), detail::numbered_variable(g, "adam", "/step"), {.trainable = false});
-  auto const t = cast<double>(assign_add(step, constant(g, std::int64_t{1})));
+  detail::step_count count(all, "adam");
+  auto const t = cast(count.number(), dtype::float64);
+  auto const now = count.at(rate);
   // Corrects scalars instead of each element: rate' = rate √c2 / c1 and epsilon' = epsilon √c2.
   auto const left = [&](double decay) { return 1.0 - exp(t * std::log(decay)); };
   auto const c1 = left(first_decay), root = sqrt(left(second_decay));
-  value const scale = rate.like(root) * root / c1, floor = root * epsilon;
-  return detail::update_each(all, "adam", [&](variable_gradient const& each) {
-    value const w = each.variable, dw = detail::widened(densify(each.gradient, w));
+  value const scale = now.like(root) * root / c1, floor = root * epsilon;
+  return detail::descend(all, "adam", now, weight_decay, [&](detail::descent const& at) {
+    value const dw = at.gradient;
     auto const wide = dw.type().element;
-    auto const first = detail::slot(each.variable, "adam", "/m"), second = detail::slot(each.variable, "adam", "/v");
+    auto const first = at.slot("/m"), second = at.slot("/v");
     value const m = assign_add(first, (dw - first) * (1 - first_decay));  // in place
     value const v = assign_add(second, (dw * conj(dw) - second) * (1 - second_decay));
-    return assign_sub(each.variable, cast(m * cast(scale, wide) / (sqrt(v) + cast(floor, wide)), w.type().element));
+    return m * cast(scale, wide) / (sqrt(v) + cast(floor, wide));
   });
 }
 

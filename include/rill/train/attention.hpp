@@ -12,23 +12,30 @@
 #include "rill/ops/array/transpose.hpp"
 #include "rill/ops/math/cast.hpp"
 #include "rill/ops/network/softmax.hpp"
+#include "rill/ops/reduction/all.hpp"
 #include "rill/train/dense.hpp"
 #include "rill/train/lengths.hpp"
 
 namespace rill {
 
-/// Which keys a query sees.
+/// Which keys a query sees, and how much it looks at them. A query that sees no key because of `lengths` or `seen` has
+/// zeros as its result.
 struct attention_mask {
   bool causal = false;  ///< whether a query sees no keys after its own position
   value lengths = {};   ///< integers [batch]; a query sees no keys after the end of its sequence
+  value seen = {};      ///< bools that broadcast to the scores [batch, …, n, m]: whether a query sees a key
+  value bias = {};      ///< numbers that broadcast to the scores, and are added to them before softmax
 };
 
 namespace detail {
 
-/// Lowers the scores [batch, …, queries, keys] of masked keys so far that softmax gives 0.
-value mask_scores(value scores, attention_mask const& mask);
-/// Sets the results [batch, …, queries, features] of sequences without keys to 0.
-value mask_empty(value results, attention_mask const& mask);
+/// Returns bools that broadcast to the scores [batch, …, queries, keys]: whether a query sees a key. Returns an empty
+/// handle if each query sees all keys.
+value seen_keys(value scores, attention_mask const& mask);
+/// Adds the bias to the scores, and lowers the scores of keys that are not seen so far that softmax gives 0.
+value mask_scores(value scores, value seen, attention_mask const& mask);
+/// Sets the results [batch, …, queries, features] of queries that see no keys to 0.
+value mask_empty(value results, value seen, attention_mask const& mask);
 
 template <class Q> double score_scale(Q q) {
   if constexpr (typed<Q>)
@@ -46,14 +53,16 @@ template <class Q> double score_scale(Q q) {
 }  // namespace detail
 
 /// Returns softmax(Q Kᵀ / √d) V (§3.2.1), [batch, …, n, e], for queries [batch, …, n, d], keys [batch, …, m, d] and
-/// values [batch, …, m, e]. `attention(q, k, v, {.causal = true, .lengths = l})` masks keys; a sequence of length 0
-/// gives zeros. Throws error(invalid_argument) if the types don't fit; a length below 0 or above m fails the step.
+/// values [batch, …, m, e]. `attention(q, k, v, {.causal = true, .lengths = l})` masks keys, and so do bools as `seen`;
+/// numbers as `bias` are added to Q Kᵀ / √d. Throws error(invalid_argument) if the types don't fit; a length below 0 or
+/// above m fails the step.
 template <operand Q, operand K, operand V> auto attention(Q q, K k, V v, attention_mask const& mask = {}) {
   using detail::mask_empty, detail::mask_scores;
   auto const scores = matmul<transposed{.b = true}>(q * detail::score_scale(q), k);
-  auto const weights = softmax(std::remove_const_t<decltype(scores)>{mask_scores(scores, mask)});
+  value const seen = detail::seen_keys(scores, mask);
+  auto const weights = softmax(std::remove_const_t<decltype(scores)>{mask_scores(scores, seen, mask)});
   auto const results = matmul(weights, v);
-  return std::remove_const_t<decltype(results)>{mask_empty(results, mask)};
+  return std::remove_const_t<decltype(results)>{mask_empty(results, seen, mask)};
 }
 
 namespace detail {
@@ -161,25 +170,48 @@ inline value lengths_like(value lengths, value x) {
   return lengths;
 }
 
-RILL_INLINE value mask_scores(value scores, attention_mask const& mask) {
-  if (!mask.causal && !mask.lengths) return scores;
+/// Throws error(invalid_argument) unless a part of a mask has this element type and broadcasts to the scores.
+inline void check_mask(value part, dtype element, value scores, std::string_view name) {
+  type const t = part.type(), to = scores.type();
+  bool fits = t.element == element && (!t.has_rank() || !to.has_rank() || (t.rank > 0 && t.rank <= to.rank));
+  for (std::size_t i = 1; fits && t.has_rank() && to.has_rank() && i <= t.rank; ++i)
+    fits = t[t.rank - i] == dim(1) || may_equal(t[t.rank - i], to[to.rank - i]);
+  if (fits) return;
+  throw error(code::invalid_argument,
+              "attention: expected a mask's `" + std::string(name) + "` of " + std::string(rill::name(element)) +
+                  " that broadcasts to the scores " + to.text() + ", got " + t.text(),
+              part.name());
+}
+
+RILL_INLINE value seen_keys(value scores, attention_mask const& mask) {
   type const t = scores.type();
-  if (!t.has_rank() || t.rank <= (mask.lengths ? 2 : 1))
+  if ((mask.causal || mask.lengths) && (!t.has_rank() || t.rank <= (mask.lengths ? 2 : 1)))
     throw error(code::invalid_argument,
                 "attention: a mask with lengths needs operands [batch, …, n, features], got scores " + t.text(),
                 scores.name());
-  value seen;
-  if (mask.causal) seen = less_equal(positions(scores, -1), expand_dims(positions(scores, -2), 1));
+  value all = mask.seen;
+  if (all) check_mask(all, dtype::boolean, scores, "seen");
+  auto const restrict_to = [&](value seen) { all = all ? value(logical_and(all, seen)) : seen; };
+  if (mask.causal) restrict_to(less_equal(positions(scores, -1), expand_dims(positions(scores, -2), 1)));
   if (mask.lengths) {
     auto const lengths = checked_lengths(lengths_like(mask.lengths, scores), scores, -1);
-    value const within_length = less(positions(scores, -1, lengths.type().element), lengths);
-    seen = seen ? logical_and(seen, within_length) : within_length;
+    restrict_to(less(positions(scores, -1, lengths.type().element), lengths));
   }
-  // Finite, so that softmax of a fully masked row is not NaN.
-  return select(seen, scores, like(scores, t.element == dtype::float16 ? -65504. : -3e38));
+  return all;
 }
 
-RILL_INLINE value mask_empty(value results, attention_mask const& mask) {
+RILL_INLINE value mask_scores(value scores, value seen, attention_mask const& mask) {
+  auto const element = scores.type().element;
+  if (mask.bias) {
+    check_mask(mask.bias, element, scores, "bias");
+    scores = add(scores, mask.bias);
+  }
+  // Finite, so that softmax of a fully masked row is not NaN.
+  return seen ? value(select(seen, scores, like(scores, element == dtype::float16 ? -65504. : -3e38))) : scores;
+}
+
+RILL_INLINE value mask_empty(value results, value seen, attention_mask const& mask) {
+  if (mask.seen) return select(any(seen, extents{-1}, true), results, zero(results));
   if (!mask.lengths) return results;
   auto const lengths = lengths_like(mask.lengths, results);
   return select(less(zero(lengths), lengths), results, zero(results));

@@ -1,5 +1,5 @@
-// Gradient clipping: bounds the norm of gradients, so that one bad batch moves variables only a little (Pascanu et al.,
-// ICML 2013).
+// Gradient clipping: bounds the norm or the elements of gradients, so that one bad batch moves variables only a little
+// (Pascanu et al., ICML 2013).
 #pragma once
 #include <limits>
 #include <string>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rill/ops/array/as.hpp"
+#include "rill/ops/math/activations.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/select.hpp"
 #include "rill/ops/sum/sum.hpp"
@@ -66,6 +67,12 @@ value global_norm(std::vector<variable_gradient> const& all);
 /// empty or max_norm <= 0.
 std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double max_norm);
 
+/// Returns all gradients, with each element brought between -limit and limit: `optimizer.apply(clip_by_value(
+/// variable_gradients(loss), 0.5))`. The rows of a sparse gradient are clipped separately, even if two belong to one
+/// row of the variable. For values, there is `clamp`. Throws error(invalid_argument) unless limit > 0, or if a gradient
+/// is of complex numbers.
+std::vector<variable_gradient> clip_by_value(std::vector<variable_gradient> all, double limit);
+
 #if RILL_RUNTIME
 
 namespace detail {
@@ -104,6 +111,19 @@ RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<varia
   detail::check_max_norm("clip_by_global_norm", max_norm);
   auto const norm = global_norm(all);
   for (auto& each : all) each.gradient = detail::scaled_down(each.gradient, norm, max_norm);
+  return all;
+}
+
+RILL_INLINE std::vector<variable_gradient> clip_by_value(std::vector<variable_gradient> all, double limit) {
+  if (!(limit > 0))
+    throw error(code::invalid_argument, "clip_by_value: expected a limit above 0, got " + std::to_string(limit));
+  for (auto& [g, v] : all) {
+    if (!g) throw error(code::invalid_argument, "clip_by_value: expected a gradient, got an empty one", v.name());
+    if (is_complex(detail::elements_of(g).type().element))
+      throw error(code::invalid_argument, "clip_by_value: expected gradients of floats, got complex numbers", v.name());
+    value const clipped = clamp(detail::elements_of(g), -limit, limit);
+    g = g.sparse() ? gradient(g.indices, clipped) : gradient(clipped);
+  }
   return all;
 }
 

@@ -136,7 +136,8 @@ RILL_INLINE variable_value detail::variable_from(graph& g, type const& t, std::s
   value const first = g.scope(std::string(name) + "/first", [&] { return make(of, g, t); });
   if (!accepts(t, first.type()))
     throw error(code::invalid_argument,
-                "variable: expected a " + t.text() + " as first value, got " + first.type().text(), std::string(name));
+                "variable: expected " + with_article(t) + " as first value, got " + first.type().text(),
+                std::string(name));
   return variable(first, name, o);
 }
 

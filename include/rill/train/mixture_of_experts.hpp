@@ -74,7 +74,7 @@ template <type Row, dim Hidden, dim Units> class feed_forward {
 };
 
 /// A mixture of feed_forward networks with its gate. All calls share the weights:
-/// `auto mixture = mixture_of_experts_layer<8, 256>(g, 64, "mixture"); mixture(x);` sends each row of x [rows, 64]
+/// `auto mixture = mixture_of_experts_layer<8, 256>(g, 64, "mixture"); mixture(x);` sends each row of x [..., 64]
 /// through the best `top` of 8 networks with 256 hidden units; the result has x's type. The experts' variables,
 /// expert_0/hidden/weights and so on, and the variable gate [features, 8] are in the scope `name`.
 template <std::int64_t Experts, dim Hidden, element T = float> class mixture_of_experts_layer {
@@ -91,10 +91,15 @@ template <std::int64_t Experts, dim Hidden, element T = float> class mixture_of_
     gate_ = variable(g, type(dtype_of<T>, {dim(features), dim(Experts)}), name_ + "/gate", glorot());
   }
 
-  /// Returns the mixture's result for x [rows, features].
+  /// Returns the mixture's result, of x's extents, for x [..., features]; gates and choice have a row for each row of
+  /// x.
   mixture operator()(value x) const {
     return detail::graph_of(x).scope(name_, [&] {
-      return mix_experts(x, matmul(x, value(gate_)), std::vector<expert>(experts_.begin(), experts_.end()), top_);
+      auto const rows = x.type().has_rank() && x.type().rank == 2 ? x : value(flatten_rows(x));
+      auto mixed =
+          mix_experts(rows, matmul(rows, value(gate_)), std::vector<expert>(experts_.begin(), experts_.end()), top_);
+      mixed.result = reshape_like(mixed.result, x);
+      return mixed;
     });
   }
   /// Returns the variables that training changes.
@@ -112,15 +117,15 @@ template <std::int64_t Experts, dim Hidden, element T = float> class mixture_of_
   variable_value gate_;
 };
 
-/// Creates a mixture_of_experts_layer and calls it once: `mixture_of_experts<8, 256>(x, "mixture")` for x [rows,
+/// Creates a mixture_of_experts_layer and calls it once: `mixture_of_experts<8, 256>(x, "mixture")` for x [batch, ...,
 /// features].
 template <std::int64_t Experts, dim Hidden, typed X>
 mixture mixture_of_experts(X x, std::string_view name, std::int64_t top = 1) {
   constexpr type in = X::static_type;
-  static_assert(in.has_rank() && in.rank == 2 && in[1].known(),
-                "mixture_of_experts: expected a matrix with a known number of columns");
-  return mixture_of_experts_layer<Experts, Hidden, element_of<in.element>>(detail::graph_of(x), in[1].extent, name,
-                                                                           top)(x);
+  static_assert(in.has_rank() && in.rank >= 2 && in[in.rank - std::size_t{1}].known(),
+                "mixture_of_experts: expected [batch, ..., features] with a known number of features");
+  return mixture_of_experts_layer<Experts, Hidden, element_of<in.element>>(
+      detail::graph_of(x), in[in.rank - std::size_t{1}].extent, name, top)(x);
 }
 
 #if RILL_RUNTIME

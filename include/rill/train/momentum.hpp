@@ -10,6 +10,7 @@ namespace rill {
 struct momentum {
   rill::rate rate = 0.01, decay = 0.9;
   bool nesterov = false;
+  rill::weight_decay weight_decay = {};
 
   /// Records an update of the given variables, or of all `trainable_variables(loss)`, that decreases the loss.
   operation minimize(value loss, std::vector<variable_value> const& of = {}) const;
@@ -24,11 +25,13 @@ RILL_INLINE operation momentum::minimize(value loss, std::vector<variable_value>
 }
 
 RILL_INLINE operation momentum::apply(std::vector<variable_gradient> const& all) const {
-  return detail::update_each(all, "momentum", [&](variable_gradient const& each) {
-    value const w = each.variable, dw = detail::widened(densify(each.gradient, w)), d = decay.like(dw);
-    auto const slot = detail::slot(each.variable, "momentum");
+  detail::step_count count(all, "momentum");
+  auto const now = count.at(rate), kept = count.at(decay);
+  return detail::descend(all, "momentum", now, weight_decay, [&](detail::descent const& at) {
+    value const dw = at.gradient, d = kept.like(dw);
+    auto const slot = at.slot();
     value const v = assign_add(slot, dw - (1 - d) * slot);  // in place
-    return assign_sub(each.variable, cast((nesterov ? dw + d * v : v) * rate.like(dw), w.type().element));
+    return (nesterov ? dw + d * v : v) * now.like(dw);
   });
 }
 

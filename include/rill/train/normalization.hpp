@@ -9,6 +9,7 @@
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/exponential.hpp"
+#include "rill/ops/network/normalization.hpp"
 #include "rill/ops/sum/sum.hpp"
 #include "rill/train/initializers.hpp"
 
@@ -16,15 +17,20 @@ namespace rill {
 
 namespace detail {
 
-/// The affine map of both layers, y * scale + shift, with one scale (first 1) and one shift (first 0) per feature.
+/// Throws error(invalid_argument) unless a layer's rows are of the type `features`, [features] of floats, and its
+/// epsilon is 0 or more.
+void check_normalization(type const& features, double epsilon, std::string const& name);
+/// Throws error(invalid_argument) unless x is [batch, ..., features] with the features and the element type of a layer.
+void check_features(value x, type const& features, std::string_view who);
+
+/// The affine map of the layers, y * scale + shift, with one scale (first 1) and one shift (first 0) per feature.
 struct scale_and_shift {
   std::string name;
   variable_value scale, shift;
   double epsilon;
 
   scale_and_shift(graph& g, type const& features, std::string_view called, double least);
-  /// Throws error(invalid_argument) unless x is [batch, ..., features] with the layer's features and element type.
-  void check(value x, std::string_view who) const;
+  void check(value x, std::string_view who) const { check_features(x, scale.type(), who); }
   value operator()(value y) const { return add(mul(y, value(scale)), value(shift)); }
 };
 
@@ -104,33 +110,39 @@ class batch_norm_layer {
 
 #if RILL_RUNTIME
 
+RILL_INLINE void detail::check_normalization(type const& features, double epsilon, std::string const& name) {
+  if (!features.has_rank() || features.rank != 1 || !is_float(features.element))
+    throw error(code::invalid_argument,
+                "a normalisation layer: expected rows of floats, [features], got " + features.text(), name);
+  if (!(epsilon >= 0))
+    throw error(code::invalid_argument,
+                "a normalisation layer: expected an epsilon from 0 on, got " + std::to_string(epsilon), name);
+}
+
+RILL_INLINE void detail::check_features(value x, type const& features, std::string_view who) {
+  type const t = x.type();
+  if (t.has_rank() && t.rank >= 2 && t.element == features.element &&
+      may_equal(t[t.rank - std::size_t{1}], features[0]))
+    return;
+  throw error(code::invalid_argument, std::string(who) + ": expected [batch, ..., features] with features of " +
+                                          with_article(features) + ", got " + t.text());
+}
+
 RILL_INLINE detail::scale_and_shift::scale_and_shift(graph& g, type const& features, std::string_view called,
                                                      double least)
     : name(called),
       scale(variable(g, features, name + "/scale", constant(1))),
       shift(variable(g, features, name + "/shift", zeros())),
       epsilon(least) {
-  if (!features.has_rank() || features.rank != 1 || !is_float(features.element))
-    throw error(code::invalid_argument,
-                "a normalisation layer: expected rows of floats, [features], got " + features.text(), name);
-  if (!(least >= 0))
-    throw error(code::invalid_argument,
-                "a normalisation layer: expected an epsilon from 0 on, got " + std::to_string(least), name);
-}
-
-RILL_INLINE void detail::scale_and_shift::check(value x, std::string_view who) const {
-  type const t = x.type(), own = scale.type();
-  if (t.has_rank() && t.rank >= 2 && t.element == own.element && may_equal(t[t.rank - std::size_t{1}], own[0])) return;
-  throw error(code::invalid_argument, std::string(who) + ": expected [batch, ..., features] with features of a " +
-                                          own.text() + ", got " + t.text());
+  check_normalization(features, least, name);
 }
 
 namespace detail {
 /// The mean of x over the given axes, x minus the mean, and the variance.
 struct centred {
   value mean, x, variance;
-  centred(value of, extents const& axes, bool keeping)
-      : mean(rill::mean(of, axes, keeping)), x(sub(of, mean)), variance(rill::mean(square(x), axes, keeping)) {}
+  centred(value of, extents const& axes)
+      : mean(rill::mean(of, axes)), x(sub(of, mean)), variance(rill::mean(square(x), axes)) {}
 };
 inline value divided_by_deviation(value x, value variance, double epsilon) {
   return div(x, sqrt(add(variance, like(variance, epsilon))));
@@ -139,10 +151,7 @@ inline value divided_by_deviation(value x, value variance, double epsilon) {
 
 RILL_INLINE value layer_norm_layer::operator()(value x) const {
   last_.check(x, "layer_norm");
-  return detail::graph_of(x).scope(last_.name, [&] {
-    detail::centred const c(x, extents{x.type().rank - 1}, true);
-    return last_(detail::divided_by_deviation(c.x, c.variance, last_.epsilon));
-  });
+  return detail::graph_of(x).scope(last_.name, [&] { return last_(layer_norm(x, last_.epsilon)); });
 }
 
 RILL_INLINE batch_norm_layer::batch_norm_layer(graph& g, type const& features, std::string_view name,
@@ -159,7 +168,7 @@ RILL_INLINE batch_norm_layer::batch_norm_layer(graph& g, type const& features, s
 RILL_INLINE value batch_norm_layer::by_batch(value x, std::vector<operation>& updates) const {
   extents all_but_features;
   for (std::int64_t i = 0; i + 1 < x.type().rank; ++i) all_but_features.push_back(i);
-  detail::centred const c(x, all_but_features, false);
+  detail::centred const c(x, all_but_features);
   auto const move = [&](variable_value average, value to) {
     auto const now = read(average);  // perhaps after another call's update
     updates.push_back(assign_sub(average, mul(sub(now, to), like(to, 1 - decay_))));

@@ -1,4 +1,4 @@
-// Shared by all optimizers: the variables that a loss trains, their gradients and slots, and learning rates.
+// Shared by all optimizers: the variables that a loss trains, their gradients, slots, decay and count of steps.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -8,9 +8,11 @@
 #include "rill/base/config.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/array/fill.hpp"
+#include "rill/ops/array/truncated.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/cast.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/train/rate.hpp"
 
 namespace rill {
 
@@ -31,20 +33,17 @@ std::vector<variable_value> trainable_variables(graph& g, std::string_view prefi
 /// the loss does not depend on a given variable, or depends on no trainable variable.
 std::vector<variable_gradient> variable_gradients(value loss, std::vector<variable_value> const& of = {});
 
-/// A learning rate or another number of an optimizer: a constant, or a scalar of the graph that may change in each
-/// step.
-class rate {
- public:
-  template <number N> constexpr rate(N n) : number_(static_cast<double>(n)) {}
-  /// Throws error(invalid_argument) unless `scalar` is a scalar.
-  rate(value scalar);
+/// Returns the gradients, whose float32 elements go to other tasks as 16 bits (ops/array/truncated.hpp):
+/// `adam{}.apply(truncated(variable_gradients(loss)))`.
+std::vector<variable_gradient> truncated(std::vector<variable_gradient> gradients);
 
-  /// Returns the number as a scalar of x's element type.
-  value like(value x) const;
+/// How an optimizer shrinks weights, beside what the gradient says: `adam{.weight_decay = {.decoupled = 0.01}}`. A
+/// sparse gradient is made dense if either is set, because every row shrinks.
+struct weight_decay {
+  double l2 = 0;         ///< adds l2 * w to the gradient, as a penalty l2 / 2 * |w|² in the loss would
+  double decoupled = 0;  ///< subtracts rate * decoupled * w in each step (I. Loshchilov and F. Hutter, ICLR 2019)
 
- private:
-  double number_ = 0;
-  value from_;
+  bool is_set() const { return l2 != 0 || decoupled != 0; }
 };
 
 namespace detail {
@@ -53,15 +52,39 @@ namespace detail {
 /// unchanged.
 inline value widened(value x) { return size_of(x.type().element) == 2 ? cast(x, dtype::float32) : x; }
 
-/// Creates the untrainable variable "<v>/<optimizer><rest>" of zeros, with v's extents and the element type of
-/// `widened(v)`. The name has a number if another optimizer of the same kind trains v.
-variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest = {});
+/// Creates the untrainable variable "<v>/<optimizer><rest>" with `start` as every element, with v's extents and the
+/// element type of `widened(v)`. The name has a number if another optimizer of the same kind trains v.
+variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest = {}, double start = 0);
+/// Creates the untrainable variable with this first value.
+variable_value slot_from(value first, variable_value v, std::string_view optimizer, std::string_view rest = {});
+
+/// Returns the graph of the gradients. Throws error(invalid_argument) if there are none.
+inline graph& graph_of(std::vector<variable_gradient> const& all) {
+  expects(!all.empty(), "an optimizer expected at least one gradient, got an empty list");
+  return graph_of(all[0].variable);
+}
+
+/// Counts the steps of an optimizer in the variable "<optimizer>/step", if something asks for their number.
+class step_count {
+ public:
+  step_count(std::vector<variable_gradient> const& all, std::string_view optimizer)
+      : graph_(graph_of(all)), optimizer_(optimizer) {}
+
+  /// Returns the number of this step, from 1 on.
+  value number();
+  /// Returns a rate as it is in this step.
+  rate at(rate const& r) { return r.is_scheduled() ? r.at(number() - 1) : r; }
+
+ private:
+  graph& graph_;
+  std::string_view optimizer_;
+  value number_;
+};
 
 /// Records `update(variable_gradient)` near each variable, and returns a group of all updates.
 template <class Update>
 operation update_each(std::vector<variable_gradient> const& all, std::string_view name, Update&& update) {
-  expects(!all.empty(), "an optimizer expected at least one gradient, got an empty list");
-  auto& g = graph_of(all[0].variable);
+  auto& g = graph_of(all);
   std::vector<operation> updates;
   for (auto const& each : all) {
     if (!each.gradient)
@@ -70,6 +93,38 @@ operation update_each(std::vector<variable_gradient> const& all, std::string_vie
     updates.push_back(g.near(each.variable, [&] { return operation(update(each)); }));
   }
   return group(g, updates, name);
+}
+
+/// What an optimizer computes the update of a variable from.
+struct descent {
+  variable_value variable;
+  value gradient;  ///< dense, in float32 for variables with 16-bit elements, with the penalty's part
+  std::string_view optimizer;
+  std::vector<operation> updates = {};  ///< of slots whose new value the step doesn't use
+
+  /// Returns a slot of the variable.
+  variable_value slot(std::string_view rest = {}, double start = 0) const {
+    return detail::slot(variable, optimizer, rest, start);
+  }
+};
+
+/// Records w -= step(descent) for each variable, its decay, and the other updates that `step` adds. The rate is not
+/// scheduled.
+template <class Step>
+operation descend(std::vector<variable_gradient> const& all, std::string_view name, rate const& r,
+                  weight_decay const& decay, Step&& step) {
+  return update_each(all, name, [&](variable_gradient const& each) {
+    value const w = each.variable, wide = widened(w);
+    value dw = widened(densify(each.gradient, w));
+    if (decay.l2 != 0) dw = dw + wide * decay.l2;
+    descent at{each.variable, dw, name};
+    value down = step(at);
+    if (decay.decoupled != 0) down = down + wide * (r.like(wide) * decay.decoupled);
+    operation const update = assign_sub(each.variable, cast(down, w.type().element));
+    if (at.updates.empty()) return update;
+    at.updates.push_back(update);
+    return group(graph_of(w), at.updates, name);
+  });
 }
 
 }  // namespace detail
@@ -128,29 +183,42 @@ RILL_INLINE std::vector<variable_gradient> variable_gradients(value loss, std::v
   rethrow_as_error();
 }
 
-RILL_INLINE rate::rate(value scalar) : from_(scalar) {
-  if (!scalar.type().is_scalar())
-    throw error(code::invalid_argument, "a rate: expected a scalar, got " + scalar.type().text(), scalar.name());
+RILL_INLINE std::vector<variable_gradient> truncated(std::vector<variable_gradient> gradients) try {
+  for (auto& each : gradients) {
+    auto& sent = each.gradient.sparse() ? each.gradient.rows : each.gradient.dense;
+    if (sent && sent.type().element == dtype::float32) sent = truncated(sent);
+  }
+  return gradients;
+} catch (...) {
+  rethrow_as_error();
 }
-
-RILL_INLINE value rate::like(value x) const { return from_ ? cast(from_, x.type().element) : rill::like(x, number_); }
 
 namespace detail {
 
-RILL_INLINE variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest) {
+RILL_INLINE value step_count::number() {
+  if (!number_) {
+    auto const count = variable(constant(graph_, std::int64_t{0}), numbered_variable(graph_, optimizer_, "/step"),
+                                {.trainable = false});
+    number_ = assign_add(count, constant(graph_, std::int64_t{1}));
+  }
+  return number_;
+}
+
+RILL_INLINE variable_value slot_from(value first, variable_value v, std::string_view optimizer, std::string_view rest) {
   auto& g = graph_of(v);
+  return g.unscoped([&] {  // the name has the variable's scope, not the optimizer's
+    auto const name = numbered_variable(g, v.origin().name + "/" + std::string(optimizer), rest);
+    return variable(first, name, {.trainable = false});
+  });
+}
+
+RILL_INLINE variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest, double start) {
   auto const& of = v.origin();
-  auto const zeros = widened(zero(value(v)));
-  auto const named = [&](value first) {  // the name has the variable's scope, not the optimizer's
-    return g.unscoped([&] {
-      auto const name = numbered_variable(g, of.name + "/" + std::string(optimizer), rest);
-      return variable(first, name, {.trainable = false});
-    });
-  };
-  if (of.outputs[0].is_known()) return named(fill(zeros, of.outputs[0].shape()));
-  if (auto const first = find_initial_value(v)) return named(broadcast_like(zeros, first));
+  auto const element = like(widened(zero(value(v))), start);
+  if (of.outputs[0].is_known()) return slot_from(fill(element, of.outputs[0].shape()), v, optimizer, rest);
+  if (auto const first = find_initial_value(v)) return slot_from(broadcast_like(element, first), v, optimizer, rest);
   throw error(code::failed_precondition,
-              "an optimizer needs the variable's extents, but the variable is a " + of.outputs[0].text() +
+              "an optimizer needs the variable's extents, but the variable is " + with_article(of.outputs[0]) +
                   " without a first value: declare known extents or give a first value",
               of.name);
 }

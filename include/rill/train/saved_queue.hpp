@@ -203,8 +203,8 @@ RILL_INLINE queue_contents restored_queue(std::string const& queue, queue_descri
     for (std::size_t i = 0; i < components.size(); ++i) {
       parts.push_back(components[i].next());
       if (!accepts(o.components[i], parts.back().type()))
-        detail::refuse_queue(queue, "has a " + parts.back().type().text() + " as component " + std::to_string(i) +
-                                        "; the queue expects a " + o.components[i].text());
+        detail::refuse_queue(queue, "has " + with_article(parts.back().type()) + " as component " + std::to_string(i) +
+                                        "; the queue expects " + with_article(o.components[i]));
     }
   }
   for (auto const& each : components)

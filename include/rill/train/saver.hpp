@@ -185,9 +185,12 @@ RILL_IO_INLINE std::optional<checkpoint> saver::restore(session& s, restore_name
 RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_names const& names) try {
   opened_files files;
   std::vector<std::pair<std::shared_ptr<variable_state>, tensor>> values;
-  for (auto const& p : look_up(from, names, files))
-    values.emplace_back(s.state().variable(p.variable->name, p.variable->of),
-                        p.file->read(*p.entry, s.executor().memory()));
+  for (auto const& p : look_up(from, names, files)) {
+    auto v = s.state().variable(p.variable->name, p.variable->of);
+    auto& memory = s.executor().memory_of(*v);
+    auto value = p.file->read(*p.entry, memory.space() ? host_allocator() : memory);
+    values.emplace_back(std::move(v), value.to(memory));
+  }
   auto contents = names ? std::map<std::string, queue_contents>() : look_up_queues(from);
   std::vector<std::pair<std::shared_ptr<queue_state>, queue_contents>> queues;
   for (auto& [queue, c] : contents) queues.emplace_back(s.state().queue(queue, queues_.at(queue)), std::move(c));
@@ -202,7 +205,8 @@ RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_n
 RILL_IO_INLINE std::vector<named_tensor> saver::read_variables(session& s) const {
   container::reading const of(s.state());
   std::vector<named_tensor> all;
-  for (auto const& v : variables_) all.push_back({v.name, s.state().variable(v.name, v.of)->read(of.version())});
+  for (auto const& v : variables_)
+    all.push_back({v.name, s.state().variable(v.name, v.of)->read(of.version()).to(host)});
   return all;
 }
 

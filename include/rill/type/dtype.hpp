@@ -163,6 +163,12 @@ inline constexpr dtypes dtypes::indices = dtypes{dtype::int32} | dtype::int64;
 constexpr bool is_float(dtype d) { return dtypes::floats.contains(d); }
 /// Whether `d` is complex64 or complex128.
 constexpr bool is_complex(dtype d) { return dtypes::complexes.contains(d); }
+/// Returns the element type of the parts of complex numbers; of other types, the type itself.
+constexpr dtype real_of(dtype d) {
+  return d == dtype::complex64 ? dtype::float32 : d == dtype::complex128 ? dtype::float64 : d;
+}
+/// Returns the element type of complex numbers with parts of type `d`, float32 or float64.
+constexpr dtype complex_of(dtype d) { return d == dtype::float32 ? dtype::complex64 : dtype::complex128; }
 /// Whether gradients flow through elements of type `d`: floats and complex numbers.
 constexpr bool is_differentiable(dtype d) { return (dtypes::floats | dtypes::complexes).contains(d); }
 

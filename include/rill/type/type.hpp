@@ -89,10 +89,17 @@ struct type {
   friend constexpr bool operator==(type const&, type const&) = default;
 };
 
+/// Returns a type's text behind its article: "an int32[2]", "a float32[n, 3]".
+std::string with_article(type const& t);
+
 /// Returns a list of types as text: "(float32[2], int32[])".
 std::string text_of(std::span<type const> types);
 
 #if RILL_RUNTIME
+RILL_INLINE std::string with_article(type const& t) {
+  return (name(t.element).starts_with("int") ? "an " : "a ") + t.text();  // no other name begins with a vowel's sound
+}
+
 RILL_INLINE std::string text_of(std::span<type const> types) {
   std::string s = "(";
   for (auto const& t : types) s += (s.size() > 1 ? ", " : "") + t.text();

@@ -49,15 +49,17 @@ TEST(concat, refuses_values_that_do_not_fit) {
   graph g;
   auto const p = [&](type const& t) { return placeholder(g, t); };
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
-  refuses("differ beside the axis", [&] { concat({p(of<float, 2, 3>), p(of<float, 3, 3>)}, 1); });
+  refuses("differ along another axis", [&] { concat({p(of<float, 2, 3>), p(of<float, 3, 3>)}, 1); });
   refuses("different ranks", [&] { concat({p(of<float, 2, 3>), p(of<float, 2>)}, 0); });
   refuses("different element types", [&] { concat({p(of<float, 2>), p(of<int, 2>)}, 0); });
-  refuses("outside of the operands' rank", [&] { concat({p(of<float, 2>), p(of<float, 2>)}, 1); });
-  refuses("outside of the operands' rank", [&] { concat({p(of<float>), p(of<float>)}, 0); });
-  refuses("do not fit 64 bits", [&] { concat({p(of<float, INT64_MAX, 0>), p(of<float, 1, 0>)}, 0); });
-  refuses("nothing to put together", [&] { concat(std::vector<value>{}, 0); });
-  refuses("no such operand", [&] { concat_piece(p(of<float, 4>), {p(of<float, 2>), p(of<float, 2>)}, 0, 2); });
-  refuses("not the others together", [&] { concat_piece(p(of<float, 5>), {p(of<float, 2>), p(of<float, 2>)}, 0, 1); });
+  refuses("out of range for the operands' rank", [&] { concat({p(of<float, 2>), p(of<float, 2>)}, 1); });
+  refuses("out of range for the operands' rank", [&] { concat({p(of<float>), p(of<float>)}, 0); });
+  refuses("does not fit in 64 bits", [&] { concat({p(of<float, INT64_MAX, 0>), p(of<float, 1, 0>)}, 0); });
+  refuses("there are no operands", [&] { concat(std::vector<value>{}, 0); });
+  refuses("number of the operand is out of range",
+          [&] { concat_piece(p(of<float, 4>), {p(of<float, 2>), p(of<float, 2>)}, 0, 2); });
+  refuses("does not have the extents of the concat",
+          [&] { concat_piece(p(of<float, 5>), {p(of<float, 2>), p(of<float, 2>)}, 0, 1); });
 }
 
 TEST(concat, of_one_operand_checks_the_axis) {

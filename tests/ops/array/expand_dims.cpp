@@ -36,14 +36,14 @@ TEST(expand_dims, of_two_open_extents_has_a_gradient) {
 TEST(squeeze, refuses_an_axis_of_another_extent) {
   graph g;
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
-  refuses("another extent than 1", [&] { squeeze(placeholder(g, of<float, 2, 1>), 0); });
-  refuses("lies outside", [&] { squeeze(placeholder(g, of<float, 2, 1>), 2); });
-  refuses("lies outside", [&] { expand_dims(placeholder(g, of<float, 2, 1>), 3); });
+  refuses("the extent of the axis is not 1", [&] { squeeze(placeholder(g, of<float, 2, 1>), 0); });
+  refuses("is out of range", [&] { squeeze(placeholder(g, of<float, 2, 1>), 2); });
+  refuses("is out of range", [&] { expand_dims(placeholder(g, of<float, 2, 1>), 3); });
   refuses("at most 8", [&] { expand_dims(placeholder(g, of<float, 1, 1, 1, 1, 1, 1, 1, 1>), 0); });
   auto open = placeholder(g, of<float, unknown, 2>, "open");
   auto y = squeeze(open, 0);
   session s{g};
-  refuses("another extent than 1", [&] { s.run({{open, test::counting(dtype::float32, {3, 2})}}, y); });
+  refuses("the extent of the axis is not 1", [&] { s.run({{open, test::counting(dtype::float32, {3, 2})}}, y); });
 }
 
 }  // namespace

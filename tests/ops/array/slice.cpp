@@ -44,18 +44,18 @@ TEST(slice, refuses_boxes_that_reach_out) {
   graph g;
   auto x = placeholder(g, of<float, 3, 4>);
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
-  refuses("reaches beyond", [&] { slice(x, {0, 1}, {1, 4}); });
-  refuses("lies behind", [&] { slice(x, {0, 5}, {1, -1}); });
-  refuses("beginning is negative", [&] { slice(x, {0, -1}, {1, 1}); });
+  refuses("extends beyond", [&] { slice(x, {0, 1}, {1, 4}); });
+  refuses("begin is beyond the end", [&] { slice(x, {0, 5}, {1, -1}); });
+  refuses("begin is negative", [&] { slice(x, {0, -1}, {1, 1}); });
   refuses("size is negative", [&] { slice(x, {0, 0}, {1, -2}); });
-  refuses("not every axis", [&] { slice(x, {0}, {1}); });
-  refuses("more or fewer", [&] { slice(x, {0, 0}, {1}); });
-  refuses("reaches beyond", [&] { slice(x, {0, 1}, {1, INT64_MAX}); });
+  refuses("a number for each axis", [&] { slice(x, {0}, {1}); });
+  refuses("different lengths", [&] { slice(x, {0, 0}, {1}); });
+  refuses("extends beyond", [&] { slice(x, {0, 1}, {1, INT64_MAX}); });
   auto open = placeholder(g, of<float, unknown>);
   auto y = slice(open, {1}, {3});
   session s{g};
   EXPECT_EQ(s.run({{open, test::counting(dtype::float32, {4})}}, y).elements(), 3);
-  refuses("reaches beyond", [&] { s.run({{open, test::counting(dtype::float32, {3})}}, y); });
+  refuses("extends beyond", [&] { s.run({{open, test::counting(dtype::float32, {3})}}, y); });
 }
 
 }  // namespace

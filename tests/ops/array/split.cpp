@@ -47,7 +47,7 @@ TEST(split, of_open_extents_is_checked_by_the_run) {
   EXPECT_EQ(s.run({{x, test::counting(dtype::float32, {6, 2})}}, parts[1]).at<float>(0, 0), 7);
   EXPECT_EQ(test::to_doubles(s.run({{x, test::counting(dtype::float32, {2, 2})}}, dx)),
             (std::vector<double>{0, 0, 1, 1}));
-  test::expect_error(code::invalid_argument, "does not fall into that many equal parts",
+  test::expect_error(code::invalid_argument, "is not a multiple of the number of parts",
                      [&] { s.run({{x, test::counting(dtype::float32, {5, 2})}}, parts[1]); });
 }
 
@@ -55,8 +55,8 @@ TEST(split, refuses_what_does_not_divide) {
   graph g;
   auto x = placeholder(g, of<float, 3, 4>);
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
-  refuses("does not fall into that many equal parts", [&] { split(x, 2); });
-  refuses("the axis lies outside", [&] { split(x, 3, 2); });
+  refuses("is not a multiple of the number of parts", [&] { split(x, 2); });
+  refuses("the axis is out of range", [&] { split(x, 3, 2); });
   refuses("the number of parts is not between", [&] { split(x, 0); });
   refuses("the number of parts is not between", [&] { split(x, INT64_MAX); });
 }
@@ -71,6 +71,42 @@ TEST(split, has_as_many_parts_as_a_node_has_outputs) {
   EXPECT_EQ(s.run({{"x", in}}, all[65534]).item<float>(), 65534);
   auto const more = placeholder(g, of<float, 65536>, "more");
   test::expect_error(code::invalid_argument, "between 1 and 65535", [&] { split(more, 65536, 0); });
+}
+
+TEST(split_lengths, gives_parts_of_which_one_is_what_the_others_leave) {
+  graph g;
+  auto const x = placeholder<float, "n", 6>(g, "x");
+  auto const [a, b, c] = split_lengths<extents{2, -1, 1}, 1>(x);
+  static_assert(decltype(a)::static_type == of<float, "n", 2> && decltype(b)::static_type == of<float, "n", 3>);
+  auto const rows = split_lengths(x, {1, -1});
+  auto const cut = split_at(x, {2, 2, 5}, -1);
+  auto const [dx] = gradients(sum(b) + sum(c * c), x);
+  session s{g};
+  auto const in = matrix<float>({{1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, 12}});
+  auto const [p, q, r] = s.run({{x, in}}, a, b, dx);
+  EXPECT_TRUE(same_bits(p, matrix<float>({{1, 2}, {7, 8}})));
+  EXPECT_TRUE(same_bits(q, matrix<float>({{3, 4, 5}, {9, 10, 11}})));
+  EXPECT_TRUE(same_bits(r, matrix<float>({{0, 0, 1, 1, 1, 12}, {0, 0, 1, 1, 1, 24}})));
+  EXPECT_TRUE(same_bits(s.run({{x, in}}, rows[1]), matrix<float>({{7, 8, 9, 10, 11, 12}})));
+  EXPECT_EQ(s.run({{x, in}}, cut[1]).shape(), (shape{2, 0}));
+  EXPECT_TRUE(same_bits(s.run({{x, in}}, cut[3]), matrix<float>({{6}, {12}})));
+  auto const strict = split_lengths(x, {1, 2});
+  test::expect_error(code::invalid_argument, "is not the extent of the axis: 3 against 2",
+                     [&] { s.run({{x, in}}, strict[0]); });
+}
+
+TEST(split_lengths, refuses_lengths_that_do_not_fit) {
+  graph g;
+  value const x = placeholder(g, of<float, 3, 4>);
+  auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
+  refuses("is not the extent of the axis: 4 against 3", [&] { split_lengths(x, {2, 2}); });
+  refuses("is not the extent of the axis: 4 against 3", [&] { split_lengths(x, {4, -1}); });
+  refuses("a length is negative", [&] { split_lengths(x, {-1, -1}); });
+  refuses("a length is negative", [&] { split_lengths(x, {5, -2}); });
+  refuses("does not fit in 64 bits", [&] { split_lengths(x, {INT64_MAX, INT64_MAX}); });
+  refuses("the axis is out of range", [&] { split_lengths(x, {1, 2}, 2); });
+  refuses("the number of parts is not between", [&] { split_lengths(x, {}); });
+  refuses("less than the position before it", [&] { split_at(x, {2, 1}); });
 }
 
 }  // namespace

@@ -54,10 +54,10 @@ TEST(unstack, takes_slices_that_stack_puts_together_again) {
 TEST(unstack, needs_a_known_extent) {
   graph g;
   auto x = placeholder(g, of<float, unknown, 2>);
-  test::expect_error(code::invalid_argument, "extent must be known", [&] { unstack(x); });
-  test::expect_error(code::invalid_argument, "lies outside", [&] { unstack(x, 2); });
+  test::expect_error(code::invalid_argument, "extent of the axis must be known", [&] { unstack(x); });
+  test::expect_error(code::invalid_argument, "is out of range", [&] { unstack(x, 2); });
   EXPECT_TRUE(unstack(placeholder(g, of<float, 0, 2>)).empty());
-  test::expect_error(code::invalid_argument, "nothing to put together", [&] { stack(std::vector<value>{}); });
+  test::expect_error(code::invalid_argument, "there are no operands", [&] { stack(std::vector<value>{}); });
 }
 
 }  // namespace

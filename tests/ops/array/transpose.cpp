@@ -60,7 +60,7 @@ TEST(transpose, refuses_what_is_no_permutation) {
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
   refuses("does not name every axis", [&] { transpose(x, extents{0}); });
   refuses("names an axis twice", [&] { transpose(x, extents{0, -2}); });
-  refuses("outside of the operand's rank", [&] { transpose(x, extents{0, 2}); });
+  refuses("out of range for the operand's rank", [&] { transpose(x, extents{0, 2}); });
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(where, refuses_what_is_no_list_of_truth_values) {
   graph g;
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
   refuses("not a bool", [&] { where(placeholder(g, of<float, 2>)); });
-  refuses("not a list", [&] { where(placeholder(g, of<bool, 2, 2>)); });
+  refuses("not a vector", [&] { where(placeholder(g, of<bool, 2, 2>)); });
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(function, takes_any_extent_for_a_named_axis_in_each_call) {
     EXPECT_TRUE(same_bits(r, vector<float>({25})));
   }
   EXPECT_NE(sentence([&] { scaled(value(x), value(y)); })
-                .find("whose axis has the same name: in a call of "
+                .find("have different extents in a function's arguments: in a call of "
                       "'scaled' axis 'n' is 2 and 3"),
             std::string::npos)
       << sentence([&] { scaled(value(x), value(y)); });
@@ -503,10 +503,10 @@ TEST(function, checks_erased_arguments_when_they_are_recorded) {
   auto const f = rill::function<"f", of<float, 2>>(g, [](auto a) { return -a; });
   value const y = f(x);
   EXPECT_EQ(y.type(), (of<float, 2>));
-  EXPECT_NE(sentence([&] { f(n); }).find("'f' takes a float32[2] as argument 0 and was given a int32[]"),
+  EXPECT_NE(sentence([&] { f(n); }).find("'f' takes a float32[2] as argument 0 and was given an int32[]"),
             std::string::npos)
       << sentence([&] { f(n); });
-  EXPECT_NE(sentence([&] { call(g, "f", x, x); }).find("takes 1 values, and was given 2"), std::string::npos);
+  EXPECT_NE(sentence([&] { call(g, "f", x, x); }).find("takes 1 argument, got 2"), std::string::npos);
   EXPECT_NE(sentence([&] { call(g, "h", x); }).find("not_found: the graph has no function 'h'"), std::string::npos);
 }
 
@@ -525,11 +525,11 @@ TEST(function, of_types_that_only_the_run_knows_calls_itself_by_its_name) {
   EXPECT_EQ(s.run({{n, tensor(10)}}, y[0]).at<int>(), 55);
   EXPECT_NE(sentence([&] {
               rill::function(g, "loop", {of<int>}, [&](values const& in) { return call(g, "loop", in).values; });
-            }).find("declare what it returns"),
+            }).find("declare the types that it returns"),
             std::string::npos);
   EXPECT_NE(sentence([&] {
               rill::function(g, "wrong", {of<int>}, {of<float>}, [&](values const& in) { return in; });
-            }).find("is declared to return a float32[] and returns a int32[]"),
+            }).find("is declared to return a float32[] and returns an int32[]"),
             std::string::npos);
   EXPECT_NE(sentence([&] {
               rill::function(g, "few", {of<int>}, {of<int>, of<int>}, [&](values const& in) { return in; });
@@ -652,7 +652,7 @@ TEST(cond, and_while_loop_take_as_many_erased_values_as_the_run_says) {
   EXPECT_NE(loop({}, {x}).find("the condition must be a scalar of bool"), std::string::npos);
   EXPECT_NE(sentence([&] {
               while_loop([&](auto const&) { return p; }, [](auto const& in) { return in; }, values{});
-            }).find("no variable to begin with"),
+            }).find("there are no loop variables"),
             std::string::npos);
 }
 
@@ -900,7 +900,7 @@ TEST(function, of_bytes_that_calls_what_is_not_there_is_refused) {
     changed.replace(at, from.size(), to);
     return sentence([&] { graph_from_bytes(changed, all_operations()); });
   };
-  EXPECT_NE(refusal("first", "fxrst", 0).find("the function 'first' is called, and is not in the graph"),
+  EXPECT_NE(refusal("first", "fxrst", 0).find("a node calls the function 'first', which is not in the graph"),
             std::string::npos)
       << refusal("first", "fxrst", 0);
   EXPECT_NE(refusal("first", "other", 0).find("two functions have one name"), std::string::npos)
@@ -953,6 +953,20 @@ TEST(function, takes_and_returns_strings) {
         EXPECT_EQ(std::string(d), k % 2 == 0 ? far : near);
       }
     }
+}
+
+TEST(function, is_the_same_if_its_nodes_lie_beside_the_same_nodes) {
+  graph g;
+  auto const w = variable(constant(g, 1.f), "w"), v = variable(constant(g, 1.f), "v");
+  auto const define = [&](auto const& beside) {
+    return rill::function<"f", of<float>>(g, [&](auto a) {
+      value const first = g.near(beside, [&] { return value(exp(a)); });
+      return value(first + g.near(first, [&] { return value(a * a); }));
+    });
+  };
+  auto const f = define(w);
+  EXPECT_EQ(&define(w).definition(), &f.definition());
+  EXPECT_NE(sentence([&] { define(v); }).find("the graph has another function 'f'"), std::string::npos);
 }
 
 }  // namespace

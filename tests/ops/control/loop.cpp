@@ -50,15 +50,15 @@ TEST(loop, refuses_parts_that_are_missing_or_miscounted) {
     return t.refusal({t.first, t.limit});
   };
   EXPECT_EQ(with([](parts&) {}), "");
-  EXPECT_TRUE(says(with([](parts& t) { t.a.variables = -1; }), "its inputs are miscounted"));
-  EXPECT_TRUE(says(with([](parts& t) { t.a.updates = 1; }), "its inputs are miscounted"));
-  EXPECT_TRUE(says(with([](parts& t) { t.a.variables = 3; }), "its inputs are miscounted"));
-  EXPECT_TRUE(says(with([](parts& t) { t.a.variables = std::int64_t{1} << 62; }), "its inputs are miscounted"));
+  EXPECT_TRUE(says(with([](parts& t) { t.a.variables = -1; }), "the number of inputs is wrong"));
+  EXPECT_TRUE(says(with([](parts& t) { t.a.updates = 1; }), "the number of inputs is wrong"));
+  EXPECT_TRUE(says(with([](parts& t) { t.a.variables = 3; }), "the number of inputs is wrong"));
+  EXPECT_TRUE(says(with([](parts& t) { t.a.variables = std::int64_t{1} << 62; }), "the number of inputs is wrong"));
   EXPECT_TRUE(says(with([](parts& t) { t.a.variables = 2; }), "as many values as there are loop variables"));
   EXPECT_TRUE(says(with([](parts& t) { t.a.rows = 1; }), "the condition takes the loop variables"));
-  EXPECT_TRUE(says(with([](parts& t) { t.a.condition = std::make_shared<subgraph const>(); }), "nothing ends it"));
+  EXPECT_TRUE(says(with([](parts& t) { t.a.condition = std::make_shared<subgraph const>(); }), "it never ends"));
   EXPECT_TRUE(says(with([](parts& t) { t.a.body = t.body({of<float>}, [](values const& in) { return in; }); }),
-                   "the body takes another number of values"));
+                   "the body takes a different number of values"));
   EXPECT_TRUE(says(with([](parts& t) { t.a.condition = t.a.body; }), "the condition must be a scalar of bool"));
 }
 
@@ -71,7 +71,7 @@ TEST(loop, refuses_rows_that_do_not_fit) {
                     [](values const& in) { return values{neg(in[0])}; });
   value const four = placeholder(t.g, of<float, 4>, "four"), three = placeholder(t.g, of<float, 3>, "three");
   EXPECT_TRUE(says(t.refusal({t.rows, four}), "different numbers of rows"));
-  EXPECT_TRUE(says(t.refusal({t.rows, t.first}), "what has rows is of rank 1 or more"));
+  EXPECT_TRUE(says(t.refusal({t.rows, t.first}), "a value with rows must have rank 1 or more"));
   auto const made = t.add_loop({t.rows, three});
   EXPECT_EQ((value{made.graph, made.node, 1}.type()), (of<float, 3, 2>));
 }

@@ -132,5 +132,26 @@ TEST(refuse_updated_reads, names_the_variable_that_is_read_and_updated) {
             "unimplemented: node 'cond': a body that reads and updates a variable, here 'v', has no gradient");
 }
 
+TEST(replay, records_nodes_under_the_constraints_that_they_had) {
+  graph g;
+  auto const w = variable(constant(g, 1.f), "w");
+  auto const x = placeholder<float>(g, "x"), y = placeholder<float>(g, "y");
+  auto const b = record_body(g, "body", {of<float>}, [&](values const& in) {
+    auto const first = g.on("gpu:1", [&] { return value(exp(in[0])); });
+    auto const beside_it = g.near(first, [&] { return value(square(first)); });
+    auto const beside_w = g.near(w, [&] { return value(mul(beside_it, value(w))); });
+    return values{neg(beside_w)};
+  });
+  auto const before = g.size();
+  replay const again = g.on("cpu:0", [&] { return g.near(x, [&] { return replay(g, b.subgraph, {y}, {w}); }); });
+  ASSERT_EQ(g.size(), before + 4);
+  EXPECT_EQ(g[before].device, "/device:gpu:1");
+  EXPECT_EQ(g[before].colocated, "");
+  EXPECT_EQ(g[before + 1].device, "");
+  EXPECT_EQ(g[before + 1].colocated, g[before].name);
+  EXPECT_EQ(g[before + 2].colocated, "w");
+  EXPECT_EQ(g[before + 3].device + g[before + 3].colocated, "");
+}
+
 }  // namespace
 }  // namespace rill

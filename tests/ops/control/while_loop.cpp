@@ -581,38 +581,6 @@ TEST(while_loop, travels_as_bytes) {
   EXPECT_EQ(s.run(again->find(value(y).name())).at<float>(), 64);
 }
 
-TEST(map, stacks_what_the_lambda_makes_of_each_row) {
-  graph g;
-  auto const x = placeholder<float, "n", 3>(g, "x");
-  auto const sums = map([](auto row) { return sum(row * row); }, x);
-  test::each_execution s(g);
-  EXPECT_TRUE(same_bits(s.run({{x, matrix<float>({{1, 2, 3}, {0, 1, 0}})}}, sums), vector<float>({14, 1})));
-  EXPECT_EQ(s.run({{value(x), tensor(dtype::float32, {0, 3})}}, sums).shape(), shape{0});
-}
-
-TEST(map, asks_for_the_rank_of_what_it_goes_over) {
-  graph g;
-  auto const open = placeholder(g, type::of_unknown_rank(dtype::float32), "x");
-  auto const same = [](value row) { return row; };
-  EXPECT_NE(sentence([&] { map(same, open); }).find("of unknown rank can't be split into rows"), std::string::npos);
-  EXPECT_NE(sentence([&] { map(same, placeholder(g, of<float>)); }).find("a scalar has no rows"), std::string::npos);
-  EXPECT_EQ(map(same, reshape(open, {-1, 2})).type(), (of<float, unknown, 2>));
-}
-
-TEST(scan, keeps_every_state_and_fold_the_last) {
-  graph g;
-  auto const x = constant<float, 4>(g, {1, 2, 3, 4});
-  auto const f = [](auto state, auto v) { return state * 10.f + v; };
-  auto const all = scan(f, constant(g, 0.f), x);
-  auto const last = fold(f, constant(g, 0.f), x);
-  auto const reversed = fold_right(f, constant(g, 0.f), x);
-  test::each_execution s(g);
-  auto const [a, b, c] = s.run(all, last, reversed);
-  EXPECT_TRUE(same_bits(a, vector<float>({1, 12, 123, 1234})));
-  EXPECT_EQ(float(b), 1234);
-  EXPECT_EQ(float(c), 4321);
-}
-
 // ---- strings
 
 std::string word(char of) { return std::string(40, of); }  // too long to lie in the string itself

@@ -78,10 +78,10 @@ TEST(crop, refuses_what_does_not_fit) {
   auto const image = p(of<float, 3, 4, 1>), begin = p(of<std::int64_t, 2>);
   refuses("higher than the image", [&] { crop(image, begin, 4, 4); });
   refuses("wider than the image", [&] { crop(image, begin, 3, 5); });
-  refuses("are positive", [&] { crop(image, begin, 0, 4); });
+  refuses("must be positive", [&] { crop(image, begin, 0, 4); });
   refuses("neither int32 nor int64", [&] { crop(image, p(of<float, 2>), 1, 1); });
-  refuses("not two numbers", [&] { crop(image, p(of<std::int64_t, 3>), 1, 1); });
-  refuses("not two numbers", [&] { crop(p(of<float, 2, 3, 4, 1>), begin, 1, 1); });
+  refuses("not a row and a column", [&] { crop(image, p(of<std::int64_t, 3>), 1, 1); });
+  refuses("not a row and a column", [&] { crop(p(of<float, 2, 3, 4, 1>), begin, 1, 1); });
   refuses("is not [height, width, channels]", [&] { crop(p(of<float, 3, 4>), begin, 1, 1); });
   refuses("not of the extents of a crop", [&] { crop_gradient(image, begin, p(of<float, 1, 2, 1>), {2, 2}); });
 }

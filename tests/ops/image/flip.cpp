@@ -51,9 +51,9 @@ TEST(flip, by_chance_takes_a_single_image_and_keeps_its_type) {
 
 TEST(flip, refuses_what_is_no_image) {
   graph g;
-  test::expect_error(code::invalid_argument, "asks for [height, width, channels]",
+  test::expect_error(code::invalid_argument, "need [height, width, channels]",
                      [&] { random_flip_left_right(placeholder(g, of<float, 2, 2>)); });
-  test::expect_error(code::invalid_argument, "outside of the operand's rank",
+  test::expect_error(code::invalid_argument, "out of range for the operand's rank",
                      [&] { flip_up_down(placeholder(g, of<float, 2, 2>)); });
 }
 

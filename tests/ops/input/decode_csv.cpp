@@ -51,9 +51,9 @@ TEST(decode_csv, refuses_types_that_csv_has_not) {
   auto const x = placeholder(g, of<std::string, 2>);
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
   refuses("no complex numbers", [&] { decode_csv(x, {of<std::complex<float>>}); });
-  refuses("not known", [&] { decode_csv(x, {of<float, unknown>}); });
+  refuses("must be known", [&] { decode_csv(x, {of<float, unknown>}); });
   refuses("cannot be a quote", [&] { decode_csv(x, {of<float>}, '"'); });
-  refuses("strings are decoded", [&] { decode_csv(placeholder(g, of<float, 2>), {of<float>}); });
+  refuses("the operand is not of strings", [&] { decode_csv(placeholder(g, of<float, 2>), {of<float>}); });
 }
 
 }  // namespace

@@ -81,9 +81,10 @@ TEST(decode_example, refuses_types_that_no_feature_has) {
   graph g;
   auto const x = placeholder(g, of<std::string>);
   auto const refuses = [](char const* words, auto f) { expect_error(code::invalid_argument, words, f); };
-  refuses("holds strings, float32 and int64", [&] { decode_example(x, {{"a", of<double>}}); });
-  refuses("one at most may be unknown", [&] { decode_example(x, {{"a", of<float, unknown, unknown>}}); });
-  refuses("out of strings", [&] { decode_example(placeholder(g, of<float>), {{"a", of<float>}}); });
+  refuses("has strings, float32 and int64", [&] { decode_example(x, {{"a", of<double>}}); });
+  refuses("at most one extent of a feature may be unknown",
+          [&] { decode_example(x, {{"a", of<float, unknown, unknown>}}); });
+  refuses("decoded from strings", [&] { decode_example(placeholder(g, of<float>), {{"a", of<float>}}); });
 }
 
 TEST(decode_example, reads_tfrecords_and_makes_batches) {

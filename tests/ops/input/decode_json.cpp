@@ -103,12 +103,12 @@ TEST(decode_json, refuses_types_that_make_no_sense) {
   auto const x = placeholder(g, of<std::string, 2>);
   auto const refuses = [](char const* words, auto f) { expect_error(code::invalid_argument, words, f); };
   refuses("no complex numbers", [&] { decode_json(x, {{"a", of<std::complex<float>>}}); });
-  refuses("that is for one record alone", [&] { decode_json(x, {{"a", of<float, unknown>}}); });
+  refuses("needs a single record", [&] { decode_json(x, {{"a", of<float, unknown>}}); });
   refuses("not one type for each field", [&] { decode_json(x, {}); });
   refuses("'a' is taken twice", [&] { decode_json(x, {{"a", of<float>}, {"a", of<double>}}); });
-  refuses("'a' is a float32[], and where it is lacked a int32[]",
+  refuses("'a' is a float32[], and the value for records that lack it is an int32[]",
           [&] { decode_json(x, {{"a", of<float>, tensor(1)}}); });
-  refuses("out of strings", [&] { decode_json(placeholder(g, of<float, 2>), {{"a", of<float>}}); });
+  refuses("decoded from strings", [&] { decode_json(placeholder(g, of<float, 2>), {{"a", of<float>}}); });
 }
 
 TEST(decode_json, reads_the_lines_of_a_file_in_a_graph_that_travels) {

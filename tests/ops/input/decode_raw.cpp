@@ -32,9 +32,9 @@ TEST(decode_raw, says_which_string_has_other_bytes) {
   });
   graph g;
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
-  refuses("not of numbers", [&] { decode_raw(placeholder(g, of<float, 2>), of<float, 2>); });
-  refuses("not strings", [&] { decode_raw(placeholder(g, of<std::string, 2>), of<std::string, 2>); });
-  refuses("not known", [&] { decode_raw(placeholder(g, of<std::string, 2>), of<float, unknown>); });
+  refuses("the operand is not of strings", [&] { decode_raw(placeholder(g, of<float, 2>), of<float, 2>); });
+  refuses("can't be decoded to strings", [&] { decode_raw(placeholder(g, of<std::string, 2>), of<std::string, 2>); });
+  refuses("must be known", [&] { decode_raw(placeholder(g, of<std::string, 2>), of<float, unknown>); });
 }
 
 TEST(decode_raw, has_a_type_that_the_compiler_knows) {

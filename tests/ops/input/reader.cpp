@@ -148,8 +148,9 @@ TEST(file_reader, skips_the_header_of_each_csv_file_in_each_epoch_and_knows_the_
 
 TEST(file_reader, refuses_a_header_where_there_are_no_lines_to_skip) {
   graph g;
-  EXPECT_NE(sentence([&] { text_reader(g, {"a"}, {.header_lines = 1}).next(); }).find("in CSV files alone"),
-            std::string::npos);
+  EXPECT_NE(
+      sentence([&] { text_reader(g, {"a"}, {.header_lines = 1}).next(); }).find("only CSV files have header lines"),
+      std::string::npos);
   EXPECT_NE(sentence([&] { csv_reader(g, {"a"}, {.header_lines = -1}).next(); }).find("header lines"),
             std::string::npos);
   EXPECT_NE(sentence([&] { csv_reader(g, {"a"}, {.delimiter = '"'}).next(); }).find("delimiter"), std::string::npos);

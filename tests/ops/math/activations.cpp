@@ -111,6 +111,47 @@ TEST(activations, hand_on_nan) {
   }
 }
 
+// The derivative of a sum of f over numbers.
+list slopes_of(value (*f)(value), list const& numbers) {
+  graph g;
+  auto const x = placeholder(g, {dtype::float64, {static_cast<std::int64_t>(numbers.size())}});
+  session s{g};
+  auto const dx = gradients(sum(f(x)), {x}, true)[0];
+  return test::to_doubles(s.run({{x, test::from_doubles(dtype::float64, x.type().shape(), numbers)}}, dx));
+}
+
+TEST(activations, of_pieces_are_flat_at_the_bounds_as_in_pytorch) {
+  EXPECT_EQ(slopes_of([](value x) { return hardtanh(x); }, {-2, -1, -0.5, 0, 1, 2}), (list{0, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(slopes_of([](value x) { return hardsigmoid(x) * 6; }, {-4, -3, 0, 3, 4}), (list{0, 0, 1, 0, 0}));
+  EXPECT_EQ(slopes_of([](value x) { return hardswish(x); }, {-4, -3, 0, 3, 4}), (list{0, 0, 0.5, 1, 1}));
+  EXPECT_EQ(slopes_of([](value x) { return prelu(x, like(x, 0.25)); }, {-4, 0, 4}), (list{0.25, 0.25, 1}));
+}
+
+TEST(activations, of_exponentials_neither_overflow_nor_lose_their_derivative) {
+  EXPECT_EQ(slopes_of([](value x) { return celu(x, 0.5); }, {-1000, 0, 1000}), (list{0, 1, 1}));
+  EXPECT_EQ(slopes_of([](value x) { return log_sigmoid(x); }, {-1000, 0, 1000}), (list{1, 0.5, 0}));
+  EXPECT_EQ(slopes_of([](value x) { return mish(x); }, {-1000, 1000}), (list{0, 1}));
+  EXPECT_EQ(slopes_of([](value x) { return softsign(x); }, {-1, 0, 3}), (list{0.25, 1, 0.0625}));
+  auto const y = test::run([](auto const& in) { return log_sigmoid(in[0]); },
+                           {test::from_doubles(dtype::float32, {2}, {-1000, NAN})});
+  EXPECT_EQ(test::to_doubles(y)[0], -1000);
+  EXPECT_TRUE(std::isnan(test::to_doubles(y)[1]));
+}
+
+TEST(prelu, has_a_slope_for_all_channels_or_for_each) {
+  graph g;
+  auto const x = placeholder<float, "n", 2>(g, "x");
+  auto const slope = placeholder<float, 2>(g, "slope");
+  auto const y = prelu(x, slope);
+  static_assert(decltype(y)::static_type == of<float, "n", 2>);
+  auto const [ds] = gradients(sum(y), slope);
+  session s{g};
+  auto const [found, slopes] =
+      s.run({{x, matrix<float>({{-2, -2}, {4, -1}})}, {slope, rill::vector<float>({0.5, 0.25})}}, y, ds);
+  EXPECT_EQ(test::to_doubles(found), (list{-1, -0.5, 4, -0.25}));
+  EXPECT_EQ(test::to_doubles(slopes), (list{-2, -3}));
+}
+
 TEST(gelu_tanh, keeps_small_results_that_1_and_tanh_would_lose) {
   auto const y =
       test::run([](auto const& in) { return gelu_tanh(in[0]); }, {test::from_doubles(dtype::float32, {1}, {-6.5})});
@@ -160,6 +201,10 @@ constexpr auto units = [](auto x) {
   return silu(x) + gelu(x) - gelu_tanh(x) + leaky_relu(x) * elu(x) + selu(x) - relu6(x) + clamp(x, -1, 2) + relu(x) +
          maximum(x, 1) - maximum(2, x) + minimum(x, 1) * minimum(-2, x);
 };
+constexpr auto more_units = [](auto x) {
+  return hardtanh(x) + hardsigmoid(x) * hardswish(x) - log_sigmoid(x) + mish(x) * softsign(x) + celu(x, 2) -
+         prelu(x, x * 0.1);
+};
 constexpr auto choices = [](auto x) {
   auto const odd = (is_nan(x) | is_inf(x)) | ~is_finite(x);
   auto const near = logical_and(less(x, 2), greater(x, -2)), far = logical_or(less_equal(x, -1), greater_equal(x, 1));
@@ -202,6 +247,7 @@ TYPED_TEST(elementwise_of, every_float_has_the_same_bits_alone_joined_and_in_a_l
   expect_the_same_bits<TypeParam>(curves);
   expect_the_same_bits<TypeParam>(angles);
   expect_the_same_bits<TypeParam>(units);
+  expect_the_same_bits<TypeParam>(more_units);
   expect_the_same_bits<TypeParam>(choices);
 }
 

@@ -34,7 +34,7 @@ TEST(add_n, refuses_values_of_other_types) {
   refuses("different ranks", [&] { add_n({p(of<float, 2>), p(of<float>)}); });
   refuses("different element types", [&] { add_n({p(of<float, 2>), p(of<double, 2>)}); });
   refuses("not numbers", [&] { add_n({p(of<bool, 2>), p(of<bool, 2>)}); });
-  refuses("nothing to add", [&] { add_n(std::vector<value>{}); });
+  refuses("there are no operands", [&] { add_n(std::vector<value>{}); });
 }
 
 TEST(add_n, takes_more_operands_than_a_node_does) {

@@ -84,7 +84,7 @@ TEST(is_nan, is_inf_and_is_finite_tell_the_kinds_of_floats_apart) {
     EXPECT_EQ(kinds([](value v) { return is_finite(v); }), (std::vector<double>{0, 0, 0, 1, 1}));
   }
   graph g;
-  test::expect_error(code::invalid_argument, "does not take this element type",
+  test::expect_error(code::invalid_argument, "does not support this element type",
                      [&] { is_nan(value(placeholder(g, of<int, 2>))); });
 }
 
@@ -93,7 +93,7 @@ TEST(logical, operations_take_truth_values_alone) {
   auto const x = placeholder(g, of<float, 2>);
   for (auto f : {+[](value v) { return v & v; }, +[](value v) { return v | v; }, +[](value v) { return v ^ v; },
                  +[](value v) { return ~v; }})
-    test::expect_error(code::invalid_argument, "does not take this element type", [&] { f(x); });
+    test::expect_error(code::invalid_argument, "does not support this element type", [&] { f(x); });
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(pow, has_derivatives_where_x_or_y_is_0) {
 TEST(pow, refuses_truth_values_and_complex_numbers) {
   graph g;
   for (auto d : {dtype::boolean, dtype::complex64})
-    test::expect_error(code::invalid_argument, "does not take this element type", [&] {
+    test::expect_error(code::invalid_argument, "does not support this element type", [&] {
       auto const x = placeholder(g, type(d, {2}));
       pow(x, x);
     });

@@ -61,7 +61,7 @@ TEST(floor, and_the_other_steps_hand_on_no_gradient) {
 
 TEST(floor, refuses_integers) {
   graph g;
-  test::expect_error(code::invalid_argument, "does not take this element type",
+  test::expect_error(code::invalid_argument, "does not support this element type",
                      [&] { floor(value(placeholder(g, of<int, 2>))); });
 }
 

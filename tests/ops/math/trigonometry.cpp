@@ -31,13 +31,25 @@ TEST(atan2, takes_a_number_on_either_side_and_knows_every_quadrant) {
   EXPECT_EQ(test::to_doubles(c), (std::vector<double>{3 * pi / 4, pi / 2, pi / 4}));
 }
 
+TEST(trigonometry, inverses_have_infinite_derivatives_at_1_and_none_beyond) {
+  auto const slope = [](value (*f)(value)) {
+    return test::to_doubles(
+        test::run([f](auto const& in) { return gradients(sum(f(in[0]), extents{}), {in[0]}, true)[0]; },
+                  {test::from_doubles(dtype::float64, {3}, {1, 0, 2})}));
+  };
+  auto const s = slope([](value x) { return asin(x); }), c = slope([](value x) { return acos(x); });
+  EXPECT_TRUE(std::isinf(s[0]) && s[0] > 0 && s[1] == 1 && std::isnan(s[2]));
+  EXPECT_TRUE(std::isinf(c[0]) && c[0] < 0 && c[1] == -1 && std::isnan(c[2]));
+}
+
 TEST(trigonometry, refuses_integers_and_complex_numbers) {
   graph g;
   for (auto d : {dtype::int32, dtype::complex64}) {
     auto const x = placeholder(g, type(d, {2}));
     for (auto f : {+[](value v) { return sin(v); }, +[](value v) { return cos(v); }, +[](value v) { return tan(v); },
-                   +[](value v) { return atan2(v, v); }})
-      test::expect_error(code::invalid_argument, "does not take this element type", [&] { f(x); });
+                   +[](value v) { return atan2(v, v); }, +[](value v) { return asin(v); },
+                   +[](value v) { return acos(v); }, +[](value v) { return atan(v); }})
+      test::expect_error(code::invalid_argument, "does not support this element type", [&] { f(x); });
   }
 }
 

@@ -1,10 +1,9 @@
 #include "rill/ops/matrix/inverse.hpp"
 
-#include "../run.hpp"
-#include "rill/grad/gradients.hpp"
+#include "decomposed.hpp"
 #include "rill/graph/codec.hpp"
-#include "rill/ops/list/eigen_operations.hpp"
 #include "rill/ops/list/registry.hpp"
+#include "rill/ops/matrix/determinant.hpp"
 
 namespace rill {
 namespace {
@@ -15,18 +14,10 @@ tensor inverse_of(tensor const& t, int threads = 1) {
   return test::run([](auto const& in) { return inverse(in[0]); }, {t}, threads);
 }
 
-// Batches of diagonally heavy matrices of an element type.
-tensor well_conditioned(dtype d, std::int64_t count, std::int64_t n) {
-  auto v = test::to_doubles(test::scattered(dtype::float64, {count, n, n}));
-  for (std::int64_t i = 0; i < count; ++i)
-    for (std::int64_t k = 0; k < n; ++k) v[static_cast<std::size_t>((i * n + k) * n + k)] += static_cast<double>(n);
-  return test::from_doubles(d, {count, n, n}, v);
-}
-
 TEST(inverse, times_the_matrix_is_the_unit_matrix) {
   for (auto d : {dtype::float32, dtype::float64, dtype::complex64, dtype::complex128})
     for (std::int64_t n : {1, 2, 5, 40}) {
-      auto const x = well_conditioned(d, 3, n);
+      auto const x = test::well_conditioned(d, 3, n);
       auto const unit =
           test::to_doubles(test::run([](auto const& in) { return matmul(in[0], inverse(in[0]), transposed{}); }, {x}));
       for (std::size_t i = 0; i < unit.size(); ++i) {
@@ -71,46 +62,12 @@ TEST(inverse, refuses_what_is_not_square) {
                      [&] { s.run({{open, tensor(dtype::float32, shape{2, 3})}}, inverse(value(open))); });
 }
 
-// The derivatives of a weighted sum of f(x), by central differences of what `gradients` gives.
-template <class F> void expect_derivatives(F const& f, dtype d, int times) {
-  graph g;
-  auto const fed = well_conditioned(d, 2, 3);
-  auto const x = placeholder(g, fed.type());
-  session s{g};
-  auto const weighted = [&](value y) {
-    std::vector<double> w(static_cast<std::size_t>(elements(y.type().shape())));
-    for (std::size_t i = 0; i < w.size(); ++i) w[i] = 1 + 0.3 * static_cast<double>(i % 7);
-    auto const weights = constant(g, test::from_doubles(y.type().element, y.type().shape(), w));
-    return cast(sum(y * weights, extents{}), dtype::float64);
-  };
-  value target = weighted(f(x));
-  for (int i = 0; i < times; ++i) {
-    auto const dx = gradients(target, {x})[0];
-    auto const got = s.run({{x, fed}}, dx);
-    for (std::int64_t k = 0; k < fed.elements(); ++k) {
-      auto const at = [&](std::complex<double> step) {
-        auto t = fed.clone();
-        if (d == dtype::float64) t.template mutable_data<double>()[k] += step.real();
-        else t.template mutable_data<std::complex<double>>()[k] += step;
-        return s.run({{x, t}}, target).template item<double>();
-      };
-      double const h = 1e-5, real = (at(h) - at(-h)) / (2 * h);
-      if (d == dtype::float64) {
-        EXPECT_NEAR(got.template data<double>()[k], real, 1e-7 * (1 + std::abs(real)));
-      } else {
-        std::complex<double> const wanted{real, (at({0, h}) - at({0, -h})) / (2 * h)};
-        EXPECT_LT(std::abs(got.template data<std::complex<double>>()[k] - wanted), 1e-7 * (1 + std::abs(wanted)));
-      }
-    }
-    target = weighted(dx);
-  }
-}
-
 TEST(inverse, has_derivatives_of_finite_differences_twice_also_of_complex_numbers) {
   for (auto d : {dtype::float64, dtype::complex128}) {
-    expect_derivatives([](value x) { return inverse(x); }, d, 2);
-    expect_derivatives([](value x) { return record_erased<ops::inverse_op>(*x.graph, {true}, {x}); }, d, 2);
-    expect_derivatives([](value x) { return determinant(x); }, d, 2);
+    auto const fed = test::well_conditioned(d, 2, 3);
+    test::expect_derivatives([](value x) { return inverse(x); }, fed, 2);
+    test::expect_derivatives([](value x) { return record_erased<ops::inverse_op>(*x.graph, {true}, {x}); }, fed, 2);
+    test::expect_derivatives([](value x) { return determinant(x); }, fed, 2);
   }
 }
 
@@ -118,7 +75,7 @@ TEST(inverse, travels_with_its_graph) {
   graph g;
   auto const x = placeholder<float, 2, 2>(g, "x");
   auto const name = (determinant(inverse(x)) + 1.f).name();
-  auto const again = graph_from_bytes(to_bytes(g), all_operations<eigen_operations>());
+  auto const again = graph_from_bytes(to_bytes(g), all_operations<type_list<ops::inverse_op, ops::determinant_op>>());
   session s(*again);
   auto const y = s.run({{"x", test::from_doubles(dtype::float32, {2, 2}, {2, 0, 0, 4})}}, std::vector{name})[0];
   EXPECT_FLOAT_EQ(y.item<float>(), 1.125f);

@@ -80,8 +80,8 @@ TEST(avg_pool, refuses_what_does_not_fit) {
   auto const image = p(of<float, 1, 8, 8, 3>);
   refuses("larger than the padded image", [&] { avg_pool(image, {.window = {9, 9}}); });
   refuses("not of rank 4", [&] { avg_pool(p(of<float, 8, 8>), {}); });
-  refuses("a window is two numbers", [&] { avg_pool(image, {.window = {0, 2}}); });
-  refuses("as large as the window", [&] { avg_pool(image, {.pad = padding::given, .pads = {2, 0, 0, 0}}); });
+  refuses("windows must be two positive numbers", [&] { avg_pool(image, {.window = {0, 2}}); });
+  refuses("must be smaller than the window", [&] { avg_pool(image, {.pad = padding::given, .pads = {2, 0, 0, 0}}); });
   refuses("not of floats", [&] { avg_pool(p(of<int, 1, 8, 8, 3>), {}); });
   refuses("not of the windows' extents", [&] { avg_pool_gradient(image, p(of<float, 1, 4, 3, 3>), {}); });
 }

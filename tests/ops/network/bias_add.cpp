@@ -20,7 +20,7 @@ TEST(bias_add, refuses_what_is_not_one_number_for_each_channel) {
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
   refuses("not one bias for each channel", [&] { bias_add(p(of<float, 2, 3>), p(of<float, 2>)); });
   refuses("not one bias for each channel", [&] { bias_add(p(of<float, 2, 3>), p(of<float, 1>)); });
-  refuses("not a list", [&] { bias_add(p(of<float, 2, 3>), p(of<float, 2, 3>)); });
+  refuses("not a vector", [&] { bias_add(p(of<float, 2, 3>), p(of<float, 2, 3>)); });
   refuses("a scalar has no channels", [&] { bias_add(p(of<float>), p(of<float, 1>)); });
 }
 

@@ -91,30 +91,31 @@ TEST(conv2d, refuses_what_does_not_fit) {
   auto const p = [&](type const& t) { return placeholder(g, t); };
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
   auto const image = p(of<float, 1, 8, 8, 3>), filter = p(of<float, 3, 3, 3, 4>);
-  refuses("channels are not the filter's", [&] { conv2d(p(of<float, 1, 8, 8, 4>), filter, {}); });
+  refuses("image and filter differ in their channels", [&] { conv2d(p(of<float, 1, 8, 8, 4>), filter, {}); });
   refuses("the image is not of rank 4", [&] { conv2d(p(of<float, 8, 8, 3>), filter, {}); });
   refuses("the filter is not of rank 4", [&] { conv2d(image, p(of<float, 3, 3, 3>), {}); });
   refuses("not floats", [&] { conv2d(p(of<int, 1, 8, 8, 3>), p(of<int, 3, 3, 3, 4>), {}); });
   refuses("larger than the padded image", [&] { conv2d(p(of<float, 1, 2, 8, 3>), filter, {.pad = padding::valid}); });
   refuses("larger than the padded image", [&] { conv2d(image, filter, {.dilation = {4, 4}, .pad = padding::valid}); });
-  refuses("a stride is two numbers", [&] { conv2d(image, filter, {.stride = {0, 1}}); });
-  refuses("a stride is two numbers", [&] { conv2d(image, filter, {.stride = {1}}); });
-  refuses("a stride is two numbers", [&] { conv2d(image, filter, {.stride = {1, -2}}); });
-  refuses("a stride is two numbers", [&] { conv2d(image, filter, {.stride = {1, std::int64_t{1} << 40}}); });
-  refuses("a dilation is two numbers", [&] { conv2d(image, filter, {.dilation = {1, 0}}); });
-  refuses("no height or width", [&] { conv2d(image, p(of<float, 0, 3, 3, 4>), {}); });
+  refuses("strides must be two positive numbers", [&] { conv2d(image, filter, {.stride = {0, 1}}); });
+  refuses("strides must be two positive numbers", [&] { conv2d(image, filter, {.stride = {1}}); });
+  refuses("strides must be two positive numbers", [&] { conv2d(image, filter, {.stride = {1, -2}}); });
+  refuses("strides must be two positive numbers",
+          [&] { conv2d(image, filter, {.stride = {1, std::int64_t{1} << 40}}); });
+  refuses("dilations must be two positive numbers", [&] { conv2d(image, filter, {.dilation = {1, 0}}); });
+  refuses("height and width of the filter must be", [&] { conv2d(image, p(of<float, 0, 3, 3, 4>), {}); });
   refuses("if, and only if", [&] { conv2d(image, filter, {.pad = padding::given}); });
   refuses("if, and only if", [&] { conv2d(image, filter, {.pads = {1, 1, 1, 1}}); });
   refuses("four numbers", [&] { conv2d(image, filter, {.pad = padding::given, .pads = {1, 1}}); });
   refuses("a padding is negative", [&] { conv2d(image, filter, {.pad = padding::given, .pads = {1, 1, -1, 1}}); });
-  refuses("no such padding", [&] { conv2d(image, filter, {.pad = static_cast<padding>(9)}); });
-  refuses("not of the convolution's extents",
+  refuses("unknown padding", [&] { conv2d(image, filter, {.pad = static_cast<padding>(9)}); });
+  refuses("does not have the extents of the result of conv2d",
           [&] { conv2d_input_gradient(image, filter, p(of<float, 1, 7, 8, 4>), {}); });
-  refuses("not of the convolution's extents",
+  refuses("does not have the extents of the result of conv2d",
           [&] { conv2d_input_gradient(image, filter, p(of<float, 1, 8, 8, 3>), {}); });
-  refuses("not of the convolution's extents",
+  refuses("does not have the extents of the result of conv2d",
           [&] { conv2d_filter_gradient(image, filter, p(of<float, 2, 8, 8, 4>), {}); });
-  refuses("channels are not the filter's",
+  refuses("image and filter differ in their channels",
           [&] { conv2d_filter_gradient(image, p(of<float, 3, 3, 1, 4>), p(of<float, 1, 8, 8, 4>), {}); });
 }
 

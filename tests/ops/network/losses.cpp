@@ -51,7 +51,7 @@ TEST(losses, huber_is_a_parabola_that_goes_on_as_a_line) {
   graph g;
   value const x = placeholder(g, of<float, 3>);
   for (double bad : {0., -1., static_cast<double>(NAN)})
-    test::expect_error(code::invalid_argument, "delta is not above 0", [&] { huber(x, x, bad); });
+    test::expect_error(code::invalid_argument, "delta must be positive", [&] { huber(x, x, bad); });
 }
 
 TEST(losses, hinge_is_0_and_flat_from_the_margin_on) {

@@ -46,11 +46,11 @@ TEST(max_pool, refuses_what_does_not_fit) {
   auto const image = p(of<float, 1, 8, 8, 3>);
   refuses("larger than the padded image", [&] { max_pool(image, {.window = {9, 9}}); });
   refuses("not of rank 4", [&] { max_pool(p(of<float, 8, 8>), {}); });
-  refuses("a window is two numbers", [&] { max_pool(image, {.window = {0, 2}}); });
-  refuses("a window is two numbers", [&] { max_pool(image, {.window = {2}}); });
-  refuses("a stride is two numbers", [&] { max_pool(image, {.stride = {1, 0}}); });
-  refuses("as large as the window", [&] { max_pool(image, {.pad = padding::given, .pads = {2, 0, 0, 0}}); });
-  refuses("only real numbers", [&] { max_pool(p(of<std::complex<float>, 1, 8, 8, 3>), {}); });
+  refuses("windows must be two positive numbers", [&] { max_pool(image, {.window = {0, 2}}); });
+  refuses("windows must be two positive numbers", [&] { max_pool(image, {.window = {2}}); });
+  refuses("strides must be two positive numbers", [&] { max_pool(image, {.stride = {1, 0}}); });
+  refuses("must be smaller than the window", [&] { max_pool(image, {.pad = padding::given, .pads = {2, 0, 0, 0}}); });
+  refuses("not of real numbers", [&] { max_pool(p(of<std::complex<float>, 1, 8, 8, 3>), {}); });
   refuses("not of the windows' extents", [&] { max_pool_gradient(image, p(of<float, 1, 4, 3, 3>), {}); });
   refuses("not of the windows' extents", [&] { max_pool_gradient(image, p(of<double, 1, 4, 4, 3>), {}); });
   refuses("not of the images' extents", [&] { max_pool_pick(image, p(of<float, 1, 4, 4, 3>), {}); });

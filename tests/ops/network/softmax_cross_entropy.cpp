@@ -177,7 +177,7 @@ TEST(softmax_cross_entropy, smooths_labels_and_weighs_classes) {
   check(softmax_cross_entropy(x, parts, weights, how), weighted_losses(logits, smooth_p, w));
   check(softmax_cross_entropy(value(x), value(labels), value(weights), how), weighted_losses(logits, smooth, w));
   for (double bad : {-0.1, 1.1, static_cast<double>(NAN)})
-    test::expect_error(code::invalid_argument, "label_smoothing is not from 0 to 1",
+    test::expect_error(code::invalid_argument, "label_smoothing must be from 0 to 1",
                        [&] { softmax_cross_entropy(x, labels, label_smoothing{bad}); });
 }
 

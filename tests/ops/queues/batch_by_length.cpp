@@ -171,8 +171,8 @@ TEST_F(batch_by_length, refuses_what_makes_no_sense) {
     EXPECT_NE(sentence([&] { rill::batch_by_length<2>({.bounds = bounds}, n); }).find("not ascending lengths"),
               std::string::npos);
   auto const q = bucket_queue<of<std::int64_t>, of<float>>(g, {.together = 3});
-  EXPECT_NE(sentence([&] { q.dequeue(); }).find("leave together"), std::string::npos);
-  EXPECT_NE(sentence([&] { q.dequeue_many<2>(); }).find("another number of elements"), std::string::npos);
+  EXPECT_NE(sentence([&] { q.dequeue(); }).find("must be dequeued together"), std::string::npos);
+  EXPECT_NE(sentence([&] { q.dequeue_many<2>(); }).find("is not the bucket queue's"), std::string::npos);
   EXPECT_NE(sentence([&] { bucket_queue<of<std::int64_t>>(g, {}); }).find("needs together >= 1"), std::string::npos);
   EXPECT_NE(sentence([&] { fifo_queue<of<float>>(g, {.together = 3}); }).find("together = 0"), std::string::npos);
   EXPECT_NE(sentence([&] { bucket_queue<of<float>>(g, {.together = 3}); }).find("an int64 scalar"), std::string::npos);

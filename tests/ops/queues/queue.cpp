@@ -36,6 +36,27 @@ TEST(queue, hands_elements_out_as_they_came) {
   EXPECT_EQ(std::int64_t(s.run(q.size())), 0);
 }
 
+TEST(queue, hands_out_as_many_elements_as_a_value_says) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 8});
+  auto const put = q.enqueue_many(constant<float, 5>(g, {1, 2, 3, 4, 5}));
+  auto const n = placeholder<std::int32_t>(g, "n");
+  auto const some = dequeue_many(q, n);
+  static_assert(decltype(some)::static_type == of<float, unknown>);
+  auto const rest = dequeue_up_to(q, value(placeholder<std::int64_t>(g, "most")));
+  session s(g);
+  s.run(put);
+  EXPECT_TRUE(same_bits(s.run({{n, tensor(2)}}, some), vector<float>({1, 2})));
+  EXPECT_EQ(s.run({{n, tensor(0)}}, some).elements(), 0);
+  expect_error(code::invalid_argument, "the number of elements is -1", [&] { s.run({{n, tensor(-1)}}, some); });
+  expect_error(code::invalid_argument, "which is not between 0 and 2147483647",
+               [&] { s.run({{"most", tensor(std::int64_t{1} << 40)}}, rest); });
+  s.run(q.close());
+  EXPECT_TRUE(same_bits(s.run({{"most", tensor(std::int64_t{4})}}, rest), vector<float>({3, 4, 5})));
+  expect_error(code::out_of_range, "too few elements", [&] { s.run({{n, tensor(1)}}, some); });
+  expect_error(code::invalid_argument, "not a scalar of int32 or int64", [&] { dequeue_many(q, constant(g, 1.f)); });
+}
+
 // Runs `check` with and without rewrites, in each execution, with one thread and with two.
 void in_every_execution(auto const& check) {
   for (auto const& passes : {pass_options::none(), pass_options{.verify = true}})
@@ -515,7 +536,7 @@ TEST(queue, names_the_component_that_a_value_does_not_fit_and_what_came) {
     auto const text = sentence(record);
     EXPECT_EQ(text.find("invalid_argument: node 'examples/" + words), 0u) << text;
   };
-  says("enqueue': enqueue: component 1 of the queue 'examples' takes a int32[], and a float32[] came",
+  says("enqueue': enqueue: component 1 of the queue 'examples' takes an int32[], and a float32[] came",
        [&] { q.enqueue(pair, real); });
   says("enqueue': enqueue: component 0 of the queue 'examples' takes a float32[2], and a float32[] came",
        [&] { q.enqueue(real, number); });
@@ -523,7 +544,7 @@ TEST(queue, names_the_component_that_a_value_does_not_fit_and_what_came) {
       "enqueue_many': enqueue_many: component 0 of the queue 'examples' takes rows of float32[2], and a float32[2] "
       "came",
       [&] { q.enqueue_many(pair, number); });
-  says("enqueue_many': enqueue_many: component 1 of the queue 'examples' takes rows of int32[], and a int32[] came",
+  says("enqueue_many': enqueue_many: component 1 of the queue 'examples' takes rows of int32[], and an int32[] came",
        [&] { q.enqueue_many(value(constant<float, 1, 2>(g, {1, 2})), number); });
   says("enqueue': enqueue: an element of the queue 'examples' has 2 components, and 1 value came",
        [&] { q.enqueue_by(0, {pair}); });

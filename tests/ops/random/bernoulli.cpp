@@ -56,7 +56,7 @@ TEST(bernoulli, is_the_same_for_a_seed_a_node_and_a_step_and_any_number_of_threa
 TEST(bernoulli, refuses_what_is_no_probability) {
   graph g;
   for (double bad : {-0.1, 1.1, static_cast<double>(NAN)})
-    test::expect_error(code::invalid_argument, "not from 0 to 1", [&] { bernoulli<3>(g, bad); });
+    test::expect_error(code::invalid_argument, "must be from 0 to 1", [&] { bernoulli<3>(g, bad); });
   test::expect_error(code::invalid_argument, "only bools are drawn", [&] { bernoulli(g, of<float, 3>, 0.5); });
 }
 

@@ -59,6 +59,17 @@ TEST(uniform, draws_all_of_an_integer_type) {
   EXPECT_EQ(all.most, 255);
 }
 
+TEST(randint, draws_integers_below_its_upper_bound) {
+  graph g;
+  session s{g};
+  auto die = randint<1000>(g, 1, 7);
+  auto wide = randint<std::int64_t, 10, 10>(g, -5, 5);
+  static_assert(decltype(die)::static_type == of<int, 1000>);
+  static_assert(decltype(wide)::static_type == of<std::int64_t, 10, 10>);
+  statistics const a(s.run(die)), b(s.run(wide));
+  EXPECT_TRUE(a.least == 1 && a.most == 6 && b.least == -5 && b.most == 4);
+}
+
 TEST(uniform, is_the_same_for_a_seed_a_node_and_a_step_and_any_number_of_threads) {
   auto const draw_twice = [](std::uint64_t seed, int threads) {
     graph g{seed};
@@ -110,16 +121,16 @@ TEST(uniform, draws_between_bounds_that_are_farther_apart_than_any_number_is_gre
 TEST(uniform, refuses_bounds_that_make_no_sense) {
   graph g;
   auto const refuses = [&](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
-  refuses("lower bound is not below", [&] { uniform<float, 2>(g, 1, 1); });
-  refuses("lower bound is not below", [&] { uniform<float, 2>(g, NAN, 1.); });
+  refuses("lower bound must be less than", [&] { uniform<float, 2>(g, 1, 1); });
+  refuses("lower bound must be less than", [&] { uniform<float, 2>(g, NAN, 1.); });
   refuses("too far apart", [&] { uniform<double, 2>(g, -1.7e308, 1.7e308); });
-  refuses("beyond the element type", [&] { uniform<half, 2>(g, 0., 1e6); });
-  refuses("beyond the element type", [&] { uniform<float, 2>(g, -1e300, 0.); });
-  refuses("lower bound is not below", [&] { uniform<int, 2>(g, 5, 5); });
-  refuses("beyond the element type", [&] { uniform<std::int8_t, 2>(g, 0, 200); });
+  refuses("does not fit in the element type", [&] { uniform<half, 2>(g, 0., 1e6); });
+  refuses("does not fit in the element type", [&] { uniform<float, 2>(g, -1e300, 0.); });
+  refuses("lower bound must be less than", [&] { uniform<int, 2>(g, 5, 5); });
+  refuses("does not fit in the element type", [&] { uniform<std::int8_t, 2>(g, 0, 200); });
   refuses("bounds of integers are integers", [&] { uniform<int, 2>(g, 0.5, 2.); });
   refuses("bounds of integers are integers", [&] { uniform<int, 2>(g, 0., 1e300); });
-  refuses("of uint64 too", [&] { uniform<std::uint64_t, 2>(g, 0, std::uint64_t{1} << 63); });
+  refuses("even of uint64", [&] { uniform<std::uint64_t, 2>(g, 0, std::uint64_t{1} << 63); });
   refuses("only integers and floats", [&] { uniform(g, type{dtype::complex64, {2}}); });
 }
 

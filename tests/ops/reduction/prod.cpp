@@ -72,7 +72,7 @@ TEST(prod, of_integers_wraps_and_of_nothing_is_1) {
 TEST(prod, refuses_strings_and_directions_of_other_extents) {
   graph g;
   auto const x = placeholder(g, of<float, 2, 3>);
-  test::expect_error(code::invalid_argument, "only numbers have a product",
+  test::expect_error(code::invalid_argument, "the operand is not of numbers",
                      [&] { prod(placeholder(g, of<std::string, 2>), {}); });
   test::expect_error(code::invalid_argument, "a direction has another element type or other extents",
                      [&] { prod_of_others(x, {placeholder(g, of<float, 3, 2>)}, {}); });

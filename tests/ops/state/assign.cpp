@@ -32,17 +32,18 @@ TEST(variable, of_a_taken_name_is_an_error_that_says_how_to_share_it) {
                      +[](value f) { variable(*f.graph, of<double, 3>, "w"); }}) {
     auto const before = g.size();
     EXPECT_EQ(sentence([&] { again(first); }),
-              "invalid_argument: node 'w': the graph has a variable of this name: to share it, use the handle that it "
-              "was declared with, or keep the layer that it belongs to (dense_layer, conv2d_layer, ...) and call that "
-              "again; for weights of its own, choose another name");
+              "invalid_argument: node 'w': the graph already has a variable of this name: to share it, use the handle "
+              "that it was declared with, or keep its layer (dense_layer, conv2d_layer, ...) and call that again; for "
+              "separate weights, choose another name");
     EXPECT_EQ(g.size(), before);
   }
   placeholder<float>(g, "x");
-  EXPECT_NE(
-      sentence([&] { variable(first, "x"); }).find("is taken by a node 'placeholder': choose another name, or declare"),
-      std::string::npos);
+  EXPECT_NE(sentence([&] {
+              variable(first, "x");
+            }).find("a node 'placeholder' has this one: choose another name, or declare"),
+            std::string::npos);
   g.scope("part", [&] { variable(first, "w"); });
-  EXPECT_NE(sentence([&] { variable(first, "part"); }).find("is taken by a scope"), std::string::npos);
+  EXPECT_NE(sentence([&] { variable(first, "part"); }).find("a scope or a body has this one"), std::string::npos);
   EXPECT_EQ(placeholder<float>(g, "w").name(), "w_1");  // other nodes are numbered
 }
 

@@ -97,7 +97,7 @@ TEST(accumulator, refuses_what_does_not_fit) {
   expect_error(code::invalid_argument, "not of the accumulator's type", [&] { a.apply(x, step_of(g, 0)); });
   expect_error(code::invalid_argument, "a scalar of int64", [&] { a.apply(value(constant<float, 2>(g, {1, 2})), x); });
   expect_error(code::invalid_argument, "one index for each row", [&] { b.apply(two, three, step_of(g, 0)); });
-  expect_error(code::invalid_argument, "one gradient or more", [&] { a.average(0); });
+  expect_error(code::invalid_argument, "must be positive", [&] { a.average(0); });
   sparse_accumulator<of<float, 5, unknown>> const open(g, "open");
   expect_error(code::invalid_argument, "rows of known extents", [&] { open.count(); });
   session s(g);

@@ -157,7 +157,7 @@ TEST(barrier, lets_all_go_on_when_the_last_arrives_again_and_again) {
   expect_error(code::deadline_exceeded, "deadline", [&] { s.run(here, timeout{2ms}); });
   EXPECT_EQ(state->barrier("three", 3)->waiting(), 0);
   expect_error(code::failed_precondition, "of this name that differs", [&] { s.run(arrive(g, "three", 4)); });
-  expect_error(code::invalid_argument, "one party or more", [&] { arrive(g, "none", 0); });
+  expect_error(code::invalid_argument, "at least one party", [&] { arrive(g, "none", 0); });
 }
 
 }  // namespace

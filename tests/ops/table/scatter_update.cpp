@@ -68,13 +68,29 @@ TEST(scatter, refuses_what_does_not_fit) {
   auto v = [&, n = 0](type const& t) mutable { return variable(g, t, "v" + std::to_string(n++)); };
   auto const p = [&](type const& t) { return placeholder(g, t); };
   auto const refuses = [](char const* words, auto f) { test::expect_error(code::invalid_argument, words, f); };
-  refuses("not one row", [&] { scatter_add(v(of<float, 3, 2>), p(of<int, 4>), p(of<float, 3, 2>)); });
-  refuses("not one row", [&] { scatter_add(v(of<float, 3, 2>), p(of<int, 4>), p(of<float, 4, 3>)); });
-  refuses("not one row", [&] { scatter_add(v(of<float, 3, 2>), p(of<int, 4>), p(of<float, 4>)); });
+  refuses("not have one row", [&] { scatter_add(v(of<float, 3, 2>), p(of<int, 4>), p(of<float, 3, 2>)); });
+  refuses("not have one row", [&] { scatter_add(v(of<float, 3, 2>), p(of<int, 4>), p(of<float, 4, 3>)); });
+  refuses("not have one row", [&] { scatter_add(v(of<float, 3, 2>), p(of<int, 4>), p(of<float, 4>)); });
   refuses("element type", [&] { scatter_add(v(of<float, 3, 2>), p(of<int, 4>), p(of<double, 4, 2>)); });
   refuses("int32 or int64", [&] { scatter_add(v(of<float, 3, 2>), p(of<float, 4>), p(of<float, 4, 2>)); });
   refuses("a scalar", [&] { scatter_add(v(of<float>), p(of<int, 4>), p(of<float, 4>)); });
-  refuses("takes numbers", [&] { scatter_add(v(of<bool, 3>), p(of<int, 4>), p(of<bool, 4>)); });
+  refuses("needs a variable of numbers", [&] { scatter_add(v(of<bool, 3>), p(of<int, 4>), p(of<bool, 4>)); });
+}
+
+TEST(scatter_update, assigns_rows_of_which_the_last_with_an_index_stays) {
+  for (auto d : {dtype::float32, dtype::int8, dtype::string}) {
+    graph g;
+    auto const v = variable(constant(g, test::counting(d, {3, 2})), "v");
+    auto const i = placeholder(g, of<int, 3>), rows = placeholder(g, type(d, {3, 2}));
+    auto const update = scatter_update(v, i, rows);
+    session s{g};
+    s.run(initializer(g));
+    s.run({{i, vector<int>({2, 0, 2})}, {rows, test::from_doubles(d, {3, 2}, {10, 20, 30, 40, 50, 60})}}, update);
+    EXPECT_EQ(test::to_doubles(s.run(v)), (std::vector<double>{30, 40, 3, 4, 50, 60}));
+    test::expect_error(code::invalid_argument, "index 1 is 3, and there are 3 rows",
+                       [&] { s.run({{i, vector<int>({2, 3, 1})}, {rows, test::counting(d, {3, 2})}}, update); });
+    EXPECT_EQ(test::to_doubles(s.run(v)), (std::vector<double>{30, 40, 3, 4, 50, 60}));  // nothing was written
+  }
 }
 
 }  // namespace

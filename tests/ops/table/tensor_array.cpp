@@ -92,20 +92,20 @@ TEST(tensor_array, refuses_to_write_twice_to_read_what_is_not_written_and_what_l
   auto const twice = none.write(constant<std::int32_t, 2>(g, {2, 2}), constant<float, 2>(g, {1, 2})).rows();
   session s(g);
   auto const at = [&](int n) { return std::vector<feed>{{i, tensor(n)}}; };
-  expect_error(code::failed_precondition, "row 1 was written before", [&] { s.run(at(1), again); });
+  expect_error(code::failed_precondition, "row 1 was already written", [&] { s.run(at(1), again); });
   expect_error(code::failed_precondition, "row 2 was never written", [&] { s.run(at(0), again); });
   expect_error(code::failed_precondition, "row 2 is written twice by one write", [&] { s.run(twice); });
-  expect_error(code::failed_precondition, "row 0 is read, and was never written", [&] { s.run(at(0), read); });
+  expect_error(code::failed_precondition, "row 0 was read before it was written", [&] { s.run(at(0), read); });
   expect_error(code::invalid_argument, "there are 3 rows", [&] { s.run(at(3), read); });
   expect_error(code::invalid_argument, "there are 3 rows", [&] { s.run(at(-1), again); });
   EXPECT_EQ(float(s.run(at(1), read)), 5.f);
-  expect_error(code::invalid_argument, "not of the type of the array's rows",
+  expect_error(code::invalid_argument, "do not have the type of the array's rows",
                [&] { none.write(i, value(constant<float, 2>(g, {1, 2}))); });
-  expect_error(code::invalid_argument, "not of the type of the array's rows",
+  expect_error(code::invalid_argument, "do not have the type of the array's rows",
                [&] { none.write(i, value(constant(g, 1))); });
   expect_error(code::invalid_argument, "neither int32 nor int64", [&] { none.read(value(constant(g, 1.f))); });
   expect_error(code::invalid_argument, "negative", [&] { tensor_array<of<float>>(g, -1); });
-  expect_error(code::invalid_argument, "than its type says", [&] { tensor_array<of<float>, 2>(g, 3); });
+  expect_error(code::invalid_argument, "differs from its static type", [&] { tensor_array<of<float>, 2>(g, 3); });
   expect_error(code::invalid_argument, "`like` takes them", [&] { tensor_array<of<float, unknown>>(g, 3); });
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace rill {
 namespace {
 
@@ -9,9 +11,9 @@ TEST(arena_pool, keeps_one_arena_for_runs_one_after_another_as_large_as_the_larg
   host_memory memory;
   arena_pool pool(memory);
   for (std::size_t bytes : {100u, 4000u, 300u, 5000u, 4999u}) {
-    auto const lent = pool.lend(bytes);
+    auto lent = pool.lend(bytes);
     EXPECT_GE(lent.bytes(), bytes);
-    pool.give_back(lent);
+    pool.give_back(std::move(lent));
   }
   auto const kept = memory.usage();
   EXPECT_EQ(kept.count, 1);
@@ -24,8 +26,8 @@ TEST(arena_pool, allocates_nothing_more_for_runs_that_it_has_had) {
   arena_pool pool(memory);
   std::int64_t total = 0;
   for (int round = 0; round < 3; ++round) {
-    auto const small = pool.lend(100), large = pool.lend(1000);
-    pool.give_back(large), pool.give_back(small);
+    auto small = pool.lend(100), large = pool.lend(1000);
+    pool.give_back(std::move(large)), pool.give_back(std::move(small));
     if (round == 0) total = memory.usage().total;
   }
   EXPECT_EQ(memory.usage().total, total);
@@ -35,12 +37,22 @@ TEST(arena_pool, allocates_nothing_more_for_runs_that_it_has_had) {
 TEST(arena_pool, lends_the_smallest_that_is_enough_and_of_equal_ones_what_came_back_last) {
   host_memory memory;
   arena_pool pool(memory);
-  auto const a = pool.lend(1000), b = pool.lend(1000), c = pool.lend(5000);
+  auto a = pool.lend(1000), b = pool.lend(1000), c = pool.lend(5000);
   auto const *of_a = a.data(), *of_b = b.data(), *of_c = c.data();
-  pool.give_back(b), pool.give_back(c), pool.give_back(a);
-  EXPECT_EQ(pool.lend(900).data(), of_a);
-  EXPECT_EQ(pool.lend(1000).data(), of_b);
-  EXPECT_EQ(pool.lend(1).data(), of_c);
+  pool.give_back(std::move(b)), pool.give_back(std::move(c)), pool.give_back(std::move(a));
+  auto const d = pool.lend(900), e = pool.lend(1000), f = pool.lend(1);
+  EXPECT_EQ(d.data(), of_a);
+  EXPECT_EQ(e.data(), of_b);
+  EXPECT_EQ(f.data(), of_c);
+}
+
+TEST(arena_pool, does_not_lend_again_what_somebody_still_uses) {
+  host_memory memory;
+  arena_pool pool(memory);
+  auto lent = pool.lend(1000);
+  auto const still_sent = lent;
+  pool.give_back(std::move(lent));
+  EXPECT_NE(pool.lend(1000).data(), still_sent.data());
 }
 
 TEST(arena_pool, lends_thousands_at_once) {

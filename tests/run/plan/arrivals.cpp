@@ -8,31 +8,34 @@
 namespace rill {
 namespace {
 
+using id = plan_ids::instruction_id;
+
 /// A plan of which some instructions wait, and one run of it: the earliest that is ready begins, what waits is done
 /// sometime later.
 struct sample {
   dependencies d;
-  std::vector<bool> waits;
+  indexed<id, bool> waits;
 
   sample(std::mt19937& random, std::uint32_t n) : d(step_order{{}, {}}, {}, n), waits(n) {
-    for (std::uint32_t at = 0; at < n; ++at) {
+    for (auto at : waits.indices()) {
       waits[at] = random() % 4 == 0;
-      for (auto more = random() % 3; at > 0 && more > 0; --more) d.add(static_cast<std::uint32_t>(random() % at), at);
+      auto const earlier = as_integer(at);
+      for (auto more = random() % 3; earlier > 0 && more > 0; --more) d.add(as_index<id>(random() % earlier), at);
     }
   }
   /// When each begins and is done.
-  std::vector<std::pair<int, int>> run(std::mt19937& random) const {
-    std::vector<std::pair<int, int>> when(d.size(), {-1, -1});
-    std::set<std::uint32_t> pending;
+  indexed<id, std::pair<int, int>> run(std::mt19937& random) const {
+    indexed<id, std::pair<int, int>> when(d.size(), {-1, -1});
+    std::set<id> pending;
     int clock = 0;
-    auto const ready = [&](std::uint32_t at) {
+    auto const ready = [&](id at) {
       return when[at].first < 0 &&
              std::all_of(d.before(at).begin(), d.before(at).end(), [&](auto b) { return when[b].second >= 0; });
     };
     for (std::size_t done = 0; done < d.size();) {
-      std::uint32_t next = 0;
-      while (next < d.size() && !ready(next)) ++next;
-      if (!pending.empty() && (next == d.size() || random() % 3 == 0)) {
+      id next{};
+      while (next != when.end_index() && !ready(next)) next = rill::next(next);
+      if (!pending.empty() && (next == when.end_index() || random() % 3 == 0)) {
         auto const p = std::next(pending.begin(), static_cast<std::ptrdiff_t>(random() % pending.size()));
         when[*p].second = ++clock, ++done;
         pending.erase(p);
@@ -58,13 +61,13 @@ TEST(arrivals, says_of_no_two_that_one_is_done_before_the_other_if_a_schedule_ha
       auto const when = s.run(random);
       for (std::uint32_t a = 0; a < n; ++a)
         for (std::uint32_t b = 0; b < n; ++b)
-          if (when[a].second > when[b].first) holds[a][b] = false;
+          if (when[id{a}].second > when[id{b}].first) holds[a][b] = false;
     }
     for (std::uint32_t a = 0; a < n; ++a)
       for (std::uint32_t b = 0; b < n; ++b) {
         always += holds[a][b];
-        told += before(a, b);
-        if (before(a, b)) {
+        told += before(id{a}, id{b});
+        if (before(id{a}, id{b})) {
           EXPECT_TRUE(holds[a][b]) << a << ' ' << b;
         }
       }
@@ -79,10 +82,10 @@ TEST(arrivals, says_nothing_of_sets_that_there_is_no_room_for) {
   std::size_t less = 0;
   for (std::uint32_t a = 0; a < 200; ++a)
     for (std::uint32_t b = 0; b < 200; ++b) {
-      if (some(a, b)) {
-        EXPECT_TRUE(all(a, b));
+      if (some(id{a}, id{b})) {
+        EXPECT_TRUE(all(id{a}, id{b}));
       }
-      less += all(a, b) && !some(a, b);
+      less += all(id{a}, id{b}) && !some(id{a}, id{b});
     }
   EXPECT_GT(less, 0u);
 }

@@ -43,7 +43,9 @@ TEST(deferred_nodes, are_none_where_all_is_known) {
 TEST(deferred_nodes, know_where_all_that_waits_does_so) {
   operations::for_each([]<class Op>() {
     auto const& op = definition<Op>();
-    if (op.waits) {
+    // Those of rounds wait at a variable, which they take by reference and are ordered by.
+    bool const is_ordered = op.name == "await_round" || op.name == "average_of_round";
+    if (op.waits && !is_ordered) {
       EXPECT_FALSE(op.rendezvous.empty()) << op.name;
     }
   });

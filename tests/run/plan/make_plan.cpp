@@ -72,11 +72,11 @@ TEST(plan_stages, a_value_lives_from_its_kernel_to_its_last_reader_and_a_result_
   staged t;
   value const x = placeholder(t.g, of<float, 3>, "x"), a = neg(x), b = exp(a), c = mul(a, b);
   t.up_to_results({x}, {b, c});
-  auto const& first = t.slots.slots[t.slots.of_node[t.kernels.instructions[0].node][0]];
-  EXPECT_EQ(first.first, 0u);
-  EXPECT_EQ(first.last, 2u);
-  EXPECT_EQ(t.slot_of_output(0).last, 3u);
-  EXPECT_EQ(t.slot_of_output(1).last, 3u);
+  auto const& first = t.slots.slots[t.slots.of_node[t.kernels.instructions[instruction_id{0}].node][0]];
+  EXPECT_EQ(first.first, instruction_id{0});
+  EXPECT_EQ(first.last, instruction_id{2});
+  EXPECT_EQ(t.slot_of_output(0).last, instruction_id{3});
+  EXPECT_EQ(t.slot_of_output(1).last, instruction_id{3});
   EXPECT_EQ(t.results.outputs.size(), 2);
   EXPECT_TRUE(t.results.copies.empty());
 }
@@ -100,9 +100,9 @@ TEST(plan_stages, sequential_execution_has_no_schedule_and_parallel_execution_co
   EXPECT_TRUE(choose_schedule(t.sub, t.sequence, t.kernels, t.slots, t.results, t.with).schedule.empty());
   plan_request const parallel{.state = t.state, .memory = t.memory, .threads = 2, .execution = execution::parallel};
   auto const chosen = choose_schedule(t.sub, t.sequence, t.kernels, t.slots, t.results, parallel);
-  EXPECT_EQ(chosen.schedule.waits, (std::vector<std::uint32_t>{0, 0, 2}));
-  EXPECT_TRUE(chosen.order->before(0, 2));
-  EXPECT_FALSE(chosen.order->before(0, 1));
+  EXPECT_EQ(chosen.schedule.waits.all(), (std::vector<std::uint32_t>{0, 0, 2}));
+  EXPECT_TRUE(chosen.order->before(instruction_id{0}, instruction_id{2}));
+  EXPECT_FALSE(chosen.order->before(instruction_id{0}, instruction_id{1}));
 }
 
 TEST(plan_stages, an_output_takes_the_block_of_an_input_that_ends_there) {
@@ -110,8 +110,8 @@ TEST(plan_stages, an_output_takes_the_block_of_an_input_that_ends_there) {
   value const x = placeholder(t.g, of<float, 100>, "x"), y = exp(neg(square(x))), z = sum(y);
   t.up_to_results({x}, {z});
   auto const layout = assign_memory(t.sub, t.kernels, t.slots, nullptr, nullptr);
-  auto const first = t.slots.of_node[t.kernels.instructions[0].node][0];
-  auto const second = t.slots.of_node[t.kernels.instructions[1].node][0];
+  auto const first = t.slots.of_node[t.kernels.instructions[instruction_id{0}].node][0];
+  auto const second = t.slots.of_node[t.kernels.instructions[instruction_id{1}].node][0];
   EXPECT_EQ(std::get<plan::block_id>(t.slots.slots[first].where),
             std::get<plan::block_id>(t.slots.slots[second].where));
   EXPECT_GE(layout.arena, 400u);
@@ -131,11 +131,11 @@ TEST(plan_stages, pointers_come_instruction_by_instruction_inputs_outputs_scratc
   value const x = placeholder(t.g, of<float, 3>, "x"), y = exp(neg(x));
   auto const p = make_plan(part_of(t.g, {y}, {}, {x}), t.with);
   ASSERT_EQ(p.lines.size(), 2);
-  EXPECT_EQ(p.lines[0].pointers, 0u);
-  EXPECT_EQ(p.lines[1].pointers, 3u);
-  EXPECT_EQ(p.pointers, 6u);
+  EXPECT_EQ(p.lines[instruction_id{0}].pointers, plan::pointer_id{0});
+  EXPECT_EQ(p.lines[instruction_id{1}].pointers, plan::pointer_id{3});
+  EXPECT_EQ(p.pointed.size(), 6u);
   for (auto const& line : p.lines) EXPECT_TRUE(line.plain.run) << "only the kernel is to be called";
-  EXPECT_EQ(p.slots[p.fed_slots[plan::feed_id{0}]].positions, (std::vector<plan::pointer_id>{0}));
+  EXPECT_EQ(p.slots[p.fed_slots[plan::feed_id{0}]].positions, std::vector{plan::pointer_id{0}});
 }
 
 TEST(plan_stages, a_plan_remembers_the_extents_of_variables_that_it_was_made_for) {

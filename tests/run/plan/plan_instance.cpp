@@ -117,7 +117,7 @@ TEST(plan_instance, names_the_node_that_failed_whatever_was_thrown_and_can_be_us
     };
     EXPECT_EQ(run(1), "out_of_range: node 'trouble': one");
     EXPECT_EQ(run(2), "internal: node 'trouble': a kernel threw: two");
-    EXPECT_EQ(run(3), "internal: node 'trouble': a kernel threw something that is no exception");
+    EXPECT_EQ(run(3), "internal: node 'trouble': a kernel threw an object that is not a std::exception");
     EXPECT_EQ(run(4), "resource_exhausted: node 'trouble': no memory");
     EXPECT_EQ(run(5), "");
   }

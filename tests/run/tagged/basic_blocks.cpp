@@ -7,32 +7,34 @@
 namespace rill::detail {
 namespace {
 
+using block_id = tagged_plan::block_id;
+using ids = std::vector<station_id>;
+
 constexpr auto either = tagged_plan::either;
 
 // A frame as it is written down: who there is, and who hands tokens to whom.
 struct drawing {
-  std::vector<station> stations;
+  indexed<station_id, station> stations;
   std::vector<station_edge> edges;
 
-  std::uint32_t add(std::vector<std::uint32_t> const& after, double nanoseconds = 10) {
+  station_id add(ids const& after, double nanoseconds = 10) {
     station s;
     s.nanoseconds = nanoseconds;
-    stations.push_back(s);
-    auto const at = static_cast<std::uint32_t>(stations.size() - 1);
+    auto const at = stations.push_back(s);
     for (auto from : after) edges.push_back({from, at, either, 0});
     return at;
   }
-  std::uint32_t add_switch(std::vector<std::uint32_t> const& after, std::uint32_t asked) {
+  station_id add_switch(ids const& after, std::uint32_t asked) {
     auto const s = add(after);
-    stations[s].asked = asked;
+    stations[s].asked = tagged_plan::kept_id{asked};
     return s;
   }
-  std::uint32_t add_behind(std::uint32_t of_switch, std::uint8_t port) {
+  station_id add_behind(station_id of_switch, std::uint8_t port) {
     auto const s = add({});
     edges.push_back({of_switch, s, port, 0});
     return s;
   }
-  std::uint32_t add_merge(std::vector<std::uint32_t> const& of) {
+  station_id add_merge(ids const& of) {
     auto const s = add({});
     stations[s].merges = stations[s].heads = true;
     for (std::uint32_t i = 0; i < of.size(); ++i) edges.push_back({of[i], s, either, i});
@@ -43,12 +45,12 @@ struct drawing {
     forming = {};
     forming.place(stations, edges);
     std::string s;
-    for (std::uint32_t i = 0; i < stations.size(); ++i) s += static_cast<char>('a' + forming.block_of(i));
+    for (auto i : stations.indices()) s += static_cast<char>('a' + as_integer(forming.block_of(i)));
     return s;
   }
   tagged_plan::frame laid() {
     tagged_plan::frame f;
-    for (std::uint32_t i = 0; i < stations.size(); ++i) stations[i].does.node = i;
+    for (auto i : stations.indices()) stations[i].does.node = as_integer(i);
     blocks();
     forming.lay(stations, f);
     return f;
@@ -108,14 +110,14 @@ TEST(basic_blocks, begin_at_a_merge) {
   ASSERT_EQ(f.blocks.size(), 4u);
   // Each way is an edge that says what was asked and what must be answered; a merge is told which of its inputs came.
   ASSERT_EQ(f.edges.size(), 4u);
-  for (auto e = f.blocks[0].first_edge; e < f.blocks[0].last_edge; ++e) {
-    EXPECT_EQ(f.edges[e].asked, 7u);
-    EXPECT_EQ(f.edges[e].port, f.edges[e].to == 1 ? 1 : 0);
+  for (auto e : index_range(f.blocks[block_id{0}].first_edge, f.blocks[block_id{0}].last_edge)) {
+    EXPECT_EQ(as_integer(f.edges[e].asked), 7u);
+    EXPECT_EQ(f.edges[e].port, f.edges[e].to == block_id{1} ? 1 : 0);
   }
-  EXPECT_EQ(f.edges[f.blocks[1].first_edge].input, 1u);
-  EXPECT_EQ(f.edges[f.blocks[2].first_edge].input, 0u);
-  EXPECT_EQ(f.sources, std::vector<std::uint32_t>{0});
-  EXPECT_TRUE(f.blocks[3].ends);
+  EXPECT_EQ(f.edges[f.blocks[block_id{1}].first_edge].input, 1u);
+  EXPECT_EQ(f.edges[f.blocks[block_id{2}].first_edge].input, 0u);
+  EXPECT_EQ(f.sources, std::vector{block_id{0}});
+  EXPECT_TRUE(f.blocks[block_id{3}].ends);
 }
 
 TEST(basic_blocks, count_a_token_for_each_edge) {
@@ -125,9 +127,9 @@ TEST(basic_blocks, count_a_token_for_each_edge) {
   d.add({x, y});
   auto const f = d.laid();
   ASSERT_EQ(f.counts.size(), 4u);
-  EXPECT_EQ(f.counts[2], 2 * tagged_plan::token);
-  EXPECT_EQ(f.counts[3], 2 * tagged_plan::token);
-  EXPECT_EQ(f.sources, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(f.counts[block_id{2}], 2 * tagged_plan::token);
+  EXPECT_EQ(f.counts[block_id{3}], 2 * tagged_plan::token);
+  EXPECT_EQ(f.sources, (std::vector{block_id{0}, block_id{1}}));
 }
 
 TEST(basic_blocks, do_not_grow_long) {
@@ -148,13 +150,13 @@ TEST(basic_blocks, leave_out_what_does_nothing) {
   auto const f = d.laid();
   ASSERT_EQ(f.blocks.size(), 1u);
   ASSERT_EQ(f.operations.size(), 2u);
-  EXPECT_EQ(f.operations[1].node, 2u);
+  EXPECT_EQ(f.operations[tagged_plan::operation_id{1}].node, 2u);
 }
 
 TEST(basic_blocks, wait_for_what_arrives) {
   drawing d;
   d.add({});
-  d.stations[0].arrives = d.stations[0].heads = true;
+  d.stations[station_id{0}].arrives = d.stations[station_id{0}].heads = true;
   EXPECT_TRUE(d.laid().sources.empty());
 }
 

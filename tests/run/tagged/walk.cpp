@@ -11,6 +11,7 @@
 #include "base/sentence.hpp"
 #include "ops/run.hpp"
 #include "rill/rill.hpp"
+#include "run/wait/late_wait.hpp"
 
 namespace rill {
 namespace {
@@ -221,6 +222,23 @@ TEST(tagged_walk, waits_in_a_body_hold_no_thread) {
   EXPECT_EQ(std::int32_t(a), 5);
   EXPECT_EQ(std::int32_t(b), 5);
   for (float wanted : {2.f, 4.f, 6.f, 8.f, 10.f}) EXPECT_EQ(float(s.run(out.dequeue())), wanted);
+}
+
+TEST(tagged_walk, a_kernel_that_begins_to_wait_when_the_step_has_failed_is_told) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = while_loop([](auto i, auto) { return i < 1; },
+                            [](auto i, auto a) {
+                              auto const early = record<test::early_op>(a), bad = record<test::failing_op>(a);
+                              return std::tuple(i + 1, early + bad + record<test::late_op>(a));
+                            },
+                            constant(g, 0), x);
+  session s(g, tagged_on(3));
+  for (int i = 0; i < 20; ++i) {
+    test::late_wait::reset();
+    auto const text = sentence([&] { s.run({{x, 1.f}}, std::get<1>(y), timeout(std::chrono::seconds(60))); });
+    EXPECT_NE(text.find("it fails"), std::string::npos) << text;
+  }
 }
 
 TEST(tagged_walk, a_step_that_waits_in_a_loop_ends_by_a_deadline_a_cancellation_or_an_error_elsewhere) {

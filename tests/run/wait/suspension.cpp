@@ -24,7 +24,7 @@ struct kernel_request_left {
 struct waiting_step {
   struct wait final : suspension {
     explicit wait(waiting_step& s) : step(s) {}
-    void go_on() noexcept override { step.gone_on_by_resumer(); }
+    void continue_step() noexcept override { step.gone_on_by_resumer(); }
     waiting_step& step;
   };
   std::shared_ptr<kernel_request_left> left = std::make_shared<kernel_request_left>();
@@ -160,7 +160,7 @@ TEST(suspension, may_be_destroyed_by_who_goes_on) {
   struct wait final : suspension {
     explicit wait(std::atomic<int>& n) : gone(n) {}
     ~wait() override { ++gone; }
-    void go_on() noexcept override { delete this; }
+    void continue_step() noexcept override { delete this; }
     std::atomic<int>& gone;
   };
   constexpr int rounds = 2000;

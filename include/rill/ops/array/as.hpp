@@ -1,4 +1,4 @@
-// What a program knows of a value that the graph does not: said when the model is written, checked in each step.
+// Gives a value a more specific type than the graph can infer; each step checks it.
 #pragma once
 #include "rill/ops/array/reshape.hpp"
 
@@ -6,18 +6,18 @@ namespace rill {
 
 namespace detail {
 
-/// The type of a value of type `x` that is said to be a `said`: what the two know together. Error(invalid_argument) if
-/// they can't be the same.
+/// Returns the combination of the types `x` and `said`. Throws error(invalid_argument) if no value has both.
 type merged(type const& said, type const& x);
 
 }  // namespace detail
 
 namespace ops {
 
-/// A step checks extents and binds names when it knows those of its input, which are its own then (pass/bind.hpp).
+/// A step that knows the extents of the input checks them and binds the names; the result then has the input's extents
+/// (pass/bind.hpp).
 struct as_op {
   using library = void;
-  static constexpr std::string_view name = "as", doc = "x, of which more is said than its type knows";
+  static constexpr std::string_view name = "as", doc = "x with a more specific static type, checked when the step runs";
   static constexpr op_kind kind = op_kind::as;
   static constexpr std::string_view declared_type = "type";
   static constexpr std::int8_t arity = 1;
@@ -34,11 +34,11 @@ struct as_op {
 
 }  // namespace ops
 
-/// v, of which it is said that it is a `t`. What can't be true is error(invalid_argument) at once; the rest is checked
-/// by each step that needs the value: extents that are others, and names that other values give other extents, are
-/// error(invalid_argument) with both. A feed of the result is a feed of v.
+/// Returns v with the more specific type `t`. Throws error(invalid_argument) at once if v can't have that type. Each
+/// step that needs the value checks the rest: it fails with error(invalid_argument) if an extent differs or a name
+/// already has another extent; the message has both. Feeding the result feeds v.
 value as(value v, type const& t, std::string_view name = {});
-/// The same as a typed handle: the way back from an erased one.
+/// Returns the same as a typed handle, for instance from an erased one.
 template <type T> expr<T> as(value v, std::string_view name = {}) { return {as(v, T, name)}; }
 
 #if RILL_RUNTIME
@@ -55,7 +55,7 @@ RILL_INLINE type detail::merged(type const& said, type const& x) {
 RILL_INLINE value as(value v, type const& t, std::string_view name) {
   auto const& known = v.type();
   if (!accepts(t, known))
-    throw error(code::invalid_argument, "the value is a " + known.text() + ", not a " + t.text(), v.name());
+    throw error(code::invalid_argument, "the value is " + with_article(known) + ", not " + with_article(t), v.name());
   return detail::merged(t, known) == known ? v : record_erased<ops::as_op>(*v.graph, {t}, {v}, name);
 }
 #endif

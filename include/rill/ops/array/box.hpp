@@ -2,11 +2,14 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <span>
+#include <vector>
 
 #include "rill/base/parallel.hpp"
 #include "rill/tensor/elements.hpp"
 #include "rill/type/dtype.hpp"
 #include "rill/type/shape.hpp"
+#include "rill/type/type.hpp"
 
 namespace rill::ops {
 
@@ -15,6 +18,24 @@ struct box {
   rill::shape array;  ///< the extents of the whole array
   extents begin;      ///< where in it the box starts
 };
+
+/// Returns an offset of 0 along each axis.
+inline extents zeros(std::size_t rank) {
+  extents e;
+  e.count = static_cast<std::uint8_t>(rank);
+  return e;
+}
+
+/// Returns where each part lies in the whole that the parts form when joined along an axis.
+inline std::vector<box> boxes_along(shape const& whole, std::size_t axis, std::span<type const> parts) {
+  std::vector<box> all;
+  auto begin = zeros(whole.rank());
+  for (auto const& part : parts) {
+    all.push_back({whole, begin});
+    begin[axis] += part[axis].extent;
+  }
+  return all;
+}
 
 /// Copies a box of the given extents from one array into another, line by line. Lines grow over all axes along which
 /// the box is as wide as both arrays.
@@ -42,7 +63,7 @@ class box_copy {
   }
 
   void operator()(void* to, void const* from, parallel const& threads) const {
-    constexpr std::int64_t chunk = 65536;  // bytes that are worth a hand-over
+    constexpr std::int64_t chunk = 65536;  // enough bytes for one thread
     auto const size = static_cast<std::int64_t>(size_of(element_));
     auto const each = std::max<std::int64_t>(1, chunk / std::max<std::int64_t>(1, line_ * size));
     auto const copy = [&](std::size_t c) {
@@ -51,7 +72,7 @@ class box_copy {
         line(static_cast<std::byte*>(to), static_cast<std::byte const*>(from), l, size);
     };
     auto const chunks = static_cast<std::size_t>((lines_ + each - 1) / each);
-    if (element_ == dtype::string) {  // copying a string may throw, which a thread's chunk must not
+    if (element_ == dtype::string) {  // copying a string may throw; a thread's chunk must not
       for (std::size_t c = 0; c < chunks; ++c) copy(c);
     } else threads(chunks, copy);
   }

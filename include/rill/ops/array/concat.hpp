@@ -1,4 +1,4 @@
-// Values one behind the other along an axis.
+// Values joined along an axis.
 #pragma once
 #include <array>
 
@@ -10,7 +10,7 @@ namespace rill::ops {
 
 struct concat_op {
   using library = void;
-  static constexpr std::string_view name = "concat", doc = "the operands one behind the other along an axis";
+  static constexpr std::string_view name = "concat", doc = "the operands joined along an axis";
   static constexpr std::int8_t arity = -1;
   struct attributes {
     std::int64_t axis = 0;
@@ -23,17 +23,18 @@ struct concat_op {
       ranked = ranked && t.has_rank();
     }
     if (!ranked) return type::of_unknown_rank(x[0].element);
-    auto const axis = checked_axis(a.axis, x[0].rank, "concat: the axis lies outside of the operands' rank", expects);
+    auto const axis =
+        checked_axis(a.axis, x[0].rank, "concat: the axis is out of range for the operands' rank", expects);
     type y = x[0];
     std::int64_t total = 0;
     for (auto const& t : x) {
       expects(t.rank == y.rank, "concat: the operands have different ranks");
       if (t.rank != y.rank) return y;
       for (std::size_t i = 0; i < y.rank; ++i)
-        if (i != axis) y[i] = agree(y[i], t[i], "concat: the operands' extents differ beside the axis", expects);
+        if (i != axis) y[i] = agree(y[i], t[i], "concat: the operands' extents differ along another axis", expects);
       known = known && t[axis].known();
       if (!known) continue;
-      expects(t[axis].extent <= INT64_MAX - total, "concat: the extents together do not fit 64 bits");
+      expects(t[axis].extent <= INT64_MAX - total, "concat: the sum of the extents does not fit in 64 bits");
       total += t[axis].extent;
     }
     if (x.size() > 1) y[axis] = known ? dim(total) : unknown;
@@ -51,30 +52,15 @@ struct concat_op {
       if (r.wanted[i]) all[i] = concat_piece(V(r.dy()), operands, axis, i);
     return all;
   }
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const y = r.outputs[0].shape();
-    auto const axis = checked_axis(decode<attributes>(r.at.attributes).axis, y.rank(), "concat: the axis lies outside");
-    auto const boxes = boxes_along(y, axis, r.inputs);
-    std::vector<box_copy> pieces;
-    for (std::size_t i = 0; i < boxes.size(); ++i) {
-      auto const x = r.inputs[i].shape();
-      pieces.emplace_back(r.inputs[i].element, x, boxes[i], box{x, zeros(x.rank())});
-    }
-    return kernel([pieces](kernel_call const& call) {
-      for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i](call.out(0), call.in(i), call.threads);
-    });
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 
-/// What an operand of a concat became in something like its result.
+/// A part of a value that corresponds to one operand of a concat.
 struct concat_piece_op {
   using library = void;
-  static constexpr std::string_view name = "concat_piece",
-                                    doc =
-                                        "where in the first operand the one that `which` says would lie if the rest "
-                                        "had been put together along the axis";
+  static constexpr std::string_view
+      name = "concat_piece",
+      doc = "the part of the first operand that belongs to operand `which` of a concat of the others along the axis";
   static constexpr std::int8_t arity = -1;
   static constexpr std::uint32_t shape_only = ~1u;
   struct attributes {
@@ -85,12 +71,14 @@ struct concat_piece_op {
   };
   static constexpr type infer(attributes const& a, std::span<type const> x, checks expects = {}) {
     expects(x.size() > 1 && a.which >= 0 && a.which < static_cast<std::int64_t>(x.size()) - 1,
-            "concat_piece: there is no such operand");
+            "concat_piece: the number of the operand is out of range");
     type const whole = concat_op::infer({a.axis}, x.subspan(1), expects);
     if (whole.has_rank() && x[0].has_rank()) {
-      expects(whole.rank == x[0].rank, "concat_piece: the first operand is not the others together");
+      expects(whole.rank == x[0].rank,
+              "concat_piece: the first operand does not have the extents of the concat of the others");
       for (std::size_t i = 0; i < whole.rank; ++i)
-        expects(may_equal(whole[i], x[0][i]), "concat_piece: the first operand is not the others together");
+        expects(may_equal(whole[i], x[0][i]),
+                "concat_piece: the first operand does not have the extents of the concat of the others");
     }
     return x[static_cast<std::size_t>(a.which) + 1].with(x[0].element);
   }
@@ -106,37 +94,28 @@ struct concat_piece_op {
     if (r.wanted[0]) all[0] = concat(parts, a.axis);
     return all;
   }
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const a = decode<attributes>(r.at.attributes);
-    auto const y = r.outputs[0].shape();
-    auto const axis = checked_axis(a.axis, y.rank(), "concat_piece: the axis lies outside");
-    auto const boxes = boxes_along(r.inputs[0].shape(), axis, r.inputs.subspan(1));
-    box_copy const copy(r.inputs[0].element, y, {y, zeros(y.rank())}, boxes[static_cast<std::size_t>(a.which)]);
-    return kernel([copy](kernel_call const& call) { copy(call.out(0), call.in(0), call.threads); });
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 
 }  // namespace rill::ops
 
 namespace rill {
 
-/// The operands one behind the other along an axis: `concat<1>(a, b, c)`.
+/// Returns the operands joined along an axis: `concat<1>(a, b, c)`.
 template <std::int64_t Axis, operand... X>
   requires(sizeof...(X) > 0)
 auto concat(X... x) {
   return record<ops::concat_op, ops::concat_op::attributes{Axis}>(x...);
 }
-/// The same along an axis that only the run of the program knows, and for any number of operands.
+/// Returns the same along an axis known only at run time, and for any number of operands.
 inline value concat(std::vector<value> const& x, std::int64_t axis) {
-  expects(!x.empty(), "concat: there is nothing to put together");
+  expects(!x.empty(), "concat: there are no operands");
   auto& g = detail::graph_of(x[0]);
   if (x.size() > 1) return record_erased<ops::concat_op>(g, {axis}, x);
   (void)ops::concat_op::infer({axis}, std::array{x[0].type()});
   return x[0];
 }
-/// Where in `whole` operand `which` would lie, if `operands` had been put together along the axis.
+/// Returns the part of `whole` that operand `which` would fill in a concat of `operands` along the axis.
 inline value concat_piece(value whole, std::vector<value> operands, std::int64_t axis, std::size_t which) {
   operands.insert(operands.begin(), whole);
   return record_erased<ops::concat_piece_op>(detail::graph_of(whole), {axis, static_cast<std::int64_t>(which)},
@@ -144,3 +123,33 @@ inline value concat_piece(value whole, std::vector<value> operands, std::int64_t
 }
 
 }  // namespace rill
+
+#if RILL_DEFINITIONS
+namespace rill::ops {
+
+inline kernel concat_op::cpu(kernel_request const& r) {
+  auto const y = r.outputs[0].shape();
+  auto const axis =
+      checked_axis(decode<attributes>(r.at.attributes).axis, y.rank(), "concat: the axis is out of range");
+  auto const boxes = boxes_along(y, axis, r.inputs);
+  std::vector<box_copy> pieces;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    auto const x = r.inputs[i].shape();
+    pieces.emplace_back(r.inputs[i].element, x, boxes[i], box{x, zeros(x.rank())});
+  }
+  return kernel([pieces](kernel_call const& call) {
+    for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i](call.out(0), call.in(i), call.threads);
+  });
+}
+
+inline kernel concat_piece_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  auto const y = r.outputs[0].shape();
+  auto const axis = checked_axis(a.axis, y.rank(), "concat_piece: the axis is out of range");
+  auto const boxes = boxes_along(r.inputs[0].shape(), axis, r.inputs.subspan(1));
+  box_copy const copy(r.inputs[0].element, y, {y, zeros(y.rank())}, boxes[static_cast<std::size_t>(a.which)]);
+  return kernel([copy](kernel_call const& call) { copy(call.out(0), call.in(0), call.threads); });
+}
+
+}  // namespace rill::ops
+#endif

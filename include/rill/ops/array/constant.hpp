@@ -1,4 +1,4 @@
-// Values that are written into the graph.
+// Constants: values stored in the graph.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -11,7 +11,7 @@ namespace rill::ops {
 struct constant_op {
   using library = void;
   static constexpr std::string_view name = "constant",
-                                    doc = "a value written into the graph; feeding it replaces it for a step";
+                                    doc = "a value stored in the graph; a step may feed another in its place";
   static constexpr op_kind kind = op_kind::constant;
   static constexpr std::string_view constant_value = "value";
   static constexpr std::int8_t arity = 0;
@@ -38,12 +38,12 @@ struct constant_op {
 
 namespace rill {
 
-/// A constant of any type, checked where the handle is used. It shares the tensor's elements: who writes to them later
-/// changes the graph, unless it gives `t.clone()`.
+/// Returns a constant of any type. It shares the tensor's elements: writing to them later changes the graph; pass
+/// `t.clone()` to avoid that.
 value constant(graph& g, tensor const& t, std::string_view name = {});
 
 namespace detail {
-/// The same; error(invalid_argument) if the tensor is not of the wanted type.
+/// Returns the same. Throws error(invalid_argument) if the tensor does not have the type `wanted`.
 value constant_of(type const& wanted, graph& g, tensor const& t);
 }  // namespace detail
 
@@ -53,7 +53,7 @@ template <element T>
 expr<of<T>> constant(graph& g, T const& scalar) {
   return {constant(g, tensor(scalar))};
 }
-/// A constant from its elements, row after row: `constant<float, 2, 2>(g, {1, 2, 3, 4})`.
+/// Returns a constant with these elements in row-major order: `constant<float, 2, 2>(g, {1, 2, 3, 4})`.
 template <element T, dim... Extents>
   requires(sizeof...(Extents) > 0)
 expr<of<T, Extents...>> constant(graph& g, std::initializer_list<T> values) {
@@ -61,18 +61,19 @@ expr<of<T, Extents...>> constant(graph& g, std::initializer_list<T> values) {
   auto const all = only_errors([&] { return std::vector<T>(values); });
   tensor t(dtype_of<T>, of<T, Extents...>.shape());
   expects(static_cast<std::int64_t>(values.size()) == t.elements(),
-          "constant: more or fewer values than the extents say");
+          "constant: the number of values is not the number of elements");
   std::copy(values.begin(), values.end(), t.template mutable_data<T>());
   return {constant(g, t)};
 }
-/// A constant with elements and extents from a tensor; error(invalid_argument) if they are not as the type says.
+/// Returns a tensor as a constant. Throws error(invalid_argument) if its element type or extents differ from the static
+/// type.
 template <element T, dim... Extents> expr<of<T, Extents...>> constant(graph& g, tensor const& t) {
   return {detail::constant_of(of<T, Extents...>, g, t)};
 }
 
 namespace detail {
 
-// The number as a T, where that is possible.
+// The number as a T if T can represent it.
 template <class T, class N> T exactly(N n) {
   if constexpr (std::same_as<T, std::string>)
     throw error(code::invalid_argument, "a number can't be combined with strings");
@@ -80,7 +81,7 @@ template <class T, class N> T exactly(N n) {
     if constexpr (std::integral<T> && !std::same_as<T, N>)
       if (static_cast<double>(static_cast<T>(n)) != static_cast<double>(n))
         throw error(code::invalid_argument,
-                    "the number can't be represented as a " + std::string(rill::name(dtype_of<T>)));
+                    "the number can't be represented as " + std::string(rill::name(dtype_of<T>)));
     if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>)
       return T(static_cast<typename T::value_type>(n));
     else return static_cast<T>(n);
@@ -98,11 +99,11 @@ template <class N> tensor number_as(dtype d, N n) {
   }
 }
 
-// The same where the type is known: a user's file need not hold the conversions to all the others.
+// The same for a static type, so that user code does not instantiate conversions to all other types.
 template <element T, number N> tensor literal_as(N n) {
   if constexpr (std::integral<T> && std::integral<N> && !std::same_as<T, bool> && !std::same_as<N, bool>) {
     if (!std::in_range<T>(n))
-      throw error(code::invalid_argument, "the number can't be represented as a " + std::string(name(dtype_of<T>)));
+      throw error(code::invalid_argument, "the number can't be represented as " + std::string(name(dtype_of<T>)));
     return tensor(static_cast<T>(n));
   } else if constexpr (std::same_as<T, half> || std::same_as<T, bfloat16>) return tensor(T(static_cast<float>(n)));
   else if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>)
@@ -114,18 +115,18 @@ template <element T, number N> tensor literal_as(N n) {
 
 }  // namespace detail
 
-/// The number as a scalar of x's element type, in x's graph: what `x * 2` multiplies by.
+/// Returns the number as a scalar constant of x's element type in x's graph, as `x * 2` needs it.
 template <operand X, number N> auto like(X x, N n) {
   if constexpr (detail::stands_for_number<X>) return x;
   else if constexpr (typed<X>) {
     constexpr auto d = X::static_type.element;
     constexpr bool exact = !std::floating_point<N> || !dtypes::integers.contains(d);
-    static_assert(exact, "a fractional number meets an integer expression: cast one of them");
+    static_assert(exact, "a fractional number can't be combined with integers: cast one of them");
     return expr<type(d)>{constant(detail::graph_of(x), detail::literal_as<element_of<d>>(n))};
   } else return constant(detail::graph_of(x), detail::number_as(x.type().element, n));
 }
 
-/// A scalar zero of x's element type.
+/// Returns a scalar zero of x's element type.
 template <operand X> auto zero(X x) { return like(x, std::int8_t{0}); }
 
 #if RILL_RUNTIME

@@ -1,4 +1,4 @@
-// Axes of extent 1 put in and taken out: nothing is copied.
+// Inserts and removes axes of extent 1 without copying.
 #pragma once
 #include "rill/ops/array/reshape.hpp"
 
@@ -9,17 +9,17 @@ struct axis_attributes {
   static constexpr auto fields(auto const& take) { return take(field{"axis", &axis_attributes::axis}); }
 };
 
-// Not a reshape, which could not tell apart two extents that are open.
+// Not a reshape: a reshape could not distinguish two unknown extents.
 struct expand_dims_op {
   using library = void;
-  static constexpr std::string_view name = "expand_dims", doc = "x with an axis of extent 1 put in";
+  static constexpr std::string_view name = "expand_dims", doc = "x with an axis of extent 1 inserted";
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
   using attributes = axis_attributes;
   static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     if (!x.has_rank()) return x;
-    auto const axis =
-        checked_axis(a.axis, x.rank + std::size_t{1}, "expand_dims: the axis lies outside of the result", expects);
+    auto const axis = checked_axis(a.axis, x.rank + std::size_t{1},
+                                   "expand_dims: the axis is out of range for the result's rank", expects);
     type y{x.element};
     for (std::size_t i = 0; i < x.rank; ++i) {
       if (i == axis) y.push_back(1);
@@ -36,14 +36,14 @@ struct expand_dims_op {
 
 struct squeeze_op {
   using library = void;
-  static constexpr std::string_view name = "squeeze", doc = "x without an axis, whose extent is 1";
+  static constexpr std::string_view name = "squeeze", doc = "x with an axis of extent 1 removed";
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
   using attributes = axis_attributes;
   static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     if (!x.has_rank()) return x;
-    auto const axis = checked_axis(a.axis, x.rank, "squeeze: the axis lies outside of the operand's rank", expects);
-    expects(may_equal(x[axis], dim(1)), "squeeze: the axis has another extent than 1", x[axis], 1);
+    auto const axis = checked_axis(a.axis, x.rank, "squeeze: the axis is out of range for the operand's rank", expects);
+    expects(may_equal(x[axis], dim(1)), "squeeze: the extent of the axis is not 1", x[axis], 1);
     return without_axis(x, axis);
   }
   static cost work(attributes const&, std::span<type const>, std::span<type const>) { return {}; }
@@ -56,14 +56,15 @@ struct squeeze_op {
 
 namespace rill {
 
-/// x with an axis of extent 1 put in where the result has that axis; a negative one counts from the result's end.
+/// Returns x with an axis of extent 1 inserted at position `axis` of the result; a negative axis counts from the end of
+/// the result.
 template <std::int64_t Axis, operand X> auto expand_dims(X x) {
   return record<ops::expand_dims_op, ops::axis_attributes{Axis}>(x);
 }
 inline value expand_dims(value x, std::int64_t axis) {
   return record_erased<ops::expand_dims_op>(detail::graph_of(x), {axis}, {x});
 }
-/// x without an axis, whose extent is 1.
+/// Returns x without an axis of extent 1.
 template <std::int64_t Axis, operand X> auto squeeze(X x) {
   return record<ops::squeeze_op, ops::axis_attributes{Axis}>(x);
 }

@@ -6,7 +6,7 @@ namespace rill::ops {
 
 struct extents_of_op {
   using library = void;
-  static constexpr std::string_view name = "extents_of", doc = "the extents of x, an int64 for each of its axes";
+  static constexpr std::string_view name = "extents_of", doc = "the extents of x, one int64 for each axis";
   static constexpr std::int8_t arity = 1;
   static constexpr std::uint32_t shape_only = 1;
   static constexpr type infer(no_attributes, type const& x) {
@@ -25,7 +25,7 @@ struct extents_of_op {
 
 namespace rill {
 
-/// The extents of x as the step finds them, an int64 for each axis.
+/// Returns the extents that x has in the step, one int64 for each axis.
 template <operand X> auto extents_of(X x) { return record<ops::extents_of_op>(x); }
 
 }  // namespace rill

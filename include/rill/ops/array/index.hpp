@@ -1,4 +1,4 @@
-// Indices as values: checked before anything is read or written by them.
+// Indices as values, checked before they are used.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace rill::ops {
 
-/// The type of a row of `table` for each of `which`.
+/// Returns the type of the rows of `table` at the indices `which`.
 constexpr type gathered(type const& table, type const& which, checks expects = {}) {
   expects(!table.has_rank() || table.rank > 0, "gather: a scalar has no rows");
   if (!table.has_rank() || !which.has_rank()) return type::of_unknown_rank(table.element);
@@ -23,11 +23,11 @@ class index_reader {
       : count_(static_cast<std::size_t>(elements(which.shape()))), rows_(rows), wide_(which.element == dtype::int64) {}
 
   std::size_t count() const { return count_; }
-  /// Index i, as it came.
+  /// Returns index i unchecked.
   std::int64_t at(void const* which, std::size_t i) const {
     return wide_ ? static_cast<std::int64_t const*>(which)[i] : static_cast<std::int32_t const*>(which)[i];
   }
-  /// Throws error(invalid_argument) that names the first index outside.
+  /// Throws error(invalid_argument) that names the first index out of range.
   void check(void const* which) const {
     for (std::size_t i = 0; i < count_; ++i)
       if (auto const row = at(which, i); row < 0 || row >= rows_)

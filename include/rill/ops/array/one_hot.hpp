@@ -1,4 +1,4 @@
-// Class numbers as rows of zeros with a one.
+// Class numbers as one-hot rows.
 #pragma once
 #include "rill/ops/array/index.hpp"
 #include "rill/ops/base/for_each_type.hpp"
@@ -8,10 +8,9 @@ namespace rill::ops {
 
 struct one_hot_op {
   using library = void;
-  static constexpr std::string_view name = "one_hot",
-                                    doc =
-                                        "for each index a row of zeros with a one at the index; zeros alone if there "
-                                        "is no such place";
+  static constexpr std::string_view
+      name = "one_hot",
+      doc = "a row for each index: 1 at the index and 0 elsewhere; only zeros for an index out of range";
   static constexpr std::int8_t arity = 1;
   struct attributes {
     std::int64_t depth = 0;
@@ -22,7 +21,7 @@ struct one_hot_op {
   };
   static constexpr type infer(attributes const& a, type const& which, checks expects = {}) {
     expects(dtypes::indices.contains(which.element), "one_hot: the indices are neither int32 nor int64");
-    expects(dtypes::numeric_or_bool.contains(a.element), "one_hot: strings have no one");
+    expects(dtypes::numeric_or_bool.contains(a.element), "one_hot: strings are not supported");
     expects(a.depth >= 0, "one_hot: the depth is negative");
     if (!which.has_rank()) return type::of_unknown_rank(a.element);
     type y = which.with(a.element);
@@ -52,12 +51,12 @@ struct one_hot_op {
 
 namespace rill {
 
-/// For each index a row of `Depth` elements, zeros with a one at the index: `one_hot<10>(labels)`. An index that is no
-/// place in the row gives zeros alone.
+/// Returns a row of `Depth` elements for each index: 1 at the index and 0 elsewhere, as in `one_hot<10>(labels)`. The
+/// row of an index out of range is all zeros.
 template <std::int64_t Depth, element T = float, operand X> auto one_hot(X which) {
   return record<ops::one_hot_op, ops::one_hot_op::attributes{Depth, dtype_of<T>}>(which);
 }
-/// The same with a depth that only the run of the program knows.
+/// Returns the same with a depth known only at run time.
 inline value one_hot(value which, std::int64_t depth, dtype element = dtype::float32) {
   return record_erased<ops::one_hot_op>(detail::graph_of(which), {depth, element}, {which});
 }

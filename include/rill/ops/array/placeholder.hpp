@@ -1,4 +1,4 @@
-// Values that come from outside, by feeding them.
+// Values that steps are fed.
 #pragma once
 #include "rill/dsl/expr.hpp"
 
@@ -37,13 +37,13 @@ struct placeholder_with_default_op {
 
 namespace rill {
 
-/// A value of any type that every step must be fed.
+/// Returns a value of any type that every step must be fed.
 value placeholder(graph& g, type const& t, std::string_view name = {});
-/// A value that every step must be fed: `placeholder<float, "batch", 64>(g, "image")`.
+/// Returns a value that every step must be fed: `placeholder<float, "batch", 64>(g, "image")`.
 template <element T, dim... Extents> expr<of<T, Extents...>> placeholder(graph& g, std::string_view name = {}) {
   return {placeholder(g, of<T, Extents...>, name)};
 }
-/// A value that a step may be fed, and `otherwise` if it is not.
+/// Returns a value that a step may be fed; without a feed it is `otherwise`.
 template <operand X> X placeholder_with_default(X otherwise, std::string_view name = {}) {
   type t = otherwise.type();
   if constexpr (typed<X>) t = X::static_type;

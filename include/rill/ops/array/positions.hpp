@@ -1,4 +1,4 @@
-// The numbers of the places along an axis.
+// Positions along an axis.
 #pragma once
 #include <numeric>
 
@@ -8,7 +8,7 @@ namespace rill::ops {
 
 struct positions_op {
   using library = void;
-  static constexpr std::string_view name = "positions", doc = "0, 1, 2, …: a number for each place along an axis of x";
+  static constexpr std::string_view name = "positions", doc = "0, 1, 2, …: the position of each row of x along an axis";
   static constexpr std::int8_t arity = 1;
   static constexpr std::uint32_t shape_only = 1;
   struct attributes {
@@ -19,12 +19,12 @@ struct positions_op {
     }
   };
   static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
-    expects(dtypes::indices.contains(a.element), "positions: they are neither int32 nor int64");
+    expects(dtypes::indices.contains(a.element), "positions: the result must be int32 or int64");
     if (!x.has_rank()) return {a.element, {unknown}};
     auto const extent =
-        x[checked_axis(a.axis, x.rank, "positions: the axis lies outside of the operand's rank", expects)];
+        x[checked_axis(a.axis, x.rank, "positions: the axis is out of range for the operand's rank", expects)];
     expects(!extent.known() || a.element == dtype::int64 || extent.extent <= INT32_MAX,
-            "positions: there are more than int32 can number");
+            "positions: the extent does not fit in int32; ask for int64");
     return {a.element, {extent}};
   }
 #if RILL_DEFINITIONS
@@ -43,7 +43,7 @@ struct positions_op {
 
 namespace rill {
 
-/// 0, 1, 2, …: a number for each place along an axis of x, of which only the extent counts: `positions<1>(x)`.
+/// Returns 0, 1, 2, …: the positions along an axis of x; only the extent of the axis matters: `positions<1>(x)`.
 template <std::int64_t Axis, element T = std::int32_t, operand X> auto positions(X x) {
   return record<ops::positions_op, ops::positions_op::attributes{Axis, dtype_of<T>}>(x);
 }

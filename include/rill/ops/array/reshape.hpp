@@ -4,8 +4,8 @@
 
 namespace rill::ops {
 
-/// Extents to which a value is reshaped, as far as they can be told: with x's extents known, one that is not a number
-/// is computed; before, equal names cancel out. Refuses a number of elements that changes for certain.
+/// Returns the type of a reshaped value. If the extents of x are known, an open extent of `to` is computed; otherwise
+/// equal names cancel out. Refuses a reshape that certainly changes the number of elements.
 constexpr type reshaped(type const& x, type to, checks expects = {}) {
   expects(to.has_rank(), "reshape: the rank to reshape to is not known");
   to.element = x.element;
@@ -24,7 +24,7 @@ constexpr type reshaped(type const& x, type to, checks expects = {}) {
       if (x[j] == to[i] && !cancelled[j]) among = cancelled[j] = true;
     if (!among) open = i, ++opens;
   }
-  expects(unnamed <= 1, "reshape: more than one extent is left to be inferred");
+  expects(unnamed <= 1, "reshape: at most one extent can be inferred");
   if (!x.has_rank()) return to;
   bool rest_known = true;
   for (std::size_t j = 0; j < x.rank; ++j) {
@@ -34,7 +34,7 @@ constexpr type reshaped(type const& x, type to, checks expects = {}) {
   if (!rest_known) return to;
   if (opens == 0) expects(have == want, "reshape: the number of elements changes", have, want);
   if (opens == 1 && known) {
-    expects(want != 0, "reshape: the extent to be inferred could be any, for the others hold no elements");
+    expects(want != 0, "reshape: an extent can't be inferred if there are no elements");
     expects(have % want == 0, "reshape: the number of elements changes", have, want);
     to[open] = dim(have / want);
   } else if (opens == 1 && want != 0) {
@@ -46,8 +46,9 @@ constexpr type reshaped(type const& x, type to, checks expects = {}) {
 
 struct reshape_op {
   using library = void;
-  static constexpr std::string_view name = "reshape",
-                                    doc = "the same elements, row after row, with other extents; one may be inferred";
+  static constexpr std::string_view
+      name = "reshape",
+      doc = "the elements of x in row-major order, with other extents, one of which may be inferred";
   static constexpr std::string_view declared_type = "to";
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
@@ -66,7 +67,8 @@ struct reshape_op {
 
 struct reshape_like_op {
   using library = void;
-  static constexpr std::string_view name = "reshape_like", doc = "the elements of x with the extents of another value";
+  static constexpr std::string_view name = "reshape_like",
+                                    doc = "the elements of x with the extents of the second operand";
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t shape_only = 0b10;
   static constexpr bool aliases_input = true;
@@ -83,11 +85,11 @@ struct reshape_like_op {
   }
 };
 
-// Not a reshape, which could not tell apart two extents that are open.
+// Not a reshape: a reshape could not distinguish two unknown extents.
 struct flatten_rows_op {
   using library = void;
   static constexpr std::string_view name = "flatten_rows",
-                                    doc = "a matrix of all rows of x: all axes but the last one are one";
+                                    doc = "a matrix of the rows of x: all axes but the last merged into one";
   static constexpr std::int8_t arity = 1;
   static constexpr bool aliases_input = true;
   static constexpr type infer(no_attributes, type const& x, checks expects = {}) {
@@ -108,12 +110,13 @@ struct flatten_rows_op {
 
 namespace rill {
 
-/// The same elements, row after row, with other extents: `reshape<"batch", 64>(x)`. One of them may be unknown (-1): it
-/// is inferred, by the run if need be. A name is an extent that only the run knows. Nothing is copied.
+/// Returns the elements of x in row-major order with other extents: `reshape<"batch", 64>(x)`. One extent may be
+/// unknown (-1); it is inferred, at run time if necessary. A name is an extent known only at run time. Nothing is
+/// copied.
 template <dim... Extents, operand X> auto reshape(X x) {
   return record<ops::reshape_op, ops::reshape_op::attributes{type{dtype::float32, {Extents...}}}>(x);
 }
-/// The same with extents that only the run of the program knows; one of them may be -1.
+/// Returns the same with extents known only at run time; one of them may be -1.
 inline value reshape(value x, extents const& to) {
   type t;
   for (auto extent : to) {
@@ -122,9 +125,9 @@ inline value reshape(value x, extents const& to) {
   }
   return record_erased<ops::reshape_op>(detail::graph_of(x), {t}, {x});
 }
-/// A matrix of all rows of x: [batch, time, features] becomes [batch · time, features]. Nothing is copied.
+/// Returns a matrix of all rows of x: [batch, time, features] becomes [batch · time, features]. Nothing is copied.
 template <operand X> auto flatten_rows(X x) { return record<ops::flatten_rows_op>(x); }
-/// The elements of x with the extents of `other`.
+/// Returns the elements of x with the extents of `other`.
 inline value reshape_like(value x, value other) {
   auto const& to = other.type();
   if (to.is_known())

@@ -1,4 +1,4 @@
-// Values of one type beside each other along a new axis, and back.
+// Values of one type stacked along a new axis, and slices of a value along an axis.
 #pragma once
 #include "rill/ops/array/expand_dims.hpp"
 #include "rill/ops/array/split.hpp"
@@ -12,26 +12,27 @@ template <std::int64_t Axis = 0, operand... X>
 auto stack(X... x) {
   return record<ops::concat_op, ops::concat_op::attributes{Axis}>(expand_dims<Axis>(x)...);
 }
-/// The same for any number of values.
+/// Returns the same for any number of values.
 inline value stack(std::vector<value> x, std::int64_t axis = 0) {
-  expects(!x.empty(), "stack: there is nothing to put together");
+  expects(!x.empty(), "stack: there are no operands");
   for (auto& each : x) each = expand_dims(each, axis);
   return concat(x, axis);
 }
 
 namespace detail {
 
-/// The number of slices along an axis.
+/// Returns the number of slices along an axis.
 constexpr std::int64_t slices_of(type const& x, std::int64_t axis, checks expects = {}) {
   expects(x.has_rank(), "unstack: the operand's rank must be known");
-  auto const extent = x[checked_axis(axis, x.rank, "unstack: the axis lies outside of the operand's rank", expects)];
-  expects(extent.known(), "unstack: the axis' extent must be known, for there is a handle for each slice");
+  auto const extent =
+      x[checked_axis(axis, x.rank, "unstack: the axis is out of range for the operand's rank", expects)];
+  expects(extent.known(), "unstack: the extent of the axis must be known");
   return extent.extent;
 }
 
 }  // namespace detail
 
-/// The slices of x along an axis, which they lose; its extent must be known.
+/// Returns the slices of x along an axis, without that axis. Its extent must be known.
 inline std::vector<value> unstack(value x, std::int64_t axis = 0) {
   auto const count = detail::slices_of(x.type(), axis);
   if (count == 0) return {};
@@ -40,7 +41,7 @@ inline std::vector<value> unstack(value x, std::int64_t axis = 0) {
   return all;
 }
 
-/// The same as an array of typed handles: `auto [a, b] = unstack<1>(x)`.
+/// Returns the same as an array of typed handles: `auto [a, b] = unstack<1>(x)`.
 template <std::int64_t Axis, typed X> auto unstack(X x) {
   constexpr auto count = detail::slices_of(X::static_type, Axis);
   static_assert(count > 0, "unstack: there are no slices");

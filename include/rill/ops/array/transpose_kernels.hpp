@@ -12,8 +12,8 @@ namespace rill::kernels {
 
 namespace detail {
 
-// A permutation as lines of the result, or as tiles: across `turned`, along which the operand is contiguous, and along
-// the last axis, along which the result is.
+// A permutation as lines of the result; or as tiles, whose sides are the axis along which the operand is contiguous
+// (`turned`) and the axis along which the result is contiguous (the last one).
 template <class T> class permuting {
  public:
   permuting(strided_view const& p, void* to, void const* from)
@@ -57,8 +57,8 @@ template <class T> class permuting {
     else std::memcpy(to_ + to, from_ + from, n * sizeof(T));
   }
 
-  // A tile is read line by line and written line by line: where lines lie a power of two apart, a cache could not hold
-  // them all until they are complete.
+  // A tile is read and written line by line: with lines a power of two apart, a cache could not hold all of them until
+  // they are complete.
   void tiles(std::int64_t to, std::int64_t from, std::int64_t first, std::int64_t end) const {
     auto const step = p_.strides[last_], apart = apart_[turned_];
     for (std::int64_t column = 0; column < p_.extents[last_]; column += side) {
@@ -97,7 +97,7 @@ template <class T> void permute(strided_view const& p, void* to, void const* fro
     return;
   }
   detail::permuting<T> const work(p, to, from);
-  constexpr std::int64_t chunk = 32768;  // elements that are worth a hand-over
+  constexpr std::int64_t chunk = 32768;  // enough elements for one thread
   auto const each = std::max<std::int64_t>(1, chunk * work.units() / n);
   threads(static_cast<std::size_t>((work.units() + each - 1) / each), [&](std::size_t c) {
     auto const first = static_cast<std::int64_t>(c) * each;

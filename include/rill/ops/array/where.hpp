@@ -1,4 +1,4 @@
-// The places at which a condition holds.
+// Indices of true elements.
 #pragma once
 #include <algorithm>
 
@@ -9,13 +9,13 @@ namespace rill::ops {
 struct where_op {
   using library = void;
   static constexpr std::string_view name = "where",
-                                    doc = "the indices at which a list of truth values is true, in their order";
+                                    doc = "the indices of the true elements of a vector, in ascending order";
   static constexpr std::int8_t arity = 1;
   static constexpr bool dynamic_output_shape = true;
   static constexpr dtypes elements = dtype::boolean;
   static constexpr type infer(no_attributes, type const& condition, checks expects = {}) {
     expects(condition.element == dtype::boolean, "where: the condition is not a bool");
-    expects(!condition.has_rank() || condition.rank == 1, "where: the condition is not a list");
+    expects(!condition.has_rank() || condition.rank == 1, "where: the condition is not a vector");
     return {dtype::int64, {unknown}};
   }
 #if RILL_DEFINITIONS
@@ -38,8 +38,8 @@ struct where_op {
 
 namespace rill {
 
-/// The indices at which a list of truth values is true, in their order, as int64: `gather(x, where(chosen))` is the
-/// chosen rows. How many there are the step settles; what depends on that is planned when they are known.
+/// Returns the indices of the true elements of a vector in ascending order, as int64: `gather(x, where(chosen))`
+/// returns the chosen rows. Their number is known only when the step runs; nodes that depend on it are deferred.
 template <operand C> auto where(C condition) { return record<ops::where_op>(condition); }
 
 }  // namespace rill

@@ -1,4 +1,4 @@
-// What all elementwise operations share: from `apply`, written once, to tile functions, inference and kernel.
+// What all elementwise operations share: tile functions, inference and kernel, all from one function `apply`.
 #pragma once
 #include <array>
 #include <string_view>
@@ -21,6 +21,7 @@ namespace detail {
 
 template <class Op> dtype result_of(dtype const* operands, dtype) {
   if constexpr (requires { Op::result; }) return Op::result;
+  else if constexpr (requires { Op::result_of(dtype{}); }) return Op::result_of(operands[Op::arity - 1]);
   else return operands[Op::arity - 1];
 }
 template <class Op> tile_function tile_of(dtype const* operands, dtype result) {
@@ -48,7 +49,8 @@ template <class Op> constexpr scalar_function make_function() {
 }
 template <class Op> inline constexpr scalar_function function_of = make_function<Op>();
 
-// What this unit defines: of an operation of rill::compiled nothing, of a user's own all.
+// Whether this translation unit defines an operation: one of rill::compiled is defined in the library, a user's own
+// operation here.
 #if RILL_DEFINITIONS
 template <class Op>
 concept defined_here = true;
@@ -76,14 +78,14 @@ template <class Op, std::int8_t Arity> struct elementwise {
   static constexpr type infer(no_attributes, type const& x, checks expects = {})
     requires(Arity == 1)
   {
-    expects(Op::elements.contains(x.element), "the operation does not take this element type");
+    expects(Op::elements.contains(x.element), "the operation does not support this element type");
     return x;
   }
   static constexpr type infer(no_attributes, type const& x, type const& y, checks expects = {})
     requires(Arity == 2)
   {
     expects(x.element == y.element, "the operands have different element types; cast one of them");
-    expects(Op::elements.contains(x.element), "the operation does not take this element type");
+    expects(Op::elements.contains(x.element), "the operation does not support this element type");
     return broadcast(x, y, expects);
   }
   template <dtypes Set>

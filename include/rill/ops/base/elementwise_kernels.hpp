@@ -14,7 +14,7 @@ template <class Op>
   requires(sizeof(Op) != 0)
 inline constexpr bool have_loops<Op> = true;
 
-// Operand I of Op for lanes of type Lane: a mask where the operation takes a bool beside numbers.
+// Operand I of Op for lanes of type Lane: a mask if the operand is a bool beside numbers.
 template <class Op, class Lane, std::size_t I>
 [[gnu::always_inline]] inline auto operand(void const* from, std::size_t at, std::size_t n) {
   if constexpr (requires { requires Op::takes_mask(I); }) {
@@ -37,8 +37,8 @@ template <class Op, class Lane, std::size_t... I>
   else y.store(to, n);
 }
 
-/// The contiguous loop of an elementwise operation over elements of type T. A rest shorter than a packet is computed as
-/// a whole packet, so that an element's bits don't depend on its place.
+/// The contiguous loop of an elementwise operation over elements of type T. A remainder shorter than a packet is
+/// computed as a whole packet, so that an element's bits do not depend on its position.
 template <class Op, class T> void tile(void* result, void const* const* operands, std::size_t n) {
   using Lane = lane_type_t<T>;
   constexpr auto arity = static_cast<std::size_t>(Op::arity);

@@ -1,4 +1,4 @@
-// How tables of kernels are filled: a call for each element type of a set.
+// Fills tables of kernels: calls a lambda for each element type of a set.
 #pragma once
 #include <utility>
 

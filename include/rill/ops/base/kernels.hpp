@@ -1,5 +1,5 @@
-// Where an operation's raw kernels are: in this program (header-only), or in rill::compiled, in the variant that was
-// built for this machine's processor.
+// Finds an operation's raw kernels: in this program (header-only), or in the variant of rill::compiled that was built
+// for this processor.
 #pragma once
 #include <string_view>
 
@@ -17,15 +17,14 @@ struct kernel_entry {
 
 namespace detail {
 
-/// The kernels of an operation in the variant for this processor; defined by rill::compiled. Throws
-/// error(unimplemented) if the library has none for it.
+/// Returns the kernels of an operation in the variant for this processor; defined by rill::compiled. Throws
+/// error(unimplemented) if the library has no kernels for the operation.
 void const* library_kernels(std::string_view operation);
 
-/// Throws the error of a program that has no kernels of an operation between these element types.
+/// Throws error(unimplemented): the program has no kernels of the operation for these element types.
 [[noreturn, gnu::cold]] void refuse_elements(std::string_view operation, dtypes wanted);
 
-/// The operation's kernels in this program. Where the operation does not take the element types at all, any table says
-/// so.
+/// Returns the operation's kernels in this program; any table if the operation does not support the element types.
 template <class Op> void const* program_kernels(dtypes wanted) {
   if (auto const* found = kernel_parts<Op>::find(wanted)) return found;
   if constexpr (!kernels_by_element<Op>) return kernel_parts<Op>::common.kernels;
@@ -35,9 +34,9 @@ template <class Op> void const* program_kernels(dtypes wanted) {
 
 }  // namespace detail
 
-/// The raw kernels of an operation between these element types: `Op::kernels` is a plain struct of function pointers
-/// that `Op::make_kernels<Set>()` fills for a set of element types, or `Op::make_kernels()` where they make no
-/// difference. Throws error(unimplemented) if a program without rill::compiled has none.
+/// Returns the raw kernels of an operation for these element types. `Op::kernels` is a plain struct of function
+/// pointers; `Op::make_kernels<Set>()` fills it for a set of element types, `Op::make_kernels()` if element types make
+/// no difference. Throws error(unimplemented) if a program without rill::compiled lacks them.
 template <class Op> auto const& kernels_of([[maybe_unused]] dtypes wanted = {}) {
   using table = typename Op::kernels;
 #if RILL_KERNELS

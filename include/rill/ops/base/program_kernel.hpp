@@ -12,10 +12,10 @@
 
 namespace rill::detail {
 
-/// A program as a kernel for the request's types.
+/// Returns a kernel that runs a program for the request's types.
 kernel make_kernel(program const& p, kernel_request const& r);
 
-/// A function as a kernel: the program of one line that it is.
+/// Returns a kernel that runs one function.
 kernel make_kernel(scalar_function const& f, kernel_request const& r);
 
 #if RILL_RUNTIME

@@ -6,8 +6,8 @@
 
 namespace rill::kernels {
 
-/// Calls `f(begin, end)` for consecutive runs of [0, count): of `least` indices or more if there are as many, and a few
-/// for each thread. What `f` does with an index must not depend on the run that it is in.
+/// Calls `f(begin, end)` for consecutive runs of [0, count): each of at least `least` indices if there are that many,
+/// and a few runs for each thread. What `f` does with an index must not depend on its run.
 template <class F>
 void share(parallel const& threads, std::ptrdiff_t count, std::ptrdiff_t least, F const& f) noexcept {
   std::ptrdiff_t const most = threads.threads > 1 ? 4 * threads.threads : 1;

@@ -1,4 +1,4 @@
-// An array seen with other axes: permuted, or broadcast.
+// A view of an array with permuted or broadcast axes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace rill::kernels {
 
-/// The result's extents and, for each of its axes, how far apart the operand's elements are; neighbouring axes that the
-/// operand walks evenly are one, extents of 1 are gone.
+/// The result's extents, and for each of its axes the stride of the operand. Axes are merged where the strides allow
+/// it; extents of 1 are dropped.
 struct strided_view {
   std::size_t rank = 0;
   std::int64_t extents[max_rank] = {}, strides[max_rank] = {};
@@ -29,7 +29,7 @@ struct strided_view {
     for (std::size_t i = 0; i < rank; ++i) n *= extents[i];
     return n;
   }
-  /// Which of the operand's elements is the result's element `at`.
+  /// Returns the index of the operand's element that is element `at` of the result.
   constexpr std::int64_t operator[](std::int64_t at) const {
     std::int64_t from = 0;
     for (std::size_t i = rank; i-- > 0; at /= extents[i]) from += at % extents[i] * strides[i];
@@ -37,7 +37,7 @@ struct strided_view {
   }
 };
 
-/// x broadcast to the extents of y, as NumPy does it.
+/// Returns the view of x broadcast to the extents of y, as in NumPy.
 constexpr strided_view broadcast_view(shape const& x, shape const& y) {
   std::int64_t strides[max_rank] = {}, apart = 1;
   for (std::size_t i = 1; i <= x.rank(); ++i) {

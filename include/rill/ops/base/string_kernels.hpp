@@ -1,5 +1,5 @@
-// Kernels of strings for operations whose other elements are computed with by programs, or moved as bytes: those know
-// no strings. They run on the calling thread, for copying a string may throw.
+// Kernels of strings for operations that otherwise run as programs or copy bytes, which cannot handle strings. They run
+// on the calling thread, because copying a string may throw.
 #pragma once
 #include <array>
 #include <string_view>
@@ -9,13 +9,13 @@
 
 namespace rill::detail {
 
-/// Whether `holds` for the two strings at each place of the result; both operands broadcast.
+/// Returns a kernel that calls `holds` with each pair of strings; the operands broadcast.
 kernel compare_strings(kernel_request const& r, bool (*holds)(std::string_view, std::string_view));
 
-/// Input 1 where input 0, a bool, is true, and input 2 elsewhere; all three broadcast.
+/// Returns a kernel that selects input 1 where input 0, a bool, is true and input 2 elsewhere; all three broadcast.
 kernel select_strings(kernel_request const& r);
 
-/// The operand seen through the view.
+/// Returns a kernel that copies the operand through the view.
 kernel move_strings(kernels::strided_view const& view);
 
 #if RILL_RUNTIME

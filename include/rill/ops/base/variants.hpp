@@ -11,7 +11,7 @@
 
 namespace rill::detail {
 
-/// The kernels of all operations, unit by unit.
+/// The kernels of all operations, one table for each translation unit.
 using kernel_tables = std::span<std::span<kernel_entry const> const>;
 
 /// All kernels, built for one instruction set.
@@ -29,17 +29,17 @@ struct kernel_variant {
 };
 
 #if RILL_KERNELS
-/// The operation's line in a unit's table; an empty one if it has no raw kernels.
+/// Returns the operation's entry in a unit's table; an empty one if the operation has no raw kernels.
 template <class Op> constexpr kernel_entry make_kernel_entry() {
   if constexpr (requires { typename Op::kernels; }) return {Op::name, &kernels_made<Op, dtypes::any_element>};
   else return {};
 }
 #endif
 
-/// Which variant this process uses: decided once, by the first who asks. Has no destructor to run after main.
+/// The variant that this process uses, chosen at the first request. It has no destructor that would run after main.
 class variant_choice {
  public:
-  /// The variants, best first.
+  /// Makes a choice among variants, best first.
   constexpr explicit variant_choice(std::span<kernel_variant const> variants) : variants_(variants) {}
 
   kernel_variant const& get() {

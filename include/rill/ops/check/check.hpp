@@ -1,4 +1,4 @@
-// A step ends where a condition does not hold.
+// Ends a step if a condition is false.
 #pragma once
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace rill::ops {
 struct check_op {
   using library = void;
   static constexpr std::string_view name = "check",
-                                    doc = "nothing; an error with the message, unless all of the condition holds";
+                                    doc = "fails with the message unless every element of the condition is true";
   static constexpr std::int8_t arity = 1;
   static constexpr std::size_t outputs = 0;
   static constexpr rill::effect effect = rill::effect::writes;
@@ -30,7 +30,7 @@ struct check_op {
       auto const at = std::find(holds, holds + n, false) - holds;
       if (at == n) return;
       throw error(code::failed_precondition,
-                  (message.empty() ? std::string("a condition does not hold") : message) +
+                  (message.empty() ? std::string("a condition is false") : message) +
                       (n == 1 ? "" : " (element " + std::to_string(at) + " of " + std::to_string(n) + ")"));
     });
   }
@@ -41,8 +41,8 @@ struct check_op {
 
 namespace rill {
 
-/// Ends the step with error(failed_precondition) and the message, unless every element of the condition holds. Run it
-/// as a target, or put it before what it guards: `g.after({check(n > 0, "…")}, [&] { … })`.
+/// Fails with error(failed_precondition) and the message unless every element of the condition is true. Run it as a
+/// target, or order it before what it guards: `g.after({check(n > 0, "…")}, [&] { … })`.
 template <operand C> operation check(C condition, std::string_view message) {
   if constexpr (typed<C>) detail::result_types<ops::check_op, no_attributes{}, C>();
   return record_erased<ops::check_op>(detail::graph_of(condition), {std::string(message)}, {condition});

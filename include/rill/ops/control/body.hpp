@@ -1,4 +1,4 @@
-// What operations with bodies share: how lambdas are recorded, what they may return, and how a body is run.
+// What operations with bodies share: recording lambdas, checking what they return, and running a body.
 #pragma once
 #include <algorithm>
 #include <initializer_list>
@@ -17,9 +17,9 @@
 
 namespace rill {
 
-/// What was recorded with results whose number and types only the run knows: bodies and functions of erased handles.
+/// The results of recorded bodies and functions of erased handles, whose number and types are known only at run time.
 struct erased_results {
-  operation made;  ///< to run it for its updates, or to come after it
+  operation made;  ///< to run it as a target, or to order nodes after it
   std::vector<value> values;
 
   std::size_t size() const { return values.size(); }
@@ -33,18 +33,21 @@ struct erased_results {
 
 namespace rill::detail {
 
-/// An error's node and sentence, as they follow on where its body stands.
+/// The last of several types, where an option may follow handles.
+template <class... X> using last_of = std::tuple_element_t<sizeof...(X) - 1, std::tuple<X...>>;
+
+/// Returns an error's node and sentence with the position of its body.
 inline std::string place_of(error const& e) {
   return (e.node().empty() ? ": " : ", node '" + std::string(e.node()) + "': ") + std::string(e.message());
 }
 
-/// That of three operations which has the effect of what it runs.
+/// Returns the variant of an operation that has the effect of the bodies it runs.
 template <class Pure, class Reading, class Updating> op_def const& definition_for(effect e) {
   return e == effect::none ? definition<Pure>() : e == effect::reads ? definition<Reading>() : definition<Updating>();
 }
 
-/// A handle that is made of several: it names them, `parts`, a tuple of operands or of such handles, gives them,
-/// `as_parts()`, and is made of them again. tensor_array is one.
+/// A handle of several values, such as tensor_array. It declares `parts`, a tuple of operands or such handles;
+/// `as_parts()` returns them, and a constructor takes them.
 template <class X>
 concept compound = !operand<X> && requires(X const& x, typename X::parts const& p) {
   { x.as_parts() } -> std::convertible_to<typename X::parts>;
@@ -53,7 +56,7 @@ concept compound = !operand<X> && requires(X const& x, typename X::parts const& 
 template <class X>
 concept handle = operand<X> || compound<X>;
 
-/// The values that a handle is made of.
+/// Returns the values that make up a handle.
 template <handle X> void append_values(std::vector<value>& to, X const& x) {
   if constexpr (operand<X>) to.push_back(x);
   else std::apply([&](auto const&... sub) { (append_values(to, sub), ...); }, x.as_parts());
@@ -63,7 +66,7 @@ template <handle... X> std::vector<value> values_of(X const&... x) {
   (append_values(all, x), ...);
   return all;
 }
-/// A handle of the next values; `next()` gives one after the other.
+/// Returns a handle of the next values; `next()` returns one after the other.
 template <handle X, class Next> X handle_from(Next&& next) {
   if constexpr (typed<X>) return X{as<X::static_type>(next())};
   else if constexpr (operand<X>) return X{next()};
@@ -73,10 +76,10 @@ template <handle X, class Next> X handle_from(Next&& next) {
     }(std::type_identity<typename X::parts>{});
 }
 
-/// What stands for a result that is no value of the graph.
+/// Stands for a result that is not a value of the graph.
 struct no_handle {};
 
-/// What handles of a body's results are outside of it: typed ones keep their type.
+/// The handles of a body's results outside of the body: typed handles keep their type.
 template <class X> struct handle_outside {
   using type = std::conditional_t<handle<X>, value, no_handle>;
 };
@@ -101,11 +104,11 @@ template <> struct handle_outside<erased_results> {
 template <class... X> struct handle_outside<std::tuple<X...>> {
   using type = std::tuple<std::conditional_t<handle<X>, typename handle_outside<X>::type, no_handle>...>;
 };
-/// Whether a lambda returns values of the graph, by what they are outside.
+/// Whether a lambda returns values of the graph.
 template <class Outside> inline constexpr bool are_of_graph = !std::same_as<Outside, no_handle>;
 template <class... X> inline constexpr bool are_of_graph<std::tuple<X...>> = (are_of_graph<X> && ...);
 
-/// A lambda's results as a list: a handle, a tuple or vector of handles, or nothing where it only updates.
+/// Returns a lambda's results, a handle, a tuple or a vector of handles or nothing, as a list.
 template <class F, class... X> std::vector<value> results_of(F const& f, X const&... x) {
   using R = std::remove_cvref_t<decltype(f(x...))>;
   if constexpr (std::is_void_v<R>) {
@@ -120,7 +123,7 @@ template <class F, class... X> std::vector<value> results_of(F const& f, X const
   else return std::apply([](auto const&... each) { return values_of(each...); }, f(x...));
 }
 
-/// The handles of outputs `at`, `at` + 1, … of a node.
+/// Returns the handles of outputs `at`, `at` + 1, … of a node.
 template <class Handles> auto handles_from(value node, std::uint32_t at = 0) {
   auto const next = [&] { return value{node.graph, node.node, at++}; };
   if constexpr (handle<Handles>) return handle_from<Handles>(next);
@@ -132,7 +135,7 @@ template <class Handles> auto handles_from(value node, std::uint32_t at = 0) {
     }(std::make_index_sequence<std::tuple_size_v<Handles>>{});
 }
 
-/// The captures of several bodies as one list, and their references, those that are updated first.
+/// The captures of several bodies as one list, and their variables, updated ones first.
 struct merged_captures {
   std::vector<value> captures, references;
   std::size_t updates = 0;
@@ -142,13 +145,13 @@ struct merged_captures {
 merged_captures merge_captures(std::vector<std::pair<recorded_body*, std::size_t>> const& bodies);
 
 #if RILL_RUNTIME
-/// A table without a path.
+/// Returns a table without paths.
 RILL_INLINE path_table no_paths(std::size_t results, std::size_t inputs) {
   return path_table(results, std::vector<bool>(inputs));
 }
 
-/// Adds the paths through a body whose inputs are a node's from `first` on, and which knows the first ones, variables,
-/// by name; false if the body's are not known.
+/// Adds the paths through a body whose inputs are the node's inputs from `first` on; the first ones are variables, by
+/// name. Returns false if the body's paths are unknown.
 RILL_INLINE bool add_paths(path_table& table, body_paths const* through, std::span<std::string_view const> variables,
                            std::size_t first) {
   if (through == nullptr) return false;
@@ -168,9 +171,9 @@ class body_call {
         outputs_(r.outputs.size()),
         open_(!all_known(r.outputs)),
         arguments_(r.inputs.begin() + static_cast<std::ptrdiff_t>(first), r.inputs.end()) {}
-  /// Whether the extents of a result are settled when a body has run: then the kernel brings its outputs itself.
+  /// Whether the extents of a result are known only after a body has run: then the kernel allocates its outputs.
   bool open() const { return open_; }
-  /// The results that each of the bodies makes in the place of one argument, or returns as it came.
+  /// Returns the results that each body computes in the memory of an argument, or returns unchanged.
   std::vector<kernel::shared_memory> updates_in_place(std::initializer_list<compiled_body const*> bodies) const {
     std::vector<kernel::shared_memory> all;
     for (std::uint32_t o = 0; o < outputs_; ++o) {
@@ -206,8 +209,8 @@ class body_call {
 };
 #endif
 
-/// A type that both are; extents that differ are unknown, and so is a rank that one of them has not. `why` if there is
-/// none.
+/// Returns the most specific type that includes both: extents that differ are unknown, and so is the rank if one has no
+/// rank. Fails with `why` if there is no such type.
 type common_type(type const& a, type const& b, char const* why);
 
 #if RILL_RUNTIME

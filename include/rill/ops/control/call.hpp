@@ -1,4 +1,4 @@
-// A call of a function: its body as a nested plan, which all calls with arguments of the same types share.
+// Calls of functions. The body is a nested plan, shared by all calls with arguments of the same types.
 #pragma once
 #include <cstdint>
 
@@ -17,8 +17,8 @@ std::vector<gradient> call_gradient(gradient_request const& r);
 
 namespace rill::ops {
 
-/// What the operations that call share. Their inputs are the variables of the function, its arguments, and what it took
-/// from outside.
+/// What operations that call a function share. Their inputs are the function's variables, its arguments and its
+/// captures.
 struct call_rules {
   static constexpr std::int8_t arity = -2;
   static constexpr std::string_view counts_references = "references";
@@ -28,7 +28,7 @@ struct call_rules {
   struct attributes {
     function_definition const* function = nullptr;
     std::int64_t references = 0, updates = 0;
-    std::int64_t key = 0;  ///< tells the random numbers of this call from those of others
+    std::int64_t key = 0;  ///< the key of this call's random numbers
     static constexpr auto fields(auto const& take) {
       return take(field{"function", &attributes::function}, field{"references", &attributes::references},
                   field{"updates", &attributes::updates}, field{"key", &attributes::key});
@@ -43,12 +43,13 @@ struct call_rules {
 
 struct call_op : call_rules {
   using library = void;
-  static constexpr std::string_view name = "call", doc = "a function of the graph";
+  static constexpr std::string_view name = "call", doc = "calls a function of the graph";
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
 };
 struct reading_call_op : call_rules {
   using library = void;
-  static constexpr std::string_view name = "reading_call", doc = "a function that reads variables or draws numbers";
+  static constexpr std::string_view name = "reading_call",
+                                    doc = "calls a function that reads variables or draws random numbers";
   static constexpr rill::effect effect = rill::effect::reads;
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
     return call_rules::infer(a, inputs, effect);
@@ -56,7 +57,7 @@ struct reading_call_op : call_rules {
 };
 struct updating_call_op : call_rules {
   using library = void;
-  static constexpr std::string_view name = "updating_call", doc = "a function that updates variables";
+  static constexpr std::string_view name = "updating_call", doc = "calls a function that updates variables";
   static constexpr rill::effect effect = rill::effect::writes;
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs) {
     return call_rules::infer(a, inputs, effect);
@@ -69,7 +70,7 @@ RILL_INLINE std::vector<type> call_rules::infer(attributes const& a, std::span<t
   auto const& f = *a.function;
   expects(a.references == static_cast<std::int64_t>(f.references.size()) && a.updates == f.updates &&
               f.references.size() <= inputs.size(),
-          "call: its variables are not those of its function");
+          "call: its variables are not its function's variables");
   expects(!f.body || own >= f.effect, "call: the function does more than the call says");
   return f.infer(inputs.subspan(f.references.size()));
 }
@@ -77,7 +78,7 @@ RILL_INLINE std::vector<type> call_rules::infer(attributes const& a, std::span<t
 
 namespace calls {
 
-/// Where an error was; of calls within each other the innermost says how deep it is.
+/// Returns where an error was; of calls within each other the innermost says how deep it is.
 std::string place_in(function_definition const& f, std::int64_t depth);
 
 }  // namespace calls
@@ -93,11 +94,11 @@ RILL_INLINE path_table call_rules::paths(node const& n, std::span<std::string_vi
 
 namespace calls {
 
-/// Stack that calls within calls may use before they go on with a thread's fresh one: a small part of what any thread
-/// has, as nobody knows how much of it was in use before the first call.
+/// The stack that nested calls may use before they continue on a fiber. It is a small part of a thread's stack, because
+/// the use before the first call is unknown.
 inline constexpr std::uintptr_t most_stack = 256 * 1024;
 
-/// Runs `f(step)` where there is stack for it.
+/// Runs `f(step)`, on a fiber if the stack is nearly used up.
 template <class F> void with_stack(step_context& step, F const& f) {
   auto const here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (step.stack == 0) step.stack = here;
@@ -109,7 +110,7 @@ template <class F> void with_stack(step_context& step, F const& f) {
   fresh.resume();
 }
 
-/// An error of a function's body, as what lies around the call sees it.
+/// Returns an error of a function's body as the caller sees it.
 RILL_INLINE error located(function_definition const& f, running_call const& call, error const& e) {
   if (detail::placed_errors::holds(e)) return detail::placed_errors::below(0, e);
   auto const at = e.message().find(place_in(f, 1));
@@ -157,7 +158,7 @@ namespace rill {
 
 namespace detail {
 
-/// Records a call in what is open of a graph; `key` is that of its random numbers, -1: one of its own.
+/// Records a call in the innermost open body of a graph; `key` is the key of its random numbers, -1 for a new one.
 value record_call(graph& g, function_definition const& f, std::vector<value> const& arguments, std::int64_t key = -1);
 
 #if RILL_RUNTIME
@@ -180,11 +181,11 @@ RILL_INLINE value record_call(graph& g, function_definition const& f, std::vecto
 
 }  // namespace detail
 
-/// The types of a function's arguments and results, as it was declared; error(not_found) if the graph has none of the
-/// name.
+/// Returns the declared types of a function's arguments and results. Throws error(not_found) if the graph has no
+/// function of that name.
 function_definition const& find_function(graph const& g, std::string_view name);
 
-/// Calls a function of the graph by its name, of a graph that was loaded for instance.
+/// Calls a function of the graph by its name, for instance in a loaded graph.
 erased_results call(graph& g, std::string_view name, std::vector<value> const& arguments);
 template <operand... X> erased_results call(graph& g, std::string_view name, X... arguments) {
   return call(g, name, std::vector<value>{arguments...});

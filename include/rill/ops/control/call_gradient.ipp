@@ -19,7 +19,7 @@ class derivative {
     choose();
   }
 
-  /// The inputs of a call of the function that its results belong to.
+  /// The inputs of the call whose derivative is computed.
   std::vector<std::size_t> const& inputs() const { return x_; }
 
   function_definition const& function() const {
@@ -43,8 +43,8 @@ class derivative {
  private:
   std::size_t arguments() const { return f_.arguments.size(); }
 
-  // That of a function that calls itself is for all inputs, so that its own calls find it; others for those that are
-  // wanted.
+  // The derivative of a recursive function is with respect to all inputs, so that its own calls find it; of other
+  // functions, with respect to the wanted inputs.
   void choose() {
     bool all = true;
     for (std::size_t i = 0; i < r_.inputs(); ++i) {
@@ -60,7 +60,7 @@ class derivative {
     auto const e = f_.captures[input - variables_ - arguments()];
     return value{&root_, e.node, e.port}.type();
   }
-  // Among the arguments of the derivative, of which there are so many, and its captures, which begin with f's.
+  // Finds an input among the arguments of the derivative and its captures, which begin with the captures of f.
   std::int32_t like(std::size_t input, std::size_t own) const {
     if (input < variables_) return -1;
     auto const place = input - variables_;
@@ -102,7 +102,8 @@ RILL_INLINE std::vector<gradient> call_gradient(gradient_request const& r) {
   for (std::size_t i = 0; i < f.arguments.size(); ++i) arguments.push_back(r.in(f.references.size() + i));
   for (std::size_t o = 0; o < f.results.size(); ++o)
     if (is_differentiable(f.results[o].element)) arguments.push_back(r.dy(o) ? r.dy(o) : zeros_like(r.out(o)));
-  auto const node = record_call(r.graph, made.function(), arguments, a.key);  // it draws the numbers that the call drew
+  auto const node =
+      record_call(r.graph, made.function(), arguments, a.key);  // draws the same random numbers as the call
   std::vector<gradient> all(r.inputs());
   for (std::uint32_t k = 0; k < made.inputs().size(); ++k)
     if (auto const i = made.inputs()[k]; r.wanted[i]) all[i] = value{node.graph, node.node, k};
@@ -115,7 +116,7 @@ RILL_INLINE std::vector<gradient> call_gradient(gradient_request const& r) {
 #if RILL_RUNTIME
 namespace rill::detail {
 
-// name/without_updates, recorded once; that of a function that calls itself does so, too.
+// The function name/without_updates, recorded once; for a recursive function it is recursive, too.
 inline function_definition const& function_without_updates(graph& here, node const& n, function_definition const& f) {
   if (!f.body)
     throw error(code::unimplemented, "the function '" + f.name + "' is differentiated while it is recorded", n.name);

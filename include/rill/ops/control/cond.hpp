@@ -1,4 +1,4 @@
-// cond: one of two bodies, as a predicate says (white paper §4.4).
+// cond runs one of two bodies, which a predicate chooses (white paper §4.4).
 #pragma once
 #include <array>
 #include <optional>
@@ -14,8 +14,7 @@ std::vector<gradient> branch_gradient(gradient_request const& r);
 
 namespace rill::ops {
 
-/// What the operations of a branch share. Their inputs are variables, the predicate, and what the bodies took from
-/// outside.
+/// What the operations of a branch share. Their inputs are variables, the predicate, and the captures of the bodies.
 struct branch {
   static constexpr std::int8_t arity = -1;
   static constexpr op_kind kind = op_kind::cond;
@@ -33,12 +32,12 @@ struct branch {
                   field{"number", &attributes::number}, field{"last", &attributes::last});
     }
     void check(std::size_t inputs) const;
-    /// What an error says of the body that runs where the predicate is `verdict`; nothing where one of the branches in
-    /// it says so.
+    /// Returns how an error names the body for the predicate `verdict`; empty if a branch within the body names it.
     std::string place_of(bool verdict) const;
   };
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
-  /// The types of a body's results; or why it can't run for arguments of these types, which is an error when it is to.
+  /// Returns the types of a body's results; or, if the body can't run with arguments of these types, the error to throw
+  /// when it is chosen.
   struct branch_types {
     std::vector<type> results = {};
     std::optional<error> refusal = {};
@@ -52,11 +51,12 @@ struct branch {
 
 struct cond_op : branch {
   using library = void;
-  static constexpr std::string_view name = "cond", doc = "one of two bodies, as a predicate says";
+  static constexpr std::string_view name = "cond", doc = "runs one of two bodies, which a predicate chooses";
 };
 struct reading_cond_op : branch {
   using library = void;
-  static constexpr std::string_view name = "reading_cond", doc = "a cond whose bodies read variables or draw numbers";
+  static constexpr std::string_view name = "reading_cond",
+                                    doc = "a cond whose bodies read variables or draw random numbers";
   static constexpr rill::effect effect = rill::effect::reads;
 };
 struct updating_cond_op : branch {
@@ -68,11 +68,11 @@ struct updating_cond_op : branch {
 #if RILL_RUNTIME
 RILL_INLINE void branch::attributes::check(std::size_t inputs) const {
   expects(then && otherwise, "cond: a body is missing");
-  expects(references >= 0 && updates >= 0 && updates <= references, "cond: its variables are miscounted");
+  expects(references >= 0 && updates >= 0 && updates <= references, "cond: the number of variables is wrong");
   expects(number >= -1 && number < INT32_MAX, "cond: the number of its branch is out of range");
   auto const own = static_cast<std::size_t>(references) + 1;
   expects(inputs >= own && then->inputs.size() == inputs - own && otherwise->inputs.size() == inputs - own,
-          "cond: its bodies take another number of values");
+          "cond: the bodies take a different number of values");
   expects(then->outputs.size() == otherwise->outputs.size(), "cond: the branches return different numbers of values");
 }
 
@@ -86,7 +86,7 @@ RILL_INLINE std::vector<type> branch::infer(attributes const& a, std::span<type 
   a.check(inputs.size());
   auto const own = static_cast<std::size_t>(a.references);
   expects(accepts(of<bool>, inputs[own]), "cond: the predicate must be a scalar of bool");
-  // Of extents that the step settled, one branch may be what is made for them, and the other not.
+  // With extents known only in the step, one branch may be valid and the other not.
   auto const arguments = inputs.subspan(own + 1);
   branch_types const then(*a.then, arguments), otherwise(*a.otherwise, arguments);
   bool const one_may_do = all_known(arguments) && !(then.refusal && otherwise.refusal);
@@ -155,7 +155,7 @@ namespace rill {
 
 namespace detail {
 
-/// Records a branch of two bodies without arguments. Its place in a case_ is that of `like`.
+/// Records a branch of two bodies without arguments, with the position of `like` in a case_.
 value record_branch(value predicate, recorded_body then, recorded_body otherwise,
                     ops::branch::attributes const& like = {});
 
@@ -176,7 +176,7 @@ RILL_INLINE value record_branch(value predicate, recorded_body then, recorded_bo
   return predicate.graph->after(all.waits, [&] { return predicate.graph->add(op, encode(a), inputs, name); });
 }
 
-// A branch by the same predicate, whose bodies compute what the derivatives of the bodies need, and those.
+// A branch with the same predicate, whose bodies compute the derivatives of the bodies and the values that they need.
 RILL_INLINE std::vector<gradient> branch_gradient(gradient_request const& r) {
   auto const a = decode<ops::branch::attributes>(r.origin().attributes);
   auto const own = static_cast<std::size_t>(a.references);
@@ -240,38 +240,14 @@ auto record_either(P predicate, Then const& then, Otherwise const& otherwise, op
 
 }  // namespace detail
 
-/// `then()` where the predicate is true, else `otherwise()`: only that one is computed, and only its updates are made.
-/// Both return the same types: a handle, a tuple of them, or nothing. What they mention from outside is computed
-/// before; variables are read, and updated, when the branch runs.
+/// Runs `then()` if the predicate is true, else `otherwise()`; the other body is not computed and makes no updates.
+/// Both return the same types: a handle, a tuple of handles, or nothing. Values captured from outside are computed
+/// before the branch; variables are read and updated when it runs.
 template <operand P, class Then, class Otherwise>
 auto cond(P predicate, Then const& then, Otherwise const& otherwise) try {
   return detail::record_either(predicate, then, otherwise, {});
 } catch (...) {
   rethrow_as_error();
-}
-
-namespace detail {
-
-template <class I, class First, class... Rest> auto case_from(I index, int k, First const& first, Rest const&... rest) {
-  if constexpr (sizeof...(Rest) == 0) return first();
-  else {
-    ops::branch::attributes at;
-    at.number = k;
-    at.last = sizeof...(Rest) == 1;
-    return record_either(equal(index, like(index, k)), first, [&] { return case_from(index, k + 1, rest...); }, at);
-  }
-}
-
-}  // namespace detail
-
-/// The branch that the index numbers, from 0 on; the last for every other number. All branches return the same types.
-template <operand I, class... Branches>
-  requires(sizeof...(Branches) > 0)
-auto case_(I index, Branches const&... branches) {
-  if constexpr (typed<I>)
-    static_assert(I::static_type.rank == 0 && dtypes::integers.contains(I::static_type.element),
-                  "case_: the index must be a scalar of integers");
-  return detail::case_from(index, 0, branches...);
 }
 
 }  // namespace rill

@@ -1,4 +1,4 @@
-// Derivatives that a user gives: custom_gradient, and subgraphs that are computed again rather than kept.
+// Custom derivatives, and subgraphs whose values are recomputed for the derivative.
 #pragma once
 #include "rill/ops/array/as.hpp"
 
@@ -8,7 +8,7 @@ struct custom_gradient_op {
   using library = void;
   static constexpr std::string_view
       name = "custom_gradient",
-      doc = "its first input; derivatives with respect to the others come from a user's rule";
+      doc = "the first input; a user's rule gives the derivatives with respect to the others";
   static constexpr std::int8_t arity = -1;
   static constexpr bool aliases_input = true;
   struct attributes {
@@ -43,7 +43,7 @@ template <class X> X typed_again(value v) {
 
 }  // namespace detail
 
-/// A function of values whose derivative is `df`: `custom_gradient(f, df)(x...)` computes f(x...); where it is
+/// Returns a function of values whose derivative is `df`: `custom_gradient(f, df)(x...)` computes f(x...); where it is
 /// differentiated, `df(x..., y, dy)` gives the derivative with respect to each x (one handle, or a tuple).
 template <class F, class D> auto custom_gradient(F f, D df) {
   return [f, df]<operand... X>(X... x) {
@@ -60,7 +60,7 @@ template <class F, class D> auto custom_gradient(F f, D df) {
   };
 }
 
-/// Records `f()`'s operations as a subgraph whose values are not kept for the backward pass but computed again there.
+/// Records the operations of `f()` as a subgraph whose values are not kept for the backward pass but computed again.
 template <class F> auto recompute(graph& g, F&& f) { return g.recomputed(std::forward<F>(f)); }
 
 }  // namespace rill

@@ -1,4 +1,4 @@
-// Nodes that only order or pass on: no_op, group, identity, stop_gradient, and initializer(graph).
+// Nodes for order and identity: no_op, group, identity, stop_gradient, and initializer(graph).
 #pragma once
 #include "rill/dsl/expr.hpp"
 
@@ -6,8 +6,7 @@ namespace rill::ops {
 
 struct no_op_op {
   using library = void;
-  static constexpr std::string_view name = "no_op",
-                                    doc = "does nothing; control edges make it wait, or make others wait for it";
+  static constexpr std::string_view name = "no_op", doc = "does nothing; control edges order it";
   static constexpr std::int8_t arity = 0;
   static constexpr std::size_t outputs = 0;
   static constexpr std::array<type, 0> infer(no_attributes, std::span<type const>) { return {}; }
@@ -30,7 +29,7 @@ struct identity_op {
 
 struct stop_gradient_op {
   using library = void;
-  static constexpr std::string_view name = "stop_gradient", doc = "x, as a constant for differentiation";
+  static constexpr std::string_view name = "stop_gradient", doc = "x, treated as a constant by differentiation";
   static constexpr std::int8_t arity = 1;
   static constexpr bool stops_gradient = true;
   static constexpr bool aliases_input = true;
@@ -42,16 +41,16 @@ struct stop_gradient_op {
 
 namespace rill {
 
-/// A node that does nothing, for control edges to hang on.
+/// Returns a node that does nothing, as an end of control edges.
 inline operation no_op(graph& g, std::string_view name = {}) { return record_erased<ops::no_op_op>(g, {}, {}, name); }
-/// One node that stands for all of `members`: it has run when they have.
+/// Returns a node that runs after all of `members`.
 operation group(graph& g, std::vector<operation> const& members, std::string_view name = "group");
-/// x itself, under a name and with the control edges of its own.
+/// Returns x as a separate node, with its own name and control edges.
 template <operand X> auto identity(X x) { return record<ops::identity_op>(x); }
-/// x, as a constant for differentiation: no gradient passes.
+/// Returns x, treated as a constant by differentiation: it passes no derivative.
 template <operand X> auto stop_gradient(X x) { return record<ops::stop_gradient_op>(x); }
 
-/// Gives every variable of the graph its first value.
+/// Returns an operation that assigns the first value of every variable of the graph.
 operation initializer(graph& g);
 
 #if RILL_RUNTIME

@@ -1,4 +1,4 @@
-// rill::function: a named, typed part of the graph that is called like an operation.
+// rill::function: a named, typed part of a graph that is called like an operation.
 #pragma once
 #include <array>
 #include <concepts>
@@ -17,7 +17,7 @@ namespace rill {
 
 namespace detail {
 
-/// The handle of a call's result, of this type; what the body returns erased stays erased.
+/// The handle of a call's result of this type; an erased result stays erased.
 template <class Result, type Type> struct handle_in_call {
   using handle = value;
 };
@@ -35,7 +35,7 @@ template <auto Types, class... Result> auto handles_in_call(std::type_identity<s
   }(std::index_sequence_for<Result...>{});
 }
 
-/// The types of typed results; erased ones count as anything.
+/// Returns the types of typed results; an erased result is compatible with every type.
 template <class Result> struct types_of_handles {
   static constexpr std::array<type, 1> value{type::of_unknown_rank(dtype::float32)};
 };
@@ -46,7 +46,7 @@ template <class... Result> struct types_of_handles<std::tuple<Result...>> {
   static constexpr std::array<type, sizeof...(Result)> value{types_of_handles<Result>::value[0]...};
 };
 
-/// The types of a call's results.
+/// Returns the types of a call's results.
 template <std::size_t R, std::size_t A>
 constexpr std::array<type, R> types_in_call(std::array<type, R> results, std::array<type, A> const& declared,
                                             std::array<type, A> const& given) {
@@ -61,7 +61,7 @@ constexpr std::array<type, R> types_in_call(std::array<type, R> results, std::ar
   return results;
 }
 
-/// What is erased about the results of a call with erased arguments.
+/// Erases the results of a call with erased arguments.
 template <class Result> struct erased_handles {
   using type = Result;
 };
@@ -74,29 +74,29 @@ template <class... Result> struct erased_handles<std::tuple<Result...>> {
 
 }  // namespace detail
 
-/// A function of a graph. A copy is the same function; it is called where the graph records at that moment, in bodies
-/// and in other functions too.
+/// A function of a graph. Copies refer to the same function. A call is recorded where the graph currently records, also
+/// in bodies and other functions.
 template <class Result, type... Arguments> class graph_function {
  public:
   graph_function(graph& g, function_definition const& f) : graph_(&g), definition_(&f) {}
 
-  /// Records a call: typed handles in, typed handles out. A name that an axis of several arguments has means one extent
-  /// in each call. Erased arguments are checked when they are recorded, and give erased results.
+  /// Records a call: typed arguments give typed results. An axis name in several arguments means one extent in each
+  /// call. Erased arguments are checked when the call is recorded and give erased results.
   template <operand... X> auto operator()(X... x) const {
     constexpr bool for_each_argument = sizeof...(X) == sizeof...(Arguments);
-    static_assert(for_each_argument, "a function takes as many values as it was declared with");
+    static_assert(for_each_argument, "a function must be called with the declared number of arguments");
     if constexpr (for_each_argument) {
       auto const made = [&] { return detail::record_call(*graph_, *definition_, {x...}); };
       if constexpr ((typed<X> && ...)) {
         constexpr std::array<type, sizeof...(X)> given{X::static_type...};
         constexpr bool fits = accepts_call(declared, given), agree = names_agree(declared, given);
         if constexpr (!fits) {
-          constexpr auto said = detail::sentence_of_signatures(
-              "a function's argument is not of the type that it was declared with", given, declared);
+          constexpr auto said =
+              detail::sentence_of_signatures("a function's argument does not have the declared type", given, declared);
           detail::named<said>().compiles();
         } else if constexpr (!agree) {
           constexpr auto said = detail::sentence_of_signatures(
-              "a function's argument has another extent than one whose axis has the same name", given, declared);
+              "axes with the same name have different extents in a function's arguments", given, declared);
           detail::named<said>().compiles();
         }
         if constexpr (std::same_as<Result, std::tuple<>>) return operation(made());
@@ -129,7 +129,7 @@ template <auto Signature, std::size_t... R> auto declared_handles(std::index_seq
   if constexpr (sizeof...(R) == 1) return std::type_identity<expr<Signature.results[0]>>{};
   else return std::type_identity<std::tuple<expr<Signature.results[R]>...>>{};
 }
-/// Whether what a lambda returns may stand where a signature declares these handles; erased ones are checked later.
+/// Whether a lambda's results match the handles that a signature declares; erased results are checked later.
 template <class Declared, class Returned> constexpr bool may_return() {
   if constexpr (typed<Declared> && typed<Returned>) return accepts(Declared::static_type, Returned::static_type);
   else return operand<Declared> && operand<Returned>;
@@ -194,21 +194,21 @@ template <auto... Types> constexpr bool are_one_signature() {
 
 }  // namespace detail
 
-/// Defines a function of the graph, and gives what calls it:
+/// Defines a function of the graph and returns an object that calls it:
 ///
 ///     auto swish = function<"swish", of<float, "n">>(g, [](auto x) { return x * sigmoid(x); });
 ///     auto y = swish(x);
 ///
-/// with the types of its arguments, or with a signature, where it calls itself:
+/// with the types of its arguments, or with a signature if it is recursive:
 ///
 ///     auto fib = function<"fib", of<int>(of<int>)>(g, [](auto self, auto n) {
 ///       return cond(n < 2, [&] { return n; }, [&] { return self(n - 1) + self(n - 2); });
 ///     });
 ///
-/// The lambda returns a handle, a tuple of them, or nothing; what it mentions from outside each call is given by
-/// itself, and variables are read, and updated, when a call runs. Defining the same function again gives the first one;
-/// another of the name is error(invalid_argument). A call that lies deeper than `most` within others ends the step with
-/// error(resource_exhausted).
+/// The lambda returns a handle, a tuple of handles, or nothing. Values captured from outside are passed to each call;
+/// variables are read and updated when a call runs. Defining the same function again returns the first one; throws
+/// error(invalid_argument) if another function has the name. A step fails with error(resource_exhausted) if calls are
+/// nested deeper than `most`.
 template <fixed_string Name, auto... Types, class F> auto function(graph& g, F const& f, depth_limit most = {}) try {
   constexpr bool has_signature = detail::are_one_signature<Types...>();
   constexpr bool has_types = has_signature || (std::is_same_v<std::remove_const_t<decltype(Types)>, type> && ...);
@@ -224,11 +224,11 @@ template <fixed_string Name, auto... Types, class F> auto function(graph& g, F c
   rethrow_as_error();
 }
 
-/// The body of a function whose types only the run knows.
+/// The body of a function whose types are known only at run time.
 using erased_body = std::function<std::vector<value>(std::vector<value> const& arguments)>;
 
-/// Defines a function with types that only the run knows; `call` calls it. It calls itself by its name, where what it
-/// returns was declared.
+/// Defines a function with types known only at run time; `call` calls it. If its result types are declared, it may call
+/// itself by name.
 function_definition const& function(graph& g, std::string_view name, std::vector<type> arguments,
                                     erased_body const& body, depth_limit most = {});
 function_definition const& function(graph& g, std::string_view name, std::vector<type> arguments,

@@ -1,5 +1,5 @@
-// The loop behind while_loop, map, scan and fold: a body that is run again and again, over variables that it hands on
-// and rows that it takes and makes (EuroSys'18 §4).
+// The loop behind while_loop, map, scan and fold: a body that runs repeatedly, with loop variables and with rows that
+// it reads and produces (EuroSys'18 §4).
 #pragma once
 #include "rill/ops/control/body.hpp"
 #include "rill/ops/control/cond.hpp"
@@ -12,11 +12,11 @@ std::vector<gradient> loop_gradient(gradient_request const& r);
 namespace rill::ops {
 
 /// What the operations of a loop share. Inputs: variables (by reference), the number of iterations if it is given, the
-/// extents of uneven rows, the loop variables' first values, tensors whose rows are taken one an iteration, and what
-/// the bodies took from outside. Outputs: the loop variables' last values, the number of iterations, and the rows that
-/// were made, stacked. Rows that are there for a derivative may be uneven, each of extents of its own: they are laid
-/// end to end then, in a list, and what takes them is given their extents besides. Where a step knows before that they
-/// are alike, they are stacked as well.
+/// extents of uneven rows, the first values of the loop variables, tensors of which each iteration reads one row, and
+/// captures. Outputs: the last values of the loop variables, the number of iterations, and the produced rows, stacked.
+/// Rows saved for a derivative may be uneven, each with its own extents: they are then stored end to end in a list, and
+/// the loop that reads them also gets their extents. If a step knows in advance that they have equal extents, they are
+/// stacked, too.
 struct loop_rules {
   static constexpr std::int8_t arity = -1;
   static constexpr op_kind kind = op_kind::loop;
@@ -29,12 +29,12 @@ struct loop_rules {
     std::shared_ptr<subgraph const>
         condition;  ///< from variables and captures to a bool; without outputs: no condition
     std::int64_t variables = 0, rows = 0, references = 0, updates = 0;
-    bool given_count = false;    ///< an input says how many iterations there are; else the condition, or the rows
+    bool given_count = false;    ///< an input has the number of iterations; else the condition or the rows determine it
     bool backwards = false;      ///< the last row first
-    std::int64_t key = 0;        ///< tells the random numbers of this loop from those of others
-    std::int64_t parallel = 10;  ///< how many iterations run at once, at the most, in tagged execution
-    std::int64_t saved = 0;      ///< of the rows that it makes, so many of the last are there for a derivative
-    std::int64_t uneven = 0;     ///< of the rows that it takes, so many of the last may be uneven
+    std::int64_t key = 0;        ///< the key of this loop's random numbers
+    std::int64_t parallel = 10;  ///< the maximum number of iterations at once in tagged execution
+    std::int64_t saved = 0;      ///< how many of the last produced rows are saved for a derivative
+    std::int64_t uneven = 0;     ///< how many of the last read rows may be uneven
     static constexpr auto fields(auto const& take) {
       return take(field{"body", &attributes::body}, field{"condition", &attributes::condition},
                   field{"variables", &attributes::variables}, field{"rows", &attributes::rows},
@@ -44,34 +44,34 @@ struct loop_rules {
                   field{"saved", &attributes::saved}, field{"uneven", &attributes::uneven});
     }
     bool counted() const { return condition->outputs.empty(); }
-    // Where its inputs begin; the given count comes before the first extents.
+    // Positions of the first input of each kind; the given count comes before the extents.
     std::size_t first_extents() const { return static_cast<std::size_t>(references) + given_count; }
     std::size_t first_variable() const { return first_extents() + static_cast<std::size_t>(uneven); }
     std::size_t first_uneven() const { return first_capture() - static_cast<std::size_t>(uneven); }
     std::size_t first_row() const { return first_variable() + static_cast<std::size_t>(variables); }
     std::size_t first_capture() const { return first_row() + static_cast<std::size_t>(rows); }
-    // Where its outputs are.
+    // Positions of the first output of each kind.
     std::uint32_t count_port() const { return static_cast<std::uint32_t>(variables); }
     std::uint32_t row_port(std::size_t i) const { return count_port() + 1 + static_cast<std::uint32_t>(i); }
     std::size_t made_rows() const { return body->outputs.size() - static_cast<std::size_t>(variables); }
     bool is_saved(std::size_t row) const { return row + static_cast<std::size_t>(saved) >= made_rows(); }
     void check(std::size_t inputs) const;
   };
-  /// The types of the body's arguments, and how many rows there are: those of the loop's inputs, but for variables that
-  /// have others later on.
+  /// Returns the types of the body's arguments and the number of rows, from the loop's inputs; loop variables whose
+  /// extents change get unknown extents.
   static std::pair<std::vector<type>, dim> arguments(attributes const& a, std::span<type const> inputs);
-  /// Those that they have in every iteration of a loop whose outputs have these types.
+  /// Returns the types of the body's arguments in every iteration of a loop whose outputs have these types.
   static std::vector<type> given(attributes const& a, std::span<type const> inputs, std::span<type const> outputs);
-  /// Whether a value of this type has the same extents in all iterations, for a name is one extent.
+  /// Whether a value of this type has the same extents in all iterations: a name means one extent.
   static bool is_alike(type const& t);
-  /// The type of so many rows of this type, as they come out of the loop that makes them.
+  /// Returns the type of `count` stacked rows of this type.
   static type made(type const& row, bool saved, dim const& count);
-  /// Whether of outputs of these types more is open than how many rows they have.
+  /// Whether outputs of these types have unknown extents other than the number of rows.
   static bool opens(attributes const& a, std::span<type const> outputs);
-  /// Whether its rows are none, those of a loop that had no iteration, and its body can't run for arguments of these
-  /// types: of rows that nobody made nobody knows the extents.
+  /// Whether the loop has no rows to read, because the loop that produces them had no iteration, and the body can't run
+  /// with arguments of these types: the extents of rows that were never produced are unknown.
   static bool never_runs(attributes const& a, std::span<type const> inputs);
-  /// Those of the condition's arguments.
+  /// Returns the types of the condition's arguments.
   static std::vector<type> without_rows(attributes const& a, std::vector<type> arguments);
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
   template <class> static std::vector<gradient> grad(gradient_request const& r) { return detail::loop_gradient(r); }
@@ -83,16 +83,17 @@ struct loop_rules {
 
 struct loop_op : loop_rules {
   using library = void;
-  static constexpr std::string_view name = "loop", doc = "runs a body again and again (while_loop, map, scan, fold)";
+  static constexpr std::string_view name = "loop", doc = "runs a body repeatedly (while_loop, map, scan, fold)";
 };
 struct reading_loop_op : loop_rules {
   using library = void;
-  static constexpr std::string_view name = "reading_loop", doc = "a loop that reads variables or draws numbers";
+  static constexpr std::string_view name = "reading_loop",
+                                    doc = "a loop whose bodies read variables or draw random numbers";
   static constexpr rill::effect effect = rill::effect::reads;
 };
 struct updating_loop_op : loop_rules {
   using library = void;
-  static constexpr std::string_view name = "updating_loop", doc = "a loop that updates variables";
+  static constexpr std::string_view name = "updating_loop", doc = "a loop whose bodies update variables";
   static constexpr rill::effect effect = rill::effect::writes;
 };
 
@@ -106,20 +107,20 @@ RILL_INLINE void loop_rules::attributes::check(std::size_t inputs) const {
   expects(references >= 0 && updates >= 0 && updates <= references && variables >= 0 && rows >= 0 &&
               std::max({references, variables, rows}) <= std::int64_t{UINT16_MAX} && uneven >= 0 && uneven <= rows &&
               first_capture() <= inputs,
-          "loop: its inputs are miscounted");
+          "loop: the number of inputs is wrong");
   auto const captures = inputs - first_capture();
   expects(body->inputs.size() == static_cast<std::size_t>(variables + rows) + captures,
-          "loop: the body takes another number of values");
+          "loop: the body takes a different number of values");
   expects(body->outputs.size() >= static_cast<std::size_t>(variables),
           "loop: the body must return as many values as there are loop variables");
-  expects(saved >= 0 && saved <= static_cast<std::int64_t>(made_rows()), "loop: it saves more rows than it makes");
+  expects(saved >= 0 && saved <= static_cast<std::int64_t>(made_rows()), "loop: it saves more rows than it produces");
   if (counted()) {
-    expects(given_count || rows > uneven, "loop: nothing ends it: it has neither a condition nor a count nor rows");
+    expects(given_count || rows > uneven, "loop: it never ends: it has neither a condition nor a count nor rows");
     return;
   }
   expects(condition->outputs.size() == 1 && condition->inputs.size() == static_cast<std::size_t>(variables) + captures,
           "loop: the condition takes the loop variables and returns one value");
-  expects(rows == 0 && !given_count, "loop: one with a condition has no rows and no count");
+  expects(rows == 0 && !given_count, "loop: a loop with a condition must have neither rows nor a count");
 }
 
 RILL_INLINE std::pair<std::vector<type>, dim> loop_rules::arguments(attributes const& a, std::span<type const> inputs) {
@@ -131,7 +132,7 @@ RILL_INLINE std::pair<std::vector<type>, dim> loop_rules::arguments(attributes c
       expects(!given[i].is_known(), "loop: rows of one type are laid end to end, not stacked");
       continue;
     }
-    expects(given[i].has_rank() && given[i].rank > 0, "loop: what has rows is of rank 1 or more");
+    expects(given[i].has_rank() && given[i].rank > 0, "loop: a value with rows must have rank 1 or more");
     count = agree(count, given[i][0], "loop: the tensors have different numbers of rows");
     given[i] = row_of(given[i]);
   }
@@ -183,7 +184,7 @@ RILL_INLINE std::vector<type> loop_rules::infer(attributes const& a, std::span<t
     expects(inputs[i].element == dtype::int64, "loop: the extents of uneven rows must be int64");
   auto const variables = static_cast<std::size_t>(a.variables);
   auto [given, count] = arguments(a, inputs);
-  // A variable's extent that the body changes is unknown; each time around at least one more is.
+  // An extent that the body changes becomes unknown; each round finds at least one more.
   std::vector<type> made;
   bool settled = never_runs(a, inputs);
   if (settled)
@@ -197,8 +198,8 @@ RILL_INLINE std::vector<type> loop_rules::infer(attributes const& a, std::span<t
       auto const& declared = (*a.body)[a.body->inputs[i]].outputs[0];
       if (!accepts(declared, made[i]))
         throw error(code::invalid_argument, "loop: the body must return the loop variables' own types: variable " +
-                                                std::to_string(i) + " was declared as a " + declared.text() +
-                                                " and it returns a " + made[i].text() +
+                                                std::to_string(i) + " was declared as " + with_article(declared) +
+                                                " and it returns " + with_article(made[i]) +
                                                 "; an extent that may change is declared to be open, by as");
       if (both != given[i]) given[i] = both, settled = false;
     }
@@ -214,7 +215,7 @@ RILL_INLINE std::vector<type> loop_rules::infer(attributes const& a, std::span<t
   return types;
 }
 
-// A result of the body that depends on a variable depends on what that was made from in the iterations before.
+// A result that depends on a loop variable depends on everything that the variable depended on in earlier iterations.
 RILL_INLINE path_table loop_rules::paths(node const& n, std::span<std::string_view const> names, path_finder& finder) {
   auto const a = decode<attributes>(n.attributes);
   auto const first = a.first_variable(), variables = static_cast<std::size_t>(a.variables);
@@ -224,8 +225,8 @@ RILL_INLINE path_table loop_rules::paths(node const& n, std::span<std::string_vi
   for (std::size_t v = 0; v < variables; ++v)
     for (auto& result : of)
       for (std::size_t k = 0; k < result.size() && result[first + v]; ++k) result[k] = result[k] || of[v][k];
-  for (std::size_t v = 0; v < variables; ++v) of[v][first + v] = true;      // there may be no iteration
-  of.insert(of.begin() + a.variables, std::vector<bool>(n.inputs.size()));  // how many there are
+  for (std::size_t v = 0; v < variables; ++v) of[v][first + v] = true;      // the loop may have no iterations
+  of.insert(of.begin() + a.variables, std::vector<bool>(n.inputs.size()));  // the number of iterations
   return of;
 }
 #endif
@@ -236,16 +237,16 @@ namespace rill {
 
 namespace detail {
 
-/// What a loop is recorded from.
+/// The arguments of record_loop.
 struct loop_request {
   std::vector<value> variables = {}, rows = {};
   recorded_body condition = {}, body = {};
   bool counted = false;  ///< there is no condition
   value count = {};      ///< of iterations, if it is given
   bool backwards = false;
-  std::int64_t key = -1;  ///< of random numbers; -1: one of its own
+  std::int64_t key = -1;  ///< of random numbers; -1: a new one
   std::int64_t parallel = 10;
-  std::int64_t saved = 0;           ///< of the rows that it makes, so many of the last are there for a derivative
+  std::int64_t saved = 0;           ///< how many of the last produced rows are saved for a derivative
   std::vector<value> extents = {};  ///< of the last rows that it takes, where those may be uneven
 };
 value record_loop(loop_request r);

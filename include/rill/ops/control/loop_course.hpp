@@ -1,4 +1,4 @@
-// How often a loop goes around, what its iterations are numbered and drawn by, and where its errors were.
+// The iterations of a loop: their number, order, random numbers and errors.
 #pragma once
 #include "rill/ops/control/body.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace rill::ops {
 
-/// The iterations of a loop that one thread runs, whatever they do; `Attributes` are the loop's.
+/// The iterations of a loop on one thread; `Attributes` are the loop's attributes.
 class loop_course {
  public:
   template <class Attributes>
@@ -19,24 +19,24 @@ class loop_course {
         key_(static_cast<std::uint64_t>(a.key)),
         count_(count.known() ? count.extent : -1) {}
 
-  /// What the random numbers of an iteration are drawn by: a loop that runs the other way draws the same.
+  /// Sets the key of an iteration's random numbers: a backward loop draws the same numbers.
   void enter(kernel_call const& call, step_context& step, std::int64_t iteration, std::int64_t row) const {
     step.iteration = iteration;
     if (draws_)
       step.stream =
           random_stream::key_of(random_stream::key_of(call.step.stream, key_), static_cast<std::uint64_t>(row));
   }
-  /// The same for a condition that is asked after iteration i; the first has had the numbers of iteration 0.
+  /// Does the same for the condition after iteration i; its first evaluation uses the numbers of iteration 0.
   void enter_condition(kernel_call const& call, step_context& step, std::int64_t i) const {
     enter(call, step, i + 1, i + 1);
-    step.iteration = i;  // as an error says where the condition is one with the body
+    step.iteration = i;  // as in errors if the condition is part of the body
   }
 
   /// Whether an iteration draws numbers of its own.
   bool draws() const { return draws_; }
   /// Whether the last row comes first.
   bool backwards() const { return backwards_; }
-  /// The number of iterations of a loop without a condition.
+  /// Returns the number of iterations of a loop without a condition.
   std::int64_t count(kernel_call const& call) const {
     auto const count = given_count_ != SIZE_MAX ? *call.in<std::int64_t>(given_count_) : count_;
     if (count < 0 || (count_ >= 0 && count > count_))
@@ -45,8 +45,8 @@ class loop_course {
     return count;
   }
 
-  /// Calls `turn(i)` for iterations 0, 1, … while it says, and before the first `go_on`, that there is another; returns
-  /// how many there were. A call may do several, which it counts in `step.iteration`.
+  /// Calls `turn(i)` for iterations 0, 1, … while it returns true; before the first one it calls `go_on`. Returns the
+  /// number of iterations. A call may run several iterations, which it counts in `step.iteration`.
   template <class Turn>
   std::int64_t while_true(kernel_call const& call, step_context& step, bool go_on, Turn const& turn) const {
     std::int64_t i = 0;
@@ -57,7 +57,7 @@ class loop_course {
     }
     return i;
   }
-  /// Calls `turn(i, row)` for so many iterations.
+  /// Calls `turn(i, row)` for `count` iterations.
   template <class Turn>
   void count_up(kernel_call const& call, step_context& step, std::int64_t count, Turn const& turn) const {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -68,7 +68,7 @@ class loop_course {
     }
   }
 
-  /// Errors of `f()` say in which iteration they were.
+  /// Calls `f()` and adds the iteration to its errors.
   template <class F> static void locating(step_context const& step, F const& f) {
     try {
       f();
@@ -79,10 +79,10 @@ class loop_course {
   }
 
  private:
-  std::size_t given_count_;  // the input that says it; SIZE_MAX: none
+  std::size_t given_count_;  // the input with the number; SIZE_MAX: none
   bool backwards_, draws_;
   std::uint64_t key_;
-  std::int64_t count_;  // -1: not known before it runs
+  std::int64_t count_;  // -1: unknown before it runs
 };
 
 }  // namespace rill::ops

@@ -1,6 +1,6 @@
-// The gradient of a loop is a loop that runs backwards over what the forward loop hands out as extra rows
-// (docs/architecture/gradients.md; EuroSys'18 §5). With vₜ₊₁ = f(vₜ, rowₜ, c): v̄ₜ = v̄ₜ₊₁ ∂f/∂v,
-// c̄ = Σₜ v̄ₜ₊₁ ∂f/∂c, and the derivative of row t is v̄ₜ₊₁ ∂f/∂row, stacked.
+// The derivative of a loop is a backward loop over values that the forward loop saves as extra rows
+// (docs/architecture/gradients.md; EuroSys'18 §5). With vₜ₊₁ = f(vₜ, rowₜ, c): v̄ₜ = v̄ₜ₊₁ ∂f/∂v, c̄ = Σₜ v̄ₜ₊₁ ∂f/∂c,
+// and the derivative of row t is v̄ₜ₊₁ ∂f/∂row, stacked.
 #pragma once
 #include "rill/ops/array/extents_of.hpp"
 #include "rill/ops/control/replay.hpp"
@@ -10,7 +10,7 @@
 
 namespace rill::detail {
 
-/// For each node of a body: whether it depends on some of the body's inputs, or on nodes that `also` names.
+/// Returns for each node of a body whether it depends on the given inputs, or on nodes in `also`.
 template <class Also>
 std::vector<bool> dependent(subgraph const& body, std::vector<bool> const& inputs, Also const& also) {
   std::vector<bool> found(body.size());
@@ -21,7 +21,7 @@ std::vector<bool> dependent(subgraph const& body, std::vector<bool> const& input
   return found;
 }
 
-/// The backwards loop of one loop, while it is made.
+/// Builds the backward loop of a loop.
 class backwards_loop {
  public:
   explicit backwards_loop(gradient_request const& r)
@@ -51,8 +51,8 @@ class backwards_loop {
   }
 
  private:
-  /// Rows that the new loop takes: in its body; outside, where they are derivatives or inputs of the forward loop; and
-  /// in the forward body.
+  /// Rows that the new loop reads: as a value of its body; outside, as a derivative or an input of the forward loop;
+  /// and as a value of the forward body.
   struct taken {
     value inside, outside;
     endpoint forward;
@@ -61,7 +61,7 @@ class backwards_loop {
   std::size_t variable(std::size_t i) const { return a_.first_variable() + i; }
   std::size_t variables() const { return static_cast<std::size_t>(a_.variables); }
 
-  // A variable takes part if its first value does, or if the body makes it from what takes part.
+  // A loop variable is active if its first value is, or if the body computes it from active values.
   void find_active() {
     std::vector<bool> inputs;
     for (auto i = a_.first_variable(); i < r_.inputs(); ++i) inputs.push_back(r_.wanted[i]);
@@ -80,8 +80,8 @@ class backwards_loop {
     active_.assign(inputs.begin(), inputs.begin() + a_.variables);
   }
 
-  // Records the body again, and its derivatives; returns the next derivatives of the variables, the next sums, and the
-  // rows.
+  // Records the body again with its derivatives. Returns the next derivatives of the loop variables, the next sums, and
+  // the rows.
   std::vector<value> derive(std::vector<value>& given) {
     auto& here = r_.graph.innermost();
     std::vector<value> x, y, dy;
@@ -98,7 +98,7 @@ class backwards_loop {
     return next;
   }
 
-  // The body, and in x what it is differentiated by.
+  // Records the body; `x` are the values with respect to which it is differentiated.
   replay record_again(graph& here, std::vector<value>& x) {
     std::vector<value> arguments, references;
     auto const differentiate_by = [&](std::size_t input, value v, bool wanted) {
@@ -116,7 +116,7 @@ class backwards_loop {
     return replay(here, body_, arguments, references, true);
   }
 
-  // What an iteration makes, and the derivatives of that: a variable's come from the iteration after it, a row's from
+  // The results of an iteration and their derivatives: of a loop variable, from the next iteration; of a row, from
   // outside.
   void take_derivatives(graph& here, replay const& again, std::vector<value>& given, std::vector<value>& y,
                         std::vector<value>& dy) {
@@ -140,7 +140,8 @@ class backwards_loop {
     }
   }
 
-  // What becomes of the derivatives by x: the next ones of the variables, then the next sums, then the rows.
+  // Turns the derivatives with respect to x into the next derivatives of the loop variables, the next sums, and the
+  // rows.
   std::vector<value> hand_on(graph& here, std::vector<gradient> const& parts, std::vector<value> const& x,
                              std::vector<value>& given) {
     std::vector<value> next, made, made_uneven;
@@ -172,9 +173,9 @@ class backwards_loop {
   bool is_loop_variable(std::size_t input) const { return input >= a_.first_variable() && input < a_.first_row(); }
   bool is_row(std::size_t input) const { return input >= a_.first_row() && input < a_.first_capture(); }
 
-  // Finds the values of the forward body that its derivatives read. What is the same in each iteration is computed
-  // again, and so is a loop that makes as many rows as it finds when it runs: to keep those would have the bodies of
-  // both loops planned for each number that comes up.
+  // Finds the values of the forward body that its derivatives read. Values that are equal in all iterations are
+  // computed again, and so are inner loops with an unknown number of rows: saving those would require plans of both
+  // bodies for every number.
   void save(graph& here, replay const& again, std::vector<value> const& results) {
     std::vector<bool> inputs(body_.inputs.size());
     std::fill_n(inputs.begin(), variables() + static_cast<std::size_t>(a_.rows), true);
@@ -212,7 +213,7 @@ class backwards_loop {
     for (auto const& [e, from] : saved)
       (is_uneven(from, *next++) ? uneven_ : even_).push_back({{&here, e.node, e.port}, {}, from});
   }
-  // A loop in the body makes what its copy has come to make.
+  // A loop in the body must also produce the rows that its copy produces by now.
   static bool follow(node& n, node const& copy) {
     auto const a = decode<ops::loop_rules::attributes>(copy.attributes);
     if (n.op->effect == effect::writes || (a.made_rows() > 0 && (a.given_count || !a.counted()))) return false;
@@ -225,7 +226,7 @@ class backwards_loop {
     for (std::size_t i = 0; i < r_.inputs(); ++i) all.push_back(r_.in(i).type());
     return all;
   }
-  // The loop's input that is a value of its body; none of those: past the last.
+  // Returns the position of the loop's input that is this value of its body; past the last one if there is none.
   std::size_t input_of(endpoint e) const {
     return a_.first_variable() +
            static_cast<std::size_t>(std::find(body_.inputs.begin(), body_.inputs.end(), e.node) - body_.inputs.begin());
@@ -234,8 +235,8 @@ class backwards_loop {
     return is_row(input_of(e)) ? input_of(e) >= a_.first_uneven() : !ops::loop_rules::is_alike(t);
   }
 
-  // The rows that have a value of the forward body: of the forward loop's inputs, or made by it, from now on if need
-  // be.
+  // Returns the rows with a value of the forward body: an input of the forward loop, or rows that it produces, if
+  // necessary from now on.
   value handed(endpoint e) {
     if (is_row(input_of(e))) return r_.in(input_of(e));
     auto& made = grown_.outputs;

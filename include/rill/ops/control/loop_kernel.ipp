@@ -10,8 +10,8 @@
 
 namespace rill::ops {
 
-/// Two places for each variable take turns; what the body returns as it came stays where it is, and an array that it
-/// writes some rows of is where the loop's result is to be.
+/// Each loop variable is double-buffered. A variable that the body returns unchanged stays in place; an array of which
+/// the body writes rows lies in the memory of the loop's result.
 class loop_kernel {
  public:
   loop_kernel(kernel_request const& r, loop_rules::attributes const& a)
@@ -44,17 +44,17 @@ class loop_kernel {
     }
   }
 
-  /// Whether a body is open: then this is no kernel for it.
+  /// Whether a body has unknown extents, which this kernel does not support.
   bool has_open_extents() const { return body_->open() || (condition_ && condition_->open()); }
 
-  /// Bytes of scratch that a call needs.
+  /// Returns the bytes of scratch that a call needs.
   std::size_t scratch() const { return detail::add_bytes(room_, room_); }
 
-  /// Whether it brings its outputs itself: the number of rows that it makes is known only when it has run, or they
-  /// lie in another memory.
+  /// Whether the kernel allocates its outputs: the number of rows is known only after it has run, or they are in
+  /// another memory.
   bool brings() const { return brings_; }
 
-  /// The variables whose last values may lie where the first did.
+  /// Returns the loop variables whose last values may share memory with the first ones.
   std::vector<kernel::shared_memory> updates_in_place() const {
     std::vector<kernel::shared_memory> all;
     for (std::uint32_t i = 0; i < variables_.size(); ++i)
@@ -95,22 +95,22 @@ class loop_kernel {
     variables_.push_back(v);
   }
 
-  // Nothing in the condition depends on when it is computed.
+  // The condition does not depend on when it is computed.
   static bool joinable(subgraph const& body, subgraph const& condition) {
     auto const pure = [](node const& n) { return n.op->effect == effect::none; };
     return std::all_of(condition.nodes.begin(), condition.nodes.end(), pure) && !body.nodes.empty();
   }
-  // The body, and the condition of what it returns.
+  // The body, followed by the condition of its results.
   static subgraph joined(subgraph sub, subgraph const& condition, std::size_t variables);
 
-  // One run of the loop: where its variables are now, and where the rows go that it makes.
+  // One run of the loop: the current positions of its variables, and the destinations of its rows.
   struct walk {
     kernel_call const& call;
     step_context& step;
     std::vector<void*> stay = {};         // where the variables are that don't move
     std::vector<tensor> strings[2] = {};  // the places of those that are no bytes
     std::vector<std::byte*> made = {};
-    std::vector<tensor> stacks = {};  // of those that bring them
+    std::vector<tensor> stacks = {};  // of outputs that the kernel allocates
     std::int64_t room = 0;            // of those, in rows
   };
 
@@ -121,7 +121,7 @@ class loop_kernel {
     if (to != from) copy_elements(v.element, to, from, v.count);
     return to;
   }
-  // Where output o is to be.
+  // Returns the memory of output o.
   void* output(walk const& w, std::size_t o) const {
     if (!brings_) return w.call.out(o);
     w.call.owned[o] = tensor(outputs_[o].element, outputs_[o].shape(), *memory_);
@@ -133,7 +133,7 @@ class loop_kernel {
     if (v.in_place) return moved(given(w, k), output(w, k), v);
     return v.kept ? given(w, k) : nullptr;
   }
-  // Where iteration i puts a variable; that before the first found it where it came from.
+  // Returns where iteration i writes a loop variable; iteration -1 is the loop's input.
   void* place(walk const& w, std::size_t k, std::int64_t i) const {
     auto const& v = variables_[k];
     if (v.kept || v.in_place) return w.stay[k];
@@ -142,8 +142,8 @@ class loop_kernel {
     if (v.element == dtype::string) return const_cast<void*>(w.strings[odd][v.at].raw());
     return static_cast<std::byte*>(w.call.scratch()) + (odd ? room_ : 0) + v.at;
   }
-  // An iteration's places. The first finds the variables where they came from, and the third is the first in places
-  // that both have had: then the run knows all of them.
+  // The pointers of an iteration. The first iteration reads the loop's inputs; from the third on, all pointers have
+  // been used before, so the run knows them.
   static constexpr std::int64_t last_pointed = 2;
   void turn(body_run& run, walk const& w, std::int64_t i) const {
     if (i > 0) run.flip();
@@ -163,7 +163,7 @@ class loop_kernel {
     for (std::size_t k = 0; k < made_bytes_.size(); ++k)
       run.result(variables_.size() + k, w.made[k] + row * made_bytes_[k]);
   }
-  // At least as many rows as are wanted, as many as the last run needed, and half as many again as there were.
+  // Grows to the wanted number of rows, at least to the number of the last run and to 1.5 times the current one.
   void make_room(walk& w, std::int64_t wanted) const {
     auto const before = w.room;
     w.room = open_ ? std::max({wanted, before + before / 2, room_for_->load(std::memory_order_relaxed)}) : wanted;
@@ -187,7 +187,7 @@ class loop_kernel {
     if (open_) room_for_->store(done, std::memory_order_relaxed);
   }
 
-  // The condition, after so many iterations.
+  // Evaluates the condition after iteration i.
   bool holds(walk& w, std::int64_t done) const {
     bool verdict = false;
     auto const run = condition_->start();

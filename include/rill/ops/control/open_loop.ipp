@@ -1,5 +1,5 @@
-// A loop in which extents are open until its iterations settle them, those of its variables perhaps: these go from one
-// to the next as tensors, and what depends on them is compiled for the extents that come up.
+// A loop with extents known only at run time, possibly changing between iterations. Its variables are passed as
+// tensors; the bodies are compiled for the extents that occur.
 #pragma once
 #include "rill/ops/control/loop_course.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace rill::ops {
 
-/// The kernel of such a loop. It brings its outputs itself.
+/// The kernel of such a loop. It allocates its outputs.
 class open_loop_kernel {
  public:
   open_loop_kernel(kernel_request const& r, loop_rules::attributes const& a)
@@ -54,14 +54,14 @@ class open_loop_kernel {
   }
 
  private:
-  // What the body returns as it came stays where it is.
+  // A variable that the body returns unchanged stays in place.
   subgraph without_kept(subgraph body) const {
     for (auto i = kept_.size(); i-- > 0;)
       if (kept_[i]) body.outputs.erase(body.outputs.begin() + static_cast<std::ptrdiff_t>(i));
     return body;
   }
 
-  // One run of the loop: what it was given, its variables, and the rows that it made so far.
+  // One run of the loop: its inputs, its variables, and the rows so far.
   struct walk {
     kernel_call const& call;
     step_context& step;
@@ -70,7 +70,7 @@ class open_loop_kernel {
     std::map<std::size_t, std::vector<tensor>> pieces = {};  // the uneven rows of each list of them
   };
 
-  // What lies end to end in a list. One without elements is of rows of which nobody reads more than the extents.
+  // Rows stored end to end in a list. In an empty list, only the extents of the rows are read.
   std::vector<tensor> pieces_of(tensor list, tensor const& all, std::int64_t count) const {
     std::vector<shape> shapes(static_cast<std::size_t>(count));
     auto const rank = all.elements() / std::max<std::int64_t>(count, 1);
@@ -80,7 +80,7 @@ class open_loop_kernel {
     for (auto& s : shapes) {
       for (std::int64_t k = 0; k < rank; ++k) s.push_back(*next++);
       most = std::max(most, elements(s));
-      fits = fits && total <= list.elements();  // so that sums don't overflow
+      fits = fits && total <= list.elements();  // stops before the sum can overflow
       total += fits ? elements(s) : 0;
     }
     bool const unread = list.elements() == 0;
@@ -137,18 +137,18 @@ class open_loop_kernel {
       if (!kept_[i]) w.now[i] = fitting(i, std::move(*next++));
     for (std::size_t k = 0; k < made_.size(); ++k) keep_row(w.made[k], std::move(*next++), is_even(k));
   }
-  // Those for a derivative are uneven where their extents were not known before.
+  // Saved rows are uneven if their extents were not known before.
   bool is_even(std::size_t k) const { return made_[k].has_rank() || !saved_[k]; }
   tensor fitting(std::size_t i, tensor t) const {
     if (!accepts(declared_[i], t.type()))
-      throw error(code::invalid_argument, "loop: variable " + std::to_string(i) + " was declared as a " +
-                                              declared_[i].text() + " and became a " + t.type().text());
+      throw error(code::invalid_argument, "loop: variable " + std::to_string(i) + " was declared as " +
+                                              with_article(declared_[i]) + " and became " + with_article(t.type()));
     return t;
   }
   static void keep_row(std::vector<tensor>& list, tensor row, bool even) {
     if (even && !list.empty() && list[0].shape() != row.shape())
-      throw error(code::invalid_argument, "loop: the rows that its body makes have one type, and here come a " +
-                                              list[0].type().text() + " and a " + row.type().text());
+      throw error(code::invalid_argument, "loop: the rows that its body makes have one type, and here come " +
+                                              with_article(list[0].type()) + " and " + with_article(row.type()));
     list.push_back(std::move(row));
   }
 
@@ -160,7 +160,7 @@ class open_loop_kernel {
       w.call.give(w.now.size() + 1 + k, is_even(k) ? stack(w.made[k], made_[k], *made_in_[k], done)
                                                    : lay(w.made[k], made_[k].element, *made_in_[k]));
   }
-  // An extent of rows that nobody made is 0 if it is open.
+  // An unknown extent of rows that were never produced is 0.
   tensor stack(std::vector<tensor>& list, type const& as, allocator& in, std::int64_t done) const {
     auto row = !list.empty() ? list[0].type() : as.has_rank() ? row_of(as) : type(as.element);
     for (std::size_t k = 0; k < row.rank; ++k)
@@ -183,7 +183,7 @@ class open_loop_kernel {
     }
     return all;
   }
-  // Row r was made in another iteration if the last row came first.
+  // In a backward loop, row r belongs to another iteration.
   std::size_t place(std::vector<tensor> const& list, std::size_t r) const {
     return course_.backwards() ? list.size() - 1 - r : r;
   }
@@ -193,7 +193,7 @@ class open_loop_kernel {
     row = tensor();
   }
 
-  // A list of uneven rows: which argument of the body they are, and the input that has their extents.
+  // A list of uneven rows: their argument of the body, and the input with their extents.
   struct uneven_rows {
     std::size_t row, input;
     type extents;
@@ -204,7 +204,7 @@ class open_loop_kernel {
   std::vector<type> inputs_, declared_, made_;  // from the first variable on, of the variables, of the rows
   std::vector<bool> kept_;                      // variables that the body returns as they came
   std::vector<uneven_rows> uneven_;
-  std::vector<bool> saved_;  // which rows are there for a derivative
+  std::vector<bool> saved_;  // which rows are saved for a derivative
   allocator* memory_;
   std::vector<allocator*> made_in_;  // the memory of each kind of rows
   std::shared_ptr<compiled_body> body_, condition_;

@@ -1,6 +1,6 @@
 // The primitives of dynamic control flow: switch, merge, enter, exit, next_iteration, loop_cond (white paper §4.4,
-// where exit is called Leave; EuroSys'18 §3.1). cond and while_loop are lowered to them where a step needs tags; graphs
-// of other systems are written in them.
+// where exit is called Leave; EuroSys'18 §3.1). cond and while_loop are lowered to them for tagged execution; graphs of
+// other systems contain them.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rill::ops {
 
-/// What they share: they run in tagged execution alone, and only there has it a meaning to be dead.
+/// What primitives share: they run only in tagged execution, where values may be dead.
 struct flow_primitive {
   static constexpr op_kind kind = op_kind::primitive;
   static constexpr rill::effect effect = rill::effect::reads;  // never merged or folded: an input may be dead
@@ -23,7 +23,7 @@ struct switch_op : flow_primitive {
   using library = void;
   static constexpr std::string_view
       name = "switch",
-      doc = "x on output 1 where the predicate is true, else on output 0; the other is dead";
+      doc = "x on output 1 if the predicate is true, else on output 0; the other output is dead";
   static constexpr op_kind kind = op_kind::switch_;
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 2;
@@ -35,8 +35,7 @@ struct switch_op : flow_primitive {
 
 struct merge_op : flow_primitive {
   using library = void;
-  static constexpr std::string_view name = "merge",
-                                    doc = "the first of its inputs that comes and is not dead, and which one that was";
+  static constexpr std::string_view name = "merge", doc = "the first input that comes and is not dead, and its index";
   static constexpr op_kind kind = op_kind::merge;
   static constexpr std::int8_t arity = -1;
   static constexpr std::size_t outputs = 2;
@@ -54,13 +53,14 @@ struct merge_op : flow_primitive {
 
 struct enter_op : flow_primitive {
   using library = void;
-  static constexpr std::string_view name = "enter", doc = "x in a frame: in its first iteration, or in all of them";
+  static constexpr std::string_view name = "enter",
+                                    doc = "x in a frame: in its first iteration, or as a constant in every iteration";
   static constexpr op_kind kind = op_kind::enter;
   static constexpr std::int8_t arity = 1;
   struct attributes {
     std::string frame;                      ///< its name; frames of one name and one surrounding iteration are the same
-    bool constant = false;                  ///< x is there in all iterations
-    std::int64_t parallel_iterations = 10;  ///< how many run at once, at the most
+    bool constant = false;                  ///< the same x in all iterations
+    std::int64_t parallel_iterations = 10;  ///< the maximum number at once
     static constexpr auto fields(auto const& take) {
       return take(field{"frame", &attributes::frame}, field{"constant", &attributes::constant},
                   field{"parallel_iterations", &attributes::parallel_iterations});
@@ -71,7 +71,7 @@ struct enter_op : flow_primitive {
 
 struct exit_op : flow_primitive {
   using library = void;
-  static constexpr std::string_view name = "exit", doc = "x outside of its frame (the white paper's Leave)";
+  static constexpr std::string_view name = "exit", doc = "x outside of its frame (Leave in the white paper)";
   static constexpr op_kind kind = op_kind::exit;
   static constexpr std::int8_t arity = 1;
   static constexpr type infer(no_attributes, type const& x) { return x; }
@@ -79,7 +79,7 @@ struct exit_op : flow_primitive {
 
 struct next_iteration_op : flow_primitive {
   using library = void;
-  static constexpr std::string_view name = "next_iteration", doc = "hands x to a merge in the next iteration";
+  static constexpr std::string_view name = "next_iteration", doc = "passes x to a merge in the next iteration";
   static constexpr op_kind kind = op_kind::next_iteration;
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 0;
@@ -102,23 +102,24 @@ struct loop_cond_op : flow_primitive {
   }
 };
 
-/// How many iterations a frame made, outside of it.
+/// Counts the iterations of a frame; its result is outside of the frame.
 struct iterations_op : flow_primitive {
   using library = void;
-  static constexpr std::string_view name = "iterations",
-                                    doc = "in how many iterations of its frame x was not dead, outside of the frame";
+  static constexpr std::string_view
+      name = "iterations",
+      doc = "the number of iterations of the frame in which x was not dead, outside of the frame";
   static constexpr op_kind kind = op_kind::iterations;
   static constexpr std::int8_t arity = 1;
   static constexpr type infer(no_attributes, type const&) { return dtype::int64; }
 };
 
-/// What a loop over rows is lowered to besides: the count comes from outside of the frame.
+/// A further primitive of loops over rows: the count comes from outside of the frame.
 struct goes_on_op : flow_primitive {
   using library = void;
-  static constexpr std::string_view name = "goes_on", doc = "whether there are more than this iteration's number";
+  static constexpr std::string_view name = "goes_on", doc = "whether the count exceeds the number of this iteration";
   static constexpr std::int8_t arity = 1;
   struct attributes {
-    std::int64_t most = -1;  ///< rows that there are; -1: not known
+    std::int64_t most = -1;  ///< the number of rows; -1: unknown
     static constexpr auto fields(auto const& take) { return take(field{"most", &attributes::most}); }
   };
   static type infer(attributes const&, type const& count) {
@@ -130,7 +131,7 @@ struct goes_on_op : flow_primitive {
 
 struct row_op : flow_primitive {
   using library = void;
-  static constexpr std::string_view name = "row", doc = "the row of x that this iteration takes";
+  static constexpr std::string_view name = "row", doc = "the row of x with the number of this iteration";
   static constexpr std::int8_t arity = 2;
   struct attributes {
     bool backwards = false;  ///< the last row first
@@ -143,13 +144,13 @@ struct row_op : flow_primitive {
 struct collect_op : flow_primitive {
   using library = void;
   static constexpr std::string_view name = "collect",
-                                    doc = "the values of x of all iterations, stacked, outside of the frame";
+                                    doc = "the values of x from all iterations, stacked, outside of the frame";
   static constexpr op_kind kind = op_kind::collect;
   static constexpr std::int8_t arity = -1;
   struct attributes {
-    std::int64_t rows = -1;  ///< how many there will be; -1: not known
+    std::int64_t rows = -1;  ///< the number of rows; -1: unknown
     bool backwards = false;  ///< the last row first; then a second input is the count
-    bool saved = false;      ///< they are there for a derivative
+    bool saved = false;      ///< saved for a derivative
     static constexpr auto fields(auto const& take) {
       return take(field{"rows", &attributes::rows}, field{"backwards", &attributes::backwards},
                   field{"saved", &attributes::saved});
@@ -158,15 +159,15 @@ struct collect_op : flow_primitive {
   static std::array<type, 1> infer(attributes const& a, std::span<type const> x);
 };
 
-/// Draws the random numbers of an iteration by its row, so that a loop the other way draws the same.
+/// Chooses the random numbers of an iteration by its row, so that a backward loop draws the same.
 struct drawn_by_row_op : flow_primitive {
   using library = void;
-  static constexpr std::string_view name = "drawn_by_row", doc = "settles what random numbers this iteration draws";
+  static constexpr std::string_view name = "drawn_by_row", doc = "chooses the random numbers that this iteration draws";
   static constexpr std::string_view draws_random = "key";
   static constexpr std::int8_t arity = -2;
   static constexpr std::size_t outputs = 0;
   struct attributes {
-    std::int64_t key = 0;    ///< tells the numbers of this loop from those of others
+    std::int64_t key = 0;    ///< the key of this loop's random numbers
     bool backwards = false;  ///< the last row first; then an input is the count
     static constexpr auto fields(auto const& take) {
       return take(field{"key", &attributes::key}, field{"backwards", &attributes::backwards});
@@ -227,46 +228,46 @@ RILL_INLINE kernel drawn_by_row_op::cpu(kernel_request const& r) {
 
 namespace rill {
 
-/// Control flow by hand, from primitives. A graph that holds them runs as it was written, without rewrites; they have
-/// no gradient. `exit` of a loop that ends, and what a switch did not choose, is dead: a node with a dead input does
-/// not run and is dead itself, up to a merge; to fetch it is error(failed_precondition). All extents in such a step
-/// must be known when it begins: nothing is settled late beside primitives, error(unimplemented).
+/// Control flow from primitives. A graph that contains them runs unchanged, without rewrites; they have no derivative.
+/// The output that a switch does not choose is dead, and so is the `exit` of an iteration that is not the last. A node
+/// with a dead input does not run, and its outputs are dead, up to a merge. Fetching a dead value fails with
+/// error(failed_precondition). All extents in such a step must be known when it begins; otherwise it fails with
+/// error(unimplemented).
 namespace tagged {
 
-/// x where `predicate` says: `auto [no, yes] = switch_(x, predicate)`.
+/// Returns Returns x on the output that `predicate` chooses: `auto [no, yes] = switch_(x, predicate)`.
 template <operand X, operand P> auto switch_(X x, P predicate) { return record<ops::switch_op>(x, predicate); }
 
-/// The first of its inputs that is not dead, and an int32 that says which: `auto [y, which] = merge(a, b)`. In a loop,
-/// of the value that enters alone: `next_iteration` brings the others.
+/// Returns the first input that is not dead, and its index as int32: `auto [y, which] = merge(a, b)`. In a loop, merge
+/// the value that enters; `next_iteration` adds the others.
 template <operand... X>
   requires(sizeof...(X) > 0)
 auto merge(X... x) {
   return record<ops::merge_op>(x...);
 }
 
-/// How a value enters a frame.
+/// Options of enter.
 struct into {
   std::string frame;                      ///< its name
-  bool constant = false;                  ///< the value is there in all iterations
-  std::int64_t parallel_iterations = 10;  ///< how many run at once, at the most; the first to enter says it
+  bool constant = false;                  ///< the same value in all iterations
+  std::int64_t parallel_iterations = 10;  ///< the maximum number at once; the first enter of a frame sets it
 };
-/// x in a frame: a loop's first value, or what all of its iterations see.
+/// Returns Returns x in a frame: the first value of a loop variable, or a constant in all iterations.
 template <operand X> X enter(X x, into const& f) {
   auto const v = record_erased<ops::enter_op>(detail::graph_of(x), {f.frame, f.constant, f.parallel_iterations}, {x});
   if constexpr (typed<X>) return X{v};
   else return v;
 }
-/// x outside of its frame, once it is not dead.
+/// Returns Returns x outside of its frame, from the iteration in which it is not dead.
 template <operand X> auto exit(X x) { return record<ops::exit_op>(x); }
-/// Hands x to `merged`, a merge of this frame, in the next iteration.
+/// Passes x to `merged`, a merge of this frame, in the next iteration.
 inline operation next_iteration(value x, value merged) {
   auto& g = detail::graph_of(x);
   if (!merged || merged.origin().op->kind != op_kind::merge || merged.port != 0)
     throw error(code::invalid_argument, "next_iteration: the second value must be that of a merge");
   return record_erased<ops::next_iteration_op>(g, {}, {x, merged});
 }
-/// Marks the predicate by which a loop's switches go on. It hands the predicate on and does nothing else: a frame may
-/// have several, whose switches then go by their own.
+/// Marks the predicate of a loop's switches and returns it. A frame may have several, each for its own switches.
 template <operand P> auto loop_cond(P predicate) { return record<ops::loop_cond_op>(predicate); }
 
 }  // namespace tagged

@@ -1,8 +1,10 @@
-// Bodies in derivatives: a body's nodes are recorded again where its derivative needs their values.
+// Records nodes of a body again where its derivative needs their values.
 #pragma once
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rill/graph/body.hpp"
@@ -12,9 +14,9 @@
 
 namespace rill {
 
-/// Records in a graph what a body computes, once more, with `arguments` for its inputs; returns its results. Its
-/// variables are found by name among `variables`. It makes no update again: error(unimplemented) if a result needs one.
-/// What gradients of operations with bodies are made of.
+/// Records a body's computation again in a graph, with `arguments` as its inputs, and returns its results. Its
+/// variables are found by name among `variables`. Updates are not repeated: throws error(unimplemented) if a result
+/// needs one. Derivatives of operations with bodies use it.
 std::vector<value> record_again(graph& here, subgraph const& body, std::vector<value> const& arguments,
                                 std::vector<value> const& variables = {});
 
@@ -22,54 +24,59 @@ std::vector<value> record_again(graph& here, subgraph const& body, std::vector<v
 
 namespace rill::detail {
 
-/// The nodes of a body that its results need, recorded again in a graph. Updates are not made again, those in branches,
-/// loops and functions neither; a message is not printed again.
+/// The nodes that a body's results need, recorded again in a graph. Updates, also in branches, loops and functions, are
+/// not repeated; messages are not printed again. Nodes keep the constraints of the body's nodes, so that they run in
+/// the same places.
 class replay {
  public:
-  /// `arguments` stand for the body's inputs; its variables are found by name among `variables`. `kept`: the caller
-  /// brings what came out of queues and the like; arguments stand for that.
+  /// `arguments` replace the body's inputs; its variables are found by name among `variables`. With `kept`, `arguments`
+  /// also replace results of queues and the like.
   replay(graph& here, subgraph const& body, std::vector<value> const& arguments, std::vector<value> const& variables,
          bool kept = false);
 
-  /// The value that an output of a node of the body has here; error(unimplemented) if an update makes it.
+  /// Returns the recorded value of an output of a node of the body. Throws error(unimplemented) if an update produces
+  /// it.
   value of(endpoint e) const;
-  /// The values of a node of the body here, by port; none of a node that is not computed again.
+  /// Returns the recorded values of a node of the body, by port; empty if the node is not computed again.
   std::vector<value> const& of(std::uint32_t node) const { return values_[node]; }
 
  private:
+  std::string neighbour_of(node const& n) const;
+
   subgraph const& body_;
-  std::vector<std::vector<value>> values_;  // by node and port
+  std::vector<std::vector<value>> values_;                // by node and port
+  std::map<std::string_view, std::uint32_t> neighbours_;  // nodes that others are colocated with
 };
 
-/// For each x the sum over the y of their derivatives times dy; empty where no y depends on it. Where a dy is empty,
-/// its y is passed over.
+/// Returns for each x the sum of the derivatives of the y times dy; empty if no y depends on x. A y with an empty dy is
+/// skipped.
 std::vector<gradient> derivatives_of(gradient_request const& r, std::vector<value> const& y,
                                      std::vector<value> const& dy, std::vector<value> const& x);
-/// The same, dense.
+/// Returns the same, dense.
 std::vector<value> dense_derivatives(gradient_request const& r, std::vector<value> const& y,
                                      std::vector<value> const& dy, std::vector<value> const& x);
 
-/// The values from `first` to before `last`.
+/// Returns the values from `first` to before `last`.
 inline std::vector<value> between(std::vector<value> const& all, std::size_t first, std::size_t last) {
   return {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(last)};
 }
 
-/// Zeros of a value's type.
+/// Returns zeros of a value's type.
 inline value zeros_like(value x) { return broadcast_like(zero(x), x); }
 
-/// Records a body of so many arguments again, without its updates; `captures` and `variables` stand for what it takes
-/// from outside. error(unimplemented) where that would not be the same: it reads what it updates, or returns what an
-/// update returns. `node` is the one that it belongs to.
+/// Records a body with `arguments` arguments again without its updates; `captures` and `variables` replace its
+/// captures. Throws error(unimplemented) if the result would differ: the body reads a variable that it updates, or
+/// returns the result of an update. `node` is the node of the body.
 recorded_body body_without_updates(graph& here, std::string const& node, subgraph const& body, std::size_t arguments,
                                    std::vector<value> const& captures, std::vector<value> const& variables);
 
-/// Refuses a body of which a result needs the value of a variable that it updates: its derivative would read the new
-/// one.
+/// Refuses a body with a result that needs the value of a variable that the body updates: the derivative would read the
+/// new value.
 void refuse_updated_reads(subgraph const& body, std::string const& node);
 
 #if RILL_RUNTIME
 
-// Of each node, whether a result of the body needs it; what only updates read is none of those.
+// Returns for each node whether a result of the body needs it; nodes that only updates read are not needed.
 inline std::vector<bool> needed_nodes(subgraph const& body) {
   std::vector<bool> needed(body.size());
   for (auto e : body.outputs) needed[e.node] = true;
@@ -94,8 +101,11 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
     : body_(body), values_(body.size()) {
   for (std::size_t i = 0; i < body.inputs.size(); ++i) values_[body.inputs[i]] = {arguments[i]};
   auto const needed = needed_nodes(body);
+  for (auto const& n : body.nodes)
+    if (!n.colocated.empty()) neighbours_.emplace(n.colocated, UINT32_MAX);
   for (std::uint32_t i = 0; i < body.size(); ++i) {
     auto const& n = body[i];
+    if (auto const at = neighbours_.find(n.name); at != neighbours_.end()) at->second = i;
     if (n.op == &fed_op || !needed[i]) continue;
     if (is_variable(n)) {
       for (auto const& v : variables)
@@ -116,13 +126,23 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
       if (updates) return without_updates(here, n, inputs);
       return here.add(*n.op, n.attributes, inputs, slash == std::string::npos ? n.name : n.name.substr(slash + 1));
     };
-    // A user's rule stays its node's; one that did not travel with the graph is missed where it is needed.
+    // The node keeps a user's rule; if the rule was not serialized with the graph, the error comes where it is needed.
     auto const rule = [&here, number = n.rule](std::vector<value> const& x, value y, value dy) {
       return here.find_rule(number)(x, y, dy);
     };
-    auto const made = n.rule < 0 ? record() : here.with_gradient(n.op->name, rule, record);
+    auto const made = here.placed_as(n.device, neighbour_of(n), [&] {
+      return n.rule < 0 ? record() : here.with_gradient(n.op->name, rule, record);
+    });
     for (std::uint32_t o = 0; o < n.outputs.size(); ++o) values_[i].push_back({made.graph, made.node, o});
   }
+}
+
+// The node beside which a node of the body runs, as it is called here: a copy, or a node outside.
+RILL_INLINE std::string replay::neighbour_of(node const& n) const {
+  auto const at = neighbours_.find(n.colocated);
+  if (at == neighbours_.end() || at->second == UINT32_MAX) return n.colocated;
+  auto const& copies = values_[at->second];
+  return copies.empty() ? std::string() : copies[0].origin().name;
 }
 
 RILL_INLINE value replay::of(endpoint e) const {

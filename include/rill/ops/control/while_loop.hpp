@@ -1,78 +1,12 @@
-// while_loop, map, scan, fold and fold_right: loops as functions of lambdas.
+// while_loop: a loop as a function of lambdas; and with it the loops over rows, map, scan and fold.
 #pragma once
-#include "rill/ops/control/loop.hpp"
+#include "rill/ops/control/loop_handles.hpp"
+#include "rill/ops/control/map.hpp"
+#include "rill/ops/control/scan.hpp"
 
 namespace rill {
 
-/// How many iterations of a loop may run at once, at the most, where they can: where a body waits, or a session asks
-/// for execution::tagged (EuroSys'18 §4.3). The results are the same bits.
-struct parallel_iterations {
-  constexpr explicit parallel_iterations(std::int64_t n = 10) : count(n) {}
-  std::int64_t count;
-};
-
 namespace detail {
-
-/// The type of which a body's argument is.
-template <operand X> type argument_type(X const& x) {
-  if constexpr (typed<X>) return X::static_type;
-  else return x.type();
-}
-/// The types of the values that handles are made of.
-template <handle X> void append_types(std::vector<type>& to, X const& x) {
-  if constexpr (operand<X>) to.push_back(argument_type(x));
-  else std::apply([&](auto const&... sub) { (append_types(to, sub), ...); }, x.as_parts());
-}
-template <handle... X> std::vector<type> types_of(X const&... x) {
-  std::vector<type> all;
-  (append_types(all, x), ...);
-  return all;
-}
-/// Whether a value may be split into rows, as far as the compiler knows.
-template <class X>
-inline constexpr bool may_have_rows = [] {
-  if constexpr (typed<X>) return X::static_type.has_rank() && X::static_type.rank > 0;
-  else return true;
-}();
-template <class X> inline constexpr bool is_handle = handle<X>;
-template <class X> auto row_inside(value v) {
-  if constexpr (typed<X> && may_have_rows<X>) return expr<row_of(X::static_type)>{v};
-  else return v;
-}
-/// A handle of rows like X, as many as Rows has; of a handle that is made of several, a tuple of those of its parts.
-/// `next()` gives one value after the other.
-template <handle X, class Rows, class Next> auto stacked_handle(Next& next) {
-  if constexpr (typed<X> && typed<Rows>) return as<stacked(X::static_type, Rows::static_type[0])>(next());
-  else if constexpr (operand<X>) return next();
-  else
-    return [&]<class... Part>(std::type_identity<std::tuple<Part...>>) {
-      return std::tuple<decltype(stacked_handle<Part, Rows>(next))...>{stacked_handle<Part, Rows>(next)...};
-    }(std::type_identity<typename X::parts>{});
-}
-template <handle X, class Rows> auto stacked_handle(value node, std::uint32_t at) {
-  auto next = [&] { return value{node.graph, node.node, at++}; };
-  return stacked_handle<X, Rows>(next);
-}
-
-template <class... X> using last_of = std::tuple_element_t<sizeof...(X) - 1, std::tuple<X...>>;
-
-template <class R> struct as_tuple {
-  using type = std::tuple<R>;
-};
-template <class... X> struct as_tuple<std::tuple<X...>> {
-  using type = std::tuple<X...>;
-};
-/// What a lambda returns, as handles outside of the body, in a tuple.
-template <class R> using returned = typename as_tuple<typename handle_outside<R>::type>::type;
-template <class X> using outside = typename handle_outside<X>::type;
-
-/// What `f` returns for handles like X that stand for these values.
-template <class... X, class F> std::vector<value> results_inside(F const& f, std::vector<value> const& in) {
-  std::size_t at = 0;
-  auto const next = [&] { return in[at++]; };
-  std::tuple<outside<X>...> const handles{handle_from<outside<X>>(next)...};
-  return std::apply([&](auto const&... each) { return results_of(f, each...); }, handles);
-}
 
 template <class Condition, class Body, class... X>
 auto while_loop(parallel_iterations most, Condition const& condition, Body const& body, X const&... x) try {
@@ -109,10 +43,10 @@ auto while_loop(parallel_iterations most, Condition const& condition, Body const
 
 }  // namespace detail
 
-/// Runs `body` again and again while `condition` holds: both are lambdas of the loop variables, whose first values are
-/// `x`. The body returns the variables' next values, of their own types: a handle, or a tuple of them. What the lambdas
-/// mention from outside is computed once, before the loop; variables are read, and updated, in each iteration. Returns
-/// the last values. A tensor_array can be a loop variable. `parallel_iterations` may follow the first values.
+/// Runs `body` while `condition` is true: both are lambdas of the loop variables, whose first values are `x`. The body
+/// returns the next values, of the same types: a handle, or a tuple of handles. Captured values are computed once,
+/// before the loop; variables are read and updated in each iteration. Returns the last values. A tensor_array can be a
+/// loop variable. `parallel_iterations` may follow the first values.
 template <class Condition, class Body, detail::handle... X>
   requires(sizeof...(X) > 0)
 auto while_loop(Condition const& condition, Body const& body, X... x) {
@@ -126,11 +60,11 @@ auto while_loop(Condition const& condition, Body const& body, X... x) {
   }(std::make_index_sequence<sizeof...(X) - 1>{}, std::tuple{x...});
 }
 
-/// The same with variables whose number and types only the run knows: the lambdas take and return vectors of erased
-/// handles, the condition's one handle.
+/// Returns the same for loop variables whose number and types are known only at run time: the lambdas take vectors of
+/// erased handles; the body returns a vector, the condition one handle.
 template <class Condition, class Body>
 erased_results while_loop(Condition const& condition, Body const& body, std::vector<value> const& variables) try {
-  if (variables.empty()) throw error(code::invalid_argument, "while_loop: there is no variable to begin with");
+  if (variables.empty()) throw error(code::invalid_argument, "while_loop: there are no loop variables");
   auto& g = detail::graph_of(variables[0]);
   std::vector<type> types;
   for (auto const& v : variables) types.push_back(v.type());
@@ -146,72 +80,6 @@ erased_results while_loop(Condition const& condition, Body const& body, std::vec
   return {node, detail::erased_outputs(node, variables.size())};
 } catch (...) {
   rethrow_as_error();
-}
-
-/// f(row) for each row of x: the results, stacked; those of a tensor_array as a tuple, all rows and which are written.
-template <class F, operand X> auto map(F const& f, X x, parallel_iterations most = parallel_iterations()) {
-  using Row = decltype(detail::row_inside<X>(x));
-  using Made = detail::outside<decltype(f(std::declval<Row>()))>;
-  constexpr bool of_rows = detail::may_have_rows<X>, makes_one = detail::is_handle<Made>;
-  static_assert(of_rows, "map: a scalar has no rows");
-  static_assert(makes_one, "map: the lambda must return one value");
-  if constexpr (of_rows && makes_one) {
-    detail::loop_request r{.rows = {x}, .counted = true, .parallel = most.count};
-    r.body = record_body(detail::graph_of(x), "body", {row_of(detail::argument_type(x))},
-                         [&](std::vector<value> const& in) { return detail::results_of(f, Row{in[0]}); });
-    auto const node = detail::record_loop(std::move(r));
-    return detail::stacked_handle<Made, X>(node, 1);
-  } else return detail::refused{};
-}
-
-namespace detail {
-
-// The state after each row if `all`, else the last.
-template <bool All, class F, class S, class X>
-auto fold(F const& f, S first, X x, bool backwards, parallel_iterations most) {
-  using Row = decltype(row_inside<X>(x));
-  using State = outside<S>;
-  using Returned = outside<decltype(f(std::declval<State>(), std::declval<Row>()))>;
-  constexpr bool of_rows = may_have_rows<X>;
-  static_assert(of_rows, "scan, fold: a scalar has no rows");
-  if constexpr (!std::same_as<Returned, State>) {
-    constexpr auto said =
-        sentence_of_handles<Returned, State>("scan, fold: the lambda must return the state's own type");
-    named<said>().compiles();
-  }
-  loop_request r{
-      .variables = values_of(first), .rows = {x}, .counted = true, .backwards = backwards, .parallel = most.count};
-  auto types = types_of(first);
-  types.push_back(row_of(argument_type(x)));
-  r.body = record_body(graph_of(x), "body", types, [&](std::vector<value> const& in) {
-    auto const state = results_inside<S, Row>(f, in);
-    auto made = state;
-    if (All) made.insert(made.end(), state.begin(), state.end());
-    return made;
-  });
-  auto const states = static_cast<std::uint32_t>(r.variables.size());
-  auto const node = record_loop(std::move(r));
-  if constexpr (All) return stacked_handle<S, X>(node, states + 1);
-  else return handles_from<State>(node);
-}
-
-}  // namespace detail
-
-/// The states s₁ = f(first, row 0), s₂ = f(s₁, row 1), …, stacked; those of a tensor_array as a tuple, all rows and
-/// which are written.
-template <class F, detail::handle S, operand X>
-auto scan(F const& f, S first, X x, parallel_iterations most = parallel_iterations()) {
-  return detail::fold<true>(f, first, x, false, most);
-}
-/// The last state of such a chain; `first` if x has no rows.
-template <class F, detail::handle S, operand X>
-auto fold(F const& f, S first, X x, parallel_iterations most = parallel_iterations()) {
-  return detail::fold<false>(f, first, x, false, most);
-}
-/// The same from the last row to the first.
-template <class F, detail::handle S, operand X>
-auto fold_right(F const& f, S first, X x, parallel_iterations most = parallel_iterations()) {
-  return detail::fold<false>(f, first, x, true, most);
 }
 
 }  // namespace rill

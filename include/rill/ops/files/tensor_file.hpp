@@ -1,4 +1,4 @@
-// Tensors to files and back, as nodes: what checkpoints are made of. Needs nlohmann-json, so rill/io.hpp takes it.
+// Nodes that write tensors to files and read them, as checkpoints do. Needs nlohmann-json; rill/io.hpp includes it.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,8 +11,7 @@ namespace rill::ops {
 
 struct save_op {
   static constexpr std::string_view name = "save",
-                                    doc =
-                                        "writes the inputs behind the first, which is the path, to a safetensors file";
+                                    doc = "writes all inputs but the first, the path, to a safetensors file";
   static constexpr std::int8_t arity = -1;
   static constexpr std::size_t outputs = 0;
   static constexpr rill::effect effect = rill::effect::writes;
@@ -44,12 +43,12 @@ struct restore_op {
 
 namespace rill {
 
-/// Writes values to a safetensors file under the given names; it appears whole or not at all.
+/// Writes values to a safetensors file under the given names. The file appears complete or not at all.
 operation save(value path, std::vector<std::string> names, std::vector<value> const& values);
-/// A tensor of a safetensors file; a step fails with error(not_found) if the file has none of that name, and
-/// error(invalid_argument) if it is of another type.
+/// Returns a tensor of a safetensors file. The step fails with error(not_found) if the file has no tensor of that name,
+/// and with error(invalid_argument) if it has another type.
 value restore(value path, std::string_view tensor, type const& of);
-/// The same with a type that the compiler knows: `restore<float, 784, 10>(path, "w")`.
+/// Returns the same with a static type: `restore<float, 784, 10>(path, "w")`.
 template <element T, dim... Extents> expr<of<T, Extents...>> restore(value path, std::string_view tensor) {
   return {restore(path, tensor, of<T, Extents...>)};
 }
@@ -86,8 +85,8 @@ RILL_IO_INLINE kernel restore_op::cpu(kernel_request const& r) {
     auto const& path = *call.in<std::string>(0);
     auto read = safetensors_file(path).read(a.tensor);
     if (read.type() != to)
-      throw error(code::invalid_argument,
-                  "tensor '" + a.tensor + "' of '" + path + "' is a " + read.type().text() + ", not a " + to.text());
+      throw error(code::invalid_argument, "tensor '" + a.tensor + "' of '" + path + "' is " +
+                                              with_article(read.type()) + ", not " + with_article(to));
     call.give(0, std::move(read));
   });
   k.allocates_outputs = true;

@@ -1,4 +1,4 @@
-// Brightness and contrast of images: given, drawn by chance, or made the same for all.
+// Brightness, contrast and standardization of images, given or random.
 #pragma once
 #include <cmath>
 
@@ -11,20 +11,19 @@ namespace rill {
 
 namespace detail {
 
-/// Does something with images of floats. Those of uint8 become numbers from 0 to 1 for it, and whole ones again, those
-/// beyond the range its nearest end, as TensorFlow converts them.
+/// Applies `f` to images as floats. Images of uint8 are converted to numbers from 0 to 1 and back, rounded and
+/// saturated, as TensorFlow does.
 template <operand X, class F> X on_floats(X x, F f) {
   auto const element = x.type().element;
   if (element == dtype::uint8) {
     auto const y = f(cast(value(x), dtype::float32) * (1 / 255.f));
     return X{cast(y * 255.5f, dtype::uint8)};
   }
-  expects(dtypes::floats.contains(element),
-          "brightness and contrast are of images of floats or uint8: cast the others");
+  expects(dtypes::floats.contains(element), "brightness and contrast need images of floats or uint8; cast them");
   return X{f(value(x))};
 }
 
-/// In a program of headers alone: kernels for the element type of images that the compiler knows.
+/// Provides kernels for the static element type of images in a header-only program.
 template <operand X> void provide_adjustments() {
   if constexpr (typed<X>) {
     constexpr dtypes set = dtypes{X::static_type.element} | dtype::float32;
@@ -44,42 +43,43 @@ inline value standardized(value x) {
   auto const all = extents{-3, -2, -1};
   auto const apart = x - mean(x, all, true);
   auto const deviation = sqrt(mean(square(apart), all, true));
-  // An image of one colour has no deviation: it is divided by that of an image with one step in one pixel.
+  // The deviation of an image of one colour is 0: the divisor is then the deviation of an image that differs by 1 in
+  // one pixel.
   auto const pixels = sum(broadcast_like(like(x, 1), x), all, true);
   return apart / maximum(deviation, like(x, 1) / sqrt(pixels));
 }
 
 }  // namespace detail
 
-/// Images with `delta` added to every value, in parts of the whole range, which is 255 for uint8 and 1 for floats.
-/// Values of uint8 end at 0 and 255. Throws error(invalid_argument) for other element types.
+/// Returns images with `delta` added to every value, as a fraction of the full range, which is 255 for uint8 and 1 for
+/// floats. Values of uint8 saturate at 0 and 255. Throws error(invalid_argument) for other element types.
 template <operand X> X adjust_brightness(X x, double delta) {
   detail::provide_adjustments<X>();
   return detail::on_floats(x, [&](value v) { return v + delta; });
 }
-/// The same with a delta from -most to most for each image, drawn anew in every step.
+/// Returns the same with a delta from -most to most for each image, drawn anew in every step.
 template <operand X> X random_brightness(X x, double most) {
-  expects(most > 0, "random_brightness: the largest change is not positive");
+  expects(most > 0, "random_brightness: the largest change must be positive");
   detail::provide_adjustments<X>();
   return detail::on_floats(x, [&](value v) { return v + detail::drawn_for_each(v, v.type().element, -most, most); });
 }
 
-/// Images whose values are `factor` times as far from the mean of their channel in their image. Values of uint8 end at
-/// 0 and 255. Throws error(invalid_argument) for element types other than uint8 and floats.
+/// Returns images whose values are `factor` times as far from the mean of their channel in their image. Values of uint8
+/// saturate at 0 and 255. Throws error(invalid_argument) for element types other than uint8 and floats.
 template <operand X> X adjust_contrast(X x, double factor) {
   detail::provide_adjustments<X>();
   return detail::on_floats(x, [&](value v) { return detail::with_contrast(v, like(v, factor)); });
 }
-/// The same with a factor from `low` to `high` for each image, drawn anew in every step.
+/// Returns the same with a factor from `low` to `high` for each image, drawn anew in every step.
 template <operand X> X random_contrast(X x, double low, double high) {
-  expects(low >= 0 && low < high, "random_contrast: the factors are not from 0 or above to a larger one");
+  expects(low >= 0 && low < high, "random_contrast: the factors must be 0 <= low < high");
   detail::provide_adjustments<X>();
   return detail::on_floats(
       x, [&](value v) { return detail::with_contrast(v, detail::drawn_for_each(v, v.type().element, low, high)); });
 }
 
-/// Images of mean 0 and variance 1: less the mean, divided by the standard deviation, or by 1 / sqrt(values in an
-/// image) if that is larger. Integers become float32.
+/// Returns images of mean 0 and variance 1: minus the mean, divided by the standard deviation, or by 1 / sqrt(values in
+/// an image) if that is larger. Integers become float32.
 template <operand X> auto per_image_standardization(X x) {
   detail::provide_adjustments<X>();
   if constexpr (!typed<X>)

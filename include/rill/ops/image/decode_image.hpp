@@ -1,4 +1,4 @@
-// PNG and JPEG images decoded in the graph. Needs libpng and libjpeg.
+// Operation that decodes PNG and JPEG images. Needs libpng and libjpeg.
 #pragma once
 #include "rill/io/image.hpp"
 #include "rill/ops/image/decoding.hpp"
@@ -15,8 +15,8 @@ struct decode_image_op : image_decoding {
 
 namespace rill {
 
-/// The pixels of a PNG or JPEG image in a scalar string, uint8 [height, width, channels]: with Channels 1, 3 or 4, or
-/// as many as the image has (0). A step fails as `decode_image` of bytes does.
+/// Returns the pixels of a PNG or JPEG image in a scalar string, uint8 [height, width, channels]: with Channels 1, 3 or
+/// 4, or as many as the image has (0). A step fails as `decode_image` of bytes does.
 template <std::int64_t Channels = 0, operand X> auto decode_image(X bytes) {
   return record<ops::decode_image_op, ops::image_decoding::attributes{Channels}>(bytes);
 }

@@ -1,4 +1,4 @@
-// PNG images decoded in the graph. Needs libpng.
+// Operation that decodes PNG images. Needs libpng.
 #pragma once
 #include "rill/io/png.hpp"
 #include "rill/ops/image/decoding.hpp"
@@ -15,8 +15,8 @@ struct decode_png_op : image_decoding {
 
 namespace rill {
 
-/// The pixels of a PNG image in a scalar string, uint8 [height, width, channels]: with Channels 1, 3 or 4, or as many
-/// as the image has (0). A step fails as `decode_png` of bytes does.
+/// Returns the pixels of a PNG image in a scalar string, uint8 [height, width, channels]: with Channels 1, 3 or 4, or
+/// as many as the image has (0). A step fails as `decode_png` of bytes does.
 template <std::int64_t Channels = 0, operand X> auto decode_png(X bytes) {
   return record<ops::decode_png_op, ops::image_decoding::attributes{Channels}>(bytes);
 }

@@ -1,4 +1,4 @@
-// What the operations share that decode images: bytes in a string to uint8 [height, width, channels].
+// What operations that decode images share: bytes in a string become uint8 [height, width, channels].
 #pragma once
 #include <functional>
 #include <string>
@@ -20,12 +20,12 @@ struct image_decoding {
   static constexpr type infer(attributes const& a, type const& bytes, checks expects = {}) {
     expects(accepts(type(dtype::string), bytes), "an image is decoded from a scalar string");
     expects(a.channels == 0 || a.channels == 1 || a.channels == 3 || a.channels == 4,
-            "an image is decoded to 1, 3 or 4 channels, or with 0 to those that it has");
+            "an image is decoded to 1, 3 or 4 channels; 0 means the channels of the image");
     return type(dtype::uint8, {unknown, unknown, a.channels == 0 ? unknown : dim(a.channels)});
   }
   using decoder = tensor (*)(std::string_view bytes, int channels, std::uint64_t most,
                              std::function<void()> const& check);
-  /// A kernel that decodes by such a function, which asks the step whether to go on.
+  /// Returns a kernel that calls a decoder, which checks whether the step was stopped.
   static kernel decoding(kernel_request const& r, decoder decode_bytes) {
     auto const channels = static_cast<int>(decode<attributes>(r.at.attributes).channels);
     kernel k([channels, decode_bytes](kernel_call const& call) {

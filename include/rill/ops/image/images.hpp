@@ -14,7 +14,7 @@ struct image_extents {
   }
 };
 
-/// Images of x's type in another height and width; `why` unless x can be images.
+/// Returns the type of images with another height and width. Fails with `why` if x can't be images.
 constexpr type resized(type const& x, std::int64_t height, std::int64_t width, char const* why, checks expects = {}) {
   if (!x.has_rank() || !expects(x.rank == 3 || x.rank == 4, why)) return x;
   type y = x;

@@ -1,4 +1,4 @@
-// Images resized by linear interpolation, and the gradient of that, on raw pointers.
+// Bilinear resizing of images and its derivative, on raw pointers.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -38,7 +38,7 @@ template <class T> void resize_linear(resizing const& r, T const* x, T* y, paral
     auto const* const top = x + (image * r.height + row.lower) * r.width * r.channels;
     auto const* const bottom = x + (image * r.height + row.upper) * r.width * r.channels;
     auto* to = y + static_cast<std::int64_t>(line) * r.to_width * r.channels;
-    // At a weight of 0 the other pixel is not looked at: it may be infinite.
+    // A pixel of weight 0 is not read: it may be infinite.
     auto const mixed = [](T a, T b, double weight) {
       return weight == 0 ? A(a) : A(a) + (A(b) - A(a)) * static_cast<A>(weight);
     };
@@ -54,12 +54,12 @@ template <class T> void resize_linear(resizing const& r, T const* x, T* y, paral
   });
 }
 
-/// How much of pixel `at` is in a pixel of the result.
+/// Returns the weight of pixel `at` in a pixel of the result.
 inline double share_of(between const& b, std::int64_t at) {
   return (b.lower == at ? 1 - b.weight : 0) + (b.upper == at ? b.weight : 0);
 }
 
-/// Each pixel of dx gathers from those of dy that were made of it, always in the same order.
+/// Each pixel of dx sums over the pixels of dy that it contributed to, always in the same order.
 template <class T> void resize_gradient(resizing const& r, T const* dy, T* dx, parallel const& threads) {
   using A = resize_sum<T>;
   threads(static_cast<std::size_t>(r.count * r.height), [&](std::size_t line) {

@@ -1,20 +1,15 @@
-// Records of comma-separated text as numbers and words.
+// CSV records as tensors.
 #pragma once
 #include <tuple>
 #include <vector>
 
 #include "rill/ops/input/decode_raw.hpp"
 
-#if RILL_DEFINITIONS
-#include "rill/io/csv_fields.hpp"
-#endif
-
 namespace rill::ops {
 
 struct decode_csv_op {
   using library = void;
-  static constexpr std::string_view name = "decode_csv",
-                                    doc = "some fields of each string, a record of comma-separated text";
+  static constexpr std::string_view name = "decode_csv", doc = "some fields of each string, which is one CSV record";
   static constexpr std::string_view declared_type = "of";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes{dtype::string};
@@ -31,56 +26,25 @@ struct decode_csv_op {
   };
   static constexpr type infer(attributes const& a, type const& strings, checks expects = {}) {
     expects(!dtypes::complexes.contains(a.of.element), "decode_csv: CSV has no complex numbers");
-    expects(a.of.is_known(), "decode_csv: the extents of what a record holds are not known");
+    expects(a.of.is_known(), "decode_csv: the extents of a record's values must be known");
     expects(a.delimiter != '"' && a.delimiter != '\n' && a.delimiter != '\r',
             "decode_csv: the delimiter cannot be a quote or the end of a line");
     expects(a.first >= 0 && a.fields_of_record > 0 && a.first <= a.fields_of_record &&
                 rill::elements(a.of.shape()) <= a.fields_of_record - a.first,
             "decode_csv: a record has fewer fields than are to be read");
-    return for_each_string(a.of, strings, "decode_csv: strings are decoded, not numbers", expects);
+    return for_each_string(a.of, strings, "decode_csv: the operand is not of strings", expects);
   }
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const a = decode<attributes>(r.at.attributes);
-    auto const count = static_cast<std::size_t>(rill::elements(r.inputs[0].shape()));
-    auto const width = static_cast<std::size_t>(rill::elements(a.of.shape()));
-    return visit(a.of.element, [&]<class T>() {
-      return kernel([a, count, width](kernel_call const& call) {
-        for (std::size_t i = 0; i < count; ++i)
-          read_record(a, call.in<std::string>(0)[i], i, call.out<T>(0) + i * width, width);
-      });
-    });
-  }
-
- private:
-  template <class T>
-  static void read_record(attributes const& a, std::string const& text, std::size_t index, T* to, std::size_t width) {
-    auto const source = "decode_csv: string " + std::to_string(index);
-    csv::scanner from(text, {.delimiter = static_cast<char>(a.delimiter), .file_start = false}, source);
-    from.next_record();
-    auto const first = static_cast<std::size_t>(a.first);
-    while (from.more()) {
-      auto const at = from.column();
-      auto const text_of = from.field();
-      if (at < first || at - first >= width) continue;
-      if (!csv::read(text_of, to[at - first])) from.fail_field(text_of, rill::name(dtype_of<T>));
-    }
-    if (from.column() != static_cast<std::size_t>(a.fields_of_record))
-      from.fail(" has " + std::to_string(from.column()) + " fields, and " + std::to_string(a.fields_of_record) +
-                " were expected");
-    if (from.next_record()) from.fail(" is followed by another record");
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 
 }  // namespace rill::ops
 
 namespace rill {
 
-/// Each string, a record of comma-separated text, as values behind the strings' own extents: `auto [pixels, digit] =
-/// decode_csv<of<float, 64>, of<std::int32_t>>(records)`. The fields are dealt out to the types in their order, as many
-/// as each has elements. A step fails with error(invalid_argument) that names string and column for a field that is no
-/// such number, and for more fields or fewer.
+/// Returns the fields of each string, a CSV record, as values whose first axes are the axes of the strings: `auto
+/// [pixels, digit] = decode_csv<of<float, 64>, of<std::int32_t>>(records)`. Each type takes as many fields as it has
+/// elements, in order. The step fails with error(invalid_argument) that names string and column if a field is not a
+/// number of its type or if the number of fields differs.
 template <type... Row, operand X>
   requires(sizeof...(Row) > 0)
 auto decode_csv(X records) {
@@ -97,11 +61,11 @@ auto decode_csv(X records) {
         record<ops::decode_csv_op, attributes{rows[I], before(widths, I), before(widths, sizeof...(Row))}>(records)...};
   }(std::make_index_sequence<sizeof...(Row)>{});
 }
-/// The same for types that only the run of the program knows.
+/// Returns the same for types known only at run time.
 inline std::vector<value> decode_csv(value records, std::vector<type> const& row, char delimiter = ',') {
   std::int64_t fields = 0, first = 0;
   for (auto const& t : row) {
-    expects(t.is_known(), "decode_csv: the extents of what a record holds are not known");
+    expects(t.is_known(), "decode_csv: the extents of a record's values must be known");
     fields += elements(t.shape());
   }
   std::vector<value> all;
@@ -114,3 +78,42 @@ inline std::vector<value> decode_csv(value records, std::vector<type> const& row
 }
 
 }  // namespace rill
+
+#if RILL_DEFINITIONS
+#include "rill/io/csv_fields.hpp"
+
+namespace rill::ops {
+
+template <class T>
+void read_csv_string(decode_csv_op::attributes const& a, std::string const& text, std::size_t index, T* to,
+                     std::size_t width) {
+  auto const source = "decode_csv: string " + std::to_string(index);
+  csv::scanner from(text, {.delimiter = static_cast<char>(a.delimiter), .file_start = false}, source);
+  from.next_record();
+  auto const first = static_cast<std::size_t>(a.first);
+  while (from.more()) {
+    auto const at = from.column();
+    auto const text_of = from.field();
+    if (at < first || at - first >= width) continue;
+    if (!csv::read(text_of, to[at - first])) from.fail_field(text_of, rill::name(dtype_of<T>));
+  }
+  if (from.column() != static_cast<std::size_t>(a.fields_of_record))
+    from.fail(" has " + std::to_string(from.column()) + " fields, and " + std::to_string(a.fields_of_record) +
+              " were expected");
+  if (from.next_record()) from.fail(" is followed by another record");
+}
+
+inline kernel decode_csv_op::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  auto const count = static_cast<std::size_t>(rill::elements(r.inputs[0].shape()));
+  auto const width = static_cast<std::size_t>(rill::elements(a.of.shape()));
+  return visit(a.of.element, [&]<class T>() {
+    return kernel([a, count, width](kernel_call const& call) {
+      for (std::size_t i = 0; i < count; ++i)
+        read_csv_string(a, call.in<std::string>(0)[i], i, call.out<T>(0) + i * width, width);
+    });
+  });
+}
+
+}  // namespace rill::ops
+#endif

@@ -1,4 +1,4 @@
-// The bytes of tf.train.Example as tensors in the graph. Needs protozero.
+// Operation that decodes tf.train.Example. Needs protozero.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -15,10 +15,10 @@ struct decode_example_op : field_decoding {
                                     doc = "features of each string, a tf.train.Example, by their names";
   static constexpr type of_field(type const& one, type const& strings, checks expects = {}) {
     expects(one.element == dtype::string || one.element == dtype::float32 || one.element == dtype::int64,
-            "decode_example: a tf.train.Example holds strings, float32 and int64: cast behind it");
+            "decode_example: a tf.train.Example has strings, float32 and int64; decode one of these and cast");
     int open = 0;
     for (std::size_t i = 0; i < one.rank; ++i) open += !one[i].known();
-    expects(open <= 1, "decode_example: of a feature's extents one at most may be unknown");
+    expects(open <= 1, "decode_example: at most one extent of a feature may be unknown");
     return field_decoding::of_field(one, strings, expects);
   }
   static std::vector<type> infer(attributes const& a, std::span<type const> x) {
@@ -41,16 +41,17 @@ struct decode_example_op : field_decoding {
 
 namespace rill {
 
-/// Features of each string, a tf.train.Example, behind the strings' own extents: `auto [image, label] =
-/// decode_example(records, named_field<of<float, 28, 28>>{"image"}, named_field<of<std::int64_t>>{"label"})`. One
-/// extent of a feature may be unknown if there is one string alone, a scalar. A step fails with an error that says
-/// string and feature: error(not_found) for one that is missing or has no value, error(invalid_argument) for one of
-/// another kind or number of values, error(data_loss) for bytes that are no tf.train.Example.
+/// Returns features of each string, a tf.train.Example, as values whose first axes are the axes of the strings: `auto
+/// [image, label] = decode_example(records, named_field<of<float, 28, 28>>{"image"},
+/// named_field<of<std::int64_t>>{"label"})`. One extent of a feature may be unknown if the string is a scalar. A step
+/// fails with an error that names string and feature: error(not_found) if a feature is missing or empty,
+/// error(invalid_argument) if it has another kind or number of values, error(data_loss) if the bytes are not a
+/// tf.train.Example.
 template <operand X, type First, type... T>
 auto decode_example(X records, named_field<First> const& first, named_field<T> const&... more) {
   return detail::record_fields<ops::decode_example_op>(records, first, more...);
 }
-/// The same for types that only the run of the program knows.
+/// Returns the same for types known only at run time.
 inline std::vector<value> decode_example(value records, std::vector<erased_field> const& fields) {
   return detail::erased_outputs(detail::record_fields<ops::decode_example_op>(records, fields), fields.size());
 }

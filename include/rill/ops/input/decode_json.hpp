@@ -1,4 +1,4 @@
-// Lines of JSON as tensors in the graph. Needs nlohmann-json, so rill/io.hpp takes it.
+// Operation that decodes lines of JSON. Needs nlohmann-json; rill/io.hpp includes it.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -10,7 +10,8 @@
 namespace rill::ops {
 
 struct decode_json_op : field_decoding {
-  static constexpr std::string_view name = "decode_json", doc = "members of each string, a JSON object, by their names";
+  static constexpr std::string_view name = "decode_json",
+                                    doc = "members of each string, which is a JSON object, by name";
   static constexpr type of_field(type const& one, type const& strings, checks expects = {}) {
     expects(!dtypes::complexes.contains(one.element), "decode_json: JSON has no complex numbers");
     return field_decoding::of_field(one, strings, expects);
@@ -23,16 +24,17 @@ struct decode_json_op : field_decoding {
 
 namespace rill {
 
-/// Members of each string, a JSON object, behind the strings' own extents: `auto [size, name] = decode_json(lines,
-/// named_field<of<float, 2>>{"size"}, named_field<of<std::string>>{"name"})`. Integers become any numbers, others
-/// floats; lists are tensors. A member that is null is missing; members that nobody asks for may be anything. Extents
-/// may be unknown if there is one string alone, a scalar. A step fails with an error that says string and member:
-/// error(not_found) for one that is missing, error(invalid_argument) for one of another type and for what is no JSON.
+/// Returns members of each string, a JSON object, as values whose first axes are the axes of the strings: `auto [size,
+/// name] = decode_json(lines, named_field<of<float, 2>>{"size"}, named_field<of<std::string>>{"name"})`. JSON integers
+/// convert to all numeric types, other numbers to floats; lists become tensors. A null member counts as missing; other
+/// members are ignored. Extents may be unknown if the string is a scalar. A step fails with an error that names string
+/// and member: error(not_found) if it is missing, error(invalid_argument) if it has another type or the string is not
+/// JSON.
 template <operand X, type First, type... T>
 auto decode_json(X lines, named_field<First> const& first, named_field<T> const&... more) {
   return detail::record_fields<ops::decode_json_op>(lines, first, more...);
 }
-/// The same for types that only the run of the program knows.
+/// Returns the same for types known only at run time.
 std::vector<value> decode_json(value lines, std::vector<erased_field> const& fields);
 
 #if RILL_IO_RUNTIME

@@ -1,4 +1,4 @@
-// What the decoders share that take fields out of records by their names.
+// What decoders of records with named fields share.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace rill {
 
-/// A field of each record as a tensor of type T: `named_field<of<float, 28, 28>>{"pixels"}`. A record without it is an
-/// error, unless there is something to take otherwise: `named_field<of<std::int64_t>>{"label", std::int64_t{-1}}`.
+/// A field of each record as a tensor of type T: `named_field<of<float, 28, 28>>{"pixels"}`. A record without the field
+/// is an error unless there is a default: `named_field<of<std::int64_t>>{"label", std::int64_t{-1}}`.
 template <type T> struct named_field {
   std::string name;
   std::optional<tensor> otherwise = {};
 };
-/// The same for a type that only the run of the program knows.
+/// The same for a type known only at run time.
 struct erased_field {
   std::string name;
   type of;
@@ -31,7 +31,7 @@ struct erased_field {
 
 namespace ops {
 
-/// The inputs behind the strings are what those records get that lack the `optional` fields.
+/// The inputs after the strings are the defaults of the `optional` fields.
 struct field_decoding {
   static constexpr std::int8_t arity = -1;
   static constexpr bool dynamic_output_shape = true;
@@ -44,17 +44,18 @@ struct field_decoding {
                   field{"optional", &attributes::optional});
     }
   };
-  /// What a field becomes for all strings.
+  /// Returns the type of a field for all strings.
   static constexpr type of_field(type const& one, type const& strings, checks expects = {}) {
     expects(one.has_rank(), "the rank of a record's field is not known");
     expects(one.is_known() || accepts(type(dtype::string), strings),
-            "the extents of a record's field are not known: that is for one record alone, a scalar string");
-    return for_each_string(one, strings, "fields are taken out of strings, not of numbers", expects);
+            "a field with unknown extents needs a single record, a scalar string");
+    return for_each_string(one, strings, "fields are decoded from strings, not from numbers", expects);
   }
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
 
  protected:
-  /// A kernel that decodes by `fields_of(record)`: for each field what it is in the record, or nothing.
+  /// Returns a kernel that decodes with `fields_of(record)`, which returns the value of each field, or null if it is
+  /// missing.
   template <class F> static kernel decoding(kernel_request const& r, std::string_view operation, F fields_of);
 };
 
@@ -73,7 +74,8 @@ inline std::vector<type> field_decoding::infer(attributes const& a, std::span<ty
     if (lacked == a.optional.size() || a.optional[lacked] != name) continue;
     if (++lacked >= x.size()) refuse("may be lacked, and there is no value for that");
     if (!accepts(a.types[i], x[lacked]))
-      refuse("is a " + a.types[i].text() + ", and where it is lacked a " + x[lacked].text());
+      refuse("is " + with_article(a.types[i]) + ", and the value for records that lack it is " +
+             with_article(x[lacked]));
   }
   expects(lacked == a.optional.size() && x.size() == lacked + 1,
           "there is not one value for each field that a record may lack");
@@ -84,7 +86,7 @@ inline std::vector<type> field_decoding::infer(attributes const& a, std::span<ty
 
 namespace detail {
 
-/// The fields of records, one after the other, for a kernel's call.
+/// The fields of all records in one call of a kernel.
 template <class F> class field_decoder {
  public:
   field_decoder(kernel_request const& r, std::string_view operation, F fields_of)
@@ -156,7 +158,7 @@ template <class Op> value record_fields(value records, std::vector<erased_field>
   return record_erased<Op>(g, a, inputs);
 }
 
-/// Typed handles for a typed one, erased ones for an erased one.
+/// Returns typed handles for typed strings, erased handles for erased ones.
 template <class Op, type... T, operand X> auto record_fields(X records, named_field<T> const&... fields) {
   auto const v = record_fields<Op>(records, std::vector<erased_field>{{fields.name, T, fields.otherwise}...});
   if constexpr (typed<X>)

@@ -1,5 +1,5 @@
-// The next record of a sequence of files at each step. Where it stands is a variable, so that a checkpoint holds it and
-// training goes on where it stopped.
+// Reads the next record of a sequence of files. The position is a variable, so checkpoints contain it and training
+// resumes where it stopped.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace rill {
 
-/// What a reader takes for a record.
+/// What a reader treats as a record.
 enum class record_format : std::uint8_t { text_line, csv, tfrecord, whole_file, fixed, idx_row, npy_row };
 
 namespace ops {
@@ -30,7 +30,7 @@ namespace ops {
 struct read_record_op {
   static constexpr std::string_view
       name = "read_record",
-      doc = "the key and the value of a reader's next record; the variable says where it is";
+      doc = "the key and the value of a reader's next record; a variable holds the reader's position";
   static constexpr std::int8_t arity = 1;
   static constexpr std::size_t outputs = 2;
   static constexpr std::uint32_t by_reference = 1;
@@ -62,15 +62,15 @@ struct read_record_op {
 
 namespace detail {
 
-/// A reader of many files, over and over. It follows the variable that says where it is.
+/// A reader of many files for several epochs. A variable holds its position.
 class file_sequence {
  public:
   explicit file_sequence(ops::read_record_op::attributes a) : a_(std::move(a)) {}
 
-  /// The container's reader of that name; error(failed_precondition) if there is another one of that name.
+  /// Returns the container's reader of that name. Throws error(failed_precondition) if that has other attributes.
   static std::shared_ptr<file_sequence> in(container& c, ops::read_record_op::attributes const& a);
 
-  /// The next record; the variable is moved behind it. Throws error(out_of_range) when all epochs are over.
+  /// Returns the next record and advances the variable. Throws error(out_of_range) after the last epoch.
   keyed_record next(variable_state& place, std::uint64_t version);
 
  private:
@@ -104,14 +104,13 @@ class file_sequence {
 namespace ops {
 
 RILL_IO_INLINE std::array<type, 2> read_record_op::infer(attributes const& a, std::span<type const> x) {
-  expects(accepts(type(dtype::int64, {4}), x[0]), "read_record: a reader's place is a variable of 4 int64");
+  expects(accepts(type(dtype::int64, {4}), x[0]), "read_record: a reader's position is a variable of 4 int64");
   expects(!a.patterns.empty(), "read_record: a reader needs at least one file");
-  expects(a.epochs >= -1, "read_record: the number of epochs is negative, and not -1 for no end");
+  expects(a.epochs >= -1, "read_record: the number of epochs is negative, and not -1 for unlimited");
   expects(a.format != record_format::fixed || (a.record_bytes > 0 && a.header_bytes >= 0 && a.footer_bytes >= 0),
-          "read_record: records of fixed length need their number of bytes");
+          "read_record: record_bytes must be positive for records of fixed length");
   expects(a.header_lines >= 0, "read_record: the number of header lines is negative");
-  expects(a.header_lines == 0 || a.format == record_format::csv,
-          "read_record: header lines are skipped in CSV files alone");
+  expects(a.header_lines == 0 || a.format == record_format::csv, "read_record: only CSV files have header lines");
   expects(a.delimiter != '"' && a.delimiter != '\n' && a.delimiter != '\r',
           "read_record: the delimiter cannot be a quote or the end of a line");
   return {type(dtype::string), a.of};
@@ -132,7 +131,7 @@ RILL_IO_INLINE kernel read_record_op::cpu(kernel_request const& r) {
 
 namespace detail {
 
-/// The fields in which two lists of attributes differ.
+/// Returns the names of the attributes that differ.
 template <class Attributes> std::string names_of_differences(Attributes const& a, Attributes const& b) {
   std::string names;
   auto const add = [&](auto const& f) {
@@ -164,8 +163,8 @@ RILL_IO_INLINE keyed_record file_sequence::next(variable_state& place, std::uint
     go(at);
     if (auto record = reader_->next()) {
       if (!accepts(a_.of, record->value.type()))
-        throw error(code::invalid_argument,
-                    "the record '" + record->key + "' is a " + record->value.type().text() + ", not a " + a_.of.text());
+        throw error(code::invalid_argument, "the record '" + record->key + "' is " +
+                                                with_article(record->value.type()) + ", not " + with_article(a_.of));
       at.in_file = reader_->position();
       stands_ = at;
       place.assign(as_tensor(at), version);
@@ -175,7 +174,7 @@ RILL_IO_INLINE keyed_record file_sequence::next(variable_state& place, std::uint
       at = {at.epoch, at.file + 1, {}};
       continue;
     }
-    if (!std::exchange(gave_some, false))  // or it would look for one for ever
+    if (!std::exchange(gave_some, false))  // otherwise it would search forever
       throw error(code::failed_precondition, "the files of reader '" + a_.reader + "' have no records");
     at = {at.epoch + 1, 0, {}};
   }

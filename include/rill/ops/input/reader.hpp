@@ -1,4 +1,4 @@
-// Records of files as values of a step: what begins an input pipeline (white paper §4.5).
+// Records of files as values of a step: the beginning of an input pipeline (white paper §4.5).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,17 +13,17 @@
 
 namespace rill {
 
-/// How a reader goes through its files.
+/// Options of a reader.
 struct reader_options {
-  std::int64_t epochs = 1;     ///< how often; -1: without end
-  bool shuffle_files = false;  ///< in another order each epoch, a function of seed and epoch alone
+  std::int64_t epochs = 1;     ///< -1: without end
+  bool shuffle_files = false;  ///< shuffles the files in each epoch, by seed and epoch only
   std::int64_t seed = 0;       ///< of that order
   std::int64_t record_bytes = 0, header_bytes = 0, footer_bytes = 0;  ///< of records of fixed length
-  std::int64_t header_lines = 0;                                      ///< of each CSV file: they are skipped
+  std::int64_t header_lines = 0;                                      ///< of each CSV file; skipped
   char delimiter = ',';                                               ///< of CSV fields
 };
 
-/// A record in the graph: a key that no other record has ("train.csv:12"), and the value.
+/// A record: a unique key ("train.csv:12") and the value.
 template <type T> struct record_handles {
   expr<of<std::string>> key;
   expr<T> value;
@@ -31,7 +31,7 @@ template <type T> struct record_handles {
 
 namespace detail {
 
-/// What a reader is called that nobody named.
+/// Returns the name of a reader that was given none.
 constexpr std::string_view usual_name(record_format f) {
   constexpr std::string_view names[] = {"text_reader",         "csv_reader", "tfrecord_reader", "whole_file_reader",
                                         "fixed_length_reader", "idx_reader", "npy_reader"};
@@ -40,11 +40,10 @@ constexpr std::string_view usual_name(record_format f) {
 
 }  // namespace detail
 
-/// Reads files record by record. Each run of what `next()` records takes the next one; several threads may run it.
-/// Where the reader stands is a variable, `<name>/place`: its first value is the beginning, checkpoints hold it, and a
-/// session that restores it goes on there. After the last epoch a step fails with error(out_of_range), which ends a
-/// queue_runner. Graphs that share a container share the readers of one name, which must be made alike; without a name
-/// a reader gets one of its own.
+/// Reads files record by record. Each run of a node recorded by `next()` reads the next record; several threads may run
+/// it. The position is a variable, `<name>/place`: checkpoints contain it, and a session that restores it continues
+/// from there. After the last epoch a step fails with error(out_of_range), which ends a queue_runner. Graphs that share
+/// a container share the readers of one name, which must have equal options; without a name a reader gets a unique one.
 template <type T> class file_reader {
  public:
   file_reader(graph& g, std::vector<std::string> files, record_format format, reader_options const& o, std::string name)
@@ -63,13 +62,13 @@ template <type T> class file_reader {
                o.header_lines,
                static_cast<std::uint8_t>(o.delimiter)} {}
 
-  /// The next record.
+  /// Returns the next record.
   expr<T> next() const { return next_with_key().value; }
   record_handles<T> next_with_key() const {
     auto const node = record_erased<ops::read_record_op>(*graph_, about_, {place_}, about_.reader + "/next");
     return {{node}, {{node.graph, node.node, 1}}};
   }
-  /// Where it stands: epoch, file, byte, record.
+  /// Returns the position: epoch, file, byte, record.
   value place() const { return place_; }
 
  private:
@@ -91,32 +90,33 @@ template <type T> class file_reader {
   ops::read_record_op::attributes about_;
 };
 
-/// The lines of text files; `files` are names or patterns such as "data/part-*.txt".
+/// Returns a reader of the lines of text files; `files` are names or patterns such as "data/part-*.txt".
 file_reader<of<std::string>> text_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
                                          std::string name = {});
 file_reader<of<std::string>> text_reader(graph& g, std::vector<std::string> files, rill::epochs many,
                                          std::string name = {});
-/// The records of CSV files, undecoded: decode_csv takes them apart. The first `o.header_lines` lines of each file are
-/// none.
+/// Returns a reader of the records of CSV files, which decode_csv decodes. It skips the first `o.header_lines` lines of
+/// each file.
 file_reader<of<std::string>> csv_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
                                         std::string name = {});
 file_reader<of<std::string>> csv_reader(graph& g, std::vector<std::string> files, rill::epochs many,
                                         std::string name = {});
-/// The records of TFRecord files.
+/// Returns a reader of the records of TFRecord files.
 file_reader<of<std::string>> tfrecord_file_reader(graph& g, std::vector<std::string> files,
                                                   reader_options const& o = {}, std::string name = {});
-/// Whole files, one a record.
+/// Returns a reader of whole files, one record each.
 file_reader<of<std::string>> whole_files_reader(graph& g, std::vector<std::string> files, reader_options const& o = {},
                                                 std::string name = {});
-/// Records of `o.record_bytes` bytes each.
+/// Returns a reader of records of `o.record_bytes` bytes each.
 file_reader<of<std::string>> fixed_length_reader(graph& g, std::vector<std::string> files, reader_options const& o,
                                                  std::string name = {});
-/// The rows of IDX files (MNIST's format), tensors of type T: `idx_reader<of<std::uint8_t, 28, 28>>(g, {"images.gz"})`.
+/// Returns a reader of the rows of IDX files (MNIST's format), tensors of type T: `idx_reader<of<std::uint8_t, 28,
+/// 28>>(g, {"images.gz"})`.
 template <type T>
 auto idx_reader(graph& g, std::vector<std::string> files, reader_options const& o = {}, std::string name = {}) {
   return file_reader<T>(g, std::move(files), record_format::idx_row, o, std::move(name));
 }
-/// The rows of npy files, tensors of type T.
+/// Returns a reader of the rows of npy files, tensors of type T.
 template <type T>
 auto npy_reader(graph& g, std::vector<std::string> files, reader_options const& o = {}, std::string name = {}) {
   return file_reader<T>(g, std::move(files), record_format::npy_row, o, std::move(name));

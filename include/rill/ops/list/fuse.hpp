@@ -1,4 +1,4 @@
-// Several elementwise functions as one operation: a user's lambda, or a group that the fusion pass made.
+// Several elementwise functions as one operation: a user's lambda, or a group from the fusion pass.
 #pragma once
 #include "rill/base/fixed_string.hpp"
 #include "rill/ops/list/symbol.hpp"
@@ -14,7 +14,7 @@ struct fused_op {
   using library = void;
   static constexpr std::string_view
       name = "fused",
-      doc = "an elementwise program over operands that broadcast; its gradient is that of its lines";
+      doc = "an elementwise program over operands that broadcast; its derivative is the derivative of its instructions";
   static constexpr std::int8_t arity = -1;
   struct attributes {
     std::shared_ptr<program const> what;
@@ -23,19 +23,14 @@ struct fused_op {
   static std::vector<type> infer(attributes const& a, std::span<type const> inputs);
   static cost work(attributes const& a, std::span<type const> inputs, std::span<type const> outputs);
   template <class V> static std::vector<gradient> grad(gradient_request const& r);
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const& p = program_of(r.at);
-    return p.native == nullptr ? rill::detail::make_kernel(p, r) : rill::detail::make_kernel(*p.native, r);
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 
 }  // namespace rill::ops
 
 namespace rill {
 
-/// Records the lines of a program as operations of their own: what its derivative is taken from.
+/// Records the instructions of a program as separate operations, from which its derivative is taken.
 std::vector<value> unfused(graph& g, program const& p, std::vector<value> const& inputs);
 
 namespace detail {
@@ -55,17 +50,17 @@ template <fixed_string Name, class F, dtype E, std::size_t Arity> struct native_
   }
   static constexpr scalar_function function{Name, static_cast<std::uint8_t>(Arity), result, tile, {}, nullptr};
 };
-#endif
 
 template <fixed_string Name, class F, dtype R, dtype... E> scalar_function const* native_function() {
-#if RILL_KERNELS
   constexpr dtype first = std::array{E...}[0];
   if constexpr (std::is_empty_v<F> && std::is_default_constructible_v<F> && ((E == first) && ...) && R == first &&
                 sizeof...(E) <= max_operands)
     return &native_of<Name, F, first, sizeof...(E)>::function;
-#endif
   return nullptr;
 }
+#else
+template <fixed_string, class, dtype, dtype...> scalar_function const* native_function() { return nullptr; }
+#endif
 
 template <class Result> struct named_operation {};
 template <class Op> struct named_operation<not_by_number<Op>> {
@@ -83,18 +78,18 @@ struct element_of_symbol<N> {  // a lambda may return the same number for all
   static constexpr dtype value = dtype_of<N>;
 };
 
-/// The register of what a lambda returned.
+/// Returns the register of a lambda's result.
 template <dtype E> std::uint16_t register_of(program&, symbol<E> y) { return y.at; }
 template <number N> std::uint16_t register_of(program& p, N n) { return immediate_symbol<dtype_of<N>>(&p, n).at; }
 
-/// The extents of operands that broadcast.
+/// Returns the type of operands that broadcast.
 template <type... Types> constexpr inferred<type> broadcast_together() {
   inferred<type> y{std::array{Types...}[0], {}};
   for (auto const& t : {Types...}) y.types = broadcast(y.types, t.with(y.types.element), checks(y.why));
   return y;
 }
 
-/// What is wrong with a call of `fuse`; empty: nothing. A lambda in which the compiler found a mistake returns nothing.
+/// Returns what is wrong with a call of `fuse`; empty if nothing is. A lambda with a compile error returns nothing.
 template <class Result, type... Types> constexpr sentence complaint_of_fuse() {
   constexpr auto extents = broadcast_together<Types...>();
   constexpr std::array types{Types...};
@@ -131,11 +126,11 @@ template <fixed_string Name, class Result, class F, class... X> auto fuse_as(F c
 
 }  // namespace detail
 
-/// An operation from a lambda over numbers: `fuse<"swish">([](auto x, auto beta) { return x / (1.f + exp(-beta * x));
-/// }, x, beta)`. The operands broadcast; it runs as one kernel, is differentiable, and travels as its program. The
-/// lambda may use all functions of numbers that docs/guide.md lists, by names without `rill::`. It must
-/// depend on its arguments and captures alone: one that reads what may change, a global variable for instance, may be
-/// called again when the step runs.
+/// Returns an operation defined by a lambda over numbers: `fuse<"swish">([](auto x, auto beta) { return x / (1.f +
+/// exp(-beta * x)); }, x, beta)`. The operands broadcast. The operation runs as one kernel, has a derivative, and is
+/// serialized as its program. The lambda may use all functions of numbers that docs/guide.md lists, without `rill::`.
+/// It must depend only on its arguments and captures, not, for example, on a global variable: it may be called again
+/// when the step runs.
 template <fixed_string Name = "fused", class F, typed... X> auto fuse(F f, X... x) {
   return detail::fuse_as<Name, decltype(f(symbol<X::static_type.element>{}...))>(f, x...);
 }
@@ -178,6 +173,11 @@ RILL_INLINE cost fused_op::work(attributes const& a, std::span<type const> input
       outputs.empty() || !outputs[0].is_known() ? 0 : static_cast<double>(rill::elements(outputs[0].shape()));
   return {each * static_cast<double>(a.what->instructions.size()),
           rill::detail::bytes_of(inputs) + rill::detail::bytes_of(outputs)};
+}
+
+RILL_INLINE kernel fused_op::cpu(kernel_request const& r) {
+  auto const& p = program_of(r.at);
+  return p.native == nullptr ? rill::detail::make_kernel(p, r) : rill::detail::make_kernel(*p.native, r);
 }
 
 }  // namespace ops

@@ -7,8 +7,7 @@
 
 namespace rill {
 
-/// What `all_operations<io_operations>()` has beyond `all_operations()`: graphs that read and write files are made of
-/// it.
+/// What `all_operations<io_operations>()` has beyond `all_operations()`: operations that read and write files.
 using io_operations = type_list<ops::read_record_op, ops::decode_json_op, ops::save_op, ops::restore_op>;
 
 }  // namespace rill

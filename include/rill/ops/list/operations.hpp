@@ -1,20 +1,33 @@
-// Every operation of rill: one list, which tests, docs and the library's build walk.
+// Every operation of rill in one list, which tests, docs and the library's build use.
 #pragma once
 #include "rill/base/type_list.hpp"
+#include "rill/ops/arrange/diagonal.hpp"
+#include "rill/ops/arrange/eye.hpp"
+#include "rill/ops/arrange/linspace.hpp"
+#include "rill/ops/arrange/pad.hpp"
+#include "rill/ops/arrange/range.hpp"
+#include "rill/ops/arrange/tile.hpp"
 #include "rill/ops/array/as.hpp"
+#include "rill/ops/array/broadcast_to.hpp"
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/expand_dims.hpp"
 #include "rill/ops/array/extents_of.hpp"
 #include "rill/ops/array/fill.hpp"
+#include "rill/ops/array/full.hpp"
+#include "rill/ops/array/merge_axes.hpp"
 #include "rill/ops/array/one_hot.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/array/positions.hpp"
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/array/reverse.hpp"
+#include "rill/ops/array/roll.hpp"
 #include "rill/ops/array/slice.hpp"
+#include "rill/ops/array/source_positions.hpp"
 #include "rill/ops/array/split.hpp"
+#include "rill/ops/array/subscript.hpp"
 #include "rill/ops/array/transpose.hpp"
+#include "rill/ops/array/truncated.hpp"
 #include "rill/ops/array/where.hpp"
 #include "rill/ops/check/check.hpp"
 #include "rill/ops/check/check_numerics.hpp"
@@ -33,9 +46,12 @@
 #include "rill/ops/math/activations.hpp"
 #include "rill/ops/math/add_n.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/bits.hpp"
 #include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/comparison.hpp"
+#include "rill/ops/math/complex.hpp"
 #include "rill/ops/math/exponential.hpp"
+#include "rill/ops/math/hyperbolic.hpp"
 #include "rill/ops/math/power.hpp"
 #include "rill/ops/math/relu.hpp"
 #include "rill/ops/math/rounding.hpp"
@@ -45,6 +61,8 @@
 #include "rill/ops/network/avg_pool.hpp"
 #include "rill/ops/network/bias_add.hpp"
 #include "rill/ops/network/conv2d.hpp"
+#include "rill/ops/network/conv2d_transpose.hpp"
+#include "rill/ops/network/depthwise_conv2d.hpp"
 #include "rill/ops/network/losses.hpp"
 #include "rill/ops/network/max_pool.hpp"
 #include "rill/ops/network/sigmoid_cross_entropy.hpp"
@@ -53,27 +71,47 @@
 #include "rill/ops/queues/queue_ops.hpp"
 #include "rill/ops/random/bernoulli.hpp"
 #include "rill/ops/random/categorical.hpp"
+#include "rill/ops/random/exponential.hpp"
+#include "rill/ops/random/gamma.hpp"
 #include "rill/ops/random/normal.hpp"
 #include "rill/ops/random/permutation.hpp"
+#include "rill/ops/random/poisson.hpp"
 #include "rill/ops/random/uniform.hpp"
 #include "rill/ops/reduction/all.hpp"
 #include "rill/ops/reduction/argmax.hpp"
+#include "rill/ops/reduction/count.hpp"
+#include "rill/ops/reduction/cumprod.hpp"
+#include "rill/ops/reduction/cumsum.hpp"
+#include "rill/ops/reduction/linear_recurrence.hpp"
 #include "rill/ops/reduction/logsumexp.hpp"
 #include "rill/ops/reduction/max.hpp"
 #include "rill/ops/reduction/min.hpp"
+#include "rill/ops/reduction/moments.hpp"
+#include "rill/ops/reduction/norm.hpp"
 #include "rill/ops/reduction/prod.hpp"
 #include "rill/ops/reduction/size.hpp"
 #include "rill/ops/reduction/variance.hpp"
+#include "rill/ops/sort/search_sorted.hpp"
+#include "rill/ops/sort/sort.hpp"
+#include "rill/ops/sort/unique.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/ops/state/fused_update.hpp"
 #include "rill/ops/state/variable.hpp"
 #include "rill/ops/sum/sum.hpp"
 #include "rill/ops/sync/accumulator.hpp"
 #include "rill/ops/sync/keyed_barrier.hpp"
+#include "rill/ops/sync/training_rounds.hpp"
 #include "rill/ops/sync/turnstile.hpp"
+#include "rill/ops/sync/worker.hpp"
+#include "rill/ops/table/boolean_mask.hpp"
 #include "rill/ops/table/gather.hpp"
+#include "rill/ops/table/gather_axis.hpp"
+#include "rill/ops/table/gather_nd.hpp"
 #include "rill/ops/table/scatter.hpp"
 #include "rill/ops/table/scatter_update.hpp"
+#include "rill/ops/table/segment_max.hpp"
+#include "rill/ops/table/segment_sum.hpp"
+#include "rill/ops/table/take_along_axis.hpp"
 #include "rill/ops/table/tensor_array.hpp"
 
 namespace rill {
@@ -93,9 +131,11 @@ using operations = type_list<
     ops::assign_sub_op,
     ops::scatter_add_op,
     ops::scatter_sub_op,
+    ops::scatter_update_op,
     ops::no_op_op,
     ops::identity_op,
     ops::stop_gradient_op,
+    ops::truncated_op,
     ops::custom_gradient_op,
     ops::fused_op,
     ops::fused_update_op,
@@ -103,23 +143,41 @@ using operations = type_list<
     ops::sum_like_op,
     ops::extents_of_op,
     ops::fill_op,
+    ops::broadcast_to_op,
+    ops::range_op,
     ops::reshape_op,
     ops::reshape_like_op,
     ops::flatten_rows_op,
+    ops::merge_axes_op,
     ops::expand_dims_op,
     ops::squeeze_op,
     ops::transpose_op,
     ops::reverse_op,
+    ops::roll_op,
     ops::concat_op,
     ops::concat_piece_op,
     ops::split_op,
+    ops::split_lengths_op,
     ops::slice_op,
     ops::pad_like_op,
+    ops::subscript_op,
+    ops::subscript_gradient_op,
+    ops::pad_op,
+    ops::unpad_op,
+    ops::source_positions_op,
     ops::gather_op,
     ops::gather_variable_op,
     ops::rows_like_op,
     ops::scatter_like_op,
     ops::add_rows_op,
+    ops::gather_axis_op,
+    ops::scatter_axis_op,
+    ops::take_along_axis_op,
+    ops::scatter_along_axis_op,
+    ops::row_numbers_op,
+    ops::segment_sum_op,
+    ops::segment_take_op,
+    ops::segment_max_op,
     ops::array_new_op,
     ops::array_full_op,
     ops::array_write_op,
@@ -128,6 +186,9 @@ using operations = type_list<
     ops::one_hot_op,
     ops::positions_op,
     ops::where_op,
+    ops::sort_op,
+    ops::unique_op,
+    ops::search_sorted_op,
     ops::add_op,
     ops::sub_op,
     ops::mul_op,
@@ -138,6 +199,8 @@ using operations = type_list<
     ops::maximum_op,
     ops::minimum_op,
     ops::conj_op,
+    ops::complex_op,
+    ops::imag_op,
     ops::sign_op,
     ops::abs_op,
     ops::floor_op,
@@ -169,6 +232,23 @@ using operations = type_list<
     ops::cos_op,
     ops::tan_op,
     ops::atan2_op,
+    ops::asin_op,
+    ops::acos_op,
+    ops::atan_op,
+    ops::sinh_op,
+    ops::cosh_op,
+    ops::asinh_op,
+    ops::acosh_op,
+    ops::atanh_op,
+    ops::exp2_op,
+    ops::log2_op,
+    ops::log10_op,
+    ops::bit_and_op,
+    ops::bit_or_op,
+    ops::bit_xor_op,
+    ops::bit_not_op,
+    ops::shift_left_op,
+    ops::shift_right_op,
     ops::relu_op,
     ops::relu_gradient_op,
     ops::select_op,
@@ -205,6 +285,14 @@ using operations = type_list<
     ops::accumulator_average_op,
     ops::accumulator_count_op,
     ops::accumulator_set_step_op,
+    ops::worker_number_op,
+    ops::on_worker_op,
+    ops::begin_round_op,
+    ops::end_round_op,
+    ops::await_round_op,
+    ops::after_round_op,
+    ops::add_to_round_op,
+    ops::average_of_round_op,
     ops::mutex_acquire_op,
     ops::mutex_release_op,
     ops::barrier_arrive_op,
@@ -227,6 +315,10 @@ using operations = type_list<
     ops::conv2d_op,
     ops::conv2d_input_gradient_op,
     ops::conv2d_filter_gradient_op,
+    ops::conv2d_transpose_op,
+    ops::depthwise_conv2d_op,
+    ops::depthwise_conv2d_input_gradient_op,
+    ops::depthwise_conv2d_filter_gradient_op,
     ops::max_pool_op,
     ops::max_pool_gradient_op,
     ops::max_pool_pick_op,
@@ -249,12 +341,18 @@ using operations = type_list<
     ops::any_op,
     ops::variance_op,
     ops::logsumexp_op,
+    ops::cumsum_op,
+    ops::cumprod_op,
+    ops::linear_recurrence_op,
+    ops::delayed_op,
     ops::argmax_op,
     ops::argmin_op,
     ops::uniform_op,
     ops::normal_op,
     ops::truncated_normal_op,
     ops::categorical_op,
+    ops::gamma_op,
+    ops::poisson_op,
     ops::permutation_op,
     ops::check_numerics_op,
     ops::print_op,

@@ -1,4 +1,4 @@
-// Every operation of rill as a list at run time: what `graph_from_bytes` asks for.
+// Every operation of rill as a list at run time, as `graph_from_bytes` needs it.
 #pragma once
 #include <array>
 #include <span>
@@ -16,8 +16,8 @@ template <class... Op> struct definitions_of<type_list<Op...>> {
 
 }  // namespace detail
 
-/// Every operation of rill that needs nothing but the standard library, and those of more lists: of rill/io.hpp, or of
-/// the program's own. `all_operations<io_operations, type_list<my_op>>()`.
+/// Returns every operation of rill that needs only the standard library, and the operations of more lists: from
+/// rill/io.hpp, or a program's own. `all_operations<io_operations, type_list<my_op>>()`.
 template <class... More> std::span<op_def const* const> all_operations() {
   static auto const all = detail::definitions_of<join<operations, More...>>::make();
   return all;

@@ -1,4 +1,4 @@
-// Stand-ins for numbers: a lambda called with them leaves the program of what it does.
+// Symbolic numbers: a lambda called with them records its program.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -7,6 +7,7 @@
 
 #include "rill/dsl/expr.hpp"
 #include "rill/ops/math/activations.hpp"
+#include "rill/ops/math/hyperbolic.hpp"
 #include "rill/ops/math/trigonometry.hpp"
 
 namespace rill {
@@ -15,12 +16,13 @@ namespace detail {
 template <dtype E> inline constexpr bool is_known_already = false;
 }
 
-/// A number of type `E` that a program under construction computes in register `at`.
+/// A number of type `E` in register `at` of a program that is being recorded.
 template <dtype E> struct symbol {
   program* into;
   std::uint16_t at;
 
-  /// What functions of `std`, conditions and operands of two element types would need.
+  /// Returns conversions that are refused, because functions of `std`, conditions and operands of two element types
+  /// would need them.
   operator double() const {
     static_assert(
         detail::is_known_already<E>,
@@ -33,7 +35,7 @@ template <dtype E> inline constexpr bool detail::stands_for_number<symbol<E>> = 
 
 namespace detail {
 
-// Instructions may only follow all immediates, so while a program grows immediates count from the top down.
+// All immediates must precede the instructions, so immediates are numbered from the top down while a program grows.
 inline constexpr std::uint16_t immediate_mark = 0x8000;
 
 template <dtype R, class Op, dtype... E> symbol<R> emit(symbol<E>... operands) {
@@ -69,7 +71,7 @@ inline void number_registers(program& p) {
 
 // clang-format off
 ///@{
-/// Adds the operation of that name to the program that a lambda of `fuse` becomes.
+/// Adds the operation of that name to the program of a lambda of `fuse`.
 template <dtype E> symbol<E> operator+(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::add_op>(x, y); }
 template <dtype E> symbol<E> operator-(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::sub_op>(x, y); }
 template <dtype E> symbol<E> operator*(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::mul_op>(x, y); }
@@ -106,10 +108,21 @@ template <dtype E> symbol<E> erf(symbol<E> x) { return detail::emit<E, ops::erf_
 template <dtype E> symbol<E> sin(symbol<E> x) { return detail::emit<E, ops::sin_op>(x); }
 template <dtype E> symbol<E> cos(symbol<E> x) { return detail::emit<E, ops::cos_op>(x); }
 template <dtype E> symbol<E> tan(symbol<E> x) { return detail::emit<E, ops::tan_op>(x); }
+template <dtype E> symbol<E> asin(symbol<E> x) { return detail::emit<E, ops::asin_op>(x); }
+template <dtype E> symbol<E> acos(symbol<E> x) { return detail::emit<E, ops::acos_op>(x); }
+template <dtype E> symbol<E> atan(symbol<E> x) { return detail::emit<E, ops::atan_op>(x); }
+template <dtype E> symbol<E> sinh(symbol<E> x) { return detail::emit<E, ops::sinh_op>(x); }
+template <dtype E> symbol<E> cosh(symbol<E> x) { return detail::emit<E, ops::cosh_op>(x); }
+template <dtype E> symbol<E> asinh(symbol<E> x) { return detail::emit<E, ops::asinh_op>(x); }
+template <dtype E> symbol<E> acosh(symbol<E> x) { return detail::emit<E, ops::acosh_op>(x); }
+template <dtype E> symbol<E> atanh(symbol<E> x) { return detail::emit<E, ops::atanh_op>(x); }
+template <dtype E> symbol<E> exp2(symbol<E> x) { return detail::emit<E, ops::exp2_op>(x); }
+template <dtype E> symbol<E> log2(symbol<E> x) { return detail::emit<E, ops::log2_op>(x); }
+template <dtype E> symbol<E> log10(symbol<E> x) { return detail::emit<E, ops::log10_op>(x); }
 template <dtype E> symbol<E> sqrt(symbol<E> x) { return detail::emit<E, ops::sqrt_op>(x); }
 template <dtype E> symbol<E> neg(symbol<E> x) { return -x; }
 template <dtype E> symbol<E> square(symbol<E> x) { return detail::emit<E, ops::square_op>(x); }
-template <dtype E> symbol<E> abs(symbol<E> x) { return detail::emit<E, ops::abs_op>(x); }
+template <dtype E> symbol<real_of(E)> abs(symbol<E> x) { return detail::emit<real_of(E), ops::abs_op>(x); }
 template <dtype E> symbol<E> sign(symbol<E> x) { return detail::emit<E, ops::sign_op>(x); }
 template <dtype E> symbol<E> floor(symbol<E> x) { return detail::emit<E, ops::floor_op>(x); }
 template <dtype E> symbol<E> ceil(symbol<E> x) { return detail::emit<E, ops::ceil_op>(x); }
@@ -173,6 +186,40 @@ template <dtype E, number N> auto operator>(symbol<E> x, N n) { return greater(x
 template <number N, dtype E> auto operator>(N n, symbol<E> x) { return greater(n, x); }
 template <dtype E, number N> auto operator>=(symbol<E> x, N n) { return greater_equal(x, n); }
 template <number N, dtype E> auto operator>=(N n, symbol<E> x) { return greater_equal(n, x); }
+
+// Bits of integers.
+template <dtype E> symbol<E> bit_and(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::bit_and_op>(x, y); }
+template <dtype E> symbol<E> bit_or(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::bit_or_op>(x, y); }
+template <dtype E> symbol<E> bit_xor(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::bit_xor_op>(x, y); }
+template <dtype E> symbol<E> bit_not(symbol<E> x) { return detail::emit<E, ops::bit_not_op>(x); }
+template <dtype E> symbol<E> shift_left(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::shift_left_op>(x, y); }
+template <dtype E> symbol<E> shift_right(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::shift_right_op>(x, y); }
+template <dtype E> symbol<E> operator&(symbol<E> x, symbol<E> y) { return bit_and(x, y); }
+template <dtype E> symbol<E> operator|(symbol<E> x, symbol<E> y) { return bit_or(x, y); }
+template <dtype E> symbol<E> operator^(symbol<E> x, symbol<E> y) { return bit_xor(x, y); }
+template <dtype E> symbol<E> operator~(symbol<E> x) { return bit_not(x); }
+template <dtype E> symbol<E> operator<<(symbol<E> x, symbol<E> y) { return shift_left(x, y); }
+template <dtype E> symbol<E> operator>>(symbol<E> x, symbol<E> y) { return shift_right(x, y); }
+template <dtype E, number N> auto bit_and(symbol<E> x, N n) { return bit_and(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto bit_and(N n, symbol<E> x) { return bit_and(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto operator&(symbol<E> x, N n) { return bit_and(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto operator&(N n, symbol<E> x) { return bit_and(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto bit_or(symbol<E> x, N n) { return bit_or(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto bit_or(N n, symbol<E> x) { return bit_or(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto operator|(symbol<E> x, N n) { return bit_or(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto operator|(N n, symbol<E> x) { return bit_or(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto bit_xor(symbol<E> x, N n) { return bit_xor(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto bit_xor(N n, symbol<E> x) { return bit_xor(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto operator^(symbol<E> x, N n) { return bit_xor(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto operator^(N n, symbol<E> x) { return bit_xor(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto shift_left(symbol<E> x, N n) { return shift_left(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto shift_left(N n, symbol<E> x) { return shift_left(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto operator<<(symbol<E> x, N n) { return shift_left(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto operator<<(N n, symbol<E> x) { return shift_left(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto shift_right(symbol<E> x, N n) { return shift_right(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto shift_right(N n, symbol<E> x) { return shift_right(detail::immediate_symbol<E>(x.into, n), x); }
+template <dtype E, number N> auto operator>>(symbol<E> x, N n) { return shift_right(x, detail::immediate_symbol<E>(x.into, n)); }
+template <number N, dtype E> auto operator>>(N n, symbol<E> x) { return shift_right(detail::immediate_symbol<E>(x.into, n), x); }
 
 template <dtype E> symbol<E> select(symbol<dtype::boolean> c, symbol<E> x, symbol<E> y) { return detail::emit<E, ops::select_op>(c, x, y); }
 template <dtype E, number N> symbol<E> select(symbol<dtype::boolean> c, symbol<E> x, N n) { return select(c, x, detail::immediate_symbol<E>(x.into, n)); }

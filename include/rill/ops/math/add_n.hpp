@@ -10,15 +10,14 @@ namespace rill::ops {
 struct add_n_op {
   using library = void;
   static constexpr std::string_view name = "add_n",
-                                    doc =
-                                        "the sum of all operands, which have the same type, from the first to the last";
+                                    doc = "the sum of all operands, which have the same type, in their order";
   static constexpr std::int8_t arity = -1;
   static constexpr dtypes elements = dtypes::numbers;
   static constexpr std::size_t most = 16384;  // a program's registers are counted in 16 bits
   static constexpr type infer(no_attributes, std::span<type const> x, checks expects = {}) {
     type y = x[0];
     expects(elements.contains(y.element), "add_n: the operands are not numbers");
-    expects(x.size() <= most, "add_n: a node adds up to 16384 operands; add them in groups");
+    expects(x.size() <= most, "add_n: at most 16384 operands are supported; add them in groups");
     for (auto const& t : x) {
       expects(t.element == y.element, "add_n: the operands have different element types; cast some of them");
       if (!y.has_rank()) y = t;
@@ -56,10 +55,10 @@ struct add_n_op {
 
 namespace rill {
 
-/// The sum of values of one type, from the first to the last; a single one is itself.
+/// Returns the sum of values of one type, in order; a single value itself.
 value add_n(std::vector<value> const& x);
 
-/// The same for typed values: `add_n(a, b, c)`.
+/// Returns the same for typed values: `add_n(a, b, c)`.
 template <operand... X>
   requires(sizeof...(X) > 0)
 auto add_n(X... x) {
@@ -80,7 +79,7 @@ RILL_INLINE cost add_n_op::work(no_attributes, std::span<type const> in, std::sp
 }  // namespace ops
 
 RILL_INLINE value add_n(std::vector<value> const& x) {
-  expects(!x.empty(), "add_n: there is nothing to add");
+  expects(!x.empty(), "add_n: there are no operands");
   auto& g = detail::graph_of(x[0]);
   if (!ops::add_n_op::elements.contains(x[0].type().element))
     throw error(code::invalid_argument, "add_n: the operands are not numbers", x[0].name());

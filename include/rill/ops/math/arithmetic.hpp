@@ -1,5 +1,4 @@
-// The four rules of arithmetic, and what is like them: add, sub, mul, div, neg, square, sqrt, maximum, minimum,
-// conj.
+// Arithmetic: add, sub, mul, div, neg, square, sqrt, maximum, minimum, conj.
 #pragma once
 #include "rill/ops/base/elementwise.hpp"
 #include "rill/ops/math/comparison.hpp"
@@ -8,7 +7,8 @@
 
 namespace rill::ops {
 
-/// The gradients of a binary operation: each summed to the extents of its operand. A rule computes only what is wanted.
+/// Returns the derivatives of a binary operation, each summed to the extents of its operand. Only the wanted ones are
+/// computed.
 template <class X, class Y> std::vector<gradient> binary_gradients(gradient_request const& r, X dx, Y dy) {
   std::vector<gradient> all(2);
   if (r.wanted[0]) all[0] = sum_like(dx(), r.in(0));
@@ -87,7 +87,7 @@ struct square_op : elementwise<square_op, 1> {
 
 struct sqrt_op : elementwise<sqrt_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "sqrt", doc = "the square root; NaN below zero", cuda = "sqrt($0)";
+  static constexpr std::string_view name = "sqrt", doc = "the square root; NaN of negative numbers", cuda = "sqrt($0)";
   static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   template <class S> static S apply(S x) { return sqrt(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -96,9 +96,8 @@ struct sqrt_op : elementwise<sqrt_op, 1> {
   }
 };
 
-/// What maximum and minimum share: the gradient goes to the operand that is taken, and equals get half of it each, as
-/// in PyTorch and JAX. So max(x, 0) - x z + log(1 + exp(-|x|)) has the derivative 1/2 - z at x = 0, which is that of
-/// the cross-entropy it is.
+/// What maximum and minimum share: the chosen operand gets the derivative; equal operands get half each, as in PyTorch
+/// and JAX. So max(x, 0) - x z + log(1 + exp(-|x|)), a cross-entropy, has its correct derivative 1/2 - z at x = 0.
 template <class Op> struct extreme : elementwise<Op, 2> {
   static constexpr dtypes elements = dtypes::reals;
   static constexpr bool commutes = true;
@@ -114,9 +113,9 @@ struct maximum_op : extreme<maximum_op> {
   static constexpr std::string_view
       name = "maximum",
       cuda = "maximum($0, $1)",
-      doc = "the larger of x and y, broadcast; NaN if either is; equals get half of the gradient each";
+      doc = "the larger of x and y, broadcast; NaN if either is; equal operands get half of the derivative each";
   template <class S> static S apply(S x, S y) { return maximum(x, y); }
-  /// Where `x` is taken and not `y`.
+  /// Returns where `x` is chosen rather than `y`.
   template <class V> static V takes(V x, V y) { return less(y, x); }
 };
 
@@ -125,9 +124,9 @@ struct minimum_op : extreme<minimum_op> {
   static constexpr std::string_view
       name = "minimum",
       cuda = "minimum($0, $1)",
-      doc = "the smaller of x and y, broadcast; NaN if either is; equals get half of the gradient each";
+      doc = "the smaller of x and y, broadcast; NaN if either is; equal operands get half of the derivative each";
   template <class S> static S apply(S x, S y) { return minimum(x, y); }
-  /// Where `x` is taken and not `y`.
+  /// Returns where `x` is chosen rather than `y`.
   template <class V> static V takes(V x, V y) { return less(x, y); }
 };
 
@@ -146,29 +145,31 @@ struct conj_op : elementwise<conj_op, 1> {
 
 namespace rill {
 
-/// x + y, broadcast.
+/// Returns x + y, broadcast.
 template <operand X, operand Y> auto add(X x, Y y) { return record<ops::add_op>(x, y); }
-/// x - y, broadcast.
+/// Returns x - y, broadcast.
 template <operand X, operand Y> auto sub(X x, Y y) { return record<ops::sub_op>(x, y); }
-/// x * y, broadcast, element by element.
+/// Returns x * y, broadcast, element by element.
 template <operand X, operand Y> auto mul(X x, Y y) { return record<ops::mul_op>(x, y); }
-/// x / y, broadcast; integers round toward zero, and x / 0 is 0 for them.
+/// Returns x / y, broadcast; integers round toward zero, and x / 0 is 0 for them.
 template <operand X, operand Y> auto div(X x, Y y) { return record<ops::div_op>(x, y); }
-/// -x.
+/// Returns -x.
 template <operand X> auto neg(X x) { return record<ops::neg_op>(x); }
-/// x * x.
+/// Returns x * x.
 template <operand X> auto square(X x) { return record<ops::square_op>(x); }
-/// The square root; NaN below zero.
+/// Returns the square root; NaN of negative numbers.
 template <operand X> auto sqrt(X x) { return record<ops::sqrt_op>(x); }
-/// The larger of x and y, broadcast; NaN if either is. Equals get half of the gradient each (docs/guide/gradients.md).
+/// Returns the larger of x and y, broadcast; NaN if either is. Equal operands get half of the derivative each
+/// (docs/guide/gradients.md).
 template <operand X, operand Y> auto maximum(X x, Y y) { return record<ops::maximum_op>(x, y); }
 template <operand X, number N> auto maximum(X x, N n) { return maximum(x, like(x, n)); }
 template <number N, operand X> auto maximum(N n, X x) { return maximum(like(x, n), x); }
-/// The smaller of x and y, broadcast; NaN if either is. Equals get half of the gradient each (docs/guide/gradients.md).
+/// Returns the smaller of x and y, broadcast; NaN if either is. Equal operands get half of the derivative each
+/// (docs/guide/gradients.md).
 template <operand X, operand Y> auto minimum(X x, Y y) { return record<ops::minimum_op>(x, y); }
 template <operand X, number N> auto minimum(X x, N n) { return minimum(x, like(x, n)); }
 template <number N, operand X> auto minimum(N n, X x) { return minimum(like(x, n), x); }
-/// The complex conjugate; a real value is its own.
+/// Returns the complex conjugate; a real value unchanged.
 template <operand X> auto conj(X x) {
   if constexpr (typed<X>) {
     if constexpr (is_complex(X::static_type.element)) return record<ops::conj_op>(x);

@@ -3,18 +3,20 @@
 #include "rill/ops/base/elementwise.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 
-#if RILL_KERNELS
-#include "rill/ops/base/for_each_type.hpp"
-#include "rill/ops/math/cast_kernels.hpp"
-#endif
-
 namespace rill::ops {
 
-#if RILL_DEFINITIONS
-/// Cast as programs know it: unlike other functions it asks what result is wished for.
+/// Returns cast as a function of programs: unlike other functions it depends on the wanted result type.
 template <class Op> struct cast_function {
-  static constexpr scalar_function const& function() { return made; }
-  static kernel cpu(kernel_request const& r) { return rill::detail::make_kernel(made, r); }
+  static constexpr scalar_function const& function()
+    requires rill::detail::defined_here<Op>
+  {
+    return made;
+  }
+  static kernel cpu(kernel_request const& r)
+    requires rill::detail::defined_here<Op>
+  {
+    return rill::detail::make_kernel(made, r);
+  }
 
  private:
   static dtype result(dtype const*, dtype wish) { return wish; }
@@ -24,17 +26,14 @@ template <class Op> struct cast_function {
   }
   static constexpr scalar_function made{"cast", 1, result, tile, "cast<$T>($0)", &rill::detail::defined<Op>};
 };
-#else
-template <class Op> struct cast_function {};
-#endif
 
 struct cast_op : cast_function<cast_op> {
   using library = void;
-  static constexpr std::string_view name = "cast",
-                                    doc =
-                                        "x in another element type: floats become integers toward zero, NaN becomes "
-                                        "0 and what is out of range the nearest integer there is; integers wrap; a "
-                                        "complex number keeps its real part; bool is whether x is not 0";
+  static constexpr std::string_view
+      name = "cast",
+      doc =
+          "x in another element type: floats round toward 0 to integers and saturate, NaN becomes 0; integers wrap; of "
+          "a complex number the real part; as bool, whether x is not 0";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::numeric_or_bool;
   static constexpr std::string_view result_element = "to";
@@ -42,13 +41,12 @@ struct cast_op : cast_function<cast_op> {
     dtype to = dtype::float32;
     static constexpr auto fields(auto const& take) { return take(field{"to", &attributes::to}); }
   };
-  /// By the element types of operand and result.
+  /// Kernels by the element types of operand and result.
   struct kernels {
     std::array<std::array<tile_function, dtype_count>, dtype_count> tile{};
   };
   static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
-    expects(elements.contains(x.element) && elements.contains(a.to),
-            "cast: strings are not numbers, and numbers no strings");
+    expects(elements.contains(x.element) && elements.contains(a.to), "cast: strings can't be cast to or from numbers");
     return x.with(a.to);
   }
   static cost work(attributes const&, std::span<type const> in, std::span<type const> out) {
@@ -57,24 +55,15 @@ struct cast_op : cast_function<cast_op> {
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     return {cast(V(r.dy()), r.in(0).type().element)};
   }
-#if RILL_KERNELS
-  template <dtypes Set> static constexpr kernels make_kernels() {
-    kernels k;
-    for_each_type<elements & Set>([&]<class From>(std::size_t from) {
-      for_each_type<elements & Set>(
-          [&]<class To>(std::size_t to) { k.tile[from][to] = rill::kernels::cast_tile<From, To>; });
-    });
-    return k;
-  }
-#endif
+  template <dtypes Set> static constexpr kernels make_kernels();
 };
 
 }  // namespace rill::ops
 
 namespace rill {
 
-/// x in another element type. Floats become integers toward zero: NaN becomes 0, and what is out of range the nearest
-/// integer there is. Integers become narrower ones by wrapping. A complex number keeps its real part.
+/// Returns x in another element type. Floats round toward 0 to integers and saturate; NaN becomes 0. Integers wrap. A
+/// complex number becomes its real part.
 template <element T, operand X> auto cast(X x) {
   if constexpr (detail::stands_for_number<X>) return record<ops::cast_op>(x);
   else if constexpr (typed<X>) {
@@ -82,9 +71,27 @@ template <element T, operand X> auto cast(X x) {
     else return record<ops::cast_op, ops::cast_op::attributes{dtype_of<T>}>(x);
   } else return cast(value(x), dtype_of<T>);
 }
-/// The same for an element type that only the run of the program knows.
+/// Returns the same for an element type known only at run time.
 inline value cast(value x, dtype to) {
   return x.type().element == to ? x : record_erased<ops::cast_op>(detail::graph_of(x), {to}, {x});
 }
 
 }  // namespace rill
+
+#if RILL_KERNELS
+#include "rill/ops/base/for_each_type.hpp"
+#include "rill/ops/math/cast_kernels.hpp"
+
+namespace rill::ops {
+
+template <dtypes Set> constexpr cast_op::kernels cast_op::make_kernels() {
+  kernels k;
+  for_each_type<elements & Set>([&]<class From>(std::size_t from) {
+    for_each_type<elements & Set>(
+        [&]<class To>(std::size_t to) { k.tile[from][to] = rill::kernels::cast_tile<From, To>; });
+  });
+  return k;
+}
+
+}  // namespace rill::ops
+#endif

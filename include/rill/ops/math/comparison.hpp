@@ -1,16 +1,15 @@
-// Comparisons, element by element, and what truth values are combined by: equal, less, less_equal; logical_and,
-// logical_or, logical_xor, logical_not. And what kind of number a float is: is_nan, is_inf, is_finite.
+// Elementwise comparisons and logic: equal, less, less_equal; logical_and, logical_or, logical_xor, logical_not. And
+// kinds of floats: is_nan, is_inf, is_finite.
 #pragma once
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/base/elementwise.hpp"
+#include "rill/ops/math/bits.hpp"
 
-#if RILL_DEFINITIONS || RILL_RUNTIME
 #include "rill/ops/base/string_kernels.hpp"
-#endif
 
 namespace rill::ops {
 
-/// What comparisons share: two operands of one element type, a bool out.
+/// What comparisons share: two operands of one element type, a result of bool.
 template <class Op> struct comparison : elementwise<Op, 2> {
   static constexpr dtype result = dtype::boolean;
   static constexpr type infer(no_attributes a, type const& x, type const& y, checks expects = {}) {
@@ -35,17 +34,17 @@ struct equal_op : comparison<equal_op> {
 struct less_op : comparison<less_op> {
   using library = void;
   static constexpr std::string_view name = "less",
-                                    doc = "x < y, broadcast; false if either is NaN; strings byte by byte",
+                                    doc = "x < y, broadcast; false if either is NaN; strings compare byte by byte",
                                     cuda = "$0 < $1";
   static constexpr dtypes elements = dtypes::reals | dtype::string;
   template <class S> static auto apply(S x, S y) { return x < y; }
 };
 
-// Not the opposite of y < x, which is true of a NaN.
+// Not the negation of y < x, which is true of a NaN.
 struct less_equal_op : comparison<less_equal_op> {
   using library = void;
   static constexpr std::string_view name = "less_equal",
-                                    doc = "x <= y, broadcast; false if either is NaN; strings byte by byte",
+                                    doc = "x <= y, broadcast; false if either is NaN; strings compare byte by byte",
                                     cuda = "$0 <= $1";
   static constexpr dtypes elements = dtypes::reals | dtype::string;
   template <class S> static auto apply(S x, S y) { return x <= y; }
@@ -69,7 +68,7 @@ struct logical_or_op : elementwise<logical_or_op, 2> {
 
 struct logical_xor_op : elementwise<logical_xor_op, 2> {
   using library = void;
-  static constexpr std::string_view name = "logical_xor", doc = "whether one alone is true, broadcast",
+  static constexpr std::string_view name = "logical_xor", doc = "whether exactly one is true, broadcast",
                                     cuda = "$0 != $1";
   static constexpr dtypes elements = dtype::boolean;
   static constexpr bool commutes = true;
@@ -83,7 +82,7 @@ struct logical_not_op : elementwise<logical_not_op, 1> {
   template <class S> static S apply(S x) { return !x; }
 };
 
-/// What questions about a float share: a bool out.
+/// What predicates of a float share: a result of bool.
 template <class Op> struct float_question : elementwise<Op, 1> {
   static constexpr dtypes elements = dtypes::floats;
   static constexpr dtype result = dtype::boolean;
@@ -100,14 +99,13 @@ struct is_nan_op : float_question<is_nan_op> {
 
 struct is_inf_op : float_question<is_inf_op> {
   using library = void;
-  static constexpr std::string_view name = "is_inf", doc = "whether x is an infinity, of either sign",
-                                    cuda = "isinf($0)";
+  static constexpr std::string_view name = "is_inf", doc = "whether x is infinite, of either sign", cuda = "isinf($0)";
   template <class S> static auto apply(S x) { return is_inf(x); }
 };
 
 struct is_finite_op : float_question<is_finite_op> {
   using library = void;
-  static constexpr std::string_view name = "is_finite", doc = "whether x is neither NaN nor an infinity",
+  static constexpr std::string_view name = "is_finite", doc = "whether x is neither NaN nor infinite",
                                     cuda = "isfinite($0)";
   template <class S> static auto apply(S x) { return is_finite(x); }
 };
@@ -116,25 +114,25 @@ struct is_finite_op : float_question<is_finite_op> {
 
 namespace rill {
 
-/// x == y, broadcast; a bool for each pair.
+/// Returns x == y, broadcast; a bool for each pair.
 template <operand X, operand Y> auto equal(X x, Y y) { return record<ops::equal_op>(x, y); }
-/// x < y, broadcast; a bool for each pair. Strings are compared byte by byte.
+/// Returns x < y, broadcast; a bool for each pair. Strings are compared byte by byte.
 template <operand X, operand Y> auto less(X x, Y y) { return record<ops::less_op>(x, y); }
-/// x > y, broadcast; a bool for each pair.
+/// Returns x > y, broadcast; a bool for each pair.
 template <operand X, operand Y> auto greater(X x, Y y) { return record<ops::less_op>(y, x); }
-/// x <= y, broadcast; a bool for each pair, false if either is NaN.
+/// Returns x <= y, broadcast; a bool for each pair, false if either is NaN.
 template <operand X, operand Y> auto less_equal(X x, Y y) { return record<ops::less_equal_op>(x, y); }
-/// x >= y, broadcast; a bool for each pair, false if either is NaN.
+/// Returns x >= y, broadcast; a bool for each pair, false if either is NaN.
 template <operand X, operand Y> auto greater_equal(X x, Y y) { return record<ops::less_equal_op>(y, x); }
-/// Whether both are true, broadcast. Both are computed, as everywhere in a graph: `cond` is for what must not be.
+/// Whether both are true, broadcast. Both operands are computed; use `cond` where only one may be.
 template <operand X, operand Y> auto logical_and(X x, Y y) { return record<ops::logical_and_op>(x, y); }
-/// Whether either is true, broadcast. Both are computed.
+/// Whether either is true, broadcast. Both operands are computed.
 template <operand X, operand Y> auto logical_or(X x, Y y) { return record<ops::logical_or_op>(x, y); }
-/// Whether one alone is true, broadcast.
+/// Whether exactly one is true, broadcast.
 template <operand X, operand Y> auto logical_xor(X x, Y y) { return record<ops::logical_xor_op>(x, y); }
 /// Whether x is false.
 template <operand X> auto logical_not(X x) { return record<ops::logical_not_op>(x); }
-/// x != y, broadcast; a bool for each pair, true if either is NaN.
+/// Returns x != y, broadcast; a bool for each pair, true if either is NaN.
 template <operand X, operand Y> auto not_equal(X x, Y y) { return logical_not(record<ops::equal_op>(x, y)); }
 
 template <operand X, number N> auto equal(X x, N n) { return equal(x, like(x, n)); }
@@ -152,9 +150,9 @@ template <number N, operand X> auto not_equal(N n, X x) { return not_equal(like(
 
 /// Whether a float is NaN.
 template <operand X> auto is_nan(X x) { return record<ops::is_nan_op>(x); }
-/// Whether a float is an infinity, of either sign.
+/// Whether a float is infinite, of either sign.
 template <operand X> auto is_inf(X x) { return record<ops::is_inf_op>(x); }
-/// Whether a float is neither NaN nor an infinity.
+/// Whether a float is neither NaN nor infinite.
 template <operand X> auto is_finite(X x) { return record<ops::is_finite_op>(x); }
 
 template <operand X, operand Y> auto operator==(X x, Y y) { return record<ops::equal_op>(x, y); }
@@ -163,11 +161,23 @@ template <operand X, operand Y> auto operator<(X x, Y y) { return record<ops::le
 template <operand X, operand Y> auto operator>(X x, Y y) { return record<ops::less_op>(y, x); }
 template <operand X, operand Y> auto operator<=(X x, Y y) { return record<ops::less_equal_op>(x, y); }
 template <operand X, operand Y> auto operator>=(X x, Y y) { return record<ops::less_equal_op>(y, x); }
-// Not &&, || and !, which ask whether a handle is empty.
-template <operand X, operand Y> auto operator&(X x, Y y) { return record<ops::logical_and_op>(x, y); }
-template <operand X, operand Y> auto operator|(X x, Y y) { return record<ops::logical_or_op>(x, y); }
-template <operand X> auto operator~(X x) { return record<ops::logical_not_op>(x); }
-template <operand X, operand Y> auto operator^(X x, Y y) { return record<ops::logical_xor_op>(x, y); }
+// Of bools, and of the bits of integers. Not &&, || and !, which ask whether a handle is empty.
+template <operand X, operand Y> auto operator&(X x, Y y) {
+  return detail::bits_or_logic<ops::bit_and_op, ops::logical_and_op>(x, y);
+}
+template <operand X, operand Y> auto operator|(X x, Y y) {
+  return detail::bits_or_logic<ops::bit_or_op, ops::logical_or_op>(x, y);
+}
+template <operand X, operand Y> auto operator^(X x, Y y) {
+  return detail::bits_or_logic<ops::bit_xor_op, ops::logical_xor_op>(x, y);
+}
+template <operand X> auto operator~(X x) { return detail::bits_or_logic<ops::bit_not_op, ops::logical_not_op>(x); }
+template <operand X, number N> auto operator&(X x, N n) { return x & like(x, n); }
+template <operand X, number N> auto operator|(X x, N n) { return x | like(x, n); }
+template <operand X, number N> auto operator^(X x, N n) { return x ^ like(x, n); }
+template <number N, operand X> auto operator&(N n, X x) { return like(x, n) & x; }
+template <number N, operand X> auto operator|(N n, X x) { return like(x, n) | x; }
+template <number N, operand X> auto operator^(N n, X x) { return like(x, n) ^ x; }
 template <operand X, number N> auto operator==(X x, N n) { return equal(x, n); }
 template <operand X, number N> auto operator!=(X x, N n) { return not_equal(x, n); }
 template <operand X, number N> auto operator<(X x, N n) { return less(x, n); }

@@ -1,4 +1,4 @@
-// Powers: pow, and rsqrt and reciprocal, which are made of others.
+// Powers.
 #pragma once
 #include "rill/ops/math/exponential.hpp"
 
@@ -6,12 +6,11 @@ namespace rill::ops {
 
 struct pow_op : elementwise<pow_op, 2> {
   using library = void;
-  static constexpr std::string_view
-      name = "pow",
-      doc =
-          "x to the power of y, broadcast; NaN where x is below 0 and y not whole; integers wrap, and their negative "
-          "powers round toward 0",
-      cuda = "pow($0, $1)";
+  static constexpr std::string_view name = "pow",
+                                    doc =
+                                        "x to the power of y, broadcast; NaN for negative x unless y is an integer; "
+                                        "integers wrap, and negative powers of integers round toward 0",
+                                    cuda = "pow($0, $1)";
   static constexpr dtypes elements = dtypes::reals;
   static constexpr double flops = 40;
   template <class S> static S apply(S x, S y) { return pow(x, y); }
@@ -29,8 +28,8 @@ struct pow_op : elementwise<pow_op, 2> {
 
 namespace rill {
 
-/// x to the power of y, broadcast. A negative x has powers by whole numbers alone, others are NaN; everything to the
-/// power of 0 is 1. Integers wrap, and their negative powers round toward 0; of 0 they are 0.
+/// Returns x to the power of y, broadcast. Non-integer powers of a negative x are NaN; x to the power of 0 is 1.
+/// Integers wrap; negative powers of integers round toward 0, and are 0 for 0.
 template <operand X, operand Y> auto pow(X x, Y y) { return record<ops::pow_op>(x, y); }
 template <operand X, number N> auto pow(X x, N n) { return pow(x, like(x, n)); }
 template <number N, operand X> auto pow(N n, X x) { return pow(like(x, n), x); }

@@ -1,25 +1,23 @@
-// The choice between two values, element by element.
+// Elementwise choice between two values.
 #pragma once
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/base/elementwise.hpp"
 #include "rill/ops/sum/sum.hpp"
 
-#if RILL_DEFINITIONS || RILL_RUNTIME
 #include "rill/ops/base/string_kernels.hpp"
-#endif
 
 namespace rill::ops {
 
 struct select_op : elementwise<select_op, 3> {
   using library = void;
-  static constexpr std::string_view name = "select", doc = "x where the condition holds, else y; all three broadcast",
+  static constexpr std::string_view name = "select", doc = "x where the condition is true, else y; all three broadcast",
                                     cuda = "$0 ? $1 : $2";
   static constexpr dtypes elements = dtypes::any_element;
   static constexpr bool takes_mask(std::size_t operand) { return operand == 0; }
   static constexpr type infer(no_attributes, type const& condition, type const& x, type const& y, checks expects = {}) {
     expects(condition.element == dtype::boolean, "select: the condition is not a bool");
-    expects(x.element == y.element, "select: the two choices have different element types");
-    expects(elements.contains(x.element), "the operation does not take this element type");
+    expects(x.element == y.element, "select: the two values have different element types");
+    expects(elements.contains(x.element), "the operation does not support this element type");
     return broadcast(condition, broadcast(x, y, expects), expects).with(x.element);
   }
   template <class M, class S> static S apply(M condition, S x, S y) { return select(condition, x, y); }
@@ -41,7 +39,7 @@ struct select_op : elementwise<select_op, 3> {
 
 namespace rill {
 
-/// x where the condition holds, else y; all three broadcast.
+/// Returns x where the condition is true, else y; all three broadcast.
 template <operand C, operand X, operand Y> auto select(C condition, X x, Y y) {
   return record<ops::select_op>(condition, x, y);
 }

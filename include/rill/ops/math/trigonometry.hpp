@@ -1,4 +1,4 @@
-// sin, cos, tan and atan2.
+// sin, cos, tan and atan2; asin, acos and atan.
 #pragma once
 #include "rill/ops/math/arithmetic.hpp"
 
@@ -6,8 +6,7 @@ namespace rill::ops {
 
 struct sin_op : elementwise<sin_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "sin", doc = "the sine of an angle in radians, of any size",
-                                    cuda = "sin($0)";
+  static constexpr std::string_view name = "sin", doc = "the sine of an angle of any size in radians", cuda = "sin($0)";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return sin(x); }
@@ -18,7 +17,7 @@ struct sin_op : elementwise<sin_op, 1> {
 
 struct cos_op : elementwise<cos_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "cos", doc = "the cosine of an angle in radians, of any size",
+  static constexpr std::string_view name = "cos", doc = "the cosine of an angle of any size in radians",
                                     cuda = "cos($0)";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
@@ -30,7 +29,7 @@ struct cos_op : elementwise<cos_op, 1> {
 
 struct tan_op : elementwise<tan_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "tan", doc = "the tangent of an angle in radians, of any size",
+  static constexpr std::string_view name = "tan", doc = "the tangent of an angle of any size in radians",
                                     cuda = "tan($0)";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 30;
@@ -45,7 +44,7 @@ struct atan2_op : elementwise<atan2_op, 2> {
   using library = void;
   static constexpr std::string_view
       name = "atan2",
-      doc = "the angle of the point (x, y) of the operands y and x, from -pi to pi; broadcast", cuda = "atan2($0, $1)";
+      doc = "the angle of the point (x, y), from -pi to pi, for operands y and x, broadcast", cuda = "atan2($0, $1)";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S y, S x) { return atan2(y, x); }
@@ -56,19 +55,68 @@ struct atan2_op : elementwise<atan2_op, 2> {
   }
 };
 
+struct asin_op : elementwise<asin_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "asin",
+                                    doc = "the angle, from -pi / 2 to pi / 2, whose sine is x; NaN beyond 1 and -1",
+                                    cuda = "asin($0)";
+  static constexpr dtypes elements = dtypes::floats;
+  static constexpr double flops = 30;
+  template <class S> static S apply(S x) { return asin(x); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), dy = r.dy();  // dy / sqrt(1 - x²)
+    return {dy / sqrt((1 - x) * (1 + x))};
+  }
+};
+
+struct acos_op : elementwise<acos_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "acos",
+                                    doc = "the angle, from 0 to pi, whose cosine is x; NaN beyond 1 and -1",
+                                    cuda = "acos($0)";
+  static constexpr dtypes elements = dtypes::floats;
+  static constexpr double flops = 30;
+  template <class S> static S apply(S x) { return acos(x); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), dy = r.dy();  // -dy / sqrt(1 - x²)
+    return {-(dy / sqrt((1 - x) * (1 + x)))};
+  }
+};
+
+struct atan_op : elementwise<atan_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "atan", doc = "the angle, from -pi / 2 to pi / 2, whose tangent is x",
+                                    cuda = "atan($0)";
+  static constexpr dtypes elements = dtypes::floats;
+  static constexpr double flops = 20;
+  template <class S> static S apply(S x) { return atan(x); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = r.in(0), dy = r.dy();  // dy / (1 + x²)
+    return {dy / (1 + x * x)};
+  }
+};
+
 }  // namespace rill::ops
 
 namespace rill {
 
-/// The sine of an angle in radians, of any size.
+/// Returns the sine of an angle in radians, of any size.
 template <operand X> auto sin(X x) { return record<ops::sin_op>(x); }
-/// The cosine of an angle in radians, of any size.
+/// Returns the cosine of an angle in radians, of any size.
 template <operand X> auto cos(X x) { return record<ops::cos_op>(x); }
-/// The tangent of an angle in radians, of any size.
+/// Returns the tangent of an angle in radians, of any size.
 template <operand X> auto tan(X x) { return record<ops::tan_op>(x); }
-/// The angle of the point (x, y) in radians, from -pi to pi, broadcast; that of (0, 0) is 0, or pi where x is -0.
+/// Returns the angle of the point (x, y) in radians, from -pi to pi, broadcast; (0, 0) gives 0, or pi where x is -0.
 template <operand Y, operand X> auto atan2(Y y, X x) { return record<ops::atan2_op>(y, x); }
 template <operand Y, number N> auto atan2(Y y, N x) { return atan2(y, like(y, x)); }
 template <number N, operand X> auto atan2(N y, X x) { return atan2(like(x, y), x); }
+/// Returns the angle in radians, from -pi / 2 to pi / 2, whose sine is x; NaN beyond 1 and -1. The derivative at 1 and
+/// at -1 is infinite.
+template <operand X> auto asin(X x) { return record<ops::asin_op>(x); }
+/// Returns the angle in radians, from 0 to pi, whose cosine is x; NaN beyond 1 and -1. The derivative at 1 and at -1 is
+/// infinite.
+template <operand X> auto acos(X x) { return record<ops::acos_op>(x); }
+/// Returns the angle in radians, from -pi / 2 to pi / 2, whose tangent is x.
+template <operand X> auto atan(X x) { return record<ops::atan_op>(x); }
 
 }  // namespace rill

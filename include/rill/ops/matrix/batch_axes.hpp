@@ -1,4 +1,4 @@
-// Where the matrices of two batches lie that are multiplied pair by pair.
+// The positions of the matrices of two batches that are multiplied pair by pair.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace rill::kernels {
 
-/// Axes of two batches, the last one first, and how many elements a step along each is apart.
+/// Axes of two batches, the last one first, with their strides in elements.
 struct batch_axes {
   std::size_t rank = 0;
   std::ptrdiff_t count = 1;  ///< of pairs
@@ -18,7 +18,7 @@ struct batch_axes {
     ++rank;
     count *= extent;
   }
-  /// Where the matrices of pair `number` begin, after those of the first.
+  /// Returns the offset of the matrices of pair `number` from the first pair.
   std::ptrdiff_t a_at(std::ptrdiff_t number) const { return place(a_apart, number); }
   std::ptrdiff_t b_at(std::ptrdiff_t number) const { return place(b_apart, number); }
 

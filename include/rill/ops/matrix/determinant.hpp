@@ -48,8 +48,8 @@ struct determinant_op {
 
 namespace rill {
 
-/// The determinant of a square matrix, or of each of a batch [..., n, n]: 0 of a singular one, 1 of one without rows.
-/// The derivative is computed from the inverse, and so fails for a singular matrix.
+/// Returns the determinant of a square matrix, or of each of a batch [..., n, n]: 0 for a singular matrix, 1 for a
+/// matrix without rows. The derivative is computed from the inverse, so it fails for a singular matrix.
 template <operand X> auto determinant(X x) { return record<ops::determinant_op>(x); }
 
 }  // namespace rill

@@ -37,7 +37,7 @@ template <class T, class Sum> struct matrix_result {
   T* data;
   index row;
 
-  /// Where the sums of the rows and columns of `r` go; sets the distance of their rows.
+  /// Returns where the sums of the rows and columns of `r` are stored; sets the stride of their rows.
   Sum* open(Sum* tile, tile_range r, index& sum_row) const {
     if constexpr (std::is_same_v<T, Sum>) {
       sum_row = row;
@@ -177,20 +177,20 @@ template <class Sum> inline Sum* aligned(void* scratch) {
 
 }  // namespace detail
 
-/// The plan of a product of matrices of `T`.
+/// Returns the plan of a product of matrices of `T`.
 template <class T> constexpr gemm_plan<sum_type<T>> gemm_plan_of(index m, index n, index k, int threads) noexcept {
   return {m, n, k, threads, !std::is_integral_v<T> && !std::is_same_v<T, sum_type<T>>};
 }
 
-/// Bytes of scratch that `gemm` needs for C[m, n] = A[m, k] B[k, n] of `T` with that many threads, neither more nor
-/// fewer.
+/// Returns the bytes of scratch that `gemm` needs for C[m, n] = A[m, k] B[k, n] of `T` with that many threads, neither
+/// more nor fewer.
 template <class T> constexpr std::size_t gemm_scratch_bytes(index m, index n, index k, int threads) noexcept {
   return static_cast<std::size_t>(gemm_plan_of<T>(m, n, k, threads).scratch()) * sizeof(sum_type<T>) + 64;
 }
 
-/// C = A B by `plan` from any operands: `a(scratch, row0, rows, k0, depth)` returns a row_block, `b(scratch, column0,
-/// columns, k0, depth)` a column_block; `c` is a matrix_result or the like. `scratch` holds plan.scratch() elements of
-/// `Sum` and 64 bytes more.
+/// Computes C = A B by `plan` from any operands: `a(scratch, row0, rows, k0, depth)` returns a row_block, `b(scratch,
+/// column0, columns, k0, depth)` a column_block; `c` is a matrix_result or the like. `scratch` holds plan.scratch()
+/// elements of `Sum` and 64 bytes more.
 template <class Sum, class Rows, class Columns, class Result>
 void gemm_of(gemm_plan<Sum> const& plan, Rows const& a, Columns const& b, Result const& c, void* scratch,
              parallel const& threads) noexcept {
@@ -198,10 +198,10 @@ void gemm_of(gemm_plan<Sum> const& plan, Rows const& a, Columns const& b, Result
   detail::product<Sum, Rows, Columns, Result>{plan, a, b, c, detail::aligned<Sum>(scratch)}.run(threads);
 }
 
-/// C[m, n] = A[m, k] B[k, n], summed over pairs of matrices if there are `others` than the first: rows of C are
-/// contiguous, `c_row` elements apart; A and B may lie anyhow. Integers wrap; 16-bit floats are summed as floats and
-/// rounded once. `scratch` holds gemm_scratch_bytes<T>(m, n, k * others.count, threads.threads). C overlaps neither A
-/// nor B.
+/// Computes C[m, n] = A[m, k] B[k, n], summed over pairs of matrices if there are `others` than the first: rows of C
+/// are contiguous, `c_row` elements apart; A and B may lie anyhow. Integers wrap; 16-bit floats are summed as floats
+/// and rounded once. `scratch` holds gemm_scratch_bytes<T>(m, n, k * others.count, threads.threads). C overlaps neither
+/// A nor B.
 template <class T>
 void gemm(index m, index n, index k, matrix_view<T> a, matrix_view<T> b, T* c, index c_row, void* scratch,
           parallel const& threads, batch_axes const& others = {}) noexcept {

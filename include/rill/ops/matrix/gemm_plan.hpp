@@ -40,12 +40,12 @@ template <class Sum> struct gemm_plan {
   constexpr index column_units() const { return detail::divide_up(n, columns); }
   constexpr index units() const { return row_units() * column_units() * parts; }
 
-  /// Elements of `Sum` that a worker needs for its blocks of A, of B and of C.
+  /// Returns the number of elements of `Sum` that a worker needs for its blocks of A, B and C.
   constexpr index scratch_of_a() const { return line(rows * detail::packed_row<Sum>(depth)); }
   constexpr index scratch_of_b() const { return line(columns * depth); }
   constexpr index scratch_of_c() const { return apart ? line(rows * columns) : 0; }
   constexpr index scratch_of_worker() const { return scratch_of_a() + scratch_of_b() + scratch_of_c(); }
-  /// Elements of `Sum` that all need.
+  /// Returns the number of elements of `Sum` that all workers need.
   constexpr index scratch() const { return workers * scratch_of_worker() + (parts > 1 ? parts * m * n : 0); }
 
  private:

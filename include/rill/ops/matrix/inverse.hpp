@@ -1,7 +1,5 @@
 // Inverses of square matrices: the white paper's MatrixInverse (section 2, table 1). Needs Eigen.
 #pragma once
-#include <string>
-
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/ops/matrix/square_matrices.hpp"
@@ -43,19 +41,13 @@ struct inverse_op {
     return visit_decomposed(r.inputs[0].element, [&]<class T>() {
       return kernel([all, adjoint](kernel_call const& call) {
         auto const singular = all.decompose<T>(call.in(0), call.threads, [&](std::int64_t i, auto const& lu) {
-          auto const pivots = lu.matrixLU().diagonal();
-          for (Eigen::Index k = 0; k < pivots.size(); ++k)
-            if (pivots[k] == T(0)) return false;
-          Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> to(
-              call.out<T>(0) + i * all.extent * all.extent, all.extent, all.extent);
+          if (has_zero_pivot(lu)) return false;
+          Eigen::Map<row_major_matrix<T>> to(call.out<T>(0) + i * all.extent * all.extent, all.extent, all.extent);
           if (adjoint) to = lu.inverse().eval().adjoint();
           else to = lu.inverse();
           return true;
         });
-        if (singular != all.count)
-          throw error(code::invalid_argument, "inverse: matrix " + std::to_string(singular) + " of the batch of " +
-                                                  std::to_string(all.count) +
-                                                  " is singular (a pivot is 0), and has no inverse");
+        expect_all(singular, all.count, "inverse", "is singular (a pivot is 0), and has no inverse");
       });
     });
   }
@@ -65,9 +57,9 @@ struct inverse_op {
 
 namespace rill {
 
-/// The inverse of a square matrix, or of each of a batch [..., n, n], by LU decomposition with partial pivoting. A
-/// matrix with a pivot of exactly 0 is error(invalid_argument), which names its place in the batch, row after row; a
-/// NaN gives NaN.
+/// Returns the inverse of a square matrix, or of each of a batch [..., n, n], by LU decomposition with partial
+/// pivoting. The step fails with error(invalid_argument) that names the matrix's row-major index in the batch if a
+/// pivot is exactly 0; a NaN gives NaN.
 template <operand X> auto inverse(X x) { return record<ops::inverse_op>(x); }
 
 }  // namespace rill

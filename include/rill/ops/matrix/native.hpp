@@ -17,7 +17,8 @@ inline constexpr int register_bytes = 32, register_count = 16;
 inline constexpr int register_bytes = 16, register_count = 16;
 #endif
 
-/// A native register of `T`, float, double or an unsigned integer (signed ones would overflow instead of wrapping).
+/// Returns a native register of `T`, float, double or an unsigned integer (signed ones would overflow instead of
+/// wrapping).
 template <class T> struct native {
   typedef T type __attribute__((vector_size(register_bytes)));
   typedef T block __attribute__((vector_size(16)));
@@ -61,7 +62,7 @@ template <class T> struct native<std::complex<T>> {
   }
 };
 
-/// a * b + c, rounded once where the processor can.
+/// Returns a * b + c, rounded once where the processor can.
 template <class T> inline T multiply_add(T a, T b, T c) { return a * b + c; }
 
 // The compilers' names for the instructions: <immintrin.h> would cost every includer its parsing.
@@ -84,7 +85,7 @@ inline native<double>::type multiply_add(native<double>::type a, native<double>:
 }
 #endif
 
-/// The same for complex numbers.
+/// Returns the same for complex numbers.
 template <class Sum, class T> inline Sum multiply_add(Sum a, T b, Sum c) {
   return {multiply_add(a.by_real, b, c.by_real), multiply_add(a.by_imaginary, b, c.by_imaginary)};
 }

@@ -1,18 +1,14 @@
-// Two-dimensional convolutions of images, and their gradients, which are operations and have gradients themselves.
+// Two-dimensional convolutions of images, and their derivatives, which are operations with derivatives, too.
 #pragma once
 #include "rill/dsl/expr.hpp"
 #include "rill/ops/base/for_each_type.hpp"
 #include "rill/ops/base/kernels.hpp"
 #include "rill/ops/network/window.hpp"
 
-#if RILL_KERNELS
-#include "rill/ops/network/convolution_kernels.hpp"
-#endif
-
 namespace rill {
 
-/// How a filter slides over an image: `conv2d<convolution{.stride = {2, 2}}>(x, filter)`. Lists are of height and
-/// width; `pads` of top, bottom, left and right, for padding::given.
+/// Options of a convolution: `conv2d<convolution{.stride = {2, 2}}>(x, filter)`. Lists have a number for height and one
+/// for width; `pads` has top, bottom, left and right, for padding::given.
 struct convolution {
   extents stride{}, dilation{};  ///< empty: 1, 1
   padding pad = padding::same;
@@ -25,7 +21,7 @@ struct convolution {
 
 namespace ops {
 
-/// A convolution on raw pointers; the three operands of y = x * filter, two of which are given.
+/// A convolution on raw pointers: two of x, filter and y in y = x * filter are given, the third is computed.
 struct convolution_call {
   std::int64_t batch, height, width, channels;
   std::int64_t filter_height, filter_width, out_channels;
@@ -33,28 +29,29 @@ struct convolution_call {
   std::int64_t stride_y, stride_x, top, left, dilation_y, dilation_x;
   void *x, *filter, *y, *scratch;
 };
-/// Its kernels by element type, and the scratch that they need.
+/// The kernels of a convolution by element type, and the sizes of their scratch.
 struct convolution_table {
   std::array<void (*)(convolution_call const&, parallel const&), dtype_count> run{};
   std::array<std::size_t (*)(convolution_call const&, int threads), dtype_count> scratch{};
 };
 
-/// What the three operations share: which of x [n, height, width, channels], filter [height, width, channels,
-/// out_channels] and y is computed from the others. Op's `run<T>` does it for elements of type T, in the scratch that
-/// `scratch<T>` says.
+/// What the three operations share. Each computes one of x [n, height, width, channels], filter [height, width,
+/// channels, out_channels] and y from the other two. `Op::run<T>` computes it for elements of type T in
+/// `Op::scratch<T>` bytes of scratch.
 template <class Op> struct convolving {
   static constexpr dtypes elements = dtypes::floats;
   using attributes = convolution;
   using kernels = convolution_table;
 
-  /// How the filter slides along height (0) and width (1).
+  /// Returns the windows along height (0) or width (1).
   static constexpr sliding along(convolution const& a, type const& filter, std::size_t axis, checks expects = {}) {
     auto const pads = checked_pads(a.pad, a.pads, expects);
     auto const window = filter.has_rank() && filter[axis].known() ? filter[axis].extent : 1;
-    expects(window >= 1 && window <= INT32_MAX, "conv2d: the filter has no height or width, or too much of it");
+    expects(window >= 1 && window <= INT32_MAX,
+            "conv2d: the height and width of the filter must be from 1 to 2147483647");
     return {window,
-            pair_of(a.stride, 1, 1, "conv2d: a stride is two numbers from 1 on", expects)[axis],
-            pair_of(a.dilation, 1, 1, "conv2d: a dilation is two numbers from 1 on", expects)[axis],
+            pair_of(a.stride, 1, 1, "conv2d: strides must be two positive numbers", expects)[axis],
+            pair_of(a.dilation, 1, 1, "conv2d: dilations must be two positive numbers", expects)[axis],
             a.pad,
             pads[2 * axis],
             pads[2 * axis + 1]};
@@ -66,7 +63,7 @@ template <class Op> struct convolving {
     expects(!filter.has_rank() || filter.rank == 4,
             "conv2d: the filter is not of rank 4: [height, width, channels, out_channels]");
     if (x.has_rank() && filter.has_rank())
-      agree(x[3], filter[2], "conv2d: the image's channels are not the filter's", expects);
+      agree(x[3], filter[2], "conv2d: image and filter differ in their channels", expects);
     type y{x.element, {unknown, unknown, unknown, filter.has_rank() ? filter[3] : unknown}};
     if (x.has_rank()) y[0] = x[0];
     for (std::size_t i = 0; i < 2; ++i) {
@@ -87,66 +84,10 @@ template <class Op> struct convolving {
     return c;
   }
 
-#if RILL_KERNELS
-  static constexpr rill::kernels::convolution_shape shape_of(convolution_call const& c) {
-    return {c.batch,        c.height,       c.width,      c.channels,   c.filter_height,
-            c.filter_width, c.out_channels, c.out_height, c.out_width,  c.stride_y,
-            c.stride_x,     c.top,          c.left,       c.dilation_y, c.dilation_x};
-  }
-  template <dtypes Set> static constexpr convolution_table make_kernels() {
-    convolution_table t;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) {
-      t.run[d] = Op::template run<T>;
-      t.scratch[d] = Op::template scratch<T>;
-    });
-    return t;
-  }
-#endif
-#if RILL_DEFINITIONS
-  /// The kernel of one of the three; `place` says which pointers are x, filter and y, and `result` what is computed.
-  static kernel make(kernel_request const& r, type const& x, type const& filter, type const& y,
-                     void (*place)(convolution_call&, kernel_call const&)) {
-    auto const a = decode<convolution>(r.at.attributes);
-    auto const vertical = along(a, filter, 0), horizontal = along(a, filter, 1);
-    convolution_call c{x[0].extent,
-                       x[1].extent,
-                       x[2].extent,
-                       x[3].extent,
-                       filter[0].extent,
-                       filter[1].extent,
-                       filter[3].extent,
-                       y[1].extent,
-                       y[2].extent,
-                       vertical.stride,
-                       horizontal.stride,
-                       vertical.first(x[1].extent),
-                       horizontal.first(x[2].extent),
-                       vertical.dilation,
-                       horizontal.dilation,
-                       nullptr,
-                       nullptr,
-                       nullptr,
-                       nullptr};
-    auto const bytes = r.outputs[0].bytes();
-    if (rill::elements(x.shape()) == 0 || rill::elements(filter.shape()) == 0 || rill::elements(y.shape()) == 0)
-      return kernel([bytes](kernel_call const& call) {
-        if (bytes != 0) std::memset(call.out(0), 0, bytes);
-      });
-    auto const element = static_cast<std::size_t>(x.element);
-    auto const& kernels = kernels_of<Op>(x.element);
-    auto const run = kernels.run[element];
-    return kernel(
-        [=, threads = r.threads](kernel_call const& call) {
-          auto with = c;
-          place(with, call);
-          with.scratch = call.scratch();
-          parallel as_planned = call.threads;  // scratch was made for so many
-          as_planned.threads = threads;
-          run(with, as_planned);
-        },
-        kernels.scratch[element](c, r.threads));
-  }
-#endif
+  template <dtypes Set> static constexpr convolution_table make_kernels();
+  /// Returns the kernel of one of the three operations; `place` stores the pointers of x, filter and y.
+  static kernel make(kernel_request const& r, convolution const& a, type const& x, type const& filter, type const& y,
+                     void (*place)(convolution_call&, kernel_call const&));
 };
 
 struct conv2d_op : convolving<conv2d_op> {
@@ -166,38 +107,23 @@ struct conv2d_op : convolving<conv2d_op> {
     if (r.wanted[1]) all[1] = conv2d_filter_gradient(V(r.in(0)), r.in(1), r.dy(), a);
     return all;
   }
-#if RILL_KERNELS
-  template <class T> static void run(convolution_call const& c, parallel const& threads) {
-    rill::kernels::convolve(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.filter),
-                            static_cast<T*>(c.y), c.scratch, threads);
-  }
-  template <class T> static std::size_t scratch(convolution_call const& c, int threads) {
-    return rill::kernels::convolve_scratch_bytes<T>(shape_of(c), threads);
-  }
-#endif
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    return make(r, r.inputs[0], r.inputs[1], r.outputs[0], [](convolution_call& c, kernel_call const& call) {
-      c.x = call.pointers[0];
-      c.filter = call.pointers[1];
-      c.y = call.pointers[2];
-    });
-  }
-#endif
+  template <class T> static void run(convolution_call const& c, parallel const& threads);
+  template <class T> static std::size_t scratch(convolution_call const& c, int threads);
+  static kernel cpu(kernel_request const& r);
 };
 
 struct conv2d_input_gradient_op : convolving<conv2d_input_gradient_op> {
   using library = void;
   static constexpr std::string_view name = "conv2d_input_gradient",
                                     doc =
-                                        "the derivative of a conv2d with respect to images of the first operand's "
-                                        "extents, from its filter and the derivative of its result";
+                                        "the derivative of conv2d with respect to images of the first operand's "
+                                        "extents, from the filter and the derivative of the result";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b001;
   static constexpr type infer(convolution const& a, type const& x, type const& filter, type const& dy,
                               checks expects = {}) {
     expects(accepts(result(a, x.with(filter.element), filter, expects), dy),
-            "conv2d_input_gradient: the gradient is not of the convolution's extents");
+            "conv2d_input_gradient: the gradient does not have the extents of the result of conv2d");
     return x.with(filter.element);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -207,38 +133,23 @@ struct conv2d_input_gradient_op : convolving<conv2d_input_gradient_op> {
     if (r.wanted[2]) all[2] = conv2d(V(r.dy()), r.in(1), a);
     return all;
   }
-#if RILL_KERNELS
-  template <class T> static void run(convolution_call const& c, parallel const& threads) {
-    rill::kernels::convolve_input_gradient(shape_of(c), static_cast<T const*>(c.filter), static_cast<T const*>(c.y),
-                                           static_cast<T*>(c.x), c.scratch, threads);
-  }
-  template <class T> static std::size_t scratch(convolution_call const& c, int threads) {
-    return rill::kernels::convolve_input_gradient_scratch_bytes<T>(shape_of(c), threads);
-  }
-#endif
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    return make(r, r.outputs[0], r.inputs[1], r.inputs[2], [](convolution_call& c, kernel_call const& call) {
-      c.filter = call.pointers[1];
-      c.y = call.pointers[2];
-      c.x = call.pointers[3];
-    });
-  }
-#endif
+  template <class T> static void run(convolution_call const& c, parallel const& threads);
+  template <class T> static std::size_t scratch(convolution_call const& c, int threads);
+  static kernel cpu(kernel_request const& r);
 };
 
 struct conv2d_filter_gradient_op : convolving<conv2d_filter_gradient_op> {
   using library = void;
   static constexpr std::string_view name = "conv2d_filter_gradient",
                                     doc =
-                                        "the derivative of a conv2d with respect to a filter of the second operand's "
-                                        "extents, from its images and the derivative of its result";
+                                        "the derivative of conv2d with respect to a filter of the second operand's "
+                                        "extents, from the images and the derivative of the result";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b010;
   static constexpr type infer(convolution const& a, type const& x, type const& filter, type const& dy,
                               checks expects = {}) {
     expects(accepts(result(a, x, filter.with(x.element), expects), dy),
-            "conv2d_filter_gradient: the gradient is not of the convolution's extents");
+            "conv2d_filter_gradient: the gradient does not have the extents of the result of conv2d");
     return filter.with(x.element);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -248,45 +159,32 @@ struct conv2d_filter_gradient_op : convolving<conv2d_filter_gradient_op> {
     if (r.wanted[2]) all[2] = conv2d(V(r.in(0)), r.dy(), a);
     return all;
   }
-#if RILL_KERNELS
-  template <class T> static void run(convolution_call const& c, parallel const& threads) {
-    rill::kernels::convolve_filter_gradient(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.y),
-                                            static_cast<T*>(c.filter), c.scratch, threads);
-  }
-  template <class T> static std::size_t scratch(convolution_call const& c, int threads) {
-    return rill::kernels::convolve_filter_gradient_scratch_bytes<T>(shape_of(c), threads);
-  }
-#endif
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    return make(r, r.inputs[0], r.outputs[0], r.inputs[2], [](convolution_call& c, kernel_call const& call) {
-      c.x = call.pointers[0];
-      c.y = call.pointers[2];
-      c.filter = call.pointers[3];
-    });
-  }
-#endif
+  template <class T> static void run(convolution_call const& c, parallel const& threads);
+  template <class T> static std::size_t scratch(convolution_call const& c, int threads);
+  static kernel cpu(kernel_request const& r);
 };
 
 }  // namespace ops
 
-/// The convolution of images [n, height, width, channels] with a filter [height, width, channels, out_channels]:
-/// `conv2d(x, filter)`, `conv2d<convolution{.stride = {2, 2}, .pad = padding::valid}>(x, filter)`. As in all of this
-/// field the filter is not turned round: y[i, j] = sum of x[i s + k, j s + l] filter[k, l].
+/// Returns the convolution of images [n, height, width, channels] with a filter [height, width, channels,
+/// out_channels]: `conv2d(x, filter)`, `conv2d<convolution{.stride = {2, 2}, .pad = padding::valid}>(x, filter)`. As
+/// usual in machine learning, the filter is not flipped: y[i, j] = sum of x[i s + k, j s + l] filter[k, l].
 template <convolution How = convolution{}, operand X, operand F> auto conv2d(X x, F filter) {
   return record<ops::conv2d_op, How>(x, filter);
 }
-/// The same where only the run of the program knows how.
+/// Returns the same for options known only at run time.
 inline value conv2d(value x, value filter, convolution const& how) {
   return record_erased<ops::conv2d_op>(detail::graph_of(x), how, {x, filter});
 }
-/// The derivative of conv2d(x, filter) with respect to x: of x only the extents matter.
+/// Returns the derivative of conv2d(x, filter) with respect to x; only the extents of x matter.
 inline value conv2d_input_gradient(value x, value filter, value dy, convolution const& how) {
   return record_erased<ops::conv2d_input_gradient_op>(detail::graph_of(x), how, {x, filter, dy});
 }
-/// The derivative of conv2d(x, filter) with respect to the filter: of the filter only the extents matter.
+/// Returns the derivative of conv2d(x, filter) with respect to the filter; only the extents of the filter matter.
 inline value conv2d_filter_gradient(value x, value filter, value dy, convolution const& how) {
   return record_erased<ops::conv2d_filter_gradient_op>(detail::graph_of(x), how, {x, filter, dy});
 }
 
 }  // namespace rill
+
+#include "rill/ops/network/conv2d.ipp"

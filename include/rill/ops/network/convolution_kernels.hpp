@@ -119,12 +119,12 @@ template <class T> constexpr bool copies_columns(convolution_plan<T> const& plan
 
 }  // namespace detail
 
-/// Bytes of scratch that `convolve` needs.
+/// Returns the bytes of scratch that `convolve` needs.
 template <class T> constexpr std::size_t convolve_scratch_bytes(convolution_shape const& s, int threads) noexcept {
   return detail::plan_bytes<T>(detail::forward_plan<T>(s, threads));
 }
 
-/// output = input * filter.
+/// Computes output = input * filter.
 template <class T>
 void convolve(convolution_shape const& s, T const* input, T const* filter, T* output, void* scratch,
               parallel const& threads) noexcept {
@@ -135,13 +135,13 @@ void convolve(convolution_shape const& s, T const* input, T const* filter, T* ou
           matrix_result<T, sum>{output, s.out_channels}, scratch, threads);
 }
 
-/// Bytes of scratch that `convolve_filter_gradient` needs.
+/// Returns the bytes of scratch that `convolve_filter_gradient` needs.
 template <class T>
 constexpr std::size_t convolve_filter_gradient_scratch_bytes(convolution_shape const& s, int threads) noexcept {
   return detail::plan_bytes<T>(detail::filter_plan<T>(s, threads));
 }
 
-/// The gradient with respect to the filter: transposed patches times the output's gradient.
+/// Computes the gradient with respect to the filter: transposed patches times the output's gradient.
 template <class T>
 void convolve_filter_gradient(convolution_shape const& s, T const* input, T const* output_gradient, T* filter_gradient,
                               void* scratch, parallel const& threads) noexcept {
@@ -152,7 +152,7 @@ void convolve_filter_gradient(convolution_shape const& s, T const* input, T cons
           matrix_result<T, sum>{filter_gradient, s.out_channels}, scratch, threads);
 }
 
-/// Bytes of scratch that `convolve_input_gradient` needs.
+/// Returns the bytes of scratch that `convolve_input_gradient` needs.
 template <class T>
 constexpr std::size_t convolve_input_gradient_scratch_bytes(convolution_shape const& s, int threads) noexcept {
   std::size_t most = 0;
@@ -163,8 +163,8 @@ constexpr std::size_t convolve_input_gradient_scratch_bytes(convolution_shape co
   return most + static_cast<std::size_t>(s.elements() * s.out_channels) * sizeof(T) + 64;
 }
 
-/// The gradient with respect to the input: for each phase of the strides a convolution of the output's gradient with
-/// the taps that meet it, turned round.
+/// Computes the gradient with respect to the input: for each phase of the strides a convolution of the output's
+/// gradient with the taps that meet it, turned round.
 template <class T>
 void convolve_input_gradient(convolution_shape const& s, T const* filter, T const* output_gradient, T* input_gradient,
                              void* scratch, parallel const& threads) noexcept {

@@ -1,6 +1,5 @@
-// What regressions, margins and distributions are trained by: squared and absolute errors, Huber's loss, the hinge, and
-// the divergence of two distributions. Each gives a loss for an element or an example; their mean is the caller's, but
-// for mse and mae, which are means.
+// Losses: squared and absolute errors, Huber's loss, the hinge, and the Kullback-Leibler divergence. Each returns one
+// loss for each element or example; only mse and mae return the mean.
 #pragma once
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/math/relu.hpp"
@@ -11,7 +10,7 @@ namespace rill::ops {
 struct absolute_error_op : elementwise<absolute_error_op, 2> {
   using library = void;
   static constexpr std::string_view name = "absolute_error",
-                                    doc = "how far x is from y, broadcast; its gradient is 0 where both are equal";
+                                    doc = "|x - y|, broadcast; the derivative is 0 where x = y";
   static constexpr dtypes elements = dtypes::floats;
   template <class S> static S apply(S x, S y) { return abs(x - y); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -23,10 +22,9 @@ struct absolute_error_op : elementwise<absolute_error_op, 2> {
 
 struct huber_op : elementwise<huber_op, 3> {
   using library = void;
-  static constexpr std::string_view name = "huber",
-                                    doc =
-                                        "half the square of the distance of x and y within delta, and farther apart "
-                                        "as steep as there; all three broadcast";
+  static constexpr std::string_view
+      name = "huber",
+      doc = "half of the squared distance of x and y up to delta, linear beyond; all three broadcast";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 5;
   static constexpr type infer(no_attributes, type const& x, type const& y, type const& delta, checks expects = {}) {
@@ -54,8 +52,8 @@ struct relative_entropy_op : elementwise<relative_entropy_op, 2> {
   using library = void;
   static constexpr std::string_view name = "relative_entropy",
                                     doc =
-                                        "p (log p - l) for probabilities p and logarithms l of others, broadcast; 0 "
-                                        "where p is 0, and so is its gradient with respect to p there";
+                                        "p (log p - l) for probabilities p and log-probabilities l, broadcast; where p "
+                                        "is 0, 0 with derivative 0 with respect to p";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 13;
   template <class S> static S apply(S p, S l) { return select(p == S(0), S(0), p * (log(p) - l)); }
@@ -75,28 +73,28 @@ struct relative_entropy_op : elementwise<relative_entropy_op, 2> {
 
 namespace rill {
 
-/// (x - y)², an element for each pair; both broadcast.
+/// Returns (x - y)² for each pair of elements; both broadcast.
 template <operand X, operand Y> auto squared_error(X x, Y y) { return square(x - y); }
-/// |x - y|, an element for each pair; both broadcast. Its derivative where they are equal is 0.
+/// Returns |x - y| for each pair of elements; both broadcast. The derivative where they are equal is 0.
 template <operand X, operand Y> auto absolute_error(X x, Y y) { return record<ops::absolute_error_op>(x, y); }
-/// The mean of (x - y)² over all elements: a scalar.
+/// Returns the mean of (x - y)² over all elements: a scalar.
 template <operand X, operand Y> auto mse(X x, Y y) { return mean(squared_error(x, y)); }
-/// The mean of |x - y| over all elements: a scalar.
+/// Returns the mean of |x - y| over all elements: a scalar.
 template <operand X, operand Y> auto mae(X x, Y y) { return mean(absolute_error(x, y)); }
 
-/// Huber's loss (P. J. Huber, Robust Estimation of a Location Parameter, 1964), an element for each pair: (x - y)² / 2
-/// within `delta` (above 0) of each other, and farther apart as steep as there.
+/// Returns Huber's loss (P. J. Huber, Robust Estimation of a Location Parameter, 1964), for each pair of elements: (x -
+/// y)² / 2 for distances up to `delta` (positive), linear beyond.
 template <operand X, operand Y> auto huber(X x, Y y, double delta = 1) {
-  expects(delta > 0, "huber: delta is not above 0");
+  expects(delta > 0, "huber: delta must be positive");
   return record<ops::huber_op>(x, y, like(x, delta));
 }
 
-/// max(0, 1 - label x), an element for each pair: the hinge of support vector machines. Labels are -1 or 1. Its
-/// derivative where label x is 1 is 0.
+/// Returns max(0, 1 - label x) for each pair of elements: the hinge loss of support vector machines. Labels are -1 or
+/// 1. The derivative is 0 where label x is 1.
 template <operand X, operand L> auto hinge(X x, L labels) { return relu(1 - x * labels); }
 
-/// The Kullback-Leibler divergence of distributions p [..., n] from those whose logarithms are l [..., n] (log_softmax
-/// gives them): the sum of p (log p - l) over the last axis, one for each example [...]. A p of 0 counts for nothing.
+/// Returns the Kullback-Leibler divergence [...] between distributions p [..., n] and distributions with logarithms l
+/// [..., n], for instance from log_softmax: the sum of p (log p - l) over the last axis. Terms with p = 0 are 0.
 template <operand P, operand L> auto kl_divergence(P p, L l) {
   auto const each = record<ops::relative_entropy_op>(p, l);
   if constexpr (typed<P> && typed<L>) return sum<-1>(each);

@@ -35,7 +35,7 @@ template <class T, class Sum> class padded_lines {
     });
   }
 
-  /// Where the pixels lie, `pixel_step` apart within a run.
+  /// Returns where the pixels lie, `pixel_step` apart within a run.
   even_runs pixels() const {
     even_runs all;
     index line = 0, row = first_row();
@@ -50,7 +50,7 @@ template <class T, class Sum> class padded_lines {
     return all;
   }
   index pixel_step() const { return shape_.stride_x * shape_.channels; }
-  /// Where the elements of a patch lie from its pixel on, one beside the other within a run.
+  /// Returns where the elements of a patch lie from its pixel on, one beside the other within a run.
   even_runs elements() const {
     even_runs all;
     for (index i = element0_ / run_; i * run_ < element_end_; ++i) {

@@ -16,9 +16,9 @@ struct convolution_shape {
   index top = 0, left = 0;
   index dilation_y = 1, dilation_x = 1;
 
-  /// Rows of the matrix of patches: the pixels of the output.
+  /// Returns the number of rows of the matrix of patches: the pixels of the output.
   constexpr index pixels() const { return batch * out_height * out_width; }
-  /// Its columns: the taps of the filter, times channels.
+  /// Returns the number of its columns: the taps of the filter times the channels.
   constexpr index elements() const { return filter_height * filter_width * channels; }
 };
 

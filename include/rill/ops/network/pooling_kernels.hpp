@@ -22,7 +22,7 @@ struct pooling_shape {
 
 namespace detail {
 
-// The pixels of a window that lie in the image.
+// Returns the pixels of a window that lie in the image.
 struct pixel_range {
   index top, bottom, left, right;
 };
@@ -122,8 +122,8 @@ template <class T> void max_pool(pooling_shape const& s, T const* input, T* outp
   });
 }
 
-/// The gradient of `max_pool`: each output's goes to the first maximum in its window. Windows that overlap add up in
-/// their order.
+/// Computes the gradient of `max_pool`: the gradient of each output goes to the first maximum in its window. Windows
+/// that overlap add up in their order.
 template <class T>
 void max_pool_gradient(pooling_shape const& s, T const* input, T const* output_gradient, T* input_gradient,
                        parallel const& threads) noexcept {
@@ -205,8 +205,8 @@ template <class T> struct window_means {
 
 }  // namespace detail
 
-/// The mean of each window: [batch, out_height, out_width, channels]; of its pixels in the image, or of those beyond,
-/// which are 0, as well.
+/// Computes the mean of each window: [batch, out_height, out_width, channels]; of its pixels in the image, or of those
+/// beyond, which are 0, as well.
 template <class T>
 void avg_pool(pooling_shape const& s, bool count_padding, T const* input, T* output, parallel const& threads) noexcept {
   index const line = s.out_width * s.channels, image = s.height * s.width * s.channels;
@@ -219,7 +219,8 @@ void avg_pool(pooling_shape const& s, bool count_padding, T const* input, T* out
   });
 }
 
-/// The gradient of `avg_pool`: each output's shared out equally among the pixels that it is the mean of.
+/// Computes the gradient of `avg_pool`: the gradient of each output is divided equally among the pixels that it
+/// averages.
 template <class T>
 void avg_pool_gradient(pooling_shape const& s, bool count_padding, T const* output_gradient, T* input_gradient,
                        parallel const& threads) noexcept {

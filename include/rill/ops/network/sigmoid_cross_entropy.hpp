@@ -1,18 +1,17 @@
-// The cross entropy of sigmoid(logits) and labels, element by element, as one operation: what is minimised where
-// several classes may hold at once.
+// The elementwise cross entropy of sigmoid(logits) and labels as one operation: the loss of multi-label classifiers.
 #pragma once
 #include "rill/ops/math/exponential.hpp"
 
 namespace rill::ops {
 
-/// log(1 + e) for 0 <= e <= 1: what rounding takes from 1 + e is made up for.
+/// Returns log(1 + e) for 0 <= e <= 1, corrected for the rounding of 1 + e.
 template <class S> S log_of_1_and(S e) {
   S const sum = S(1) + e;
   return log(sum) + (e - (sum - S(1))) / sum;
 }
 
-/// -w z log sigmoid(x) - (1 - z) log(1 - sigmoid(x)), of terms that are not below 0 for labels z between 0 and 1. A
-/// term whose factor is 0 is 0, however large the logit.
+/// Returns -w z log sigmoid(x) - (1 - z) log(1 - sigmoid(x)), as terms that are nonnegative for labels z from 0 to 1. A
+/// term with a factor 0 is 0, however large the logit.
 template <class S> S sigmoid_entropy(S x, S z, S w) {
   S const rest = log_of_1_and(exp(-abs(x))), factor = w * z;
   S const missed = factor * (maximum(-x, S(0)) + rest), wrong = (S(1) - z) * (maximum(x, S(0)) + rest);
@@ -39,7 +38,7 @@ struct weighted_sigmoid_cross_entropy_op : elementwise<weighted_sigmoid_cross_en
   static constexpr std::string_view name = "weighted_sigmoid_cross_entropy",
                                     doc =
                                         "-w z log sigmoid(x) - (1 - z) log(1 - sigmoid(x)) for logits x, labels z and "
-                                        "weights w of what holds, broadcast";
+                                        "weights w of positive labels, broadcast";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 26;
   static constexpr type infer(no_attributes, type const& x, type const& z, type const& w, checks expects = {}) {
@@ -49,7 +48,7 @@ struct weighted_sigmoid_cross_entropy_op : elementwise<weighted_sigmoid_cross_en
     return broadcast(x, broadcast(z, w, expects), expects);
   }
   template <class S> static S apply(S x, S z, S w) { return sigmoid_entropy(x, z, w); }
-  // The loss is w z times the loss of a label 1, and 1 - z times that of a label 0.
+  // The loss is w z times the loss of label 1, plus 1 - z times the loss of label 0.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), z = r.in(1), w = r.in(2), dy = r.dy();
     auto const of_label = [&](int label) { return V(sigmoid_cross_entropy(x, like(x, label))); };
@@ -65,13 +64,13 @@ struct weighted_sigmoid_cross_entropy_op : elementwise<weighted_sigmoid_cross_en
 
 namespace rill {
 
-/// For each logit x and its label z, which say by how much a class holds (0 to 1, of the logits' element type; they
-/// broadcast): -z log sigmoid(x) - (1 - z) log(1 - sigmoid(x)). Its derivative is sigmoid(x) - z.
+/// Returns for each logit x and its label z (from 0 to 1, of the logits' element type; they broadcast) -z log
+/// sigmoid(x) - (1 - z) log(1 - sigmoid(x)). Its derivative is sigmoid(x) - z.
 template <operand X, operand Z> auto sigmoid_cross_entropy(X logits, Z labels) {
   return record<ops::sigmoid_cross_entropy_op>(logits, labels);
 }
-/// The same with a weight of what holds, for classes that are rare: the first term counts `weights` times. A value for
-/// each class, say, or a number.
+/// Returns the same with a weight of positive labels, for rare classes: the first term is multiplied by `weights`, a
+/// number or, for example, a value for each class.
 template <operand X, operand Z, operand W> auto sigmoid_cross_entropy(X logits, Z labels, W weights) {
   return record<ops::weighted_sigmoid_cross_entropy_op>(logits, labels, weights);
 }

@@ -1,4 +1,4 @@
-// The cross entropy of softmax(logits) and labels, as one operation: what classifiers minimise.
+// The cross entropy of softmax(logits) and labels, as one operation: the loss of classifiers.
 #pragma once
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/math/exponential.hpp"
@@ -7,21 +7,20 @@
 
 namespace rill::ops {
 
-/// Values, one for each row, as a column beside `rows`: what multiplies each row by its value.
+/// Returns values, one for each row, as a column that broadcasts to `rows`.
 template <class V> V beside(V each, value rows) {
   return each.type().has_rank() && each.type().rank == 1 ? V(reshape(each, extents{-1, 1}))
                                                          : V(broadcast_like(each, rows, extents{-1}));
 }
 
-/// The derivative through softmax: of the sum of d * softmax(x) with respect to x.
+/// Returns the derivative of the sum of d * softmax(x) with respect to x, from y = softmax(x).
 template <class V> V through_softmax(V y, V d) { return y * (d - sum(d * y, extents{-1}, true)); }
 
 struct softmax_cross_entropy_op {
   using library = void;
-  static constexpr std::string_view name = "softmax_cross_entropy",
-                                    doc =
-                                        "-log softmax(logits) at each row's label; and softmax(logits), less 1 at "
-                                        "the label, from which gradients are made";
+  static constexpr std::string_view
+      name = "softmax_cross_entropy",
+      doc = "-log softmax(logits) at the label of each row; and its derivative with respect to the logits";
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 2;
   static constexpr dtypes elements = dtypes::floats;
@@ -59,40 +58,15 @@ struct softmax_cross_entropy_op {
     all[0] = dx;
     return all;
   }
-#if RILL_KERNELS
-  template <dtypes Set> static constexpr kernels make_kernels() {
-    kernels k;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::cross_entropy<T>; });
-    return k;
-  }
-#endif
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const element = r.inputs[0].element;
-    auto const run = kernels_of<softmax_cross_entropy_op>(element).run[static_cast<std::size_t>(element)];
-    auto const x = r.inputs[0].shape();
-    auto const n = x[x.rank() - 1];
-    auto const rows = rill::elements(r.inputs[1].shape());
-    bool const wide = r.inputs[1].element == dtype::int64;
-    return kernel([=](kernel_call const& call) {
-      for (std::int64_t i = 0; i < rows; ++i)
-        if (auto const l = wide ? call.in<std::int64_t>(1)[i] : call.in<std::int32_t>(1)[i]; l < 0 || l >= n)
-          throw error(code::invalid_argument, "softmax_cross_entropy: the label of row " + std::to_string(i) + " is " +
-                                                  std::to_string(l) + ", and there are " + std::to_string(n) +
-                                                  " classes");
-      run(static_cast<std::size_t>(rows), static_cast<std::size_t>(n), call.in(0), call.in(1), wide, call.out(0),
-          call.out(1), call.threads);
-    });
-  }
-#endif
+  template <dtypes Set> static constexpr kernels make_kernels();
+  static kernel cpu(kernel_request const& r);
 };
 
 struct softmax_cross_entropy_dense_op {
   using library = void;
-  static constexpr std::string_view name = "softmax_cross_entropy_dense",
-                                    doc =
-                                        "the sum of -p log softmax(logits) over each row; and its derivative with "
-                                        "respect to the logits";
+  static constexpr std::string_view
+      name = "softmax_cross_entropy_dense",
+      doc = "the sum of -p log softmax(logits) over each row; and its derivative with respect to the logits";
   static constexpr std::int8_t arity = 2;
   static constexpr std::size_t outputs = 2;
   static constexpr dtypes elements = dtypes::floats;
@@ -139,33 +113,17 @@ struct softmax_cross_entropy_dense_op {
     if (r.wanted[1]) all[1] = dp;
     return all;
   }
-#if RILL_KERNELS
-  template <dtypes Set> static constexpr kernels make_kernels() {
-    kernels k;
-    for_each_type<elements & Set>([&]<class T>(std::size_t d) { k.run[d] = rill::kernels::cross_entropy_dense<T>; });
-    return k;
-  }
-#endif
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const element = r.inputs[0].element;
-    auto const run = kernels_of<softmax_cross_entropy_dense_op>(element).run[static_cast<std::size_t>(element)];
-    auto const x = r.inputs[0].shape();
-    auto const n = static_cast<std::size_t>(x[x.rank() - 1]);
-    auto const rows = static_cast<std::size_t>(rill::elements(r.outputs[0].shape()));
-    return kernel(
-        [=](kernel_call const& call) { run(rows, n, call.in(0), call.in(1), call.out(0), call.out(1), call.threads); });
-  }
-#endif
+  template <dtypes Set> static constexpr kernels make_kernels();
+  static kernel cpu(kernel_request const& r);
 };
 
 }  // namespace rill::ops
 
 namespace rill {
 
-/// For each row of logits [..., classes] the cross entropy of its softmax and its label: labels are int32 or int64
-/// [...], or a distribution over the classes for each row, of the logits' own type. A label that is no class is
-/// error(invalid_argument) and names the row.
+/// Returns for each row of logits [..., classes] the cross entropy of its softmax and its label. Labels are int32 or
+/// int64 [...], or a distribution over the classes for each row, of the logits' type. The step fails with
+/// error(invalid_argument) that names the row if a label is not a class.
 template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels) {
   if constexpr (typed<X> && typed<L>) {
     if constexpr (dtypes::integers.contains(L::static_type.element))
@@ -178,18 +136,19 @@ template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels) {
   }
 }
 
-/// What part of each label is spread evenly over all classes, 0 to 1 (C. Szegedy et al., Rethinking the Inception
-/// Architecture for Computer Vision, 2016, section 7): `softmax_cross_entropy(logits, labels, label_smoothing{0.1})`.
+/// The fraction of each label, from 0 to 1, that is distributed evenly over all classes (C. Szegedy et al., Rethinking
+/// the Inception Architecture for Computer Vision, 2016, section 7): `softmax_cross_entropy(logits, labels,
+/// label_smoothing{0.1})`.
 struct label_smoothing {
   double part = 0;
 };
 
 namespace detail {
 
-/// The cross entropy, with labels smoothed, where `losses` are those of labels as they are, and class `c`'s term counts
-/// `weigh`(log softmax)[c].
+/// Returns the cross entropy with smoothed labels from the `losses` of the unsmoothed labels; `weigh` weights log
+/// softmax by class.
 template <class X, class Losses, class F> auto smoothed(X logits, Losses losses, label_smoothing how, F const& weigh) {
-  expects(how.part >= 0 && how.part <= 1, "softmax_cross_entropy: label_smoothing is not from 0 to 1");
+  expects(how.part >= 0 && how.part <= 1, "softmax_cross_entropy: label_smoothing must be from 0 to 1");
   auto const each = weigh(log_softmax(logits));
   if constexpr (typed<X>) return losses * (1 - how.part) - mean<-1>(each) * how.part;
   else return losses * (1 - how.part) - mean(value(each), extents{-1}) * how.part;
@@ -197,14 +156,14 @@ template <class X, class Losses, class F> auto smoothed(X logits, Losses losses,
 
 }  // namespace detail
 
-/// The cross entropy with smoothed labels.
+/// Returns the cross entropy with smoothed labels.
 template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels, label_smoothing how) {
   return detail::smoothed(logits, softmax_cross_entropy(logits, labels), how, [](auto each) { return each; });
 }
 
-/// The cross entropy with a weight for each class, [classes], of the logits' element type: the loss of an example
-/// counts as often as its label's weight says; of a distribution or smoothed label, each class's part by itself.
-/// Examples are weighted by a product: `weights * softmax_cross_entropy(logits, labels)`.
+/// Returns the cross entropy with a weight for each class, [classes], of the logits' element type: the loss of an
+/// example is multiplied by the weight of its label; for a distribution or a smoothed label, each term by the weight of
+/// its class. To weight examples, multiply: `weights * softmax_cross_entropy(logits, labels)`.
 template <operand X, operand L, operand W> auto softmax_cross_entropy(X logits, L labels, W class_weights) {
   if constexpr (typed<L>) {
     if constexpr (dtypes::integers.contains(L::static_type.element))
@@ -214,7 +173,7 @@ template <operand X, operand L, operand W> auto softmax_cross_entropy(X logits, 
     return value(softmax_cross_entropy(value(logits), labels) * gather(value(class_weights), labels));
   } else return value(softmax_cross_entropy(value(logits), value(labels * value(class_weights))));
 }
-/// The same with smoothed labels.
+/// Returns the same with smoothed labels.
 template <operand X, operand L, operand W>
 auto softmax_cross_entropy(X logits, L labels, W class_weights, label_smoothing how) {
   return detail::smoothed(logits, softmax_cross_entropy(logits, labels, class_weights), how,
@@ -222,3 +181,5 @@ auto softmax_cross_entropy(X logits, L labels, W class_weights, label_smoothing 
 }
 
 }  // namespace rill
+
+#include "rill/ops/network/softmax_cross_entropy.ipp"

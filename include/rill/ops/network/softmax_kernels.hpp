@@ -21,7 +21,7 @@ template <std::size_t From, class V, std::size_t Bytes, std::size_t... I>
   return rill::packet<V, Bytes / 2>(__builtin_shufflevector(a.raw, a.raw, int{From + I}...));
 }
 
-/// All lanes by `f`, one half with the other.
+/// Returns combines all lanes by `f`, in halves.
 template <class V, std::size_t Bytes, class F> [[gnu::always_inline]] inline V fold(rill::packet<V, Bytes> a, F f) {
   if constexpr (Bytes == 2 * sizeof(V)) {
     return f(rill::packet<V, Bytes>(a[0]), rill::packet<V, Bytes>(a[1]))[0];
@@ -80,7 +80,7 @@ template <class T> class softmax_rows {
     }
   }
 
-  /// Elements of a row from `at` on; what lies behind its end is `rest`.
+  /// Returns the elements of a row from `at` on, followed by `rest` beyond its end.
   [[gnu::always_inline]] P load(T const* row, T const* end, std::size_t at, V rest) const {
     if constexpr (std::is_same_v<T, V>)
       if (at + lanes <= n_) return P::load(row + at);
@@ -97,17 +97,17 @@ template <class T> class softmax_rows {
     }
   }
 
-  /// x - largest, of row `r` of the run.
+  /// Returns x - largest, of row `r` of the run.
   P shifted(std::size_t r, std::size_t at) const {
     return load(row(r), end_, at, -std::numeric_limits<V>::infinity()) - P(largest[r]);
   }
-  /// exp(x - largest); 0 behind the end.
+  /// Returns exp(x - largest); 0 behind the end.
   P power(std::size_t r, std::size_t at) const {
     if (stride_ <= room) return P::load(powers_ + r * stride_ + at);
     if constexpr (in_place) return load(to_ + first_ * n_, to_ + (first_ + 1) * n_, at, 0);
     else return exp(shifted(r, at));
   }
-  /// The same of one element.
+  /// Returns the same of one element.
   V power_at(std::size_t r, std::size_t at) const {
     if (stride_ <= room) return powers_[r * stride_ + at];
     return exp(P(static_cast<V>(row(r)[at]) - largest[r]))[0];
@@ -192,7 +192,7 @@ void for_each_softmax(T const* x, T* to, std::size_t rows, std::size_t n, parall
 
 }  // namespace detail
 
-/// y = exp(x) / sum of exp(x) for each of `rows` rows of n elements.
+/// Computes y = exp(x) / sum of exp(x) for each of `rows` rows of n elements.
 template <class T>
 void softmax(std::size_t rows, std::size_t n, void const* from, void* to, parallel const& threads) noexcept {
   using P = typename detail::softmax_rows<T>::P;
@@ -207,7 +207,7 @@ void softmax(std::size_t rows, std::size_t n, void const* from, void* to, parall
   });
 }
 
-/// y = x - log(sum of exp(x)) for each of `rows` rows of n elements. y does not overlap x.
+/// Computes y = x - log(sum of exp(x)) for each of `rows` rows of n elements. y does not overlap x.
 template <class T>
 void log_softmax(std::size_t rows, std::size_t n, void const* from, void* to, parallel const& threads) noexcept {
   using P = typename detail::softmax_rows<T>::P;
@@ -223,8 +223,8 @@ void log_softmax(std::size_t rows, std::size_t n, void const* from, void* to, pa
   });
 }
 
-/// For each row the cross entropy of softmax(x) and the class `labels[row]`, which was checked; and its derivative with
-/// respect to x: softmax(x), less 1 at the label.
+/// Computes for each row the cross entropy of softmax(x) and the class `labels[row]`, which was checked; and its
+/// derivative with respect to x: softmax(x), less 1 at the label.
 template <class T>
 void cross_entropy(std::size_t rows, std::size_t n, void const* from, void const* labels, bool wide, void* losses,
                    void* derivative, parallel const& threads) noexcept {
@@ -251,8 +251,8 @@ void cross_entropy(std::size_t rows, std::size_t n, void const* from, void const
   });
 }
 
-/// The same for a distribution over the classes: the sum of -p log(softmax(x)), where a p of 0 counts for nothing; and
-/// its derivative with respect to x: softmax(x) times the sum of p, less p.
+/// Computes the same for a distribution over the classes: the sum of -p log(softmax(x)), where a p of 0 counts for
+/// nothing; and its derivative with respect to x: softmax(x) times the sum of p, less p.
 template <class T>
 void cross_entropy_dense(std::size_t rows, std::size_t n, void const* from, void const* distributions, void* losses,
                          void* derivative, parallel const& threads) noexcept {

@@ -1,11 +1,11 @@
-// Windows that slide over an image: strides, padding and what they leave of an extent.
+// Sliding windows over an image: strides, padding and the resulting extents.
 #pragma once
 #include "rill/type/type.hpp"
 
 namespace rill {
 
-/// What stands beyond an image's edges: as much as leaves ceil(extent / stride) windows, half of it before and half
-/// (the larger one) behind; nothing; or as much as `pads` says.
+/// The padding of an image: as much as makes ceil(extent / stride) windows, half of it before and the larger half after
+/// the image; none; or as much as `pads` says.
 enum class padding : std::uint8_t { same, valid, given };
 
 namespace ops {
@@ -16,24 +16,25 @@ struct sliding {
   padding pad = padding::same;
   std::int64_t before = 0, after = 0;  ///< given padding
 
-  /// The pixels from a window's first to its last.
+  /// Returns the extent of a window with its dilation, in pixels.
   constexpr std::int64_t reach() const { return (window - 1) * dilation + 1; }
-  /// How many windows there are over an extent; `why` if the window is larger than the padded image.
+  /// Returns the number of windows over an extent. Fails with `why` if the window is larger than the padded image.
   constexpr std::int64_t count(std::int64_t extent, char const* why, checks expects = {}) const {
-    expects(extent <= INT64_MAX / 4, "an extent is too large for windows to slide over it");
+    expects(extent <= INT64_MAX / 4, "an extent is too large for sliding windows");
     if (pad == padding::same) return extent / stride + (extent % stride != 0);
     auto const padded = extent + (pad == padding::given ? before + after : 0);
     expects(padded >= reach(), why);
     return (padded - reach()) / stride + 1;
   }
-  /// Padding before the first pixel.
+  /// Returns the padding before the first pixel.
   constexpr std::int64_t first(std::int64_t extent) const {
     if (pad != padding::same) return pad == padding::given ? before : 0;
     auto const windows = extent / stride + (extent % stride != 0);
     auto const total = (windows - 1) * stride + reach() - extent;
     return windows == 0 || total < 0 ? 0 : total / 2;
   }
-  /// The number of windows as far as it can be told. A named axis that windows of stride 1 leave alone is itself.
+  /// Returns the number of windows, unknown if the extent is. A named axis keeps its name if the windows don't change
+  /// its extent.
   constexpr dim windows(dim extent, bool window_known, char const* why, checks expects = {}) const {
     if (pad == padding::same && stride == 1) return extent;
     if (!extent.known() || (!window_known && pad != padding::same)) return unknown;
@@ -41,7 +42,8 @@ struct sliding {
   }
 };
 
-/// A list of two numbers for height and width, each in [least, 2^31); empty: `otherwise` for both.
+/// Returns a list of two numbers for height and width, each in [least, 2^31); `otherwise` for both if the list is
+/// empty.
 constexpr extents pair_of(extents const& given, std::int64_t otherwise, std::int64_t least, char const* why,
                           checks expects = {}) {
   if (given.empty()) return extents{otherwise, otherwise};
@@ -50,12 +52,13 @@ constexpr extents pair_of(extents const& given, std::int64_t otherwise, std::int
   return given;
 }
 
-/// Four paddings, top, bottom, left and right, as `pad` asks for them.
+/// Returns the padding at top, bottom, left and right.
 constexpr extents checked_pads(padding pad, extents const& pads, checks expects = {}) {
-  expects(pad == padding::same || pad == padding::valid || pad == padding::given, "there is no such padding");
-  expects((pad == padding::given) == !pads.empty(), "paddings are given if, and only if, `pad` is padding::given");
+  expects(pad == padding::same || pad == padding::valid || pad == padding::given,
+          "unknown padding (same, valid, given)");
+  expects((pad == padding::given) == !pads.empty(), "`pads` must be set if, and only if, `pad` is padding::given");
   if (pads.empty()) return extents{0, 0, 0, 0};
-  expects(pads.size() == 4, "paddings are four numbers: top, bottom, left and right");
+  expects(pads.size() == 4, "`pads` must have four numbers: top, bottom, left and right");
   for (auto p : pads) expects(p >= 0 && p <= INT32_MAX, "a padding is negative, or too large");
   return pads;
 }

@@ -1,5 +1,4 @@
-// Input functions: examples that threads make one by one come out as batches, and steps are computed ahead (white
-// paper §4.5, §4.6).
+// Input functions: threads produce examples, which are grouped into batches or prefetched (white paper §4.5, §4.6).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,33 +11,33 @@
 
 namespace rill {
 
-/// How `batch` gathers examples.
+/// Options of `batch`.
 struct batch_options {
   std::int64_t threads = 1;  ///< that make examples, for each source. With one in all, the batches are the same in each
                              ///< run; with more, examples come as the threads get done with them
   std::int64_t capacity = 0;  ///< of the queue, in examples; 0: two batches and one for each thread
-  std::string name = {};      ///< of the queue; a fresh one if none is given
+  std::string name = {};      ///< of the queue; empty: a unique one
 };
 
-/// How `shuffle_batch` gathers examples.
+/// Options of `shuffle_batch`.
 struct shuffle_options {
-  std::int64_t min_after_dequeue = 1000;  ///< each example is drawn from so many and one more, the oldest ones
+  std::int64_t min_after_dequeue = 1000;  ///< each example is drawn from the oldest `min_after_dequeue` + 1
   std::int64_t seed = 0;
   std::int64_t threads = 1;   ///< as in batch_options
-  std::int64_t capacity = 0;  ///< 0: as in batch_options, beside those to draw from
+  std::int64_t capacity = 0;  ///< 0: as in batch_options, plus `min_after_dequeue`
   std::string name = {};
 };
 
-/// How many values `prefetch` keeps ready.
+/// Options of `prefetch`.
 struct prefetch_options {
   std::int64_t capacity = 2;
-  std::int64_t threads = 1;  ///< with more than one, values may overtake each other
+  std::int64_t threads = 1;  ///< with more than one, the order of values may change
   std::string name = {};
 };
 
 namespace detail {
 
-/// The queue of examples like those of a source.
+/// Returns a queue for the examples of a source.
 template <class Source> struct example_queue;
 template <class... X> struct example_queue<std::tuple<X...>> {
   static constexpr bool are_typed = (typed<X> && ...);
@@ -54,13 +53,13 @@ using queue_for = std::conditional_t<(operand<X> && ...), std::type_identity<que
                                      std::type_identity<queue_of_sources<X...>>>::type;
 template <class... X> inline constexpr bool of_one_type = queue_for<X...>::of_one_type;
 
-/// The sources of a call: its values are one, or each tuple is one.
+/// Returns the sources of a call: its values are one, or each tuple is one.
 template <class... X> std::vector<std::vector<value>> sources_of(X const&... x) {
   if constexpr ((operand<X> && ...)) return {{x...}};
   else return {std::apply([](auto const&... each) { return std::vector<value>{each...}; }, x)...};
 }
 
-/// A queue that threads fill from each of the sources.
+/// Returns a queue that threads fill from each of the sources.
 template <class... X>
 auto filled_queue(char const* what, queue_order order, queue_options s, std::int64_t size, std::int64_t threads,
                   std::string name, X const&... x) try {
@@ -85,7 +84,7 @@ template <class... X> auto batch_queue(std::int64_t size, shuffle_options const&
                       s.threads, s.name, x...);
 }
 
-/// What an input function takes.
+/// The arguments of an input function.
 template <class X> struct is_source : std::bool_constant<operand<X>> {};
 template <class... X> struct is_source<std::tuple<X...>> : std::bool_constant<(operand<X> && ...)> {};
 template <class... X>
@@ -93,14 +92,14 @@ concept sources = sizeof...(X) > 0 && (is_source<X>::value && ...);
 
 }  // namespace detail
 
-/// Batches of N examples. `start_input(session)` starts the threads that make them, each by running what `x` needs
-/// again and again; when that ends with error(out_of_range) and too few examples are left for a batch, so does the
-/// step. An error of a thread becomes an error of the step that wants its example. `x` are the values of an example, or
-/// a tuple for each source, all of the same types: `batch<32>({.threads = 2}, std::tuple{a, b}, std::tuple{c, d})`.
+/// Returns batches of N examples. `start_input(session)` starts threads that compute `x` repeatedly. When they end with
+/// error(out_of_range) and too few examples are left for a batch, the step fails with it, too. The step that needs an
+/// example fails with the error of the thread that produced it. `x` are the values of an example, or a tuple for each
+/// source, all of the same types: `batch<32>({.threads = 2}, std::tuple{a, b}, std::tuple{c, d})`.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto batch(batch_options const& s, X const&... x) {
-  static_assert(detail::of_one_type<X...>, "the sources of an input function make examples of different types");
+  static_assert(detail::of_one_type<X...>, "the sources of an input function have examples of different types");
   return dequeue_many<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
@@ -108,11 +107,11 @@ template <std::int64_t N, class... X>
 auto batch(X const&... x) {
   return batch<N>(batch_options{}, x...);
 }
-/// The same, but those examples that are left at the end make a smaller batch: its first extent is open.
+/// Returns the same, but the remaining examples at the end make a smaller batch; the first extent is unknown.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto batch_up_to(batch_options const& s, X const&... x) {
-  static_assert(detail::of_one_type<X...>, "the sources of an input function make examples of different types");
+  static_assert(detail::of_one_type<X...>, "the sources of an input function have examples of different types");
   return dequeue_up_to<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
@@ -121,12 +120,12 @@ auto batch_up_to(X const&... x) {
   return batch_up_to<N>(batch_options{}, x...);
 }
 
-/// Batches of N examples, each drawn from the oldest `min_after_dequeue` + 1: with one thread in the same order in each
-/// run, whatever the speed of the threads.
+/// Returns batches of N examples, each drawn from the oldest `min_after_dequeue` + 1. With one thread, the order is the
+/// same in each run.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto shuffle_batch(shuffle_options const& s, X const&... x) {
-  static_assert(detail::of_one_type<X...>, "the sources of an input function make examples of different types");
+  static_assert(detail::of_one_type<X...>, "the sources of an input function have examples of different types");
   return dequeue_many<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
@@ -134,11 +133,11 @@ template <std::int64_t N, class... X>
 auto shuffle_batch(X const&... x) {
   return shuffle_batch<N>(shuffle_options{}, x...);
 }
-/// The same with a smaller batch at the end.
+/// Returns the same with a smaller batch at the end.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto shuffle_batch_up_to(shuffle_options const& s, X const&... x) {
-  static_assert(detail::of_one_type<X...>, "the sources of an input function make examples of different types");
+  static_assert(detail::of_one_type<X...>, "the sources of an input function have examples of different types");
   return dequeue_up_to<N>(detail::batch_queue(N, s, x...));
 }
 template <std::int64_t N, class... X>
@@ -147,12 +146,12 @@ auto shuffle_batch_up_to(X const&... x) {
   return shuffle_batch_up_to<N>(shuffle_options{}, x...);
 }
 
-/// The same values, made ahead by a thread of their own while the step before still runs; takes and returns values or a
-/// tuple: `auto [images, labels] = prefetch(batch<32>(image, label));`.
+/// Returns the same values, computed ahead by a separate thread while the previous step runs. Takes and returns values
+/// or a tuple: `auto [images, labels] = prefetch(batch<32>(image, label));`.
 template <class... X>
   requires detail::sources<X...>
 auto prefetch(prefetch_options const& s, X const&... x) {
-  static_assert(detail::of_one_type<X...>, "the sources of an input function make examples of different types");
+  static_assert(detail::of_one_type<X...>, "the sources of an input function have examples of different types");
   return dequeue(
       detail::filled_queue("prefetch", queue_order::fifo, {.capacity = s.capacity}, 1, s.threads, s.name, x...));
 }

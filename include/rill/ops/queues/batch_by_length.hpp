@@ -1,4 +1,4 @@
-// Batches of sequences of like lengths, so that little of a padded batch is padding: an input function.
+// An input function that batches sequences of similar lengths, to reduce padding.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace rill {
 
-/// How `batch_by_length` gathers examples.
+/// Options of `batch_by_length`.
 struct length_options {
   std::vector<std::int64_t> bounds;  ///< ascending: an example's bucket is the first whose bound is not less than its
                                      ///< length; those that are longer than the last have a bucket, too
@@ -25,7 +25,7 @@ struct length_options {
 
 namespace detail {
 
-/// How many bounds are less than a length.
+/// Returns the number of bounds that are less than a length.
 template <operand L> expr<of<std::int64_t>> bucket_of(L length, std::vector<std::int64_t> const& bounds) {
   static_assert(typed<L> && dtypes::integers.contains(L::static_type.element) && L::static_type.rank == 0,
                 "batch_by_length: the first value of an example is its length, a scalar integer");
@@ -34,7 +34,7 @@ template <operand L> expr<of<std::int64_t>> bucket_of(L length, std::vector<std:
   return sum(cast<std::int64_t>(all < cast<std::int64_t>(length)));
 }
 
-/// An example with its bucket before it.
+/// Returns an example with its bucket before it.
 template <class L, class... X> auto with_bucket(length_options const& s, std::tuple<L, X...> const& example) {
   return std::tuple_cat(std::tuple{bucket_of(std::get<0>(example), s.bounds)}, example);
 }
@@ -48,23 +48,24 @@ template <std::int64_t N, class... X> auto bucketed_queue(length_options const& 
   if constexpr ((operand<X> && ...)) return fill(std::tuple{x...});
   else return fill(x...);
 }
-/// A batch without the numbers of its bucket.
+/// Returns a batch without the numbers of its bucket.
 template <class B, class... X> auto without_bucket(std::tuple<B, X...> const& batch) {
   return std::apply([](auto const&, auto const&... rest) { return std::tuple{rest...}; }, batch);
 }
 
 }  // namespace detail
 
-/// Batches of N examples of like lengths: the first value of an example is its length, and what else it has is filled
-/// up with zeros to the longest of the batch. `auto [lengths, words, labels] = batch_by_length<32>({.bounds = {10, 20,
-/// 40}}, length, word_numbers, label)`. Batches come in the order in which they are complete: with one thread it is the
-/// same in each run. What is left in the buckets at the end is dropped. Sources are given as for `batch`.
+/// Returns batches of N examples of similar lengths: the first value of an example is its length; its other values are
+/// padded with zeros to the longest of the batch. `auto [lengths, words, labels] = batch_by_length<32>({.bounds = {10,
+/// 20, 40}}, length, word_numbers, label)`. Batches are returned in the order in which they become complete; with one
+/// thread, it is the same in each run. Incomplete batches at the end are dropped. Sources are the same as for `batch`.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto batch_by_length(length_options const& s, X const&... x) {
   return detail::without_bucket(dequeue_many<N>(detail::bucketed_queue<N>(s, x...)));
 }
-/// The same, but what is left of each bucket at the end makes a smaller batch: its first extent is open.
+/// Returns the same, but the remaining examples of each bucket at the end make a smaller batch; the first extent is
+/// unknown.
 template <std::int64_t N, class... X>
   requires detail::sources<X...>
 auto batch_by_length_up_to(length_options const& s, X const&... x) {

@@ -4,18 +4,17 @@
 
 namespace rill {
 
-/// How large a queue is, and how a shuffled one draws.
+/// Options of a queue.
 struct queue_options {
   std::int64_t capacity = 1000;        ///< in elements
-  std::int64_t min_after_dequeue = 0;  ///< of shuffled queues: so many stay to draw from, until the queue is closed
-  std::int64_t seed = 0;               ///< of shuffled queues: the same order for the same seed and the same calls
-  std::int64_t together = 0;           ///< of bucket queues: how many of a bucket leave together
+  std::int64_t min_after_dequeue = 0;  ///< of shuffled queues: elements that stay until the queue is closed
+  std::int64_t seed = 0;               ///< of shuffled queues
+  std::int64_t together = 0;           ///< of bucket queues: the number of elements dequeued at once
 };
 
-/// A queue whose elements have these components; a handle, which records operations. The queue itself lies in the
-/// session's container, under its name (one of its own if none is given): graphs and sessions that share the container
-/// share it. An operation that waits
-/// holds no thread.
+/// A handle of a queue whose elements have these components; its functions record operations. The queue is in the
+/// session's container under its name (a unique one if none is given): graphs and sessions that share the container
+/// share the queue. An operation that waits holds no thread.
 template <type... Components> class queue {
  public:
   static_assert(sizeof...(Components) > 0, "a queue needs at least one component");
@@ -33,45 +32,53 @@ template <type... Components> class queue {
     about_.options();
   }
 
-  /// Puts one element in, and waits while the queue is full; error(cancelled) once it is closed.
+  /// Adds one element; waits while the queue is full. Fails with error(cancelled) if the queue is closed.
   template <operand... X> operation enqueue(X... x) const {
     static_assert(sizeof...(X) == sizeof...(Components),
-                  "enqueue: an element has as many values as the queue has components");
+                  "enqueue: the number of values is not the queue's number of components");
     (check<X, Components>(), ...);
     return enqueue_by(0, {x...});
   }
-  /// The same for values of any handles; `threads` run it once `start_input` is called.
+  /// Returns the same for any handles; `threads` threads run it after `start_input`.
   operation enqueue_by(std::int64_t threads, std::vector<value> const& x) const {
     ops::enqueue_op::attributes a{about_};
     a.threads = threads;
     return add<ops::enqueue_op>(a, x);
   }
-  /// Puts each row in, as an element of its own.
+  /// Adds each row as an element.
   template <operand... X> operation enqueue_many(X... x) const {
     static_assert(sizeof...(X) == sizeof...(Components),
-                  "enqueue_many: an element has as many values as the queue has components");
+                  "enqueue_many: the number of values is not the queue's number of components");
     (check_rows<X, Components>(), ...);
     return add<ops::enqueue_many_op>(about_, {x...});
   }
-  /// Takes one element out, and waits for it; error(out_of_range) when the queue is closed and empty.
+  /// Removes and returns one element; waits for it. Fails with error(out_of_range) if the queue is closed and empty.
   auto dequeue() const { return taken<Components...>(add<ops::dequeue_op>(about_, {})); }
-  /// Takes N elements out, stacked, and waits for all of them; it takes none if the queue ends before. A padding queue
-  /// fills them up with zeros to the largest extents.
+  /// Removes and returns N elements, stacked; waits for all of them. Removes none, and fails with error(out_of_range),
+  /// if the queue is closed with fewer. A padding queue pads them with zeros to the largest extents.
   template <std::int64_t N> auto dequeue_many() const {
     static_assert(N >= 0, "dequeue_many: the number of elements is negative");
     return taken<stacked(Components, dim(N))...>(many(N, false));
   }
-  /// The same, but at the end of a closed queue those that are left, if there are any.
+  /// Returns the same, but at the end of a closed queue the remaining elements, if there are any.
   template <std::int64_t N> auto dequeue_up_to() const {
     static_assert(N > 0, "dequeue_up_to: the number of elements is not positive");
     return taken<stacked(Components, unknown)...>(many(N, true));
   }
-  /// Elements in the queue when the node runs.
+  /// Removes and returns as many elements, stacked, as a scalar of int32 or int64 says; waits for all of them.
+  template <operand Count> auto dequeue_many(Count count) const {
+    return taken<stacked(Components, unknown)...>(many(count, false));
+  }
+  /// Returns the same, but at the end of a closed queue the remaining elements, if there are any.
+  template <operand Count> auto dequeue_up_to(Count count) const {
+    return taken<stacked(Components, unknown)...>(many(count, true));
+  }
+  /// Returns the number of elements in the queue when the node runs.
   expr<of<std::int64_t>> size() const { return {add<ops::queue_size_op>(about_, {})}; }
   /// Whether the queue is closed when the node runs.
   expr<of<bool>> is_closed() const { return {add<ops::queue_is_closed_op>(about_, {})}; }
-  /// Lets no new elements in. Those that wait to get in do get in, and are waited for; if `cancel`, they fail with
-  /// error(cancelled). Dequeues take what is left.
+  /// Closes the queue to new elements. Waiting enqueues are completed first; with `cancel` they fail with
+  /// error(cancelled). The remaining elements can be dequeued.
   operation close(bool cancel = false) const {
     ops::queue_close_op::attributes a{about_};
     a.cancel = cancel;
@@ -80,7 +87,7 @@ template <type... Components> class queue {
 
   /// Returns the name in the container.
   std::string const& name() const { return about_.queue; }
-  /// The queue itself, in a container.
+  /// Returns the queue in a container.
   std::shared_ptr<queue_state> in(container& c) const { return c.queue(about_.queue, about_.options()); }
 
  private:
@@ -105,6 +112,11 @@ template <type... Components> class queue {
     a.fewer = fewer;
     return add<ops::dequeue_many_op>(a, {});
   }
+  value many(value n, bool fewer) const {
+    ops::dequeue_many_op::attributes a{about_};
+    a.fewer = fewer;
+    return add<ops::dequeue_many_op>(a, {n});
+  }
   template <type... T> static auto taken(value v) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       if constexpr (sizeof...(T) == 1) return (expr<T>{v}, ...);
@@ -116,32 +128,33 @@ template <type... Components> class queue {
   ops::queue_attributes about_;
 };
 
-/// Elements leave as they came.
+/// A queue that returns elements first in, first out.
 template <type... C> queue<C...> fifo_queue(graph& g, queue_options const& s = {}, std::string name = {}) {
   return {g, queue_order::fifo, s, std::move(name), false};
 }
-/// Elements leave in a random order, each drawn from all that are there.
+/// A queue that returns elements in random order, each drawn from all elements in it.
 template <type... C> queue<C...> shuffle_queue(graph& g, queue_options const& s = {}, std::string name = {}) {
   return {g, queue_order::shuffled, s, std::move(name), false};
 }
-/// Elements leave in a random order, each drawn from the oldest `min_after_dequeue` + 1: in the same order in each run
-/// if they came in the same order.
+/// A queue that returns elements in random order, each drawn from the oldest `min_after_dequeue` + 1. If they are added
+/// in the same order, they are returned in the same order in each run.
 template <type... C> queue<C...> window_queue(graph& g, queue_options const& s = {}, std::string name = {}) {
   return {g, queue_order::windowed, s, std::move(name), false};
 }
-/// The element with the smallest first component, a scalar of int64, leaves first.
+/// A queue that returns the element with the smallest first component, an int64 scalar, first.
 template <type... C> queue<C...> priority_queue(graph& g, queue_options const& s = {}, std::string name = {}) {
   return {g, queue_order::priority, s, std::move(name), false};
 }
-/// Elements leave as they came; those that leave together are filled up with zeros to the same extents.
+/// A queue that returns elements first in, first out; elements dequeued together are padded with zeros to the same
+/// extents.
 template <type... C> queue<C...> padding_queue(graph& g, queue_options const& s = {}, std::string name = {}) {
   return {g, queue_order::fifo, s, std::move(name), true};
 }
 
-/// As many elements leave together as are to, whose first component, a scalar of int64, is the same, their bucket:
-/// those first of which there were enough first, and filled up like a padding queue's. They are dequeued as many at
-/// once; at the end of a closed queue `dequeue_up_to` takes what is left, bucket by bucket. Elements that wait for
-/// others of their bucket do not count for the capacity.
+/// A queue that returns `together` elements of one bucket at once; the first component, an int64 scalar, is the bucket.
+/// The bucket that was complete first comes first; elements are padded like a padding queue's. Dequeue exactly
+/// `together` elements; at the end of a closed queue `dequeue_up_to` returns the rest, bucket by bucket. Elements of
+/// incomplete buckets do not count toward the capacity.
 template <type... C> queue<C...> bucket_queue(graph& g, queue_options const& s, std::string name = {}) {
   return {g, queue_order::bucketed, s, std::move(name), true};
 }
@@ -152,5 +165,13 @@ template <type... C> auto dequeue(queue<C...> const& q) { return q.dequeue(); }
 template <std::int64_t N, type... C> auto dequeue_many(queue<C...> const& q) { return q.template dequeue_many<N>(); }
 /// Returns the same as `q.dequeue_up_to<N>()`.
 template <std::int64_t N, type... C> auto dequeue_up_to(queue<C...> const& q) { return q.template dequeue_up_to<N>(); }
+/// Returns the same as `q.dequeue_many(count)`.
+template <type... C, operand Count> auto dequeue_many(queue<C...> const& q, Count count) {
+  return q.dequeue_many(count);
+}
+/// Returns the same as `q.dequeue_up_to(count)`.
+template <type... C, operand Count> auto dequeue_up_to(queue<C...> const& q, Count count) {
+  return q.dequeue_up_to(count);
+}
 
 }  // namespace rill

@@ -1,4 +1,4 @@
-// What the operations of a queue do: they leave a request at the queue and go on when it is served.
+// The kernels of queues: they leave a request at the queue and continue when it is served.
 #pragma once
 #include "rill/ops/array/box.hpp"
 #include "rill/ops/base/waiting.hpp"
@@ -10,7 +10,7 @@
 
 namespace rill::detail {
 
-/// Puts elements into a queue; waits while there is no room for all of them.
+/// Adds elements to a queue; waits until there is room for all of them.
 RILL_INLINE void put_in(std::shared_ptr<queue_state> const& q, std::span<queue_element> elements,
                         kernel_call const& call) {
   if (q->try_enqueue(elements)) return;
@@ -20,27 +20,28 @@ RILL_INLINE void put_in(std::shared_ptr<queue_state> const& q, std::span<queue_e
   q->enqueue(request);
 }
 
-/// Takes as many elements out of a queue as are to be filled, and hands them to `take`; waits for all of them, or at
-/// the end of a closed queue for `fewer`.
+/// Removes `wanted` elements from a queue and passes them to `take`; waits for all of them, or, at the end of a closed
+/// queue, accepts `fewer`. `into` has room for them, or is smaller if they are not there yet.
 template <class Take>
-void take_out(std::shared_ptr<queue_state> const& q, std::span<queue_element> into, bool fewer, kernel_call const& call,
-              Take take) {
-  if (q->try_dequeue(into)) return take(into);
+void take_out(std::shared_ptr<queue_state> const& q, std::span<queue_element> into, std::size_t wanted, bool fewer,
+              kernel_call const& call, Take take) {
+  if (into.size() == wanted && q->try_dequeue(into)) return take(into);
   auto const request = std::make_shared<queue_request>();
-  request->wanted = into.size();
+  request->wanted = wanted;
   request->fewer = fewer;
   suspend(call, q, request, [take = std::move(take)](queue_request& served) { take(std::span(served.elements)); });
   q->dequeue(request);
 }
 
-/// A tensor of its own, of elements that lie in the step's memory.
+/// Copies elements from the step's memory to a new tensor.
 RILL_INLINE tensor copied(type const& t, void const* from) {
   tensor made(t.element, t.shape());
   copy_elements(t.element, made.mutable_raw(), from, static_cast<std::size_t>(made.elements()));
   return made;
 }
 
-/// One component of many elements, stacked; error(invalid_argument) if they are of different extents and not padded.
+/// Returns one component of many elements, stacked; error(invalid_argument) if they are of different extents and not
+/// padded.
 RILL_INLINE tensor stack_component(std::span<queue_element const> elements, std::size_t which, type const& component,
                                    bool padded) {
   shape row = elements.empty() ? shape{} : elements[0].parts[which].shape();
@@ -112,20 +113,33 @@ RILL_INLINE kernel dequeue_op::cpu(kernel_request const& r) {
   return detail::waiting(
       [q = r.state.queue(a.queue, a.options())](kernel_call const& call) {
         queue_element e;
-        detail::take_out(q, {&e, 1}, false, call, [to = call.owned](std::span<queue_element> taken) {
+        detail::take_out(q, {&e, 1}, 1, false, call, [to = call.owned](std::span<queue_element> taken) {
           std::move(taken[0].parts.begin(), taken[0].parts.end(), to);
         });
       },
       true);
 }
 
+/// Returns the number of elements that an operand asks for.
+RILL_INLINE std::size_t elements_asked_for(void const* at, dtype element) {
+  auto const n =
+      element == dtype::int64 ? *static_cast<std::int64_t const*>(at) : *static_cast<std::int32_t const*>(at);
+  if (n < 0 || n > INT32_MAX)
+    throw error(code::invalid_argument, "dequeue_many: the number of elements is " + std::to_string(n) +
+                                            ", which is not between 0 and 2147483647");
+  return static_cast<std::size_t>(n);
+}
+
 RILL_INLINE kernel dequeue_many_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
+  bool const asked = !r.inputs.empty();
   return detail::waiting(
-      [q = r.state.queue(a.queue, a.options()), count = static_cast<std::size_t>(a.count),
-       fewer = a.fewer](kernel_call const& call) {
-        std::vector<queue_element> elements(count);
-        detail::take_out(q, elements, fewer, call, [to = call.owned, q](std::span<queue_element> taken) {
+      [q = r.state.queue(a.queue, a.options()), known = static_cast<std::size_t>(a.count), asked,
+       element = asked ? r.inputs[0].element : dtype::int64, fewer = a.fewer](kernel_call const& call) {
+        auto const count = asked ? elements_asked_for(call.in(0), element) : known;
+        // No more than there are, so that a number which is too large takes no memory.
+        std::vector<queue_element> elements(std::min(count, static_cast<std::size_t>(q->size())));
+        detail::take_out(q, elements, count, fewer, call, [to = call.owned, q](std::span<queue_element> taken) {
           auto const& o = q->options();
           for (std::size_t i = 0; i < o.components.size(); ++i)
             to[i] = detail::stack_component(taken, i, o.components[i], o.padded);

@@ -13,7 +13,7 @@
 
 namespace rill::ops {
 
-/// What all operations of a queue say of it.
+/// The attributes of all operations of a queue.
 struct queue_attributes {
   std::string queue;  ///< its name in the container
   queue_order order = queue_order::fifo;
@@ -29,21 +29,21 @@ struct queue_attributes {
                 field{"together", &Owner::together}, more...);
   }
   static constexpr auto fields(auto const& take) { return fields_of<queue_attributes>(take); }
-  /// error(invalid_argument) if they make no sense.
+  /// Throws error(invalid_argument) if the attributes are inconsistent.
   queue_description options() const;
-  /// error(invalid_argument) if there is not a value for each component.
+  /// Throws error(invalid_argument) unless there is a value for each component.
   void expect_values(std::string_view operation, std::span<type const> x) const;
-  /// error(invalid_argument): what came for a component is not what it takes.
-  [[noreturn]] void refuse(std::string_view operation, std::size_t component, std::string_view takes,
+  /// Throws error(invalid_argument): a value does not have the type of its component.
+  [[noreturn]] void refuse(std::string_view operation, std::size_t component, std::string const& takes,
                            type const& came) const;
 };
 
-// Their inputs are none, but for what is enqueued.
+// Only enqueue operations have inputs.
 inline void expect_no_inputs(std::span<type const> x) {
   expects(x.empty(), "a queue's operation takes no inputs here");
 }
 
-/// What operations on a queue share: none has a gradient, and each happens as often as it runs.
+/// What operations on a queue share: they have no derivative, and are neither merged nor dropped.
 struct queue_operation {
   using attributes = queue_attributes;
   static constexpr rill::effect effect = rill::effect::writes;
@@ -62,7 +62,7 @@ struct dequeue_rules : queue_operation {
   static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::frees;
   static constexpr bool dynamic_output_shape = true;
 };
-/// Its answer is a scalar.
+/// The result is a scalar.
 template <dtype Answer> struct queue_question : queue_operation {
   static constexpr std::int8_t arity = -2;
   static constexpr rill::effect effect = rill::effect::reads;
@@ -75,9 +75,9 @@ template <dtype Answer> struct queue_question : queue_operation {
 
 struct enqueue_op : enqueue_rules {
   using library = void;
-  static constexpr std::string_view name = "enqueue", doc = "puts an element into a queue; waits while it is full";
+  static constexpr std::string_view name = "enqueue", doc = "adds an element to a queue; waits while the queue is full";
   struct attributes : queue_attributes {
-    std::int64_t threads = 0;  ///< of input functions: how many threads run it once the input is started
+    std::int64_t threads = 0;  ///< of input functions: threads that run it
     static constexpr auto fields(auto const& take) {
       return fields_of<attributes>(take, field{"threads", &attributes::threads});
     }
@@ -88,27 +88,30 @@ struct enqueue_op : enqueue_rules {
 struct enqueue_many_op : enqueue_rules {
   using library = void;
   static constexpr std::string_view name = "enqueue_many",
-                                    doc = "puts each row into a queue, as an element; waits while it is full";
+                                    doc = "adds each row to a queue as an element; waits while the queue is full";
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);
 };
-/// Whether a node puts something into a queue.
+/// Whether a node adds elements to a queue.
 inline bool is_enqueue(node const& n) {
   return n.op == &definition<enqueue_op>() || n.op == &definition<enqueue_many_op>();
 }
 struct dequeue_op : dequeue_rules {
   using library = void;
-  static constexpr std::string_view name = "dequeue", doc = "takes an element out of a queue; waits for one";
+  static constexpr std::string_view name = "dequeue",
+                                    doc = "removes an element from a queue; waits while the queue is empty";
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);
 };
 struct dequeue_many_op : dequeue_rules {
   using library = void;
   static constexpr std::string_view name = "dequeue_many",
-                                    doc = "takes so many elements out of a queue, stacked; waits for them";
+                                    doc =
+                                        "removes `n` elements from a queue, stacked; waits until they have come; an "
+                                        "operand may say how many";
   struct attributes : queue_attributes {
-    std::int64_t count = 0;
-    bool fewer = false;  ///< at the end of a closed queue fewer will do
+    std::int64_t count = 0;  ///< unless an operand says it
+    bool fewer = false;      ///< accepts fewer at the end of a closed queue
     static constexpr auto fields(auto const& take) {
       return fields_of<attributes>(take, field{"count", &attributes::count}, field{"fewer", &attributes::fewer});
     }
@@ -120,11 +123,11 @@ struct queue_close_op : queue_operation {
   using library = void;
   static constexpr bool waits = true;
   static constexpr std::string_view name = "queue_close",
-                                    doc = "takes no new elements; waits until those that wait to get in are in";
+                                    doc = "closes a queue to new elements; waits until all waiting enqueues are done";
   static constexpr std::int8_t arity = -2;
   static constexpr std::size_t outputs = 0;
   struct attributes : queue_attributes {
-    bool cancel = false;  ///< those that wait to get in fail
+    bool cancel = false;  ///< waiting enqueues fail
     static constexpr auto fields(auto const& take) {
       return fields_of<attributes>(take, field{"cancel", &attributes::cancel});
     }
@@ -134,7 +137,7 @@ struct queue_close_op : queue_operation {
 };
 struct queue_size_op : queue_question<dtype::int64> {
   using library = void;
-  static constexpr std::string_view name = "queue_size", doc = "how many elements are in a queue";
+  static constexpr std::string_view name = "queue_size", doc = "the number of elements in a queue";
   static kernel cpu(kernel_request const& r);
 };
 struct queue_is_closed_op : queue_question<dtype::boolean> {
@@ -158,11 +161,11 @@ RILL_INLINE void queue_attributes::expect_values(std::string_view operation, std
                                             (x.size() == 1 ? " value came" : " values came"));
 }
 
-RILL_INLINE void queue_attributes::refuse(std::string_view operation, std::size_t component, std::string_view takes,
+RILL_INLINE void queue_attributes::refuse(std::string_view operation, std::size_t component, std::string const& takes,
                                           type const& came) const {
   throw error(code::invalid_argument, std::string(operation) + ": component " + std::to_string(component) +
-                                          " of the queue '" + queue + "' takes " + std::string(takes) + " " +
-                                          components[component].text() + ", and a " + came.text() + " came");
+                                          " of the queue '" + queue + "' takes " + takes + ", and " +
+                                          with_article(came) + " came");
 }
 
 RILL_INLINE std::vector<type> enqueue_op::infer(attributes const& a, std::span<type const> x) {
@@ -170,7 +173,7 @@ RILL_INLINE std::vector<type> enqueue_op::infer(attributes const& a, std::span<t
   expects(a.threads >= 0, "enqueue: the number of threads is negative");
   a.expect_values(name, x);
   for (std::size_t i = 0; i < x.size(); ++i)
-    if (!accepts(a.components[i], x[i])) a.refuse(name, i, "a", x[i]);
+    if (!accepts(a.components[i], x[i])) a.refuse(name, i, with_article(a.components[i]), x[i]);
   return {};
 }
 
@@ -180,7 +183,8 @@ RILL_INLINE std::vector<type> enqueue_many_op::infer(attributes const& a, std::s
   dim count = unknown;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (!x[i].has_rank()) continue;
-    if (x[i].rank == 0 || !accepts(a.components[i], row_of(x[i]))) a.refuse(name, i, "rows of", x[i]);
+    if (x[i].rank == 0 || !accepts(a.components[i], row_of(x[i])))
+      a.refuse(name, i, "rows of " + a.components[i].text(), x[i]);
     count = agree(count, x[i][0], "enqueue_many: the values have different numbers of rows");
   }
   return {};
@@ -188,19 +192,22 @@ RILL_INLINE std::vector<type> enqueue_many_op::infer(attributes const& a, std::s
 
 RILL_INLINE std::vector<type> dequeue_op::infer(attributes const& a, std::span<type const> x) {
   expect_no_inputs(x);
-  expects(a.order != queue_order::bucketed, "dequeue: the elements of a bucket queue leave together");
+  expects(a.order != queue_order::bucketed, "dequeue: elements of a bucket queue must be dequeued together");
   return a.options().components;
 }
 
 RILL_INLINE std::vector<type> dequeue_many_op::infer(attributes const& a, std::span<type const> x) {
-  expect_no_inputs(x);
+  expects(x.size() <= 1, "dequeue_many: it takes at most one operand, the number of elements");
+  if (!x.empty())
+    expects(dtypes::indices.contains(x[0].element) && (!x[0].has_rank() || x[0].is_scalar()),
+            "dequeue_many: the number of elements is not a scalar of int32 or int64");
   expects(a.count >= 0, "dequeue_many: the number of elements is negative");
-  expects(a.order != queue_order::bucketed || a.count == a.together,
-          "dequeue_many: another number of elements leave a bucket queue together");
+  expects(a.order != queue_order::bucketed || (x.empty() && a.count == a.together),
+          "dequeue_many: the number of elements is not the bucket queue's `together`");
   auto types = a.options().components;
   for (auto& t : types) {
     expects(t.has_rank(), "dequeue_many: components of unknown rank can't be stacked");
-    t = stacked(t, a.fewer ? unknown : dim(a.count));
+    t = stacked(t, a.fewer || !x.empty() ? unknown : dim(a.count));
   }
   return types;
 }

@@ -1,4 +1,4 @@
-// Classes drawn by their logits.
+// Random classes with probabilities from logits.
 #pragma once
 #include "rill/ops/random/drawing.hpp"
 
@@ -6,10 +6,9 @@ namespace rill::ops {
 
 struct categorical_op {
   using library = void;
-  static constexpr std::string_view name = "categorical",
-                                    doc =
-                                        "for each row of logits a class, or several, drawn with the probabilities "
-                                        "softmax(logits)";
+  static constexpr std::string_view
+      name = "categorical",
+      doc = "for each row of logits one class, or several, drawn with the probabilities softmax(logits)";
   static constexpr std::int8_t arity = 1;
   static constexpr rill::effect effect = rill::effect::reads;
   static constexpr dtypes elements = dtypes::floats, common = common_floats;
@@ -38,7 +37,7 @@ struct categorical_op {
     if (a.samples >= 0) y.push_back(a.samples);
     return y;
   }
-  // Which classes are drawn does not change with the logits, almost everywhere.
+  // The drawn classes are constant in the logits almost everywhere.
   template <class V> static std::vector<gradient> grad(gradient_request const&) { return std::vector<gradient>(1); }
 #if RILL_KERNELS
   template <dtypes Set> static constexpr kernels make_kernels() {
@@ -52,7 +51,8 @@ struct categorical_op {
   }
 #endif
 #if RILL_DEFINITIONS
-  // The first class up to which more than the drawn part of the sum lies. One of probability 0 is never it.
+  // The first class whose cumulative sum exceeds the drawn fraction of the total. A class of probability 0 is never
+  // drawn.
   static std::int64_t choose(double const* sums, std::size_t n, std::uint64_t word) {
     double const whole = sums[n - 1], part = static_cast<double>(word >> 11) * 0x1p-53 * whole;
     auto const* found = std::upper_bound(sums, sums + n, part);
@@ -64,7 +64,8 @@ struct categorical_op {
     auto const n = static_cast<std::size_t>(x[x.rank() - 1]);
     auto const rows = static_cast<std::size_t>(rill::elements(without_axis(r.inputs[0], x.rank() - 1).shape()));
     expects(n > 0 || rill::elements(r.outputs[0].shape()) == 0, "categorical: there are no classes to draw from");
-    expects(a.index == dtype::int64 || n <= INT32_MAX, "categorical: an int32 can't count the classes; ask for int64");
+    expects(a.index == dtype::int64 || n <= INT32_MAX,
+            "categorical: the number of classes does not fit in int32; ask for int64");
     auto const samples = static_cast<std::size_t>(a.samples < 0 ? 1 : a.samples);
     if (n == 0 || samples == 0) return kernel([](kernel_call const&) {});
     auto const element = r.inputs[0].element;
@@ -99,14 +100,14 @@ struct categorical_op {
 
 namespace rill {
 
-/// For each row of logits [..., classes] a class, drawn with the probabilities softmax(logits): [...], or with
-/// `samples` from 0 on, [..., samples]. A row with a NaN or an infinity, -inf excepted, and one of -inf alone are
-/// error(invalid_argument), which names the row.
+/// Returns a random class for each row of logits [..., classes], drawn with the probabilities softmax(logits): [...],
+/// or [..., samples] if `samples` >= 0. The step fails with error(invalid_argument) that names the row if a row
+/// contains NaN or +inf, or only -inf.
 inline value categorical(value logits, std::int64_t samples, dtype index = dtype::int32) {
   auto& g = detail::graph_of(logits);
   return record_erased<ops::categorical_op>(g, {samples, index, detail::random_key(g)}, {logits});
 }
-/// The same with a type that the compiler knows: `categorical(logits)`, `categorical<5>(logits)` for 5 of each row,
+/// Returns the same with a static type: `categorical(logits)`, `categorical<5>(logits)` for 5 of each row,
 /// `categorical<5, std::int64_t>(logits)`.
 template <std::int64_t Samples = -1, element Index = std::int32_t, operand X> auto categorical(X logits) {
   auto const drawn = categorical(value(logits), Samples, dtype_of<Index>);

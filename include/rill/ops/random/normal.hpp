@@ -1,11 +1,12 @@
-// Normally distributed numbers, and those of them that are near the mean.
+// Normally distributed random numbers, optionally truncated.
 #pragma once
 #include "rill/ops/random/drawing.hpp"
 
 namespace rill::ops {
 
-/// What normal and truncated_normal share.
-struct normal_rules : draw_rules {
+/// What normal and truncated_normal share. Numbers lie within `Op::within` standard deviations of the mean; `Op::half`
+/// of the normal distribution lies between the mean and that bound.
+template <class Op> struct normal_rules : draw_rules {
   static constexpr dtypes elements = dtypes::floats;
   static constexpr std::string_view declared_type = "of";
   struct attributes {
@@ -23,82 +24,51 @@ struct normal_rules : draw_rules {
     expects(a.deviation >= 0, "normal: the standard deviation is negative");
     return drawn(a.of, like, expects);
   }
-#if RILL_DEFINITIONS
-  template <class Op> static kernel make_normal(kernel_request const& r) {
-    auto const a = decode<attributes>(r.at.attributes);
-    return make<Op>(r, {{}, nullptr, 0, a.mean, a.deviation, 0, 0}, a.key);
-  }
-#endif
+  template <dtypes Set> static constexpr random_table make_kernels();
+  static kernel cpu(kernel_request const& r);
 };
 
-struct normal_op : normal_rules {
+struct normal_op : normal_rules<normal_op> {
   using library = void;
-  static constexpr std::string_view name = "normal", doc = "normally distributed numbers";
-#if RILL_KERNELS
-  template <dtypes Set> static constexpr random_table make_kernels() {
-    random_table t;
-    for_each_type<dtypes::floats & Set>([&]<class T>(std::size_t d) {
-      t.run[d] = [](random_call const& c, parallel const& threads) {
-        rill::kernels::fill_normal(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, 0.5, 100, threads);
-      };
-    });
-    return t;
-  }
-#endif
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return make_normal<normal_op>(r); }
-#endif
+  static constexpr std::string_view name = "normal", doc = "normally distributed random numbers";
+  static constexpr double within = 100, half = 0.5;
 };
 
-struct truncated_normal_op : normal_rules {
+struct truncated_normal_op : normal_rules<truncated_normal_op> {
   using library = void;
-  static constexpr std::string_view name = "truncated_normal",
-                                    doc = "normally distributed numbers within two standard deviations of the mean";
-  // The part of the distribution between the mean and two standard deviations.
-  static constexpr double within = 0.47724986805182079279971736;
-#if RILL_KERNELS
-  template <dtypes Set> static constexpr random_table make_kernels() {
-    random_table t;
-    for_each_type<dtypes::floats & Set>([&]<class T>(std::size_t d) {
-      t.run[d] = [](random_call const& c, parallel const& threads) {
-        rill::kernels::fill_normal(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, within, 2, threads);
-      };
-    });
-    return t;
-  }
-#endif
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return make_normal<truncated_normal_op>(r); }
-#endif
+  static constexpr std::string_view
+      name = "truncated_normal",
+      doc = "normally distributed random numbers within two standard deviations of the mean";
+  static constexpr double within = 2, half = 0.47724986805182079279971736;
 };
 
 }  // namespace rill::ops
 
 namespace rill {
 
-/// Normally distributed numbers, of any type that has extents when the step runs.
+/// Returns normally distributed numbers of type `of`, whose extents must be known when the step runs.
 inline value normal(graph& g, type const& of, double mean = 0, double deviation = 1, std::string_view name = {}) {
   return record_erased<ops::normal_op>(g, {of, mean, deviation, detail::random_key(g)}, {}, name);
 }
-/// Normally distributed numbers: `normal<float, 3, 4>(g)`, `normal<float, 10>(g, 0, 0.1)`.
+/// Returns normally distributed numbers: `normal<float, 3, 4>(g)`, `normal<float, 10>(g, 0, 0.1)`.
 template <element T, dim... Extents>
 expr<of<T, Extents...>> normal(graph& g, double mean = 0, double deviation = 1, std::string_view name = {}) {
   detail::provide_kernels<ops::normal_op, dtype_of<T>>();
   return {normal(g, of<T, Extents...>, mean, deviation, name)};
 }
-/// Such numbers of x's type, one for each element of x.
+/// Returns such numbers of x's type, one for each element of x.
 template <operand X> X normal_like(X x, double mean = 0, double deviation = 1) {
   auto& g = detail::graph_of(x);
   if constexpr (typed<X>) detail::provide_kernels<ops::normal_op, X::static_type.element>();
   return X{record_erased<ops::normal_op>(g, {x.type(), mean, deviation, detail::random_key(g)}, {x})};
 }
 
-/// Normally distributed numbers within two standard deviations of the mean.
+/// Returns normally distributed numbers within two standard deviations of the mean.
 inline value truncated_normal(graph& g, type const& of, double mean = 0, double deviation = 1,
                               std::string_view name = {}) {
   return record_erased<ops::truncated_normal_op>(g, {of, mean, deviation, detail::random_key(g)}, {}, name);
 }
-/// The same with a type that the compiler knows: `truncated_normal<float, 64, 10>(g, 0, 0.1)`.
+/// Returns the same with a static type: `truncated_normal<float, 64, 10>(g, 0, 0.1)`.
 template <element T, dim... Extents>
 expr<of<T, Extents...>> truncated_normal(graph& g, double mean = 0, double deviation = 1, std::string_view name = {}) {
   detail::provide_kernels<ops::truncated_normal_op, dtype_of<T>>();
@@ -106,3 +76,30 @@ expr<of<T, Extents...>> truncated_normal(graph& g, double mean = 0, double devia
 }
 
 }  // namespace rill
+
+#if RILL_KERNELS
+namespace rill::ops {
+
+template <class Op> template <dtypes Set> constexpr random_table normal_rules<Op>::make_kernels() {
+  random_table t;
+  for_each_type<dtypes::floats & Set>([&]<class T>(std::size_t d) {
+    t.run[d] = [](random_call const& c, parallel const& threads) {
+      rill::kernels::fill_normal(c.stream, static_cast<T*>(c.to), c.n, c.a, c.b, Op::half, Op::within, threads);
+    };
+  });
+  return t;
+}
+
+}  // namespace rill::ops
+#endif
+
+#if RILL_DEFINITIONS
+namespace rill::ops {
+
+template <class Op> kernel normal_rules<Op>::cpu(kernel_request const& r) {
+  auto const a = decode<attributes>(r.at.attributes);
+  return make<Op>(r, {{}, nullptr, 0, a.mean, a.deviation, 0, 0}, a.key);
+}
+
+}  // namespace rill::ops
+#endif

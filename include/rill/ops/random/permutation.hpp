@@ -1,4 +1,4 @@
-// Numbers in random order, and rows in random order: the white paper's Shuffle (section 2, table 1).
+// Integers and rows in random order: Shuffle in the white paper (section 2, table 1).
 #pragma once
 #include "rill/ops/random/drawing.hpp"
 #include "rill/ops/table/gather.hpp"
@@ -8,7 +8,7 @@ namespace rill::ops {
 struct permutation_op {
   using library = void;
   static constexpr std::string_view name = "permutation",
-                                    doc = "the numbers from 0 to below a count, or the rows of x, in random order";
+                                    doc = "the integers from 0 up to a count, or the rows of x, in random order";
   static constexpr std::int8_t arity = -2;
   static constexpr std::uint32_t shape_only = 1;
   static constexpr rill::effect effect = rill::effect::reads;
@@ -29,12 +29,12 @@ struct permutation_op {
   static constexpr type infer(attributes const& a, std::span<type const> rows_of, checks expects = {}) {
     expects(dtypes::indices.contains(a.index), "permutation: the numbers are int32 or int64");
     expects(a.count >= 0, "permutation: the count is negative");
-    expects(rows_of.size() <= 1, "permutation: there is one operand at most, of whose rows there are as many");
+    expects(rows_of.size() <= 1, "permutation: it takes at most one operand, whose rows it counts");
     if (rows_of.empty()) return {a.index, {a.count}};
     expects(!rows_of[0].has_rank() || rows_of[0].rank > 0, "permutation: a scalar has no rows");
     return {a.index, {rows_of[0].has_rank() ? rows_of[0][0] : unknown}};
   }
-  // The order does not depend on elements.
+  // The order does not depend on the elements.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     return std::vector<gradient>(r.inputs());
   }
@@ -48,7 +48,7 @@ struct permutation_op {
   static kernel cpu(kernel_request const& r) {
     auto const a = decode<attributes>(r.at.attributes);
     auto const n = r.outputs[0][0].extent;
-    expects(a.index == dtype::int64 || n <= INT32_MAX, "permutation: an int32 can't count so far; ask for int64");
+    expects(a.index == dtype::int64 || n <= INT32_MAX, "permutation: the count does not fit in int32; ask for int64");
     auto const& all = kernels_of<permutation_op>();
     auto const run = a.index == dtype::int32 ? all.narrow : all.wide;
     random_stream const stream{random_stream::key_of(r.seed, static_cast<std::uint64_t>(a.key)), 0};
@@ -63,18 +63,19 @@ struct permutation_op {
 
 namespace rill {
 
-/// The numbers 0, 1, …, count - 1 in random order, as int32 or int64; each order is as likely as the others.
+/// Returns the integers 0, 1, …, count - 1 in random order, as int32 or int64; all orders are equally likely.
 inline value permutation(graph& g, std::int64_t count, dtype index = dtype::int32) {
   return record_erased<ops::permutation_op>(g, {count, index, detail::random_key(g)}, {});
 }
-/// The same with a type that the compiler knows: `permutation<10>(g)`, `permutation<10, std::int64_t>(g)`.
+/// Returns the same with a static type: `permutation<10>(g)`, `permutation<10, std::int64_t>(g)`.
 template <std::int64_t Count, element Index = std::int32_t> expr<of<Index, Count>> permutation(graph& g) {
   static_assert(dtypes::indices.contains(dtype_of<Index>), "permutation: the numbers are int32 or int64");
   static_assert(Count >= 0, "permutation: the count is negative");
   return {permutation(g, Count, dtype_of<Index>)};
 }
 
-/// The numbers of the rows of x in random order, as int64: what gather takes to bring several values in one order.
+/// Returns the indices of the rows of x in random order, as int64: use them with gather to shuffle several values
+/// alike.
 template <operand X> auto permutation_of_rows(X x) {
   auto& g = detail::graph_of(x);
   value const drawn = record_erased<ops::permutation_op>(g, {0, dtype::int64, detail::random_key(g)}, {x});
@@ -84,7 +85,7 @@ template <operand X> auto permutation_of_rows(X x) {
   } else return drawn;
 }
 
-/// The rows of x in random order, another one in each step.
+/// Returns the rows of x in random order, drawn anew in every step.
 template <operand X> auto shuffle(X x) { return gather(x, permutation_of_rows(x)); }
 
 }  // namespace rill

@@ -146,7 +146,7 @@ template <class T> T rounded(random_value<T> v) {
 
 }  // namespace detail
 
-/// Numbers in [low, high), evenly: as many bits of fraction as T has.
+/// Computes numbers in [low, high), evenly: as many bits of fraction as T has.
 template <class T>
 void fill_uniform(random_stream const& s, T* to, std::size_t n, double low, double high,
                   parallel const& threads) noexcept {
@@ -186,7 +186,7 @@ inline std::uint64_t random_word_at(random_stream const& s, std::uint64_t i) {
 
 }  // namespace detail
 
-/// Integers in [low, low + count), evenly up to 1 in 2^64 / count; all of them, for a count of 0.
+/// Computes integers in [low, low + count), evenly up to 1 in 2^64 / count; all of them, for a count of 0.
 template <class T>
 void fill_integers(random_stream const& s, T* to, std::size_t n, std::int64_t low, std::uint64_t count,
                    parallel const& threads) noexcept {
@@ -198,7 +198,7 @@ void fill_integers(random_stream const& s, T* to, std::size_t n, std::int64_t lo
   });
 }
 
-/// Normal numbers; `most` is how much probability is taken from each side of the median: 0.5 is all.
+/// Computes normal numbers; `most` is how much probability is taken from each side of the median: 0.5 is all.
 template <class T>
 void fill_normal(random_stream const& s, T* to, std::size_t n, double mean, double deviation, double most, double limit,
                  parallel const& threads) noexcept {
@@ -225,8 +225,8 @@ template <class Index> void fill_permutation(random_stream const& s, Index* to, 
   }
 }
 
-/// For each of `rows` rows of n logits the sums of exp(x - largest) up to each of them: NaN at the end of a row that
-/// has a NaN, an infinity above, or nothing above minus infinity.
+/// Computes for each of `rows` rows of n logits the sums of exp(x - largest) up to each of them: NaN at the end of a
+/// row that has a NaN, an infinity above, or nothing above minus infinity.
 template <class T>
 void sum_up_powers(std::size_t rows, std::size_t n, T const* logits, double* to, parallel const& threads) noexcept {
   using P = rill::packet<double>;

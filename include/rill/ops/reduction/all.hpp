@@ -1,4 +1,4 @@
-// Whether all, or any, truth values over axes are true.
+// Whether all, or any, bools over axes are true.
 #pragma once
 #include "rill/ops/sum/axes.hpp"
 
@@ -17,51 +17,43 @@ template <class Op> struct truth_over : reduce_rules<Op> {
 struct all_op : truth_over<all_op> {
   using library = void;
   static constexpr std::string_view name = "all",
-                                    doc = "whether every element is true, over some axes or all; true of nothing";
-#if RILL_KERNELS
-  template <class T> static constexpr reduction_kernel reduce() {
-    return reduction_of<T, rill::kernels::reduce_min<T>>();
-  }
-#endif
+                                    doc = "whether all elements are true, over some axes or all; true for no elements";
+  static constexpr reducer reduces = reducer::min;
 };
 
 struct any_op : truth_over<any_op> {
   using library = void;
   static constexpr std::string_view name = "any",
-                                    doc = "whether an element is true, over some axes or all; false of nothing";
-#if RILL_KERNELS
-  template <class T> static constexpr reduction_kernel reduce() {
-    return reduction_of<T, rill::kernels::reduce_max<T>>();
-  }
-#endif
+                                    doc = "whether any element is true, over some axes or all; false for no elements";
+  static constexpr reducer reduces = reducer::max;
 };
 
 }  // namespace rill::ops
 
 namespace rill {
 
-/// Whether all elements over the given axes, or all, are true: `all<0>(x > 0)`, `all(x > 0)`. True of nothing.
+/// Whether all elements over the given axes, or all, are true: `all<0>(x > 0)`, `all(x > 0)`. True for no elements.
 template <std::int64_t... Axes, operand X> auto all(X x) {
   return record<ops::all_op, ops::reduction{extents{Axes...}}>(x);
 }
-/// The same, with the reduced axes left as extents of 1.
+/// Returns the same, with the reduced axes left as extents of 1.
 template <std::int64_t... Axes, operand X> auto all(X x, keep_extents) {
   return record<ops::all_op, ops::reduction{extents{Axes...}, true}>(x);
 }
-/// The same over axes that only the run of the program knows; none: all.
+/// Returns the same over axes known only at run time; an empty list means all axes.
 inline value all(value x, extents const& axes, bool keeping = false) {
   return record_erased<ops::all_op>(detail::graph_of(x), {axes, keeping}, {x});
 }
 
-/// Whether any element over the given axes, or all, is true: `any<0>(x > 0)`, `any(x > 0)`. False of nothing.
+/// Whether any element over the given axes, or all, is true: `any<0>(x > 0)`, `any(x > 0)`. False for no elements.
 template <std::int64_t... Axes, operand X> auto any(X x) {
   return record<ops::any_op, ops::reduction{extents{Axes...}}>(x);
 }
-/// The same, with the reduced axes left as extents of 1.
+/// Returns the same, with the reduced axes left as extents of 1.
 template <std::int64_t... Axes, operand X> auto any(X x, keep_extents) {
   return record<ops::any_op, ops::reduction{extents{Axes...}, true}>(x);
 }
-/// The same over axes that only the run of the program knows; none: all.
+/// Returns the same over axes known only at run time; an empty list means all axes.
 inline value any(value x, extents const& axes, bool keeping = false) {
   return record_erased<ops::any_op>(detail::graph_of(x), {axes, keeping}, {x});
 }

@@ -87,14 +87,14 @@ void best_places(reduce_shape const& s, T const* from, Index* to, parallel const
 
 }  // namespace detail
 
-/// The index, within the middle extent, of its largest element: the first of equals; the first NaN, if there is one.
-/// The middle extent is at least 1.
+/// Computes the index, within the middle extent, of its largest element: the first of equals; the first NaN, if there
+/// is one. The middle extent is at least 1.
 template <class T, class Index>
 void argmax(reduce_shape const& s, T const* from, Index* to, parallel const& threads) noexcept {
   detail::best_places<detail::larger>(s, from, to, threads);
 }
 
-/// The same of its smallest element.
+/// Computes the same of its smallest element.
 template <class T, class Index>
 void argmin(reduce_shape const& s, T const* from, Index* to, parallel const& threads) noexcept {
   detail::best_places<detail::smaller>(s, from, to, threads);

@@ -9,10 +9,9 @@ namespace rill::ops {
 
 struct logsumexp_op {
   using library = void;
-  static constexpr std::string_view name = "logsumexp",
-                                    doc =
-                                        "the logarithm of the sum of exp(x) over some axes, or all; neither overflows "
-                                        "nor underflows; -inf of nothing";
+  static constexpr std::string_view
+      name = "logsumexp",
+      doc = "log(sum of exp(x)) over some axes, or all, without overflow or underflow; -inf for no elements";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::floats, common = common_floats;
   using attributes = reduction;
@@ -26,7 +25,7 @@ struct logsumexp_op {
     c.flops *= 12;
     return c;
   }
-  // dx = dy exp(x - y). From a row of -inf alone nothing is subtracted: then none of its elements has a share.
+  // dx = dy exp(x - y). From a row of only -inf nothing is subtracted, so that its derivatives are 0.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<reduction>(r.origin().attributes);
     auto const axes = a.keep ? extents{} : a.axes;
@@ -54,16 +53,16 @@ struct logsumexp_op {
 
 namespace rill {
 
-/// log(sum of exp(x)) over the given axes, or all, which neither overflows nor underflows: `logsumexp<-1>(x)`. -inf of
-/// nothing and of -inf alone, inf where there is one.
+/// Returns log(sum of exp(x)) over the given axes, or all, without overflow or underflow: `logsumexp<-1>(x)`. It is
+/// -inf for no elements or only -inf, and inf if there is one.
 template <std::int64_t... Axes, operand X> auto logsumexp(X x) {
   return record<ops::logsumexp_op, ops::reduction{extents{Axes...}}>(x);
 }
-/// The same, with the reduced axes left as extents of 1.
+/// Returns the same, with the reduced axes left as extents of 1.
 template <std::int64_t... Axes, operand X> auto logsumexp(X x, keep_extents) {
   return record<ops::logsumexp_op, ops::reduction{extents{Axes...}, true}>(x);
 }
-/// The same over axes that only the run of the program knows; none: all.
+/// Returns the same over axes known only at run time; an empty list means all axes.
 inline value logsumexp(value x, extents const& axes, bool keeping = false) {
   return record_erased<ops::logsumexp_op>(detail::graph_of(x), {axes, keeping}, {x});
 }

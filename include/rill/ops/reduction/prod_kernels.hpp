@@ -19,7 +19,7 @@ struct axis_groups {
       for (int i = 0; i < count; ++i) n *= axes[i].extent;
       return n;
     }
-    /// Where element i of the group lies.
+    /// Returns where element i of the group lies.
     constexpr index offset(index i) const {
       index at = 0;
       for (int k = count; k-- > 1; i /= axes[k].extent) at += i % axes[k].extent * axes[k].stride;
@@ -52,13 +52,14 @@ template <class V> struct varied_product {
 /// The most directions of prod_of_others.
 inline constexpr int most_directions = 4;
 
-/// Numbers of scratch of the type in which products are computed.
+/// Returns the number of elements of scratch, of the type in which products are computed.
 inline std::size_t prod_of_others_scratch(axis_groups const& s, int directions) noexcept {
   return static_cast<std::size_t>(s.kept.elements() * s.reduced.elements()) << directions;
 }
 
-/// For each element the product of the others over the reduced axes; with directions t1, t2, … (arrays like x) how that
-/// changes along all of them at once. From the products of those before and those behind, so that zeros do no harm.
+/// Computes for each element the product of the others over the reduced axes; with directions t1, t2, … (arrays like x)
+/// how that changes along all of them at once. From the products of those before and those behind, so that zeros do no
+/// harm.
 template <class T>
 void prod_of_others(axis_groups const& s, int directions, T const* x, T const* const* t, T* to, void* scratch,
                     parallel const& threads) noexcept {

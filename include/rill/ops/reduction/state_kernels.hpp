@@ -44,7 +44,7 @@ struct moments {
       to[j] = {n, mean[j], left < 0 ? 0 : left};
     }
   }
-  /// The variance; NaN where there are not more than `given` numbers.
+  /// Returns the variance; NaN where there are not more than `given` numbers.
   double result(double given) const { return count > given ? squares / (count - given) : __builtin_nan(""); }
 };
 
@@ -90,7 +90,7 @@ struct exponentials {
     for_each_packet([&](P x, index j) { (P::load(sum + j) + rill::exp(x - P::load(base + j))).store(sum + j); });
     for (index j = 0; j < columns; ++j) to[j] = {largest[j], sum[j]};
   }
-  /// The logarithm of the sum of exp(x): NaN where there is one, -infinity of nothing.
+  /// Returns the logarithm of the sum of exp(x): NaN if there is one, -infinity for no elements.
   double result(double) const {
     if (sum != sum || infinite(largest)) return sum != sum ? sum : largest;
     return largest + rill::log(rill::packet<double, 16>(sum))[0];
@@ -126,10 +126,11 @@ template <class State, class T> inline void states_of(T const* at, index rows, i
 
 }  // namespace detail
 
-/// How many states a pass leaves in its scratch, its own results first.
+/// Returns how many states a pass leaves in its scratch, its own results first.
 inline constexpr index states_of_pass(reduce_shape const& s) noexcept { return s.outer * s.parts() * s.inner; }
 
-/// A pass over the middle extent, of numbers or of the states of an earlier pass: a state for each of [outer, inner].
+/// Computes a pass over the middle extent, of numbers or of the states of an earlier pass: a state for each of [outer,
+/// inner].
 template <class State, class T>
 void reduce_states(reduce_shape const& s, T const* from, State* to, parallel const& threads) noexcept {
   if (s.outer <= 0 || s.inner <= 0) return;

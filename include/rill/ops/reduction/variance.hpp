@@ -6,8 +6,8 @@
 
 namespace rill {
 
-/// What is subtracted from the number of elements before a variance is divided by it: `variance<0>(x, ddof{1})` is the
-/// unbiased variance of a sample.
+/// The number that is subtracted from the number of elements in the divisor of a variance: `variance<0>(x, ddof{1})` is
+/// the unbiased variance of a sample.
 struct ddof {
   std::int64_t less = 0;
 };
@@ -18,8 +18,8 @@ struct variance_op {
   using library = void;
   static constexpr std::string_view name = "variance",
                                     doc =
-                                        "the mean squared distance from the mean over some axes, or all; divided by "
-                                        "`ddof` less than the number of elements, NaN where there are not more";
+                                        "the mean squared distance from the mean over some axes, or all, divided by "
+                                        "the number of elements minus `ddof`; NaN if that is not positive";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::floats, common = common_floats;
   struct attributes {
@@ -42,7 +42,7 @@ struct variance_op {
     c.flops *= 5;
     return c;
   }
-  // dx = dy 2 (x - mean) / (n - ddof), and sharing out divides by n.
+  // dx = dy 2 (x - mean) / (n - ddof); share_like divides by n.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<attributes>(r.origin().attributes);
     V x = r.in(0), far = x - broadcast_like(mean(x, a.axes, true), x);
@@ -72,7 +72,7 @@ struct variance_op {
 
 }  // namespace ops
 
-/// The variance over axes that only the run of the program knows; none: all.
+/// Returns the variance over axes known only at run time; an empty list means all axes.
 inline value variance(value x, extents const& axes, bool keeping = false, ddof by = {}) {
   return record_erased<ops::variance_op>(detail::graph_of(x), {axes, keeping, by.less}, {x});
 }
@@ -87,12 +87,12 @@ template <class X> auto variance_over(X x, extents const& axes, bool keeping, dd
 }
 }  // namespace detail
 
-/// The variance over the given axes, or all: `variance<0>(x)`, `variance(x)`. In two passes, so that a large mean does
-/// no harm; NaN where there are not more elements than ddof.
+/// Returns the variance over the given axes, or all: `variance<0>(x)`, `variance(x)`. Accurate for large means; NaN
+/// unless there are more elements than ddof.
 template <std::int64_t... Axes, operand X> auto variance(X x, ddof by = {}) {
   return detail::variance_over(x, extents{Axes...}, false, by, [] { return ops::reduction{extents{Axes...}}; });
 }
-/// The variance, with the reduced axes left as extents of 1.
+/// Returns the variance, with the reduced axes left as extents of 1.
 template <std::int64_t... Axes, operand X> auto variance(X x, keep_extents, ddof by = {}) {
   return detail::variance_over(x, extents{Axes...}, true, by, [] { return ops::reduction{extents{Axes...}, true}; });
 }

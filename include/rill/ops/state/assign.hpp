@@ -1,49 +1,11 @@
-// Updates of variables: assign, assign_add, assign_sub; and the first values of variables.
+// Updates of variables: assign, assign_add, assign_sub; and initial values.
 #pragma once
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/state/variable.hpp"
 
 namespace rill::ops {
 
-#if RILL_DEFINITIONS
-namespace assigning {
-
-inline constexpr std::size_t chunk = 16384;  // elements that one thread takes at a time
-
-/// Applies a tile function to a variable's elements and those that came, in place.
-inline void in_place(tensor& v, tile_function run, void const* delta, parallel const& threads) {
-  auto const n = static_cast<std::size_t>(v.elements()), size = size_of(v.element());
-  auto* to = static_cast<std::byte*>(v.mutable_raw());
-  auto const* from = static_cast<std::byte const*>(delta);
-  threads((n + chunk - 1) / chunk, [&](std::size_t i) {
-    auto const at = i * chunk;
-    void const* operands[] = {to + at * size, from + at * size};
-    run(to + at * size, operands, std::min(chunk, n - at));
-  });
-}
-
-template <class Op> kernel update(kernel_request const& r) {
-  auto const element = r.inputs[1].element;
-  dtype const both[] = {element, element};
-  auto const run = definition<Op>().elementwise->tile(both, element);
-  if (run == nullptr) throw error(code::unimplemented, "the update does not take " + std::string(name(element)));
-  kernel k([v = r.variables[0], run, extents = r.inputs[1].shape()](kernel_call const& call) {
-    v->update(
-        [&](tensor& t) {
-          expects(t.shape() == extents, "an update has other extents than the variable");
-          in_place(t, run, call.in(1), call.threads);
-          call.give(0, t);
-        },
-        call.step.version);
-  });
-  k.allocates_outputs = true;
-  return k;
-}
-
-}  // namespace assigning
-#endif
-
-/// What the updates share: a variable by reference, a value of its type; the result is the new value.
+/// What updates share: a variable by reference and a value of its type; the result is the new value.
 struct update_rules {
   static constexpr std::int8_t arity = 2;
   static constexpr std::uint32_t by_reference = 1;
@@ -56,48 +18,24 @@ struct update_rules {
 
 struct assign_op : update_rules {
   using library = void;
-  static constexpr std::string_view name = "assign", doc = "makes x the variable's value";
+  static constexpr std::string_view name = "assign", doc = "assigns x to the variable";
   static constexpr op_kind kind = op_kind::assign;
   static constexpr bool resizes = true;
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    kernel k([v = r.variables[0], t = r.inputs[1], memory = r.memory](kernel_call const& call) {
-      if (t.element == dtype::string) {  // copying strings can fail, so the old value stays until all are there
-        tensor fresh(t.element, t.shape(), *memory);
-        std::copy_n(call.in<std::string>(1), fresh.elements(), fresh.mutable_data<std::string>());
-        call.give(0, fresh);
-        return v->assign(std::move(fresh), call.step.version);
-      }
-      v->overwrite(
-          t.shape(), *memory,
-          [&](tensor& value) {
-            if (value.bytes() != 0) std::memcpy(value.mutable_raw(), call.in(1), value.bytes());
-            call.give(0, value);
-          },
-          call.step.version);
-    });
-    k.allocates_outputs = true;
-    return k;
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 
 struct assign_add_op : update_rules {
   using library = void;
   using arithmetic = add_op;
   static constexpr std::string_view name = "assign_add", doc = "adds x to the variable";
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return assigning::update<arithmetic>(r); }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 
 struct assign_sub_op : update_rules {
   using library = void;
   using arithmetic = sub_op;
   static constexpr std::string_view name = "assign_sub", doc = "subtracts x from the variable";
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) { return assigning::update<arithmetic>(r); }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 
 }  // namespace rill::ops
@@ -106,14 +44,14 @@ namespace rill {
 
 namespace detail {
 
-/// Sees to it that the program has the arithmetic of an update.
+/// Provides the arithmetic of an update.
 template <class Op, class X> void provide_arithmetic() {
   if constexpr (typed<X>) provide_kernels<typename Op::arithmetic, X::static_type.element>();
 }
 
 }  // namespace detail
 
-/// Makes x the variable's value; the result is the new value.
+/// Assigns x to the variable; the result is the new value.
 template <operand V, operand X> auto assign(V v, X x) {
   static_assert(detail::is_variable_handle<V>,
                 "assign: what is updated must be a variable; this is another value of the graph");
@@ -135,15 +73,15 @@ template <operand V, operand X> auto assign_sub(V v, X x) {
 }
 
 namespace detail {
-/// The first value of a variable; an empty handle if it has none.
+/// Returns the first value of a variable; an empty handle if it has none.
 value find_initial_value(variable_value v);
-/// A variable of that type, and the assignment that `initializer` runs.
+/// Returns a variable of that type and records the assignment that `initializer` runs.
 variable_value variable_of(type const& t, value first, std::string_view name, variable_options o);
 }  // namespace detail
 
-/// A variable with its first value, which `initializer(graph)` gives it: the type is the value's. In that step no other
-/// variable has a value yet; what one starts with is `initial_value(v)`. Random numbers in it are drawn by the graph's
-/// seed and the variable's name alone (graph/first_draws.hpp).
+/// Returns a variable with a first value, which `initializer(graph)` assigns; the variable has the value's type. Other
+/// variables have no value yet in that step: use `initial_value(v)` to depend on one. Random numbers in a first value
+/// depend only on the graph's seed and the variable's name (graph/first_draws.hpp).
 template <type T> variable_expr<T> variable(expr<T> first, std::string_view name, variable_options o = {}) {
   return {{detail::variable_of(T, first, name, o)}};
 }
@@ -151,12 +89,80 @@ inline variable_value variable(value first, std::string_view name, variable_opti
   return detail::variable_of(first.type(), first, name, o);
 }
 
-/// What `initializer(graph)` gives a variable, as TensorFlow 1's `initial_value`: another one starts as v does with
-/// `variable(initial_value(v), "copy")`. error(failed_precondition) if it has no first value.
+/// Returns the first value that `initializer(graph)` assigns to a variable, as `initial_value` in TensorFlow 1:
+/// `variable(initial_value(v), "copy")` starts as v does. Throws error(failed_precondition) if v has no first value.
 value initial_value(variable_value v);
 template <type T> expr<T> initial_value(variable_expr<T> v) { return expr<T>{initial_value(variable_value(v))}; }
 
+}  // namespace rill
+
 #if RILL_RUNTIME
+namespace rill::ops {
+
+namespace assigning {
+
+inline constexpr std::size_t chunk = 16384;  // elements that one thread takes at a time
+
+/// Applies a tile function to a variable's elements and the operand's, in place.
+inline void in_place(tensor& v, tile_function run, void const* delta, parallel const& threads) {
+  auto const n = static_cast<std::size_t>(v.elements()), size = size_of(v.element());
+  auto* to = static_cast<std::byte*>(v.mutable_raw());
+  auto const* from = static_cast<std::byte const*>(delta);
+  threads((n + chunk - 1) / chunk, [&](std::size_t i) {
+    auto const at = i * chunk;
+    void const* operands[] = {to + at * size, from + at * size};
+    run(to + at * size, operands, std::min(chunk, n - at));
+  });
+}
+
+template <class Op> kernel update(kernel_request const& r) {
+  auto const element = r.inputs[1].element;
+  dtype const both[] = {element, element};
+  auto const run = definition<Op>().elementwise->tile(both, element);
+  if (run == nullptr) throw error(code::unimplemented, "the update does not take " + std::string(name(element)));
+  kernel k([v = r.variables[0], run, extents = r.inputs[1].shape()](kernel_call const& call) {
+    v->update(
+        [&](tensor& t) {
+          expects(t.shape() == extents, "an update does not have the variable's extents");
+          in_place(t, run, call.in(1), call.threads);
+          call.give(0, t);
+        },
+        call.step.version);
+  });
+  k.allocates_outputs = true;
+  return k;
+}
+
+}  // namespace assigning
+
+RILL_INLINE kernel assign_op::cpu(kernel_request const& r) {
+  kernel k([v = r.variables[0], t = r.inputs[1], memory = r.memory](kernel_call const& call) {
+    if (t.element == dtype::string) {  // copying strings may throw, so the old value stays until all are copied
+      tensor fresh(t.element, t.shape(), *memory);
+      std::copy_n(call.in<std::string>(1), fresh.elements(), fresh.mutable_data<std::string>());
+      call.give(0, fresh);
+      return v->assign(std::move(fresh), call.step.version);
+    }
+    v->overwrite(
+        t.shape(), *memory,
+        [&](tensor& value) {
+          if (value.bytes() != 0) std::memcpy(value.mutable_raw(), call.in(1), value.bytes());
+          call.give(0, value);
+        },
+        call.step.version);
+  });
+  k.allocates_outputs = true;
+  return k;
+}
+
+RILL_INLINE kernel assign_add_op::cpu(kernel_request const& r) { return assigning::update<arithmetic>(r); }
+
+RILL_INLINE kernel assign_sub_op::cpu(kernel_request const& r) { return assigning::update<arithmetic>(r); }
+
+}  // namespace rill::ops
+
+namespace rill {
+
 RILL_INLINE value detail::find_initial_value(variable_value v) {
   auto& g = graph_of(v).outermost();
   for (auto const& i : g.initials()) {
@@ -184,6 +190,6 @@ RILL_INLINE variable_value detail::variable_of(type const& t, value first, std::
 } catch (...) {
   rethrow_as_error();
 }
-#endif
 
 }  // namespace rill
+#endif

@@ -1,4 +1,4 @@
-// Several variables updated by one program, in place: what an optimizer's arithmetic and its assignments become.
+// Updates several variables in place by one program: an optimizer's arithmetic and assignments, fused.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ struct fused_update_op {
   using library = void;
   static constexpr std::string_view
       name = "fused_update",
-      doc = "an elementwise program whose results become the values of its first inputs, which are variables";
+      doc = "an elementwise program whose results are assigned to its first inputs, which are variables";
   static constexpr std::int8_t arity = -1;
   static constexpr std::string_view counts_references = "references";
   static constexpr bool uses_value_extents = true;
@@ -72,7 +72,7 @@ RILL_INLINE kernel fused_update_op::cpu(kernel_request const& r) {
   std::sort(locking.begin(), locking.end());
   expects(std::adjacent_find(locking.begin(), locking.end(),
                              [](auto const& x, auto const& y) { return x.first == y.first; }) == locking.end(),
-          "fused_update: a variable comes twice");
+          "fused_update: a variable occurs twice");
   kernel k([bound, locking, shapes, keep = r.variables](kernel_call const& call) {
     std::array<void*, most_pointers> pointers;
     std::copy_n(call.pointers, call.inputs, pointers.begin());
@@ -80,7 +80,7 @@ RILL_INLINE kernel fused_update_op::cpu(kernel_request const& r) {
     for (std::size_t i = 0; i < locking.size(); ++i) {
       auto const [variable, at] = locking[i];
       auto& t = writers[i].emplace(*variable, call.step.version).value();
-      expects(t.shape() == shapes[at], "an update has other extents than the variable");
+      expects(t.shape() == shapes[at], "an update does not have the variable's extents");
       pointers[at] = pointers[call.inputs + at] = t.mutable_raw();
       call.give(at, t);
     }
@@ -90,14 +90,14 @@ RILL_INLINE kernel fused_update_op::cpu(kernel_request const& r) {
   return k;
 }
 
-// The node may have come from outside, and not from the pass.
+// The node may come from a loaded graph rather than from the pass.
 RILL_INLINE void fused_update_op::check(std::vector<shape> const& shapes, std::size_t count) {
   expects(count <= most_variables && shapes.size() + count <= most_pointers,
           "fused_update: there are too many operands");
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     auto const wide = broadcast(type(dtype::boolean, shapes[0]), type(dtype::boolean, shapes[i])).shape();
     expects(wide == shapes[0] && (i >= count || shapes[i] == shapes[0]),
-            "fused_update: an operand has not the variables' extents");
+            "fused_update: an operand does not have the variables' extents");
   }
 }
 

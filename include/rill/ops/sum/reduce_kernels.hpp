@@ -11,7 +11,7 @@ namespace rill::kernels {
 struct reduce_shape {
   index outer, middle, inner;
 
-  /// Elements of `middle` in a part.
+  /// Returns the number of elements of `middle` in a part.
   constexpr index part() const { return inner == 1 ? 4096 : 256; }
   constexpr index parts() const { return detail::upper(1, detail::divide_up(middle, part())); }
   /// Elements of `inner` that are reduced at once.
@@ -294,26 +294,27 @@ void multiply_columns(reduce_shape const& s, T const* from, T* to, parallel cons
 
 }  // namespace detail
 
-/// Bytes of scratch that the reductions below need: none if the middle extent is one part.
+/// Returns the bytes of scratch that the reductions below need: none if the middle extent is one part.
 template <class T> constexpr std::size_t reduce_scratch_bytes(reduce_shape const& s) noexcept {
   constexpr std::size_t size = sizeof(T) < 4 && std::is_class_v<T> ? sizeof(float) : sizeof(T);
   index const parts = detail::upper(reduce_shape(s).parts(), reduce_shape{s.outer, s.middle, 2 * s.inner}.parts());
   return parts == 1 ? 0 : static_cast<std::size_t>(s.outer * parts * s.inner) * size + 64;
 }
 
-/// Sums over the middle extent; 0 of nothing. Integers wrap; 16-bit floats are summed as floats and rounded once.
+/// Sums over the middle extent; 0 for no elements. Integers wrap; 16-bit floats are summed as floats and rounded once.
 template <class T>
 void reduce_sum(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
   detail::add_up(s, from, to, scratch, threads, false);
 }
 
-/// Means over the middle extent, of floating-point and complex numbers; NaN of nothing.
+/// Computes means over the middle extent, of floating-point and complex numbers; NaN for no elements.
 template <class T>
 void reduce_mean(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
   detail::add_up(s, from, to, scratch, threads, true);
 }
 
-/// Maxima over the middle extent; NaN where there is one, of bools whether any is true; the least value of nothing.
+/// Computes maxima over the middle extent; NaN if there is one, of bools whether any is true; the smallest value for no
+/// elements.
 template <class T>
 void reduce_max(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
   if constexpr (std::is_same_v<T, bool>) {
@@ -324,7 +325,8 @@ void reduce_max(reduce_shape const& s, T const* from, T* to, void* scratch, para
   }
 }
 
-/// Minima over the middle extent; NaN where there is one, of bools whether all are true; the greatest value of nothing.
+/// Computes minima over the middle extent; NaN if there is one, of bools whether all are true; the largest value for no
+/// elements.
 template <class T>
 void reduce_min(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
   if constexpr (std::is_same_v<T, bool>) {
@@ -335,7 +337,7 @@ void reduce_min(reduce_shape const& s, T const* from, T* to, void* scratch, para
   }
 }
 
-/// Products over the middle extent; 1 of nothing. Integers wrap; 16-bit floats are multiplied as floats.
+/// Computes products over the middle extent; 1 for no elements. Integers wrap; 16-bit floats are multiplied as floats.
 template <class T>
 void reduce_prod(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
   if constexpr (detail::real_of<T>::count == 2) detail::multiply_columns(s, from, to, threads);

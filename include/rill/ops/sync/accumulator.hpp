@@ -1,4 +1,4 @@
-// Accumulators of gradients: an update waits for the average of so many.
+// Accumulators of gradients: an update waits for the average of `n` gradients.
 #pragma once
 #include <memory>
 #include <span>
@@ -40,7 +40,7 @@ struct accumulator_apply_op : accumulator_rules {
   using library = void;
   static constexpr std::string_view
       name = "accumulator_apply",
-      doc = "adds a gradient (of a sparse accumulator: indices and rows) of a step; one that is stale is dropped";
+      doc = "adds the gradient of a step (indices and rows for a sparse accumulator); drops a stale one";
   static constexpr std::int8_t arity = -1;
   static constexpr std::size_t outputs = 0;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
@@ -50,8 +50,9 @@ struct accumulator_average_op : accumulator_rules {
   using library = void;
   static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::takes;
   static constexpr bool waits = true;
-  static constexpr std::string_view name = "accumulator_average",
-                                    doc = "the average of all gradients that came; waits until there are enough";
+  static constexpr std::string_view
+      name = "accumulator_average",
+      doc = "the average of the gradients in an accumulator, which it empties; waits until there are enough";
   static constexpr std::int8_t arity = -2;
   static constexpr bool dynamic_output_shape = true;
   struct attributes {
@@ -69,7 +70,7 @@ struct accumulator_average_op : accumulator_rules {
 };
 struct accumulator_count_op : accumulator_rules {
   using library = void;
-  static constexpr std::string_view name = "accumulator_count", doc = "gradients that came since the last average";
+  static constexpr std::string_view name = "accumulator_count", doc = "the number of gradients since the last average";
   static constexpr std::int8_t arity = -2;
   static constexpr rill::effect effect = rill::effect::reads;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
@@ -77,8 +78,9 @@ struct accumulator_count_op : accumulator_rules {
 };
 struct accumulator_set_step_op : accumulator_rules {
   using library = void;
-  static constexpr std::string_view name = "accumulator_set_step",
-                                    doc = "from now on gradients of earlier steps are stale";
+  static constexpr std::string_view
+      name = "accumulator_set_step",
+      doc = "sets the step of an accumulator; gradients of earlier steps are stale from now on";
   static constexpr std::int8_t arity = 1;
   static constexpr std::size_t outputs = 0;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
@@ -134,24 +136,24 @@ RILL_INLINE kernel accumulator_set_step_op::cpu(kernel_request const& r) {
 
 namespace rill {
 
-/// Gradients of type T, added up in the session's container until an update takes their average (OSDI'16 §4.4).
+/// An accumulator of gradients of type T in the session's container; an update takes their average (OSDI'16 §4.4).
 template <type T> class accumulator {
  public:
   static_assert(is_differentiable(T.element), "an accumulator's elements have no derivatives");
   explicit accumulator(graph& g, std::string name) : graph_(&g), about_{std::move(name), T} {}
 
-  /// Adds a gradient that was computed in that step; it is dropped if the accumulator's step is later.
+  /// Adds a gradient that was computed in that step; drops it if the accumulator's step is later.
   template <operand X, operand Step> operation apply(X gradient, Step step) const {
     if constexpr (typed<X>)
       static_assert(accepts(T, X::static_type), "accumulator: the gradient is not of the accumulator's type");
     return record_erased<ops::accumulator_apply_op>(*graph_, about_, {gradient, step});
   }
-  /// The average of all gradients that came, once there are `wanted` or more; the accumulator is empty then, and its
-  /// step raised by one.
+  /// Waits for `wanted` gradients or more and returns their average. The accumulator is then empty, and its step one
+  /// higher.
   expr<T> average(std::int64_t wanted) const {
     return {record_erased<ops::accumulator_average_op>(*graph_, {about_.accumulator, T, false, wanted}, {})};
   }
-  /// Gradients that came since the last average.
+  /// Returns the number of gradients since the last average.
   expr<of<std::int64_t>> count() const { return {record_erased<ops::accumulator_count_op>(*graph_, about_, {})}; }
   operation set_step(value step) const { return record_erased<ops::accumulator_set_step_op>(*graph_, about_, {step}); }
 
@@ -160,18 +162,18 @@ template <type T> class accumulator {
   ops::accumulator_attributes about_;
 };
 
-/// The same of rows of a tensor of type T, as gather's gradients are: each row's average is over those that came for
-/// it.
+/// An accumulator of sparse gradients, such as gather's, of a tensor of type T: each row is averaged over the gradients
+/// that contain it.
 template <type T> class sparse_accumulator {
  public:
   static_assert(is_differentiable(T.element), "an accumulator's elements have no derivatives");
-  static_assert(T.has_rank() && T.rank > 0, "a sparse accumulator is of tensors with rows");
+  static_assert(T.has_rank() && T.rank > 0, "a sparse accumulator's type must have rows");
   explicit sparse_accumulator(graph& g, std::string name) : graph_(&g), about_{std::move(name), T, true} {}
 
   template <operand Step> operation apply(value which, value rows, Step step) const {
     return record_erased<ops::accumulator_apply_op>(*graph_, about_, {which, rows, step});
   }
-  /// The numbers of the rows, ascending, and their averages, once there are `wanted` gradients.
+  /// Waits for `wanted` gradients and returns the indices of the rows, ascending, and their averages.
   auto average(std::int64_t wanted) const {
     auto const node = record_erased<ops::accumulator_average_op>(*graph_, {about_.accumulator, T, true, wanted}, {});
     return std::tuple{expr<of<std::int64_t, unknown>>{node},
@@ -192,7 +194,7 @@ namespace ops {
 RILL_INLINE void accumulator_attributes::check() const {
   expects(is_differentiable(of.element), "an accumulator's elements have no derivatives");
   expects(!sparse || (of.has_rank() && of.rank > 0 && row_of(of).is_known()),
-          "a sparse accumulator is of tensors with rows of known extents");
+          "a sparse accumulator's type must have rows of known extents");
 }
 
 RILL_INLINE std::vector<type> accumulator_apply_op::infer(attributes const& a, std::span<type const> x) {
@@ -214,7 +216,7 @@ RILL_INLINE std::vector<type> accumulator_apply_op::infer(attributes const& a, s
 RILL_INLINE std::vector<type> accumulator_average_op::infer(attributes const& a, std::span<type const> x) {
   accumulator_attributes{a.accumulator, a.of, a.sparse}.check();
   expects(x.empty(), "accumulator_average: it takes no inputs");
-  expects(a.wanted > 0, "accumulator_average: it must wait for one gradient or more");
+  expects(a.wanted > 0, "accumulator_average: the number of gradients to wait for must be positive");
   if (!a.sparse) return {a.of};
   return {type(dtype::int64, {unknown}), stacked(row_of(a.of), unknown)};
 }

@@ -1,4 +1,4 @@
-// Keyed barriers: the components of an element come by its key, each perhaps in a step of its own (white paper §4.6).
+// Keyed barriers: the components of an element are inserted by its key, possibly in different steps (white paper §4.6).
 #pragma once
 #include <memory>
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace rill::ops {
 
-/// What all operations of a keyed barrier say of it, and one more number.
+/// The attributes of all operations of a keyed barrier.
 struct keyed_attributes {
   std::string barrier;  ///< its name in the container
   std::vector<type> components;
@@ -42,7 +42,7 @@ struct keyed_operation {
 struct keyed_insert_op : keyed_operation {
   using library = void;
   static constexpr std::string_view name = "keyed_insert",
-                                    doc = "puts a component of elements into a keyed barrier, by their keys";
+                                    doc = "adds one component of elements to a keyed barrier, by their keys";
   static constexpr std::int8_t arity = 2;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);
@@ -52,7 +52,7 @@ struct keyed_take_op : keyed_operation {
   static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::takes;
   static constexpr bool waits = true;
   static constexpr std::string_view name = "keyed_take",
-                                    doc = "takes so many elements whose components are all there; waits for them";
+                                    doc = "removes `n` complete elements from a keyed barrier; waits for them";
   static constexpr bool dynamic_output_shape = true;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
   static kernel cpu(kernel_request const& r);
@@ -62,13 +62,13 @@ struct keyed_take_op : keyed_operation {
 };
 struct keyed_close_op : keyed_operation {
   using library = void;
-  static constexpr std::string_view name = "keyed_close", doc = "lets no new keys into a keyed barrier";
+  static constexpr std::string_view name = "keyed_close", doc = "closes a keyed barrier to new keys";
   static kernel cpu(kernel_request const& r);
 };
 struct keyed_size_op : keyed_operation {
   using library = void;
   static constexpr std::string_view name = "keyed_size",
-                                    doc = "how many elements of a keyed barrier have all their components, or have not";
+                                    doc = "the number of complete, or of incomplete, elements in a keyed barrier";
   static constexpr std::size_t outputs = 1;
   static constexpr rill::effect effect = rill::effect::reads;
   static std::vector<type> infer(attributes const& a, std::span<type const> x);
@@ -79,40 +79,41 @@ struct keyed_size_op : keyed_operation {
 
 namespace rill {
 
-/// Elements of these components, which come one by one, by the key of their element; in the session's container. A step
-/// that takes waits until there are elements that have all their components, and holds no thread.
+/// A keyed barrier in the session's container. Components of elements are inserted by key; a step that takes elements
+/// waits, without holding a thread, until all components of enough elements have been inserted.
 template <type... Components> class keyed_barrier {
  public:
   static_assert(sizeof...(Components) > 0, "a keyed barrier needs at least one component");
   keyed_barrier(graph& g, std::string name) : graph_(&g), about_{std::move(name), {Components...}} { about_.check(); }
 
-  /// Puts component `Which` of elements in: a row of `values` for each key. error(invalid_argument) if an element has
-  /// it already, and error(cancelled) for a key that is new when the barrier is closed; then none is put in.
+  /// Returns inserts component `Which` of elements: a row of `values` for each key. The step fails with
+  /// error(invalid_argument) if an element already has the component, and with error(cancelled) for a new key in a
+  /// closed barrier; then nothing is inserted.
   template <std::size_t Which, operand K, operand X> operation insert(K keys, X values) const {
-    static_assert(Which < sizeof...(Components), "keyed_barrier: there is no such component");
+    static_assert(Which < sizeof...(Components), "keyed_barrier: the number of the component is out of range");
     if constexpr (typed<X>)
       static_assert(accepts(stacked(std::get<Which>(std::tuple{Components...}), unknown), X::static_type),
                     "keyed_barrier: the rows of the values are not of the component's type");
     return add<ops::keyed_insert_op>(static_cast<std::int64_t>(Which), false, {keys, values});
   }
-  /// The keys and components of N elements, stacked, those first whose first component came first. It waits for them,
-  /// and takes none if the barrier is closed and can't come to have N: error(out_of_range).
+  /// Removes and returns the keys and components of N complete elements, stacked, in the order of their first
+  /// insertions. Waits for them; fails with error(out_of_range) and removes nothing if a closed barrier can't get N.
   template <std::int64_t N> auto take_many() const {
     static_assert(N >= 0, "take_many: the number of elements is negative");
     return taken<dim(N)>(add<ops::keyed_take_op>(N, false, {}));
   }
-  /// The same, but at the end of a closed barrier those that are left, if there are any.
+  /// Returns the same, but at the end of a closed barrier the remaining elements, if there are any.
   template <std::int64_t N> auto take_up_to() const {
     static_assert(N > 0, "take_up_to: the number of elements is not positive");
     return taken<unknown>(add<ops::keyed_take_op>(N, true, {}));
   }
-  /// Lets no new keys in. Elements that are there may get their other components, unless `cancel`.
+  /// Closes the barrier to new keys. Elements in it may still get their other components, unless `cancel`.
   operation close(bool cancel = false) const { return add<ops::keyed_close_op>(0, cancel, {}); }
-  /// Elements that have all their components when the node runs, and those that have not.
+  /// Returns the number of complete, or of incomplete, elements when the node runs.
   expr<of<std::int64_t>> ready_size() const { return {add<ops::keyed_size_op>(0, false, {})}; }
   expr<of<std::int64_t>> incomplete_size() const { return {add<ops::keyed_size_op>(0, true, {})}; }
 
-  /// The barrier itself, in a container.
+  /// Returns the barrier in a container.
   std::shared_ptr<keyed_barrier_state> in(container& c) const {
     return c.keyed_barrier(about_.barrier, about_.components);
   }
@@ -153,8 +154,8 @@ RILL_INLINE std::vector<type> keyed_insert_op::infer(attributes const& a, std::s
   auto const& component = a.components[static_cast<std::size_t>(a.number)];
   if (!accepts(stacked(component, unknown), x[1]))
     throw error(code::invalid_argument, "keyed_insert: component " + std::to_string(a.number) + " of the barrier '" +
-                                            a.barrier + "' takes rows of " + component.text() + ", and a " +
-                                            x[1].text() + " came");
+                                            a.barrier + "' takes rows of " + component.text() + ", and " +
+                                            with_article(x[1]) + " came");
   if (x[0].has_rank() && x[1].has_rank()) agree(x[0][0], x[1][0], "keyed_insert: there is not a value for each key");
   return {};
 }

@@ -14,7 +14,7 @@
 
 namespace rill::ops {
 
-/// What operations of a mutex or barrier share: neither inputs nor outputs.
+/// What operations of a mutex or barrier share: they have neither inputs nor outputs.
 struct turnstile {
   static constexpr std::int8_t arity = -2;
   static constexpr std::size_t outputs = 0;
@@ -34,19 +34,19 @@ struct mutex_acquire_op : turnstile {
   using library = void;
   static constexpr bool waits = true;
   static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::locks;
-  static constexpr std::string_view name = "mutex_acquire", doc = "holds a mutex until the step ends or releases it";
+  static constexpr std::string_view name = "mutex_acquire", doc = "acquires a mutex until the step releases it or ends";
   static kernel cpu(kernel_request const& r);
 };
 struct mutex_release_op : turnstile {
   using library = void;
   static constexpr rendezvous_kind rendezvous_role = rendezvous_kind::unlocks;
-  static constexpr std::string_view name = "mutex_release", doc = "lets a mutex go that the step holds";
+  static constexpr std::string_view name = "mutex_release", doc = "releases a mutex that the step holds";
   static kernel cpu(kernel_request const& r);
 };
 struct barrier_arrive_op : turnstile {
   using library = void;
   static constexpr bool waits = true;
-  static constexpr std::string_view name = "barrier_arrive", doc = "waits until so many have arrived at a barrier",
+  static constexpr std::string_view name = "barrier_arrive", doc = "waits until all parties have arrived at a barrier",
                                     rendezvous = "barrier";
   struct attributes {
     std::string barrier;
@@ -62,17 +62,17 @@ struct barrier_arrive_op : turnstile {
 
 namespace rill {
 
-/// A lock between steps, in the session's container. A step that ends lets go of it, however it ends. A variable's
-/// handle is its value as the step found it: what must be read while the mutex is held is read by `read`.
+/// A mutex between steps, in the session's container. A step releases it when it ends, even by an error. A variable's
+/// handle is its value at the beginning of the step: use `read` to read it while the mutex is held.
 class mutex {
  public:
   mutex(graph& g, std::string name) : graph_(&g), about_{std::move(name)} {}
 
-  /// What must hold the mutex is recorded after it: `g.after({m.acquire()}, …)`.
+  /// Acquires the mutex. Record what needs it after this node: `g.after({m.acquire()}, …)`.
   operation acquire() const { return record_erased<ops::mutex_acquire_op>(*graph_, about_, {}); }
   operation release() const { return record_erased<ops::mutex_release_op>(*graph_, about_, {}); }
-  /// Records what `f` records so that it runs while the mutex is held; who needs its result gets it when the mutex has
-  /// been let go.
+  /// Calls `f` and makes its nodes run while the mutex is held; their result is available after the mutex has been
+  /// released.
   template <class F> auto locked(F&& f) const {
     auto& g = graph_->innermost();
     auto const acquired = acquire();
@@ -90,13 +90,13 @@ class mutex {
   ops::turnstile::attributes about_;
 };
 
-/// Waits until `parties` steps have arrived at the barrier of that name, which is in the session's container.
+/// Waits until `parties` steps have arrived at the barrier of that name in the session's container.
 operation arrive(graph& g, std::string name, std::int64_t parties);
 
 #if RILL_RUNTIME
 
 RILL_INLINE operation arrive(graph& g, std::string name, std::int64_t parties) {
-  expects(parties > 0, "a barrier is for one party or more");
+  expects(parties > 0, "a barrier needs at least one party");
   return record_erased<ops::barrier_arrive_op>(g, {std::move(name), parties}, {});
 }
 
@@ -111,6 +111,7 @@ RILL_INLINE kernel mutex_acquire_op::cpu(kernel_request const& r) {
                       "the step holds the mutex '" + m->name() + "' already, since '" + *by +
                           "': a mutex that is locked within itself would wait for ever. Release it before");
         auto const request = std::make_shared<turn_request>();
+        if (call.step.progress) request->by = call.step.progress->running_here();
         detail::suspend(call, m, request, [m, name, held = call.step.holdings](turn_request&) {
           held->add(m.get(), std::shared_ptr<void>(m.get(), [m](void*) { m->release(); }), name);
         });

@@ -1,44 +1,10 @@
-// Rows of a table by their indices; a table that is a variable is not copied.
+// Rows of a table by index; a variable is read without copying the table.
 #pragma once
 #include "rill/ops/array/index.hpp"
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/state/variable.hpp"
 
-#if RILL_DEFINITIONS
-#include "rill/tensor/elements.hpp"
-#endif
-
 namespace rill::ops {
-
-#if RILL_DEFINITIONS
-/// Copies rows by their indices, which it checks first.
-class row_copy {
- public:
-  row_copy(type const& table, type const& which) : read_(which, table[0].extent), element_(table.element), width_(1) {
-    for (std::size_t i = 1; i < table.rank; ++i) width_ *= static_cast<std::size_t>(table[i].extent);
-  }
-  void operator()(void const* table, void const* which, void* to, parallel const& threads) const {
-    read_.check(which);
-    auto const size = width_ * size_of(element_);
-    auto const each = std::max<std::size_t>(1, 65536 / std::max<std::size_t>(1, size));  // rows worth a hand-over
-    auto const copy = [&](std::size_t c) {
-      for (std::size_t i = c * each; i < std::min(read_.count(), (c + 1) * each); ++i)
-        copy_elements(element_, static_cast<std::byte*>(to) + i * size,
-                      static_cast<std::byte const*>(table) + static_cast<std::size_t>(read_.at(which, i)) * size,
-                      width_);
-    };
-    auto const chunks = (read_.count() + each - 1) / each;
-    if (element_ == dtype::string) {  // copying a string may throw, which a thread's chunk must not
-      for (std::size_t c = 0; c < chunks; ++c) copy(c);
-    } else threads(chunks, copy);
-  }
-
- private:
-  index_reader read_;
-  dtype element_;
-  std::size_t width_;
-};
-#endif
 
 /// What both kinds of gather share.
 struct gather_rules {
@@ -57,11 +23,11 @@ struct gather_rules {
   }
 };
 
-/// The rows that indices of any rank brought, as a list: a row for each index.
+/// The gathered rows for indices of any rank, as a list with a row for each index.
 struct rows_like_op {
   using library = void;
   static constexpr std::string_view name = "rows_like",
-                                    doc = "a value with a row of a table for each index, as a list of rows";
+                                    doc = "a row of a table for each index of any rank, as a list of rows";
   static constexpr std::int8_t arity = 3;
   static constexpr std::uint32_t shape_only = 0b110;
   static constexpr bool aliases_input = true;
@@ -85,73 +51,37 @@ struct rows_like_op {
 struct gather_op : gather_rules {
   using library = void;
   static constexpr std::string_view name = "gather",
-                                    doc = "the rows of a table that indices of any rank name; the gradient is sparse";
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    row_copy const copy(r.inputs[0], r.inputs[1]);
-    return kernel([copy](kernel_call const& call) { copy(call.in(0), call.in(1), call.out(0), call.threads); });
-  }
-#endif
+                                    doc = "the rows of a table at indices of any rank; the derivative is sparse";
+  static kernel cpu(kernel_request const& r);
 };
 
 struct gather_variable_op : gather_rules {
   using library = void;
   static constexpr std::string_view name = "gather_variable",
-                                    doc = "the rows of a variable that indices of any rank name, read under its lock";
+                                    doc = "the rows of a variable at indices of any rank, read under its lock";
   static constexpr std::uint32_t by_reference = 1;
   static constexpr bool reference_or_value = true;
-  static constexpr bool dynamic_output_shape = true;  // an update may have changed the variable's
+  static constexpr bool dynamic_output_shape = true;  // an update may change the variable's extents
   static constexpr rill::effect effect = rill::effect::reads;
-#if RILL_DEFINITIONS
-  static kernel cpu(kernel_request const& r) {
-    auto const v = r.variables[0];
-    if (v && (!r.inputs[0].is_known() || !r.outputs[0].is_known())) return of_resized(r);
-    row_copy const copy(r.inputs[0], r.inputs[1]);
-    if (!v)  // the variable was fed
-      return kernel([copy](kernel_call const& call) { copy(call.in(0), call.in(1), call.out(0), call.threads); });
-    return kernel([copy, v, extents = r.inputs[0].shape()](kernel_call const& call) {
-      v->inspect(
-          [&](tensor const& t) {
-            if (t.shape() != extents)
-              throw error(code::aborted, "gather: the variable's extents changed while the step ran");
-            copy(t.raw(), call.in(1), call.out(0), call.threads);
-          },
-          call.step.version);
-    });
-  }
-  static kernel of_resized(kernel_request const& r) {
-    kernel k([v = r.variables[0], which = r.inputs[1], memory = r.memory](kernel_call const& call) {
-      v->inspect(
-          [&](tensor const& t) {
-            auto const made = gathered(t.type(), which);
-            tensor rows(made.element, made.shape(), *memory);
-            row_copy const copy(t.type(), which);
-            copy(t.raw(), call.in(1), rows.mutable_raw(), call.threads);
-            call.give(0, std::move(rows));
-          },
-          call.step.version);
-    });
-    k.allocates_outputs = true;
-    return k;
-  }
-#endif
+  static kernel cpu(kernel_request const& r);
 };
 
 }  // namespace rill::ops
 
 namespace rill {
 
-/// Indices as a list: what a sparse gradient keeps.
+/// Returns indices of any rank as a list, as in a sparse gradient.
 inline value flat_indices(value which) {
   return which.type().has_rank() && which.type().rank == 1 ? which : reshape(which, extents{-1});
 }
-/// A row for each of a list of indices, from a value with a row for each of `which`.
+/// Returns the rows for indices of any rank as a list of rows.
 inline value flat_rows(value rows, value table, value which) {
   if (which.type().has_rank() && which.type().rank == 1) return rows;
   return record_erased<ops::rows_like_op>(detail::graph_of(rows), {}, {rows, table, which});
 }
 
-/// The rows of a table that the indices name: a row for each index. An index outside is error(invalid_argument).
+/// Returns the rows of a table at the indices, one for each index. The step fails with error(invalid_argument) if an
+/// index is out of range.
 template <operand Table, operand Which> auto gather(Table table, Which which) {
   if constexpr (variable_handle<Table>) {
     if constexpr (typed<Table> && typed<Which>)
@@ -160,4 +90,9 @@ template <operand Table, operand Which> auto gather(Table table, Which which) {
   } else return record<ops::gather_op>(table, which);
 }
 
+/// Returns a row of x for each index of the graph: `x[i]`. See `gather`.
+template <operand X, operand I> auto subscript(X x, I i) { return gather(x, i); }
+
 }  // namespace rill
+
+#include "rill/ops/table/gather.ipp"

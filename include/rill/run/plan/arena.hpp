@@ -1,4 +1,4 @@
-// The memory plan: where in one arena each value of a step lies, so that a step allocates nothing.
+// Lays out an arena: gives each value of a step an offset, so that a step allocates nothing.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -16,15 +16,15 @@
 
 namespace rill {
 
-/// A stretch of memory that is in use from instruction `first` to instruction `last`, both included.
+/// A block of memory in use from instruction `first` to instruction `last`, both included.
 struct memory_block {
   std::size_t bytes = 0;
-  std::uint32_t first = 0, last = 0;
+  plan_ids::instruction_id first = {}, last = {};
   std::size_t offset = 0;
 };
 
-/// Gives every block an offset so that blocks alive at the same time don't overlap; returns the arena's size. By size
-/// and life time, tightly; plans of thousands of blocks in the order of the step.
+/// Gives each block an offset so that blocks alive at the same time don't overlap. Returns the size of the arena in
+/// bytes. Places the largest blocks first; with more than `costs::many_blocks` blocks, in the order of the step.
 std::size_t plan_memory(std::vector<memory_block>& blocks);
 
 #if RILL_RUNTIME
@@ -32,8 +32,8 @@ namespace detail {
 
 inline std::size_t aligned_bytes(memory_block const& b) { return aligned_bytes(b.bytes); }
 
-// Large blocks first, each at the lowest place that is free for its whole life: tight, but quadratic. `together(a, b)`
-// tells which blocks may be alive at the same time.
+// Places the largest blocks first, each at the lowest offset that is free for its whole life: tight, but quadratic.
+// `together(a, b)` returns whether two blocks may be alive at the same time.
 template <class Together> std::size_t place_by_size(std::vector<memory_block>& blocks, Together const& together) {
   std::vector<std::uint32_t> order(blocks.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -62,7 +62,7 @@ template <class Together> std::size_t place_by_size(std::vector<memory_block>& b
   return size;
 }
 
-// In the order of the step, each block in the smallest gap that holds it: for plans of many thousands of blocks.
+// Places blocks in the order of the step, each in the smallest gap that is large enough: n log n.
 inline std::size_t place_by_time(std::vector<memory_block>& blocks) {
   std::vector<std::uint32_t> begins(blocks.size());
   for (std::uint32_t i = 0; i < begins.size(); ++i) begins[i] = i;
@@ -107,7 +107,7 @@ inline std::size_t place_by_time(std::vector<memory_block>& blocks) {
   return size;
 }
 
-/// Free stretches of an arena, each with the set of arrivals behind which it is free.
+/// The free stretches of an arena, each with the set of waits after which it is free.
 class free_stretches {
  public:
   explicit free_stretches(arrivals const& all) : all_(all) {}
@@ -125,8 +125,8 @@ class free_stretches {
     if (sizes.empty()) recent_.push_back(from);
     sizes.emplace(bytes, offset);
   }
-  /// Takes `bytes` bytes that are free once all in `when` have arrived: from the smallest stretch that is large enough,
-  /// or from the end of the arena, which grows.
+  /// Takes bytes that are free when the waits in `when` are over: from the smallest stretch that is large enough, or
+  /// from the end of the arena, which grows. Returns their offset.
   std::size_t take(std::size_t bytes, arrivals::set when, std::size_t& end) {
     auto best = stretches_.end();
     std::size_t tried = 0;
@@ -168,10 +168,11 @@ class free_stretches {
   arrivals const& all_;
   std::map<std::size_t, stretch> stretches_;                                                 // by offset
   std::unordered_map<arrivals::set, std::set<std::pair<std::size_t, std::size_t>>> by_set_;  // bytes, offset
-  std::vector<arrivals::set> recent_;  // that have stretches, or had some
+  std::vector<arrivals::set> recent_;  // the sets that have or had stretches, the most recent last
 };
 
-// The same for instructions that wait: a place is free again when what its block waited for has arrived.
+// Places blocks in the order of the step where instructions wait: memory is free again when the waits of all its users
+// are over.
 inline std::size_t place_by_arrival(std::vector<memory_block>& blocks, std::vector<arrivals::set> const& ends,
                                     arrivals const& all) {
   std::vector<std::uint32_t> begins(blocks.size());
@@ -195,8 +196,8 @@ inline std::size_t place_by_arrival(std::vector<memory_block>& blocks, std::vect
 
 }  // namespace detail
 
-/// The same where instructions may run later than they stand in the plan, as what they wait for comes: `ends` says of
-/// each block what has arrived when nobody uses it any more.
+/// Lays out an arena where instructions may run later than in the plan's order, because they wait. `ends` has for each
+/// block the set of waits that are over when it is not used any more.
 inline std::size_t plan_memory(std::vector<memory_block>& blocks, std::vector<arrivals::set> const& ends,
                                arrivals const& all) {
   if (blocks.size() > costs::many_blocks) return detail::place_by_arrival(blocks, ends, all);

@@ -1,4 +1,4 @@
-// The arenas of a session: a run of a plan borrows one and gives it back, so that plans which are kept keep none.
+// The arenas of a session. A run of a plan borrows one, so that cached plans need no memory.
 #pragma once
 #include <cstddef>
 #include <iterator>
@@ -12,15 +12,16 @@
 
 namespace rill {
 
-/// Lends memory to runs. It keeps as many arenas as were lent at the same time, and each grows to the largest that was
-/// asked for; in the steady state nothing is allocated. Threads may use it at the same time.
+/// Lends memory to runs. It keeps as many arenas as were lent at the same time, of the sizes asked for last, so that
+/// runs allocate nothing in the steady state. Several threads may use it at the same time.
 class arena_pool {
  public:
   explicit arena_pool(allocator& from) : from_(&from) {}
 
-  /// The smallest idle arena of at least `bytes` bytes, or a new one; error(resource_exhausted) if there is no memory.
+  /// Returns the smallest idle arena of at least `bytes` bytes, or a new one. Throws error(resource_exhausted) if there
+  /// is no memory.
   buffer lend(std::size_t bytes) {
-    buffer too_small;  // freed without the lock, as are others: an allocator may be a user's
+    buffer too_small;  // freed without the lock, because the allocator may be a user's
     {
       std::lock_guard lock(mutex_);
       auto const enough = idle_.lower_bound(bytes);
@@ -31,15 +32,16 @@ class arena_pool {
     too_small = {};
     return buffer::allocate(bytes, *from_);
   }
-  /// What there is no room to remember is freed.
+  /// Takes an arena back. Lets go of it if a value in it is still being sent, or there is no memory to keep it.
   void give_back(buffer arena) noexcept {
+    if (arena && !arena.unique()) return;
     try {
       std::lock_guard lock(mutex_);
       idle_[arena.bytes()].push_back(std::move(arena));
     } catch (std::bad_alloc const&) {
     }
   }
-  /// Frees what is not lent.
+  /// Frees the idle arenas.
   void trim() {
     sizes gone;
     std::lock_guard lock(mutex_);
@@ -54,7 +56,7 @@ class arena_pool {
     from.pop_back();
     return last;
   }
-  // A larger one takes its place.
+  // Removes the largest arena that is too small: a larger one takes its place.
   buffer one_before(sizes::iterator end) {
     while (end != idle_.begin()) {
       auto const at = std::prev(end);

@@ -1,5 +1,5 @@
-// What instructions wait for that others outside of the step must bring: where one instruction at a time is begun, the
-// earliest that can be, this alone changes their order.
+// The waits that come before each instruction. If one instruction at a time is begun, always the earliest that is
+// ready, then only waits change the order of instructions.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -13,45 +13,48 @@
 
 namespace rill {
 
-/// For each instruction, the set of instructions that wait before it can begin, and before it is done. If one comes
-/// earlier in the plan than another, and its set is part of the other's, it is done before the other begins: at that
-/// moment it, or something before it, would be ready and earlier.
+/// For each instruction, the set of waiting instructions that must be done before it begins, and before it is done. If
+/// an instruction is earlier in the plan than another, and its second set is a subset of the other's first set, then it
+/// is done before the other begins: otherwise it, or one of its predecessors, would be ready, and would be begun first.
 class arrivals {
  public:
+  using instruction_id = plan_ids::instruction_id;
   /// The number of a set.
   using set = std::uint32_t;
   static constexpr set nothing = 0;
-  /// Larger than what is kept: part of no other.
+  /// A set that is not kept, because there is no room; it is a subset of no other.
   static constexpr set unknown = UINT32_MAX;
 
   /// `waits` says which instructions may wait. The sets take at most `most_words` words in all.
-  arrivals(dependencies const& d, std::vector<bool> const& waits, std::size_t most_words = std::size_t{1} << 23);
+  arrivals(dependencies const& d, indexed<instruction_id, bool> const& waits,
+           std::size_t most_words = std::size_t{1} << 23);
 
-  set before_begin(std::uint32_t at) const { return begins_[at]; }
-  set before_end(std::uint32_t at) const { return ends_[at]; }
+  set before_begin(instruction_id at) const { return begins_[at]; }
+  set before_end(instruction_id at) const { return ends_[at]; }
   /// Whether all of one set is in another.
   bool within(set sub, set whole) const;
-  /// What is in either.
+  /// Returns the union of two sets.
   set joined(set a, set b);
   /// Whether one instruction is always done before another begins.
-  bool operator()(std::uint32_t earlier, std::uint32_t later) const {
+  bool operator()(instruction_id earlier, instruction_id later) const {
     return earlier < later && within(ends_[earlier], begins_[later]);
   }
 
  private:
   std::uint64_t const* words_of(set s) const { return all_.data() + s * words_; }
-  // The number of the set that stands behind all others.
+  // Returns the number of the last set in `all_`; removes it if it equals an earlier one.
   set number_of_last();
 
   std::size_t words_, most_;
   std::vector<std::uint64_t> all_;  // a row a set
-  std::vector<set> begins_, ends_;
+  indexed<instruction_id, set> begins_, ends_;
   std::unordered_multimap<std::uint64_t, set> numbers_;  // by hash
   std::unordered_map<std::uint64_t, set> known_joints_;  // by both numbers
 };
 
 #if RILL_RUNTIME
-RILL_INLINE arrivals::arrivals(dependencies const& d, std::vector<bool> const& waits, std::size_t most_words)
+RILL_INLINE arrivals::arrivals(dependencies const& d, indexed<instruction_id, bool> const& waits,
+                               std::size_t most_words)
     : most_(most_words), begins_(d.size()), ends_(d.size()) {
   std::size_t count = 0;
   for (bool w : waits) count += w;
@@ -59,16 +62,16 @@ RILL_INLINE arrivals::arrivals(dependencies const& d, std::vector<bool> const& w
   all_.resize(words_);
   numbers_.emplace(0, nothing);
   std::size_t bit = 0;
-  for (std::uint32_t at = 0; at < d.size(); ++at) {
+  for (auto at : d.instructions()) {
     set begins = nothing;
     for (auto b : d.before(at)) begins = joined(begins, ends_[b]);
     begins_[at] = ends_[at] = begins;
     if (!waits[at]) continue;
     if (begins != unknown && all_.size() + words_ <= most_) {
       all_.resize(all_.size() + words_);
-      std::copy_n(words_of(begins), words_, all_.end() - static_cast<std::ptrdiff_t>(words_));
-      *(all_.end() - static_cast<std::ptrdiff_t>(words_) + static_cast<std::ptrdiff_t>(bit / 64)) |= std::uint64_t{1}
-                                                                                                     << bit % 64;
+      auto* const last = all_.data() + all_.size() - words_;
+      std::copy_n(words_of(begins), words_, last);
+      last[bit / 64] |= std::uint64_t{1} << bit % 64;
       ends_[at] = number_of_last();
     } else ends_[at] = unknown;
     ++bit;

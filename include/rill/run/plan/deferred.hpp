@@ -1,5 +1,5 @@
-// What of a step or body waits until extents are known that it settles itself: it is cut off, and planned when the rest
-// has run.
+// Cuts the deferred nodes off a step or body: nodes that depend on extents which are known only when other nodes have
+// run. They are planned then.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -17,40 +17,41 @@
 
 namespace rill {
 
-/// What of a step or body is planned when the rest has run, and where its values come from.
+/// The part of a step or body that is planned when the rest has run, and the sources of its inputs and of all results.
 struct deferred_subgraph {
-  /// Where a tensor comes from: what was fed to the whole, or a result of one of its two subgraphs.
+  /// Where a tensor comes from: a feed of the whole, a result of the first subgraph, or of the deferred one.
   enum class origin : std::uint8_t { feed, first, deferred };
   struct source {
     origin from;
     std::uint32_t index;
   };
   rill::subgraph subgraph;
-  std::vector<source> inputs;   ///< of the subgraph
-  std::vector<source> results;  ///< of the whole
+  std::vector<source> inputs;   ///< of the deferred subgraph
+  std::vector<source> results;  ///< of the whole step or body
 
-  /// Returns the inputs of the subgraph: what was fed to the whole, and results of the rest.
+  /// Returns the inputs of the deferred subgraph, from the feeds of the whole and the results of the first subgraph.
   std::vector<tensor> given(std::span<tensor const> fed, std::span<tensor const> first) const {
     std::vector<tensor> all;
     for (auto const& in : inputs) all.push_back(in.from == origin::feed ? fed[in.index] : first[in.index]);
     return all;
   }
-  /// Result i of the whole.
+  /// Returns result i of the whole.
   tensor const& result(std::size_t i, std::span<tensor const> first, std::span<tensor const> deferred) const {
     return (results[i].from == origin::first ? first : deferred)[results[i].index];
   }
 };
 
-/// Cuts the deferred nodes off; nullopt if there are none. What stays returns what they read, behind its own results.
+/// Cuts the deferred nodes off `sub`, and returns them; nullopt if there are none. `sub` then also returns the values
+/// that the deferred nodes read, behind its own results.
 std::optional<deferred_subgraph> cut_deferred(subgraph& sub, std::vector<bool> deferred);
 
-/// An LRU cache of compiled subgraphs, keyed by the types of their inputs. The one that was used last alone keeps
-/// memory for its next run.
+/// An LRU cache of compiled subgraphs, keyed by the types of their inputs. Only the most recently used one keeps memory
+/// for its next run.
 template <class Compiled> class deferred_cache {
  public:
   explicit deferred_cache(std::size_t most) : most_(most) {}
 
-  /// What is compiled for these inputs; `compile` makes it of their types if need be.
+  /// Returns the subgraph compiled for these inputs; calls `compile` with their types if there is none.
   template <class Compile> std::shared_ptr<Compiled> find(std::span<tensor const> inputs, Compile&& compile) {
     std::vector<type> types;
     for (auto const& t : inputs) types.push_back(t.type());
@@ -63,7 +64,7 @@ template <class Compiled> class deferred_cache {
     return made;
   }
 
-  /// Gives the memory of runs that are over back.
+  /// Frees the memory that no run uses now.
   void trim() {
     std::lock_guard lock(mutex_);
     if (!all_.empty()) all_.front().second->trim();  // the others have none
@@ -90,13 +91,13 @@ template <class Compiled> class deferred_cache {
 
   std::size_t most_;
   std::mutex mutex_;
-  std::deque<std::pair<std::vector<type>, std::shared_ptr<Compiled>>> all_;  // the last that was asked for first
+  std::deque<std::pair<std::vector<type>, std::shared_ptr<Compiled>>> all_;  // most recently used first
 };
 
 #if RILL_RUNTIME
 namespace detail {
 
-/// A subgraph while it is cut in two.
+/// Cuts a subgraph in two.
 class cutter {
  public:
   cutter(subgraph& whole, std::vector<bool> deferred)
@@ -147,7 +148,7 @@ class cutter {
     auto const e = n.inputs[k];
     auto const& from = first_[e.node];
     bool const same = is_deferred_[e.node] || is_constant(from) || (is_variable(from) && takes_reference(n, k));
-    if (!same) return handed(e);
+    if (!same) return input_for(e);
     if (place_[e.node] == none) {
       auto copied = from;
       copied.controls.clear();
@@ -155,9 +156,10 @@ class cutter {
     }
     return {place_[e.node], e.port};
   }
-  // A value that the rest returns, or that was fed to both.
-  endpoint handed(endpoint e) {
-    if (auto const known = handed_.find(e); known != handed_.end()) return known->second;
+  // Returns the input of the deferred subgraph for a value of the first: a feed, or a result that is added to the
+  // first.
+  endpoint input_for(endpoint e) {
+    if (auto const known = inputs_.find(e); known != inputs_.end()) return known->second;
     if (auto const fed = feeds_.find(e.node); fed != feeds_.end())
       deferred_.inputs.push_back({deferred_subgraph::origin::feed, fed->second});
     else {
@@ -170,14 +172,14 @@ class cutter {
     n.outputs = {first_.type_of(e)};
     auto const at = add(std::move(n), e.node);
     deferred_.subgraph.inputs.push_back(at);
-    return handed_[e] = {at, 0};
+    return inputs_[e] = {at, 0};
   }
 
   subgraph& first_;
   std::vector<bool> is_deferred_;
-  std::vector<std::uint32_t> place_;  // in the deferred subgraph
-  std::map<endpoint, endpoint> handed_;
-  std::map<std::uint32_t, std::uint32_t> feeds_;  // nodes, and their numbers among the inputs
+  std::vector<std::uint32_t> place_;  // of each node its number in the deferred subgraph
+  std::map<endpoint, endpoint> inputs_;
+  std::map<std::uint32_t, std::uint32_t> feeds_;  // fed nodes, and their numbers among the inputs
   deferred_subgraph deferred_;
 };
 

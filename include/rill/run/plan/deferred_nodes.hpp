@@ -1,5 +1,5 @@
-// Which nodes of a step or body are deferred: those that depend on extents that it settles itself, and those that
-// wait for them.
+// Finds the deferred nodes of a step or body: nodes that depend on extents which are known only when other nodes have
+// run, and nodes that wait for these.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,20 +15,20 @@
 
 namespace rill {
 
-/// For each node whether it can't run before the rest has; empty: all can. What can't be planned yet is late. So is
-/// what may wait at a queue, mutex or the like for what a deferred node gives, be it that another step hands that on:
-/// late nodes come only when all others have run. But not what the deferred nodes' extents come from.
+/// Returns for each node whether it is deferred; empty: none is. A node is deferred if it reads extents that are not
+/// known yet, or may wait at a queue or the like for a deferred node, by way of other steps too. Deferred nodes run
+/// when all others have run, so the nodes that produce their extents are not deferred.
 std::vector<bool> deferred_nodes(subgraph const& sub);
 
 #if RILL_RUNTIME
 namespace detail {
 
-/// Whether a node reads extents as input k that the subgraph settles.
+/// Whether the extents of a node's input k are known only when the node that makes it has run.
 inline bool reads_open(subgraph const& sub, std::uint32_t i, std::size_t k) {
   return has_deferred_shape(sub, sub[i].inputs[k]) && !takes_open_rows(sub, sub[i], k);
 }
 
-/// A subgraph while it is found out which of its nodes are deferred.
+/// Finds the deferred nodes of a subgraph.
 class deferred_search {
  public:
   deferred_search(subgraph const& sub, std::vector<std::uint32_t> readers)
@@ -46,7 +46,7 @@ class deferred_search {
   using marks = std::vector<bool>;
   using edges = std::vector<std::vector<std::uint32_t>>;
 
-  // Marks a node and all that the edges lead to.
+  // Marks a node and all nodes that edges lead to from it.
   static void reach(std::uint32_t first, edges const& along, marks& reached) {
     std::vector<std::uint32_t> todo;
     auto const mark = [&](std::uint32_t i) {
@@ -60,8 +60,8 @@ class deferred_search {
     }
   }
 
-  // A node that waits for a deferred node is deferred. A wait may end the step, so updates stay behind those that they
-  // were recorded after (order.hpp).
+  // Defers the nodes that wait for a deferred node. Updates stay behind the waits that they were recorded after,
+  // because a wait may end the step (order.hpp).
   void defer_waits() {
     meetings const met(subgraph_);
     auto const at_once = needed_at_once(met);
@@ -77,7 +77,7 @@ class deferred_search {
       }
     }
   }
-  // Who may wait for one of some nodes by way of queues and the like.
+  // Marks the nodes that may wait for one of `some` at a queue or the like.
   static marks served_by(marks const& some, hidden_waits const& hidden) {
     marks served(std::max(some.size(), hidden.after.size()));
     for (std::uint32_t i = 0; i < some.size() && !hidden.empty(); ++i)
@@ -97,8 +97,9 @@ class deferred_search {
     return false;
   }
 
-  // What the extents come from that are waited for, and what serves that. If some come without a wait, those first: the
-  // others may wait for what can be planned then.
+  // Marks the nodes that must not be deferred: the nodes that produce deferred extents, their inputs, and the nodes for
+  // which these wait. If some extents come without a wait, only their nodes: the others may wait for nodes that can be
+  // planned then.
   marks needed_at_once(meetings const& met) const {
     edges before(subgraph_.size());
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
@@ -107,7 +108,7 @@ class deferred_search {
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
       if (may_wait(subgraph_[i])) reach(i, after_, waits);
     bool some = false;
-    for (auto s : settling()) {
+    for (auto s : producers_of_extents()) {
       reach(s, before, all);
       if (!waits[s]) reach(s, before, at_once), some = true;
     }
@@ -125,8 +126,8 @@ class deferred_search {
     }
     return all;
   }
-  // Nodes that settle extents that others read, and can run before those of the others do.
-  std::vector<std::uint32_t> settling() const {
+  // Returns the nodes that produce extents which others read, and are not deferred themselves.
+  std::vector<std::uint32_t> producers_of_extents() const {
     std::vector<std::uint32_t> all;
     for (auto r : readers_)
       for (std::size_t k = 0; k < subgraph_[r].inputs.size(); ++k)
@@ -138,7 +139,7 @@ class deferred_search {
   }
 
   subgraph const& subgraph_;
-  std::vector<std::uint32_t> readers_;  // of open extents
+  std::vector<std::uint32_t> readers_;  // the nodes that read open extents
   edges after_;
   marks deferred_;
 };

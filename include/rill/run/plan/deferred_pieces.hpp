@@ -1,4 +1,5 @@
-// Deferred pieces that begin as soon as their own inputs have come, not when all other nodes have run.
+// Deferred pieces: connected deferred nodes that begin when their own inputs have come, rather than when all other
+// nodes have run.
 #pragma once
 #include "rill/pass/rewriter.hpp"
 #include "rill/run/plan/deferred_nodes.hpp"
@@ -22,11 +23,11 @@ void infer_deferred_piece(attribute_list const& attributes, std::span<type const
 kernel deferred_piece_kernel(kernel_request const& r);
 }  // namespace detail
 
-/// The operation of a node that runs such a piece, its body, with what settles the extents in it. Its inputs are the
-/// variables that the piece takes by reference, then what it reads.
+/// The operation of a node that runs a piece, its body. The piece contains the nodes that produce its open extents. The
+/// inputs are the variables that the piece takes by reference, then the values that it reads.
 inline constexpr op_def deferred_piece_op{
     .name = "deferred_piece",
-    .doc = "a connected piece of a step in which extents are settled",
+    .doc = "a connected piece of a step that is planned when its extents are known",
     .arity = -2,
     .effect = effect::writes,
     .dynamic_output_shape = true,
@@ -34,14 +35,14 @@ inline constexpr op_def deferred_piece_op{
     .infer = detail::infer_deferred_piece,
     .work = [](attribute_list const&, std::span<type const>, std::span<type const>) { return cost{}; },
     .cpu = detail::deferred_piece_kernel};
-/// Whether a node is a piece that is planned when it runs.
+/// Whether a node runs a deferred piece.
 inline bool is_deferred_piece(node const& n) { return n.op == &deferred_piece_op; }
 
-/// Makes nodes of those connected pieces of the deferred nodes that others may wait for while something else waits that
-/// the piece does not need: another step may hand on what the piece gives, and that wait is for that. Returns
-/// which nodes are still deferred (deferred_nodes). A piece stays deferred if one thread may have to leave a wait in it
-/// for what it gives elsewhere, if what settles its extents is read from outside of it, if it and others take a
-/// variable by reference which one of them updates, or if it names open axes.
+/// Makes a node of each connected piece of deferred nodes that another step may be waiting for, while a node that the
+/// piece does not need waits: otherwise the two steps could wait for each other. Returns which nodes are still
+/// deferred, as `deferred_nodes` does. A piece stays deferred if its nodes that wait or give have no order, because one
+/// thread runs the piece; if nodes outside of it read the nodes that produce its extents; if it and other nodes take a
+/// variable by reference that one of them updates; or if it names open axes.
 std::vector<bool> join_deferred_pieces(subgraph& sub, pass_report* report);
 
 #if RILL_RUNTIME
@@ -64,13 +65,13 @@ RILL_INLINE kernel deferred_piece_kernel(kernel_request const& r) {
   return k;
 }
 
-/// A subgraph while pieces of it are joined.
+/// Joins pieces of a subgraph to nodes.
 class piece_joiner {
  public:
   piece_joiner(subgraph& sub, std::vector<bool> const& deferred)
       : subgraph_(sub),
         deferred_(deferred),
-        settles_(sub.size()),
+        produces_extents_(sub.size()),
         after_(edges_of(sub)),
         met_(sub),
         piece_(sub.size()),
@@ -84,7 +85,7 @@ class piece_joiner {
     find_behind_waits();
     std::map<std::uint32_t, node_list> pieces;
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
-      if (deferred_[i] || settles_[i]) pieces[of(i)].push_back(i);
+      if (deferred_[i] || produces_extents_[i]) pieces[of(i)].push_back(i);
     std::erase_if(pieces, [&](auto const& each) { return !is_to_join(each.second); });
     if (pieces.empty()) return false;
     rewriter r(subgraph_, "deferred pieces", report);
@@ -101,14 +102,14 @@ class piece_joiner {
     while (piece_[i] != i) i = piece_[i] = piece_[piece_[i]];
     return i;
   }
-  // Late nodes belong together along edges, and with what settles extents that they read.
+  // Connects deferred nodes along edges, and with the nodes that produce the extents that they read.
   void connect() {
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i) {
       if (!deferred_[i]) continue;
       for (std::size_t k = 0; k < subgraph_[i].inputs.size(); ++k) {
         auto const from = subgraph_[i].inputs[k].node;
         if (!deferred_[from] && !reads_open(subgraph_, i, k)) continue;
-        settles_[from] = !deferred_[from];
+        produces_extents_[from] = !deferred_[from];
         piece_[of(from)] = of(i);
       }
       for (auto c : subgraph_[i].controls)
@@ -117,7 +118,7 @@ class piece_joiner {
   }
   bool is_same_piece(std::uint32_t i, std::uint32_t other) { return of(i) == of(other); }
 
-  // Who takes each variable by reference.
+  // Finds for each variable whether several pieces take it by reference, and whether one updates it.
   void find_references() {
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i)
       for (std::size_t k = 0; k < subgraph_[i].inputs.size(); ++k) {
@@ -127,7 +128,7 @@ class piece_joiner {
         v.updated = v.updated || updates_reference(subgraph_[i], k);
       }
   }
-  // Which nodes come after all undeferred nodes that wait, 64 of these at a time.
+  // Marks the nodes that come after all waiting nodes that are not deferred, 64 of these at a time.
   void find_behind_waits() {
     behind_.assign(subgraph_.size(), true);
     node_list waits;
@@ -147,15 +148,15 @@ class piece_joiner {
   }
 
   bool is_to_join(node_list const& nodes) {
-    return std::any_of(nodes.begin(), nodes.end(), [&](auto i) { return settles_[i]; }) &&
+    return std::any_of(nodes.begin(), nodes.end(), [&](auto i) { return produces_extents_[i]; }) &&
            std::any_of(nodes.begin(), nodes.end(), [&](auto i) { return gives(i) && !behind_[i]; }) &&
            std::all_of(nodes.begin(), nodes.end(), [&](auto i) { return stands_alone(i); }) && has_an_order(nodes);
   }
   static bool has_names(type const& t) {
     return t.has_rank() && std::any_of(&t[0], &t[0] + t.rank, [](dim const& d) { return d.named(); });
   }
-  // Whether nothing outside of its piece reads a node, or meets it at a variable, what it reads has known extents, and
-  // it names no open axis: a body's names are its own, and those of a step are compared with each other.
+  // Whether a node can be part of a piece: no node outside of the piece reads it or uses its variables, values from
+  // outside have known extents, and it names no axis, because the names in a body are separate from the step's.
   bool stands_alone(std::uint32_t i) {
     auto const& n = subgraph_[i];
     if (is_variable(n) || std::any_of(n.outputs.begin(), n.outputs.end(), has_names)) return false;
@@ -175,7 +176,8 @@ class piece_joiner {
       return m.role != rendezvous_kind::takes && m.role != rendezvous_kind::locks;
     });
   }
-  // One thread runs it, and waits in it: so each of its nodes that gives or waits must come after the one before.
+  // Whether each node of a piece that gives or waits comes after the one before, because one thread runs the piece and
+  // waits in it.
   bool has_an_order(node_list const& nodes) {
     std::uint32_t count = 0;
     for (auto i : nodes) {
@@ -192,7 +194,7 @@ class piece_joiner {
     return true;
   }
 
-  // The node takes the place of the first one that waits.
+  // Makes the node for a piece, in the place of its first node that waits.
   void join(node_list const& nodes, rewriter& r) {
     auto const waits = std::find_if(nodes.begin(), nodes.end(), [&](auto i) { return may_wait(subgraph_[i]); });
     auto const at = waits == nodes.end() ? nodes.front() : *waits;
@@ -264,9 +266,9 @@ class piece_joiner {
     for (auto i : nodes)
       if (i != at) r.drop(i);
     joined_.emplace_back(at, std::move(whole));
-    r.log("begins when its own inputs have come", at);
+    r.log("begins when its inputs have come", at);
   }
-  // The variables that a piece takes by reference, those that it updates first, and whether it does.
+  // Returns the variables that a piece takes by reference, and whether it updates each; updated ones first.
   std::vector<std::pair<std::uint32_t, bool>> references_of(node_list const& nodes) const {
     std::map<std::uint32_t, bool> all;
     for (auto i : nodes)
@@ -282,10 +284,11 @@ class piece_joiner {
 
   subgraph& subgraph_;
   marks const& deferred_;
-  marks settles_, behind_;
+  marks produces_extents_, behind_;
   node_edges after_;
   meetings met_;
-  node_list piece_, last_meeting_;  // of each node
+  node_list piece_;         // of each node: another node of its piece, or itself (union-find)
+  node_list last_meeting_;  // of each node: the number of meetings in its piece before it, and its own
   struct references {
     std::uint32_t first;  // a node
     bool several = false, updated = false;

@@ -12,6 +12,7 @@
 #include "rill/run/plan/deferred_pieces.hpp"
 #include "rill/run/plan/primitive_region.hpp"
 #include "rill/run/plan/request.hpp"
+#include "rill/run/plan/session_devices.hpp"
 #include "rill/run/plan/slots.hpp"
 #include "rill/run/wait/fiber_call.hpp"
 
@@ -23,8 +24,8 @@ inline bool takes_variable(subgraph const& sub, node const& n, std::size_t input
   return takes_reference(n, input) && is_variable(sub[n.inputs[input].node]);
 }
 
-/// Which nodes a step computes. A node is left out if the others read only its extents, or take it by reference as a
-/// variable.
+/// Returns which nodes a step computes. It leaves out nodes of which others read only the extents, and variables that
+/// others only take by reference.
 inline std::vector<bool> nodes_to_compute(subgraph const& sub, std::vector<std::uint32_t> const& order) {
   std::vector<bool> wanted(sub.size());
   auto const run = [&](std::uint32_t i) { wanted[i] = wanted[i] || !is_variable(sub[i]); };
@@ -41,8 +42,7 @@ inline std::vector<bool> nodes_to_compute(subgraph const& sub, std::vector<std::
   return wanted;
 }
 
-/// Which nodes an iteration of a frame computes: the blocks of the tagged plan run them, all but variables of which no
-/// node reads the value.
+/// Returns which nodes an iteration of a frame computes: all but variables of which no node reads the value.
 inline std::vector<bool> nodes_to_compute_in_frame(subgraph const& iteration, std::vector<endpoint> const& kept) {
   std::vector<bool> wanted(iteration.size());
   for (std::uint32_t i = 0; i < iteration.size(); ++i) {
@@ -55,14 +55,15 @@ inline std::vector<bool> nodes_to_compute_in_frame(subgraph const& iteration, st
   return wanted;
 }
 
-/// What the kernels of a plan are.
+/// The kernels of a plan.
 struct kernel_list {
-  std::vector<plan::instruction> instructions;
+  indexed<plan::instruction_id, plan::instruction> instructions;
   indexed<plan::constant_id, tensor> constants;
   assumptions assumed;
   std::vector<std::shared_ptr<keeps_memory>> bodies;
-  std::size_t waiting = 0;  // the number of kernels that may wait
-  bool tagged = false;      // a node runs in tagged execution
+  std::vector<plan::instruction_id> body_of;  // of each body: the instruction whose kernel runs it
+  std::size_t waiting = 0;                    // the number of kernels that may wait; for tasks count twice
+  bool tagged = false;                        // a node runs in tagged execution
 };
 
 /// Makes the kernels of a plan's nodes.
@@ -87,19 +88,48 @@ class kernel_selector {
   struct kernel_inputs {
     std::vector<type> types;
     std::vector<std::shared_ptr<variable_state>> variables;
+
+    bool has_variable() const {
+      return std::any_of(variables.begin(), variables.end(), [](auto const& v) { return v != nullptr; });
+    }
   };
 
   void add_constant(node const& n, plan::slot& s) { s.where = list_.constants.push_back(constant_value(n)); }
   void add(std::uint32_t i, node const& n) {
-    if (is_variable(n)) list_.assumed.add(n, with_.state);
+    if (is_variable(n)) {
+      list_.assumed.add(n, with_.state);
+      expect_home(with_.state.variable(n.name, declared_type(n)), n);
+    }
     auto const inputs = inputs_of(n);
     bool const defer_bodies = detail::defers_bodies(n, resized_);
     if (!defer_bodies) list_.assumed.add_bodies(n, with_.state);
     auto run = make_kernel(n, inputs, defer_bodies);
+    list_.body_of.resize(list_.bodies.size(), list_.instructions.end_index());
     declare_aliases(run, n);
-    list_.waiting += run.waits;
-    list_.instructions.push_back({std::move(run), no_index<plan::owned_id>, i});
+    list_.waiting += run.waits + run.waits_for_tasks;
+    bool const shares = is_variable(n) || (run.outputs_on < 0 && inputs.has_variable());
+    list_.instructions.push_back({std::move(run), no_index<plan::owned_id>, i, shares});
   }
+
+  // A variable's value must lie in the memory of the node that uses it, now and when the step runs.
+  void expect_home(std::shared_ptr<variable_state> const& v, node const& user) {
+    if (with_.on != nullptr) return;  // it was asked for the whole region
+    auto const now = v->home();
+    auto* const wanted = with_.devices ? with_.devices->space_of(user) : nullptr;
+    if (has_bodies(user) && wanted == nullptr) {  // the nodes in its bodies have places of their own
+      if (has_devices(with_.devices) && now) list_.assumed.add_home(v, *now);
+      return;
+    }
+    if (now && *now != wanted)
+      throw error(code::failed_precondition,
+                  "the variable '" + v->name() + "' lies in the memory of " + name_of(*now) +
+                      " and would be used in that of " + name_of(wanted) +
+                      ": give the session its device (session_options::devices); primitives of control flow use no "
+                      "variables of devices",
+                  user.name);
+    if (has_devices(with_.devices)) list_.assumed.add_home(v, wanted);
+  }
+  static std::string name_of(memory_space const* s) { return s ? "'" + std::string(s->name()) + "'" : "the host"; }
 
   kernel_inputs inputs_of(node const& n) {
     kernel_inputs all;
@@ -109,6 +139,7 @@ class kernel_selector {
       auto const& from = subgraph_[n.inputs[k].node];
       if (takes_variable(subgraph_, n, k)) {
         all.variables[k] = with_.state.variable(from.name, declared_type(from));
+        expect_home(all.variables[k], n);
         if (detail::meets_present(n, k, resized_)) list_.assumed.add(from, with_.state);
         else if (n.op->reference_or_value) all.types.back() = declared_type(from);
       } else if (takes_reference(n, k) && n.op->effect == effect::writes)
@@ -118,23 +149,34 @@ class kernel_selector {
   }
 
   kernel make_kernel(node const& n, kernel_inputs const& inputs, bool defer_bodies) {
-    if (n.op->cpu == nullptr && !is_primitive_region(n))
-      throw error(code::unimplemented, "the operation " + std::string(n.op->name) + " has no kernel for this device",
+    auto const factory = factory_of(n);
+    if (factory == nullptr && !is_primitive_region(n))
+      throw error(code::unimplemented,
+                  "the operation " + std::string(n.op->name) + " has no kernel for " +
+                      (with_.on ? "'" + with_.on->name() + "'" : "the host"),
                   n.name);
     try {
       kernel_request const request{n,          inputs.types,  n.outputs,     inputs.variables, with_.state,
                                    with_.seed, with_.threads, &with_.memory, &with_.passes,    compile_body,
-                                   functions_, &list_.bodies, defer_bodies,  with_.step};
+                                   functions_, &list_.bodies, defer_bodies,  with_.step,       with_.devices,
+                                   with_.on,   with_.tasks};
       bool const tagged = !defer_bodies && runs_tagged(n, inputs.types, with_);
       list_.tagged = list_.tagged || tagged;
-      auto made = tagged ? tagged_kernel(request) : n.op->cpu(request);
-      return !made.waits && may_wait(n) ? detail::on_fiber(std::move(made)) : made;
+      auto made = tagged ? tagged_kernel(request) : factory(request);
+      bool const waits_within = !made.waits && !n.op->waits && may_wait(n);  // an operation's own kernel knows itself
+      return waits_within ? detail::on_fiber(std::move(made)) : made;
     } catch (error const& e) {
-      if (is_primitive_region(n) || (is_deferred_piece(n) && !e.node().empty()))
-        throw;  // it names a node that a user wrote
+      if (is_whole_step(n) || (is_deferred_piece(n) && !e.node().empty())) throw;  // it names a node that a user wrote
       auto const where = has_bodies(n) ? "in a body, node '" : "'";
       throw error(e.code(), (e.node().empty() ? "" : where + e.node() + "': ") + e.message(), n.name);
     }
+  }
+
+  // What makes a node's kernel for the device that the plan is for; null: nothing does.
+  kernel_factory factory_of(node const& n) const {
+    auto const* const own = with_.on ? with_.on->kernels() : nullptr;
+    // A variable and what only gives its input another type touch no bytes.
+    return own && !is_variable(n) && !n.op->aliases_input ? own->find(*n.op) : n.op->cpu;
   }
 
   // What the operation declares is added to what its kernel says.
@@ -146,7 +188,7 @@ class kernel_selector {
     of.input_output_aliases.insert(of.input_output_aliases.end(), of.updates_in_place.begin(),
                                    of.updates_in_place.end());
   }
-  // A place that a kernel reads by two names, a value's and its reshape's, is written only if it may be by either.
+  // If a kernel reads a slot as two inputs, a value and its reshape, it may write the slot only if it may write both.
   void drop_ambiguous(std::vector<kernel::shared_memory>& pairs, node const& n) const {
     std::vector<plan::slot_id> read;
     for (auto e : n.inputs) read.push_back(slots_.of(e));
@@ -168,7 +210,7 @@ class kernel_selector {
   kernel_list list_;
 };
 
-/// Makes a kernel for each node that is computed, in their order, and gives constants their place.
+/// Makes a kernel for each computed node, in order, and places the constants.
 inline kernel_list select_kernels(subgraph const& sub, std::vector<std::uint32_t> const& order,
                                   std::vector<bool> const& computed, slot_layout& slots, plan_request const& with,
                                   compiled_functions* functions) {

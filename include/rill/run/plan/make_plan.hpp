@@ -9,20 +9,20 @@
 
 namespace rill {
 
-/// Plans a bound subgraph. All extents must be known, except in the outputs of kernels that allocate them. Throws when
-/// the step of the request is to end.
+/// Plans a bound subgraph. All extents must be known, except in outputs that kernels allocate. Throws if the step of
+/// the request is cancelled or late.
 plan make_plan(subgraph const& sub, plan_request const& with);
 
-/// Plans one iteration of a frame in tagged execution, whose walk orders it: values share no memory, and those in
-/// `kept` can be read when they are made.
+/// Plans one iteration of a frame in tagged execution. The walk orders it, so values share no memory; the walk can read
+/// the values in `kept`.
 plan make_frame_plan(subgraph const& iteration, std::vector<endpoint> const& kept, plan_request const& with);
 
 #if RILL_RUNTIME
 namespace planning {
 
-/// Puts together what the stages have made.
+/// Puts the results of the stages together.
 inline plan assemble(slot_layout const& slots, kernel_list kernels, result_list results, parallel_schedule schedule,
-                     memory_layout memory) {
+                     schedule_reason why, memory_layout memory) {
   plan p;
   for (auto s : slots.fed) p.fed.push_back(slots.slots[s].of);
   for (auto const& c : kernels.constants) p.memory.held += c.bytes();
@@ -32,6 +32,7 @@ inline plan assemble(slot_layout const& slots, kernel_list kernels, result_list 
   p.constants = std::move(kernels.constants);
   p.assumed = std::move(kernels.assumed);
   p.bodies = std::move(kernels.bodies);
+  p.body_of = std::move(kernels.body_of);
   p.waiting = kernels.waiting;
   p.owned_slots = std::move(results.owned);
   p.output_slots = std::move(results.outputs);
@@ -39,9 +40,10 @@ inline plan assemble(slot_layout const& slots, kernel_list kernels, result_list 
   p.copies = std::move(results.copies);
   p.drops = std::move(results.drops);
   p.schedule = std::move(schedule);
+  p.why = why;
   p.memory.arena = memory.arena;
-  p.memory.least = most_alive(memory.blocks.all(), p.instructions.size());
-  p.blocks = std::move(memory.blocks.all());
+  p.memory.least = most_alive(memory.blocks, p.instructions.size());
+  p.blocks = std::move(memory.blocks);
   p.scratch = std::move(memory.scratch);
   p.held_slots = std::move(memory.held);
   return p;
@@ -59,12 +61,12 @@ RILL_INLINE plan make_plan(subgraph const& sub, plan_request const& with) {
   auto kernels = select_kernels(sub, sequence.nodes, nodes_to_compute(sub, sequence.nodes), slots, with, functions);
   find_lifetimes(sub, kernels, slots);
   auto results = place_results(sub, kernels, slots);
-  auto [schedule, parallel] = choose_schedule(sub, sequence, kernels, slots, results, with);
+  auto [schedule, parallel, why] = choose_schedule(sub, sequence, kernels, slots, results, with);
   auto* const always = parallel ? &*parallel : nullptr;
   update_in_place(sub, kernels, slots, results, always);
   auto memory = assign_memory(sub, kernels, slots, always, with.step);
 
-  auto p = assemble(slots, std::move(kernels), std::move(results), std::move(schedule), std::move(memory));
+  auto p = assemble(slots, std::move(kernels), std::move(results), std::move(schedule), why, std::move(memory));
   link_pointers(p, sub, slots, {});
   mark_plain(p);
   p.functions = std::move(own);
@@ -84,7 +86,7 @@ RILL_INLINE plan make_frame_plan(subgraph const& iteration, std::vector<endpoint
   auto results = place_results(iteration, kernels, slots);
   auto memory = assign_memory_apart(kernels, slots);
 
-  auto p = assemble(slots, std::move(kernels), std::move(results), {}, std::move(memory));
+  auto p = assemble(slots, std::move(kernels), std::move(results), {}, {schedule_reason::tokens}, std::move(memory));
   link_pointers(p, iteration, slots, kept);
   p.allocator = &with.memory;
   return p;

@@ -1,4 +1,4 @@
-// The fifth stage of a plan: where the values lie that no caller wants, in the arena and in each other's place.
+// The fifth stage of a plan: places the intermediate values in the arena, where they may share memory.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -11,19 +11,19 @@
 #if RILL_RUNTIME
 namespace rill::planning {
 
-/// The blocks of the arena, and the values that can't lie in it.
+/// The blocks of the arena, and the values outside of it.
 struct memory_layout {
   indexed<plan::block_id, memory_block> blocks;
-  std::vector<plan::block_id> scratch;  // of each instruction; `no_index`: none
+  indexed<plan::instruction_id, plan::block_id> scratch;  // `no_index`: none
   indexed<plan::held_id, plan::slot_id> held;
   std::size_t arena = 0;  // bytes
 
-  /// A value of strings is a tensor of its own, for its elements own memory.
+  /// Places a value of strings in a tensor of its own, because its elements own memory.
   void hold(plan::slot_id id, plan::slot& s) { s.where = held.push_back(id); }
 };
 
-// Walks over the instructions, the last first. If an instruction updates an input in place and no other reads the input
-// later, the input is computed in the place of the result.
+// Joins chains of values that are updated in place. From the last instruction to the first: if an instruction updates
+// an input in place, and no instruction reads the input later, then the input is computed in the memory of the output.
 class in_place_chains {
  public:
   in_place_chains(subgraph const& sub, kernel_list const& kernels, slot_layout& slots, result_list& results,
@@ -41,11 +41,13 @@ class in_place_chains {
   }
 
   void run() {
-    for (auto at = static_cast<plan::instruction_id>(kernels_.instructions.size()); at-- > 0;)
+    for (auto i = kernels_.instructions.size(); i-- > 0;) {
+      auto const at = as_index<plan::instruction_id>(i);
       for (auto const& pair : kernels_.instructions[at].run.updates_in_place) {
         auto const node = kernels_.instructions[at].node;
         join(at, slots_.of(subgraph_[node].inputs[pair.input]), slots_.of_node[node][pair.output]);
       }
+    }
   }
 
  private:
@@ -70,19 +72,20 @@ class in_place_chains {
   kernel_list const& kernels_;
   slot_layout& slots_;
   parallel_order* order_;
-  indexed<plan::slot_id, std::vector<plan::slot_id*>> names_;  // where each slot is named
-  indexed<plan::output_id, plan::fetch*> direct_;              // the fetch that is each output
+  indexed<plan::slot_id, std::vector<plan::slot_id*>> names_;  // of each slot its entries in slot_layout
+  indexed<plan::output_id, plan::fetch*> direct_;              // of each output its fetch
 };
 
-// Gives each value a block, of its own or that of an input which ends here and which its kernel may write.
+// Gives each value a new block, or the block of an input that is not needed any more and whose memory the kernel may
+// write.
 class block_assignment {
  public:
   block_assignment(subgraph const& sub, kernel_list const& kernels, slot_layout& slots, parallel_order const* order)
       : subgraph_(sub), kernels_(kernels), slots_(slots), order_(order) {}
 
   memory_layout run(step_context const* step) {
-    for (plan::instruction_id at = 0; at < kernels_.instructions.size(); ++at) {
-      if (at % checked_each == 0) check(step);
+    for (auto at : kernels_.instructions.indices()) {
+      if (as_integer(at) % checked_each == 0) check(step);
       auto const& made = kernels_.instructions[at];
       taken_.clear();
       auto const& outputs = slots_.of_node[made.node];
@@ -134,10 +137,10 @@ class block_assignment {
   parallel_order const* order_;
   memory_layout all_;
   indexed<plan::block_id, std::vector<plan::instruction_id>> users_;
-  std::vector<plan::block_id> taken_;  // by outputs of the instruction
+  std::vector<plan::block_id> taken_;  // by other outputs of the current instruction
 };
 
-// Gives the blocks their offsets; returns the bytes of the arena.
+// Gives the blocks their offsets. Returns the size of the arena in bytes.
 inline std::size_t place_blocks(std::vector<memory_block>& blocks,
                                 std::vector<std::vector<plan::instruction_id>> const& users, parallel_order* order) {
   if (!order) return plan_memory(blocks);
@@ -157,8 +160,8 @@ inline std::size_t place_blocks(std::vector<memory_block>& blocks,
   });
 }
 
-/// Puts a chain of values that are updated in place into one place, that of the result. If the first value was fed, the
-/// fetch notes that the result may overwrite it. `order`: null in sequential execution.
+/// Gives a chain of values that are updated in place one place, the place of the result. If the first value is a feed,
+/// its fetch notes that the result may overwrite the feed. `order` is null in sequential execution.
 inline void update_in_place(subgraph const& sub, kernel_list const& kernels, slot_layout& slots, result_list& results,
                             parallel_order* order) {
   if (std::any_of(kernels.instructions.begin(), kernels.instructions.end(),
@@ -166,8 +169,8 @@ inline void update_in_place(subgraph const& sub, kernel_list const& kernels, slo
     in_place_chains(sub, kernels, slots, results, order).run();
 }
 
-/// Lays out the arena. In parallel execution, values share memory only where one is always done with before the other
-/// is made.
+/// Lays out the arena. In parallel execution, two values share memory only if all users of one always run before the
+/// other is made.
 inline memory_layout assign_memory(subgraph const& sub, kernel_list const& kernels, slot_layout& slots,
                                    parallel_order* order, step_context const* step) {
   block_assignment blocks(sub, kernels, slots, order);
@@ -176,10 +179,10 @@ inline memory_layout assign_memory(subgraph const& sub, kernel_list const& kerne
   return all;
 }
 
-/// Lays out the arena of an iteration in tagged execution: no two values share memory, for their order is not known.
+/// Lays out the arena of an iteration in tagged execution. Values share no memory, because their order is not known.
 inline memory_layout assign_memory_apart(kernel_list const& kernels, slot_layout& slots) {
   memory_layout all;
-  for (plan::instruction_id at = 0; at < kernels.instructions.size(); ++at) {
+  for (auto at : kernels.instructions.indices()) {
     auto const& made = kernels.instructions[at];
     auto const block = [&](std::size_t bytes) {
       memory_block const b{bytes, at, at, all.arena};
@@ -198,9 +201,9 @@ inline memory_layout assign_memory_apart(kernel_list const& kernels, slot_layout
 }
 
 /// Returns the most bytes of blocks that are alive at one of `n` instructions: no arena can be smaller.
-inline std::size_t most_alive(std::vector<memory_block> const& blocks, std::size_t n) {
-  std::vector<std::size_t> change(n + 2);
-  for (auto const& b : blocks) change[b.first] += b.bytes, change[b.last + 1] -= b.bytes;
+inline std::size_t most_alive(indexed<plan::block_id, memory_block> const& blocks, std::size_t n) {
+  indexed<plan::instruction_id, std::size_t> change(n + 2);
+  for (auto const& b : blocks) change[b.first] += b.bytes, change[next(b.last)] -= b.bytes;
   std::size_t most = 0, alive = 0;
   for (auto c : change) most = std::max(most, alive += c);
   return most;

@@ -1,20 +1,20 @@
-// Values whose extents are known only when their node has run. Loops of as many iterations take rows of other loops as
-// they come, if only their number is open; all else waits until then to be planned.
+// Values whose extents are known only when their node has run. A node that reads such extents is deferred, except for a
+// loop that takes the rows of another loop with the same number of iterations, if only that number is open.
 #pragma once
 #include "rill/graph/subgraph.hpp"
 #include "rill/ops/control/loop.hpp"
 
 namespace rill::detail {
 
-/// Whether an output has extents that are settled when its node runs.
+/// Whether an output has extents that are known only when its node has run.
 bool has_deferred_shape(subgraph const& sub, endpoint e);
 
-/// Whether a node takes such a value as its input k.
+/// Whether a node is a loop that can take such rows as its input k.
 bool takes_open_rows(subgraph const& sub, node const& n, std::size_t k);
 
 #if RILL_RUNTIME
 
-/// Where the number of a loop's iterations comes from: a loop that is given the count of another has the other's.
+/// Returns the output from which a number of iterations comes: follows the counts that loops are given.
 inline endpoint source_of_count(subgraph const& sub, endpoint count) {
   auto const& n = sub[count.node];
   if (!ops::is_loop(n)) return count;

@@ -20,40 +20,33 @@ namespace rill {
 
 /// A subgraph as flat arrays. Stages make it (make_plan.hpp), executors read it; what a step writes is in its
 /// `plan_instance`.
-struct plan {
-  enum class slot_id : std::uint32_t {};      ///< a value of the subgraph, which several nodes may have names for
-  enum class block_id : std::uint32_t {};     ///< a stretch of the arena
-  enum class constant_id : std::uint32_t {};  ///< a constant of the subgraph
-  enum class feed_id : std::uint32_t {};      ///< an input of the subgraph
-  enum class owned_id : std::uint32_t {};     ///< a tensor that a kernel allocates (kernel::allocates_outputs)
-  enum class output_id : std::uint32_t {};    ///< a tensor that the step hands out, written in place
-  enum class held_id : std::uint32_t {};      ///< a tensor of strings, which the instance keeps
-  enum class fetch_id : std::uint32_t {};     ///< a result, in the order of the subgraph's outputs
-  /// The number of an instruction, and of a pointer in the array that kernels are called with.
-  using instruction_id = std::uint32_t;
-  using pointer_id = std::uint32_t;
-  static constexpr instruction_id none = UINT32_MAX;
-
+struct plan : plan_ids {
   /// Where a value lies; monostate: nowhere, because no instruction reads or writes its elements.
   using location = std::variant<std::monostate, block_id, constant_id, feed_id, owned_id, output_id, held_id>;
 
   struct slot {
     type of;
     location where = {};
-    instruction_id first = 0, last = 0;      ///< the instructions between which its elements are needed
+    instruction_id first = {}, last = {};    ///< the instructions between which its elements are needed
     std::vector<pointer_id> positions = {};  ///< the pointers to it
+    endpoint value = {};                     ///< the output of the subgraph's node that it was laid out for
   };
   struct instruction {
     kernel run;
     owned_id owned = no_index<owned_id>;  ///< its first output, if it allocates them
     std::uint32_t node = 0;
+    bool shares_variables = false;  ///< its outputs may be the values of variables, and need no memory
   };
   /// What a walk reads of an instruction that has only its kernel to call. It is small because a walk over small nodes
   /// is as fast as this comes from memory.
   struct line {
-    kernel::entry plain;      ///< null: there is more to do
-    pointer_id pointers = 0;  ///< its first: the inputs', the outputs', the scratch's
+    kernel::entry plain;       ///< null: there is more to do
+    pointer_id pointers = {};  ///< its first: the inputs', the outputs', the scratch's
     std::uint16_t inputs = 0, outputs = 0;
+
+    pointer_id input(std::size_t k) const { return as_index<pointer_id>(as_integer(pointers) + k); }
+    pointer_id output(std::size_t o) const { return input(inputs + o); }
+    pointer_id scratch() const { return output(outputs); }
   };
   struct fetch {
     slot_id slot;
@@ -78,13 +71,14 @@ struct plan {
     std::size_t held = 0;   ///< bytes of constants
   };
 
-  std::vector<instruction> instructions;
-  std::vector<line> lines;                   ///< of each instruction
-  std::vector<std::string> names;            ///< of each instruction's node
-  std::vector<std::string_view> operations;  ///< of each instruction
-  std::vector<block_id> scratch;             ///< of each instruction; `no_index`: it needs none
+  indexed<instruction_id, instruction> instructions;
+  indexed<instruction_id, line> lines;
+  std::vector<std::string> nodes;  ///< the names of the subgraph's nodes
+  indexed<instruction_id, std::string_view> operations;
+  indexed<instruction_id, block_id> scratch;  ///< `no_index`: it needs none
   indexed<slot_id, slot> slots;
-  std::vector<memory_block> blocks;  ///< by block_id
+  indexed<pointer_id, slot_id> pointed;  ///< what each pointer points to; `no_index`: scratch memory
+  indexed<block_id, memory_block> blocks;
   indexed<constant_id, tensor> constants;
   indexed<feed_id, type> fed;
   indexed<feed_id, slot_id> fed_slots;
@@ -95,18 +89,21 @@ struct plan {
   std::vector<copy> copies;
   std::vector<drop> drops;  ///< by instruction
   parallel_schedule schedule;
-  std::size_t pointers = 0;    ///< of all instructions
-  std::vector<slot_id> kept;   ///< in the tagged execution: values that are read between instructions
-  std::size_t kept_first = 0;  ///< where their pointers begin
-  std::size_t waiting = 0;     ///< the number of instructions whose kernels may wait
+  schedule_reason why;                ///< the schedule is that one, or empty
+  indexed<kept_id, slot_id> kept;     ///< in the tagged execution
+  indexed<kept_id, pointer_id> read;  ///< the pointers to them
+  std::size_t waiting = 0;            ///< the number of instructions whose kernels may wait
   memory_report memory;
   rill::allocator* allocator = nullptr;
   assumptions assumed;
   std::shared_ptr<compiled_functions> functions;      ///< null: the enclosing plan has them
   std::vector<std::shared_ptr<keeps_memory>> bodies;  ///< that its kernels run
+  std::vector<instruction_id> body_of;                ///< of each body: the instruction whose kernel runs it
 
   /// Whether instructions run as soon as what they wait for has run, rather than one after the other.
   bool forks() const { return !schedule.empty(); }
+  /// Returns the name of an instruction's node.
+  std::string const& name(instruction_id at) const { return nodes[instructions[at].node]; }
   /// Returns the feed that fetch i may overwrite, because no instruction reads it any more, or which it is; -1: none.
   std::int64_t overwritten(std::size_t i) const { return fetches.all()[i].over; }
   /// Whether variables of open extents still have the extents that the plan was made for.
@@ -126,7 +123,7 @@ RILL_INLINE void plan::trim() {
 RILL_INLINE std::string plan::text() const {
   std::string s;
   if (forks()) s = "in parallel execution\n";
-  for (std::size_t i = 0; i < instructions.size(); ++i) s += std::to_string(i) + "  " + names[i] + "\n";
+  for (auto at : instructions.indices()) s += std::to_string(as_integer(at)) + "  " + name(at) + "\n";
   return s;
 }
 #endif

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "rill/device/observer.hpp"
+#include "rill/device/running_node.hpp"
 #include "rill/run/plan/arena_pool.hpp"
 #include "rill/run/plan/deferred_pieces.hpp"
 #include "rill/run/plan/double_buffer.hpp"
@@ -28,8 +29,8 @@ namespace detail {
 /// Makes `why` a step's failure if it has none yet, and returns whether it had none. A deadline or cancellation comes
 /// from outside and names no node; the first kernel that fails by it replaces it and names the node.
 inline bool take_failure(failure& first, bool& met_nowhere, failure why) {
-  if (first && !(met_nowhere && why->message().ends_with(first->message()))) return false;
-  met_nowhere = false;
+  bool const from_outside = std::exchange(met_nowhere, false);
+  if (first && !(from_outside && why->message().ends_with(first->message()))) return false;
   return !std::exchange(first, std::move(why));
 }
 
@@ -41,14 +42,16 @@ class plan_instance {
  public:
   using time_point = std::chrono::steady_clock::time_point;
   using instruction_id = rill::plan::instruction_id;
-  /// What parallel execution counts, kept for the next step.
+  /// The counts of parallel execution, kept for the next step.
   struct counts {
-    std::vector<std::uint32_t> waits, holders, ready;
+    indexed<instruction_id, std::uint32_t> waits;
+    indexed<rill::plan::owned_id, std::uint32_t> holders;
+    std::vector<instruction_id> ready, to_enqueue;
   };
 
   explicit plan_instance(rill::plan const& p)
       : plan_(&p), owned_(p.owned_slots.size()), outputs_(p.output_slots.size()) {
-    pointers().resize(p.pointers);
+    pointers().resize(p.pointed.size());
     for (auto const& s : p.slots)
       if (auto const* const c = std::get_if<rill::plan::constant_id>(&s.where))
         point(s, const_cast<void*>(p.constants[*c].raw()));
@@ -79,21 +82,26 @@ class plan_instance {
     for (auto s : plan_->fed_slots) point(plan_->slots[s], const_cast<void*>(fed[i++].raw()));
     for (auto id : plan_->output_slots.indices()) prepare_output(id);
   }
-  /// The same where results were pointed elsewhere before, by `result`.
+  /// Does the same for a body, whose results may have been pointed elsewhere by `result`.
   void prepare_body(std::span<tensor const> fed) {
     prepare(fed);
     for (auto id : plan_->output_slots.indices())
       point(plan_->slots[plan_->output_slots[id]], outputs_[id].mutable_raw());
   }
-  /// Makes all ready for a walk: the arena, what is fed and the outputs.
+  /// Prepares a walk: the arena, the feeds and the outputs.
   void begin(std::span<tensor const> fed, step_context const& step) {
     borrow_arena(step);
     prepare(fed);
   }
-  /// Lets go of what the step handed out: snapshots of variables must not outlive it here.
+  /// Drops the tensors that kernels allocated, because snapshots of variables must not outlive the step.
   void release() {
     places_.rest();
     for (auto& t : owned_)
+      if (t) t = tensor();
+  }
+  /// Drops the outputs, which are kept for the next step otherwise.
+  void drop_outputs() {
+    for (auto& t : outputs_)
       if (t) t = tensor();
   }
   void drop(rill::plan::owned_id id) { owned_[id] = tensor(); }
@@ -101,12 +109,12 @@ class plan_instance {
   auto first_drop(instruction_id at) const {
     return std::partition_point(plan_->drops.begin(), plan_->drops.end(), [&](auto const& d) { return d.after < at; });
   }
-  /// Frees what no instruction uses after this one.
+  /// Drops the tensors that no instruction uses after this one.
   void drop_after(instruction_id at) {
     for (auto d = first_drop(at); d != plan_->drops.end() && d->after == at; ++d) drop(d->owned);
   }
 
-  /// Returns what was fetched, in order; `fed` as it was given to `prepare`.
+  /// Returns result i; `fed` are the feeds that `prepare` was called with.
   tensor result(std::size_t i, std::span<tensor const> fed) const {
     using p = rill::plan;
     auto const& f = plan_->fetches.all()[i];
@@ -114,12 +122,13 @@ class plan_instance {
     if (auto const* const id = std::get_if<p::output_id>(&s.where)) return outputs_[*id].reshaped(f.shape);
     if (auto const* const id = std::get_if<p::owned_id>(&s.where))
       return s.of.is_known() ? owned_[*id].reshaped(f.shape) : owned_[*id];
-    if (auto const* const id = std::get_if<p::feed_id>(&s.where)) return fed[as_integer(*id)].clone().reshaped(f.shape);
-    return plan_->constants[std::get<p::constant_id>(s.where)].clone().reshaped(f.shape);
+    auto const* const id = std::get_if<p::feed_id>(&s.where);
+    auto const& same = id ? fed[as_integer(*id)] : plan_->constants[std::get<p::constant_id>(s.where)];
+    return same.clone(*plan_->allocator).reshaped(f.shape);
   }
   std::size_t results() const { return plan_->fetches.size(); }
 
-  // Bodies: in the place of `prepare`, where argument i lies, and where result i goes.
+  // Bodies. In place of `prepare`, the caller sets the addresses of argument i and of result i.
 
   void argument(std::size_t i, void const* elements) {
     point(plan_->slots[plan_->fed_slots.all()[i]], const_cast<void*>(elements));
@@ -134,9 +143,9 @@ class plan_instance {
     all[i] = elements;
     if (f.direct) point(plan_->slots[f.slot], elements);
   }
-  /// Goes on with another set of such places, which are at first the same as these.
+  /// Switches to another set of addresses, which begins as a copy of this one.
   void flip() { places_.flip(); }
-  /// Copies the results that are not computed where they are wanted.
+  /// Copies the results that no kernel writes to the caller's memory.
   void copy_results() {
     auto const& [_, arguments, results] = *places_;
     for (auto const& c : plan_->copies) {
@@ -158,36 +167,39 @@ class plan_instance {
   void start(instruction_id at, parallel const& threads, step_context& step, suspendable* from) {
     auto const& i = plan_->instructions[at];
     auto const& line = plan_->lines[at];
-    kernel_call call{pointers().data() + line.pointers, line.inputs, line.outputs, threads, step};
+    kernel_call call{first_pointer() + as_integer(line.pointers), line.inputs, line.outputs, threads, step};
     if (i.owned != no_index<rill::plan::owned_id>) {
       call.owned = &owned_[i.owned];
       for (std::size_t o = 0; o < line.outputs; ++o)  // of the iteration before
         if (call.owned[o]) call.owned[o] = tensor();
     }
     call.from = from;
-    i.run(call);
+    if (!step.progress) return run(i, line, call);
+    detail::running_node::scope const now(step.progress, plan_->name(at));
+    run(i, line, call);
   }
-  /// A kernel is done: takes over what it brought, and reports it.
+  /// Takes the outputs of a kernel that is done, and reports the call to the observer.
   void finish(instruction_id at, time_point begin, step_context& step) {
     take_owned(at);
     if (step.watch)
       step.watch->node_ran(
-          {plan_->names[at], plan_->operations[at], step.number, begin, std::chrono::steady_clock::now()});
+          {plan_->name(at), plan_->operations[at], step.number, begin, std::chrono::steady_clock::now()});
   }
   void call(instruction_id at, parallel const& threads, step_context& step) {
     auto const begin = now(step);
     start(at, threads, step, nullptr);
     finish(at, begin, step);
   }
-  void** first_pointer() { return pointers().data(); }
+  void** first_pointer() { return pointers().all().data(); }
 
   /// Rethrows what an instruction threw, as an error that names its node.
   [[noreturn]] void name_failure(instruction_id at) const {
-    std::string const& node = plan_->names[at];
+    std::string const& node = plan_->name(at);
     try {
       throw;
     } catch (error const& e) {
       auto const& op = plan_->operations[at];  // some say themselves where in them it was
+      if (plan_->instructions[at].run.names_nodes && !e.node().empty()) throw;
       if (op == primitive_region_op.name || (op == deferred_piece_op.name && !e.node().empty())) throw;
       throw error(e.code(), e.message(), node);
     } catch (std::bad_alloc const&) {
@@ -195,7 +207,7 @@ class plan_instance {
     } catch (std::exception const& e) {
       throw error(code::internal, std::string("a kernel threw: ") + e.what(), node);
     } catch (...) {
-      throw error(code::internal, "a kernel threw something that is no exception", node);
+      throw error(code::internal, "a kernel threw an object that is not a std::exception", node);
     }
   }
 
@@ -216,15 +228,12 @@ class plan_instance {
   // Tagged execution.
 
   /// Returns where a kept value lies.
-  void* kept(std::uint32_t k) const { return places_->pointers[plan_->kept_first + k]; }
-  tensor const& kept_tensor(std::uint32_t k) const {
+  void* kept(rill::plan::kept_id k) const { return places_->pointers[plan_->read[k]]; }
+  tensor const& kept_tensor(rill::plan::kept_id k) const {
     return owned_[std::get<rill::plan::owned_id>(plan_->slots[plan_->kept[k]].where)];
   }
   /// Returns where output o of an instruction lies.
-  void* output(instruction_id at, std::size_t o = 0) const {
-    auto const& line = plan_->lines[at];
-    return places_->pointers[line.pointers + line.inputs + o];
-  }
+  void* output(instruction_id at, std::size_t o = 0) const { return places_->pointers[plan_->lines[at].output(o)]; }
   /// Whether an instruction allocates its outputs.
   bool allocates(instruction_id at) const { return plan_->instructions[at].owned != no_index<rill::plan::owned_id>; }
   /// Makes `t` the first output of an instruction, as if its kernel had given it.
@@ -235,14 +244,29 @@ class plan_instance {
   counts& parallel_counts() { return counts_; }
 
  private:
-  // Where everything lies; the arguments and results are those of bodies.
+  // All addresses. Arguments and results are used by bodies only.
   struct places {
-    std::vector<void*> pointers = {};
+    indexed<rill::plan::pointer_id, void*> pointers = {};
     std::vector<void const*> arguments = {};
     std::vector<void*> results = {};
   };
 
-  std::vector<void*>& pointers() { return places_->pointers; }
+  void run(rill::plan::instruction const& i, rill::plan::line const& line, kernel_call& call) const {
+    if (i.run.keeps_input) return start_keeping(i, line, call);
+    i.run(call);
+  }
+  // Calls a kernel that keeps its input. An arena that belongs to a pool may be kept longer than the step: the pool
+  // gets it back only when nobody else has it.
+  void start_keeping(rill::plan::instruction const& i, rill::plan::line const& line, kernel_call& call) const {
+    tensor kept;
+    auto const& s = plan_->slots[plan_->pointed[line.input(0)]];
+    if (auto const* const id = std::get_if<rill::plan::owned_id>(&s.where)) kept = owned_[*id];
+    else if (auto const* const b = std::get_if<rill::plan::block_id>(&s.where); b && lender_)
+      kept = tensor(s.of.element, s.of.shape(), arena_, plan_->blocks[*b].offset);
+    if (kept) call.kept = &kept;
+    i.run(call);
+  }
+  indexed<rill::plan::pointer_id, void*>& pointers() { return places_->pointers; }
   void point(rill::plan::slot const& s, void* to) {
     for (auto p : s.positions) pointers()[p] = to;
   }
@@ -257,7 +281,7 @@ class plan_instance {
     naming(largest_user(),
            [&] { arena_ = step.arenas ? step.arenas->lend(bytes) : buffer::allocate(bytes, *plan_->allocator); });
     lender_ = step.arenas;
-    if (arena_.data() != base_) lay(static_cast<std::byte*>(base_ = arena_.data()));
+    if (auto* const base = arena_.data(); base != base_) lay(static_cast<std::byte*>(detail::reached(base_ = base)));
   }
   // The instruction that needs the most of the arena.
   instruction_id largest_user() const {
@@ -265,23 +289,21 @@ class plan_instance {
     return std::max_element(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.bytes < b.bytes; })
         ->first;
   }
-  // Points to what lies in the arena.
+  // Sets the pointers to the values in the arena.
   void lay(std::byte* base) {
     auto const& p = *plan_;
-    auto const at = [&](rill::plan::block_id b) { return base + p.blocks[as_integer(b)].offset; };
+    auto const at = [&](rill::plan::block_id b) { return base + p.blocks[b].offset; };
     places_.for_each([&](places& each) {
       for (auto const& s : p.slots)
         if (auto const* const b = std::get_if<rill::plan::block_id>(&s.where))
           for (auto position : s.positions) each.pointers[position] = at(*b);
-      for (std::size_t i = 0; i < p.instructions.size(); ++i)
-        if (p.scratch[i] != no_index<rill::plan::block_id>) {
-          auto const& line = p.lines[i];
-          each.pointers[line.pointers + line.inputs + line.outputs] = at(p.scratch[i]);
-        }
+      for (auto i : p.instructions.indices())
+        if (auto const scratch = p.scratch[i]; scratch != no_index<rill::plan::block_id>)
+          each.pointers[p.lines[i].scratch()] = at(scratch);
     });
   }
 
-  // Last step's output is written again if the caller has let go of it.
+  // Reuses the last step's output if the caller has released it, and allocates a new one otherwise.
   void prepare_output(rill::plan::output_id id) {
     auto const& s = plan_->slots[plan_->output_slots[id]];
     if (outputs_[id].storage().unique()) return;
@@ -292,38 +314,39 @@ class plan_instance {
     auto const owned = plan_->instructions[at].owned;
     if (owned == no_index<rill::plan::owned_id>) return;
     for (std::uint32_t o = 0; o < plan_->lines[at].outputs; ++o) {
-      rill::plan::owned_id const id{as_integer(owned) + o};
+      auto const id = as_index<rill::plan::owned_id>(as_integer(owned) + o);
       take(plan_->slots[plan_->owned_slots[id]], owned_[id]);
     }
   }
-  // What a kernel brought must be what the plan was made for: extents may be others because a variable's have changed,
-  // all else is the kernel's fault.
+  // Takes a tensor that a kernel allocated, and checks its type. Other extents may come from a variable that has
+  // changed meanwhile; any other difference is the kernel's fault.
   void take(rill::plan::slot const& s, tensor& brought) {
     if (!brought)
-      throw error(code::internal, "its kernel gave no tensor where a " + s.of.text() +
-                                      " was expected: kernel_call::give is to be called for each output");
+      throw error(code::internal, "its kernel gave no tensor where " + with_article(s.of) +
+                                      " was expected: call kernel_call::give for each output");
     auto const given = brought.type();
     if (accepts(s.of, given)) return point(s, brought.mutable_raw());
     bool const other_kind = given.element != s.of.element || (s.of.has_rank() && given.rank != s.of.rank);
     if (other_kind || plan_->assumed.empty())
-      throw error(code::internal, "its kernel gave a " + given.text() + " where a " + s.of.text() + " was expected");
-    throw error(code::aborted, "its value is a " + given.text() + " where the step was made for a " + s.of.text() +
-                                   ": a variable's extents changed while it ran");
+      throw error(code::internal,
+                  "its kernel gave " + with_article(given) + " where " + with_article(s.of) + " was expected");
+    throw error(code::aborted, "its value is " + with_article(given) + " where the step was made for " +
+                                   with_article(s.of) + ": a variable's extents changed while it ran");
   }
-  // Makes room; an error carries the name of the node whose values it is for, most of it at least.
+  // Calls `make_room`; an error names the node of an instruction for which memory is needed.
   template <class F> void naming(instruction_id at, F const& make_room) const {
     try {
       make_room();
     } catch (error const& e) {
-      throw error(e.code(), e.message(), plan_->names[at]);
+      throw error(e.code(), e.message(), plan_->name(at));
     }
   }
 
   rill::plan const* plan_;
   counts counts_;
   buffer arena_;
-  arena_pool* lender_ = nullptr;  // of the arena; null: the instance owns the arena, or has none
-  void* base_ = nullptr;          // of the arena that is pointed to
+  arena_pool* lender_ = nullptr;  // the pool of the arena; null: the instance owns the arena, or has none
+  void* base_ = nullptr;          // the address of the arena that the pointers are set for
   detail::double_buffer<places> places_;
   indexed<rill::plan::owned_id, tensor> owned_;
   indexed<rill::plan::output_id, tensor> outputs_;

@@ -11,7 +11,7 @@
 #if RILL_RUNTIME
 namespace rill::planning {
 
-/// The values that a step hands out, or a kernel allocates.
+/// The values that a step returns, and values that kernels allocate.
 struct result_list {
   indexed<plan::owned_id, plan::slot_id> owned;
   indexed<plan::output_id, plan::slot_id> outputs;
@@ -22,8 +22,7 @@ struct result_list {
 
 /// Sets the first and the last instruction that needs the elements of each value. Results are needed until the end.
 inline void find_lifetimes(subgraph const& sub, kernel_list const& kernels, slot_layout& slots) {
-  auto const end = static_cast<plan::instruction_id>(kernels.instructions.size());
-  for (plan::instruction_id at = 0; at < end; ++at) {
+  for (auto at : kernels.instructions.indices()) {
     auto const i = kernels.instructions[at].node;
     auto const& n = sub[i];
     for (auto s : slots.of_node[i]) slots.slots[s].first = slots.slots[s].last = at;
@@ -33,10 +32,10 @@ inline void find_lifetimes(subgraph const& sub, kernel_list const& kernels, slot
         s.last = std::max(s.last, at);
       }
   }
-  for (auto e : sub.outputs) slots.at(e).last = end;
+  for (auto e : sub.outputs) slots.at(e).last = kernels.instructions.end_index();
 }
 
-// What a kernel allocates.
+// Places the outputs of kernels that allocate them.
 inline void place_owned(kernel_list& kernels, slot_layout& slots, result_list& all) {
   for (auto& made : kernels.instructions) {
     if (!made.run.allocates_outputs) continue;
@@ -49,10 +48,11 @@ inline void place_owned(kernel_list& kernels, slot_layout& slots, result_list& a
   }
 }
 
-// What is computed is written where the caller wants it; of other results, and of a result that is fetched twice, a
-// body makes copies.
+// Places results. A kernel writes a result to the caller's memory directly; a body copies results that are not
+// computed, and a result that is fetched twice.
 inline void place_fetches(subgraph const& sub, slot_layout& slots, result_list& all) {
-  indexed<plan::slot_id, plan::fetch_id> fetched(slots.slots.size(), no_index<plan::fetch_id>);  // first as
+  indexed<plan::slot_id, plan::fetch_id> fetched(slots.slots.size(),
+                                                 no_index<plan::fetch_id>);  // the first fetch of each
   for (auto e : sub.outputs) {
     auto const id = slots.of(e);
     auto& s = slots.slots[id];
@@ -73,12 +73,13 @@ inline void place_fetches(subgraph const& sub, slot_layout& slots, result_list& 
   }
 }
 
-/// Gives what kernels allocate and what is fetched a place, and says after which instructions an allocated tensor goes.
+/// Places the values that kernels allocate and the results, and lists the instructions after which allocated tensors
+/// are dropped.
 inline result_list place_results(subgraph const& sub, kernel_list& kernels, slot_layout& slots) {
   result_list all;
   place_owned(kernels, slots, all);
   place_fetches(sub, slots, all);
-  auto const end = static_cast<plan::instruction_id>(kernels.instructions.size());
+  auto const end = kernels.instructions.end_index();
   for (auto id : all.owned.indices())
     if (auto const last = slots.slots[all.owned[id]].last; last < end) all.drops.push_back({last, id});
   std::sort(all.drops.begin(), all.drops.end(), [](auto const& a, auto const& b) { return a.after < b.after; });

@@ -19,12 +19,12 @@ struct slot_layout {
   plan::slot& at(endpoint e) { return slots[of(e)]; }
 };
 
-/// What a subgraph is: a whole step or body, or one iteration of a frame in tagged execution, whose inputs may be rows
-/// of an array of open extents.
+/// Whether a subgraph is a whole step or body, or one iteration of a frame in tagged execution, whose inputs may have
+/// open extents.
 enum class plan_scope : bool { whole, frame };
 
-/// Lays out a slot for each output; an output that aliases an input shares its slot. error(unimplemented) where extents
-/// are open that no kernel brings.
+/// Lays out a slot for each output; an output that aliases an input shares its slot. Throws error(unimplemented) for
+/// open extents, except in outputs that kernels allocate.
 inline slot_layout lay_out_slots(subgraph const& sub, plan_scope scope) {
   slot_layout all;
   all.of_node.resize(sub.size());
@@ -44,7 +44,7 @@ inline slot_layout lay_out_slots(subgraph const& sub, plan_scope scope) {
         throw error(code::unimplemented,
                     "the extents of its output, " + n.outputs[port].text() + ", are not known before the step runs",
                     n.name);
-      all.of_node[i].push_back(all.slots.push_back({n.outputs[port]}));
+      all.of_node[i].push_back(all.slots.push_back({.of = n.outputs[port], .value = {i, port}}));
     }
   }
   for (auto i : sub.inputs) all.slots[all.of_node[i][0]].where = all.fed.push_back(all.of_node[i][0]);

@@ -1,4 +1,4 @@
-// Which loops, branches and calls have a form in primitives.
+// Decides which loops, branches and calls can be lowered to primitives.
 #pragma once
 #include <span>
 
@@ -20,7 +20,7 @@
 
 namespace rill {
 
-/// Whether a loop or branch has a lowered form: what is in it must have extents that don't wait for what runs there.
+/// Whether a loop, branch or call can be lowered: all extents in it must be known before it runs.
 bool can_lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
 
 #if RILL_RUNTIME
@@ -29,8 +29,8 @@ namespace detail {
 
 inline bool is_branch(node const& n) { return n.op->kind == op_kind::cond; }
 
-/// Whether a node has a form in primitives. Calls have one where a kernel waits in their function, which would hold a
-/// thread else: that of one which calls itself does.
+/// Whether a node is of a kind that is lowered: loops, branches, and calls of functions in which a kernel may wait,
+/// because the call would hold a thread otherwise. Recursive functions are not lowered.
 inline bool is_lowered(node const& n) {
   auto const* const f = called_by(n);
   return ops::is_loop(n) || is_branch(n) || (f && f->may_wait && f->looked_through());

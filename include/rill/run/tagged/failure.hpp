@@ -1,4 +1,4 @@
-// Where a node of tagged execution failed, as errors say it.
+// Describes where a node failed in tagged execution.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,8 @@
 #if RILL_RUNTIME
 namespace rill::detail {
 
-/// An error in the words of sequential execution: in which iterations, branches and calls the node stood that it names.
+/// Returns an error with the place of its node, in the words of sequential execution: the iterations, branches and
+/// calls around it.
 inline failure placed(error const& e, lowered const& from, tokens::iteration const& where, std::uint32_t node) noexcept
     try {
   if (placed_errors::holds(e)) return as_failure(e);
@@ -30,12 +31,12 @@ inline failure placed(error const& e, lowered const& from, tokens::iteration con
   for (; at != lowered::none; at = from.places[at].outer) {
     auto const& p = from.places[at];
     if (p.body == lowered::body::iteration || p.body == lowered::body::condition) {
-      bool const after = p.body == lowered::body::condition && i->index > 0;  // it was asked after that iteration
+      bool const after = p.body == lowered::body::condition && i->index > 0;  // the condition ran after that iteration
       text = "in iteration " + std::to_string(i->index - after) + text;
       if (i->frame->outer) i = i->frame->outer;
     } else text = p.text + text;
     if (p.body == lowered::body::function && i->frame->outer) i = i->frame->outer;
-    if (p.outer != lowered::none && !from.places[p.outer].hands_on()) text = ", node '" + p.name + "': " + text;
+    if (p.outer != lowered::none && !from.places[p.outer].is_unnamed()) text = ", node '" + p.name + "': " + text;
   }
   return as_failure(error(e.code(), std::move(text)));
 } catch (std::bad_alloc const&) {

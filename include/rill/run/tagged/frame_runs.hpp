@@ -1,4 +1,4 @@
-// Frames while they run, and their iterations (EuroSys'18 §4.3). The next ones reuse those that are done.
+// The frames of a run, and their iterations (EuroSys'18 §4.3). New ones reuse the memory of finished ones.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #if RILL_RUNTIME
 namespace rill::detail {
 
-/// All frames and iterations of one run of a tagged plan.
+/// The frames and iterations of one run of a tagged plan.
 class frame_runs {
  public:
   struct frame_run;
@@ -23,14 +23,14 @@ class frame_runs {
     tagged_plan::frame const* layout = nullptr;
     frame_run* frame = nullptr;
     std::int64_t index = 0;
-    std::size_t outstanding = 0;      // tokens under way, and frames within it
-    std::vector<std::uint32_t> left;  // of each block: the number of tokens still to come, and flags
+    std::size_t outstanding = 0;                         // tokens under way, and frames within it
+    indexed<tagged_plan::block_id, std::uint32_t> left;  // the number of tokens still to come, and flags
     std::vector<frame_run*> within;
-    std::uint64_t constants_of = 0;  // the number of the frame run whose constants it has
-    bool used = false;               // in this run
+    std::uint64_t constants_of = 0;  // the number of the frame_run whose constants its pointers have
+    bool used = false;               // whether this run has used it
   };
   struct frame_run {
-    std::uint32_t of = 0;  // the plan's frames
+    tagged_plan::frame_id of = tagged_plan::outermost;
     tagged_plan::frame const* layout = nullptr;
     iteration* outer = nullptr;
     std::uint64_t number = 0;
@@ -38,30 +38,30 @@ class frame_runs {
     std::int64_t next = 0;            // index of the next iteration
     std::uint32_t arrived = 0;        // tokens that entered
     std::uint32_t constants_due = 0;  // constants still to come
-    bool is_dead = false;             // a token that entered was dead
+    bool is_dead = false;             // whether a token that entered was dead
     struct arrival {
       enum : std::uint8_t { not_yet, alive, dead } came = not_yet;
       void* at = nullptr;
     };
-    std::vector<arrival> constants;
+    indexed<tagged_plan::constant_id, arrival> constants;
     std::vector<std::pair<tagged_plan::operation const*, arrival>> held;  // before the gate
     struct deferred_token {
       iteration* from;
       tagged_plan::operation const* next;
     };
-    std::vector<deferred_token> deferred;  // tokens for an iteration that can't begin yet
-    std::vector<std::int64_t> left;        // of each operation by which tokens leave: how many did
+    std::vector<deferred_token> deferred;                 // tokens for an iteration that can't begin yet
+    indexed<tagged_plan::leaving_id, std::int64_t> left;  // how many tokens left by each
     struct rows {
       tensor all;
       std::int64_t room = 0, end = 0;
     };
-    std::vector<rows> made;
+    indexed<tagged_plan::leaving_id, rows> made;
   };
 
   explicit frame_runs(tagged_plan const& p) : plan_(p), idle_(p.frames.size()), idle_frames_(p.frames.size()) {}
 
   /// Returns a frame within an iteration, or the outermost, without iterations.
-  frame_run* new_frame(std::uint32_t of, iteration* outer) {
+  frame_run* new_frame(tagged_plan::frame_id of, iteration* outer) {
     auto const& f = plan_.frames[of];
     auto* const made = reuse_or_make(idle_frames_[of], frames_);
     made->of = of;
@@ -73,11 +73,11 @@ class frame_runs {
     made->arrived = 0;
     made->constants_due = static_cast<std::uint32_t>(f.constants.size());
     made->is_dead = false;
-    made->constants.assign(f.constants.size(), {});
+    made->constants.all().assign(f.constants.size(), {});
     made->held.clear();
     made->deferred.clear();
-    made->left.assign(f.leaving.size(), 0);
-    made->made.clear();
+    made->left.all().assign(f.leaving.size(), 0);
+    made->made.all().clear();
     made->made.resize(f.leaving.size());
     if (outer) ++outer->outstanding, outer->within.push_back(made);
     return made;
@@ -95,7 +95,7 @@ class frame_runs {
     made->step.iteration = of.outer ? made->index : step.iteration;
     made->step.calls = of.outer ? of.outer->step.calls + f.calls : step.calls;
     made->outstanding = 0;
-    made->left.assign(f.counts.begin(), f.counts.end());
+    made->left = f.counts;
     made->memory.borrow_arena(step);
     of.live.push_back(made);
     return made;
@@ -112,7 +112,7 @@ class frame_runs {
   }
   /// Takes back all frames and iterations.
   void reset() {
-    for (std::size_t f = 0; f < idle_.size(); ++f) idle_[f].clear(), idle_frames_[f].clear();
+    for (auto f : idle_.indices()) idle_[f].clear(), idle_frames_[f].clear();
     for (auto& i : iterations_) {
       i.memory.release();
       i.memory.give_back_arena();
@@ -122,13 +122,13 @@ class frame_runs {
       idle_[i.frame->of].push_back(&i);
     }
     for (auto& f : frames_) {
-      f.made.clear();
+      f.made.all().clear();
       idle_frames_[f.of].push_back(&f);
     }
   }
 
  private:
-  // Returns an idle one, or makes one. Then the list has room for all, so that `reset` needs no memory.
+  // Returns an idle object, or makes one. Keeps room in the list for all objects, so that `reset` needs no memory.
   template <class T, class... Args>
   static T* reuse_or_make(std::vector<T*>& idle, std::deque<T>& all, Args const&... args) {
     if (idle.empty()) {
@@ -144,8 +144,8 @@ class frame_runs {
   std::uint64_t numbers_ = 0;
   std::deque<iteration> iterations_;
   std::deque<frame_run> frames_;
-  std::vector<std::vector<iteration*>> idle_;  // of each of the plan's frames
-  std::vector<std::vector<frame_run*>> idle_frames_;
+  indexed<tagged_plan::frame_id, std::vector<iteration*>> idle_;
+  indexed<tagged_plan::frame_id, std::vector<frame_run*>> idle_frames_;
 };
 
 }  // namespace rill::detail

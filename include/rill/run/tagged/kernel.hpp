@@ -1,9 +1,9 @@
-// The kernel of a loop, a branch or a call that tagged execution runs, and of a region that users wrote with
-// primitives.
+// The kernel of a loop, branch or call in tagged execution, and of a region of primitives that a user wrote.
 #pragma once
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +12,7 @@
 #include "rill/run/tagged/can_lower.hpp"
 #include "rill/run/tagged/lower.hpp"
 #include "rill/run/tagged/make_tagged_plan.hpp"
+#include "rill/run/tagged/print.hpp"
 #include "rill/run/tagged/walk.hpp"
 
 namespace rill {
@@ -19,7 +20,7 @@ namespace rill {
 #if RILL_RUNTIME
 namespace detail {
 
-/// The walks of one plan: each step that runs at the same time has one of its own.
+/// The walks of one plan: each concurrent run has its own.
 class tagged_walks final : public keeps_memory {
  public:
   tagged_walks(std::shared_ptr<tagged_plan const> p, std::size_t references)
@@ -35,6 +36,7 @@ class tagged_walks final : public keeps_memory {
     std::lock_guard lock(mutex_);
     std::erase_if(all_, [](auto const& w) { return w.use_count() == 1; });
   }
+  std::string explain(stages which) const override { return text(*plan_, which); }
 
  private:
   std::shared_ptr<tagged_plan const> plan_;
@@ -47,7 +49,7 @@ class tagged_walks final : public keeps_memory {
 
 RILL_INLINE bool runs_tagged(node const& n, std::span<type const> inputs, plan_request const& with) {
   if (is_primitive_region(n)) return true;
-  if (with.execution == execution::sequential || !detail::is_lowered(n)) return false;
+  if (with.execution == execution::sequential || has_devices(with.devices) || !detail::is_lowered(n)) return false;
   return (with.execution == execution::tagged || may_wait(n)) && can_lower(n, inputs, with.state, with.passes);
 }
 

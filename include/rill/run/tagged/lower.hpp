@@ -1,5 +1,4 @@
-// Lowers a loop, a branch or a call that waits to the primitives (EuroSys'18 §4.2): one flat subgraph, for tagged
-// execution.
+// Lowers a loop, branch or call to primitives (EuroSys'18 §4.2): one flat subgraph, for tagged execution.
 #pragma once
 #include <span>
 
@@ -9,8 +8,8 @@
 
 namespace rill {
 
-/// Lowers a bound loop, branch or call and all within it. The inputs of the subgraph are the node's, without its
-/// variables; its outputs are the node's.
+/// Lowers a bound loop, branch or call and everything in its bodies. The subgraph has the inputs of the node, without
+/// its variables, and the outputs of the node.
 lowered lower(node const& n, std::span<type const> inputs, container& state, pass_options const& passes);
 
 }  // namespace rill

@@ -1,5 +1,10 @@
-// How a loop becomes primitives (EuroSys'18 §4.2): each variable that changes goes round through a merge, a switch and
-// a next_iteration, and leaves by an exit.
+// Lowers a loop to primitives (EuroSys'18 §4.2):
+//
+//   variable ─▶ enter ─▶ merge ─▶ switch ─▶ body ─▶ next_iteration ─▶ (merge)
+//                                    └────▶ exit
+//
+// If the iterations' effects must happen in order, a token goes round in the same way: `turn` is its merge, and it
+// passes to the next iteration when all effects of this one are done.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,11 +17,11 @@
 #if RILL_RUNTIME
 namespace rill::detail {
 
-/// One loop, while it is lowered: what its steps hand on.
-class lowering::loop_parts {
+/// Lowers one loop. Its member functions run in the order of `run`.
+class lowering::loop_lowering {
  public:
-  loop_parts(lowering& l, node const& n, std::vector<endpoint> const& in, std::vector<bool> const& guarded,
-             nodes controls, scope outside)
+  loop_lowering(lowering& l, node const& n, std::vector<endpoint> const& in, std::vector<bool> const& guarded,
+                nodes controls, scope outside)
       : lower_(l),
         node_(n),
         in_(in),
@@ -49,14 +54,14 @@ class lowering::loop_parts {
       all[k] = lower_.out_.subgraph.type_of(in_[k]);
     return all;
   }
-  // What all iterations see alike.
+  // Lets input k enter as a constant of all iterations.
   endpoint invariant(std::size_t k) { return lower_.enter(into_, in_[k], guarded_[k], true); }
   std::size_t input_of(std::size_t variable) const { return about_.first_variable() + variable; }
   std::vector<endpoint> with_captures(std::vector<endpoint> arguments) const {
     arguments.insert(arguments.end(), captures_.begin(), captures_.end());
     return arguments;
   }
-  // How many iterations there are, or nobody knows: -1.
+  // Returns the number of iterations if it is known, otherwise -1.
   std::int64_t extent() const { return count_.known() ? count_.extent : -1; }
 
   void enter_variables() {
@@ -79,24 +84,24 @@ class lowering::loop_parts {
     stream_ = lower_.add<ops::drawn_by_row_op>(rows, {top_}, here_, {about_.key, about_.backwards});
   }
 
-  // Whether there is another iteration.
+  // Adds the condition, and returns whether there is another iteration.
   endpoint ask() {
     auto const ends = [&](endpoint verdict) {
       return endpoint{lower_.add<ops::loop_cond_op>({verdict}, {}, here_), 0};
     };
     if (about_.counted()) return ends({lower_.add<ops::goes_on_op>({number_}, {top_}, here_, {extent()}), 0});
     auto const arguments = with_captures(values_);
-    auto safe = changes_;
-    safe.resize(arguments.size());
+    auto guarded = changes_;
+    guarded.resize(arguments.size());
     auto const condition = lower_.bound(*about_.condition, ops::loop_rules::without_rows(about_, given_));
     auto const asked = lower_.place(outside_, node_, lowered::body::condition);
-    auto made = lower_.splice(condition, arguments, safe, {top_, turn_, stream_, asked});
+    auto made = lower_.splice(condition, arguments, guarded, {top_, turn_, stream_, asked});
     if (made.guarded[0] && made.effects.empty()) return ends(made.values[0]);
-    // The body comes after the condition's effects.
+    // The verdict waits for the condition's effects, so the body comes after them.
     return ends({lower_.add<ops::identity_op>({made.values[0]}, joined(made.effects, top_), here_), 0});
   }
 
-  // The body is dead in the iteration in which the loop ends.
+  // Adds switches by the verdict, then the body, which is dead in the iteration in which the loop ends.
   spliced repeat(endpoint verdict) {
     for (std::size_t i = 0; i < changes_.size(); ++i)
       switches_.push_back(changes_[i] ? lower_.add<ops::switch_op>({values_[i], verdict}, {}, here_) : none);
@@ -106,14 +111,16 @@ class lowering::loop_parts {
     std::vector<endpoint> arguments;
     for (std::size_t i = 0; i < changes_.size(); ++i)
       arguments.push_back(changes_[i] ? endpoint{switches_[i], 1} : values_[i]);
-    auto safe = changes_;
+    auto guarded = changes_;
     for (std::size_t k = 0; k < static_cast<std::size_t>(about_.rows); ++k) {
-      safe.push_back(used[changes_.size() + k]);
-      arguments.push_back(safe.back() ? row(k) : number_);
+      guarded.push_back(used[changes_.size() + k]);
+      arguments.push_back(guarded.back() ? row(k) : number_);
     }
     arguments = with_captures(std::move(arguments));
-    safe.resize(arguments.size());
-    return lower_.splice(body_, arguments, safe, {pivot_, ordered_ ? pivot_ : none, stream_, here_});
+    guarded.resize(arguments.size());
+    // If the loop is ordered, the pivot comes from the turn: it is live when the effects of the iteration before are
+    // done.
+    return lower_.splice(body_, arguments, guarded, {pivot_, ordered_ ? pivot_ : none, stream_, here_});
   }
   endpoint row(std::size_t k) {
     auto const all = invariant(about_.first_row() + k);
@@ -164,18 +171,20 @@ class lowering::loop_parts {
   std::uint32_t here_;
   entrance into_;
   std::vector<bool> changes_;  // of each variable: whether the body returns another value
-  bool ordered_ = false;       // a token goes round as well: effects come in order, or no variable changes
+  bool ordered_ = false;       // whether a token goes round too: effects are ordered, or no variable changes
   std::vector<endpoint> values_, captures_;
   endpoint number_{none, 0};
-  std::uint32_t top_ = none, turn_ = none, stream_ = none;
+  std::uint32_t top_ = none;     // a node that is live in each iteration, before the condition
+  std::uint32_t turn_ = none;    // the merge of the token that goes round, if the loop is ordered
+  std::uint32_t stream_ = none;  // sets the random stream, if the loop has effects
   std::vector<std::uint32_t> switches_;
-  std::uint32_t goes_ = none, pivot_ = none;
+  std::uint32_t goes_ = none, pivot_ = none;  // the switch of the turn or the verdict, and its live side
   results result_;
 };
 
 inline lowering::results lowering::loop(node const& n, std::vector<endpoint> const& in,
                                         std::vector<bool> const& guarded, nodes controls, scope s) {
-  return loop_parts(*this, n, in, guarded, std::move(controls), s).run();
+  return loop_lowering(*this, n, in, guarded, std::move(controls), s).run();
 }
 
 }  // namespace rill::detail

@@ -1,4 +1,4 @@
-// A part of the papers' primitives (EuroSys'18 §4.2), for tagged execution.
+// A subgraph of primitives (EuroSys'18 §4.2), for tagged execution.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,19 +8,20 @@
 
 namespace rill {
 
-/// A part of primitives, and where each of its nodes stood before, which is what errors say.
+/// A subgraph of primitives, and for errors the bodies from which its nodes come.
 struct lowered {
   static constexpr std::uint32_t none = UINT32_MAX;
   enum class body : std::uint8_t { condition, iteration, branch, function };
+  /// A body of a loop, branch or call.
   struct place {
-    std::uint32_t outer;  ///< the place of the loop, branch or call; none: it is the outermost
-    std::string name;     ///< its own
+    std::uint32_t outer;  ///< the body around the loop, branch or call; none: there is none
+    std::string name;     ///< of the loop, branch or call
     rill::lowered::body body;
-    std::string text;  ///< of a branch or a function: which; empty where a branch within says so
-    bool hands_on() const { return body == rill::lowered::body::branch && text.empty(); }
+    std::string text;  ///< names the branch or the function; empty if errors name the branch within it instead
+    bool is_unnamed() const { return body == rill::lowered::body::branch && text.empty(); }
   };
   rill::subgraph subgraph;
-  std::vector<std::uint32_t> within = {};  ///< of each node: its place, or none
+  std::vector<std::uint32_t> within = {};  ///< by node: its place, or none; empty: a user wrote the primitives
   std::vector<place> places = {};
 };
 

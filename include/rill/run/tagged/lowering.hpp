@@ -1,5 +1,5 @@
-// How structure becomes primitives (EuroSys'18 §4.2): nodes of bodies are copied into one flat subgraph, and what goes
-// in and out of a body goes through the primitives. Branches and calls are here, loops in lower_loop.hpp.
+// Lowers control flow to primitives (EuroSys'18 §4.2): the nodes of bodies are copied into one flat subgraph, and
+// values enter and leave bodies through primitives. Branches and calls are here, loops in lower_loop.hpp.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +25,7 @@
 #if RILL_RUNTIME
 namespace rill::detail {
 
-/// One subgraph, while it is made.
+/// Builds the subgraph. In it a value is *guarded* if it is dead whenever the body that it is made in does not run.
 class lowering {
  public:
   lowering(container& state, pass_options const& passes) : state_(state), passes_(passes) {}
@@ -49,20 +49,20 @@ class lowering {
  private:
   static constexpr auto none = lowered::none;
   using nodes = std::vector<std::uint32_t>;
-  /// Where nodes are lowered to. `pivot` is dead when the body does not run: nodes without an input that is dead then
-  /// wait for it. What has an effect waits for `turn`, which comes when the iteration before is done with its effects,
-  /// and for `stream`, by which it draws.
+  /// The body into which nodes are copied. `pivot` is a node that is dead when the body does not run; nodes without a
+  /// guarded input wait for it. Nodes with an effect also wait for `turn`, which is live when the effects of the
+  /// iteration before are done, and for `stream`, which sets the iteration's random stream.
   struct scope {
     std::uint32_t pivot = none, turn = none, stream = none, place = none;
   };
   struct results {
     std::vector<endpoint> values;
-    nodes done;  ///< have run when it has
+    nodes done;  ///< have all run when the loop, branch or call has
   };
   struct spliced {
     std::vector<endpoint> values;
-    std::vector<bool> guarded;  ///< dead when the body does not run
-    nodes effects;
+    std::vector<bool> guarded;
+    nodes effects;  ///< the nodes with an effect
   };
 
   std::uint32_t append(node n, std::uint32_t place) {
@@ -104,7 +104,7 @@ class lowering {
     return a;
   }
 
-  // The body, bound to the types of its arguments and rewritten, as it would be for a plan of its own.
+  // Returns the body, bound to the types of its arguments and rewritten, as for a plan of its own.
   subgraph bound(subgraph body, std::vector<type> const& arguments) const {
     bind_extents(body, arguments, state_);
     rewrite(body, passes_, state_, nullptr);
@@ -119,67 +119,102 @@ class lowering {
     return inputs;
   }
 
-  // Copies a body's nodes in the order in which one thread runs them.
-  spliced splice(subgraph const& body, std::vector<endpoint> const& arguments, std::vector<bool> const& safe, scope s) {
-    auto const sequence = order(body);
-    std::vector<nodes> before(body.size()), done(body.size());
-    for (std::uint32_t i = 0; i < body.size(); ++i)
-      for (auto later : sequence.after[i]) before[later].push_back(i);
-    std::vector<std::vector<endpoint>> values(body.size());
-    std::vector<bool> guarded(body.size());
-    for (std::size_t k = 0; k < arguments.size(); ++k) {
-      values[body.inputs[k]] = {arguments[k]};
-      guarded[body.inputs[k]] = safe[k];
+  // Copies a body's nodes in the order in which one thread runs them. `from_guarded`: which arguments are guarded.
+  spliced splice(subgraph const& body, std::vector<endpoint> const& arguments, std::vector<bool> const& from_guarded,
+                 scope s) {
+    return body_copy(*this, body, s).run(arguments, from_guarded);
+  }
+  class body_copy {
+   public:
+    body_copy(lowering& l, subgraph const& body, scope s)
+        : lower_(l),
+          body_(body),
+          scope_(s),
+          sequence_(order(body)),
+          before_(body.size()),
+          done_(body.size()),
+          values_(body.size()),
+          guarded_(body.size()),
+          updates_(std::any_of(body.nodes.begin(), body.nodes.end(),
+                               [](node const& n) { return n.op->effect == effect::writes; })) {
+      for (std::uint32_t i = 0; i < body.size(); ++i)
+        for (auto later : sequence_.after[i]) before_[later].push_back(i);
     }
-    bool const updates =
-        std::any_of(body.nodes.begin(), body.nodes.end(), [](node const& n) { return n.op->effect == effect::writes; });
-    spliced made;
-    for (auto i : sequence.nodes) {
-      auto const& n = body[i];
-      if (n.op == &fed_op) continue;
+
+    spliced run(std::vector<endpoint> const& arguments, std::vector<bool> const& from_guarded) {
+      for (std::size_t k = 0; k < arguments.size(); ++k) {
+        values_[body_.inputs[k]] = {arguments[k]};
+        guarded_[body_.inputs[k]] = from_guarded[k];
+      }
+      spliced made;
+      for (auto i : sequence_.nodes) {
+        if (body_[i].op == &fed_op) continue;
+        auto r = copy(i);
+        guarded_[i] = !rill::is_constant(body_[i]);
+        if (body_[i].op->effect != effect::none) made.effects = joined(std::move(made.effects), r.done);
+        values_[i] = std::move(r.values);
+        done_[i] = std::move(r.done);
+      }
+      for (auto e : body_.outputs) {
+        made.values.push_back(values_[e.node][e.port]);
+        made.guarded.push_back(guarded_[e.node]);
+      }
+      return made;
+    }
+
+   private:
+    results copy(std::uint32_t i) {
+      auto const& n = body_[i];
       std::vector<endpoint> in;
       std::vector<bool> in_guarded;
       for (auto e : n.inputs) {
-        in.push_back(values[e.node][e.port]);
-        in_guarded.push_back(guarded[e.node]);
+        in.push_back(values_[e.node][e.port]);
+        in_guarded.push_back(guarded_[e.node]);
       }
+      auto controls = controls_of(i);
+      if (is_lowered(n)) return lower_.structure(n, in, in_guarded, std::move(controls), scope_);
+      results r;
+      bool const free = rill::is_constant(n);
+      node copied = n;
+      copied.inputs = std::move(in);
+      copied.controls = free ? nodes{} : controls;
+      auto const at = lower_.append(std::move(copied), scope_.place);
+      for (std::uint32_t p = 0; p < n.outputs.size(); ++p) r.values.push_back({at, p});
+      r.done = free ? std::move(controls) : nodes{at};
+      return r;
+    }
+    // Returns the nodes that the copy of node i waits for, beside its inputs.
+    nodes controls_of(std::uint32_t i) const {
+      auto const& n = body_[i];
       nodes controls;
-      bool anchored = false;
-      for (auto b : before[i]) {
-        // Loops and branches have values before they are done with their effects, and need not use what they are given:
-        // where there are updates, they wait for all that comes before them, and others for all of them.
-        bool const whole = updates && (has_bodies(n) || has_bodies(body[b]));
-        // A constant brings no token: who reads it comes after what comes before it.
-        bool const data = !rill::is_constant(body[b]) &&
+      bool waits_for_guarded = false;
+      for (auto b : before_[i]) {
+        // A loop or branch may have its values before its effects are done, and need not use its inputs. So if the body
+        // has updates, it waits for all of its predecessors, and its successors for all of it.
+        bool const whole = updates_ && (has_bodies(n) || has_bodies(body_[b]));
+        // A constant brings no token, so its readers wait for its predecessors.
+        bool const data = !rill::is_constant(body_[b]) &&
                           std::any_of(n.inputs.begin(), n.inputs.end(), [&](endpoint e) { return e.node == b; });
-        anchored = anchored || guarded[b];
-        if (whole || !data) controls = joined(std::move(controls), done[b]);
+        waits_for_guarded = waits_for_guarded || guarded_[b];
+        if (whole || !data) controls = joined(std::move(controls), done_[b]);
       }
       if (n.op->effect != effect::none)
-        for (auto c : {s.pivot, s.turn, s.stream}) controls = joined(std::move(controls), c);
-      results r;
-      if (is_lowered(n)) r = structure(n, in, in_guarded, std::move(controls), s);
-      else {
-        bool const free = rill::is_constant(n);
-        if (!free && !anchored && n.op->effect == effect::none) controls = joined(std::move(controls), s.pivot);
-        node copy = n;
-        copy.inputs = std::move(in);
-        copy.controls = free ? nodes{} : std::move(controls);
-        auto const at = append(std::move(copy), s.place);
-        for (std::uint32_t p = 0; p < n.outputs.size(); ++p) r.values.push_back({at, p});
-        r.done = free ? std::move(controls) : nodes{at};
-      }
-      guarded[i] = !rill::is_constant(n);
-      if (n.op->effect != effect::none) made.effects = joined(std::move(made.effects), r.done);
-      values[i] = std::move(r.values);
-      done[i] = std::move(r.done);
+        for (auto c : {scope_.pivot, scope_.turn, scope_.stream}) controls = joined(std::move(controls), c);
+      else if (!rill::is_constant(n) && !is_lowered(n) && !waits_for_guarded)
+        controls = joined(std::move(controls), scope_.pivot);
+      return controls;
     }
-    for (auto e : body.outputs) {
-      made.values.push_back(values[e.node][e.port]);
-      made.guarded.push_back(guarded[e.node]);
-    }
-    return made;
-  }
+
+    lowering& lower_;
+    subgraph const& body_;
+    scope scope_;
+    step_order sequence_;
+    std::vector<nodes> before_,
+        done_;  // by node of the body: its predecessors; the nodes that have run when its copy has
+    std::vector<std::vector<endpoint>> values_;  // by node and port
+    std::vector<bool> guarded_;                  // by node
+    bool updates_;                               // whether a node of the body writes
+  };
 
   results structure(node const& n, std::vector<endpoint> const& in, std::vector<bool> const& guarded, nodes controls,
                     scope s) {
@@ -187,7 +222,7 @@ class lowering {
     return is_branch(n) ? branch(n, in, guarded, std::move(controls), s) : loop(n, in, guarded, std::move(controls), s);
   }
 
-  /// How values enter a frame.
+  /// The frame that values enter.
   struct entrance {
     std::string frame;
     std::uint32_t place;
@@ -195,16 +230,16 @@ class lowering {
     nodes controls;
     std::uint32_t pivot;
   };
-  // What from outside enters, once for all iterations or as a variable's first value.
-  endpoint enter(entrance const& to, endpoint e, bool safe, bool constant) {
+  // Lets a value enter a frame, for all iterations if `constant`, otherwise for the first.
+  endpoint enter(entrance const& to, endpoint e, bool guarded, bool constant) {
     if (constant && is_constant(e)) return e;
-    auto const waits = safe ? to.controls : joined(to.controls, to.pivot);
+    auto const waits = guarded ? to.controls : joined(to.controls, to.pivot);
     return {add<ops::enter_op>({e}, waits, to.place, {to.frame, constant, to.parallel}), 0};
   }
   std::uint32_t enter_token(entrance const& to) { return enter(to, {constant(tensor(false)), 0}, false, false).node; }
   std::string frame_of(node const& n) { return n.name + " " + std::to_string(frames_++); }
 
-  // A frame of one iteration, in which random numbers are the call's own.
+  // Lowers a call to a frame of one iteration with a random stream of its own.
   results call(node const& n, std::vector<endpoint> const& in, std::vector<bool> const& guarded, nodes controls,
                scope s) {
     auto const& f = *called_by(n);
@@ -241,7 +276,7 @@ class lowering {
     return r;
   }
 
-  // Everything from outside comes through a switch, and what the bodies return goes through a merge.
+  // Lowers a branch: inputs of the bodies come through switches, and their results through merges.
   results branch(node const& n, std::vector<endpoint> const& in, std::vector<bool> const& guarded, nodes controls,
                  scope s) {
     auto const a = decode<ops::branch::attributes>(n.attributes);
@@ -289,7 +324,7 @@ class lowering {
     return static_cast<std::uint32_t>(out_.places.size() - 1);
   }
 
-  class loop_parts;  // lower_loop.hpp
+  class loop_lowering;  // lower_loop.hpp
   results loop(node const& n, std::vector<endpoint> const& in, std::vector<bool> const& guarded, nodes controls,
                scope s);
 

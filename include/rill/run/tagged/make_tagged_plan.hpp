@@ -1,4 +1,4 @@
-// Makes the plan of tagged execution from a part of primitives (EuroSys'18 §4.3).
+// Makes the plan of tagged execution from a subgraph of primitives (EuroSys'18 §4.3).
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,14 +18,15 @@
 
 namespace rill {
 
-/// Plans a lowered subgraph. error(invalid_argument) where its frames don't fit together, error(unimplemented) for open
-/// extents beside primitives that a user wrote.
+/// Plans a lowered subgraph. Throws error(invalid_argument) if edges cross frames, and error(unimplemented) for open
+/// extents in a subgraph whose primitives a user wrote.
 tagged_plan make_tagged_plan(lowered from, plan_request const& with);
 
 #if RILL_RUNTIME
 namespace detail {
 
-/// Cuts a subgraph of primitives by frames.
+/// Divides a subgraph of primitives into frames. Each node becomes a station of its frame; a node that leads from one
+/// frame to another has a station in each, at which tokens arrive and from which they leave.
 class frame_builder {
  public:
   frame_builder(tagged_plan& made, subgraph const& sub)
@@ -34,40 +35,44 @@ class frame_builder {
   void run(plan_request const& with) {
     arrive_.resize(subgraph_.size()), leave_.resize(subgraph_.size());
     drafts_.resize(made_.frames.size());
-    for (std::uint32_t f = 1; f < made_.frames.size(); ++f) made_.frames[f].gated = !made_.source.within.empty();
+    for (auto f : made_.frames.indices()) made_.frames[f].gated = f != outermost && !by_hand();
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i) add(i);
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i) connect(i);
     for (auto& d : drafts_) d.blocks.place(d.stations, d.edges);
     for (auto e : subgraph_.outputs) add_output(e);
-    for (std::uint32_t f = 0; f < drafts_.size(); ++f) {
+    for (auto f : drafts_.indices()) {
       auto& d = drafts_[f];
-      made_.frames[f].plan = std::make_unique<plan>(make_frame_plan(d.subgraph, d.kept, with));
-      d.instructions.assign(d.subgraph.size(), none);
+      made_.frames[f].plan = std::make_unique<plan>(make_frame_plan(d.subgraph, d.kept.all(), with));
+      d.instructions.assign(d.subgraph.size(), no_index<plan::instruction_id>);
       auto const& instructions = made_.frames[f].plan->instructions;
-      for (std::uint32_t at = 0; at < instructions.size(); ++at) d.instructions[instructions[at].node] = at;
+      for (auto at : instructions.indices()) d.instructions[instructions[at].node] = at;
     }
-    for (std::uint32_t f = 0; f < drafts_.size(); ++f) resolve_targets(f);
-    for (std::uint32_t f = 0; f < drafts_.size(); ++f) lay_out_blocks(f);
+    for (auto f : drafts_.indices()) resolve_targets(f);
+    for (auto f : drafts_.indices()) lay_out_blocks(f);
   }
 
  private:
-  static constexpr auto none = tagged_plan::none;
+  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr auto outermost = tagged_plan::outermost;
   using act = tagged_plan::act;
+  using frame_id = tagged_plan::frame_id;
+  using kept_id = tagged_plan::kept_id;
   struct where {
-    std::uint32_t frame = none, station = none;
+    frame_id frame = no_index<frame_id>;
+    station_id station = no_index<station_id>;
   };
   // A frame, while it is made.
   struct draft {
     rill::subgraph subgraph;                                 // of one iteration
     std::unordered_map<std::uint32_t, std::uint32_t> local;  // its nodes, by the whole subgraph's
-    std::vector<endpoint> kept;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> kept_at;
-    std::vector<station> stations;
+    indexed<kept_id, endpoint> kept;
+    std::map<endpoint, kept_id> kept_at;
+    indexed<station_id, station> stations;
     std::vector<station_edge> edges;
-    std::vector<std::pair<std::uint32_t, tagged_plan::merge>> merges;  // and their stations
+    std::vector<std::pair<station_id, tagged_plan::merge>> merges;  // and their stations
     block_builder blocks;
-    std::vector<std::uint32_t> constants;     // of the whole subgraph's nodes, those that bring them
-    std::vector<std::uint32_t> instructions;  // of its nodes
+    std::vector<std::uint32_t> constants;            // of the whole subgraph's nodes, those that bring them
+    std::vector<plan::instruction_id> instructions;  // of its nodes
   };
 
   bool is(std::uint32_t i, op_kind kind) const { return subgraph_[i].op->kind == kind; }
@@ -75,23 +80,22 @@ class frame_builder {
   bool leaves(std::uint32_t i) const { return frames_.leaves(i); }
   static bool is_back_edge(node const& n, std::size_t k) { return n.op->kind == op_kind::next_iteration && k == 1; }
 
-  where station_at(std::uint32_t f, std::uint32_t i, std::uint32_t local = none) {
-    auto& all = drafts_[f].stations;
-    all.emplace_back();
-    all.back().does.node = i;
-    all.back().local = local;
-    return {f, static_cast<std::uint32_t>(all.size() - 1)};
+  where station_at(frame_id f, std::uint32_t i, std::uint32_t local = none) {
+    station made;
+    made.does.node = i;
+    made.local = local;
+    return {f, drafts_[f].stations.push_back(std::move(made))};
   }
   station& at(where w) { return drafts_[w.frame].stations[w.station]; }
 
-  std::uint32_t append(std::uint32_t f, node n) {
+  std::uint32_t append(frame_id f, node n) {
     auto& sub = drafts_[f].subgraph;
     n.controls.clear();
     sub.nodes.push_back(std::move(n));
     sub.origin.push_back(0);
     return static_cast<std::uint32_t>(sub.size() - 1);
   }
-  std::uint32_t room(std::uint32_t f, node const& like) {
+  std::uint32_t room(frame_id f, node const& like) {
     node n;
     bool const elsewhere = &made_.memory->saved() != made_.memory && like.op->kind == op_kind::collect &&
                            decode<ops::collect_op::attributes>(like.attributes).saved;
@@ -101,7 +105,7 @@ class frame_builder {
     n.outputs = like.outputs;
     return append(f, std::move(n));
   }
-  std::uint32_t fed(std::uint32_t f, node const& like) {
+  std::uint32_t fed(frame_id f, node const& like) {
     node n;
     n.op = &fed_op;
     n.name = like.name;
@@ -110,26 +114,22 @@ class frame_builder {
     drafts_[f].subgraph.inputs.push_back(made);
     return made;
   }
-  std::uint32_t& local_of(std::uint32_t f, std::uint32_t i) {
-    return drafts_[f].local.try_emplace(i, none).first->second;
-  }
+  std::uint32_t& local_of(frame_id f, std::uint32_t i) { return drafts_[f].local.try_emplace(i, none).first->second; }
   // A value as a frame's own subgraph knows it; a switch hands on the value that it got.
-  endpoint local(std::uint32_t f, endpoint e) {
+  endpoint local(frame_id f, endpoint e) {
     while (is(e.node, op_kind::switch_) || is(e.node, op_kind::loop_cond)) e = subgraph_[e.node].inputs[0];
     auto& at = local_of(f, e.node);
     if (at == none && is_free(e.node)) at = append(f, subgraph_[e.node]);
     return {at, e.port};
   }
-  std::uint32_t keep(std::uint32_t f, endpoint e) {
+  kept_id keep(frame_id f, endpoint e) {
     auto& d = drafts_[f];
     auto const at = local(f, e);
-    auto const [found, added] = d.kept_at.emplace(std::pair(at.node, at.port), d.kept.size());
+    auto const [found, added] = d.kept_at.emplace(at, d.kept.end_index());
     if (added) d.kept.push_back(at);
     return found->second;
   }
-  tagged_plan::move moved(std::uint32_t f, endpoint e) {
-    return tagged_plan::move::of(subgraph_.type_of(e), keep(f, e));
-  }
+  tagged_plan::move moved(frame_id f, endpoint e) { return tagged_plan::move::of(subgraph_.type_of(e), keep(f, e)); }
 
   void add(std::uint32_t i) {
     if (is_free(i)) return;
@@ -141,7 +141,7 @@ class frame_builder {
     auto const f = frames_.of(i);
     arrive_[i] = leave_[i] = station_at(f, i);
     auto& s = at(arrive_[i]);
-    if (n.op == &fed_op) local_of(0, i) = fed(0, n);
+    if (n.op == &fed_op) local_of(outermost, i) = fed(outermost, n);
     else if (is(i, op_kind::switch_)) require_known_input(n, 1), s.asked = keep(f, n.inputs[1]);
     else if (!is(i, op_kind::loop_cond)) return add_kernel(i);
     s.nothing = true;
@@ -161,7 +161,7 @@ class frame_builder {
   void add_enter(std::uint32_t i) {
     auto const& n = subgraph_[i];
     auto const inner = frames_.of(i), outer = made_.frames[inner].outer;
-    auto const argument = static_cast<std::uint32_t>(drafts_[inner].subgraph.inputs.size());
+    auto const argument = as_index<plan::feed_id>(drafts_[inner].subgraph.inputs.size());
     arrive_[i] = station_at(outer, i);
     leave_[i] = station_at(inner, i, local_of(inner, i) = fed(inner, n));
     at(leave_[i]).nothing = at(leave_[i]).heads = at(leave_[i]).arrives = true;
@@ -169,13 +169,12 @@ class frame_builder {
     enters.what = act::enter;
     enters.constant = decode<ops::enter_op::attributes>(n.attributes).constant;
     enters.value.read = keep(outer, n.inputs[0]);
-    enters.value.instruction = argument;
+    enters.argument = argument;
     enters.frame = inner;
     auto& frame = made_.frames[inner];
     ++frame.enters;
     if (!enters.constant) return;
-    enters.number = static_cast<std::uint32_t>(frame.constants.size());
-    frame.constants.push_back({argument});
+    enters.number = frame.constants.push_back({argument});
     drafts_[inner].constants.push_back(i);
   }
   void add_leaving(std::uint32_t i) {
@@ -194,9 +193,9 @@ class frame_builder {
     auto const a = decode<ops::collect_op::attributes>(n.attributes);
     leaves.backwards = a.backwards;
     leaves.saved = a.saved;
-    if (leaves.backwards) require_known_input(n, 1), leaves.number = keep(inner, n.inputs[1]);
+    if (leaves.backwards) require_known_input(n, 1), leaves.rows = keep(inner, n.inputs[1]);
   }
-  // Primitives that somebody wrote, not a lowered node: no extents of such a subgraph are deferred.
+  // Whether a user wrote the primitives. Extents of such a subgraph can't be deferred.
   bool by_hand() const { return made_.source.within.empty(); }
   void require_known_input(node const& n, std::uint32_t k) const {
     auto const& t = subgraph_.type_of(n.inputs[k]);
@@ -228,14 +227,15 @@ class frame_builder {
   }
   void add_next(std::uint32_t i) {
     auto const& n = subgraph_[i];
-    auto const f = frames_.of(i), merge = n.inputs[1].node;
+    auto const f = frames_.of(i);
+    auto const merge = n.inputs[1].node;
     if (!is(merge, op_kind::merge) || n.inputs[1].port != 0)
       throw error(code::invalid_argument, "next_iteration: the second value must be that of a merge", n.name);
     require_known_input(n, 0);
     require_known(subgraph_[merge]);
     auto const &x = subgraph_.type_of(n.inputs[0]), &y = subgraph_.type_of(n.inputs[1]);
     if (x.element != y.element || x.shape() != y.shape())
-      throw error(code::invalid_argument, "next_iteration: a " + x.text() + " is handed to a merge of " + y.text(),
+      throw error(code::invalid_argument, "next_iteration: " + with_article(x) + " is handed to a merge of " + y.text(),
                   n.name);
     if (frames_.of(merge) != f)
       throw error(code::invalid_argument, "next_iteration: the merge is in another frame", n.name);
@@ -246,8 +246,7 @@ class frame_builder {
     s.frame = f;
   }
 
-  // Others wait for a kernel if that is shorter than to let go of the lock for it, and nothing of a user's can be
-  // called.
+  // Decides whether a kernel runs under the walk's lock: it must be short, and must not call a user's code.
   void estimate_length(station& s, node const& n) const {
     std::vector<type> inputs;
     for (auto e : n.inputs) inputs.push_back(subgraph_.type_of(e));
@@ -277,7 +276,7 @@ class frame_builder {
     for (auto c : n.controls)
       if (!is_free(c)) from.push_back({c, tagged_plan::either, 0, waiting});
     auto& edges = drafts_[to.frame].edges;
-    // What a gate waited for need not be waited for again.
+    // A frame's gate has waited for the constants, so blocks need not, unless they would wait for no token at all.
     auto const gated = [&](source const& s) { return made_.frames[to.frame].gated && is_constant_of_frame(s.node); };
     bool const all = std::all_of(from.begin(), from.end(), gated);
     for (auto const& s : from) {
@@ -296,44 +295,44 @@ class frame_builder {
     o.of = subgraph_.type_of(e);
     if (!is_free(e.node)) {
       auto const from = leave_[e.node];
-      if (from.frame != 0)
+      if (from.frame != outermost)
         throw error(code::invalid_argument, "a fetched value lies inside a frame: let it exit", subgraph_[e.node].name);
-      o.block = drafts_[0].blocks.block_of(from.station);
+      o.block = drafts_[outermost].blocks.block_of(from.station);
       o.way = block_builder::way(at(from), static_cast<std::uint8_t>(e.port));
     }
-    o.kept = keep(0, e);
+    o.kept = keep(outermost, e);
     made_.outputs.push_back(std::move(o));
   }
 
   // Where tokens go, now that there are blocks and instructions.
-  void resolve_targets(std::uint32_t f) {
-    std::uint32_t leaving = 0;
+  void resolve_targets(frame_id f) {
+    auto& leaving = made_.frames[f].leaving;
     for (auto& s : drafts_[f].stations) {
       if (s.nothing) continue;
       auto& does = s.does;
       if (does.what == act::call) {
         does.value.instruction = drafts_[f].instructions[s.local];
-        s.nothing = does.value.instruction == none;  // a variable that is taken by reference alone
+        s.nothing =
+            does.value.instruction == no_index<plan::instruction_id>;  // a variable that is taken by reference alone
         continue;
       }
       auto const to = does.what == act::next ? arrive_[subgraph_[does.node].inputs[1].node] : leave_[does.node];
       does.block = drafts_[to.frame].blocks.block_of(to.station);
       if (does.what == act::enter) continue;
       does.value.instruction = drafts_[to.frame].instructions[at(to).local];
-      if (does.what != act::next) does.place = leaving++;
+      if (does.what != act::next) does.place = leaving.push_back({});
     }
-    made_.frames[f].leaving.resize(leaving);
   }
-  void lay_out_blocks(std::uint32_t f) {
+  void lay_out_blocks(frame_id f) {
     auto& frame = made_.frames[f];
     auto& d = drafts_[f];
     d.blocks.lay(d.stations, frame);
-    for (std::uint32_t o = 0; o < frame.operations.size(); ++o)
-      if (auto const place = frame.operations[o].place; place != none) frame.leaving[place] = o;
+    for (auto o : frame.operations.indices())
+      if (auto const place = frame.operations[o].place; place != no_index<tagged_plan::leaving_id>)
+        frame.leaving[place] = o;
     for (auto& [s, m] : d.merges) {
       m.value.instruction = d.instructions[d.stations[s].local];
-      frame.blocks[d.blocks.block_of(s)].merge = static_cast<std::uint32_t>(frame.merges.size());
-      frame.merges.push_back(std::move(m));
+      frame.blocks[d.blocks.block_of(s)].merge = frame.merges.push_back(std::move(m));
     }
     for (auto& b : frame.blocks) {
       b.slow = b.slow && b.first != b.last;
@@ -349,7 +348,7 @@ class frame_builder {
   node_frames frames_;
   std::vector<bool> demanded_;  // for whose constant somebody waits although there is a gate
   std::vector<where> arrive_, leave_;
-  std::vector<draft> drafts_;
+  indexed<frame_id, draft> drafts_;
 };
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// Which frame each node of a part of primitives is in (EuroSys'18 §4.1): it follows from where values enter and exit.
+// Finds the frame of each node of a subgraph of primitives (EuroSys'18 §4.1), from the enter and exit nodes.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,9 +14,12 @@
 #if RILL_RUNTIME
 namespace rill::detail {
 
-/// The frames of a subgraph's nodes. error(invalid_argument) where they don't fit together.
+/// The frames of a subgraph's nodes. Throws error(invalid_argument) if an edge leads from one frame to another without
+/// an enter or exit node.
 class node_frames {
  public:
+  using frame_id = tagged_plan::frame_id;
+
   /// Makes the frames, outermost first, of a plan that has none yet.
   node_frames(tagged_plan& made, subgraph const& sub)
       : made_(made), subgraph_(sub), frame_(sub.size(), none), inner_(frame_) {
@@ -24,24 +27,25 @@ class node_frames {
     for (std::uint32_t i = 0; i < subgraph_.size(); ++i) place(i);
   }
 
-  /// The frame in which a node's outputs are; none for those that are free.
-  std::uint32_t of(std::uint32_t i) const { return frame_[i]; }
+  /// The frame in which a node's outputs are; `no_index` for those that are free.
+  frame_id of(std::uint32_t i) const { return frame_[i]; }
   /// Whether a node is in all frames and never dead: a constant that nothing must run before.
   bool is_free(std::uint32_t i) const { return is_constant(subgraph_[i]) && subgraph_[i].controls.empty(); }
   /// The frame that a node leaves.
-  std::uint32_t left_by(std::uint32_t i) const { return inner_[i]; }
+  frame_id left_by(std::uint32_t i) const { return inner_[i]; }
   bool leaves(std::uint32_t i) const {
     return is(i, op_kind::exit) || is(i, op_kind::collect) || is(i, op_kind::iterations);
   }
 
  private:
-  static constexpr auto none = tagged_plan::none;
+  static constexpr auto none = no_index<frame_id>;
   bool is(std::uint32_t i, op_kind kind) const { return subgraph_[i].op->kind == kind; }
 
   // The frame in which a node's inputs are: that of all of them.
-  std::uint32_t frame_of_inputs(std::uint32_t i) const {
+  frame_id frame_of_inputs(std::uint32_t i) const {
     auto const& n = subgraph_[i];
-    std::uint32_t f = none, first = none;
+    auto f = none;
+    std::uint32_t first = 0;
     auto const meet = [&](std::uint32_t from, char const* why) {
       if (frame_[from] == none) return;
       if (f != none && frame_[from] != f)
@@ -50,13 +54,14 @@ class node_frames {
     };
     for (auto e : n.inputs) meet(e.node, "its inputs lie in different frames: let them enter or exit");
     for (auto c : n.controls) meet(c, "a control edge crosses from one frame to another");
-    return f == none ? 0 : f;
+    return f == none ? tagged_plan::outermost : f;
   }
-  // Where a node lies; of what is fed a reader expects the frame of the node that would make it.
+  // Returns a node's frame for an error. It says that a node is fed, because a feed is in no frame even if its node is.
   std::string lies(std::uint32_t i) const {
     auto const f = frame_[i];
     auto const whose = "'" + subgraph_[i].name + "'" + (subgraph_[i].op == &fed_op ? ", which is fed," : "");
-    return whose + " is in " + (f == 0 || f == none ? "no frame" : "frame '" + made_.frames[f].name + "'");
+    return whose + " is in " +
+           (f == tagged_plan::outermost || f == none ? "no frame" : "frame '" + made_.frames[f].name + "'");
   }
 
   void place(std::uint32_t i) {
@@ -64,22 +69,22 @@ class node_frames {
     auto const inside = frame_of_inputs(i);
     if (is(i, op_kind::enter)) frame_[i] = find_frame(inside, i);
     else if (leaves(i)) {
-      if (inside == 0)
+      if (inside == tagged_plan::outermost)
         throw error(code::invalid_argument, "it leaves a frame, and " + lies(subgraph_[i].inputs[0].node),
                     subgraph_[i].name);
       frame_[i] = made_.frames[inside].outer;
       inner_[i] = inside;
     } else frame_[i] = inside;
-    if (is(i, op_kind::next_iteration) && inside == 0)
+    if (is(i, op_kind::next_iteration) && inside == tagged_plan::outermost)
       throw error(code::invalid_argument,
                   "there is no next iteration where there is no frame: " + lies(subgraph_[i].inputs[0].node),
                   subgraph_[i].name);
   }
-  std::uint32_t find_frame(std::uint32_t outer, std::uint32_t i) {
+  frame_id find_frame(frame_id outer, std::uint32_t i) {
     auto const a = decode<ops::enter_op::attributes>(subgraph_[i].attributes);
-    auto const number = static_cast<std::uint32_t>(made_.frames.size());
+    auto const number = made_.frames.end_index();
     if (auto const [known, fresh] = numbers_.try_emplace({outer, a.frame}, number); !fresh) return known->second;
-    auto& made = made_.frames.emplace_back();
+    auto& made = made_.frames[made_.frames.push_back({})];
     made.name = a.frame;
     made.outer = outer;
     made.parallel = a.parallel_iterations;
@@ -90,8 +95,8 @@ class node_frames {
 
   tagged_plan& made_;
   subgraph const& subgraph_;
-  std::vector<std::uint32_t> frame_, inner_;
-  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> numbers_;  // by the frame around it and its name
+  std::vector<frame_id> frame_, inner_;                           // of each node
+  std::map<std::pair<frame_id, std::string>, frame_id> numbers_;  // by the frame around it and its name
 };
 
 }  // namespace rill::detail

@@ -1,4 +1,4 @@
-// Room for a token from outside of a frame: an operation of the frame's subgraph whose result the walk writes.
+// Operations that give a frame's plan room for a value that the walk writes.
 #pragma once
 #include <span>
 #include <vector>
@@ -19,7 +19,7 @@ inline kernel open_room_kernel(kernel_request const&) {
   return k;
 }
 inline constexpr op_def room_op{.name = "room",
-                                .doc = "room for a token",
+                                .doc = "room for a value that another frame or iteration writes",
                                 .arity = 0,
                                 .infer = no_inference,
                                 .work = unknown_work,

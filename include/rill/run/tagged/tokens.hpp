@@ -1,5 +1,5 @@
-// The tokens of a tagged plan (EuroSys'18 §4.3). A token is a value, live or dead, and a tag: an iteration of a frame,
-// which lies in an iteration of the frame around it. One thread at a time uses them.
+// The tokens of a tagged plan (EuroSys'18 §4.3). A token is live or dead, and has a tag: an iteration of a frame, which
+// lies in an iteration of the frame around it. One thread at a time uses them.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,11 +15,11 @@
 #if RILL_RUNTIME
 namespace rill::detail {
 
-/// Copies the elements of a value.
+/// Copies a value.
 inline void copy_elements(void* to, void const* from, tagged_plan::move const& m) {
   if (m.strings)
     std::copy_n(static_cast<std::string const*>(from), m.bytes / sizeof(std::string), static_cast<std::string*>(to));
-  else if (m.bytes == 4) std::memcpy(to, from, 4);  // the compiler knows those
+  else if (m.bytes == 4) std::memcpy(to, from, 4);  // with a constant size this is one instruction
   else if (m.bytes == 8) std::memcpy(to, from, 8);
   else if (m.bytes != 0) std::memcpy(to, from, m.bytes);
 }
@@ -29,19 +29,23 @@ class tokens {
  public:
   using iteration = frame_runs::iteration;
   using frame_run = frame_runs::frame_run;
+  using block_id = tagged_plan::block_id;
+  using operation_id = tagged_plan::operation_id;
+  using kept_id = tagged_plan::kept_id;
   struct token {
     iteration* at;
-    std::uint32_t block;
+    block_id block;
     bool live;
   };
 
   explicit tokens(tagged_plan const& p) : plan_(p), runs_(p), room_for_(p.source.subgraph.size(), 8) {}
 
-  /// Begins a run. The first inputs are references, the others tokens.
+  /// Begins a run. The first `references` inputs are variables, the others tokens. `apart`: all kernels run without the
+  /// lock.
   void begin(kernel_call const& call, std::size_t references, bool apart) {
     step_ = &call.step;
     apart_ = apart;
-    root_ = new_iteration(*runs_.new_frame(0, nullptr));
+    root_ = new_iteration(*runs_.new_frame(tagged_plan::outermost, nullptr));
     for (std::size_t k = references; k < call.inputs; ++k)
       root_->memory.argument(k - references, const_cast<void*>(call.in(k)));
     root_->outstanding = 1;
@@ -50,14 +54,15 @@ class tokens {
   }
   bool done() const { return done_; }
   iteration const& outermost() const { return *root_; }
-  void const* read(std::uint32_t kept) const { return read(*root_, kept); }
+  void const* read(kept_id kept) const { return read(*root_, kept); }
   bool is_dead(tagged_plan::output const& o) const {
-    if (o.block == none) return false;
+    if (o.block == no_index<block_id>) return false;
     auto const state = root_->left[o.block];
     return (state & fired) == 0 || (state & dead) != 0 || !takes(*root_, o.way);
   }
 
-  /// Two queues of ready blocks: short ones, the newest first, and slow ones, the oldest first.
+  // There are two queues of ready blocks: short blocks, the newest first, and slow blocks, the oldest first.
+
   bool ready() const { return !ready_.empty(); }
   std::size_t slow() const { return slow_.size(); }
   token next() const { return ready() ? ready_.back() : slow_.front(); }
@@ -75,11 +80,11 @@ class tokens {
 
   /// Runs a block's operations from `first` on, kernels by `call(token, operation)`, which returns whether to go on.
   /// Then sends tokens to the blocks behind it.
-  template <class Call> void fire(token t, std::uint32_t first, Call const& call) {
+  template <class Call> void fire(token t, operation_id first, Call const& call) {
     auto& i = *t.at;
     auto const& b = i.layout->blocks[t.block];
     if (t.live || b.enters)
-      for (auto o = first; o < b.last; ++o) {
+      for (auto o : index_range(first, b.last)) {
         auto const& does = i.layout->operations[o];
         if (does.what == act::enter) enter(i, does, t.live);
         else if (!t.live) continue;
@@ -91,12 +96,12 @@ class tokens {
     if (--i.outstanding == 0) retire(&i);
   }
 
-  /// Calls an operation's kernel, one that does not wait.
+  /// Calls an operation's kernel, which must not wait.
   static void call(token t, tagged_plan::operation const& o, parallel const& threads) {
     t.at->memory.call(o.value.instruction, threads, t.at->step);
   }
 
-  /// Frees what a run has left.
+  /// Drops all tokens, frames and iterations of a run.
   void reset() {
     drop_all();
     runs_.reset();
@@ -104,32 +109,31 @@ class tokens {
 
  private:
   using act = tagged_plan::act;
-  static constexpr auto none = tagged_plan::none;
   static constexpr auto one = tagged_plan::token;
-  enum : std::uint32_t { dead = 1, fired = 2 };  // what came of a block
+  enum : std::uint32_t { dead = 1, fired = 2 };  // flags of a block, in the lowest bits of its count
 
-  static void* read(iteration const& i, std::uint32_t kept) { return i.memory.kept(kept); }
+  static void* read(iteration const& i, kept_id kept) { return i.memory.kept(kept); }
   static bool takes(iteration const& i, tagged_plan::edge const& e) {
     return e.port == tagged_plan::either || *static_cast<bool const*>(read(i, e.asked)) == (e.port != 0);
   }
 
   // Frames and iterations.
   // Gives a frame's constant to an iteration.
-  void arrive(iteration& i, std::uint32_t number) {
+  void arrive(iteration& i, tagged_plan::constant_id number) {
     auto const& c = i.layout->constants[number];
     auto const& a = i.frame->constants[number];
     if (a.came == a.not_yet) return;
-    if (a.came == a.alive) i.memory.argument(c.argument, a.at);
-    if (c.block != none) push(i, c.block, a.came == a.alive);
+    if (a.came == a.alive) i.memory.argument(as_integer(c.argument), a.at);
+    if (c.block != no_index<block_id>) push(i, c.block, a.came == a.alive);
   }
   iteration* new_iteration(frame_run& of) {
     auto* const made = runs_.new_iteration(of, *step_);
     if (made->constants_of == of.number && of.layout->gated) return made;
     made->constants_of = of.number;
-    for (std::uint32_t c = 0; c < of.constants.size(); ++c) arrive(*made, c);
+    for (auto c : of.constants.indices()) arrive(*made, c);
     return made;
   }
-  frame_run& frame_within(iteration& i, std::uint32_t of) {
+  frame_run& frame_within(iteration& i, tagged_plan::frame_id of) {
     for (auto* f : i.within)
       if (f->of == of) return *f;
     auto* const made = runs_.new_frame(of, &i);
@@ -137,8 +141,8 @@ class tokens {
     return *made;
   }
 
-  // Ends iterations that are done, which makes room for the next, and frames that are done, which count as tokens of
-  // the iteration around them.
+  // Ends iterations that are done, the oldest first, which makes room for new ones; then frames that are done. A frame
+  // counts as a token of the iteration around it, so that iteration may be done too.
   void retire(iteration* i) {
     for (;;) {
       auto& f = *i->frame;
@@ -163,10 +167,10 @@ class tokens {
       i = outer;
     }
   }
-  // Sends what leaves a frame when it is done: rows, counts, and dead tokens for whatever has not left.
+  // Sends the tokens that leave a frame when it is done: rows, counts, and dead tokens for values that have not left.
   void leave(frame_run& f) {
     auto& there = *f.outer;
-    for (std::size_t k = 0; k < f.left.size(); ++k) {
+    for (auto k : f.left.indices()) {
       auto const& does = f.layout->operations[f.layout->leaving[k]];
       auto const at = does.value.instruction;
       if (does.what == act::exit) {
@@ -185,22 +189,24 @@ class tokens {
   }
 
   // Tokens.
-  void push(iteration& i, std::uint32_t b, bool live) {
+  void push(iteration& i, block_id b, bool live) {
     ++i.outstanding;
     auto const& to = i.layout->blocks[b];
     i.left[b] |= live ? fired : fired | dead;
     if (live && (to.slow || (apart_ && to.first != to.last))) slow_.push_back({&i, b, live});
     else ready_.push_back({&i, b, live});
   }
+  // Sends a block's token along its edges. A merge is queued with its first live token, or when all tokens were dead.
+  // Any other block is queued when all its tokens have come, as dead if one of them was dead.
   void send(iteration& i, tagged_plan::block const& b, bool live) {
     auto const& f = *i.layout;
-    for (auto k = b.first_edge; k < b.last_edge; ++k) {
+    for (auto k : index_range(b.first_edge, b.last_edge)) {
       auto const& e = f.edges[k];
       auto const& to = f.blocks[e.to];
       bool const comes = live && takes(i, e);
       auto& left = i.left[e.to];
       left -= one;
-      if (to.merge != none) {
+      if (to.merge != no_index<tagged_plan::merge_id>) {
         if ((left & fired) != 0) continue;
         auto const& m = f.merges[to.merge];
         if (comes) merge(i, e.to, m.value, read(i, m.reads[e.input]), e.input);
@@ -214,7 +220,7 @@ class tokens {
       else push(i, e.to, false);
     }
   }
-  void merge(iteration& i, std::uint32_t b, tagged_plan::move const& to, void const* from, std::uint32_t which) {
+  void merge(iteration& i, block_id b, tagged_plan::move const& to, void const* from, std::uint32_t which) {
     copy_elements(i.memory.output(to.instruction), from, to);
     *static_cast<std::int32_t*>(i.memory.output(to.instruction, 1)) = static_cast<std::int32_t>(which);
     push(i, b, true);
@@ -238,7 +244,7 @@ class tokens {
     if (!f.layout->gated || f.constants_due == 0)
       for (auto const& [by, came] : std::exchange(f.held, {})) {
         auto& first = *f.live.front();
-        if (came.at) first.memory.argument(by->value.instruction, came.at);
+        if (came.at) first.memory.argument(as_integer(by->argument), came.at);
         push(first, by->block, came.came == came.alive);
       }
     if (f.live.front()->outstanding == 0) retire(f.live.front());
@@ -276,7 +282,7 @@ class tokens {
   }
   void collect(iteration& i, tagged_plan::operation const& does) {
     auto& f = *i.frame;
-    auto const row = does.backwards ? *static_cast<std::int64_t const*>(read(i, does.number)) - 1 - i.index : i.index;
+    auto const row = does.backwards ? *static_cast<std::int64_t const*>(read(i, does.rows)) - 1 - i.index : i.index;
     auto const& rows_are = plan_.source.subgraph[does.node].outputs[0][0];
     if (row < 0 || (rows_are.known() && row >= rows_are.extent))
       refuse(code::invalid_argument, "collect: there is no row " + std::to_string(row), does);
@@ -302,13 +308,13 @@ class tokens {
 
   tagged_plan const& plan_;
   step_context const* step_ = nullptr;
-  bool apart_ = false;  // each block of more than one operation is slow
+  bool apart_ = false;  // whether all blocks with operations count as slow
   bool done_ = false;
   iteration* root_ = nullptr;
   std::vector<token> ready_;
   std::deque<token> slow_;
   frame_runs runs_;
-  std::vector<std::int64_t> room_for_;  // how many rows each node collected last
+  std::vector<std::int64_t> room_for_;  // of each node: the number of rows that it collected last
 };
 
 }  // namespace rill::detail

@@ -1,5 +1,5 @@
-// Tagged execution (EuroSys'18 §4.3): threads that work on tokens. Iterations run at once as far as their tokens come;
-// each has memory of its own, which is used again when it is done.
+// Tagged execution (EuroSys'18 §4.3): threads that work on tokens. Several iterations run at once, each with memory of
+// its own, which later iterations use again.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -24,13 +24,14 @@
 #if RILL_RUNTIME
 namespace rill::detail {
 
-/// One run of a tagged plan at a time. Whoever works on it holds its lock, but for kernels that take long.
+/// Runs a tagged plan; one run at a time. A thread that works on it holds its lock, except during kernels that take
+/// long.
 class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
  public:
   tagged_walk(std::shared_ptr<tagged_plan const> p, std::size_t references)
       : plan_(std::move(p)), references_(references), tokens_(*plan_) {}
 
-  /// Begins; who calls is told when it has ended, perhaps before this returns.
+  /// Begins a run, which resumes the caller's continuation when it has ended, perhaps before `start` returns.
   void start(kernel_call const& call) {
     auto const self = shared_from_this();
     auto& later = call.from->suspend();
@@ -39,25 +40,25 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       call_.emplace(call);
       later_ = &later;
       may_end_ = call.step.can_end_early();
-      watched_ = call.step.watch != nullptr;  // whom nobody calls under a lock
+      watched_ = call.step.watch != nullptr;  // then all kernels run without the lock, as their observer must
       ended_ = false;
-      failure_ = nullptr;
+      failure_ = end_ = nullptr;
       met_nowhere_ = false;
       auto const run = ++run_;
       later_->on_give_up([self, run](failure why) { self->give_up(run, std::move(why)); });
-      self_ = self;  // from here on nothing throws: it lets go of itself when it ends
+      self_ = self;  // until `conclude`; nothing throws from here on
       guarded([&] { tokens_.begin(*call_, references_, watched_); });
     }
     work();
   }
 
-  /// Does what there is to do.
+  /// Works on tokens until there are none for now. Pool threads that help call it.
   void work() {
     auto const self = shared_from_this();
     std::unique_lock lock(mutex_, std::defer_lock);
     acquire(lock);
     if (offered_ != 0) --offered_;
-    go_on(lock);
+    run_tokens(lock);
   }
 
  private:
@@ -71,7 +72,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   // A kernel that was suspended.
   struct kernel_wait final : suspension {
     kernel_wait(tagged_walk& w, token t, time_point b) : walk(w), at(t), begin(b) {}
-    void go_on() noexcept override { walk.go_on_after(*this); }
+    void continue_step() noexcept override { walk.continue_after(*this); }
     void offer(std::function<void()> f) override { walk.later_->offer(std::move(f)); }
     tagged_walk& walk;
     token at;
@@ -88,7 +89,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
         walk.to_ask_.reserve(2 * walk.waits_.size() + 1);  // for `fail`
       wait = &walk.waits_.emplace_back(walk, at, begin);
       wait->self = std::prev(walk.waits_.end());
-      if (walk.failure_) (void)wait->give_up(walk.failure_);  // `returned` asks the kernel
+      if (auto const& why = walk.failure_ ? walk.failure_ : walk.end_) (void)wait->give_up(why);  // `returned` asks
       return *wait;
     }
     void run(operation const& o) {
@@ -104,7 +105,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   static operation const& head(token t) { return t.at->layout->operations[t.at->layout->blocks[t.block].first]; }
   bool over() const { return running_ == 0 && (failure_ || tokens_.done()); }
 
-  // Hands the results over, or the failure. Nothing of this may be touched after it.
+  // If the run is over, gives the results or the failure to the caller. The caller may destroy this then.
   void conclude(guard& lock) {
     if (ended_ || !over()) return lock.unlock();
     ended_ = true;
@@ -147,7 +148,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   }
 
   // Works on a token from one of its block's operations on.
-  void fire(token t, std::uint32_t first, guard& lock) {
+  void fire(token t, tagged_plan::operation_id first, guard& lock) {
     guarded([&] {
       tokens_.fire(t, first, [&](token of, operation const& o) {
         bool const outside = watched_ || (&o == &head(of) && of.at->layout->blocks[of.block].slow);
@@ -171,7 +172,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     --running_;
     return failed;
   }
-  // How many could not be offered, for want of memory.
+  // Offers work to other threads of the step. Returns the number of offers that failed for want of memory.
   std::size_t offer_help(continuation& later, std::size_t helpers) {
     try {
       for (; helpers > 0; --helpers) later.offer([self = shared_from_this()] { self->work(); });
@@ -193,9 +194,14 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     }
     return nullptr;
   }
-  // Works until there is nothing to do, then lets go of the lock.
-  void go_on(guard& lock) {
+  // Works on tokens until there are none for now, then releases the lock.
+  void run_tokens(guard& lock) {
     for (unsigned n = 1; !failure_ && more(); ++n) {
+      if (end_) {
+        fail(end_);
+        met_nowhere_ = true;
+        break;
+      }
       if (n % costs::tokens_between_looks == 0) {
         if (may_end_ && ends()) break;
         if (wanted_.load(std::memory_order_relaxed) != 0) {
@@ -232,7 +238,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     wanted_.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  // Calls a kernel that waits, without the lock.
+  // Calls a kernel that may wait, without the lock.
   void wait_for(token t, guard& lock) {
     ++running_;
     lock.unlock();
@@ -242,7 +248,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     if (mine.wait && !failed) {
       if (mine.wait->returned()) {
         acquire(lock);
-        ++waiting_;  // perhaps after the kernel has gone on: the number counts threads, and may be off for a moment
+        ++waiting_;  // the kernel may be done already, so the number can be wrong for a moment; it only limits helpers
         return;
       }
       failed = results_of(*mine.wait);
@@ -258,7 +264,8 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     offered_ += more;
     return more;
   }
-  // A kernel that waited is done: takes its results, or its failure. Without the lock, for an observer may be called.
+  // Takes the results of a kernel that waited; returns its failure, or null. Without the lock, because an observer may
+  // be called.
   failure results_of(kernel_wait const& w) const {
     return caught(w.at, head(w.at), [&] {
       if (w.cause()) throw error(*w.cause());
@@ -268,9 +275,9 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   void finish(token t, failure failed, guard& lock) {
     --running_;
     if (failed) fail(std::move(failed));
-    if (!failure_) fire(t, t.at->layout->blocks[t.block].first + 1, lock);
+    if (!failure_) fire(t, next(t.at->layout->blocks[t.block].first), lock);
   }
-  // Tokens need memory: where there is none the step fails, and this can be used again.
+  // Calls `f`, which needs memory for tokens. If there is none, the step fails, and this can be used again.
   template <class F> void guarded(F const& f) {
     try {
       f();
@@ -278,8 +285,9 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       fail(caught_failure());
     }
   }
-  // A kernel has waited and is done; this thread may be another step's.
-  void go_on_after(kernel_wait& w) {
+  // Continues after a kernel that has waited. This thread may belong to another step, so it offers the rest of the
+  // work.
+  void continue_after(kernel_wait& w) {
     auto const self = shared_from_this();
     auto const t = w.at;
     auto failed = results_of(w);
@@ -291,12 +299,12 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     ask(lock);
     if (failure_ || !more()) return conclude(lock);
     ++offered_;
-    ++running_;  // it can't end before the offer is made, which reaches for the step
+    ++running_;  // so that the run does not end before the offer, which uses the step
     auto* const later = later_;
     lock.unlock();
     try {
       later->offer([self] { self->work(); });
-    } catch (...) {  // there is no memory to offer it: this thread does it
+    } catch (...) {  // no memory for the offer: this thread works
       work();
     }
     acquire(lock);
@@ -308,11 +316,13 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     bool const first = !failure_;
     if (!take_failure(failure_, met_nowhere_, std::move(why))) return;
     tokens_.drop_all();
-    if (!first) return;
-    for (auto& w : waits_)
-      if (auto request = w.give_up(failure_)) to_ask_.push_back(std::move(request));
+    if (first) end_waits(failure_);
   }
-  // Those that wait are asked to give up, without the lock.
+  void end_waits(failure const& why) {
+    for (auto& w : waits_)
+      if (auto request = w.give_up(why)) to_ask_.push_back(std::move(request));
+  }
+  // Asks the kernels that wait to give up, without the lock.
   void ask(guard& lock) {
     if (to_ask_.empty()) return;
     auto const all = std::exchange(to_ask_, {});
@@ -325,10 +335,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     std::unique_lock lock(mutex_, std::defer_lock);
     acquire(lock);
     if (run != run_ || ended_) return;
-    if (!failure_) {
-      fail(std::move(why));
-      met_nowhere_ = true;
-    }
+    if (!failure_ && !end_) end_waits(end_ = std::move(why));
     ask(lock);
     conclude(lock);
   }
@@ -341,9 +348,10 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   std::optional<kernel_call> call_;
   continuation* later_ = nullptr;
   bool may_end_ = false, watched_ = false, ended_ = true;
-  bool met_nowhere_ = false;  // the failure came from outside
+  bool met_nowhere_ = false;  // the failure is a deadline or cancellation, and no kernel has failed yet
   std::uint64_t run_ = 0;
   failure failure_;
+  failure end_;  // a deadline or cancellation: no token is taken any more, but a kernel that is done has its results
   std::size_t running_ = 0, waiting_ = 0, offered_ = 0;
   std::list<kernel_wait> waits_;
   std::vector<suspension::request> to_ask_;

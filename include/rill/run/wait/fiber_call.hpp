@@ -1,5 +1,5 @@
-// Kernels that hold their thread where one within them waits, bodies of open extents and functions that call
-// themselves, run on a fiber: on a stack of their own, from which the step's thread comes back while they wait.
+// Some kernels, bodies of open extents and recursive functions, would hold their thread while a kernel within them
+// waits. They run on a fiber: a stack of its own, which the step's thread leaves during the wait.
 #pragma once
 #include <functional>
 #include <memory>
@@ -15,7 +15,7 @@ namespace rill::detail {
 
 class fiber_wait;
 
-/// One call of such a kernel. It keeps itself until the kernel is done.
+/// One call of a kernel on a fiber. It keeps itself alive until the kernel is done.
 class fiber_call final : public std::enable_shared_from_this<fiber_call> {
  public:
   fiber_call(kernel k, kernel_call const& call)
@@ -28,24 +28,24 @@ class fiber_call final : public std::enable_shared_from_this<fiber_call> {
     step_.stack = 0;
   }
 
-  /// Runs the fiber until a kernel within it waits, or all is done.
+  /// Runs the fiber until a kernel within it waits, or the call is done.
   void run();
 
-  /// A kernel within the fiber is about to wait: the whole call does, once.
+  /// Suspends the whole call when a kernel within the fiber is about to wait for the first time.
   continuation& suspend() {
     if (later_) return *later_;
     later_ = &from_->suspend();
     later_->on_give_up([self = shared_from_this()](failure why) { self->give_up(std::move(why)); });
     return *later_;
   }
-  /// Leaves the fiber until the kernel that waits is done. To be called on the fiber.
+  /// Leaves the fiber until the kernel that waits is done. Called on the fiber.
   void wait(fiber_wait& w);
-  /// Goes back to the fiber.
-  void go_on() noexcept {
+  /// Has a thread of the step continue the fiber.
+  void continue_fiber() noexcept {
     auto const self = shared_from_this();
     try {
       later_->offer([self] { self->run(); });
-    } catch (...) {  // there is no memory to offer it: this thread goes on with it
+    } catch (...) {  // no memory for the offer: this thread continues the fiber
       run();
     }
   }
@@ -58,14 +58,14 @@ class fiber_call final : public std::enable_shared_from_this<fiber_call> {
   step_context step_;
   kernel_call call_;
   fiber body_;
-  continuation* later_ = nullptr;  // null: nothing has waited yet
+  continuation* later_ = nullptr;  // null: no kernel has waited yet
   std::mutex mutex_;
   fiber_wait* wait_ = nullptr;  // null: no kernel within the fiber waits
   failure given_up_;
 };
 
-/// A kernel that may wait, called on a fiber. The fiber leaves the step's thread while it waits; for the handshake, the
-/// call has returned when the fiber has left.
+/// The wait of a kernel that is called on a fiber. The fiber leaves the step's thread meanwhile. For the handshake, the
+/// kernel's call counts as returned when the fiber has left.
 class fiber_wait final : public suspendable, public suspension {
  public:
   explicit fiber_wait(step_context const& step) : all_(*step.fiber) {}
@@ -74,7 +74,7 @@ class fiber_wait final : public suspendable, public suspension {
     outer_ = &all_.suspend();
     return *this;
   }
-  bool sleeps() const override { return true; }  // the fiber does
+  bool sleeps() const override { return true; }  // the fiber waits here
   void offer(std::function<void()> f) override { outer_->offer(std::move(f)); }
   /// Throws the kernel's failure.
   void wait() {
@@ -84,7 +84,7 @@ class fiber_wait final : public suspendable, public suspension {
   }
 
  private:
-  void go_on() noexcept override { all_.go_on(); }
+  void continue_step() noexcept override { all_.continue_fiber(); }
 
   fiber_call& all_;
   continuation* outer_ = nullptr;
@@ -101,7 +101,7 @@ inline void fiber_call::run() {
       failed = as_failure(e);
     }
     if (ended) {
-      if (later_) later_->resume(std::move(failed));  // nothing of the step is touched after it
+      if (later_) later_->resume(std::move(failed));  // the step may be gone after it
       return;
     }
   } while (!wait_->returned());
@@ -111,7 +111,7 @@ inline void fiber_call::wait(fiber_wait& w) {
   auto const set = [&](fiber_wait* now) {
     std::lock_guard lock(mutex_);
     wait_ = now;
-    if (wait_ && given_up_) (void)wait_->give_up(given_up_);  // it is asked when the fiber has left
+    if (wait_ && given_up_) (void)wait_->give_up(given_up_);  // `returned` asks the kernel
   };
   set(&w);
   body_.suspend();
@@ -128,7 +128,7 @@ inline void fiber_call::give_up(failure why) {
   ask();
 }
 
-/// The same kernel, on a fiber.
+/// Returns a kernel that calls `k` on a fiber, unless its caller sleeps while it waits.
 inline kernel on_fiber(kernel k) {
   auto const call_it = [k](kernel_call const& call) {
     if (call.from->sleeps()) k(call);

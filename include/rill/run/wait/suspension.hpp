@@ -1,19 +1,18 @@
-// One wait of a kernel that was suspended (architecture.md, *Waiting is a continuation*).
+// One wait of a suspended kernel (docs/architecture/execution.md, *Waiting is a continuation*).
 //
-// Two threads decide who goes on with the step: the *caller*, whose call of the kernel returns, and the *resumer*, who
-// tells that the kernel is done. They come in either order, or at the same time. A third thread may *ask* the kernel to
-// give up, because the step is to end: at any time, and several times.
+// Either of two threads continues the step: the *caller*, whose call of the kernel returns, or the *resumer*, which
+// calls `resume` when the kernel is done. They come in either order, or at the same time. A third thread may *ask* the
+// kernel to give up, because the step is to end: at any time, and more than once.
 //
-//        called ──── the call returns ────> waiting ──── resume ────────────> the resumer goes on with the step
-//           └─────────── resume ──────────> done ─────── the call returns ──> the caller goes on with the step
+//        called ──── the call returns ────> waiting ──── resume ────────────> the resumer continues the step
+//           └─────────── resume ──────────> done ─────── the call returns ──> the caller continues the step
 //
-//   1. The one that comes second goes on with the step; the first does nothing more. Each sets its own flag in one
-//      atomic word and sees the other's flag by the same operation, so exactly one of them is second.
-//   2. The kernel is asked to give up while it waits, never within its call, and at most once. Who would ask it within
-//      its call leaves the reason instead, and the caller asks when the call has returned.
-//   3. The first reason to give up counts. The kernel resumes with that reason, or as if it had not been asked, if it
-//      was served just before.
-//   4. Setting the flag is the last that the first of the two does with the suspension: the second may destroy it.
+// 1. The thread that comes second continues the step; the first does nothing more. Each sets its own flag in one atomic
+//    word, and reads the other's flag in the same operation, so exactly one of them is second.
+// 2. The kernel is asked to give up only while it waits, never within its call, and at most once. A thread that wants
+//    this within the call leaves the reason, and the caller asks when the call has returned.
+// 3. The first reason to give up counts. The kernel resumes with that reason, or with its result if it was done before.
+// 4. The first thread does not touch the suspension after setting its flag, because the second may destroy it.
 #pragma once
 #include <atomic>
 #include <utility>
@@ -22,10 +21,11 @@
 
 namespace rill {
 
-/// The handshake of one wait. Its owner says what it means to go on.
+/// The handshake of one wait. A derived class defines how the step continues.
 class suspension : public continuation {
  public:
-  /// The request to give up. Its caller holds no lock, for the kernel may resume within it. A copy needs no memory.
+  /// A request to give up, which is called without a lock because the kernel may resume within it. Copies need no
+  /// memory.
   struct request {
     asking ask = {};
     failure why = {};
@@ -35,8 +35,8 @@ class suspension : public continuation {
     }
   };
 
-  /// The kernel's call has returned without an exception. Returns whether the kernel waits, so that its resumer goes
-  /// on; otherwise it is done, and the caller goes on. The caller holds no lock.
+  /// Called by the caller when the kernel's call has returned without an exception; without a lock. Returns true if the
+  /// kernel waits: then the resumer continues the step. Returns false if it is done: then the caller continues.
   bool returned() {
     request give_up;
     auto seen = flags_.load(std::memory_order_acquire);
@@ -48,14 +48,14 @@ class suspension : public continuation {
     return true;
   }
 
-  /// The kernel is done; `why` it failed, or null.
+  /// Called by the resumer when the kernel is done; `why` is its error, or null.
   void resume(failure why) noexcept final {
     cause_ = std::move(why);
-    if ((flags_.fetch_or(resumed, std::memory_order_acq_rel) & call_returned) != 0) go_on();
+    if ((flags_.fetch_or(resumed, std::memory_order_acq_rel) & call_returned) != 0) continue_step();
   }
 
-  /// The step is to end. Returns what the caller has to call then, without a lock; it may be empty. The owner keeps the
-  /// suspension alive during this call.
+  /// Called when the step is to end. Returns a request, perhaps empty, which must be called then, without a lock. The
+  /// owner keeps the suspension alive during `give_up`.
   [[nodiscard]] request give_up(failure why) noexcept {
     if ((flags_.fetch_or(reason_taken, std::memory_order_acq_rel) & reason_taken) != 0) return {};
     reason_ = std::move(why);
@@ -63,15 +63,15 @@ class suspension : public continuation {
     return (seen & (call_returned | resumed)) == call_returned ? request{give_up_, reason_} : request{};
   }
 
-  /// Why the kernel failed; null: it did not. For the thread that goes on.
+  /// Returns the kernel's error, or null; for the thread that continues the step.
   failure const& cause() const { return cause_; }
 
  protected:
   ~suspension() override = default;
 
  private:
-  /// The kernel has waited and is done: goes on with the step, or has another thread do so.
-  virtual void go_on() noexcept = 0;
+  /// Continues the step after the wait, or has another thread continue it.
+  virtual void continue_step() noexcept = 0;
 
   enum : unsigned { call_returned = 1, resumed = 2, reason_taken = 4, asked = 8 };
   std::atomic<unsigned> flags_{0};

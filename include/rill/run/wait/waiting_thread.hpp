@@ -1,4 +1,4 @@
-// A thread that waits with a kernel: where sequential execution meets a queue.
+// Lets a thread sleep while a kernel waits: sequential execution of a kernel that may wait.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace rill {
 
-/// Sleeps until a kernel that was suspended resumes; asks it to give up when the step is to end.
+/// Sleeps until a suspended kernel is done. Asks it to give up when the step is cancelled or late.
 class waiting_thread final : public suspendable, public suspension {
  public:
   explicit waiting_thread(step_context const& step) : step_(step) {}
@@ -29,7 +29,7 @@ class waiting_thread final : public suspendable, public suspension {
     wake_.notify_all();
   }
 
-  /// Throws the kernel's failure.
+  /// Waits if the kernel was suspended, and throws its error.
   void wait() {
     if (!suspended_) return;
     if (returned()) {
@@ -40,10 +40,10 @@ class waiting_thread final : public suspendable, public suspension {
   }
 
  private:
-  void go_on() noexcept override {
+  void continue_step() noexcept override {
     std::lock_guard lock(mutex_);
     awake_ = true;
-    wake_.notify_all();  // under the lock: this is gone as soon as it has woken
+    wake_.notify_all();  // under the lock, because the waiting thread destroys this object when it wakes
   }
   void sleep() {
     std::unique_lock lock(mutex_);

@@ -1,0 +1,135 @@
+// A device that is emulated on the host: all that a real accelerator does to a program, without one.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "rill/device/device.hpp"
+#include "rill/device/pooled_memory.hpp"
+#include "rill/device/thread_stream.hpp"
+
+namespace rill {
+
+/// What an emulated accelerator can do. A speed of 0 is no limit: kernels and copies take what they take.
+struct emulated_options {
+  double flops = 0;                           ///< operations in a second
+  double memory_bandwidth = 0;                ///< bytes in a second between kernels and its memory
+  double bandwidth = 0;                       ///< bytes in a second between the host and it, each way
+  std::size_t memory = std::size_t{1} << 30;  ///< bytes
+};
+
+/// An accelerator that runs the CPU's kernels on a thread of its own, and copies on two more. Its memory has addresses
+/// that no other thread can touch. Bytes that are given back become 0xff, which is NaN for floating-point numbers, so
+/// that a value that is read too late shows.
+class emulated_accelerator final : public device {
+ public:
+  emulated_accelerator(std::string name, emulated_options const& options);
+  ~emulated_accelerator() override;
+
+  std::string const& name() const noexcept override { return name_; }
+  pooled_memory& memory() noexcept override { return *memory_; }
+  std::size_t memory_limit() const noexcept override { return options_.memory; }
+  device_speed speed() const noexcept override {
+    return {options_.flops, options_.memory_bandwidth, options_.bandwidth};
+  }
+  thread_stream& compute() noexcept override { return *compute_; }
+  thread_stream& copies_in() noexcept override { return *in_; }
+  thread_stream& copies_out() noexcept override { return *out_; }
+
+  /// Loses the device: its work fails with error(unavailable) until `recover`.
+  void lose();
+  void recover();
+
+ private:
+  class space;
+  std::string name_;
+  emulated_options options_;
+  std::unique_ptr<space> space_;
+  std::unique_ptr<pooled_memory> memory_;
+  std::unique_ptr<thread_stream> compute_, in_, out_;
+};
+
+/// Returns an emulated accelerator: `rill::emulated("accelerator:0", {.memory = 256 << 20})`. Throws
+/// error(resource_exhausted) if the host has no addresses for its memory.
+inline std::shared_ptr<emulated_accelerator> emulated(std::string name, emulated_options const& options = {}) {
+  return std::make_shared<emulated_accelerator>(std::move(name), options);
+}
+
+}  // namespace rill
+
+#if RILL_RUNTIME
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <thread>
+
+namespace rill {
+
+class emulated_accelerator::space final : public memory_space {
+ public:
+  space(std::string const& name, emulated_options const& options)
+      : name_(name), bandwidth_(options.bandwidth), bytes_(std::max<std::size_t>(options.memory, 1)) {
+    memory_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory_ == MAP_FAILED)
+      throw error(code::resource_exhausted, "the host has no addresses for the " + std::to_string(bytes_) +
+                                                " bytes of memory of the emulated device '" + name + "'");
+  }
+  ~space() { ::munmap(memory_, bytes_); }
+
+  std::string_view name() const noexcept override { return name_; }
+  void write(void* to, void const* from, std::size_t n) override { copy_at_speed(valid(to), from, n); }
+  void read(void* to, void const* from, std::size_t n) override { copy_at_speed(to, valid(from), n); }
+  void copy(void* to, void const* from, std::size_t n) override { std::memcpy(valid(to), valid(from), n); }
+
+  void* base() const noexcept {
+    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory_) | detail::untouchable);
+  }
+  detail::touchable_range range() const noexcept {
+    auto const begin = reinterpret_cast<std::uintptr_t>(memory_);
+    return {begin, begin + bytes_};
+  }
+  static void* valid(void const* p) noexcept {
+    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(p) & ~detail::untouchable);
+  }
+
+ private:
+  void copy_at_speed(void* to, void const* from, std::size_t n) const {
+    auto const begin = std::chrono::steady_clock::now();
+    std::memcpy(to, from, n);
+    if (bandwidth_ > 0)
+      std::this_thread::sleep_until(begin + std::chrono::duration<double>(static_cast<double>(n) / bandwidth_));
+  }
+
+  std::string const& name_;
+  double bandwidth_;
+  std::size_t bytes_;
+  void* memory_;
+};
+
+RILL_INLINE emulated_accelerator::emulated_accelerator(std::string name, emulated_options const& options)
+    : name_(std::move(name)),
+      options_(options),
+      space_(std::make_unique<space>(name_, options)),
+      memory_(std::make_unique<pooled_memory>(space_->base(), options.memory, space_.get())),
+      compute_(std::make_unique<thread_stream>(space_->range())),
+      in_(std::make_unique<thread_stream>(space_->range())),
+      out_(std::make_unique<thread_stream>(space_->range())) {
+  memory_->set_on_release([](void* p, std::size_t bytes) noexcept { std::memset(space::valid(p), 0xff, bytes); });
+}
+RILL_INLINE emulated_accelerator::~emulated_accelerator() = default;
+
+RILL_INLINE void emulated_accelerator::lose() {
+  auto const why = failed(code::unavailable, {"the device '", name_, "' was lost"});
+  for (auto* each : {compute_.get(), in_.get(), out_.get()}) each->fail(why);
+}
+RILL_INLINE void emulated_accelerator::recover() {
+  for (auto* each : {compute_.get(), in_.get(), out_.get()}) each->fail(nullptr);
+}
+
+}  // namespace rill
+#endif

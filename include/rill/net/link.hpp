@@ -1,0 +1,270 @@
+// A connection to another process: messages go both ways, and tensors beside them.
+//
+// Each message is whole or lost; small messages pass large tensors, chunk by chunk. One thread reads, writes what the
+// stream does not take at once, and watches the time: a process that says nothing for `silence` is lost.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "rill/base/process.hpp"
+#include "rill/net/asio.hpp"
+#include "rill/net/byte_stream.hpp"
+#include "rill/net/incoming.hpp"
+#include "rill/net/options.hpp"
+#include "rill/net/outgoing.hpp"
+
+namespace rill::net {
+
+/// One end of a connection.
+class link : public std::enable_shared_from_this<link> {
+ public:
+  link(std::unique_ptr<byte_stream> s, net_options const& options, std::shared_ptr<traffic_count> traffic,
+       std::shared_ptr<receive_memory> memory = std::make_shared<receive_memory>())
+      : stream_(std::move(s)),
+        timer_(stream_->executor()),
+        options_(options),
+        traffic_(std::move(traffic)),
+        in_(traffic_, std::move(memory)),
+        heard_(clock::now()),
+        sent_(clock::now()) {}
+
+  /// Begins to read. On the link's thread.
+  void start(std::shared_ptr<link_handler> handler) {
+    handler_ = std::move(handler);
+    asio::co_spawn(stream_->executor(), read(shared_from_this()), asio::detached);
+    watch();
+  }
+  /// From now on takes tensors and long messages, for the other side has said who it is: `most` bytes at once. On the
+  /// link's thread.
+  void trust(std::uint64_t most) { in_.trust(most); }
+  void trust() { trust(options_.most_incoming); }
+  /// Sends a message; on any thread, and without waiting. What is sent on a closed link is lost.
+  void send(message m) {
+    if (started_in_ != rill::detail::forks()) return;  // in a child process it is the parent's
+    std::unique_lock lock(mutex_);
+    if (closed_) return;
+    try {
+      out_.add(std::move(m));
+    } catch (...) {  // a part of it may have been announced
+      lock.unlock();
+      close(caught_failure());
+      throw;
+    }
+    ++traffic_->messages_sent;
+    if (std::exchange(writing_, true)) return;
+    if (is_burst()) write_later();
+    else write_at_once();
+  }
+  /// Returns for how long nothing has come. On the link's thread.
+  std::chrono::nanoseconds quiet_for() const { return clock::now() - heard_; }
+  /// Returns what the system knows of a side that says nothing (byte_stream::state). On the link's thread.
+  std::string state() const { return stream_->state(); }
+  /// Closes the connection; on any thread.
+  void close(failure why) {
+    asio::dispatch(stream_->executor(), [self = shared_from_this(), why = std::move(why)] { self->end(why); });
+  }
+  /// Closes the connection when all that was sent has left this process.
+  void close_when_sent(failure why) {
+    asio::dispatch(stream_->executor(), [self = shared_from_this(), why = std::move(why)] {
+      std::unique_lock lock(self->mutex_);
+      if (self->writing_) self->end_when_sent_ = why;
+      else lock.unlock(), self->end(why);
+    });
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  // --------------------------------------------------------------------------------------------------------------------
+  // Sending. Whoever has set `writing_` writes, and nobody else.
+
+  // Whether so many messages are sent that the link's thread, which writes all that have gathered, is the faster.
+  bool is_burst() {
+    static constexpr std::chrono::microseconds apart{20};  // about as long as it takes to wake a thread
+    static constexpr int most_in_a_row = 4;
+    if (clock::now() - sent_.load() > apart) in_a_row_ = 0;
+    return ++in_a_row_ > most_in_a_row;
+  }
+  // Writes the messages that the stream takes now, so that a small one needs no other thread. The caller holds the
+  // lock, so that nobody closes the stream meanwhile.
+  void write_at_once() {
+    std::error_code e;
+    out_.take(batch_, false);
+    write_batch(e);
+    writing_ = e || !batch_.empty() || !out_.empty();
+    if (writing_) write_later();
+  }
+  void write_later() {
+    asio::post(stream_->executor(), [self = shared_from_this()] {  // later, for the lock is held
+      asio::co_spawn(self->stream_->executor(), write(self), asio::detached);
+    });
+  }
+  // Writes all there is; on the link's thread.
+  static asio::awaitable<void> write(std::shared_ptr<link> self) {
+    failure why;
+    try {
+      while (co_await self->write_next()) {
+      }
+      why = self->end_when_sent_;
+    } catch (std::system_error const& e) {
+      why = lost(e.code());
+    } catch (...) {
+      why = caught_failure();
+    }
+    if (why) self->end(std::move(why));
+  }
+  // Returns whether there may be more to write.
+  asio::awaitable<bool> write_next() {
+    while (!batch_.empty()) {
+      std::error_code e;
+      if (write_batch(e) == 0 && !e) co_await stream_->writable();
+      if (e) throw std::system_error(e);
+    }
+    batch_.clear();  // without the lock: a Send may wait for that
+    {
+      std::lock_guard lock(mutex_);
+      if (closed_ || out_.empty()) {
+        writing_ = false;
+        co_return false;
+      }
+      out_.take(batch_, true);
+    }
+    co_await asio::post(asio::use_awaitable);  // whatever else this thread has to do comes in between
+    co_return true;
+  }
+  std::size_t write_batch(std::error_code& e) {
+    auto const n = stream_->write(batch_.left(), e);
+    batch_.wrote(n);
+    traffic_->bytes_sent += n;
+    if (n > 0) sent_ = clock::now();
+    return n;
+  }
+
+  // --------------------------------------------------------------------------------------------------------------------
+  // Receiving
+
+  static asio::awaitable<void> read(std::shared_ptr<link> self) {
+    failure why;
+    try {
+      while (!self->closed_) co_await self->read_frame();
+    } catch (std::system_error const& e) {
+      why = lost(e.code());
+    } catch (...) {
+      why = caught_failure();
+    }
+    self->end(std::move(why));
+  }
+  asio::awaitable<void> read_frame() {
+    char bytes[sizeof(frame_head)];
+    co_await read_exactly(bytes, sizeof bytes);
+    auto const head = head_of(bytes);
+    if (head.kind == frame_kind::chunk) {
+      co_await read_exactly(in_.place(head), head.bytes);
+      co_return in_.placed(head, handler_);
+    }
+    std::string text(head.bytes, '\0');
+    co_await read_exactly(text.data(), text.size());
+    in_.take(head, text, handler_);
+  }
+  asio::awaitable<void> read_exactly(char* to, std::size_t n) {
+    while (n > 0) {
+      auto const have = std::min(n, buffered_end_ - buffered_at_);
+      std::copy_n(buffer_.data() + buffered_at_, have, to);
+      buffered_at_ += have;
+      to += have, n -= have;
+      if (n >= buffer_.size()) {
+        auto const came = co_await read_some(asio::buffer(to, n));
+        to += came, n -= came;
+      } else if (n > 0) {
+        buffered_at_ = 0, buffered_end_ = 0;
+        buffered_end_ = co_await read_some(asio::buffer(buffer_));
+      }
+    }
+  }
+  asio::awaitable<std::size_t> read_some(asio::mutable_buffer to) {
+    auto const came = co_await stream_->read(to);
+    traffic_->bytes_received += came;
+    heard_ = clock::now();
+    co_return came;
+  }
+
+  // --------------------------------------------------------------------------------------------------------------------
+  // Its end
+
+  static failure lost(std::error_code e) {
+    auto const ended = e == asio::error::eof || e == asio::error::connection_reset || e == asio::error::broken_pipe;
+    return failed(code::unavailable,
+                  {"the connection was ", ended ? "closed by the other side" : "lost: ", ended ? "" : e.message()});
+  }
+  void watch() {
+    auto const planned = clock::now() + options_.heartbeat;
+    timer_.expires_at(planned);
+    timer_.async_wait([self = shared_from_this(), planned](std::error_code e) {
+      if (e || self->closed_) return;
+      auto const now = clock::now();
+      // Whoever was stopped itself, and goes on, has heard nothing meanwhile and is not to blame others.
+      if (now - planned > self->options_.heartbeat) self->heard_ = now;
+      if (now - self->heard_ > self->options_.silence) return self->end(self->silent());
+      if (now - self->sent_.load() >= self->options_.heartbeat) self->beat();
+      self->watch();
+    });
+  }
+  failure silent() const {
+    auto const seconds = std::chrono::duration_cast<std::chrono::milliseconds>(options_.silence).count();
+    auto const state = stream_->state();
+    return failed(code::unavailable,
+                  {"nothing was heard for ", std::to_string(seconds), " ms", state.empty() ? "" : ": ", state});
+  }
+  void beat() {
+    std::lock_guard lock(mutex_);
+    if (closed_ || std::exchange(writing_, true)) return;  // what is being written says it, too
+    out_.add_beat();
+    write_at_once();
+  }
+  // On the link's thread.
+  void end(failure why) {
+    outgoing gone;  // outlives the lock
+    {
+      std::lock_guard lock(mutex_);
+      if (closed_) return;
+      closed_ = true;
+      std::swap(gone, out_);
+      stream_->close();
+    }
+    timer_.cancel();
+    if (auto const handler = std::move(handler_)) handler->closed(std::move(why));
+  }
+
+  unsigned const started_in_ = rill::detail::forks();
+  std::unique_ptr<byte_stream> stream_;
+  asio::steady_timer timer_;
+  net_options const options_;
+  std::shared_ptr<traffic_count> traffic_;
+
+  std::mutex mutex_;
+  outgoing out_;
+  bool writing_ = false;  // whether a thread writes, or is to
+  int in_a_row_ = 0;      // messages that were written in short succession
+  std::atomic<bool> closed_ = false;
+  failure end_when_sent_;
+
+  batch batch_;  // of the thread that writes
+
+  // Of the link's thread.
+  std::shared_ptr<link_handler> handler_;
+  incoming in_;
+  std::string buffer_ = std::string(16 << 10, '\0');
+  std::size_t buffered_at_ = 0, buffered_end_ = 0;
+  clock::time_point heard_;
+  std::atomic<clock::time_point> sent_;
+};
+
+}  // namespace rill::net

@@ -1,0 +1,65 @@
+// Losses with a margin: of labels, of rankings, and of pairs and triplets of embeddings. Each returns one loss for each
+// element or example.
+#pragma once
+#include "rill/ops/network/likelihood_losses.hpp"
+#include "rill/ops/network/losses.hpp"
+
+namespace rill {
+
+/// Returns max(0, 1 - label x)² for each pair of elements. Labels are -1 or 1.
+template <operand X, operand L> auto squared_hinge(X x, L labels) {
+  detail::expect_floats(x);
+  return square(hinge(x, labels));
+}
+/// Returns log(1 + exp(-label x)) for each pair of elements, a hinge without a corner. Labels are -1 or 1.
+template <operand X, operand L> auto soft_margin(X x, L labels) { return softplus(-(x * labels)); }
+/// Returns x for label 1 and max(0, margin - x) for label -1, for each pair of elements: x is a distance that is to be
+/// small, or larger than the margin.
+template <operand X, operand L> auto hinge_embedding(X x, L labels, double margin = 1) {
+  detail::expect_floats(x);
+  return select(labels > 0, x, relu(margin - x));
+}
+/// Returns max(0, margin - label (x - y)) for each x and y: for label 1, x is to be larger than y by the margin; for
+/// label -1, smaller.
+template <operand X, operand Y, operand L> auto margin_ranking(X x, Y y, L labels, double margin = 0) {
+  detail::expect_floats(x);
+  return relu(margin - labels * (x - y));
+}
+/// Returns the mean over all classes of max(0, margin - x[label] + x[class]), without the label's own, for scores x
+/// [..., classes] and labels [...], int32 or int64. The step fails with error(invalid_argument) if a label is out of
+/// range.
+template <operand X, operand L> auto multi_margin(X x, L labels, double margin = 1) {
+  auto const own = detail::is_label(x, labels);
+  auto const score = sum<-1>(select(own, x, 0), keep);
+  return mean<-1>(select(own, 0, relu(x - score + margin)));
+}
+
+namespace detail {
+
+/// Returns the lengths [...] of vectors [..., n]. They are above 0, so that the derivative at 0 is 0 rather than NaN.
+template <operand X> auto vector_length(X x) {
+  expect_floats(x);
+  // The least square is a number of the element type that is not rounded to 0.
+  return sqrt(maximum(sum<-1>(square(x)), x.type().element == dtype::float16 ? 1e-7 : 1e-16));
+}
+
+}  // namespace detail
+
+/// Returns the cosines [...] of the angles between vectors [..., n], which broadcast; 0 for a vector of zeros.
+template <operand X, operand Y> auto cosine_similarity(X x, Y y) {
+  return sum<-1>(x * y) / (detail::vector_length(x) * detail::vector_length(y));
+}
+/// Returns for vectors [..., n] and labels [...] 1 - cosine_similarity(x, y) where the label is 1, and max(0,
+/// cosine_similarity(x, y) - margin) where the label is -1.
+template <operand X, operand Y, operand L> auto cosine_embedding(X x, Y y, L labels, double margin = 0) {
+  auto const cosine = cosine_similarity(x, y);
+  return select(labels > 0, 1 - cosine, relu(cosine - margin));
+}
+/// Returns max(0, |anchor - positive| - |anchor - negative| + margin) [...] for vectors [..., n]: the anchor is to be
+/// nearer to the positive example than to the negative one, by the margin (F. Schroff et al., FaceNet, CVPR 2015).
+template <operand A, operand P, operand N> auto triplet_margin(A anchor, P positive, N negative, double margin = 1) {
+  auto const near = detail::vector_length(anchor - positive), far = detail::vector_length(anchor - negative);
+  return relu(near - far + margin);
+}
+
+}  // namespace rill

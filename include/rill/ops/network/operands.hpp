@@ -1,0 +1,29 @@
+// What losses and normalisations expect of their operands: while a program compiles, if the types are known then.
+#pragma once
+#include "rill/dsl/expr.hpp"
+
+namespace rill::detail {
+
+/// Fails unless the elements of x are floats.
+template <operand X> void expect_floats([[maybe_unused]] X const& x) {
+  if constexpr (typed<X>)
+    static_assert(is_float(X::static_type.element), "a loss or a normalisation: the operand is not of floats; cast it");
+  else expects(is_float(x.type().element), "a loss or a normalisation: the operand is not of floats; cast it");
+}
+
+/// Whether there may be a label [...] for each row of x [..., classes].
+constexpr bool labels_fit(type const& x, type const& labels) {
+  if (!x.has_rank() || !labels.has_rank()) return true;
+  if (x.rank != labels.rank + 1u) return false;
+  for (std::size_t i = 0; i < labels.rank; ++i)
+    if (!may_equal(x[i], labels[i])) return false;
+  return true;
+}
+/// Fails unless there may be a label for each row of x.
+template <operand X, operand L> void expect_labels([[maybe_unused]] X const& x, [[maybe_unused]] L const& labels) {
+  if constexpr (typed<X> && typed<L>)
+    static_assert(labels_fit(X::static_type, L::static_type), "a loss: expected x [..., classes] and labels [...]");
+  else expects(labels_fit(x.type(), labels.type()), "a loss: expected x [..., classes] and labels [...]");
+}
+
+}  // namespace rill::detail

@@ -1,0 +1,52 @@
+// Means and variances together, standard deviations, and weighted averages, over axes.
+#pragma once
+#include <utility>
+
+#include "rill/ops/reduction/norm.hpp"
+#include "rill/ops/reduction/variance.hpp"
+
+namespace rill {
+
+/// Returns the mean and the variance over the given axes, or all: `auto [m, v] = moments<0>(x)`.
+template <std::int64_t... Axes, operand X> auto moments(X x, ddof by = {}) {
+  return std::pair{mean<Axes...>(x), variance<Axes...>(x, by)};
+}
+/// Returns the mean and the variance, with the reduced axes left as extents of 1: `moments<1>(x, keep)`.
+template <std::int64_t... Axes, operand X> auto moments(X x, keep_extents, ddof by = {}) {
+  return std::pair{mean<Axes...>(x, keep), variance<Axes...>(x, keep, by)};
+}
+/// Returns the same over axes known only at run time; an empty list means all axes.
+inline std::pair<value, value> moments(value x, extents const& axes, bool keeping = false, ddof by = {}) {
+  return {mean(x, axes, keeping), variance(x, axes, keeping, by)};
+}
+
+/// Returns the square root of the variance over the given axes, or all: `standard_deviation<0>(x)`,
+/// `standard_deviation(x, ddof{1})`. The derivative where all elements are equal is 0.
+template <std::int64_t... Axes, operand X> auto standard_deviation(X x, ddof by = {}) {
+  return detail::root(variance<Axes...>(x, by), 0.5);
+}
+/// Returns the standard deviation, with the reduced axes left as extents of 1.
+template <std::int64_t... Axes, operand X> auto standard_deviation(X x, keep_extents, ddof by = {}) {
+  return detail::root(variance<Axes...>(x, keep, by), 0.5);
+}
+/// Returns the same over axes known only at run time; an empty list means all axes.
+inline value standard_deviation(value x, extents const& axes, bool keeping = false, ddof by = {}) {
+  return detail::root(variance(x, axes, keeping, by), 0.5);
+}
+
+/// Returns sum(x w) / sum(w) over axes known only at run time; an empty list means all axes. The weights w broadcast to
+/// x's extents. NaN, or infinite, where the weights' sum is 0. Throws error(invalid_argument) if x is of integers.
+inline value average(value x, value weights, extents const& axes, bool keeping = false) {
+  expects(
+      is_differentiable(x.type().element),
+      "average: the operand is not of floats or complex numbers, and integers would be divided as integers; cast it");
+  return sum(x * weights, axes, keeping) / sum(broadcast_like(weights, x), axes, keeping);
+}
+/// Returns the same with a static type: `average<0>(x, w)`, `average(x, w)`.
+template <std::int64_t... Axes, operand X, operand W> auto average(X x, W weights) {
+  auto const all = average(value(x), value(weights), extents{Axes...});
+  if constexpr (typed<X> && typed<W>) return decltype(sum<Axes...>(x * weights)){all};
+  else return all;
+}
+
+}  // namespace rill

@@ -1,0 +1,110 @@
+// Copies of values from one memory to another, as nodes (white paper §3.2.2: one for each tensor and destination).
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "rill/graph/kernel_request.hpp"
+#include "rill/graph/op_def.hpp"
+#include "rill/graph/subgraph.hpp"
+
+namespace rill {
+
+namespace detail {
+inline void infer_transfer(attribute_list const&, std::span<type const> inputs, std::vector<type>& outputs) {
+  outputs = {inputs[0]};
+}
+inline cost transfer_work(attribute_list const&, std::span<type const> inputs, std::span<type const>) {
+  return {0, inputs[0].is_known() ? static_cast<double>(inputs[0].bytes()) : 0};
+}
+inline void infer_device_constant(attribute_list const& attributes, std::span<type const>, std::vector<type>& outputs) {
+  outputs = {attribute_as<tensor>(attributes, "value").type()};
+}
+inline cost no_work(attribute_list const&, std::span<type const>, std::span<type const>) { return {}; }
+kernel copy_in_kernel(kernel_request const& r);
+kernel copy_out_kernel(kernel_request const& r);
+kernel device_constant_kernel(kernel_request const& r);
+}  // namespace detail
+
+/// Copies a value from the host's memory to a device's.
+inline constexpr op_def copy_in_op{.name = "copy_in",
+                                   .doc = "a value, copied from the host's memory to that of a device",
+                                   .arity = 1,
+                                   .infer = detail::infer_transfer,
+                                   .work = detail::transfer_work,
+                                   .cpu = detail::copy_in_kernel};
+/// Copies a value from a device's memory to the host's.
+inline constexpr op_def copy_out_op{.name = "copy_out",
+                                    .doc = "a value, copied from the memory of a device to the host's",
+                                    .arity = 1,
+                                    .infer = detail::infer_transfer,
+                                    .work = detail::transfer_work,
+                                    .cpu = detail::copy_out_kernel};
+/// A constant in a device's memory, where it is copied when the step is planned.
+inline constexpr op_def device_constant_op{.name = "device_constant",
+                                           .doc = "a constant in the memory of a device",
+                                           .arity = 0,
+                                           .infer = detail::infer_device_constant,
+                                           .work = detail::no_work,
+                                           .cpu = detail::device_constant_kernel};
+
+/// Returns the number of the device that such a node, or a region, is for.
+inline std::size_t device_of(node const& n) {
+  return static_cast<std::size_t>(detail::attribute_as<std::int64_t>(n.attributes, "device"));
+}
+
+}  // namespace rill
+
+#if RILL_RUNTIME
+#include "rill/run/lanes/device_call.hpp"
+#include "rill/run/plan/session_devices.hpp"
+
+namespace rill::detail {
+
+RILL_INLINE kernel copy_in_kernel(kernel_request const& r) {
+  auto& device = (*r.devices)[device_of(r.at)];
+  kernel k([&device, of = r.outputs[0], name = r.at.name](kernel_call const& call) {
+    allocation_scope const scope(name);
+    auto made = tensor(of.element, of.shape(), device.on->memory());
+    auto copy = [&device, made = std::move(made)](kernel_call const& c) mutable {
+      if (auto const n = made.bytes(); n != 0) device.space()->write(made.storage().data(), c.in(0), n);
+      return std::vector<tensor>{std::move(made)};
+    };
+    submit_call(device.on->copies_in(), call, 0, std::move(copy));
+  });
+  k.allocates_outputs = true;
+  k.outputs_on = static_cast<std::int32_t>(device_of(r.at));
+  k.waits = true;
+  k.enqueues = true;
+  return k;
+}
+
+RILL_INLINE kernel copy_out_kernel(kernel_request const& r) {
+  auto& device = (*r.devices)[device_of(r.at)];
+  kernel k([&device, bytes = r.outputs[0].bytes()](kernel_call const& call) {
+    auto const copy = [&device, bytes](kernel_call const& c) {
+      if (bytes != 0) device.space()->read(c.out(0), c.in(0), bytes);
+      return std::vector<tensor>{};
+    };
+    submit_call(device.on->copies_out(), call, 0, copy);
+  });
+  k.waits = true;
+  k.enqueues = true;
+  return k;
+}
+
+RILL_INLINE kernel device_constant_kernel(kernel_request const& r) {
+  allocation_scope const scope(r.at.name);
+  auto const& value = attribute_as<tensor>(r.at.attributes, "value");
+  kernel k(
+      [there = value.to((*r.devices)[device_of(r.at)].on->memory())](kernel_call const& call) { call.give(0, there); });
+  k.allocates_outputs = true;
+  k.outputs_on = static_cast<std::int32_t>(device_of(r.at));
+  return k;
+}
+
+}  // namespace rill::detail
+#endif

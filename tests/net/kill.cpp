@@ -1,0 +1,186 @@
+// Processes of a cluster are killed at random moments while steps run. RILL_KILL_ROUNDS says how often, and
+// RILL_SOAK_MINUTES for how long steps run while memory and files are watched.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/sentence.hpp"
+#include "net/recipes.hpp"
+
+namespace rill {
+namespace {
+
+using namespace std::chrono_literals;
+using test::process;
+
+int number_from(char const* variable, int otherwise) {
+  auto const* const text = std::getenv(variable);
+  return text ? std::atoi(text) : otherwise;
+}
+
+std::size_t files_of(std::string const& id) {
+  std::size_t n = 0;
+  for (auto const& each : std::filesystem::directory_iterator("/proc/" + id + "/fd")) n += !each.path().empty();
+  return n;
+}
+// A sanitizer keeps freed memory back, so that a process grows for a while.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool memory_is_counted = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool memory_is_counted = false;
+#else
+constexpr bool memory_is_counted = true;
+#endif
+#else
+constexpr bool memory_is_counted = true;
+#endif
+
+// In KiB.
+std::size_t memory_of(std::string const& id) {
+  std::ifstream in("/proc/" + id + "/statm");
+  std::size_t all = 0, resident = 0;
+  in >> all >> resident;
+  return resident * 4;
+}
+
+// Two ps and a worker in processes of their own; the sessions are here.
+class killed : public testing::Test {
+ public:
+  static constexpr char const* names[] = {"ps:0", "ps:1", "worker:1"};
+  static constexpr char const* tasks[] = {"/job:ps/task:0", "/job:ps/task:1", "/job:worker/task:1"};
+
+  void start(std::size_t i) {
+    all[i] =
+        std::make_unique<process>("served_process.DISABLED_runs",
+                                  std::map<std::string, std::string>{{"RILL_CLUSTER", jobs}, {"RILL_TASK", names[i]}});
+  }
+  // Runs a step until its processes are there. Fails if it fails with something else than their absence.
+  template <class F> void when_there(F const& f) {
+    for (;;) try {
+        return f();
+      } catch (error const& e) {
+        ASSERT_EQ(e.code(), code::unavailable) << e.what();
+        std::this_thread::sleep_for(10ms);
+      }
+  }
+
+  test::socket_folder folder;
+  std::string jobs = "ps=" + folder.socket("p0") + "," + folder.socket("p1") + " worker=" + folder.socket("w0") + "," +
+                     folder.socket("w1");
+  std::unique_ptr<process> all[3];
+  server here{cluster::parse(jobs, "worker:0"), test::recipe_options()};
+};
+
+TEST_F(killed, processes_fail_their_steps_and_leave_nothing) {
+  auto const rounds = number_from("RILL_KILL_ROUNDS", 6);
+  for (std::size_t i = 0; i < 3; ++i) start(i);
+  graph g;
+  auto const x = placeholder<float, 1000>(g, "x");
+  auto const v = g.on("/job:ps/task:0", [&] { return variable<float, 1000>(g, "v", zeros()); });
+  auto const w = g.on("/job:ps/task:1", [&] { return variable<float, 1000>(g, "w", zeros()); });
+  auto const sum = g.on("/job:worker/task:1", [&] { return v + w + x; });
+  auto const train = group(g, {g.on("/job:ps/task:0", [&] { return operation(value(assign_add(v, sum * 0.5f))); }),
+                               g.on("/job:ps/task:1", [&] { return operation(value(assign_add(w, sum * 0.25f))); })});
+  auto const stateless = g.on("/job:worker/task:1", [&] {
+    return g.on("/job:ps/task:0", [&] { return x * 2.f; }) + g.on("/job:ps/task:1", [&] { return x * 3.f; });
+  });
+  auto const fed = tensor_of<of<float, 1000>>(tensor::adopt(std::vector<float>(1000, 1.f), shape{1000}));
+  auto const first_values = initializer(g);
+  session s{g, here.target()};
+  when_there([&] { s.run(first_values); });
+  std::mt19937 draw(7);
+  std::size_t files = 0, memory = 0;
+  double longest = 0;
+  for (int round = 0; round < rounds; ++round) {
+    if (round == 3) files = files_of("self"), memory = memory_of("self");
+    auto const victim = std::uniform_int_distribution<std::size_t>(0, 2)(draw);
+    auto const after = std::chrono::microseconds(std::uniform_int_distribution<int>(0, 30000)(draw));
+    std::atomic<std::int64_t> killed_at = 0;
+    std::thread kills([&] {
+      std::this_thread::sleep_for(after);
+      killed_at = std::chrono::steady_clock::now().time_since_epoch().count();
+      all[victim]->end(SIGKILL);
+    });
+    failure why;
+    while (!why) try {
+        s.run({{x, fed}}, train);
+      } catch (...) {
+        why = caught_failure();
+      }
+    longest = std::max(longest, std::chrono::duration<double, std::milli>(
+                                    std::chrono::steady_clock::duration(
+                                        std::chrono::steady_clock::now().time_since_epoch().count() - killed_at))
+                                    .count());
+    kills.join();
+    EXPECT_EQ(why->code(), code::unavailable) << why->what();
+    EXPECT_NE(std::string(why->what()).find(tasks[victim]), std::string::npos) << why->what();
+    start(victim);
+    when_there([&] { EXPECT_EQ(s.run({{x, fed}}, stateless).values()[999], 5.f); });
+    if (victim < 2) {
+      auto const text = sentence([&] { s.run({{x, fed}}, train); });
+      EXPECT_NE(text.find("failed_precondition"), std::string::npos) << text;
+      EXPECT_NE(text.find(victim == 0 ? "'v'" : "'w'"), std::string::npos) << text;
+      s.run(first_values);
+    }
+    s.run({{x, fed}}, train);
+  }
+  EXPECT_EQ(here.status(), "");
+  if (rounds <= 3) return;
+  EXPECT_LE(files_of("self"), files);
+  if (memory_is_counted) {
+    EXPECT_LE(memory_of("self"), memory + 16384);
+  }
+  std::printf(
+      "%d killed; a step ended after %.1f ms at the most; %zu files, as after 3 rounds %zu; %zu KiB, then %zu\n",
+      rounds, longest, files_of("self"), files, memory_of("self"), memory);
+}
+
+TEST_F(killed, nothing_grows_while_steps_run) {
+  auto const minutes = number_from("RILL_SOAK_MINUTES", 0);
+  for (std::size_t i = 0; i < 3; ++i) start(i);
+  graph g;
+  auto const x = placeholder<float, 30000>(g, "x");  // too large to be pushed
+  auto const v = g.on("/job:ps/task:0", [&] { return variable<float, 30000>(g, "v", zeros()); });
+  auto const far = g.on("/job:worker/task:1", [&] { return mean(v + x); });
+  auto const step =
+      g.on("/job:ps/task:0", [&] { return assign(v, g.on("/job:ps/task:1", [&] { return x * 0.5f + far; })); });
+  auto const fed = tensor_of<of<float, 30000>>(tensor::adopt(std::vector<float>(30000, 1.f), shape{30000}));
+  auto const first_values = initializer(g);
+  session s{g, here.target()};
+  when_there([&] { s.run(first_values); });
+  auto const ids = std::vector<std::string>{"self", std::to_string(all[0]->id()), std::to_string(all[1]->id()),
+                                            std::to_string(all[2]->id())};
+  auto const steps_for = [&](std::chrono::steady_clock::duration time) {
+    auto const end = std::chrono::steady_clock::now() + time;
+    std::size_t n = 0;
+    for (; std::chrono::steady_clock::now() < end || n < 500; ++n) s.run({{x, fed}}, operation(value(step)));
+    return n;
+  };
+  steps_for(minutes > 0 ? 20s : 0s);
+  std::vector<std::size_t> files, memory;
+  for (auto const& id : ids) files.push_back(files_of(id)), memory.push_back(memory_of(id));
+  auto const n = steps_for(std::chrono::minutes(minutes));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    EXPECT_LE(files_of(ids[i]), files[i]) << i;
+    if (memory_is_counted) {
+      EXPECT_LE(memory_of(ids[i]), memory[i] + 16384) << i;
+    }
+    if (minutes > 0)
+      std::printf("process %zu after %zu steps: %zu files, at first %zu; %zu KiB, at first %zu\n", i, n,
+                  files_of(ids[i]), files[i], memory_of(ids[i]), memory[i]);
+  }
+}
+
+}  // namespace
+}  // namespace rill

@@ -1,0 +1,256 @@
+// Two ends of a connection.
+#include "rill/net/link.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "net/quiet_ucx.hpp"
+#include "rill/net/shared_memory.hpp"
+#include "rill/net/ucx_stream.hpp"
+
+namespace rill::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Keeps what comes.
+class mailbox final : public link_handler {
+ public:
+  void came(message m) override {
+    std::lock_guard lock(mutex);
+    messages.push_back(std::move(m));
+    changed.notify_all();
+  }
+  void closed(failure w) override {
+    std::lock_guard lock(mutex);
+    why = std::move(w);
+    changed.notify_all();
+  }
+  message take() {
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(changed.wait_for(lock, 60s, [&] { return !messages.empty() || why; }));
+    if (messages.empty()) return {};
+    auto m = std::move(messages.front());
+    messages.erase(messages.begin());
+    return m;
+  }
+  failure wait_for_end() {
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(changed.wait_for(lock, 60s, [&] { return why != nullptr; }));
+    return why;
+  }
+
+ private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<message> messages;
+  failure why;
+};
+
+// What carries the bytes.
+enum class carrier { socket, memory, ucx };
+
+class links : public testing::TestWithParam<carrier> {
+ public:
+  void connect(net_options const& options = {}) {
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    std::unique_ptr<byte_stream> streams[2];
+    make_streams(ends, streams);
+    for (int i = 0; i < 2; ++i) {
+      boxes[i] = std::make_shared<mailbox>();
+      all[i] = std::make_shared<link>(std::move(streams[i]), options, std::make_shared<traffic_count>());
+      asio::post(io, [this, i] {
+        all[i]->trust();
+        all[i]->start(boxes[i]);
+      });
+    }
+    if (!thread.joinable()) thread = std::thread([this] { io.run(); });
+  }
+  stream_socket socket_of(int end) { return stream_socket(io, {AF_UNIX, 0}, end); }
+  std::unique_ptr<byte_stream> stream_of(int end) { return std::make_unique<socket_stream>(socket_of(end)); }
+  // Two ends of a connection beside or over these sockets.
+  void make_streams(int const* ends, std::unique_ptr<byte_stream> (&made)[2]) {
+#if RILL_UCX
+    if (GetParam() == carrier::ucx) {
+      auto first = std::make_unique<detail::ucx_end>(), second = std::make_unique<detail::ucx_end>();
+      first->connect(second->address());
+      second->connect(first->address());
+      made[0] = std::make_unique<ucx_stream>(socket_of(ends[0]), std::move(first));
+      made[1] = std::make_unique<ucx_stream>(socket_of(ends[1]), std::move(second));
+      return;
+    }
+#endif
+    descriptor const memory = GetParam() == carrier::memory ? shared_rings::make() : descriptor();
+    for (int i = 0; i < 2; ++i)
+      if (GetParam() == carrier::socket) made[i] = stream_of(ends[i]);
+      else made[i] = std::make_unique<memory_stream>(socket_of(ends[i]), memory, i == 0);
+  }
+  ~links() override {
+    for (auto const& l : all)
+      if (l) l->close(failed(code::cancelled, "the test ends"));
+    guard.reset();
+    if (thread.joinable()) thread.join();
+  }
+
+  asio::io_context io;
+  asio::executor_work_guard<asio::io_context::executor_type> guard = asio::make_work_guard(io);
+  std::shared_ptr<link> all[2];
+  std::shared_ptr<mailbox> boxes[2];
+  std::thread thread;
+};
+
+tensor numbers(std::int64_t n) {
+  tensor t(dtype::float32, shape{n});
+  for (std::int64_t i = 0; i < n; ++i) t.mutable_data<float>()[i] = static_cast<float>(i % 977);
+  return t;
+}
+
+TEST_P(links, carry_messages_with_tensors_both_ways) {
+  connect();
+  auto const words = tensor::adopt(std::vector<std::string>{"a", std::string(200000, 'b')}, shape{2});
+  auto const large = numbers(1000000), none = tensor(dtype::float32, shape{0, 4});
+  all[0]->send({.kind = message_kind::push, .body = "x", .tensors = {words, none, large, tensor(true)}});
+  all[1]->send({.kind = message_kind::pull, .body = "y"});
+  auto const there = boxes[1]->take(), here = boxes[0]->take();
+  ASSERT_EQ(there.tensors.size(), 4u);
+  EXPECT_TRUE(same_bits(there.tensors[0], words));
+  EXPECT_TRUE(same_bits(there.tensors[1], none));
+  EXPECT_TRUE(same_bits(there.tensors[2], large));
+  EXPECT_EQ(there.body, "x");
+  EXPECT_EQ(here.body, "y");
+}
+
+TEST_P(links, carry_long_messages_before_their_tensors) {
+  connect();
+  std::string const body(3000000, 'z');
+  auto const large = numbers(100000);
+  all[0]->send({.kind = message_kind::add, .body = body, .tensors = {large}});
+  auto const m = boxes[1]->take();
+  EXPECT_EQ(m.body, body);
+  ASSERT_EQ(m.tensors.size(), 1u);
+  EXPECT_TRUE(same_bits(m.tensors[0], large));
+}
+
+TEST_P(links, keep_what_follows_a_long_message_behind_it) {
+  connect();
+  auto const large = numbers(1 << 20);
+  all[0]->send({.kind = message_kind::push, .body = "first", .tensors = {large}});
+  all[0]->send({.kind = message_kind::print, .body = std::string(1000000, 'x')});
+  all[0]->send({.kind = message_kind::answer, .body = "last"});
+  std::vector<std::size_t> order;
+  for (int i = 0; i < 3; ++i) order.push_back(boxes[1]->take().body.size());
+  EXPECT_LT(std::find(order.begin(), order.end(), 1000000u), std::find(order.begin(), order.end(), 4u));
+}
+
+TEST_P(links, refuse_tensors_of_strangers) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  for (int i = 0; i < 2; ++i) {
+    boxes[i] = std::make_shared<mailbox>();
+    all[i] = std::make_shared<link>(stream_of(ends[i]), net_options{}, std::make_shared<traffic_count>());
+    asio::post(io, [this, i] { all[i]->start(boxes[i]); });
+  }
+  thread = std::thread([this] { io.run(); });
+  all[0]->send({.kind = message_kind::push, .tensors = {numbers(1000)}});
+  EXPECT_EQ(boxes[1]->wait_for_end()->code(), code::unauthenticated);
+}
+
+TEST_P(links, let_small_messages_pass_large_tensors) {
+  connect();
+  auto const large = numbers(8 << 20);
+  for (int i = 0; i < 4; ++i) all[0]->send({.kind = message_kind::push, .body = "large", .tensors = {large}});
+  all[0]->send({.kind = message_kind::pull, .body = "small"});
+  EXPECT_EQ(boxes[1]->take().body, "small");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(boxes[1]->take().body, "large");
+}
+
+TEST_P(links, lose_and_double_nothing_that_several_threads_send) {
+  connect();
+  constexpr int n = 3000;
+  std::vector<std::thread> senders;
+  for (int t = 0; t < 3; ++t)
+    senders.emplace_back([&, t] {
+      for (int i = 0; i < n; ++i)
+        all[0]->send({.kind = message_kind::push,
+                      .body = std::to_string(t),
+                      .tensors = {i % 100 == 0 ? numbers(50000) : tensor(static_cast<float>(i))}});
+    });
+  int count[3] = {};
+  float small[3] = {-1, -1, -1};
+  for (int i = 0; i < 3 * n; ++i) {
+    auto const m = boxes[1]->take();
+    auto const from = std::stoi(m.body);
+    ++count[from];
+    if (m.tensors[0].rank() != 0) continue;
+    EXPECT_GT(m.tensors[0].item<float>(), small[from]) << "small messages of one thread keep their order";
+    small[from] = m.tensors[0].item<float>();
+  }
+  for (auto& s : senders) s.join();
+  for (int c : count) EXPECT_EQ(c, n);
+}
+
+TEST_P(links, say_when_the_other_side_hangs_up) {
+  connect();
+  all[0]->close(failed(code::cancelled, "enough"));
+  EXPECT_EQ(boxes[0]->wait_for_end()->message(), "enough");
+  EXPECT_EQ(boxes[1]->wait_for_end()->code(), code::unavailable);
+  all[0]->send({.kind = message_kind::pull});  // is lost
+}
+
+TEST_P(links, send_what_is_left_before_they_close) {
+  connect();
+  auto const large = numbers(3 << 20);
+  all[0]->send({.kind = message_kind::push, .tensors = {large}});
+  all[0]->close_when_sent(failed(code::cancelled, "enough"));
+  EXPECT_TRUE(same_bits(boxes[1]->take().tensors.at(0), large));
+}
+
+TEST_P(links, refuse_more_than_they_may_take) {
+  connect({.most_incoming = 1000});
+  all[0]->send({.kind = message_kind::push, .tensors = {numbers(1000)}});
+  EXPECT_EQ(boxes[1]->wait_for_end()->code(), code::resource_exhausted);
+}
+
+TEST_P(links, give_up_a_side_that_says_nothing) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  boxes[0] = std::make_shared<mailbox>();
+  all[0] = std::make_shared<link>(stream_of(ends[0]), net_options{.heartbeat = 20ms, .silence = 100ms},
+                                  std::make_shared<traffic_count>());
+  asio::post(io, [this] { all[0]->start(boxes[0]); });
+  thread = std::thread([this] { io.run(); });
+  auto const why = boxes[0]->wait_for_end();
+  EXPECT_EQ(why->code(), code::unavailable);
+  EXPECT_NE(why->message().find("nothing was heard"), std::string::npos);
+  ::close(ends[1]);
+}
+
+TEST_P(links, that_have_nothing_to_say_stay) {
+  connect({.heartbeat = 10ms, .silence = 300ms});
+  std::this_thread::sleep_for(700ms);
+  all[0]->send({.kind = message_kind::pull, .body = "still there"});
+  EXPECT_EQ(boxes[1]->take().body, "still there");
+}
+
+#if RILL_UCX
+auto const carriers = testing::Values(carrier::socket, carrier::memory, carrier::ucx);
+#else
+auto const carriers = testing::Values(carrier::socket, carrier::memory);
+#endif
+INSTANTIATE_TEST_SUITE_P(over, links, carriers, [](auto const& p) {
+  return p.param == carrier::socket ? "sockets" : p.param == carrier::memory ? "memory" : "ucx";
+});
+
+}  // namespace
+}  // namespace rill::net

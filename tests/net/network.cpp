@@ -1,0 +1,106 @@
+// How connections are made, and to whom they are not.
+#include "rill/net/network.hpp"
+
+#include <gtest/gtest.h>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/sentence.hpp"
+
+namespace rill::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Connects, and returns why that failed; null: it did not.
+failure why_not(net_options const& options, address const& to) {
+  auto const net = network::make(options, {});
+  std::promise<failure> ended;
+  net->connect(to, [&](std::unique_ptr<byte_stream> s, failure why) {
+    EXPECT_EQ(s == nullptr, why != nullptr);
+    if (s) s->close();
+    ended.set_value(std::move(why));
+  });
+  return ended.get_future().get();
+}
+
+// A socket of TCP on loopback whose queue has room for one that nobody accepts.
+class small_queue {
+ public:
+  small_queue() {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    EXPECT_EQ(::bind(file_, reinterpret_cast<sockaddr*>(&at), size), 0);
+    EXPECT_EQ(::listen(file_, 0), 0);
+    EXPECT_EQ(::getsockname(file_, reinterpret_cast<sockaddr*>(&at), &size), 0);
+    port_ = ntohs(at.sin_port);
+  }
+  ~small_queue() { ::close(file_); }
+  small_queue(small_queue const&) = delete;
+  small_queue& operator=(small_queue const&) = delete;
+  address where() const { return {.host = "127.0.0.1", .port = port_}; }
+
+ private:
+  int file_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::uint16_t port_ = 0;
+};
+
+TEST(network, says_that_nobody_listens) {
+  address free;
+  {
+    small_queue const gone;
+    free = gone.where();
+  }
+  for (auto const& at : {free, address::parse("unix:/nowhere/at/all")}) {
+    auto const why = why_not({}, at);
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->code(), code::unavailable);
+    EXPECT_NE(why->message().find("it can't be reached"), std::string::npos) << why->message();
+  }
+}
+
+TEST(network, says_that_a_name_can_not_be_looked_up) {
+  auto const why = why_not({}, address::parse("a..b:7000"));  // no name server need be asked
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->code(), code::unavailable);
+  EXPECT_NE(why->message().find("its name can't be looked up"), std::string::npos) << why->message();
+}
+
+TEST(network, gives_a_connection_up_that_is_not_made_in_time) {
+  small_queue const full;
+  EXPECT_FALSE(why_not({}, full.where()));
+  failure why;
+  for (int i = 0; i < 3 && !why; ++i) why = why_not({.connect_timeout = 200ms}, full.where());
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->code(), code::unavailable);
+  EXPECT_NE(why->message().find("did not answer in time"), std::string::npos) << why->message();
+}
+
+TEST(network, refuses_processes_of_other_kinds) {
+  auto const net = network::make({}, {}), lenient = network::make({.any_kernels = true}, {});
+  auto const mine = net->hello();
+  EXPECT_NO_THROW(net->check(mine));
+  auto other = mine;
+  other.name = "http";
+  EXPECT_EQ(refusal([&] { net->check(other); }), code::unauthenticated);
+  other = mine;
+  ++other.version;
+  EXPECT_EQ(refusal([&] { net->check(other); }), code::failed_precondition);
+  other = mine;
+  other.kernels = "of another processor";
+  EXPECT_NE(sentence([&] { net->check(other); }).find("net_options::any_kernels"), std::string::npos);
+  EXPECT_NO_THROW(lenient->check(other));
+}
+
+}  // namespace
+}  // namespace rill::net

@@ -1,0 +1,37 @@
+#include "rill/net/presence.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rill::net {
+namespace {
+
+device_name const first = {.job = "worker", .task = 0}, second = {.job = "worker", .task = 1},
+                  ps = {.job = "ps", .task = 0};
+
+TEST(presence, of_a_job_is_over_when_all_its_tasks_have_been_there_and_left) {
+  presence p;
+  EXPECT_FALSE(p.is_over("worker", 2));
+  p.came(first);
+  p.left(first);
+  EXPECT_FALSE(p.is_over("worker", 2)) << "the second task has not come yet";
+  p.came(second);
+  p.came(first);
+  p.left(second);
+  EXPECT_FALSE(p.is_over("worker", 2)) << "the first task is back";
+  p.came(ps);
+  p.left(first);
+  EXPECT_TRUE(p.is_over("worker", 2));
+}
+
+TEST(presence, counts_each_connection_of_a_task) {
+  presence p;
+  p.came(first);
+  p.came(first);
+  p.left(first);
+  EXPECT_FALSE(p.is_over("worker", 1));
+  p.left(first);
+  EXPECT_TRUE(p.is_over("worker", 1));
+}
+
+}  // namespace
+}  // namespace rill::net

@@ -1,0 +1,330 @@
+#include "rill/net/server.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/sentence.hpp"
+#include "net/served.hpp"
+#include "rill/net.hpp"
+#include "rill/net/asio.hpp"
+
+namespace rill {
+namespace {
+
+using namespace std::chrono_literals;
+using test::served_cluster;
+
+TEST(server, a_client_runs_a_step_that_goes_over_two_tasks) {
+  served_cluster c({{"worker", 2}});
+  graph g;
+  auto const x = placeholder<float, 3>(g, "x");
+  auto const y = g.on("/job:worker/task:1", [&] { return x * 2.f; });
+  auto const z = g.on("/job:worker/task:0", [&] { return y + 1.f; });
+  session s{g, connect(c.address(0), test::quick())};
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, 2, 3})}}, z), vector<float>({3, 5, 7})));
+}
+
+TEST(server, variables_are_trained_where_they_lie) {
+  auto const train = [](auto&& make_session) {
+    graph g(7);
+    auto const x = placeholder<float, 4, 3>(g, "x");
+    auto w = g.on("/job:ps/task:0", [&] { return variable<float, 3, 2>(g, "w", glorot()); });
+    auto u = g.on("/job:ps/task:1", [&] { return variable<float, 2, 1>(g, "u", glorot()); });
+    auto const h = g.on("/job:worker/task:0", [&] { return tanh(matmul(x, w)); });
+    auto const loss = g.on("/job:worker/task:1", [&] { return mean(square(matmul(h, u) - 1.f)); });
+    auto const step = adam{.rate = 0.01f}.minimize(loss);
+    auto s = make_session(g);
+    s->run(initializer(g));
+    tensor_of<of<float, 4, 3>> fed(tensor::adopt(std::vector<float>(12, 0.5f), shape{4, 3}));
+    float last = 0;
+    for (int i = 0; i < 5; ++i) last = std::get<0>(std::tuple(s->run({{x, fed}}, loss, step)));
+    return last;
+  };
+  served_cluster c({{"worker", 2}, {"ps", 2}});
+  local_cluster one({{"worker", 2}, {"ps", 2}}, [](auto const&) { return task_options{.threads = 1}; });
+  auto const here = train([&](graph& g) { return std::make_unique<session>(g, one.target()); });
+  EXPECT_EQ(train([&](graph& g) { return std::make_unique<session>(g, c[0].target()); }), here);
+  EXPECT_TRUE(c.at("/job:ps/task:0").state().find_variable("w")->initialized());
+  EXPECT_FALSE(c.at("/job:ps/task:1").state().find_variable("w"));
+}
+
+TEST(server, what_only_a_branch_reads_stays_where_it_is_if_the_branch_is_not_taken) {
+  served_cluster c({{"worker", 2}});
+  graph g;
+  constexpr std::int64_t n = 1000000;
+  auto const taken = placeholder<bool>(g, "taken");
+  auto const v = g.on("/job:worker/task:1", [&] { return variable<float, n>(g, "v", zeros()); });
+  auto const y =
+      cond(taken, [&] { return g.on("/job:worker/task:0", [&] { return sum(v); }); }, [&] { return constant(g, 1.f); });
+  session s{g, c[0].target()};
+  s.run(initializer(g));
+  auto const sent = [&](bool which) {
+    s.run({{taken, which}}, y);  // compiles
+    auto const before = c[0].traffic(), there = c[1].traffic();
+    EXPECT_EQ(float(s.run({{taken, which}}, y)), which ? 0.f : 1.f);
+    auto const after = c[0].traffic(), at_end = c[1].traffic();
+    return std::pair(after.messages_sent + at_end.messages_sent - before.messages_sent - there.messages_sent,
+                     after.bytes_sent + at_end.bytes_sent - before.bytes_sent - there.bytes_sent);
+  };
+  auto const [few, small] = sent(false);
+  EXPECT_EQ(few, 2u) << "the run of the other task, with the predicate, and its end";
+  EXPECT_LT(small, 1000u);
+  auto const [more, large] = sent(true);
+  EXPECT_EQ(more, 4u) << "the receiver also asks for the value, and gets it";
+  EXPECT_GT(large, n * sizeof(float));
+}
+
+TEST(server, a_loop_that_only_sends_keeps_to_the_pace_of_its_receiver) {
+  served_cluster c({{"worker", 2}});
+  constexpr int n = 400, ahead = 5;
+  graph g;
+  auto q = g.on("/job:worker/task:1", [&] { return fifo_queue<of<float>>(g, {.capacity = n}, "pace"); });
+  auto const one = placeholder<float>(g, "one");
+  auto const put = q.enqueue(one);
+  auto const x = placeholder<float, 1000>(g, "x");  // its values are pushed
+  auto const loop = while_loop([&](auto k, auto) { return k < n; },
+                               [&](auto k, auto total) {
+                                 auto made = g.on("/job:worker/task:0", [&] { return x * cast<float>(k); });
+                                 auto next =
+                                     g.on("/job:worker/task:1", [&] { return total + sum(made) * q.dequeue(); });
+                                 return std::tuple(k + 1, next);
+                               },
+                               constant(g, 0), constant(g, 0.f), parallel_iterations(ahead));
+  session s{g, c[0].target()};
+  s.run({{one, 1.f}}, put);
+  std::promise<float> done;
+  auto const before = c[0].traffic().messages_sent;
+  s.start({{x, tensor::adopt(std::vector<float>(1000, 1.f), shape{1000})}}, std::get<1>(loop),
+          [&](auto const& r) { done.set_value(r ? float(*r) : -1.f); });
+  std::this_thread::sleep_for(200ms);  // it could run far ahead
+  EXPECT_LT(c[0].traffic().messages_sent - before, 40u) << "of " << n << " values";
+  for (int k = 1; k < n; ++k) s.run({{one, 1.f}}, put);
+  EXPECT_EQ(done.get_future().get(), 1000.f * n * (n - 1) / 2);
+}
+
+TEST(server, large_tensors_and_strings_come_whole) {
+  served_cluster c({{"worker", 3}});
+  graph g;
+  auto const x = placeholder<float, unknown>(g, "x");
+  auto const names = placeholder<std::string, unknown>(g, "names");
+  auto const a = g.on("/job:worker/task:1", [&] { return x + 1.f; });
+  auto const b = g.on("/job:worker/task:2", [&] { return a * 2.f; });
+  auto const there = g.on("/job:worker/task:1", [&] { return identity(names); });
+  session s{g, c[0].target()};
+  std::vector<float> numbers(3000000);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 1000);
+  auto const fed = tensor::adopt(numbers, shape{3000000});
+  std::vector<std::string> words{"", "one", std::string(300000, 'x')};
+  auto const [r, n] = s.run({{x, fed}, {names, tensor::adopt(words, shape{3})}}, b, there);
+  for (std::size_t i = 0; i < numbers.size(); i += 997) ASSERT_EQ(r.values()[i], (numbers[i] + 1) * 2);
+  EXPECT_EQ(n.values()[2], words[2]);
+}
+
+TEST(server, listens_at_addresses_of_ipv6) {
+  rill::cluster c{.jobs = {{.name = "worker", .addresses = {"[::1]:0"}}},
+                  .task = device_name::parse("/job:worker/task:0")};
+  std::unique_ptr<server> s;
+  try {
+    s = std::make_unique<server>(c, served_cluster::with(test::quick()));
+  } catch (error const& e) {
+    GTEST_SKIP() << e.message();  // this machine has none
+  }
+  auto options = test::quick();
+  options.shared_memory = false;
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  session run{g, connect(s->cluster().jobs[0].addresses[0], options)};
+  EXPECT_EQ(float(run.run({{x, 3.f}}, x + 1.f)), 4);
+}
+
+TEST(server, an_error_names_node_and_task) {
+  served_cluster c({{"worker", 2}});
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const bad = g.on("/job:worker/task:1", [&] { return check_numerics(x, "it is bad"); });
+  session s{g, c[0].target()};
+  auto const text = sentence([&] { s.run({{x, std::numeric_limits<float>::infinity()}}, bad); });
+  EXPECT_NE(text.find("/job:worker/task:1"), std::string::npos) << text;
+  EXPECT_NE(text.find("it is bad"), std::string::npos) << text;
+  EXPECT_EQ(float(s.run({{x, 1.f}}, bad)), 1.f);
+}
+
+TEST(server, a_task_that_is_lost_ends_the_step_and_is_found_when_it_is_back) {
+  served_cluster c({{"worker", 2}});
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 2}, "q");
+  auto const x = placeholder<float>(g, "x");
+  auto const put = q.enqueue(x);
+  auto const taken = g.on("/job:worker/task:1", [&] { return dequeue(q); });
+  session s{g, connect(c.address(0), test::quick())};
+  s.run({{x, 2.f}}, put);
+  EXPECT_EQ(float(s.run(taken)), 2.f);
+  std::thread ends([&] {
+    std::this_thread::sleep_for(200ms);
+    c.end(1);
+  });
+  auto const text = sentence([&] { s.run(taken); });
+  ends.join();
+  EXPECT_NE(text.find("unavailable"), std::string::npos) << text;
+  EXPECT_NE(text.find("/job:worker/task:1"), std::string::npos) << text;
+  c.start(1);
+  s.run({{x, 3.f}}, put);
+  EXPECT_EQ(float(s.run(taken)), 3.f);
+}
+
+// A variable that may lie on the task that has left is not given a second home.
+TEST(server, a_task_that_has_left_is_missed_only_by_steps_that_may_need_it) {
+  served_cluster c({{"worker", 1}, {"ps", 2}});
+  graph g;
+  auto const v = g.on("/job:ps/task:0", [&] { return variable<float>(g, "v", zeros()); });
+  auto const u = g.on("/job:ps", [&] { return variable<float>(g, "u", zeros()); });
+  auto const set = g.on("/job:ps/task:0", [&] { return assign(v, constant(g, 3.f)); });
+  session s{g, c[0].target()};
+  EXPECT_EQ(float(s.run(set)), 3.f);
+  c.end(2);
+  EXPECT_EQ(float(s.run(v + 1.f)), 4.f) << "a step that was not compiled before";
+  auto const text = sentence([&] { s.run(assign(u, constant(g, 1.f))); });
+  EXPECT_NE(text.find("unavailable"), std::string::npos) << text;
+  EXPECT_NE(text.find("/job:ps/task:1"), std::string::npos) << text;
+}
+
+TEST(server, a_deadline_ends_a_step_on_all_tasks) {
+  served_cluster c({{"worker", 2}});
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 2}, "q");
+  auto const taken = g.on("/job:worker/task:1", [&] { return dequeue(q); });
+  auto const y = g.on("/job:worker/task:0", [&] { return taken + 1.f; });
+  session s{g, c[0].target()};
+  auto const text = sentence([&] { s.run(y, timeout(200ms)); });
+  EXPECT_NE(text.find("deadline"), std::string::npos) << text;
+  s.run(q.enqueue(constant(g, 1.f)));
+  EXPECT_EQ(float(s.run(y)), 2.f);
+}
+
+TEST(server, print_and_observers_hear_of_all_tasks) {
+  served_cluster c({{"worker", 2}});
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = g.on("/job:worker/task:1", [&] { return print(x, "there"); });
+  std::string log;
+  std::mutex mutex;
+  session s{g, c[0].target(), {.log = [&](std::string_view line) {
+              std::lock_guard lock(mutex);
+              log += line;
+            }}};
+  struct counting final : observer {
+    void node_ran(node_record const& r) override { names.emplace_back(r.name); }
+    std::vector<std::string> names;
+  } seen;
+  s.run({{x, 1.f}}, y, observe(seen));
+  EXPECT_NE(log.find("there"), std::string::npos) << log;
+  EXPECT_FALSE(seen.names.empty());
+}
+
+TEST(server, refuses_what_it_should) {
+  auto const refused = [](cluster c, server_options o = {}) {
+    return sentence([&] { server s(std::move(c), std::move(o)); });
+  };
+  EXPECT_NE(refused(cluster::parse("worker=10.0.0.1:7000", "worker:0")).find("trusted_network"), std::string::npos);
+  EXPECT_NE(refused(cluster::parse("worker=127.0.0.1:7000")).find("set cluster::task"), std::string::npos);
+  server first(cluster::parse("worker=127.0.0.1:0", "worker:0"));
+  auto const taken = first.cluster().at(first.task()).text();
+  EXPECT_NE(refused(cluster::parse("worker=" + taken, "worker:0")).find("can listen"), std::string::npos);
+  net_options hasty{.start_timeout = 100ms, .connect_timeout = 100ms};
+  auto const nobody = sentence([&] { connect("127.0.0.1:1", hasty); });
+  EXPECT_NE(nobody.find("unavailable"), std::string::npos) << nobody;
+}
+
+TEST(server, another_task_at_the_address_is_named) {
+  test::socket_folder folder;
+  auto const a = folder.socket("a"), b = folder.socket("b");
+  server first(cluster::parse("worker=" + a + "," + b, "worker:0"), served_cluster::with(test::quick()));
+  server other(cluster::parse("ps=" + b, "ps:0"), served_cluster::with(test::quick()));
+  graph g;
+  auto const y = g.on("/job:worker/task:1", [&] { return constant(g, 1.f) + 1.f; });
+  session s{g, first.target()};
+  auto const text = sentence([&] { s.run(y); });
+  EXPECT_NE(text.find("/job:ps/task:0"), std::string::npos) << text;
+}
+
+TEST(server, a_session_waits_until_another_has_given_variables_their_values) {
+  served_cluster c({{"worker", 2}, {"ps", 1}});
+  graph chiefs, others;
+  auto const record = [](graph& g) { return g.on("/job:ps", [&] { return variable<float>(g, "w", zeros()); }); };
+  auto const w = record(others);
+  record(chiefs);
+  session chief{chiefs, c[0].target()}, other{others, c[1].target()};
+  EXPECT_NE(sentence([&] { other.wait_for_variables(20ms); }).find("'w'"), std::string::npos);
+  std::thread initializes([&] { chief.run(initializer(chiefs)); });
+  other.wait_for_variables(20s);
+  initializes.join();
+  EXPECT_EQ(float(other.run(w)), 0.f);
+}
+
+// Bytes that are no message end a connection, and nothing else.
+TEST(server, hangs_up_on_strangers) {
+  served_cluster c({{"worker", 1}});
+  for (auto const& bytes : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(4000, '\0'), std::string(64, '\xff')}) {
+    asio::io_context io;
+    asio::local::stream_protocol::socket s(io);
+    s.connect(asio::local::stream_protocol::endpoint(c.address(0).substr(5)));
+    asio::write(s, asio::buffer(bytes));
+    std::error_code e;
+    std::string came(1000, '\0');
+    s.read_some(asio::buffer(came), e);
+    EXPECT_TRUE(e) << bytes;
+  }
+  graph g;
+  session s{g, connect(c.address(0), test::quick())};
+  EXPECT_EQ(float(s.run(constant(g, 1.f) + 1.f)), 2.f);
+}
+
+TEST(server, a_peer_that_says_nothing_is_given_up) {
+  test::socket_folder folder;
+  asio::io_context io;
+  asio::local::stream_protocol::acceptor silent(
+      io, asio::local::stream_protocol::endpoint(folder.socket("worker").substr(5)));
+  auto hasty = test::quick();
+  hasty.start_timeout = hasty.connect_timeout = 200ms;
+  auto const text = sentence([&] { connect(folder.socket("worker"), hasty); });
+  EXPECT_NE(text.find("did not answer in time"), std::string::npos) << text;
+}
+
+TEST(server, join_waits_until_it_is_stopped) {
+  server s(cluster::parse("worker=127.0.0.1:0", "worker:0"));
+  EXPECT_TRUE(s.is_chief());
+  std::thread stops([&] {
+    std::this_thread::sleep_for(50ms);
+    s.stop();
+  });
+  EXPECT_EQ(s.join(), 0);
+  stops.join();
+}
+
+TEST(server, join_ends_when_the_tasks_of_a_job_have_left) {
+  test::socket_folder const folder;
+  auto const jobs = "ps=" + folder.socket("ps") + " worker=" + folder.socket("worker");
+  server ps(cluster::parse(jobs, "ps:0"), test::served_cluster::with(test::quick()));
+  EXPECT_EQ(refusal([&] { ps.join("chief"); }), code::not_found);
+  std::thread works([&] {
+    server worker(cluster::parse(jobs, "worker:0"), test::served_cluster::with(test::quick()));
+    graph g;
+    session s{g, worker.target()};
+    EXPECT_FALSE(s.devices().empty());
+  });
+  EXPECT_EQ(ps.join("worker"), 0);
+  works.join();
+}
+
+}  // namespace
+}  // namespace rill

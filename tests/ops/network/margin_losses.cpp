@@ -1,0 +1,96 @@
+#include "rill/ops/network/margin_losses.hpp"
+
+#include "../run.hpp"
+#include "rill/grad/gradients.hpp"
+
+namespace rill {
+namespace {
+
+using row = expr<of<float, "n", 3>>;
+using number_of_row = expr<of<float, "n">>;
+static_assert(decltype(squared_hinge(row{}, row{}))::static_type == of<float, "n", 3>);
+static_assert(decltype(soft_margin(row{}, row{}))::static_type == of<float, "n", 3>);
+static_assert(decltype(hinge_embedding(row{}, row{}))::static_type == of<float, "n", 3>);
+static_assert(decltype(margin_ranking(row{}, row{}, row{}))::static_type == of<float, "n", 3>);
+static_assert(decltype(multi_margin(row{}, expr<of<int, "n">>{}))::static_type == of<float, "n">);
+static_assert(decltype(cosine_similarity(row{}, row{}))::static_type == of<float, "n">);
+static_assert(decltype(cosine_embedding(row{}, row{}, number_of_row{}))::static_type == of<float, "n">);
+static_assert(decltype(triplet_margin(row{}, row{}, row{}))::static_type == of<float, "n">);
+
+using doubles = std::vector<double>;
+
+doubles losses_of(std::vector<doubles> const& operands, std::function<value(std::vector<value> const&)> const& loss) {
+  std::vector<tensor> in;
+  for (auto const& x : operands)
+    in.push_back(test::from_doubles(dtype::float64, {static_cast<std::int64_t>(x.size())}, x));
+  return test::to_doubles(test::run(loss, in));
+}
+
+TEST(margin_losses, are_0_from_the_margin_on) {
+  EXPECT_EQ(losses_of({{0.5, 1, 3, -1}, {1, 1, 1, 1}}, [](auto const& x) { return squared_hinge(x[0], x[1]); }),
+            (doubles{0.25, 0, 0, 4}));
+  EXPECT_EQ(losses_of({{0.5, 3, 0.5, 3}, {1, 1, -1, -1}}, [](auto const& x) { return hinge_embedding(x[0], x[1], 2); }),
+            (doubles{0.5, 3, 1.5, 0}));
+  EXPECT_EQ(losses_of({{1, 1, 1}, {0, 2, 0}, {1, 1, -1}},
+                      [](auto const& x) { return margin_ranking(x[0], x[1], x[2], 0.5); }),
+            (doubles{0, 1.5, 1.5}));
+  EXPECT_NEAR(losses_of({{1000}, {-1}}, [](auto const& x) { return soft_margin(x[0], x[1]); })[0], 1000, 1e-12);
+}
+
+TEST(multi_margin, leaves_the_labels_own_score_out) {
+  auto const y =
+      test::run([](auto const& in) { return multi_margin(in[0], in[1]); },
+                {test::from_doubles(dtype::float64, {2, 3}, {2, 1.5, 0, 0, 0, 3}), vector<std::int32_t>({0, 1})});
+  EXPECT_EQ(test::to_doubles(y), (doubles{0.5 / 3, (1 + 4) / 3.}));
+  test::expect_error(code::invalid_argument, "index 0 is 3, and there are 3 rows", [] {
+    test::run([](auto const& in) { return multi_margin(in[0], in[1]); },
+              {test::scattered(dtype::float32, {1, 3}), vector<std::int32_t>({3})});
+  });
+}
+
+TEST(cosine_similarity, of_a_vector_of_zeros_is_0_with_a_finite_derivative) {
+  for (auto element : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64}) {
+    graph g;
+    auto const x = placeholder(g, type(element, {dim(2), dim(2)})), y = placeholder(g, type(element, {dim(2)}));
+    auto const cosine = cosine_similarity(x, y);
+    auto const dx = gradients(sum(cosine, {}), {x})[0];
+    session s{g};
+    std::vector<feed> const feeds{{x, test::from_doubles(element, {2, 2}, {0, 0, 3, 4})},
+                                  {y, test::from_doubles(element, {2}, {0, 2})}};
+    auto const found = test::to_doubles(s.run(std::span<feed const>(feeds), cosine));
+    EXPECT_EQ(found[0], 0);
+    EXPECT_NEAR(found[1], 0.8, 4e-3);
+    for (double slope : test::to_doubles(s.run(std::span<feed const>(feeds), dx))) EXPECT_TRUE(std::isfinite(slope));
+  }
+}
+
+TEST(cosine_embedding, asks_for_equal_directions_or_for_others) {
+  auto const y = test::run([](auto const& in) { return cosine_embedding(in[0], in[1], in[2], 0.25); },
+                           {test::from_doubles(dtype::float64, {3, 2}, {1, 0, 1, 0, 0, 1}),
+                            test::from_doubles(dtype::float64, {2}, {2, 0}), vector<double>({1, -1, -1})});
+  EXPECT_EQ(test::to_doubles(y), (doubles{0, 0.75, 0}));
+}
+
+TEST(triplet_margin, of_equal_vectors_is_the_margin_with_derivative_0) {
+  graph g;
+  auto const x = placeholder<double, 1, 3>(g, "x");
+  auto const loss = triplet_margin(x, x, x, 0.25);
+  auto const [dx] = gradients(sum(loss), x);
+  session s{g};
+  auto const [l, d] = s.run({{x, test::scattered(dtype::float64, {1, 3})}}, loss, dx);
+  EXPECT_EQ(test::to_doubles(l), doubles{0.25});
+  EXPECT_EQ(test::to_doubles(d), (doubles{0, 0, 0}));
+}
+
+TEST(margin_losses, refuse_integers) {
+  graph g;
+  auto const x = placeholder(g, of<int, 3>);
+  for (auto const& f : std::initializer_list<std::function<value()>>{
+           [&] { return squared_hinge(x, x); }, [&] { return hinge_embedding(x, x); },
+           [&] { return margin_ranking(x, x, x); }, [&] { return cosine_similarity(x, x); },
+           [&] { return triplet_margin(x, x, x); }})
+    test::expect_error(code::invalid_argument, "not of floats; cast it", [&] { f(); });
+}
+
+}  // namespace
+}  // namespace rill

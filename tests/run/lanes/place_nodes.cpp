@@ -1,0 +1,214 @@
+// Where sessions with devices run the nodes of a step, and devices of a user's own.
+#include "rill/run/lanes/place_nodes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rill/device/thread_stream.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+std::string error_text(auto const& f) {
+  try {
+    f();
+  } catch (error const& e) {
+    return e.what();
+  }
+  return "no error";
+}
+#define EXPECT_HAS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
+
+struct placed_session : testing::Test {
+  std::shared_ptr<emulated_accelerator> fast = emulated("accelerator:0", {.flops = 1e12, .memory = 1 << 22});
+  std::shared_ptr<emulated_accelerator> slow = emulated("accelerator:1", {.flops = 1e9, .memory = 1 << 22});
+};
+
+TEST_F(placed_session, runs_what_asks_for_nothing_on_the_fastest_device_and_says_why) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto y = g.on("/device:accelerator:1", [&] { return exp(x); });
+  auto z = sum(y);
+  session s{g, {.devices = {slow, fast}}};
+  auto const text = s.explain({{x, vector<float>({1, 2, 3, 4})}}, z, log(x), stages::place);
+  EXPECT_EQ(text,
+            "place\n"
+            "  exp  /device:accelerator:1  asked for by g.on\n"
+            "  sum  /device:accelerator:1  next to its largest input 'exp'\n"
+            "  log  /device:accelerator:0  fastest device with a kernel\n");
+  EXPECT_FLOAT_EQ(s.run({{x, vector<float>({0, 0, 0, 0})}}, z).item<float>(), 4);
+}
+
+TEST_F(placed_session, lets_a_chooser_of_ones_own_decide) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto y = exp(x);
+  place_chooser const last = [](auto candidates, auto, auto const&) {
+    return place_choice{candidates.back(), place_reason::fastest};
+  };
+  session s{g, {.devices = {fast, slow}, .placement = last}};
+  EXPECT_HAS(s.explain({{x, vector<float>({1, 2, 3, 4})}}, y, stages::place), "exp  /device:accelerator:1");
+}
+
+TEST_F(placed_session, refuses_a_wish_for_a_device_that_is_not_there) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto y = g.on("/device:gpu:0", [&] { return exp(x); });
+  for (std::vector<std::shared_ptr<device>> const& devices : {std::vector<std::shared_ptr<device>>{}, {fast}}) {
+    auto const run = [&](bool soft) {
+      session s{g, {.devices = devices, .soft_placement = soft}};
+      return s.run({{x, vector<float>({0, 0, 0, 0})}}, y).to(host).at<float>(1);
+    };
+    auto const refused = error_text([&] { run(false); });
+    EXPECT_HAS(refused,
+               "node 'exp': it asks for '/device:gpu:0', but no device is of the type 'gpu': there are /device:cpu:0");
+    EXPECT_HAS(refused, "or permit soft placement");
+    EXPECT_EQ(run(true), 1);
+  }
+}
+
+TEST_F(placed_session, says_which_wishes_contradict_each_other) {
+  graph g;
+  auto w = g.on("accelerator:0", [&] { return variable<float, 4>(g, "w", zeros()); });
+  auto up =
+      g.on("accelerator:1", [&] { return assign_add(w, as<of<float, 4>>(constant(g, vector<float>({1, 1, 1, 1})))); });
+  session s{g, {.devices = {fast, slow}, .soft_placement = true}};
+  auto const text = error_text([&] { s.run(up); });
+  EXPECT_HAS(text, "must lie together, and ask for different devices: 'w' asks for '/device:accelerator:0'");
+}
+
+TEST_F(placed_session, keeps_a_variable_where_it_has_its_value) {
+  graph g;
+  auto w = variable<float, 4>(g, "w", zeros());
+  auto put =
+      g.on("accelerator:1", [&] { return assign(w, as<of<float, 4>>(constant(g, vector<float>({1, 1, 1, 1})))); });
+  session s{g, {.devices = {fast, slow}}};
+  s.run(put);
+  auto const y = sum(w + 1.f);
+  EXPECT_HAS(s.explain({}, y, stages::place), "w    /device:accelerator:1  the variable lives there");
+  EXPECT_EQ(s.run(y).item<float>(), 8);
+}
+
+TEST_F(placed_session, places_nodes_of_bodies_one_by_one) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto run = [&](session_options o) {
+    session s{g, std::move(o)};
+    auto const once = [&](auto const& y) { return s.run({{x, vector<float>({1, 2, 3, 4})}}, y).to(host); };
+    auto const [steps, last] = while_loop([](auto i, auto) { return i < 5; },
+                                          [&](auto i, auto v) {
+                                            auto w = g.on("accelerator:1", [&] { return tanh(v * 0.5f); });
+                                            return std::tuple(i + 1, g.on("accelerator:0", [&] { return w + x; }));
+                                          },
+                                          constant(g, 0), x);
+    return once(last);
+  };
+  auto const before = std::pair(fast->memory().usage().total, slow->memory().usage().total);
+  auto const there = run({.devices = {fast, slow}});
+  EXPECT_GE(fast->memory().usage().total, before.first + 5);
+  EXPECT_GE(slow->memory().usage().total, before.second + 5);
+  EXPECT_TRUE(same_bits(there, run({.soft_placement = true})));
+}
+
+// A device of a user's own: two kernels on a thread, and the host's memory.
+class adder final : public device {
+ public:
+  adder() { table_.add(definition<ops::add_op>(), make_add); }
+  std::string const& name() const noexcept override { return name_; }
+  allocator& memory() noexcept override { return memory_; }
+  kernel_table const* kernels() const noexcept override { return &table_; }
+  thread_stream& compute() noexcept override { return stream_; }
+  static inline int calls = 0;
+
+ private:
+  static kernel make_add(kernel_request const& r) {
+    auto const n = elements(r.outputs[0].shape());
+    if (r.inputs[0] != r.inputs[1]) throw error(code::unimplemented, "an adder adds arrays of one type");
+    return kernel([n](kernel_call const& c) {
+      ++calls;
+      auto const *a = static_cast<float const*>(c.in(0)), *b = static_cast<float const*>(c.in(1));
+      for (std::int64_t i = 0; i < n; ++i) static_cast<float*>(c.out(0))[i] = a[i] + b[i];
+    });
+  }
+  std::string name_ = "adder:0";
+  host_memory memory_;
+  kernel_table table_;
+  thread_stream stream_;
+};
+
+TEST_F(placed_session, runs_the_kernels_of_a_device_of_ones_own) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto [a, y] = g.on("adder", [&] {
+    auto twice = x + x;
+    return std::pair(twice, exp(twice) + x);
+  });
+  session s{g, {.devices = {std::make_shared<adder>()}, .soft_placement = true}};
+  adder::calls = 0;
+  auto const got = s.run({{x, vector<float>({1, 2, 3, 4})}}, y);
+  EXPECT_EQ(adder::calls, 2);
+  EXPECT_TRUE(same_bits(got, session(g, {.soft_placement = true}).run({{x, vector<float>({1, 2, 3, 4})}}, y)));
+}
+
+TEST_F(placed_session, says_which_kernel_a_device_lacks) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto y = g.on("adder:0", [&] { return exp(x); });
+  session_options o{.devices = {std::make_shared<adder>()}};
+  auto const run = [&] { return session(g, o).run({{x, vector<float>({0, 0, 0, 0})}}, y).at<float>(0); };
+  EXPECT_HAS(error_text(run), "'/device:adder:0'");
+  o.soft_placement = true;
+  EXPECT_EQ(run(), 1);
+  EXPECT_HAS(session(g, o).explain({{x, vector<float>({0, 0, 0, 0})}}, y, stages::place),
+             "exp  /device:cpu:0  asked for '/device:adder:0', which has no kernel for it, soft placement");
+}
+
+// An accelerator that has kernels of some operations alone.
+class partial final : public device {
+ public:
+  partial() {
+    table_.add(definition<ops::assign_op>(), definition<ops::assign_op>().cpu);
+    table_.add(definition<ops::add_op>(), definition<ops::add_op>().cpu);
+  }
+  std::string const& name() const noexcept override { return all_->name(); }
+  allocator& memory() noexcept override { return all_->memory(); }
+  kernel_table const* kernels() const noexcept override { return &table_; }
+  stream& compute() noexcept override { return all_->compute(); }
+
+ private:
+  std::shared_ptr<emulated_accelerator> all_ = emulated("partial:0");
+  kernel_table table_;
+};
+
+TEST_F(placed_session, puts_a_variable_where_all_that_take_it_by_reference_can_run) {
+  graph g;
+  auto rows = variable<float, 4, 2>(g, "rows", zeros());
+  auto other = variable<float, 4, 2>(g, "other", zeros());
+  EXPECT_EQ(other.name(), "other");
+  auto y = gather(rows, constant(g, 1));  // that device has no kernel for it
+  place_chooser const last = [](auto candidates, auto, auto const&) {
+    return place_choice{candidates.back(), place_reason::fastest};
+  };
+  session s{g, {.devices = {std::make_shared<partial>()}, .placement = last}};
+  auto const text = s.explain({}, initializer(g), stages::place);
+  EXPECT_HAS(text, "  rows          /device:cpu:0");
+  EXPECT_HAS(text, "  other         /device:partial:0");
+  s.run(initializer(g));
+  EXPECT_EQ(s.run(y).at<float>(0), 0);
+}
+
+TEST_F(placed_session, says_what_a_device_of_ones_own_threw) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto y = g.on("adder:0", [&] { return value(x) + constant(g, 1.f); });
+  session s{g, {.devices = {std::make_shared<adder>()}}};
+  EXPECT_HAS(error_text([&] { s.run({{x, vector<float>({1, 2, 3, 4})}}, y); }), "an adder adds arrays of one type");
+}
+
+}  // namespace
+}  // namespace rill

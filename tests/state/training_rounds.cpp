@@ -1,0 +1,149 @@
+// The state of synchronous training: rounds, tokens, and sums in the order of the workers.
+#include "rill/state/training_rounds.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+struct answer {
+  bool came = false;
+  failure why = {};
+};
+std::shared_ptr<round_request> request(std::int64_t round, std::int64_t worker, answer& to) {
+  auto r = std::make_shared<round_request>();
+  r->round = round, r->worker = worker;
+  r->finished = [&to](round_request&, failure why) { to.came = true, to.why = std::move(why); };
+  return r;
+}
+bool says(failure const& why, std::string_view what) { return why && why->message().find(what) != std::string::npos; }
+
+TEST(training_rounds, a_worker_stays_in_its_round_until_it_has_waited_for_the_end) {
+  training_rounds all("rounds");
+  auto const first = all.begin({0, 2, 7});
+  EXPECT_EQ(all.begin({0, 2, 7}), first);
+  EXPECT_EQ(all.begin({1, 2, 7}), first);
+  answer one, two;
+  all.wait(request(first, 0, one));
+  EXPECT_FALSE(one.came);
+  all.end(first);
+  EXPECT_TRUE(one.came && !one.why);
+  all.end(first);  // the chief repeats its step
+  EXPECT_EQ(all.begin({0, 2, 7}), first + 1);
+  EXPECT_EQ(all.begin({1, 2, 7}), first);
+  all.wait(request(first, 1, two));
+  EXPECT_TRUE(two.came && !two.why);
+  EXPECT_EQ(all.begin({1, 2, 7}), first + 1);
+}
+
+TEST(training_rounds, the_chief_says_which_graph_is_trained) {
+  training_rounds all("rounds");
+  auto const early = all.begin({1, 2, 8});
+  answer waits;
+  all.wait(request(early, 1, waits));
+  auto const first = all.begin({0, 2, 7});
+  EXPECT_NE(first, early);
+  EXPECT_TRUE(waits.came && waits.why && waits.why->code() == code::aborted);
+  for (training_worker const& other : {training_worker{1, 2, 8}, training_worker{1, 3, 7}}) try {
+      all.begin(other);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), code::failed_precondition);
+    }
+  EXPECT_THROW(all.begin({2, 2, 7}), error);
+  EXPECT_THROW(all.begin({-1, 2, 7}), error);
+  EXPECT_EQ(all.begin({1, 2, 7}), first);
+  answer late;
+  all.wait(request(early, 1, late));
+  EXPECT_TRUE(late.why && late.why->code() == code::aborted);
+}
+
+TEST(training_rounds, a_wait_that_is_given_up_says_what_for) {
+  training_rounds all("rounds");
+  answer got;
+  auto const r = request(all.begin({1, 2, 7}), 1, got);
+  all.wait(r);
+  all.give_up(*r, failed(code::deadline_exceeded, "too late"));
+  EXPECT_TRUE(says(got.why, "too late, waiting for worker 0 of 2 to update the variables"));
+  got = {};
+  all.give_up(*r, failed(code::deadline_exceeded, "too late"));
+  EXPECT_FALSE(got.came);
+}
+
+TEST(round_sum, adds_in_the_order_of_the_workers_and_each_gradient_once) {
+  tensor const x[] = {vector<float>({1e8f, 1}), vector<float>({1, 2}), vector<float>({-1e8f, 3})};
+  for (auto const& order : {std::vector{0, 1, 2}, std::vector{2, 1, 0}, std::vector{1, 2, 0}, std::vector{2, 0, 1}}) {
+    round_sum sum("w");
+    answer got;
+    auto const r = request(5, 0, got);
+    sum.take(r);
+    for (auto i : order) {
+      EXPECT_FALSE(got.came);
+      sum.add(5, i, 3, {x[i]});
+      sum.add(5, i, 3, {vector<float>({100, 100})});
+    }
+    ASSERT_TRUE(got.came && !got.why);
+    float const first = ((1e8f + 1) + -1e8f) / 3;
+    EXPECT_TRUE(same_bits(r->average.at(0), vector<float>({first, 2})));
+    auto const again = request(5, 0, got = {});
+    sum.take(again);
+    EXPECT_TRUE(got.came && same_bits(again->average.at(0), r->average.at(0)));
+  }
+}
+
+TEST(round_sum, a_step_of_a_past_round_that_is_repeated_disturbs_no_later_one) {
+  round_sum sum("w");
+  sum.add(1, 0, 2, {vector<float>({1})});
+  sum.add(1, 1, 2, {vector<float>({3})});
+  answer later, past;
+  auto const wanted = request(2, 0, later);
+  sum.take(wanted);
+  sum.add(2, 0, 2, {vector<float>({5})});
+  sum.add(1, 1, 2, {vector<float>({100})});  // of a worker whose step had timed out
+  sum.take(request(1, 1, past));
+  EXPECT_TRUE(says(past.why, "another round has begun"));
+  EXPECT_FALSE(later.came);
+  sum.add(2, 1, 2, {vector<float>({7})});
+  ASSERT_TRUE(later.came && !later.why);
+  EXPECT_TRUE(same_bits(wanted->average.at(0), vector<float>({6})));
+}
+
+TEST(round_sum, puts_sparse_gradients_one_after_the_other) {
+  round_sum sum("table");
+  answer got;
+  auto const r = request(1, 0, got);
+  sum.add(1, 1, 2, {vector<std::int64_t>({7}), tensor::copy<float>(std::vector<float>{4, 6}, shape{1, 2})});
+  sum.add(1, 0, 2, {vector<std::int64_t>({3, 7}), tensor::copy<float>(std::vector<float>{1, 2, 3, 4}, shape{2, 2})});
+  sum.take(r);
+  ASSERT_TRUE(got.came);
+  EXPECT_TRUE(same_bits(r->average.at(0), vector<std::int64_t>({3, 7, 7})));
+  EXPECT_TRUE(same_bits(r->average.at(1), tensor::copy<float>(std::vector<float>{.5f, 1, 1.5f, 2, 2, 3}, shape{3, 2})));
+}
+
+TEST(round_sum, refuses_what_does_not_fit_and_says_who_is_missing) {
+  round_sum sum("w");
+  sum.add(1, 0, 3, {vector<float>({1, 2})});
+  EXPECT_THROW(sum.add(1, 1, 3, {vector<float>({1, 2, 3})}), error);
+  EXPECT_THROW(sum.add(1, 1, 3, {vector<double>({1, 2})}), error);
+  EXPECT_THROW(sum.add(1, 1, 3, {vector<std::int64_t>({1, 2}), vector<float>({1, 2})}), error);
+  EXPECT_THROW(sum.add(1, 3, 3, {vector<float>({1, 2})}), error);
+  EXPECT_THROW(sum.add(1, 0, std::int64_t{1} << 40, {vector<float>({1, 2})}), error);
+  answer got;
+  auto const r = request(1, 0, got);
+  sum.take(r);
+  sum.give_up(*r, failed(code::deadline_exceeded, "too late"));
+  EXPECT_TRUE(says(got.why, "waiting for the gradients of 'w', which these of 3 workers have not added: 1, 2"));
+  sum.take(request(1, 0, got = {}));
+  sum.add(2, 0, 3, {vector<float>({1, 2})});
+  EXPECT_TRUE(says(got.why, "another round has begun"));
+}
+
+}  // namespace
+}  // namespace rill
