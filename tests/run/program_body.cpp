@@ -8,6 +8,7 @@
 #include "base/sentence.hpp"
 #include "pass/subgraphs.hpp"
 #include "rill/rill.hpp"
+#include "run/late_at.hpp"
 
 namespace rill {
 namespace {
@@ -134,7 +135,7 @@ TEST(program_body, an_endless_loop_of_it_ends_in_an_iteration_that_the_error_nam
   auto const n = while_loop([](auto x) { return x > -1.f; }, [](auto x) { return x - x * 0.5f; },
                             placeholder_with_default(constant(g, 1.f)));
   session s(g, {.threads = 1});
-  auto const text = sentence([&] { s.run(n, timeout{std::chrono::milliseconds(200)}); });
+  auto const text = test::late_at("in iteration ", [&](timeout time) { s.run(n, time); });
   EXPECT_NE(text.find("in iteration "), std::string::npos) << text;
   EXPECT_NE(text.find("deadline"), std::string::npos) << text;
 }

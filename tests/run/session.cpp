@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -29,6 +30,7 @@
 #include "rill/ops/sum/sum.hpp"
 #include "rill/run/queue_runner.hpp"
 #include "rill/state/container.hpp"
+#include "run/late_at.hpp"
 
 namespace rill {
 namespace {
@@ -53,16 +55,17 @@ struct fragile_op {
   }
 };
 
-/// Waits until its step is cancelled or too late.
+/// Waits until its step is cancelled or too late, and tells that it has begun to.
 struct waiting_op {
   static constexpr std::string_view name = "waiting";
   static constexpr std::int8_t arity = 0;
   static constexpr std::size_t outputs = 0;
   static constexpr rill::effect effect = rill::effect::writes;
   static constexpr std::array<type, 0> infer(no_attributes, std::span<type const>) { return {}; }
+  static inline std::atomic<bool> begun = false;
   static kernel cpu(kernel_request const&) {
     return kernel([](kernel_call const& call) {
-      for (;;) {
+      for (begun = true;;) {
         call.step.check();
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
@@ -410,7 +413,8 @@ TEST(session, runs_and_ends_in_a_child_process) {
     tensor ones(dtype::float32, {64});
     std::fill_n(ones.mutable_data<float>(), 64, 1.f);
     auto const expected = float(s->run({{x, ones}}, y));
-    auto& runner = s->companion<std::optional<queue_runner>>().emplace(*s, put);  // its thread soon waits for room
+    auto& runner = s->companion<std::optional<queue_runner>>().emplace(*s, put);
+    while (q.in(s->state())->waiting() != 1) std::this_thread::yield();  // its thread waits for room
     EXPECT_TRUE(holds_in_a_child([&] {
       bool const same = float(s->run({{x, ones}}, y)) == expected;
       s.reset();
@@ -442,15 +446,15 @@ TEST(session, ends_a_step_that_is_cancelled_or_too_late) {
   operation const forever = record_erased<waiting_op>(g, {}, {}, "forever");
   session s(g);
   EXPECT_NO_THROW(s.run(constant(g, 1.f), timeout{std::chrono::nanoseconds::max()}));
-  auto const late = error_of([&] { s.run(forever, timeout{std::chrono::milliseconds(20)}); });
-  EXPECT_EQ(late.code(), code::deadline_exceeded);
-  EXPECT_EQ(late.node(), "forever");
+  EXPECT_EQ(test::late_at("'forever'", [&](timeout time) { s.run(forever, time); }),
+            "deadline_exceeded: node 'forever': the step ran past its deadline");
   std::stop_source stop;
+  waiting_op::begun = false;
   std::thread other([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    while (!waiting_op::begun) std::this_thread::yield();
     stop.request_stop();
   });
-  EXPECT_EQ(error_of([&] { s.run(forever, stop.get_token()); }).code(), code::cancelled);
+  EXPECT_EQ(sentence([&] { s.run(forever, stop.get_token()); }), "cancelled: node 'forever': the step was cancelled");
   other.join();
   EXPECT_EQ(error_of([&] { s.run(forever, stop.get_token()); }).code(), code::cancelled);
 }

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "base/forked.hpp"
+#include "base/new_threads.hpp"
 #include "base/no_threads.hpp"
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
@@ -112,11 +112,6 @@ TEST(started_step, takes_a_function_that_can_only_be_moved) {
   EXPECT_EQ(float(*e.wait()), 3.f);
 }
 
-std::size_t threads_of_this_process() {
-  auto const tasks = std::filesystem::directory_iterator("/proc/self/task");
-  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
-}
-
 TEST(started_step, ten_thousand_that_wait_at_a_queue_need_one_thread) {
   constexpr std::size_t n = 10'000;
   for (auto wish : {execution::automatic, execution::sequential, execution::parallel, execution::tagged}) {
@@ -128,8 +123,7 @@ TEST(started_step, ten_thousand_that_wait_at_a_queue_need_one_thread) {
     std::vector<std::int64_t> got(n);
     std::atomic<std::size_t> ended = 0;
     auto take = s.prepare(inputs(), outputs(taken));
-    std::thread([] {}).join();  // sanitizers start one of their own with the first
-    auto const before = threads_of_this_process();
+    new_threads const started;
     for (std::size_t i = 0; i < n; ++i)
       take.start([&, i](expected<tensor_of<of<std::int64_t>>> r) {
         if (r) got[i] = std::int64_t(*r);
@@ -137,11 +131,11 @@ TEST(started_step, ten_thousand_that_wait_at_a_queue_need_one_thread) {
       });
     auto const state = q.in(s.state());
     while (state->waiting() != n) std::this_thread::sleep_for(1ms);
-    EXPECT_EQ(threads_of_this_process(), before + 1);
+    EXPECT_EQ(started.count(), 1u);
     auto put = s.prepare(inputs(x), outputs(), q.enqueue(x));
     for (std::size_t i = 0; i < n; ++i) put(static_cast<std::int64_t>(i));
     while (ended != n) std::this_thread::sleep_for(1ms);
-    EXPECT_EQ(threads_of_this_process(), before + 1);
+    EXPECT_EQ(started.count(), 1u);
     // The steps took their places in the order in which they were started.
     for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(got[i], static_cast<std::int64_t>(2 * i));
   }

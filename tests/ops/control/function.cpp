@@ -10,6 +10,7 @@
 #include "rill/graph/codec.hpp"
 #include "rill/ops/list/registry.hpp"
 #include "rill/rill.hpp"
+#include "run/late_at.hpp"
 
 namespace rill {
 namespace {
@@ -424,7 +425,7 @@ TEST(function, that_calls_itself_and_waits_holds_the_thread_that_runs_it) {
   });
   EXPECT_EQ(float(s.run(y)), 10);
   other.join();
-  auto const text = sentence([&] { s.run(y, timeout{20ms}); });
+  auto const text = test::late_at("in the function 'sum_of'", [&](timeout time) { s.run(y, time); });
   EXPECT_NE(text.find("in the function 'sum_of'"), std::string::npos) << text;
   EXPECT_NE(text.find("past its deadline"), std::string::npos) << text;
 }

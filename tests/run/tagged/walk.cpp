@@ -11,6 +11,7 @@
 #include "base/sentence.hpp"
 #include "ops/run.hpp"
 #include "rill/rill.hpp"
+#include "run/late_at.hpp"
 #include "run/wait/late_wait.hpp"
 
 namespace rill {
@@ -164,7 +165,7 @@ TEST(tagged_walk, differentiates_as_the_sequential_execution_does) {
   });
 }
 
-// Tells how many of its kernels were inside at once; each stays until there are two, or for a moment.
+// Tells how many of its kernels were inside at once; each stays until there are two, for as long as it has patience.
 struct meeting_op {
   static constexpr std::string_view name = "meeting";
   static constexpr std::int8_t arity = 1;
@@ -175,7 +176,7 @@ struct meeting_op {
       std::unique_lock lock(mutex);
       most = std::max(most, ++inside);
       wake.notify_all();
-      wake.wait_for(lock, std::chrono::milliseconds(200), [] { return most > 1; });
+      wake.wait_for(lock, patience, [] { return most > 1; });
       --inside;
       *call.out<float>(0) = *call.in<float>(0) * 2.f;
     });
@@ -183,20 +184,21 @@ struct meeting_op {
   static inline std::mutex mutex;
   static inline std::condition_variable wake;
   static inline int inside = 0, most = 0;
+  static inline std::chrono::milliseconds patience{};
 };
 
 TEST(tagged_walk, iterations_run_at_once_as_far_as_they_may) {
-  auto const most_at_once = [](std::int64_t parallel) {
+  auto const most_at_once = [](std::int64_t parallel, std::chrono::milliseconds patience) {
     graph g;
     auto const x = placeholder<float, "n">(g, "x");
     auto const y = map([](auto row) { return record<meeting_op>(row); }, x, parallel_iterations(parallel));
     session s(g, tagged_on(2));
-    meeting_op::most = 0;
+    meeting_op::most = 0, meeting_op::patience = patience;
     EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, 2, 3})}}, y), vector<float>({2, 4, 6})));
     return meeting_op::most;
   };
-  EXPECT_EQ(most_at_once(1), 1);
-  EXPECT_EQ(most_at_once(2), 2);
+  EXPECT_EQ(most_at_once(1, std::chrono::milliseconds(100)), 1);
+  EXPECT_EQ(most_at_once(2, std::chrono::seconds(30)), 2);
 }
 
 TEST(tagged_walk, waits_in_a_body_hold_no_thread) {
@@ -256,7 +258,7 @@ TEST(tagged_walk, a_step_that_waits_in_a_loop_ends_by_a_deadline_a_cancellation_
               std::string::npos);
     std::stop_source stop;
     std::thread other([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      while (q.in(s.state())->waiting() == 0) std::this_thread::yield();
       stop.request_stop();
     });
     EXPECT_NE(sentence([&] { s.run(total, stop.get_token()); }).find("cancelled"), std::string::npos);
@@ -276,7 +278,7 @@ TEST(tagged_walk, a_deadline_says_in_which_iteration_it_ended_the_step) {
   auto const endless = while_loop([](auto i) { return i >= 0; }, [](auto i) { return (i + 1) * 0; }, constant(g, 0));
   for (auto execution : {execution::sequential, execution::tagged}) {
     session s(g, {.threads = 1, .execution = execution});
-    auto const text = sentence([&] { s.run(endless, timeout{std::chrono::milliseconds(20)}); });
+    auto const text = test::late_at("in iteration ", [&](timeout time) { s.run(endless, time); });
     EXPECT_NE(text.find("past its deadline"), std::string::npos) << text;
     EXPECT_NE(text.find("in iteration "), std::string::npos) << text;
   }
@@ -391,10 +393,14 @@ TEST(tagged_walk, lets_go_of_strings_where_a_step_ends_early) {
     session s(g, tagged_on(threads));
     for (int again = 0; again < 2; ++again) {
       s.run(put);
-      EXPECT_NE(sentence([&] {
-                  s.run({{n, tensor(100)}, {words, four}}, last, timeout{std::chrono::milliseconds(5)});
-                }).find("deadline"),
-                std::string::npos);
+      std::stop_source stop;
+      std::thread other([&] {
+        while (q.in(s.state())->waiting() == 0) std::this_thread::yield();
+        stop.request_stop();
+      });
+      auto const text = sentence([&] { s.run({{n, tensor(100)}, {words, four}}, last, stop.get_token()); });
+      EXPECT_NE(text.find("cancelled"), std::string::npos) << text;
+      other.join();
       s.run(put);
       auto const [a, b] = s.run({{n, tensor(3)}, {words, four}}, last, seen);
       EXPECT_EQ(std::string(a), late);

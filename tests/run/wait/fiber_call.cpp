@@ -10,6 +10,7 @@
 
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
+#include "run/late_at.hpp"
 
 namespace rill {
 namespace {
@@ -87,7 +88,7 @@ TEST(fiber_call, a_step_that_ends_early_gives_them_up_says_where_and_loses_nothi
       g.after({put}, [&] { return check(placeholder_with_default(constant(g, false)), "it must hold"); });
   for (int threads : {1, 2}) {
     session s(g, {.threads = threads});
-    auto const late = sentence([&] { s.run(a, b, timeout{50ms}); });
+    auto const late = test::late_at("in iteration 0", [&](timeout time) { s.run(a, b, time); });
     EXPECT_NE(late.find("in iteration 0"), std::string::npos) << late;
     EXPECT_NE(late.find("past its deadline"), std::string::npos) << late;
     std::stop_source stop;
