@@ -22,7 +22,7 @@ headers_alone() {
 }
 # Of the tests that try each n-th input with the address sanitizer, all inputs.
 all_inputs() {
-  build asan all
+  build asan tests/all
   RILL_TEST_ALL=1 tests/ctest.py asan -j"$(nproc)" --tests-regex '^(advisories|fuzz_replay|graph\.codec)\.'
 }
 # Bytes of each kind of file from a fuzzer, for a moment.

@@ -62,8 +62,9 @@ threads() {
   build tsan "${thread_programs[@]/#/test_}"
   tests/ctest.py tsan -j"$(nproc)" --label-regex "$(labels "${thread_programs[@]}")"
 }
-# All programs but benches by a second compiler, with checks in them. What tests the project itself is left out.
+# All tests by a second compiler, with checks in them. What tests the project itself is left out, and so are the programs
+# in docs/ and examples/: they call what the tests do.
 sanitizers() {
-  build asan all
-  tests/ctest.py asan -j"$(nproc)" --label-exclude 'tooling|must_not_compile'
+  build asan tests/all
+  tests/ctest.py asan -j"$(nproc)" --label-exclude 'tooling|must_not_compile|examples'
 }
