@@ -3,14 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
+#include "run/wait/late_wait.hpp"
 
 namespace rill {
 namespace {
@@ -80,6 +83,35 @@ TEST(sequential_walk, names_the_node_that_fails_behind_a_wait) {
   s.run(put);
   EXPECT_EQ(got.get_future().get(), words);
   EXPECT_NE(words.find("of the logarithm"), std::string::npos) << words;
+}
+
+TEST(sequential_walk, a_kernel_that_begins_to_wait_when_the_step_is_to_end_is_told) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = record<test::ended_op>(x);
+  session s(g, {.threads = 1, .execution = execution::sequential});
+  auto const started = [&](auto const& until) {
+    std::promise<std::string> got;
+    s.start({{x, tensor(1.f)}}, y, until, [&](auto const& r) { got.set_value(r ? "" : r.error().what()); });
+    return got.get_future().get();
+  };
+  for (bool starts : {false, true})
+    for (int i = 0; i < 20; ++i) {
+      auto const words = [&](auto const& until) {
+        return starts ? started(until) : sentence([&] { s.run({{x, tensor(1.f)}}, y, until); });
+      };
+      test::late_wait::reset();
+      std::stop_source stop;
+      std::thread other([&] {
+        test::late_wait::wait_for(test::late_wait::late_runs);
+        stop.request_stop();
+      });
+      auto const stopped = words(stop.get_token());
+      EXPECT_NE(stopped.find("cancelled"), std::string::npos) << stopped;
+      other.join();
+      auto const late = words(timeout(std::chrono::milliseconds(2)));
+      EXPECT_NE(late.find("past its deadline"), std::string::npos) << late;
+    }
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
 #include "run/wait/late_wait.hpp"
+#include "run/wait/many_steps.hpp"
 
 namespace rill {
 namespace {
@@ -412,6 +413,63 @@ TEST(started_step, whose_last_kernel_is_done_when_it_is_stopped_has_its_results)
     stop.request_stop();
     EXPECT_NO_THROW((void)e.wait().value());
   });
+}
+
+TEST(started_step, in_which_a_kernel_begins_to_wait_when_it_has_failed_ends) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = exp(x);  // what is ready by it is for both threads
+  auto const early = record<test::early_op>(y), bad = record<test::failing_op>(y), late = record<test::late_op>(y);
+  session s(g, {.threads = 2, .execution = execution::parallel});
+  using all = std::tuple<tensor_of<of<float>>, tensor_of<of<float>>, tensor_of<of<float>>>;
+  for (int i = 0; i < 20; ++i) {
+    test::late_wait::reset();
+    ending<all> failed;
+    s.start({{x, 1.f}}, early, bad, late, soon, failed.done());
+    EXPECT_NE(error_text(failed).find("it fails"), std::string::npos) << error_text(failed);
+    std::stop_source stop;
+    test::late_wait::reset([&](auto const&) { stop.request_stop(); });
+    ending<all> stopped;
+    s.start({{x, 1.f}}, early, bad, late, stop.get_token(), stopped.done());
+    EXPECT_NE(error_text(stopped).find("it fails"), std::string::npos) << error_text(stopped);
+  }
+}
+
+TEST(started_step, in_which_a_kernel_begins_to_wait_when_it_is_to_end_ends) {
+  in_every_execution([](session_options const& options) {
+    graph g;
+    auto const x = placeholder<float>(g, "x");
+    auto const one = record<test::ended_op>(x), two = record<test::ended_op>(x);
+    session s(g, options);
+    using both = std::tuple<tensor_of<of<float>>, tensor_of<of<float>>>;
+    for (int i = 0; i < 10; ++i) {
+      test::late_wait::reset();
+      std::stop_source stop;
+      ending<both> stopped, late;
+      s.start({{x, 1.f}}, one, two, stop.get_token(), stopped.done());
+      test::late_wait::wait_for(test::late_wait::late_runs);
+      stop.request_stop();
+      EXPECT_NE(error_text(stopped).find("cancelled"), std::string::npos) << error_text(stopped);
+      s.start({{x, 1.f}}, one, two, timeout{2ms}, late.done());
+      EXPECT_NE(error_text(late).find("past its deadline"), std::string::npos) << error_text(late);
+    }
+  });
+}
+
+TEST(started_step, of_many_that_fail_beside_a_wait_all_end) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  auto const x = placeholder<float, 8, 8>(g, "x");
+  auto const taken = dequeue(q);
+  auto const bad = check(sum(matmul(x, x)) < 0.f, "it must be negative");
+  auto const fed = tensor::adopt(std::vector<float>(64, 1.f), {8, 8});
+  session s(g, {.threads = 2, .execution = execution::parallel});
+  for (int i = 0; i < test::many_steps; ++i) {
+    ending<tensor_of<of<float>>> e;
+    s.start({{value(x), fed}}, taken, bad, soon, e.done());
+    ASSERT_NE(error_text(e).find("it must be negative"), std::string::npos) << error_text(e);
+  }
+  EXPECT_EQ(q.in(s.state())->waiting(), 0u);
 }
 
 TEST(started_step, of_many_at_random_loses_and_doubles_nothing) {

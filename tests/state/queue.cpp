@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "base/limit.hpp"
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
 
@@ -105,6 +106,7 @@ struct crowd {
 };
 
 TEST(queue_state, of_a_crowd_that_closes_and_gives_up_at_random_loses_and_doubles_nothing) {
+  test::allow(300);
   for (auto order : {queue_order::fifo, queue_order::shuffled, queue_order::priority, queue_order::windowed})
     for (unsigned seed = 0; seed < 3; ++seed) {
       bool const draws = order == queue_order::shuffled || order == queue_order::windowed;

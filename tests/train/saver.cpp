@@ -16,6 +16,7 @@
 #include <set>
 #include <thread>
 
+#include "base/limit.hpp"
 #include "base/sentence.hpp"
 #include "io/scratch.hpp"
 #include "rill/device/emulated.hpp"
@@ -238,6 +239,7 @@ TEST(saver, waits_for_another_process_that_saves_to_the_same_directory) {
 }
 
 TEST(saver, waits_for_another_thread_that_saves_to_the_same_directory) {
+  test::allow(300);
   scratch place;
   {
     std::vector<std::jthread> threads;
@@ -289,6 +291,7 @@ struct saving_child {
 // Half of the children are killed after some time. The others die within a write, at a byte that depends on the round,
 // so that writes are truncated on every machine.
 TEST(saver, leaves_a_whole_checkpoint_when_killed_at_any_moment) {
+  test::allow(300);
   scratch place;
   model a(1000), b(1000);
   saver saves(a.g, place / "run", {.keep = 1, .shard_bytes = 70000}), restores(b.g, place / "run");

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "base/limit.hpp"
 #include "base/sentence.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/list/registry.hpp"
@@ -868,6 +869,7 @@ TEST(function, travels_as_bytes_and_is_called_by_its_name_there) {
 }
 
 TEST(function, with_any_bit_of_its_bytes_changed_is_read_or_refused) {
+  test::allow(300);
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const f = rill::function<"f", of<float>(of<float>)>(

@@ -13,6 +13,7 @@
 #include "rill/rill.hpp"
 #include "run/late_at.hpp"
 #include "run/wait/late_wait.hpp"
+#include "run/wait/many_steps.hpp"
 
 namespace rill {
 namespace {
@@ -241,6 +242,47 @@ TEST(tagged_walk, a_kernel_that_begins_to_wait_when_the_step_has_failed_is_told)
     auto const text = sentence([&] { s.run({{x, 1.f}}, std::get<1>(y), timeout(std::chrono::seconds(60))); });
     EXPECT_NE(text.find("it fails"), std::string::npos) << text;
   }
+}
+
+TEST(tagged_walk, a_kernel_that_begins_to_wait_when_the_step_is_to_end_is_told) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y =
+      while_loop([](auto i, auto) { return i < 1; },
+                 [](auto i, auto a) { return std::tuple(i + 1, record<test::ended_op>(a)); }, constant(g, 0), x);
+  for (int threads : {1, 2}) {
+    session s(g, tagged_on(threads));
+    for (int i = 0; i < 20; ++i) {
+      test::late_wait::reset();
+      std::stop_source stop;
+      std::thread other([&] {
+        test::late_wait::wait_for(test::late_wait::late_runs);
+        stop.request_stop();
+      });
+      auto const stopped = sentence([&] { s.run({{x, 1.f}}, std::get<1>(y), stop.get_token()); });
+      EXPECT_NE(stopped.find("cancelled"), std::string::npos) << stopped;
+      other.join();
+      auto const late = sentence([&] { s.run({{x, 1.f}}, std::get<1>(y), timeout(std::chrono::milliseconds(2))); });
+      EXPECT_NE(late.find("past its deadline"), std::string::npos) << late;
+    }
+  }
+}
+
+TEST(tagged_walk, steps_that_fail_beside_a_wait_all_end) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {}, "q");
+  auto const x = placeholder<float>(g, "x");
+  auto const y = while_loop(
+      [](auto i, auto) { return i < 2; },
+      [&](auto i, auto a) { return std::tuple(i + 1, q.dequeue() + check_numerics(log(a), "of the logarithm")); },
+      constant(g, 0), x);
+  session s(g, tagged_on(2));
+  for (int i = 0; i < test::many_steps; ++i)
+    ASSERT_NE(sentence([&] {
+                s.run({{x, -1.f}}, std::get<1>(y), timeout(std::chrono::seconds(60)));
+              }).find("of the logarithm"),
+              std::string::npos);
+  EXPECT_EQ(q.in(s.state())->waiting(), 0u);
 }
 
 TEST(tagged_walk, a_step_that_waits_in_a_loop_ends_by_a_deadline_a_cancellation_or_an_error_elsewhere) {

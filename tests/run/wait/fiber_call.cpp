@@ -11,6 +11,7 @@
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
 #include "run/late_at.hpp"
+#include "run/wait/late_wait.hpp"
 
 namespace rill {
 namespace {
@@ -120,6 +121,46 @@ TEST(fiber_call, an_error_beside_a_wait_is_the_steps) {
   auto const text = sentence([&] { s.run(total, other, put, soon); });
   EXPECT_NE(text.find("in iteration 1"), std::string::npos) << text;
   EXPECT_NE(text.find("taken"), std::string::npos) << text;
+}
+
+// Fails while a kernel waits that is done when it is asked to give up.
+struct fails_beside_op : test::late_wait_rules {
+  static constexpr std::string_view name = "fails_beside";
+  static kernel cpu(kernel_request const&) {
+    return kernel([](kernel_call const&) {
+      test::late_wait::wait_for(test::late_wait::early_waits);
+      throw error(code::aborted, "it fails");
+    });
+  }
+};
+
+// A list of one number, made by a body of open extents.
+template <class F> auto list_of_one(graph& g, expr<of<float>> x, F const& number) {
+  auto const [n, list] = while_loop(
+      [](auto k, auto) { return k < 1; },
+      [&](auto k, auto v) { return std::tuple{k + 1, concat<0>(v, reshape<1>(number(x + cast<float>(k))))}; },
+      constant(g, 0), as<of<float, unknown>>(value(constant<float, 1>(g, {0}))));
+  return sum(list);
+}
+
+TEST(fiber_call, a_kernel_that_begins_to_wait_when_the_step_has_failed_is_told) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g);
+  auto const x = placeholder<float>(g, "x");
+  auto const early = record<test::early_op>(x), bad = record<test::failing_op>(x);
+  auto const late = list_of_one(g, x, [](auto v) { return record<test::late_op>(v); });
+  auto const beside = record<fails_beside_op>(x);
+  auto const second = list_of_one(g, x, [&](auto v) {
+    auto const first = record<test::done_op>(v);
+    return first + g.after({operation(first)}, [&] { return dequeue(q); });
+  });
+  session s(g, {.threads = 2, .execution = execution::parallel});
+  for (int i = 0; i < 20; ++i) {
+    test::late_wait::reset();
+    EXPECT_NE(sentence([&] { s.run({{x, 1.f}}, early, bad, late, soon); }).find("it fails"), std::string::npos);
+    test::late_wait::reset();
+    EXPECT_NE(sentence([&] { s.run({{x, 1.f}}, beside, second, soon); }).find("it fails"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <rill/rill.hpp>
 #include <span>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace rill::test {
@@ -17,7 +19,11 @@ class late_wait {
  public:
   enum stage { begun, early_waits, late_runs, failed };
 
-  static void reset() { reach(begun); }
+  /// Begins anew; `f` is called just before the late kernel begins to wait.
+  static void reset(std::function<void(step_context const&)> f = {}) {
+    before = std::move(f);
+    reach(begun);
+  }
   static void reach(stage s) {
     std::lock_guard lock(mutex);
     now = s;
@@ -27,11 +33,22 @@ class late_wait {
     std::unique_lock lock(mutex);
     return changed.wait_for(lock, std::chrono::seconds(30), [&] { return now >= s; });
   }
+  /// Returns when the step has been stopped, or its time is over.
+  static void wait_for_end(step_context const& step) {
+    auto const ends = [&] {
+      return step.stop.stop_requested() || (step.deadline && std::chrono::steady_clock::now() > *step.deadline);
+    };
+    while (!ends()) std::this_thread::yield();
+  }
+  static void before_it_waits(step_context const& step) {
+    if (before) before(step);
+  }
 
  private:
   static inline std::mutex mutex;
   static inline std::condition_variable changed;
   static inline stage now = begun;
+  static inline std::function<void(step_context const&)> before;
 };
 
 struct late_wait_rules {
@@ -64,6 +81,7 @@ struct late_op : late_wait_rules {
                              late_wait::wait_for(late_wait::early_waits);
                              late_wait::reach(late_wait::late_runs);
                              if (!late_wait::wait_for(late_wait::failed)) throw error(code::internal, "nothing failed");
+                             late_wait::before_it_waits(call.step);
                              auto& later = call.from->suspend();
                              later.on_give_up([&later](failure why) { later.resume(std::move(why)); });
                            }),
@@ -78,6 +96,20 @@ struct failing_op : late_wait_rules {
       late_wait::wait_for(late_wait::late_runs);
       throw error(code::aborted, "it fails");
     });
+  }
+};
+/// Begins to wait when its step has been stopped, or its time is over. It needs none of the others.
+struct ended_op : late_wait_rules {
+  static constexpr bool waits = true;
+  static constexpr std::string_view name = "ended";
+  static kernel cpu(kernel_request const&) {
+    return detail::waiting(kernel([](kernel_call const& call) {
+                             late_wait::reach(late_wait::late_runs);
+                             late_wait::wait_for_end(call.step);
+                             auto& later = call.from->suspend();
+                             later.on_give_up([&later](failure why) { later.resume(std::move(why)); });
+                           }),
+                           false);
   }
 };
 /// Waits, and is done at the moment at which it is asked to give up.
