@@ -9,6 +9,7 @@
 #include "rill/dsl/expr.hpp"
 
 #include "rill/ops/array/constant.hpp"
+#include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/map.hpp"
 #include "rill/ops/control/scan.hpp"
 #include "rill/ops/queues/queue.hpp"
@@ -22,7 +23,6 @@
 #include "rill/ops/array/stack.hpp"
 #include "rill/ops/array/truncated.hpp"
 #include "rill/ops/control/case.hpp"
-#include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/custom_gradient.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/for_loop.hpp"
