@@ -39,6 +39,7 @@
 #include "rill/ops/network/conv1d.hpp"
 #include "rill/ops/network/glu.hpp"
 #include "rill/ops/network/grouped_conv2d.hpp"
+#include "rill/ops/network/likelihood_losses.hpp"
 #include "rill/ops/network/margin_losses.hpp"
 #include "rill/ops/network/pooling1d.hpp"
 #include "rill/ops/queues/batch.hpp"
