@@ -9,6 +9,7 @@
 #include "rill/dsl/expr.hpp"
 
 #include "rill/ops/array/constant.hpp"
+#include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/map.hpp"
 #include "rill/ops/control/scan.hpp"
 #include "rill/ops/queues/queue.hpp"
@@ -22,7 +23,6 @@
 #include "rill/ops/array/stack.hpp"
 #include "rill/ops/array/truncated.hpp"
 #include "rill/ops/control/case.hpp"
-#include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/custom_gradient.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/control/for_loop.hpp"
@@ -39,6 +39,7 @@
 #include "rill/ops/network/conv1d.hpp"
 #include "rill/ops/network/glu.hpp"
 #include "rill/ops/network/grouped_conv2d.hpp"
+#include "rill/ops/network/likelihood_losses.hpp"
 #include "rill/ops/network/margin_losses.hpp"
 #include "rill/ops/network/pooling1d.hpp"
 #include "rill/ops/queues/batch.hpp"

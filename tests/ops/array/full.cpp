@@ -24,6 +24,9 @@ TEST(full, has_equal_elements_of_the_type_that_is_asked_for) {
   EXPECT_TRUE(same_bits(made([](graph& g) { return full(g, {1}, 1, dtype::complex64); }),
                         vector<std::complex<float>>({{1, 0}})));
   EXPECT_TRUE(same_bits(made([](graph& g) { return ones(g, {2}); }), vector<float>({1, 1})));
+  EXPECT_TRUE(same_bits(made([](graph& g) { return full(g, {1}, 255.f, dtype::uint8); }), vector<std::uint8_t>({255})));
+  EXPECT_TRUE(
+      same_bits(made([](graph& g) { return full(g, {1}, -0x1p63, dtype::int64); }), vector<std::int64_t>({INT64_MIN})));
   EXPECT_EQ(made([](graph& g) { return zeros(g, {0, 3}, dtype::int64); }).shape(), (shape{0, 3}));
 }
 
@@ -31,6 +34,11 @@ TEST(full, refuses_extents_and_numbers_that_there_are_not) {
   graph g;
   test::expect_error(code::invalid_argument, "an extent is negative", [&] { zeros(g, {2, -1}); });
   test::expect_error(code::invalid_argument, "can't be represented as int8", [&] { full(g, {2}, 300, dtype::int8); });
+  test::expect_error(code::invalid_argument, "can't be represented as uint8", [&] { full<std::uint8_t, 2>(g, -1.0); });
+  for (double n : {-1., 0.5, 256., 1e300, -1e300, static_cast<double>(NAN), static_cast<double>(INFINITY)})
+    test::expect_error(code::invalid_argument, "can't be represented as uint8", [&] { full(g, {2}, n, dtype::uint8); });
+  for (auto const n : {0x1p63, 0x1p64, -0x1p64})
+    test::expect_error(code::invalid_argument, "can't be represented as int64", [&] { full(g, {2}, n, dtype::int64); });
   test::expect_error(code::invalid_argument, "more elements than 64 bits can count", [&] {
     graph h;
     session s{h};

@@ -1,6 +1,8 @@
 // Constants: values stored in the graph.
 #pragma once
+#include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -73,13 +75,25 @@ template <element T, dim... Extents> expr<of<T, Extents...>> constant(graph& g, 
 
 namespace detail {
 
+// Whether an integer type has the number. A float is compared with the ends of the type before anything converts it:
+// the conversion of a number beyond them is undefined. The ends are exact as floats: powers of two.
+template <std::integral T, class N> bool has_number(N n) {
+  if constexpr (std::same_as<T, bool>) return n == N(0) || n == N(1);
+  else if constexpr (std::integral<N>) return std::in_range<T>(+n);
+  else {
+    using real = std::conditional_t<std::floating_point<N>, N, float>;
+    constexpr auto end = static_cast<real>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+    auto const x = static_cast<real>(n);
+    return x >= static_cast<real>(std::numeric_limits<T>::min()) && x < end && x == std::trunc(x);
+  }
+}
 // The number as a T if T can represent it.
 template <class T, class N> T exactly(N n) {
   if constexpr (std::same_as<T, std::string>)
     throw error(code::invalid_argument, "a number can't be combined with strings");
   else if constexpr (requires { T(n); } && !(std::integral<T> && !std::convertible_to<N, T>)) {
     if constexpr (std::integral<T> && !std::same_as<T, N>)
-      if (static_cast<double>(static_cast<T>(n)) != static_cast<double>(n))
+      if (!has_number<T>(n))
         throw error(code::invalid_argument,
                     "the number can't be represented as " + std::string(rill::name(dtype_of<T>)));
     if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>)
@@ -101,11 +115,8 @@ template <class N> tensor number_as(dtype d, N n) {
 
 // The same for a static type, so that user code does not instantiate conversions to all other types.
 template <element T, number N> tensor literal_as(N n) {
-  if constexpr (std::integral<T> && std::integral<N> && !std::same_as<T, bool> && !std::same_as<N, bool>) {
-    if (!std::in_range<T>(n))
-      throw error(code::invalid_argument, "the number can't be represented as " + std::string(name(dtype_of<T>)));
-    return tensor(static_cast<T>(n));
-  } else if constexpr (std::same_as<T, half> || std::same_as<T, bfloat16>) return tensor(T(static_cast<float>(n)));
+  if constexpr (std::integral<T> && !std::same_as<T, bool> && std::is_arithmetic_v<N>) return tensor(exactly<T>(n));
+  else if constexpr (std::same_as<T, half> || std::same_as<T, bfloat16>) return tensor(T(static_cast<float>(n)));
   else if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>)
     return tensor(T(static_cast<typename T::value_type>(n)));
   else if constexpr (std::is_arithmetic_v<T> && !std::same_as<T, bool> && std::is_arithmetic_v<N>)

@@ -5,7 +5,8 @@
 
 namespace rill {
 
-/// Returns an array of the given extents whose elements are all n: `full<float, 3, 4>(g, 0.5f)`.
+/// Returns an array of the given extents whose elements are all n: `full<float, 3, 4>(g, 0.5f)`. Throws
+/// error(invalid_argument) if the elements are integers or bools and n is not one of them.
 template <element T, dim... Extents, number N> expr<of<T, Extents...>> full(graph& g, N n) {
   static_assert(of<T, Extents...>.is_known(), "full: every extent must be a number");
   return {fill<Extents...>(expr<of<T>>{constant(g, detail::literal_as<T>(n))})};

@@ -38,6 +38,7 @@ auto case_(I index, Branches const&... branches) {
 struct exclusive_predicates {
   explicit exclusive_predicates() = default;
 };
+/// Says that at most one predicate of a case_ may be true.
 inline constexpr exclusive_predicates exclusive{};
 
 namespace detail {

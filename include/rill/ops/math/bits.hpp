@@ -116,12 +116,13 @@ template <number N, operand X> auto operator>>(N n, X x) { return shift_right(n,
 
 namespace detail {
 
-/// Records `Bits` for integers and `Logic` for bools: what the operators &, |, ^ and ~ stand for.
+/// The operation that an operator &, |, ^ or ~ stands for: `Bits` for integers, else `Logic`. The operators name it
+/// themselves, so that compilers print no further function before an error.
+template <typed X, class Bits, class Logic>
+using bits_or_logic_op = std::conditional_t<dtypes::integers.contains(X::static_type.element), Bits, Logic>;
+/// Records that operation for a handle without a static type.
 template <class Bits, class Logic, operand X, operand... Y> auto bits_or_logic(X x, Y... y) {
-  if constexpr (typed<X>) {
-    if constexpr (dtypes::integers.contains(X::static_type.element)) return record<Bits>(x, y...);
-    else return record<Logic>(x, y...);
-  } else if constexpr (stands_for_number<X>) return record<Logic>(x, y...);
+  if constexpr (stands_for_number<X>) return record<Logic>(x, y...);
   else {
     graph_of(x);  // refuses an empty handle, which has no type
     return dtypes::integers.contains(x.type().element) ? value(record<Bits>(x, y...)) : value(record<Logic>(x, y...));

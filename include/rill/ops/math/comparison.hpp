@@ -163,15 +163,21 @@ template <operand X, operand Y> auto operator<=(X x, Y y) { return record<ops::l
 template <operand X, operand Y> auto operator>=(X x, Y y) { return record<ops::less_equal_op>(y, x); }
 // Of bools, and of the bits of integers. Not &&, || and !, which ask whether a handle is empty.
 template <operand X, operand Y> auto operator&(X x, Y y) {
-  return detail::bits_or_logic<ops::bit_and_op, ops::logical_and_op>(x, y);
+  if constexpr (typed<X>) return record<detail::bits_or_logic_op<X, ops::bit_and_op, ops::logical_and_op>>(x, y);
+  else return detail::bits_or_logic<ops::bit_and_op, ops::logical_and_op>(x, y);
 }
 template <operand X, operand Y> auto operator|(X x, Y y) {
-  return detail::bits_or_logic<ops::bit_or_op, ops::logical_or_op>(x, y);
+  if constexpr (typed<X>) return record<detail::bits_or_logic_op<X, ops::bit_or_op, ops::logical_or_op>>(x, y);
+  else return detail::bits_or_logic<ops::bit_or_op, ops::logical_or_op>(x, y);
 }
 template <operand X, operand Y> auto operator^(X x, Y y) {
-  return detail::bits_or_logic<ops::bit_xor_op, ops::logical_xor_op>(x, y);
+  if constexpr (typed<X>) return record<detail::bits_or_logic_op<X, ops::bit_xor_op, ops::logical_xor_op>>(x, y);
+  else return detail::bits_or_logic<ops::bit_xor_op, ops::logical_xor_op>(x, y);
 }
-template <operand X> auto operator~(X x) { return detail::bits_or_logic<ops::bit_not_op, ops::logical_not_op>(x); }
+template <operand X> auto operator~(X x) {
+  if constexpr (typed<X>) return record<detail::bits_or_logic_op<X, ops::bit_not_op, ops::logical_not_op>>(x);
+  else return detail::bits_or_logic<ops::bit_not_op, ops::logical_not_op>(x);
+}
 template <operand X, number N> auto operator&(X x, N n) { return x & like(x, n); }
 template <operand X, number N> auto operator|(X x, N n) { return x | like(x, n); }
 template <operand X, number N> auto operator^(X x, N n) { return x ^ like(x, n); }

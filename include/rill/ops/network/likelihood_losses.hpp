@@ -16,9 +16,15 @@ namespace detail {
 /// Returns bools [..., classes]: whether a class is the label of its row of x [..., classes]. The step fails if a label
 /// is not the number of a class.
 template <operand X, operand L> auto is_label(X x, L labels) {
-  expect_floats(x), expect_labels(x, labels);
-  auto const classes = positions<-1>(x);
-  return equal(expand_dims<-1>(gather(classes, labels)), classes);  // gather checks the labels
+  constexpr bool fit = labels_may_fit<X, L>();
+  static_assert(fit, "a loss: expected x [..., classes] and labels [...]");
+  if constexpr (!fit) return refused{};
+  else {
+    expect_floats(x);
+    expects(labels_fit(x.type(), labels.type()), "a loss: expected x [..., classes] and labels [...]");
+    auto const classes = positions<-1>(x);
+    return equal(expand_dims<-1>(gather(classes, labels)), classes);  // gather checks the labels
+  }
 }
 
 }  // namespace detail
