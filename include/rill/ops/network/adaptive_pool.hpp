@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/slice.hpp"
 #include "rill/ops/network/avg_pool.hpp"
 #include "rill/ops/network/max_pool.hpp"
