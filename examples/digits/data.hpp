@@ -23,9 +23,7 @@ struct split {
 inline std::int64_t count(examples const& e) { return std::get<1>(e).elements(); }
 
 /// Returns the path of the digits that come with rill.
-inline std::filesystem::path digits_csv() {
-  return rill::source_folder() / "examples/data/digits.csv";
-}
+inline std::filesystem::path digits_csv() { return rill::source_folder() / "examples/data/digits.csv"; }
 
 /// Converts numbers of any type to float and divides them by `by`.
 inline rill::tensor scaled(rill::tensor const& from, float by) {

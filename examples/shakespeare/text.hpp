@@ -82,9 +82,7 @@ inline batch make_batch(passages const& p, rill::bucket_batch const& of, std::in
   return b;
 }
 
-inline std::filesystem::path shakespeare_txt() {
-  return rill::source_folder() / "examples/data/shakespeare.txt";
-}
+inline std::filesystem::path shakespeare_txt() { return rill::source_folder() / "examples/data/shakespeare.txt"; }
 
 inline std::string read_text(std::filesystem::path const& path) {
   std::ifstream in(path, std::ios::binary);

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/limit.hpp"
 #include "base/sentence.hpp"
 #include "faults/failing.hpp"
 #include "rill/graph/codec.hpp"
@@ -214,6 +215,7 @@ TEST(faults, of_memory_while_a_checkpoint_is_restored) {
 }
 
 TEST(faults, of_memory_while_the_newest_checkpoint_is_found_and_restored) {
+  test::allow(300);
   fail_throughout(
       what::memory, 30, [] { return std::make_unique<saving>(); }, [](saving& r) { r.keeper->restore(*r.s); },
       [](saving& r) {
@@ -224,6 +226,7 @@ TEST(faults, of_memory_while_the_newest_checkpoint_is_found_and_restored) {
 
 // What was saved before is there still, each checkpoint that there is can be restored, and the next one too.
 TEST(faults, of_memory_while_a_checkpoint_is_saved) {
+  test::allow(300);
   fail_throughout(
       what::memory, 60, [] { return std::make_unique<saving>(); },
       [](saving& r) { r.keeper->save(*r.s, {3, 4}, 0.25); },
@@ -242,6 +245,7 @@ TEST(faults, of_memory_while_a_checkpoint_is_saved) {
 }
 
 TEST(faults, of_memory_while_checkpoints_are_listed) {
+  test::allow(300);
   fail_throughout(
       what::memory, 40, [] { return std::make_unique<saving>(); }, [](saving& r) { checkpoints(r.directory); },
       [](saving& r) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "base/limit.hpp"
 #include "base/share.hpp"
 #include "graph/samples.hpp"
 #include "rill/ops/control/while_loop.hpp"
@@ -432,6 +433,7 @@ TEST(codec, does_not_write_empty_tensors_and_programs) {
 }
 
 TEST(codec, gives_back_what_it_wrote_or_an_error_with_any_bit_changed) {
+  test::allow(300);
   auto const bytes = sample_bytes();
   auto const known = sample_operations();
   std::size_t accepted = 0;

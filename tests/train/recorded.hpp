@@ -15,8 +15,7 @@ namespace rill::test {
 inline tensor recorded(std::string const& name) {
   static auto const all = [] {
     std::map<std::string, tensor> m;
-    for (auto const& member : read_npz(source_folder() / "tests/train/layers.npz"))
-      m[member.name] = member.value;
+    for (auto const& member : read_npz(source_folder() / "tests/train/layers.npz")) m[member.name] = member.value;
     return m;
   }();
   auto const found = all.find(name);
