@@ -66,7 +66,7 @@ class Cluster(unittest.TestCase):
         worker = self.start("worker:0", "--epochs", "1000000")
         self.assertIn("epoch", worker.stdout.readline())
         servers[1].send_signal(signal_of_end)
-        errors = worker.communicate(timeout=60)[1]
+        errors = worker.communicate(timeout=300)[1]
         self.assertIn("/job:ps/task:1", errors)
         self.assertIn(expected, errors)
         self.assertEqual(worker.returncode, 1)
@@ -82,13 +82,13 @@ class Cluster(unittest.TestCase):
         self.lose(signal.SIGSTOP, "nothing was heard for 10000 ms")
 
     def test_says_what_is_wrong(self):
-        done = subprocess.run([PROGRAM, "--fast"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([PROGRAM, "--fast"], capture_output=True, text=True, timeout=300)
         self.assertEqual((done.returncode, "--look ADDRESS" in done.stderr), (1, True))
         environment = {k: v for k, v in os.environ.items() if not k.startswith("RILL_")}
-        done = subprocess.run([PROGRAM], capture_output=True, text=True, timeout=60, env=environment)
+        done = subprocess.run([PROGRAM], capture_output=True, text=True, timeout=300, env=environment)
         self.assertEqual((done.returncode, "RILL_CLUSTER" in done.stderr), (1, True))
         process = self.start("worker:7")
-        self.assertIn("no task '/job:worker/task:7'", process.communicate(timeout=60)[1])
+        self.assertIn("no task '/job:worker/task:7'", process.communicate(timeout=300)[1])
 
 
 unittest.main()

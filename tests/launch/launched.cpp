@@ -19,7 +19,7 @@ void work(rill::server& server) {
   auto came = on_ps([&] { return rill::variable<std::int32_t>(g, "came", rill::zeros()); });
   rill::session s{g, server.target()};
   if (server.is_chief()) s.run(rill::initializer(g));
-  else s.wait_for_variables(std::chrono::minutes(1));
+  else s.wait_for_variables(std::chrono::minutes(5));
 
   auto const index = static_cast<std::int32_t>(*server.task().task);
   auto const workers = static_cast<std::int32_t>(server.cluster().size("worker"));

@@ -36,7 +36,7 @@ TEST(bound_socket, is_taken_over_by_the_server) {
   server s{c};
   EXPECT_EQ(c.socket->take(), -1);
   EXPECT_EQ(s.cluster().at(s.task()), c.at(c.task));
-  connect(c.at(c.task).text(), {.start_timeout = std::chrono::seconds(10)});
+  connect(c.at(c.task).text(), {.start_timeout = std::chrono::seconds(60)});
 }
 
 TEST(bound_socket, that_others_can_reach_needs_a_network_that_is_trusted) {

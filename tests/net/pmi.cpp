@@ -29,7 +29,7 @@ struct conversation {
   std::string error, said;
   std::vector<std::string> got;
 };
-conversation with(std::vector<std::string> const& answers, std::chrono::nanoseconds timeout = 10s) {
+conversation with(std::vector<std::string> const& answers, std::chrono::nanoseconds timeout = 60s) {
   int files[2];
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, files), 0);
   auto launcher = std::async(std::launch::async, [&] { return converse(answers, files[0]); });

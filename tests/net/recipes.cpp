@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <stop_token>
 #include <string>
 
+#include "base/limit.hpp"
 #include "base/sentence.hpp"
 #include "net/proxy.hpp"
+#include "run/late_at.hpp"
 
 namespace rill {
 namespace {
@@ -22,8 +25,17 @@ using test::two_processes;
 
 // What a process of its own does.
 TEST(served_process, DISABLED_runs) {
+  test::allow(600);  // the test that has started it ends it
   server s{cluster::from_environment(), recipe_options()};
   s.join();
+}
+
+// Those of a process that gives another one up soon.
+server_options impatient(report_box* reports = nullptr) {
+  auto o = recipe_options(reports);
+  o.net.connect_timeout = 5s;
+  o.net.silence = 10s;
+  return o;
 }
 
 void expect_words(std::string const& text, std::vector<std::string> const& words) {
@@ -55,15 +67,18 @@ struct waiting_step {
 
 TEST(recipes, a_process_is_killed) {
   report_box reports;
-  two_processes c(&reports);
+  two_processes c(recipe_options(&reports));
   graph g;
   waiting_step const w(g);
-  auto const sum = g.on("/job:ps", [&] { return dequeue(w.q) + g.on("/job:worker", [&] { return w.x * 3.f; }); });
+  auto const sum = g.on("/job:ps", [&] {
+    auto const sent = g.on("/job:worker", [&] { return w.x * 3.f; });
+    return g.after({operation(value(sent))}, [&] { return dequeue(w.q); }) + sent;
+  });
   session s{g, c.on()};
   s.run({{w.x, 1.f}}, w.put);
   EXPECT_EQ(float(s.run(w.y)), 2.f);
   auto text = std::async(std::launch::async, [&] { return sentence([&] { s.run({{w.x, 1.f}}, sum); }); });
-  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(reports.missing({"waits for the queue 'q'"}), "");
   c.ps().end(SIGKILL);
   expect_words(text.get(), {"unavailable", "/job:ps/task:0", "closed by the other side"});
   EXPECT_EQ(reports.missing({"Its values", "before: /job:worker/task:0 sent edge", "bytes"}), "");
@@ -74,7 +89,7 @@ TEST(recipes, a_process_is_killed) {
 
 TEST(recipes, a_process_is_stopped_and_goes_on) {
   report_box reports;
-  two_processes c(&reports);
+  two_processes c(recipe_options(&reports));
   graph g;
   waiting_step const w(g);
   session s{g, c.on()};
@@ -92,7 +107,7 @@ TEST(recipes, a_process_is_stopped_and_goes_on) {
 }
 
 TEST(recipes, a_process_that_is_stopped_for_long_is_replaced_and_harms_nobody_when_it_goes_on) {
-  two_processes c(nullptr, true);
+  two_processes c(impatient(), true);
   test::proxy road(c.socket("proxy"), c.socket("ps"));
   graph g;
   auto const v = g.on("/job:ps", [&] { return variable<float>(g, "v", zeros()); });
@@ -113,7 +128,8 @@ TEST(recipes, a_process_that_is_stopped_for_long_is_replaced_and_harms_nobody_wh
 }
 
 TEST(recipes, a_connection_is_cut) {
-  two_processes c(nullptr, true);
+  report_box reports;
+  two_processes c(recipe_options(&reports), true);
   test::proxy road(c.socket("proxy"), c.socket("ps"));
   graph g;
   waiting_step const w(g);
@@ -121,7 +137,7 @@ TEST(recipes, a_connection_is_cut) {
   s.run({{w.x, 1.f}}, w.put);
   EXPECT_EQ(float(s.run(w.y)), 2.f);
   auto text = std::async(std::launch::async, [&] { return sentence([&] { s.run(w.y); }); });
-  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(reports.missing({"waits for the queue 'q'"}), "");
   road.cut();
   expect_words(text.get(), {"unavailable", "/job:ps/task:0", "closed by the other side"});
   s.run({{w.x, 1.f}}, w.put);
@@ -130,7 +146,7 @@ TEST(recipes, a_connection_is_cut) {
 
 TEST(recipes, a_connection_falls_silent) {
   report_box reports;
-  two_processes c(&reports, true);
+  two_processes c(impatient(&reports), true);
   test::proxy road(c.socket("proxy"), c.socket("ps"));
   graph g;
   waiting_step const w(g);
@@ -138,7 +154,7 @@ TEST(recipes, a_connection_falls_silent) {
   s.run({{w.x, 1.f}}, w.put);
   EXPECT_EQ(float(s.run(w.y)), 2.f);
   road.stall();
-  expect_words(sentence([&] { s.run(w.y); }), {"unavailable", "/job:ps/task:0", "nothing was heard for 3000 ms"});
+  expect_words(sentence([&] { s.run(w.y); }), {"unavailable", "/job:ps/task:0", "nothing was heard for 10000 ms"});
   EXPECT_EQ(reports.missing({"/job:ps/task:0", "is silent"}), "");
   road.stall(false);
   s.run({{w.x, 1.f}}, w.put);
@@ -146,7 +162,7 @@ TEST(recipes, a_connection_falls_silent) {
 }
 
 TEST(recipes, a_process_exits_in_a_step) {
-  two_processes c;
+  two_processes c(recipe_options());
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const y = g.on("/job:ps", [&] { return test::misbehave(test::exits_op, x); });
@@ -157,18 +173,23 @@ TEST(recipes, a_process_exits_in_a_step) {
 
 TEST(recipes, a_kernel_never_returns) {
   report_box reports;
-  served_cluster c({{"worker", 1}, {"ps", 1}}, recipe_options(&reports));
+  auto options = recipe_options(&reports);
+  options.threads = 16;  // a run that is given up keeps one
+  options.net.stop_timeout = 300ms;
+  served_cluster c({{"worker", 1}, {"ps", 1}}, options);
   graph g;
   auto const x = placeholder<float>(g, "x");
   auto const there = g.on("/job:ps", [&] { return test::misbehave(test::stuck_op, x); });
   auto const y = g.on("/job:worker", [&] { return there + 1.f; });
   session s{g, c[0].target()};
   test::is_stuck = true;
-  auto text = std::async(std::launch::async, [&] { return sentence([&] { s.run({{x, 1.f}}, y, timeout(2s)); }); });
+  std::stop_source stop;
+  auto text = std::async(std::launch::async, [&] { return sentence([&] { s.run({{x, 1.f}}, y, stop.get_token()); }); });
   auto const missing = reports.missing({"/job:ps/task:0", "runs 'stuck", "waits for a value of /job:ps/task:0"});
   auto const status = c[1].status();
-  expect_words(text.get(), {"deadline"});
-  auto const alone = sentence([&] { s.run({{x, 1.f}}, there, timeout(1s)); });
+  stop.request_stop();
+  expect_words(text.get(), {"cancelled"});
+  auto const alone = test::late_at("runs 'stuck", [&](timeout time) { s.run({{x, 1.f}}, there, time); });
   test::is_stuck = false;
   expect_words(alone, {"deadline", "/job:ps/task:0", "has not ended its share", "runs 'stuck"});
   EXPECT_EQ(missing, "");
@@ -200,7 +221,7 @@ TEST(recipes, nobody_releases_a_mutex) {
   auto const taken = g.on("/job:ps", [&] { return m.locked([&] { return constant(g, 1.f) + 1.f; }); });
   session first{g, c[0].target()}, second{g, connect(c.address(1), recipe_options(&reports).net)};
   auto a = std::async(std::launch::async, [&] { return float(first.run(held)); });
-  std::this_thread::sleep_for(300ms);
+  EXPECT_EQ(reports.missing({"waits for the queue 'q'"}), "");  // so it holds the mutex
   auto b = std::async(std::launch::async, [&] { return float(second.run(taken)); });
   EXPECT_EQ(reports.missing({"waits for the mutex 'm', which '", "of /job:worker/task:0 holds"}), "");
   first.run({{w.x, 1.f}}, w.put);
@@ -210,6 +231,7 @@ TEST(recipes, nobody_releases_a_mutex) {
 
 TEST(recipes, two_clients_wait_for_each_other) {
   report_box reports;
+  std::stop_source stop;
   served_cluster c({{"ps", 1}}, recipe_options(&reports));
   auto const run = [&](char const* first, char const* second) {
     graph g;
@@ -217,13 +239,14 @@ TEST(recipes, two_clients_wait_for_each_other) {
     auto const both = g.after({one}, [&] { return arrive(g, "both", 2); });
     auto const other = g.after({both}, [&] { return mutex(g, second).acquire(); });
     session s{g, connect(c.address(0), recipe_options(&reports).net)};
-    return sentence([&] { s.run(other, timeout(3s)); });
+    return sentence([&] { s.run(other, stop.get_token()); });
   };
   auto a = std::async(std::launch::async, run, "m", "n"), b = std::async(std::launch::async, run, "n", "m");
   EXPECT_EQ(reports.missing({"waits for the mutex 'm', which '", "waits for the mutex 'n', which '", "of a client"}),
             "");
+  stop.request_stop();
   auto const texts = a.get() + b.get();
-  EXPECT_NE(texts.find("deadline"), std::string::npos) << texts;
+  EXPECT_NE(texts.find("cancelled"), std::string::npos) << texts;
 }
 
 TEST(recipes, one_task_has_another_graph) {

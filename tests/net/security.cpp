@@ -12,6 +12,7 @@
 #include "base/sentence.hpp"
 #include "net/served.hpp"
 #include "rill/net/asio.hpp"
+#include "rill/net/bound_socket.hpp"
 #include "rill/net/frame.hpp"
 #include "rill/net/messages.hpp"
 #include "rill/net/tls_stream.hpp"
@@ -56,20 +57,19 @@ class secured : public testing::Test {
     server_options o;
     o.threads = 1;
     o.net = test::quick();
-    o.net.start_timeout = 3s;
     o.key = shared_key::parse(line("cluster", "task", 'a'));
     o.client_keys = {shared_key::parse(line("reader", "client", 'b'))};
     return o;
   }
   void start(server_options const& options) {
-    rill::cluster c{.jobs = {{.name = "worker", .addresses = {"127.0.0.1:0", "127.0.0.1:0"}}}, .task = {}};
-    // Each has a free port, which the others have to be told: so they are found first, and taken then.
+    rill::cluster c{.jobs = {{.name = "worker", .addresses = {}}}, .task = {}};
+    // Each has a free port, which the others have to be told.
+    std::shared_ptr<net::bound_socket> const ports[] = {std::make_shared<net::bound_socket>(false),
+                                                        std::make_shared<net::bound_socket>(false)};
+    for (auto const& p : ports) c.jobs[0].addresses.push_back("127.0.0.1:" + std::to_string(p->port()));
     for (std::uint32_t i = 0; i < 2; ++i) {
       c.task = {.job = "worker", .task = i};
-      c.jobs[0].addresses[i] = server(c, options).cluster().jobs[0].addresses[i];
-    }
-    for (std::uint32_t i = 0; i < 2; ++i) {
-      c.task = {.job = "worker", .task = i};
+      c.socket = ports[i];
       servers.push_back(std::make_unique<server>(c, options));
     }
     address = c.jobs[0].addresses[0];
@@ -86,7 +86,9 @@ class secured : public testing::Test {
   std::string refused(client_options const& o) {
     return sentence([&] { run(connect(address, o)); });
   }
-  static client_options client(shared_key k) { return {.key = std::move(k), .net = {.start_timeout = 1s}}; }
+  // One that is refused is not patient for long, but lets the attempt come to its end that is under way.
+  static net_options refused_soon() { return {.start_timeout = 1s, .connect_timeout = 30s, .silence = 60s}; }
+  static client_options client(shared_key k) { return {.key = std::move(k), .net = refused_soon()}; }
 
   std::vector<std::unique_ptr<server>> servers;
   std::string address;
@@ -136,7 +138,7 @@ TEST_F(secured, others_are_refused) {
       << "the wrong bytes";
   EXPECT_NE(refused(client(shared_key::parse(line("nobody", "client", 'b')))).find("who it is"), std::string::npos)
       << "a name that is not known";
-  auto const plain = refused({.net = {.start_timeout = 1s}});
+  auto const plain = refused({.net = refused_soon()});
   EXPECT_NE(plain.find("unavailable"), std::string::npos) << plain;
   EXPECT_EQ(run(servers[0]->target()), 7) << "the others don't notice";
 }
@@ -150,7 +152,7 @@ std::size_t read_all(asio::ip::tcp::socket& from) {
 
 TEST_F(secured, bytes_of_strangers_end_their_connections_and_nothing_else) {
   auto options = with_key();
-  options.net.connect_timeout = 300ms;
+  options.net.connect_timeout = 2s;  // after which a stranger is given up
   start(options);
   asio::io_context io;
   auto const where = rill::address::parse(address);
@@ -170,7 +172,7 @@ TEST_F(secured, bytes_of_strangers_end_their_connections_and_nothing_else) {
 
 TEST_F(secured, strangers_who_say_nothing_do_not_keep_others_out) {
   auto options = with_key();
-  options.net.connect_timeout = 500ms;
+  options.net.connect_timeout = 2s;
   start(options);
   asio::io_context io;
   auto const where = rill::address::parse(address);
@@ -218,6 +220,7 @@ TEST_F(secured, a_client_has_as_many_connections_shares_and_seconds_as_it_is_all
 TEST_F(secured, a_client_is_no_task) {
   start(with_key());
   rill::cluster c{.jobs = servers[0]->cluster().jobs, .task = device_name::parse("/job:worker/task:1")};
+  c.jobs[0].addresses[1] = "127.0.0.1:0";
   servers[1].reset();
   auto options = with_key();
   options.key = shared_key::parse(line("reader", "client", 'b'));
@@ -292,7 +295,7 @@ TEST_F(certified, tasks_and_clients_know_each_other) {
 
 TEST_F(certified, others_are_refused) {
   start(as("task"));
-  auto const said = [&](rill::tls t) { return refused({.tls = std::move(t), .net = {.start_timeout = 1s}}); };
+  auto const said = [&](rill::tls t) { return refused({.tls = std::move(t), .net = refused_soon()}); };
   EXPECT_NE(said(of("stranger", "ca")), "") << "signed by another authority";
   EXPECT_NE(said(of("late")), "") << "expired";
   auto const other = said(of("stranger", "other"));

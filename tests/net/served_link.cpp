@@ -82,7 +82,7 @@ class raw_client {
     bool ended_ = false;
   };
 
-  std::shared_ptr<network> net_ = network::make({}, {});
+  std::shared_ptr<network> net_ = network::make(test::quick(), {});
   std::shared_ptr<mailbox> box_ = std::make_shared<mailbox>();
   std::shared_ptr<link> link_;
 };

@@ -59,7 +59,9 @@ TEST(server, variables_are_trained_where_they_lie) {
 }
 
 TEST(server, what_only_a_branch_reads_stays_where_it_is_if_the_branch_is_not_taken) {
-  served_cluster c({{"worker", 2}});
+  auto options = test::quick();
+  options.report_after = 1h;  // that a step takes long would be a message
+  served_cluster c({{"worker", 2}}, served_cluster::with(options));
   graph g;
   constexpr std::int64_t n = 1000000;
   auto const taken = placeholder<bool>(g, "taken");
@@ -170,7 +172,8 @@ TEST(server, a_task_that_is_lost_ends_the_step_and_is_found_when_it_is_back) {
   s.run({{x, 2.f}}, put);
   EXPECT_EQ(float(s.run(taken)), 2.f);
   std::thread ends([&] {
-    std::this_thread::sleep_for(200ms);
+    for (int i = 0; i < 5000 && c[1].status().find("waits for the queue 'q'") == std::string::npos; ++i)
+      std::this_thread::sleep_for(5ms);
     c.end(1);
   });
   auto const text = sentence([&] { s.run(taken); });
@@ -266,7 +269,7 @@ TEST(server, a_session_waits_until_another_has_given_variables_their_values) {
   session chief{chiefs, c[0].target()}, other{others, c[1].target()};
   EXPECT_NE(sentence([&] { other.wait_for_variables(20ms); }).find("'w'"), std::string::npos);
   std::thread initializes([&] { chief.run(initializer(chiefs)); });
-  other.wait_for_variables(20s);
+  other.wait_for_variables(60s);
   initializes.join();
   EXPECT_EQ(float(other.run(w)), 0.f);
 }
@@ -295,7 +298,8 @@ TEST(server, a_peer_that_says_nothing_is_given_up) {
   asio::local::stream_protocol::acceptor silent(
       io, asio::local::stream_protocol::endpoint(folder.socket("worker").substr(5)));
   auto hasty = test::quick();
-  hasty.start_timeout = hasty.connect_timeout = 200ms;
+  hasty.start_timeout = 100ms;
+  hasty.connect_timeout = 1s;
   auto const text = sentence([&] { connect(folder.socket("worker"), hasty); });
   EXPECT_NE(text.find("did not answer in time"), std::string::npos) << text;
 }

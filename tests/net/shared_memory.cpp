@@ -88,7 +88,7 @@ TEST(shared_rings, refuse_memory_that_can_be_cut_off) {
 
 TEST(shared_memory, a_stranger_that_offers_none_is_hung_up_on) {
   auto options = test::quick();
-  options.connect_timeout = std::chrono::milliseconds(300);
+  options.connect_timeout = std::chrono::seconds(2);  // after which a stranger is given up
   test::served_cluster c({{"worker", 2}}, test::served_cluster::with(options));
   asio::io_context io;
   std::vector<stream_socket> several;
