@@ -297,6 +297,7 @@ class parallel_walk {
     --running_;
     ++finished_;
     if (failed) fail(std::move(failed), give_up);
+    else if (met_nowhere_ && finished_ == waits_.size()) failure_ = nullptr;  // what it took from a queue is not lost
     std::size_t fresh = 0;
     for (auto next : plan_.schedule.after(at))
       if (--waits_[next] == 0) push(next), ++fresh;

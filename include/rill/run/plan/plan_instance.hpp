@@ -28,8 +28,8 @@ namespace detail {
 /// Makes `why` a step's failure if it has none yet, and returns whether it had none. A deadline or cancellation comes
 /// from outside and names no node; the first kernel that fails by it replaces it and names the node.
 inline bool take_failure(failure& first, bool& met_nowhere, failure why) {
-  if (first && !(met_nowhere && why->message().ends_with(first->message()))) return false;
-  met_nowhere = false;
+  bool const from_outside = std::exchange(met_nowhere, false);
+  if (first && !(from_outside && why->message().ends_with(first->message()))) return false;
   return !std::exchange(first, std::move(why));
 }
 

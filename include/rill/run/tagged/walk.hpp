@@ -41,7 +41,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
       may_end_ = call.step.can_end_early();
       watched_ = call.step.watch != nullptr;  // whom nobody calls under a lock
       ended_ = false;
-      failure_ = nullptr;
+      failure_ = end_ = nullptr;
       met_nowhere_ = false;
       auto const run = ++run_;
       later_->on_give_up([self, run](failure why) { self->give_up(run, std::move(why)); });
@@ -88,7 +88,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
         walk.to_ask_.reserve(2 * walk.waits_.size() + 1);  // for `fail`
       wait = &walk.waits_.emplace_back(walk, at, begin);
       wait->self = std::prev(walk.waits_.end());
-      if (walk.failure_) (void)wait->give_up(walk.failure_);  // `returned` asks the kernel
+      if (auto const& why = walk.failure_ ? walk.failure_ : walk.end_) (void)wait->give_up(why);  // `returned` asks
       return *wait;
     }
     void run(operation const& o) {
@@ -196,6 +196,11 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   // Works until there is nothing to do, then lets go of the lock.
   void go_on(guard& lock) {
     for (unsigned n = 1; !failure_ && more(); ++n) {
+      if (end_) {
+        fail(end_);
+        met_nowhere_ = true;
+        break;
+      }
       if (n % costs::tokens_between_looks == 0) {
         if (may_end_ && ends()) break;
         if (wanted_.load(std::memory_order_relaxed) != 0) {
@@ -308,9 +313,11 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     bool const first = !failure_;
     if (!take_failure(failure_, met_nowhere_, std::move(why))) return;
     tokens_.drop_all();
-    if (!first) return;
+    if (first) end_waits(failure_);
+  }
+  void end_waits(failure const& why) {
     for (auto& w : waits_)
-      if (auto request = w.give_up(failure_)) to_ask_.push_back(std::move(request));
+      if (auto request = w.give_up(why)) to_ask_.push_back(std::move(request));
   }
   // Those that wait are asked to give up, without the lock.
   void ask(guard& lock) {
@@ -325,10 +332,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
     std::unique_lock lock(mutex_, std::defer_lock);
     acquire(lock);
     if (run != run_ || ended_) return;
-    if (!failure_) {
-      fail(std::move(why));
-      met_nowhere_ = true;
-    }
+    if (!failure_ && !end_) end_waits(end_ = std::move(why));
     ask(lock);
     conclude(lock);
   }
@@ -344,6 +348,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
   bool met_nowhere_ = false;  // the failure came from outside
   std::uint64_t run_ = 0;
   failure failure_;
+  failure end_;  // a deadline or cancellation: no token is taken any more, but a kernel that is done has its results
   std::size_t running_ = 0, waiting_ = 0, offered_ = 0;
   std::list<kernel_wait> waits_;
   std::vector<suspension::request> to_ask_;
