@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <stop_token>
 #include <thread>
+#include <vector>
 
 #include "rill/rill.hpp"
 #include "run/wait/late_wait.hpp"
@@ -81,16 +81,18 @@ TEST(parallel_walk, a_kernel_that_begins_to_wait_past_the_deadline_is_told) {
   }
 }
 
-TEST(parallel_walk, steps_that_fail_beside_a_wait_all_end) {
+TEST(parallel_walk, steps_that_fail_beside_waits_all_end) {
   graph g;
   auto const q = fifo_queue<of<float>>(g);
-  auto const x = placeholder<float, 8, 8>(g, "x");
-  auto const taken = dequeue(q);
+  auto const x = placeholder<float, 64, 64>(g, "x");
   auto const bad = check(sum(matmul(x, x)) < 0.f, "it must be negative");
-  auto const fed = tensor::adopt(std::vector<float>(64, 1.f), {8, 8});
+  std::vector<value> taken;  // the one thread begins these while the other finds that the check fails
+  for (int i = 0; i < 32; ++i) taken.push_back(dequeue(q));
+  auto const all = add_n(taken);
+  auto const fed = tensor::adopt(std::vector<float>(4096, 1.f), {64, 64});
   session s{g, {.threads = 2, .execution = execution::parallel}};
   for (int i = 0; i < test::many_steps; ++i)
-    ASSERT_EQ(code_of([&] { s.run({{value(x), fed}}, taken, bad, soon); }), code::failed_precondition);
+    ASSERT_EQ(code_of([&] { s.run({{value(x), fed}}, all, bad, soon); }), code::failed_precondition);
   EXPECT_EQ(q.in(s.state())->waiting(), 0u);
 }
 

@@ -446,20 +446,39 @@ TEST(started_step, in_which_a_kernel_begins_to_wait_when_it_is_to_end_ends) {
   });
 }
 
-TEST(started_step, of_many_that_fail_beside_a_wait_all_end) {
+TEST(started_step, of_many_that_fail_beside_waits_all_end) {
   graph g;
   auto const q = fifo_queue<of<float>>(g);
-  auto const x = placeholder<float, 8, 8>(g, "x");
-  auto const taken = dequeue(q);
-  auto const bad = check(sum(matmul(x, x)) < 0.f, "it must be negative");
-  auto const fed = tensor::adopt(std::vector<float>(64, 1.f), {8, 8});
+  auto const x = placeholder<float, 64, 64>(g, "x");
+  auto const y = neg(x);  // what is ready by it is for both threads
+  auto const bad = check(sum(matmul(y, y)) < 0.f, "it must be negative");
+  std::vector<value> taken;
+  for (int i = 0; i < 32; ++i) taken.push_back(g.after({operation(y)}, [&] { return dequeue(q); }));
+  auto const all = add_n(taken);
+  auto const fed = tensor::adopt(std::vector<float>(4096, 1.f), {64, 64});
   session s(g, {.threads = 2, .execution = execution::parallel});
   for (int i = 0; i < test::many_steps; ++i) {
-    ending<tensor_of<of<float>>> e;
-    s.start({{value(x), fed}}, taken, bad, soon, e.done());
+    ending<tensor> e;
+    s.start({{value(x), fed}}, all, bad, soon, e.done());
     ASSERT_NE(error_text(e).find("it must be negative"), std::string::npos) << error_text(e);
   }
   EXPECT_EQ(q.in(s.state())->waiting(), 0u);
+}
+
+TEST(started_step, whose_last_kernel_is_done_when_it_is_stopped_has_its_results) {
+  in_every_execution([](session_options const& options) {
+    graph g;
+    auto const x = placeholder<float>(g, "x");
+    auto const y = record<test::done_op>(x);
+    session s(g, options);
+    test::late_wait::reset();
+    std::stop_source stop;
+    ending<tensor_of<of<float>>> e;
+    s.start({{x, 1.f}}, y, stop.get_token(), e.done());
+    ASSERT_TRUE(test::late_wait::wait_for(test::late_wait::early_waits));
+    stop.request_stop();
+    EXPECT_NO_THROW((void)e.wait().value());
+  });
 }
 
 TEST(started_step, of_many_at_random_loses_and_doubles_nothing) {
