@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/limit.hpp"
 #include "rill/rill.hpp"
 #include "run/wait/late_wait.hpp"
 #include "run/wait/many_steps.hpp"
@@ -176,16 +177,19 @@ TEST(parallel_walk, a_kernel_that_begins_to_wait_past_the_deadline_is_told) {
   }
 }
 
-TEST(parallel_walk, steps_that_fail_beside_a_wait_all_end) {
+TEST(parallel_walk, steps_that_fail_beside_waits_all_end) {
+  test::allow(300);
   graph g;
   auto const q = fifo_queue<of<float>>(g);
-  auto const x = placeholder<float, 8, 8>(g, "x");
-  auto const taken = dequeue(q);
+  auto const x = placeholder<float, 64, 64>(g, "x");
   auto const bad = check(sum(matmul(x, x)) < 0.f, "it must be negative");
-  auto const fed = tensor::adopt(std::vector<float>(64, 1.f), {8, 8});
+  std::vector<value> taken;  // the one thread begins these while the other finds that the check fails
+  for (int i = 0; i < 32; ++i) taken.push_back(dequeue(q));
+  auto const all = add_n(taken);
+  auto const fed = tensor::adopt(std::vector<float>(4096, 1.f), {64, 64});
   session s{g, {.threads = 2, .execution = execution::parallel}};
   for (int i = 0; i < test::many_steps; ++i)
-    ASSERT_EQ(code_of([&] { s.run({{value(x), fed}}, taken, bad, soon); }), code::failed_precondition);
+    ASSERT_EQ(code_of([&] { s.run({{value(x), fed}}, all, bad, soon); }), code::failed_precondition);
   EXPECT_EQ(q.in(s.state())->waiting(), 0u);
 }
 

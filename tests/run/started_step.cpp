@@ -20,6 +20,7 @@
 #include "base/forked.hpp"
 #include "base/new_threads.hpp"
 #include "base/no_threads.hpp"
+#include "base/limit.hpp"
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
 #include "run/wait/late_wait.hpp"
@@ -456,17 +457,21 @@ TEST(started_step, in_which_a_kernel_begins_to_wait_when_it_is_to_end_ends) {
   });
 }
 
-TEST(started_step, of_many_that_fail_beside_a_wait_all_end) {
+TEST(started_step, of_many_that_fail_beside_waits_all_end) {
+  test::allow(300);
   graph g;
   auto const q = fifo_queue<of<float>>(g);
-  auto const x = placeholder<float, 8, 8>(g, "x");
-  auto const taken = dequeue(q);
-  auto const bad = check(sum(matmul(x, x)) < 0.f, "it must be negative");
-  auto const fed = tensor::adopt(std::vector<float>(64, 1.f), {8, 8});
+  auto const x = placeholder<float, 64, 64>(g, "x");
+  auto const y = neg(x);  // what is ready by it is for both threads
+  auto const bad = check(sum(matmul(y, y)) < 0.f, "it must be negative");
+  std::vector<value> taken;
+  for (int i = 0; i < 32; ++i) taken.push_back(g.after({operation(y)}, [&] { return dequeue(q); }));
+  auto const all = add_n(taken);
+  auto const fed = tensor::adopt(std::vector<float>(4096, 1.f), {64, 64});
   session s(g, {.threads = 2, .execution = execution::parallel});
   for (int i = 0; i < test::many_steps; ++i) {
-    ending<tensor_of<of<float>>> e;
-    s.start({{value(x), fed}}, taken, bad, soon, e.done());
+    ending<tensor> e;
+    s.start({{value(x), fed}}, all, bad, soon, e.done());
     ASSERT_NE(error_text(e).find("it must be negative"), std::string::npos) << error_text(e);
   }
   EXPECT_EQ(q.in(s.state())->waiting(), 0u);

@@ -7,7 +7,10 @@
 #include <mutex>
 #include <stop_token>
 #include <thread>
+#include <tuple>
+#include <vector>
 
+#include "base/limit.hpp"
 #include "base/sentence.hpp"
 #include "ops/run.hpp"
 #include "rill/rill.hpp"
@@ -268,18 +271,23 @@ TEST(tagged_walk, a_kernel_that_begins_to_wait_when_the_step_is_to_end_is_told) 
   }
 }
 
-TEST(tagged_walk, steps_that_fail_beside_a_wait_all_end) {
+TEST(tagged_walk, steps_that_fail_beside_waits_all_end) {
+  test::allow(300);
   graph g;
   auto const q = fifo_queue<of<float>>(g, {}, "q");
-  auto const x = placeholder<float>(g, "x");
-  auto const y = while_loop(
-      [](auto i, auto) { return i < 2; },
-      [&](auto i, auto a) { return std::tuple(i + 1, q.dequeue() + check_numerics(log(a), "of the logarithm")); },
-      constant(g, 0), x);
+  auto const x = placeholder<float, 32, 32>(g, "x");
+  auto const body = [&](auto i, auto a) {
+    auto const bad = sum(check_numerics(log(neg(matmul(x, x))), "of the logarithm"));
+    std::vector<value> taken;
+    for (int k = 0; k < 8; ++k) taken.push_back(q.dequeue());
+    return std::tuple(i + 1, a + bad + expr<of<float>>(add_n(taken)));
+  };
+  auto const y = while_loop([](auto i, auto) { return i < 2; }, body, constant(g, 0), constant(g, 0.f));
+  auto const fed = tensor::adopt(std::vector<float>(1024, 1.f), {32, 32});
   session s(g, tagged_on(2));
   for (int i = 0; i < test::many_steps; ++i)
     ASSERT_NE(sentence([&] {
-                s.run({{x, -1.f}}, std::get<1>(y), timeout(std::chrono::seconds(60)));
+                s.run({{value(x), fed}}, std::get<1>(y), timeout(std::chrono::seconds(60)));
               }).find("of the logarithm"),
               std::string::npos);
   EXPECT_EQ(q.in(s.state())->waiting(), 0u);
