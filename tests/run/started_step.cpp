@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/forked.hpp"
+#include "base/limit.hpp"
 #include "base/new_threads.hpp"
 #include "base/no_threads.hpp"
-#include "base/limit.hpp"
 #include "base/sentence.hpp"
 #include "rill/rill.hpp"
 #include "run/wait/late_wait.hpp"
