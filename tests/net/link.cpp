@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -41,7 +42,7 @@ class mailbox final : public link_handler {
     EXPECT_TRUE(changed.wait_for(lock, 60s, [&] { return !messages.empty() || why; }));
     if (messages.empty()) return {};
     auto m = std::move(messages.front());
-    messages.erase(messages.begin());
+    messages.pop_front();
     return m;
   }
   failure wait_for_end() {
@@ -53,7 +54,7 @@ class mailbox final : public link_handler {
  private:
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<message> messages;
+  std::deque<message> messages;
   failure why;
 };
 

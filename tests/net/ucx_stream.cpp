@@ -14,6 +14,7 @@
 #include "base/sentence.hpp"
 #include "net/quiet_ucx.hpp"
 #include "net/served.hpp"
+#include "rill/net/frame.hpp"
 
 namespace rill::net {
 namespace {
@@ -91,6 +92,36 @@ TEST(ucx, is_offered_by_who_connects) {
   EXPECT_EQ(refusal([&] { connect(where, options); }), code::unavailable);
   other.join();
   EXPECT_EQ(first, "rill-ucx");
+}
+
+// It says that it is there before the offer comes, if that takes long.
+TEST(ucx, is_not_offered_again_to_a_process_that_says_something_else) {
+  asio::io_context io;
+  asio::ip::tcp::acceptor at(io, {asio::ip::address_v4::loopback(), 0});
+  auto const end = at.local_endpoint();
+  std::string second(8, '\0');
+  std::thread other([&] {
+    std::error_code e;
+    {
+      auto s = at.accept(e);
+      asio::write(s, asio::buffer(text_of({.kind = frame_kind::beat})), e);
+      std::string offer;
+      asio::read(s, asio::dynamic_buffer(offer), e);
+    }
+    auto s = at.accept(e);
+    asio::read(s, asio::buffer(second), e);
+    at.close(e);
+  });
+  auto options = over_ucx();
+  options.start_timeout = 300ms;
+  EXPECT_EQ(refusal([&] { connect("127.0.0.1:" + std::to_string(end.port()), options); }), code::unavailable);
+  {
+    std::error_code e;
+    asio::ip::tcp::socket(io).connect(end, e);  // ends the thread if nobody else does
+  }
+  other.join();
+  EXPECT_NE(second, std::string(8, '\0'));
+  EXPECT_NE(second, "rill-ucx");
 }
 
 TEST(ucx, is_taken_by_who_listens_and_nonsense_is_hung_up_on) {

@@ -339,6 +339,9 @@ inline asio::awaitable<std::unique_ptr<byte_stream>> offer_ucx(stream_socket& s)
     end->connect(co_await detail::hear_where(s));
   } catch (std::system_error const&) {  // it has hung up
     co_return nullptr;
+  } catch (error const& e) {  // it knows no UCX, and has said first that it is there
+    if (e.code() != code::data_loss) throw;
+    co_return nullptr;
   }
   co_return std::make_unique<ucx_stream>(std::move(s), std::move(end));
 }
