@@ -8,12 +8,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tests/stages.sh
 need clang-19 clang-format-19 libclang-rt-19-dev gdb
 
-# Kernels for every kind of processor, and what has the label `deep`.
+# Kernels for every kind of processor, the benchmarks for a moment, and what has the label `deep`.
 every_processor() {
   find_oracle
   configure project "-DRILL_ORACLE_PYTHON=$oracle"
   cmake --build --preset project -j"$(nproc)"
-  tests/ctest.py project -j"$(nproc)" --label-regex '^deep$'
+  tests/ctest.py project -j"$(nproc)" --label-regex '^(deep|bench)$'
 }
 # One program without the library, the run time in a unit of its own.
 headers_alone() {

@@ -18,5 +18,5 @@ shift
 
 find_oracle
 configure "$preset" -DRILL_PROJECT_TESTS=ON "-DRILL_ORACLE_PYTHON=$oracle"
-cmake --build --preset "$preset" -j"$(nproc)" </dev/null
-exec tests/ctest.py "$preset" -j"$(nproc)" --label-exclude '^deep$' "$@" </dev/null
+cmake --build --preset "$preset" -j"$(nproc)" --target tests/all examples/all </dev/null
+exec tests/ctest.py "$preset" -j"$(nproc)" --label-exclude '^(deep|bench)$' "$@" </dev/null

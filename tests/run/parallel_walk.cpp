@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "base/limit.hpp"
 #include "rill/rill.hpp"
 #include "run/wait/late_wait.hpp"
 #include "run/wait/many_steps.hpp"
@@ -82,6 +83,7 @@ TEST(parallel_walk, a_kernel_that_begins_to_wait_past_the_deadline_is_told) {
 }
 
 TEST(parallel_walk, steps_that_fail_beside_a_wait_all_end) {
+  test::allow(300);
   graph g;
   auto const q = fifo_queue<of<float>>(g);
   auto const x = placeholder<float, 8, 8>(g, "x");

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/forked.hpp"
+#include "base/limit.hpp"
 #include "base/new_threads.hpp"
 #include "base/no_threads.hpp"
 #include "base/sentence.hpp"
@@ -441,6 +442,7 @@ TEST(started_step, in_which_a_kernel_begins_to_wait_when_it_is_to_end_ends) {
 }
 
 TEST(started_step, of_many_that_fail_beside_a_wait_all_end) {
+  test::allow(300);
   graph g;
   auto const q = fifo_queue<of<float>>(g);
   auto const x = placeholder<float, 8, 8>(g, "x");

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "base/limit.hpp"
 #include "base/sentence.hpp"
 #include "ops/run.hpp"
 #include "rill/rill.hpp"
@@ -269,6 +270,7 @@ TEST(tagged_walk, a_kernel_that_begins_to_wait_when_the_step_is_to_end_is_told) 
 }
 
 TEST(tagged_walk, steps_that_fail_beside_a_wait_all_end) {
+  test::allow(300);
   graph g;
   auto const q = fifo_queue<of<float>>(g, {}, "q");
   auto const x = placeholder<float>(g, "x");
