@@ -314,8 +314,8 @@ inline std::vector<hostile_call> calls_of_the_rest() {
 }
 
 /// Returns good calls, one or more of every operation that can be called: those of a placeholder and a variable are
-/// their uses. Where `share()` is not 1, each test has a share of them, each test another.
-inline std::vector<hostile_call> good_calls() {
+/// their uses.
+inline std::vector<hostile_call> const& all_good_calls() {
   static auto const all = [] {
     auto list = calls_of_examples(dtype::float64);
     std::set<std::string_view> seen;
@@ -326,7 +326,13 @@ inline std::vector<hostile_call> good_calls() {
     for (auto& c : calls_of_the_rest()) list.push_back(std::move(c));
     return list;
   }();
+  return all;
+}
+
+/// Returns those of them that a test tries: all, or where `share()` is not 1, a part, another for each test.
+inline std::vector<hostile_call> good_calls() {
   allow(300);
+  auto const& all = all_good_calls();
   std::string_view const test = testing::UnitTest::GetInstance()->current_test_info()->name();
   std::vector<hostile_call> some;
   for (auto i = test.size() % share(); i < all.size(); i += share()) some.push_back(all[i]);

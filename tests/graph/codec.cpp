@@ -453,6 +453,7 @@ TEST(codec, gives_back_what_it_wrote_or_an_error_with_any_bit_changed) {
 }
 
 TEST(codec, refuses_the_bytes_cut_off_anywhere) {
+  test::allow(300);
   auto const bytes = sample_bytes();
   auto const known = sample_operations();
   for (std::size_t n = 0; n < bytes.size(); ++n) {
@@ -463,10 +464,11 @@ TEST(codec, refuses_the_bytes_cut_off_anywhere) {
 }
 
 TEST(codec, refuses_random_bytes_without_asking_for_much_memory) {
+  test::allow(300);
   auto const known = sample_operations();
   auto const head = sample_bytes().substr(0, graph_magic.size() + sizeof graph_format);
   std::mt19937 random(1);
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < test::steps(20000, 2000); ++i) {
     std::string bytes = head;
     for (std::size_t n = random() % 300; n > 0; --n) bytes += static_cast<char>(random() % 4 == 0 ? random() : 0);
     allocated.start();

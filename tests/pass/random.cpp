@@ -8,6 +8,7 @@
 #include <optional>
 #include <random>
 
+#include "base/limit.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/function.hpp"
@@ -314,6 +315,7 @@ int compare(unsigned seed, extras e) {
 }
 
 TEST(passes, change_no_bit_of_random_graphs) {
+  test::allow(300);
   use_elements<dtype::float16, dtype::complex64>();
   int compared = 0;
   for (unsigned seed = 1; seed <= 400 && !HasFailure(); ++seed) compared += compare(seed, extras::none);
@@ -321,6 +323,7 @@ TEST(passes, change_no_bit_of_random_graphs) {
 }
 
 TEST(passes, change_no_bit_of_random_graphs_with_bodies) {
+  test::allow(300);
   use_elements<dtype::float16, dtype::complex64>();
   int compared = 0;
   for (unsigned seed = 1; seed <= 200 && !HasFailure(); ++seed) compared += compare(seed, extras::bodies);

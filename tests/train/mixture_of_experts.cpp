@@ -2,6 +2,7 @@
 
 #include "../ops/executions.hpp"
 #include "../ops/run.hpp"
+#include "base/limit.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
@@ -53,6 +54,7 @@ void expect_near(tensor const& got, tensor const& want) {
 }
 
 TEST(mixture_of_experts, equals_all_experts_weighted_by_the_gates_choice_and_so_do_its_derivatives) {
+  test::allow(300);
   for (std::int64_t top : {1, 2, 4}) {
     SCOPED_TRACE(top);
     model m;
@@ -115,6 +117,7 @@ TEST(mixture_of_experts, runs_each_expert_only_on_its_rows_and_not_at_all_withou
 }
 
 TEST(mixture_of_experts, learns_what_no_single_expert_could) {
+  test::allow(300);
   graph g(5);
   auto const x = placeholder<float, "rows", 2>(g, "x");
   auto const wanted = select(slice<extents{0, 0}, extents{-1, 1}>(x) > 0.f, x * 3.f, x * -2.f);
@@ -149,6 +152,7 @@ TEST(mixture_of_experts, gives_the_same_bits_for_any_number_of_threads) {
 }
 
 TEST(mixture_of_experts, runs_in_loops_and_is_differentiated_there) {
+  test::allow(300);
   graph g{3};
   auto const x = placeholder<double, "rows", 4>(g, "x");
   auto const gate = variable(g, of<double, 4, 3>, "gate", glorot());

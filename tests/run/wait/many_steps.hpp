@@ -1,18 +1,9 @@
-// How many steps a test of many takes; fewer by a sanitizer, which takes thirty times as long for each.
+// How many steps a test of many takes.
 #pragma once
+#include "base/share.hpp"
 
 namespace rill::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr int many_steps = 3000;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr int many_steps = 3000;
-#else
-inline constexpr int many_steps = 100'000;
-#endif
-#else
-inline constexpr int many_steps = 100'000;
-#endif
+inline int const many_steps = steps(100'000, 3000);
 
 }  // namespace rill::test
