@@ -8,12 +8,12 @@
 #include <latch>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include "run/late_at.hpp"
 #include "train/workers.hpp"
 
 namespace rill {
@@ -217,12 +217,18 @@ TEST(synchronous, refuses_a_worker_with_another_loss) {
   auto const [images, labels] = batch_of(0, 0);
   session chief(a.g, options(0));
   chief.run(initializer(a.g));
-  auto const step = [&](session& s, network const& n, operation train, timeout time = std::chrono::seconds(60)) {
-    s.run({{n.x, images}, {n.label, labels}}, train, time);
+  struct stopping final : observer {
+    void node_ran(node_record const& r) override {
+      if (r.operation == "begin_round") source.request_stop();
+    }
+    std::stop_source source;
+  } stop;  // when worker 0 has said how many workers there are
+  auto const alone =
+      thrown_by([&] { chief.run({{a.x, images}, {a.label, labels}}, first, stop.source.get_token(), observe(stop)); });
+  EXPECT_EQ(alone.code(), code::cancelled) << alone.what();
+  auto const step = [&](session& s, network const& n, operation train) {
+    s.run({{n.x, images}, {n.label, labels}}, train, timeout(std::chrono::seconds(60)));
   };
-  auto const waits = "waiting for the gradients of";  // so it has said how many workers there are
-  auto const alone = test::late_at(waits, [&](timeout time) { step(chief, a, first, time); });
-  EXPECT_NE(alone.find(waits), std::string::npos) << alone;
   session other(b.g, options(1)), more(c.g, options(1)), beyond(a.g, options(2));
   for (auto* s : {&other, &more}) {
     auto const& n = s == &other ? b : c;
