@@ -1,7 +1,7 @@
-// Stands for rill/program/packet.hpp on a GPU: a packet is one number and a mask one truth value; threads are lanes. The
-// elementary functions are compiled from the processor's own headers, which include this in the place of that header.
-// Every operation gives the bits of the processor's packets, NaN's aside: a GPU makes every NaN that arithmetic returns
-// 0x7fffffff.
+// Stands for rill/program/packet.hpp on a GPU: a packet is one number and a mask one truth value; threads are lanes.
+// The elementary functions are compiled from the processor's own headers, which include this in the place of that
+// header. Every operation gives the bits of the processor's packets, NaN's aside: a GPU makes every NaN that arithmetic
+// returns 0x7fffffff.
 #pragma once
 #include <concepts>
 #include <cstddef>
