@@ -134,11 +134,13 @@ class region_former {
   bool comes_back(std::uint32_t i, std::int32_t device) const {
     return is_offload(i) && where_[sub_[i].inputs[0].node] == device;
   }
-  // Such values leave as soon as they are made, wherever in the order their nodes stand.
+  // Such values leave as soon as they are made, wherever in the order their nodes stand: if they need nothing else,
+  // which may not be there yet.
   void find_offloads() {
     offloads_.resize(sub_.size());
     for (std::uint32_t i = 0; i < sub_.size(); ++i)
-      if (is_offload(i) && sub_[i].controls.empty()) offloads_[sub_[i].inputs[0].node].push_back(i);
+      if (is_offload(i) && sub_[i].controls.empty() && sub_[i].inputs.size() == 1)
+        offloads_[sub_[i].inputs[0].node].push_back(i);
   }
   endpoint constant_on(std::int32_t device, endpoint e) {
     auto const [known, fresh] = copied_.try_emplace({&device_constant_op, device, e});
