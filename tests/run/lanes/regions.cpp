@@ -130,6 +130,16 @@ TEST_F(on_device, a_value_is_copied_once_for_each_destination) {
   EXPECT_NE(text.find("4 copies"), std::string::npos) << text;  // x to it, and three values back
 }
 
+TEST_F(on_device, a_value_of_the_host_that_aliases_one_of_it_waits_for_its_other_inputs) {
+  graph g;
+  auto x = placeholder<float, "n">(g, "x");
+  auto y = g.on("/device:accelerator:0", [&] { return value(exp(x)); });
+  auto z = g.on("/device:cpu:0", [&] { return reshape_like(y, value(y + 1.f)); });
+  session s{g, options()}, host{g, {.soft_placement = true}};
+  auto const in = vector<float>({1, 2, 3, 4});
+  EXPECT_TRUE(same_bits(s.run({{x, in}}, z), host.run({{x, in}}, z)));
+}
+
 TEST_F(on_device, several_processors_run_a_model_without_a_copy) {
   auto const two = cpu(2, 1);
   session_options o{.devices = {cpu(2), two}};
