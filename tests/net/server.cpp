@@ -330,5 +330,22 @@ TEST(server, join_ends_when_the_tasks_of_a_job_have_left) {
   works.join();
 }
 
+TEST(server, join_names_a_task_that_never_came_when_the_others_have_left) {
+  test::socket_folder const folder;
+  auto const jobs = "ps=" + folder.socket("ps") + " worker=" + folder.socket("worker") + "," + folder.socket("nobody");
+  auto hasty = test::quick();
+  hasty.start_timeout = 300ms;
+  server ps(cluster::parse(jobs, "ps:0"), test::served_cluster::with(hasty));
+  std::thread works([&] {
+    server worker(cluster::parse(jobs, "worker:0"), test::served_cluster::with(hasty));
+    graph g;
+    session s{g, worker.target()};
+    EXPECT_NE(sentence([&] { s.devices(); }).find("/job:worker/task:1"), std::string::npos);
+  });
+  auto const text = sentence([&] { ps.join("worker"); });
+  works.join();
+  EXPECT_NE(text.find("unavailable: /job:worker/task:1 has never connected"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace rill

@@ -73,7 +73,8 @@ class server {
   /// Waits until the process is told to end by SIGTERM or SIGINT, or by `stop`; then lets steps end that run. Returns
   /// 0, for main. With the name of a job it ends also when all tasks of that job have been connected and none is any
   /// more: launchers such as mpirun and srun wait for all processes of a run. Throws error(not_found) if there is no
-  /// such job.
+  /// such job, and error(unavailable), with the name of a task of that job, if the others have left and that one has
+  /// not come for `net_options::start_timeout` since.
   int join(std::string_view until_left = {});
   /// Ends `join`; on any thread.
   void stop();
@@ -134,6 +135,9 @@ struct server::parts {
   std::mutex mutex;
   std::condition_variable told;
   bool is_to_end = false;
+
+  // Why it is no use to wait until all tasks of a job have left; null: it is.
+  failure absent(std::string_view job) const;
 };
 
 RILL_NET_INLINE server::server(rill::cluster of, server_options options) try : parts_(std::make_unique<parts>()) {
@@ -224,8 +228,9 @@ RILL_NET_INLINE int server::join(std::string_view until_left) {
     p.told.notify_all();
   });
   std::unique_lock lock(p.mutex);
+  failure why;
   if (tasks == 0) p.told.wait(lock, [&] { return p.is_to_end; });
-  while (!p.is_to_end && !p.here->guests.is_over(until_left, tasks))
+  while (!p.is_to_end && !p.here->guests.is_over(until_left, tasks) && !(why = p.absent(until_left)))
     p.told.wait_for(lock, std::chrono::milliseconds(100));
   p.here->is_to_end = true;
   auto const latest = deadline_after(p.options.drain);
@@ -233,7 +238,18 @@ RILL_NET_INLINE int server::join(std::string_view until_left) {
     p.told.wait_for(lock, std::chrono::milliseconds(5));
   lock.unlock();
   net::finish_on(p.here->net->io(), [&] { signals.cancel(); });
+  if (why) throw error(*why);
   return 0;
+}
+RILL_NET_INLINE failure server::parts::absent(std::string_view job) const {
+  auto const since = here->guests.gone_since(job);
+  if (!since || std::chrono::steady_clock::now() < *since + options.net.start_timeout) return nullptr;
+  for (auto const& t : cluster.tasks())
+    if (t.job == job && !here->guests.has_been(t))
+      return failed(code::unavailable, {t.text(),
+                                        " has never connected to this process, and the others of its job have "
+                                        "left: was it started?"});
+  return nullptr;
 }
 RILL_NET_INLINE void server::stop() {
   std::lock_guard lock(parts_->mutex);
