@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # May this be released? Runs what .ci/run leaves out, in under 90 minutes on two cores: kernels for other processors, the
 # same bits from every way to build, headers alone, all ways to use the package, a second compiler's optimised build,
-# fuzzing, and the longest walks over inputs with sanitizers.
+# fuzzing, processes that are killed, and the longest walks over inputs with sanitizers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tests/stages.sh
@@ -46,8 +46,14 @@ all_steps() {
   build tsan test_train
   RILL_TEST_ALL=1 tests/ctest.py tsan -j"$(nproc)" --label-regex '^train$'
 }
+# Processes that are killed, and ten minutes of steps in which nothing may grow: longer than CTest lets a test run.
+lost_processes() {
+  RILL_TEST_LIMIT=60 RILL_KILL_ROUNDS=50 RILL_SOAK_MINUTES=10 build/tests/test_net --gtest_brief=1 \
+    --gtest_filter='killed.*'
+}
 
 stage 'kernels for every processor, bits, headers, packages' every_processor
+stage 'processes that are killed, and ten minutes of steps' lost_processes
 stage 'headers alone' headers_alone
 stage 'address sanitizer, all inputs' all_inputs
 stage 'fuzzing' fuzz

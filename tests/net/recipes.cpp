@@ -25,8 +25,9 @@ using test::two_processes;
 
 // What a process of its own does.
 TEST(served_process, DISABLED_runs) {
-  test::allow(600);  // the test that has started it ends it
+  test::allow(3600);  // the test that has started it ends it
   server s{cluster::from_environment(), recipe_options()};
+  test::status_writer const writes(s);
   s.join();
 }
 
