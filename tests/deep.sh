@@ -51,9 +51,20 @@ lost_processes() {
   RILL_TEST_LIMIT=60 RILL_KILL_ROUNDS=50 RILL_SOAK_MINUTES=10 build/tests/test_net --gtest_brief=1 \
     --gtest_filter='killed.*'
 }
+# A tensor of more than 4 GiB over each kind of connection: takes 9 GiB of memory, of which the machine must have some more.
+large_tensors() {
+  local free
+  free=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)
+  if [ "$free" -lt 10 ]; then
+    echo "skipped: the machine has $free GiB of free memory, and this takes 10"
+    return
+  fi
+  RILL_TEST_ALL=1 build/tests/test_net --gtest_brief=1 --gtest_filter='*carry_tensors_of_more_than_4_gib*'
+}
 
 stage 'kernels for every processor, bits, headers, packages' every_processor
 stage 'processes that are killed, and ten minutes of steps' lost_processes
+stage 'tensors of more than 4 GiB' large_tensors
 stage 'headers alone' headers_alone
 stage 'address sanitizer, all inputs' all_inputs
 stage 'fuzzing' fuzz

@@ -231,8 +231,9 @@ TEST_F(killed, processes_fail_their_steps_and_leave_nothing) {
   if (memory_is_counted) {
     EXPECT_LE(memory_of("self"), memory + 16384);
   }
-  std::printf("%d killed; a step ended after %.1f ms at the most; %zu files, as after 3 rounds %zu; %zu KiB, then %zu\n",
-              rounds, longest.count() * 1e3, files_of("self"), files, memory_of("self"), memory);
+  std::printf(
+      "%d killed; a step ended after %.1f ms at the most; %zu files, as after 3 rounds %zu; %zu KiB, then %zu\n",
+      rounds, longest.count() * 1e3, files_of("self"), files, memory_of("self"), memory);
 }
 
 TEST_F(killed, a_client_that_dies_in_a_step_leaves_nothing_on_the_servers) {
