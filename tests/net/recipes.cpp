@@ -26,7 +26,9 @@ using test::two_processes;
 // What a process of its own does.
 TEST(served_process, DISABLED_runs) {
   test::allow(3600);  // the test that has started it ends it
-  server s{cluster::from_environment(), recipe_options()};
+  auto options = recipe_options();
+  options.drain = 60s;  // however slow the machine is
+  server s{cluster::from_environment(), options};
   test::status_writer const writes(s);
   s.join();
 }
@@ -170,6 +172,34 @@ TEST(recipes, a_process_exits_in_a_step) {
   session s{g, c.on()};
   expect_words(sentence([&] { s.run({{x, 1.f}}, y); }), {"unavailable", "/job:ps/task:0"});
   EXPECT_EQ(WEXITSTATUS(c.ps().wait()), 3);
+}
+
+TEST(recipes, a_process_is_told_to_end_in_a_step) {
+  report_box reports;
+  two_processes c(recipe_options(&reports));
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const many = placeholder<float, unknown>(g, "many");
+  auto const late = g.on("/job:worker", [&] { return test::misbehave(test::stuck_op, x); });
+  auto const y = g.on("/job:ps", [&] { return many + late; });
+  auto const other = g.on("/job:ps", [&] { return x * 3.f; });
+  session s{g, c.on()};
+  EXPECT_EQ(float(s.run({{x, 2.f}}, other)), 6.f);
+  auto const fed = tensor::adopt(std::vector<float>(1000000, 1.f), shape{1000000});
+  test::is_stuck = true;
+  auto running = std::async(std::launch::async, [&] { return s.run({{x, 2.f}, {many, fed}}, y); });
+  auto const missing = reports.missing({"waits for a value of /job:worker/task:0"});  // so ps runs its share
+  ::kill(c.ps().id(), SIGTERM);
+  std::string refused;
+  while (refused.empty()) refused = sentence([&] { s.run({{x, 2.f}}, other); });
+  test::is_stuck = false;
+  EXPECT_EQ(missing, "");
+  expect_words(refused, {"unavailable", "the task /job:ps/task:0 is about to end"});
+  auto const all = running.get();
+  EXPECT_EQ(all.values()[0], 3.f);
+  EXPECT_EQ(all.values()[999999], 3.f);
+  auto const status = c.ps().wait();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(recipes, a_kernel_never_returns) {

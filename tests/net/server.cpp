@@ -155,10 +155,78 @@ TEST(server, an_error_names_node_and_task) {
   auto const x = placeholder<float>(g, "x");
   auto const bad = g.on("/job:worker/task:1", [&] { return check_numerics(x, "it is bad"); });
   session s{g, c[0].target()};
-  auto const text = sentence([&] { s.run({{x, std::numeric_limits<float>::infinity()}}, bad); });
-  EXPECT_NE(text.find("/job:worker/task:1"), std::string::npos) << text;
-  EXPECT_NE(text.find("it is bad"), std::string::npos) << text;
+  auto const e = error_of([&] { s.run({{x, std::numeric_limits<float>::infinity()}}, bad); });
+  EXPECT_NE(e.message().find("/job:worker/task:1"), std::string::npos) << e.what();
+  EXPECT_NE(e.message().find("it is bad"), std::string::npos) << e.what();
+  EXPECT_EQ(e.node(), bad.origin().name);
   EXPECT_EQ(float(s.run({{x, 1.f}}, bad)), 1.f);
+}
+
+TEST(server, of_failures_on_two_tasks_at_once_one_is_thrown_as_it_was) {
+  served_cluster c({{"worker", 3}});
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const one = g.on("/job:worker/task:1", [&] { return check_numerics(x, "one is bad"); });
+  auto const two = g.on("/job:worker/task:2", [&] { return check_numerics(x, "two is bad"); });
+  auto const both = g.on("/job:worker/task:0", [&] { return one + two; });  // fails because of them
+  session s{g, c[0].target()};
+  for (int i = 0; i < 100; ++i) {
+    auto const e = error_of([&] { s.run({{x, std::numeric_limits<float>::infinity()}}, one, two, both); });
+    bool const is_first = e.message().find("one is bad") != std::string::npos;
+    EXPECT_NE(e.message().find(is_first ? "one is bad" : "two is bad"), std::string::npos) << e.what();
+    EXPECT_NE(e.message().find(is_first ? "/job:worker/task:1" : "/job:worker/task:2"), std::string::npos) << e.what();
+    EXPECT_EQ(e.node(), (is_first ? one : two).origin().name);
+  }
+  EXPECT_EQ(float(s.run({{x, 1.f}}, both)), 2.f);
+}
+
+TEST(server, many_steps_of_several_sessions_and_threads_are_in_flight_at_once) {
+  auto options = test::quick();
+  options.report_after = 1h;  // that steps wait is no news
+  served_cluster c({{"worker", 2}, {"ps", 1}}, served_cluster::with(options));
+  constexpr int n = 100;
+  struct model {
+    graph g;
+    expr<of<float>> x = placeholder<float>(g, "x");
+    queue<of<float>> q = fifo_queue<of<float>>(g, {.capacity = 1000}, "q");
+    expr<of<float>> there = g.on("/job:worker/task:1", [&] { return x * 2.f; });
+    expr<of<float>> y = g.on("/job:ps", [&] { return there + 1.f; });
+    operation put = g.on("/job:ps", [&] { return q.enqueue(x); });
+    expr<of<float>> taken = g.on("/job:worker/task:1", [&] { return g.on("/job:ps", [&] { return dequeue(q); }) + x; });
+  };
+  auto const work = [&](target on) {
+    std::mutex mutex;  // outlives the session, whose end waits for the last call of `done`
+    float sum = 0;
+    std::promise<void> all;
+    int left = n;
+    model m;
+    session s{m.g, std::move(on)};
+    for (int i = 0; i < n; ++i)  // they wait at the queue, all at once
+      s.start({{m.x, 1.f}}, m.taken, [&](auto const& r) {
+        std::lock_guard lock(mutex);
+        EXPECT_TRUE(r);
+        if (r) sum += float(*r);
+        if (--left == 0) all.set_value();
+      });
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < n / 2; ++i) {
+          auto const x = static_cast<float>(100 * t + i);
+          EXPECT_EQ(float(s.run({{m.x, x}}, m.y)), 2 * x + 1);
+          s.run({{m.x, 1.f}}, m.put);
+        }
+      });
+    for (auto& t : threads) t.join();
+    all.get_future().wait();
+    EXPECT_EQ(sum, 2.f * n);
+  };
+  std::vector<std::thread> sessions;
+  for (auto const& on : {c[0].target(), c[1].target(), connect(c.address(2), options)}) sessions.emplace_back(work, on);
+  for (auto& t : sessions) t.join();
+  for (std::size_t i = 0; i < 3; ++i)
+    for (int k = 0; k < 6000 && !c[i].status().empty(); ++k) std::this_thread::sleep_for(10ms);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(c[i].status(), "");
 }
 
 TEST(server, a_task_that_is_lost_ends_the_step_and_is_found_when_it_is_back) {
@@ -210,6 +278,10 @@ TEST(server, a_deadline_ends_a_step_on_all_tasks) {
   session s{g, c[0].target()};
   auto const text = sentence([&] { s.run(y, timeout(200ms)); });
   EXPECT_NE(text.find("deadline"), std::string::npos) << text;
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (int k = 0; k < 6000 && !c[i].status().empty(); ++k) std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(c[i].status(), "") << "of task " << i;
+  }
   s.run(q.enqueue(constant(g, 1.f)));
   EXPECT_EQ(float(s.run(y)), 2.f);
 }

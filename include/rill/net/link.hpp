@@ -67,6 +67,11 @@ class link : public std::enable_shared_from_this<link> {
   std::chrono::nanoseconds quiet_for() const { return clock::now() - heard_; }
   /// Returns what the system knows of a side that says nothing (byte_stream::state). On the link's thread.
   std::string state() const { return stream_->state(); }
+  /// Whether something that was sent has not left this process.
+  bool is_writing() {
+    std::lock_guard lock(mutex_);
+    return writing_;
+  }
   /// Closes the connection; on any thread.
   void close(failure why) {
     asio::dispatch(stream_->executor(), [self = shared_from_this(), why = std::move(why)] { self->end(why); });

@@ -35,6 +35,8 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     });
   }
   void close(failure why) { link_->close(std::move(why)); }
+  /// Whether something that was sent has not left this process.
+  bool is_writing() const { return link_->is_writing(); }
   /// Whether it has said who it is.
   bool is_greeted() const { return greeted_; }
   /// Closes the connection if it is of another process that was the same task.
