@@ -272,7 +272,21 @@ TEST_P(links, send_what_is_left_before_they_close) {
 TEST_P(links, refuse_more_than_they_may_take) {
   connect({.most_incoming = 1000});
   all[0]->send({.kind = message_kind::push, .tensors = {numbers(1000)}});
+  auto const told = boxes[0]->take();
+  ASSERT_EQ(told.kind, message_kind::refused);
+  auto const why = refusal_of(told);
+  EXPECT_EQ(why.code(), code::resource_exhausted);
+  EXPECT_NE(why.message().find("more than 1000 bytes"), std::string::npos) << why.what();
+  all[0]->close(failed(code::cancelled, "it was told to"));
+  EXPECT_EQ(boxes[1]->wait_for_end()->message(), why.message());
+}
+
+TEST_P(links, end_without_a_side_that_does_not_hang_up_when_it_is_refused) {
+  connect({.connect_timeout = 100ms, .heartbeat = 20ms, .most_incoming = 1000});
+  for (int i = 0; i < 2; ++i) all[0]->send({.kind = message_kind::push, .tensors = {numbers(1000)}});
   EXPECT_EQ(boxes[1]->wait_for_end()->code(), code::resource_exhausted);
+  EXPECT_EQ(boxes[0]->take().kind, message_kind::refused);
+  EXPECT_EQ(boxes[0]->wait_for_end()->code(), code::unavailable);
 }
 
 TEST_P(links, give_up_a_side_that_says_nothing) {

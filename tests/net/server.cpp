@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,6 +19,7 @@
 #include "net/served.hpp"
 #include "rill/net.hpp"
 #include "rill/net/asio.hpp"
+#include "rill/ops/list/registry.hpp"
 
 namespace rill {
 namespace {
@@ -344,6 +348,69 @@ TEST(server, a_session_waits_until_another_has_given_variables_their_values) {
   other.wait_for_variables(60s);
   initializes.join();
   EXPECT_EQ(float(other.run(w)), 0.f);
+}
+
+TEST(server, what_is_over_the_limits_is_refused_with_the_reason_and_the_task) {
+  auto options = test::quick();
+  options.most_incoming = 100000;
+  served_cluster c({{"worker", 2}}, served_cluster::with(options));
+  graph g;
+  auto const large = tensor::adopt(std::vector<float>(100000, 1.f), shape{100000});
+  auto const x = placeholder<float, unknown>(g, "x");
+  auto const y = g.on("/job:worker/task:1", [&] { return x + 1.f; });
+  auto const of_graph = g.on("/job:worker/task:1", [&] { return x + constant(g, large); });
+  auto const outer = g.on("/job:worker/task:1", [&] { return reshape<unknown, 1>(x) * reshape<1, unknown>(x); });
+  session s{g, c[0].target()};
+  auto const check = [&](std::string const& text) {
+    for (auto const* words : {"resource_exhausted", "more than 100000 bytes", "most_incoming", "/job:worker/task:1"})
+      EXPECT_NE(text.find(words), std::string::npos) << text;
+  };
+  auto const few = vector<float>({1, 2});
+  EXPECT_TRUE(same_bits(s.run({{x, few}}, y), vector<float>({2, 3})));
+  check(sentence([&] { s.run({{x, large}}, y); }));
+  check(sentence([&] { s.run({{x, vector<float>({1})}}, of_graph); }));
+  check(sentence([&] { s.run({{x, tensor::adopt(std::vector<float>(1000, 1.f), shape{1000})}}, outer); }));
+  EXPECT_TRUE(same_bits(s.run({{x, few}}, y), vector<float>({2, 3})));
+}
+
+TEST(server, an_operation_that_a_task_lacks_is_named_with_the_task) {
+  auto const all = all_operations();
+  std::vector<op_def const*> few;
+  std::ranges::copy_if(all, std::back_inserter(few), [](auto const* o) { return o->name != "tanh"; });
+  auto options = served_cluster::with(test::quick());
+  options.operations = few;
+  served_cluster c({{"worker", 2}}, options);
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = g.on("/job:worker/task:1", [&] { return tanh(x); });
+  session s{g, c[0].target()};
+  auto const text = sentence([&] { s.run({{x, 0.f}}, y); });
+  EXPECT_NE(text.find("'tanh'"), std::string::npos) << text;
+  EXPECT_NE(text.find("on /job:worker/task:1"), std::string::npos) << text;
+}
+
+TEST(server, hangs_up_on_random_bytes_that_come_by_tcp) {
+  server s(cluster::parse("worker=127.0.0.1:0", "worker:0"), served_cluster::with(test::quick()));
+  auto const at = s.cluster().at(s.task());
+  std::mt19937 draw(5);
+  for (int i = 0; i < 50; ++i) {
+    std::string bytes(std::uniform_int_distribution<std::size_t>(16, 5000)(draw), '\0');
+    for (auto& c : bytes) c = static_cast<char>(draw());
+    asio::io_context io;
+    asio::ip::tcp::socket by(io);
+    by.connect(asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), at.port));
+    std::error_code e;
+    asio::write(by, asio::buffer(bytes), e);
+    by.shutdown(asio::socket_base::shutdown_send, e);  // what looks like the begin of a frame ends here
+    std::string came(1000, '\0');
+    while (by.read_some(asio::buffer(came), e) > 0) {
+    }
+    EXPECT_TRUE(e) << i;
+  }
+  graph g;
+  session run{g, connect(at.text(), test::quick())};
+  auto const x = placeholder<float>(g, "x");
+  EXPECT_EQ(float(run.run({{x, 1.f}}, x + 1.f)), 2.f);
 }
 
 // Bytes that are no message end a connection, and nothing else.
