@@ -46,6 +46,11 @@ all_steps() {
   build tsan test_train
   RILL_TEST_ALL=1 tests/ctest.py tsan -j"$(nproc)" --label-regex '^train$'
 }
+# The tests of the run time with their nodes spread over three tasks.
+threads_of_tasks() {
+  build tsan test_run
+  tests/spread.py build-tsan --over tasks --seed 1 test_run
+}
 # Processes that are killed, and ten minutes of steps in which nothing may grow: longer than CTest lets a test run.
 lost_processes() {
   RILL_TEST_LIMIT=60 RILL_KILL_ROUNDS=50 RILL_SOAK_MINUTES=10 build/tests/test_net --gtest_brief=1 \
@@ -70,4 +75,5 @@ stage 'address sanitizer, all inputs' all_inputs
 stage 'fuzzing' fuzz
 stage 'clang' second_compiler
 stage 'thread sanitizer, all steps' all_steps
+stage 'thread sanitizer, over tasks' threads_of_tasks
 report
