@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # May this be released? Runs what .ci/run leaves out, in under 90 minutes on two cores: kernels for other processors, the
 # same bits from every way to build, headers alone, all ways to use the package, a second compiler's optimised build,
-# fuzzing, and the longest walks over inputs with sanitizers.
+# fuzzing, processes that are killed, and the longest walks over inputs with sanitizers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tests/stages.sh
@@ -46,11 +46,34 @@ all_steps() {
   build tsan test_train
   RILL_TEST_ALL=1 tests/ctest.py tsan -j"$(nproc)" --label-regex '^train$'
 }
+# The tests of the run time with their nodes spread over three tasks.
+threads_of_tasks() {
+  build tsan test_run
+  tests/spread.py build-tsan --over tasks --seed 1 test_run
+}
+# Processes that are killed, and ten minutes of steps in which nothing may grow: longer than CTest lets a test run.
+lost_processes() {
+  RILL_TEST_LIMIT=60 RILL_KILL_ROUNDS=50 RILL_SOAK_MINUTES=10 build/tests/test_net --gtest_brief=1 \
+    --gtest_filter='killed.*'
+}
+# A tensor of more than 4 GiB over each kind of connection: takes 9 GiB of memory, of which the machine must have some more.
+large_tensors() {
+  local free
+  free=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)
+  if [ "$free" -lt 10 ]; then
+    echo "skipped: the machine has $free GiB of free memory, and this takes 10"
+    return
+  fi
+  RILL_TEST_ALL=1 build/tests/test_net --gtest_brief=1 --gtest_filter='*carry_tensors_of_more_than_4_gib*'
+}
 
 stage 'kernels for every processor, bits, headers, packages' every_processor
+stage 'processes that are killed, and ten minutes of steps' lost_processes
+stage 'tensors of more than 4 GiB' large_tensors
 stage 'headers alone' headers_alone
 stage 'address sanitizer, all inputs' all_inputs
 stage 'fuzzing' fuzz
 stage 'clang' second_compiler
 stage 'thread sanitizer, all steps' all_steps
+stage 'thread sanitizer, over tasks' threads_of_tasks
 report

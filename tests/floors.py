@@ -3,7 +3,7 @@
 asks what a unit holds (RILL_RUNTIME and the like) before rill/base/config.hpp has said that: such a header leaves its
 definitions out, unless others come before it. And if it has a part of the run time that is in none of the library's
 units with the run time, which CMakeLists.txt writes, for then nothing defines it there. And if headers include each other in a
-circle, or sub-folders of one folder do."""
+circle, or sub-folders of one folder do. And if a header outside of net/ includes a library that net/ alone may."""
 import re
 import sys
 
@@ -41,6 +41,17 @@ def complaint(header, what):
     if own == "train" and FLOOR_OF[other] == 11:
         return f"train includes {what}: it must not need floor 11"
     return None
+
+
+# The libraries that one folder alone includes.
+LIBRARIES = {"asio": "net", "openssl": "net", "ucp": "net", "ucs": "net", "uct": "net"}
+
+
+def foreign(header, what):
+    """Why a header may not include a library's header, or None."""
+    library = re.split(r"[/.]", what)[0]
+    home = LIBRARIES.get(library)
+    return None if home in (None, folder_of(header)) else f"{home} alone may include {library}, and {what} is included"
 
 
 CONFIG = "rill/base/config.hpp"
@@ -117,6 +128,8 @@ def both_ways():
 def main():
     complaints = [f"include/{header}:{line}: {why}" for header in parts() for line, what in includes(header)
                   if what.startswith("rill/") and (why := complaint(header, what))]
+    complaints += [f"include/{header}:{line}: {why}" for header in parts() for line, what in includes(header)
+                   if (why := foreign(header, what))]
     complaints += [f"include/{header}:{line}: this is asked before {CONFIG} is included" for header in headers()
                    if (line := asks_too_early(header))]
     complaints += [f"include/{header}: it has a part of {mark}, and the unit of {function} does not see it"

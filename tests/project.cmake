@@ -15,19 +15,27 @@ if(TARGET test_ops)
   endforeach()
 endif()
 
-# A tenth of the tests with their nodes spread over devices, another over tasks, and another over servers; tests/spread.py
-# runs them all. Each runs alone, because it uses all processors for minutes.
-foreach(over devices tasks servers)
+# A tenth of the tests with their nodes spread over devices, others over tasks, and another over servers; tests/spread.py
+# runs them all. The seed chooses the tenth, and how many: three, four and two for the seeds 1 to 3. Each runs alone, because it
+# uses all processors for minutes.
+foreach(over devices:1 tasks:1 tasks:2 tasks:3 servers:1)
+  string(REGEX MATCH "^([a-z]+):([0-9]+)$" _ "${over}")
+  set(over "${CMAKE_MATCH_1}")
+  set(seed "${CMAKE_MATCH_2}")
   if(over STREQUAL servers AND NOT TARGET rill::net)
     continue()
   endif()
-  add_test(NAME spread_over_${over} COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/spread.py"
-    "${PROJECT_BINARY_DIR}" --tenth --over ${over} --seed 1)
+  set(test spread_over_${over})
+  if(NOT seed EQUAL 1)
+    string(APPEND test _${seed})
+  endif()
+  add_test(NAME ${test} COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/spread.py"
+    "${PROJECT_BINARY_DIR}" --tenth --over ${over} --seed ${seed})
   set(labels tooling)
   if(NOT over STREQUAL devices)
     list(APPEND labels deep)
   endif()
-  set_tests_properties(spread_over_${over} PROPERTIES LABELS "${labels}" RUN_SERIAL TRUE TIMEOUT 1200)
+  set_tests_properties(${test} PROPERTIES LABELS "${labels}" RUN_SERIAL TRUE TIMEOUT 1200)
 endforeach()
 
 set(objects ${RILL_VARIANTS})

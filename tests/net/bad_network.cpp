@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/limit.hpp"
+#include "base/sentence.hpp"
 #include "net/proxy.hpp"
 #include "net/recipes.hpp"
 
@@ -54,6 +56,18 @@ TEST_F(bad_network, that_stands_still_for_a_while_changes_no_bit) {
   });
   run();
   goes_on.join();
+}
+
+TEST_F(bad_network, that_drops_what_is_sent_fails_the_step_and_nothing_else) {
+  test::allow(120);  // silence lasts for 30 s
+  run();
+  road.drop();
+  auto const text = sentence([&] { run(); });
+  EXPECT_NE(text.find("unavailable"), std::string::npos) << text;
+  EXPECT_NE(text.find("/job:ps/task:0"), std::string::npos) << text;
+  EXPECT_NE(text.find("nothing was heard"), std::string::npos) << text;
+  road.drop(false);
+  run();
 }
 
 TEST_F(bad_network, that_ends_within_a_frame_fails_the_step_and_nothing_else) {

@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -15,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/limit.hpp"
 #include "net/quiet_ucx.hpp"
 #include "rill/net/shared_memory.hpp"
 #include "rill/net/ucx_stream.hpp"
@@ -37,9 +43,9 @@ class mailbox final : public link_handler {
     why = std::move(w);
     changed.notify_all();
   }
-  message take() {
+  message take(std::chrono::seconds patience = 60s) {
     std::unique_lock lock(mutex);
-    EXPECT_TRUE(changed.wait_for(lock, 60s, [&] { return !messages.empty() || why; }));
+    EXPECT_TRUE(changed.wait_for(lock, patience, [&] { return !messages.empty() || why; }));
     if (messages.empty()) return {};
     auto m = std::move(messages.front());
     messages.pop_front();
@@ -59,13 +65,52 @@ class mailbox final : public link_handler {
 };
 
 // What carries the bytes.
-enum class carrier { socket, memory, ucx };
+enum class carrier { unix_socket, tcp4, tcp6, memory, ucx };
+
+// Makes two ends of a TCP connection. Returns whether this machine has such addresses.
+template <class Address> bool connect_by_tcp(Address own, int (&ends)[2]) {
+  auto* const at = reinterpret_cast<sockaddr*>(&own);
+  socklen_t size = sizeof own;
+  auto const family = at->sa_family;
+  int const listens = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (::bind(listens, at, size) != 0) {
+    ::close(listens);
+    return false;
+  }
+  EXPECT_EQ(::listen(listens, 1), 0);
+  EXPECT_EQ(::getsockname(listens, at, &size), 0);
+  ends[0] = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  EXPECT_EQ(::connect(ends[0], at, size), 0);
+  ends[1] = ::accept4(listens, nullptr, nullptr, SOCK_CLOEXEC);
+  EXPECT_GE(ends[1], 0);
+  ::close(listens);
+  return true;
+}
 
 class links : public testing::TestWithParam<carrier> {
  public:
+  void SetUp() override {
+    int ends[2];
+    if (!make_sockets(ends)) GTEST_SKIP() << "this machine has no address ::1";
+    for (int e : ends) ::close(e);
+  }
+  // Makes two sockets that are connected. Returns whether there are such on this machine.
+  static bool make_sockets(int (&ends)[2]) {
+    if (GetParam() == carrier::tcp4)
+      return connect_by_tcp(
+          sockaddr_in{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}},
+          ends);
+    if (GetParam() == carrier::tcp6) {
+      sockaddr_in6 own = {};
+      own.sin6_family = AF_INET6;
+      own.sin6_addr = in6addr_loopback;
+      return connect_by_tcp(own, ends);
+    }
+    return ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
+  }
   void connect(net_options const& options = {}) {
     int ends[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    ASSERT_TRUE(make_sockets(ends));
     std::unique_ptr<byte_stream> streams[2];
     make_streams(ends, streams);
     for (int i = 0; i < 2; ++i) {
@@ -78,7 +123,12 @@ class links : public testing::TestWithParam<carrier> {
     }
     if (!thread.joinable()) thread = std::thread([this] { io.run(); });
   }
-  stream_socket socket_of(int end) { return stream_socket(io, {AF_UNIX, 0}, end); }
+  stream_socket socket_of(int end) {
+    auto const by = GetParam();
+    if (by == carrier::tcp4) return {io, {AF_INET, IPPROTO_TCP}, end};
+    if (by == carrier::tcp6) return {io, {AF_INET6, IPPROTO_TCP}, end};
+    return {io, {AF_UNIX, 0}, end};
+  }
   std::unique_ptr<byte_stream> stream_of(int end) { return std::make_unique<socket_stream>(socket_of(end)); }
   // Two ends of a connection beside or over these sockets.
   void make_streams(int const* ends, std::unique_ptr<byte_stream> (&made)[2]) {
@@ -94,7 +144,7 @@ class links : public testing::TestWithParam<carrier> {
 #endif
     descriptor const memory = GetParam() == carrier::memory ? shared_rings::make() : descriptor();
     for (int i = 0; i < 2; ++i)
-      if (GetParam() == carrier::socket) made[i] = stream_of(ends[i]);
+      if (GetParam() != carrier::memory) made[i] = stream_of(ends[i]);
       else made[i] = std::make_unique<memory_stream>(socket_of(ends[i]), memory, i == 0);
   }
   ~links() override {
@@ -156,7 +206,7 @@ TEST_P(links, keep_what_follows_a_long_message_behind_it) {
 
 TEST_P(links, refuse_tensors_of_strangers) {
   int ends[2];
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  ASSERT_TRUE(make_sockets(ends));
   for (int i = 0; i < 2; ++i) {
     boxes[i] = std::make_shared<mailbox>();
     all[i] = std::make_shared<link>(stream_of(ends[i]), net_options{}, std::make_shared<traffic_count>());
@@ -222,12 +272,26 @@ TEST_P(links, send_what_is_left_before_they_close) {
 TEST_P(links, refuse_more_than_they_may_take) {
   connect({.most_incoming = 1000});
   all[0]->send({.kind = message_kind::push, .tensors = {numbers(1000)}});
+  auto const told = boxes[0]->take();
+  ASSERT_EQ(told.kind, message_kind::refused);
+  auto const why = refusal_of(told);
+  EXPECT_EQ(why.code(), code::resource_exhausted);
+  EXPECT_NE(why.message().find("more than 1000 bytes"), std::string::npos) << why.what();
+  all[0]->close(failed(code::cancelled, "it was told to"));
+  EXPECT_EQ(boxes[1]->wait_for_end()->message(), why.message());
+}
+
+TEST_P(links, end_without_a_side_that_does_not_hang_up_when_it_is_refused) {
+  connect({.connect_timeout = 100ms, .heartbeat = 20ms, .most_incoming = 1000});
+  for (int i = 0; i < 2; ++i) all[0]->send({.kind = message_kind::push, .tensors = {numbers(1000)}});
   EXPECT_EQ(boxes[1]->wait_for_end()->code(), code::resource_exhausted);
+  EXPECT_EQ(boxes[0]->take().kind, message_kind::refused);
+  EXPECT_EQ(boxes[0]->wait_for_end()->code(), code::unavailable);
 }
 
 TEST_P(links, give_up_a_side_that_says_nothing) {
   int ends[2];
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  ASSERT_TRUE(make_sockets(ends));
   boxes[0] = std::make_shared<mailbox>();
   all[0] = std::make_shared<link>(stream_of(ends[0]), net_options{.heartbeat = 20ms, .silence = 100ms},
                                   std::make_shared<traffic_count>());
@@ -246,14 +310,39 @@ TEST_P(links, that_have_nothing_to_say_stay) {
   EXPECT_EQ(boxes[1]->take().body, "still there");
 }
 
+// More than 32 bits can count.
+TEST_P(links, carry_tensors_of_more_than_4_gib) {
+  if (std::getenv("RILL_TEST_ALL") == nullptr) GTEST_SKIP() << "takes 9 GiB of memory: set RILL_TEST_ALL";
+  test::allow(600);
+  connect();
+  constexpr std::int64_t n = (std::int64_t{4} << 30) + 12345, apart = 4093;
+  constexpr auto at = [](std::int64_t i) { return static_cast<std::uint8_t>(i * 31 % 251); };
+  tensor large(dtype::uint8, shape{n});
+  auto* const bytes = large.mutable_data<std::uint8_t>();
+  for (std::int64_t i = 0; i < n; i += apart) bytes[i] = at(i);
+  bytes[n - 1] = 77;
+  all[0]->send({.kind = message_kind::push, .body = "large", .tensors = {std::move(large)}});
+  all[0]->send({.kind = message_kind::pull, .body = "small"});
+  EXPECT_EQ(boxes[1]->take(std::chrono::minutes(9)).body, "small");
+  auto const came = boxes[1]->take(std::chrono::minutes(9));
+  ASSERT_EQ(came.tensors.size(), 1u);
+  ASSERT_EQ(came.tensors[0].shape(), shape{n});
+  auto const* const there = came.tensors[0].data<std::uint8_t>();
+  for (std::int64_t i = 0; i < n; i += apart) ASSERT_EQ(there[i], at(i)) << i;
+  EXPECT_EQ(there[n - 1], 77);
+}
+
+auto const carriers = testing::Values(carrier::unix_socket, carrier::tcp4, carrier::tcp6, carrier::memory
 #if RILL_UCX
-auto const carriers = testing::Values(carrier::socket, carrier::memory, carrier::ucx);
-#else
-auto const carriers = testing::Values(carrier::socket, carrier::memory);
+                                      ,
+                                      carrier::ucx
 #endif
-INSTANTIATE_TEST_SUITE_P(over, links, carriers, [](auto const& p) {
-  return p.param == carrier::socket ? "sockets" : p.param == carrier::memory ? "memory" : "ucx";
-});
+);
+std::string name_of_carrier(testing::TestParamInfo<carrier> const& of) {
+  constexpr char const* names[] = {"sockets", "tcp4", "tcp6", "memory", "ucx"};
+  return names[static_cast<int>(of.param)];
+}
+INSTANTIATE_TEST_SUITE_P(over, links, carriers, name_of_carrier);
 
 }  // namespace
 }  // namespace rill::net

@@ -33,5 +33,22 @@ TEST(presence, counts_each_connection_of_a_task) {
   EXPECT_TRUE(p.is_over("worker", 1));
 }
 
+TEST(presence, knows_since_when_those_who_came_are_gone) {
+  presence p;
+  EXPECT_FALSE(p.gone_since("worker"));
+  p.came(first);
+  EXPECT_FALSE(p.gone_since("worker"));
+  p.left(first);
+  auto const since = p.gone_since("worker");
+  ASSERT_TRUE(since);
+  EXPECT_LE(*since, presence::clock::now());
+  EXPECT_TRUE(p.has_been(first));
+  EXPECT_FALSE(p.has_been(second));
+  p.came(second);
+  EXPECT_FALSE(p.gone_since("worker"));
+  p.left(second);
+  EXPECT_GE(*p.gone_since("worker"), *since);
+}
+
 }  // namespace
 }  // namespace rill::net

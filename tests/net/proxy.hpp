@@ -41,6 +41,10 @@ class proxy {
         for (auto const& w : ways_) w->move();
     });
   }
+  /// Takes all bytes, and passes none on; or passes what comes from now on.
+  void drop(bool on = true) {
+    asio::post(io_, [this, on] { drops_ = on; });
+  }
   /// Holds all bytes back for this time.
   void delay(std::chrono::milliseconds by) {
     asio::post(io_, [this, by] { delay_ = by; });
@@ -78,6 +82,10 @@ class proxy {
       auto const last = of.left_ <= n;
       if (last) n = of.left_;
       of.left_ -= n;
+      if (of.drops_) {
+        moves = false;
+        return move();
+      }
       asio::async_write(*to, asio::buffer(buffer, n),
                         [self = shared_from_this(), last](std::error_code e, std::size_t m) {
                           self->of.passed_ += m;
@@ -122,7 +130,7 @@ class proxy {
   std::string to_;
   asio::local::stream_protocol::acceptor acceptor_;
   std::list<std::shared_ptr<way>> ways_;
-  bool stalls_ = false;
+  bool stalls_ = false, drops_ = false;
   std::chrono::milliseconds delay_{0};
   std::size_t left_ = SIZE_MAX;
   std::atomic<std::size_t> passed_ = 0;

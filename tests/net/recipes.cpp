@@ -4,9 +4,17 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <future>
+#include <iterator>
+#include <map>
+#include <memory>
 #include <stop_token>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/limit.hpp"
 #include "base/sentence.hpp"
@@ -25,9 +33,30 @@ using test::two_processes;
 
 // What a process of its own does.
 TEST(served_process, DISABLED_runs) {
-  test::allow(600);  // the test that has started it ends it
-  server s{cluster::from_environment(), recipe_options()};
+  test::allow(3600);  // the test that has started it ends it
+  auto options = recipe_options();
+  options.drain = 60s;  // however slow the machine is
+  server s{cluster::from_environment(), options};
+  test::status_writer const writes(s);
   s.join();
+}
+
+// Runs steps on the worker as the task that it is told to be, until it is refused; says then why.
+TEST(claiming_process, DISABLED_runs) {
+  test::allow(600);
+  server s{cluster::from_environment(), recipe_options()};
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = g.on("/job:worker", [&] { return x + 1.f; });
+  session steps{g, s.target()};
+  for (;;) try {
+      steps.run({{x, 1.f}}, y);
+    } catch (error const& e) {
+      if (e.code() == code::unavailable) continue;  // its connection was closed, and it makes another
+      std::string const file = std::getenv("RILL_TEST_FILE");
+      std::ofstream(file + ".new") << e.what();
+      return std::filesystem::rename(file + ".new", file);
+    }
 }
 
 // Those of a process that gives another one up soon.
@@ -127,6 +156,34 @@ TEST(recipes, a_process_that_is_stopped_for_long_is_replaced_and_harms_nobody_wh
   }
 }
 
+TEST(recipes, two_processes_say_that_they_are_one_task) {
+  test::socket_folder folder;
+  auto const file = [&](char const* name) { return folder.socket(name).substr(5); };
+  server here{cluster::parse("worker=" + folder.socket("worker") + " ps=" + folder.socket("ps"), "worker:0"),
+              recipe_options()};
+  auto const claim = [&](char const* at, char const* says) {
+    return std::make_unique<process>(
+        "claiming_process.DISABLED_runs",
+        std::map<std::string, std::string>{
+            {"RILL_CLUSTER", "worker=" + folder.socket("worker") + " ps=" + folder.socket(at)},
+            {"RILL_TASK", "ps:0"},
+            {"RILL_TEST_FILE", file(says)}});
+  };
+  auto const wait_for_steps = [&] {
+    for (auto const before = here.traffic().messages_received; here.traffic().messages_received < before + 100;)
+      std::this_thread::sleep_for(5ms);
+  };
+  auto const first = claim("ps", "first");
+  wait_for_steps();
+  auto const second = claim("another", "second");  // at the same address it could not listen
+  while (!std::filesystem::exists(file("first"))) std::this_thread::sleep_for(5ms);
+  std::ifstream in(file("first"));
+  expect_words({std::istreambuf_iterator<char>(in), {}},
+               {"failed_precondition", "another process has become /job:ps/task:0", "one of the two has to end"});
+  wait_for_steps();
+  EXPECT_FALSE(std::filesystem::exists(file("second")));
+}
+
 TEST(recipes, a_connection_is_cut) {
   report_box reports;
   two_processes c(recipe_options(&reports), true);
@@ -169,6 +226,34 @@ TEST(recipes, a_process_exits_in_a_step) {
   session s{g, c.on()};
   expect_words(sentence([&] { s.run({{x, 1.f}}, y); }), {"unavailable", "/job:ps/task:0"});
   EXPECT_EQ(WEXITSTATUS(c.ps().wait()), 3);
+}
+
+TEST(recipes, a_process_is_told_to_end_in_a_step) {
+  report_box reports;
+  two_processes c(recipe_options(&reports));
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const many = placeholder<float, unknown>(g, "many");
+  auto const late = g.on("/job:worker", [&] { return test::misbehave(test::stuck_op, x); });
+  auto const y = g.on("/job:ps", [&] { return many + late; });
+  auto const other = g.on("/job:ps", [&] { return x * 3.f; });
+  session s{g, c.on()};
+  EXPECT_EQ(float(s.run({{x, 2.f}}, other)), 6.f);
+  auto const fed = tensor::adopt(std::vector<float>(1000000, 1.f), shape{1000000});
+  test::is_stuck = true;
+  auto running = std::async(std::launch::async, [&] { return s.run({{x, 2.f}, {many, fed}}, y); });
+  auto const missing = reports.missing({"waits for a value of /job:worker/task:0"});  // so ps runs its share
+  ::kill(c.ps().id(), SIGTERM);
+  std::string refused;
+  while (refused.empty()) refused = sentence([&] { s.run({{x, 2.f}}, other); });
+  test::is_stuck = false;
+  EXPECT_EQ(missing, "");
+  expect_words(refused, {"unavailable", "the task /job:ps/task:0 is about to end"});
+  auto const all = running.get();
+  EXPECT_EQ(all.values()[0], 3.f);
+  EXPECT_EQ(all.values()[999999], 3.f);
+  auto const status = c.ps().wait();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(recipes, a_kernel_never_returns) {

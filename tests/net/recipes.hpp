@@ -6,11 +6,17 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "net/processes.hpp"
@@ -43,6 +49,48 @@ inline op_def const exits_op =
 inline expr<of<float>> misbehave(op_def const& by, expr<of<float>> x) {
   auto& g = *x.graph;
   return expr<of<float>>(value(g.innermost().add(by, {}, {x})));
+}
+
+/// Writes what a server's `status` says into the file that RILL_STATUS_FILE names, again and again, for the test that
+/// has started its process. Without that variable it does nothing.
+class status_writer {
+ public:
+  explicit status_writer(server const& s) {
+    if (auto const* const file = std::getenv("RILL_STATUS_FILE"))
+      thread_ = std::jthread([&s, name = std::string(file)](std::stop_token const& end) {
+        for (int n = 1; !end.stop_requested(); ++n) {
+          std::ofstream(name + ".new") << n << '\n' << s.status();
+          std::filesystem::rename(name + ".new", name);
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+      });
+  }
+
+ private:
+  std::jthread thread_;
+};
+/// Returns what a `status_writer` has written into this file since this was called; empty: no step is under way.
+inline std::string status_in(std::string const& file) {
+  auto const read = [&] {
+    std::ifstream in(file);
+    int n = 0;
+    in >> n;
+    in.ignore();
+    return std::pair(n, std::string(std::istreambuf_iterator<char>(in), {}));
+  };
+  auto const before = read().first;
+  for (int i = 0; i < 6000; ++i) {
+    auto [n, text] = read();
+    if (n > before + 1) return text;  // the one after may have been asked for before
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return "nothing was written into " + file;
+}
+/// The same, once `is_wanted` is true for it; what it is after a minute if it never is.
+template <class F> std::string status_in(std::string const& file, F const& is_wanted) {
+  auto text = status_in(file);
+  for (int i = 0; i < 1000 && !is_wanted(text); ++i) text = status_in(file);
+  return text;
 }
 
 /// Keeps what is reported.

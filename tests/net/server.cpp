@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,6 +19,7 @@
 #include "net/served.hpp"
 #include "rill/net.hpp"
 #include "rill/net/asio.hpp"
+#include "rill/ops/list/registry.hpp"
 
 namespace rill {
 namespace {
@@ -155,10 +159,78 @@ TEST(server, an_error_names_node_and_task) {
   auto const x = placeholder<float>(g, "x");
   auto const bad = g.on("/job:worker/task:1", [&] { return check_numerics(x, "it is bad"); });
   session s{g, c[0].target()};
-  auto const text = sentence([&] { s.run({{x, std::numeric_limits<float>::infinity()}}, bad); });
-  EXPECT_NE(text.find("/job:worker/task:1"), std::string::npos) << text;
-  EXPECT_NE(text.find("it is bad"), std::string::npos) << text;
+  auto const e = error_of([&] { s.run({{x, std::numeric_limits<float>::infinity()}}, bad); });
+  EXPECT_NE(e.message().find("/job:worker/task:1"), std::string::npos) << e.what();
+  EXPECT_NE(e.message().find("it is bad"), std::string::npos) << e.what();
+  EXPECT_EQ(e.node(), bad.origin().name);
   EXPECT_EQ(float(s.run({{x, 1.f}}, bad)), 1.f);
+}
+
+TEST(server, of_failures_on_two_tasks_at_once_one_is_thrown_as_it_was) {
+  served_cluster c({{"worker", 3}});
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const one = g.on("/job:worker/task:1", [&] { return check_numerics(x, "one is bad"); });
+  auto const two = g.on("/job:worker/task:2", [&] { return check_numerics(x, "two is bad"); });
+  auto const both = g.on("/job:worker/task:0", [&] { return one + two; });  // fails because of them
+  session s{g, c[0].target()};
+  for (int i = 0; i < 100; ++i) {
+    auto const e = error_of([&] { s.run({{x, std::numeric_limits<float>::infinity()}}, one, two, both); });
+    bool const is_first = e.message().find("one is bad") != std::string::npos;
+    EXPECT_NE(e.message().find(is_first ? "one is bad" : "two is bad"), std::string::npos) << e.what();
+    EXPECT_NE(e.message().find(is_first ? "/job:worker/task:1" : "/job:worker/task:2"), std::string::npos) << e.what();
+    EXPECT_EQ(e.node(), (is_first ? one : two).origin().name);
+  }
+  EXPECT_EQ(float(s.run({{x, 1.f}}, both)), 2.f);
+}
+
+TEST(server, many_steps_of_several_sessions_and_threads_are_in_flight_at_once) {
+  auto options = test::quick();
+  options.report_after = 1h;  // that steps wait is no news
+  served_cluster c({{"worker", 2}, {"ps", 1}}, served_cluster::with(options));
+  constexpr int n = 100;
+  struct model {
+    graph g;
+    expr<of<float>> x = placeholder<float>(g, "x");
+    queue<of<float>> q = fifo_queue<of<float>>(g, {.capacity = 1000}, "q");
+    expr<of<float>> there = g.on("/job:worker/task:1", [&] { return x * 2.f; });
+    expr<of<float>> y = g.on("/job:ps", [&] { return there + 1.f; });
+    operation put = g.on("/job:ps", [&] { return q.enqueue(x); });
+    expr<of<float>> taken = g.on("/job:worker/task:1", [&] { return g.on("/job:ps", [&] { return dequeue(q); }) + x; });
+  };
+  auto const work = [&](target on) {
+    std::mutex mutex;  // outlives the session, whose end waits for the last call of `done`
+    float sum = 0;
+    std::promise<void> all;
+    int left = n;
+    model m;
+    session s{m.g, std::move(on)};
+    for (int i = 0; i < n; ++i)  // they wait at the queue, all at once
+      s.start({{m.x, 1.f}}, m.taken, [&](auto const& r) {
+        std::lock_guard lock(mutex);
+        EXPECT_TRUE(r);
+        if (r) sum += float(*r);
+        if (--left == 0) all.set_value();
+      });
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < n / 2; ++i) {
+          auto const x = static_cast<float>(100 * t + i);
+          EXPECT_EQ(float(s.run({{m.x, x}}, m.y)), 2 * x + 1);
+          s.run({{m.x, 1.f}}, m.put);
+        }
+      });
+    for (auto& t : threads) t.join();
+    all.get_future().wait();
+    EXPECT_EQ(sum, 2.f * n);
+  };
+  std::vector<std::thread> sessions;
+  for (auto const& on : {c[0].target(), c[1].target(), connect(c.address(2), options)}) sessions.emplace_back(work, on);
+  for (auto& t : sessions) t.join();
+  for (std::size_t i = 0; i < 3; ++i)
+    for (int k = 0; k < 6000 && !c[i].status().empty(); ++k) std::this_thread::sleep_for(10ms);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(c[i].status(), "");
 }
 
 TEST(server, a_task_that_is_lost_ends_the_step_and_is_found_when_it_is_back) {
@@ -210,6 +282,10 @@ TEST(server, a_deadline_ends_a_step_on_all_tasks) {
   session s{g, c[0].target()};
   auto const text = sentence([&] { s.run(y, timeout(200ms)); });
   EXPECT_NE(text.find("deadline"), std::string::npos) << text;
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (int k = 0; k < 6000 && !c[i].status().empty(); ++k) std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(c[i].status(), "") << "of task " << i;
+  }
   s.run(q.enqueue(constant(g, 1.f)));
   EXPECT_EQ(float(s.run(y)), 2.f);
 }
@@ -274,6 +350,69 @@ TEST(server, a_session_waits_until_another_has_given_variables_their_values) {
   EXPECT_EQ(float(other.run(w)), 0.f);
 }
 
+TEST(server, what_is_over_the_limits_is_refused_with_the_reason_and_the_task) {
+  auto options = test::quick();
+  options.most_incoming = 100000;
+  served_cluster c({{"worker", 2}}, served_cluster::with(options));
+  graph g;
+  auto const large = tensor::adopt(std::vector<float>(100000, 1.f), shape{100000});
+  auto const x = placeholder<float, unknown>(g, "x");
+  auto const y = g.on("/job:worker/task:1", [&] { return x + 1.f; });
+  auto const of_graph = g.on("/job:worker/task:1", [&] { return x + constant(g, large); });
+  auto const outer = g.on("/job:worker/task:1", [&] { return reshape<unknown, 1>(x) * reshape<1, unknown>(x); });
+  session s{g, c[0].target()};
+  auto const check = [&](std::string const& text) {
+    for (auto const* words : {"resource_exhausted", "more than 100000 bytes", "most_incoming", "/job:worker/task:1"})
+      EXPECT_NE(text.find(words), std::string::npos) << text;
+  };
+  auto const few = vector<float>({1, 2});
+  EXPECT_TRUE(same_bits(s.run({{x, few}}, y), vector<float>({2, 3})));
+  check(sentence([&] { s.run({{x, large}}, y); }));
+  check(sentence([&] { s.run({{x, vector<float>({1})}}, of_graph); }));
+  check(sentence([&] { s.run({{x, tensor::adopt(std::vector<float>(1000, 1.f), shape{1000})}}, outer); }));
+  EXPECT_TRUE(same_bits(s.run({{x, few}}, y), vector<float>({2, 3})));
+}
+
+TEST(server, an_operation_that_a_task_lacks_is_named_with_the_task) {
+  auto const all = all_operations();
+  std::vector<op_def const*> few;
+  std::ranges::copy_if(all, std::back_inserter(few), [](auto const* o) { return o->name != "tanh"; });
+  auto options = served_cluster::with(test::quick());
+  options.operations = few;
+  served_cluster c({{"worker", 2}}, options);
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = g.on("/job:worker/task:1", [&] { return tanh(x); });
+  session s{g, c[0].target()};
+  auto const text = sentence([&] { s.run({{x, 0.f}}, y); });
+  EXPECT_NE(text.find("'tanh'"), std::string::npos) << text;
+  EXPECT_NE(text.find("on /job:worker/task:1"), std::string::npos) << text;
+}
+
+TEST(server, hangs_up_on_random_bytes_that_come_by_tcp) {
+  server s(cluster::parse("worker=127.0.0.1:0", "worker:0"), served_cluster::with(test::quick()));
+  auto const at = s.cluster().at(s.task());
+  std::mt19937 draw(5);
+  for (int i = 0; i < 50; ++i) {
+    std::string bytes(std::uniform_int_distribution<std::size_t>(16, 5000)(draw), '\0');
+    for (auto& c : bytes) c = static_cast<char>(draw());
+    asio::io_context io;
+    asio::ip::tcp::socket by(io);
+    by.connect(asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), at.port));
+    std::error_code e;
+    asio::write(by, asio::buffer(bytes), e);
+    by.shutdown(asio::socket_base::shutdown_send, e);  // what looks like the begin of a frame ends here
+    std::string came(1000, '\0');
+    while (by.read_some(asio::buffer(came), e) > 0) {
+    }
+    EXPECT_TRUE(e) << i;
+  }
+  graph g;
+  session run{g, connect(at.text(), test::quick())};
+  auto const x = placeholder<float>(g, "x");
+  EXPECT_EQ(float(run.run({{x, 1.f}}, x + 1.f)), 2.f);
+}
+
 // Bytes that are no message end a connection, and nothing else.
 TEST(server, hangs_up_on_strangers) {
   served_cluster c({{"worker", 1}});
@@ -328,6 +467,23 @@ TEST(server, join_ends_when_the_tasks_of_a_job_have_left) {
   });
   EXPECT_EQ(ps.join("worker"), 0);
   works.join();
+}
+
+TEST(server, join_names_a_task_that_never_came_when_the_others_have_left) {
+  test::socket_folder const folder;
+  auto const jobs = "ps=" + folder.socket("ps") + " worker=" + folder.socket("worker") + "," + folder.socket("nobody");
+  auto hasty = test::quick();
+  hasty.start_timeout = 300ms;
+  server ps(cluster::parse(jobs, "ps:0"), test::served_cluster::with(hasty));
+  std::thread works([&] {
+    server worker(cluster::parse(jobs, "worker:0"), test::served_cluster::with(hasty));
+    graph g;
+    session s{g, worker.target()};
+    EXPECT_NE(sentence([&] { s.devices(); }).find("/job:worker/task:1"), std::string::npos);
+  });
+  auto const text = sentence([&] { ps.join("worker"); });
+  works.join();
+  EXPECT_NE(text.find("unavailable: /job:worker/task:1 has never connected"), std::string::npos) << text;
 }
 
 }  // namespace

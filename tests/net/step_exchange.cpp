@@ -1,4 +1,4 @@
-// Values of a step on one task, without a second one.
+// Values of a step on one task, without a second one. At the end: between two, by all that carries bytes.
 #include "rill/net/step_exchange.hpp"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+
+#include "net/quiet_ucx.hpp"
+#include "net/served.hpp"
+#include "rill/net/listener.hpp"
+#include "run/tasks/exchange_suite.hpp"
 
 namespace rill::net {
 namespace {
@@ -142,3 +147,83 @@ TEST_F(exchanges, end_when_a_value_can_not_be_pushed) {
 
 }  // namespace
 }  // namespace rill::net
+
+namespace rill::test {
+namespace {
+
+// Two tasks of one step, with a network each, which know nothing but each other's addresses.
+class two_tasks {
+ public:
+  two_tasks(std::vector<std::string> const& at, net_options const& options) {
+    std::vector<address> where;
+    for (std::size_t i = 0; i < 2; ++i) {
+      std::promise<void> destroyed;
+      gone_.push_back(destroyed.get_future());
+      all_.push_back(net::served_task::make(std::move(destroyed)));
+      all_[i]->net = net::network::make(options, names_[i]);
+      listening_.push_back(std::make_shared<net::listener>(all_[i]));
+      where.push_back(listening_[i]->listen(address::parse(at[i])));
+      listening_[i]->take_memory(where[i]);
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+      auto& t = *all_[i];
+      t.others = std::make_shared<net::peers>(t.net, std::map<device_name, address>{{names_[1 - i], where[1 - i]}});
+      t.steps = std::make_shared<net::step_table>(t.others);
+      t.steps->add_master(id_.master);
+      t.hello = t.net->hello();
+      listening_[i]->start();
+    }
+  }
+  ~two_tasks() {
+    for (auto const& t : all_) t->steps->forget(id_);
+    for (auto const& l : listening_) l->end();
+    listening_.clear();
+    all_.clear();
+    for (auto& g : gone_) g.wait();
+  }
+  two_tasks(two_tasks const&) = delete;
+  two_tasks& operator=(two_tasks const&) = delete;
+
+  std::shared_ptr<exchange> begin(std::size_t task) {
+    auto const x = all_[task]->steps->find(id_);
+    x->begin(names_, {});
+    return x;
+  }
+
+ private:
+  std::vector<device_name> const names_{device_name::parse("/job:worker/task:0"),
+                                        device_name::parse("/job:worker/task:1")};
+  step_id const id_{rill::detail::running_steps::here().process(), 1};
+  std::vector<std::future<void>> gone_;
+  std::vector<std::shared_ptr<net::served_task>> all_;
+  std::vector<std::shared_ptr<net::listener>> listening_;
+};
+
+exchange_kind between(std::string name, std::vector<std::string> addresses, bool by_memory = false,
+                      bool by_ucx = false) {
+  return {std::move(name), [=] {
+            auto const folder = std::make_shared<socket_folder>();
+            auto at = addresses;
+            if (at.empty()) at = {folder->socket("first"), folder->socket("second")};
+            auto options = quick();
+            options.shared_memory = by_memory;
+            options.ucx = by_ucx;
+            auto const both = std::make_shared<two_tasks>(at, options);
+            return exchange_ends{both->begin(0), both->begin(1),
+                                 std::make_shared<std::pair<decltype(folder), decltype(both)>>(folder, both)};
+          }};
+}
+
+std::vector<exchange_kind> kinds() {
+  std::vector<std::string> const tcp4{"127.0.0.1:0", "127.0.0.1:0"}, tcp6{"[::1]:0", "[::1]:0"};
+  std::vector<exchange_kind> all{between("tcp4", tcp4), between("tcp6", tcp6), between("unix", {}),
+                                 between("shared_memory", {}, true)};
+#if RILL_UCX
+  all.push_back(between("ucx", tcp4, false, true));
+#endif
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(between_tasks, each_exchange, testing::ValuesIn(kinds()), name_of);
+
+}  // namespace
+}  // namespace rill::test

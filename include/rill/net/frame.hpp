@@ -27,7 +27,7 @@ namespace rill::net {
 /// What a message says (messages.hpp).
 enum class message_kind : std::uint8_t {
   hello,        ///< the first message of both sides
-  refused,      ///< the answer to a `hello` that is not accepted; the connection ends
+  refused,      ///< a `hello` is not accepted, or more came than may: the connection ends, and this is why
   have_values,  ///< which of these variables have a value?
   add,          ///< compile this share of a step
   drop,         ///< forget that share

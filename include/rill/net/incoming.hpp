@@ -17,6 +17,16 @@
 
 namespace rill::net {
 
+/// Thrown when the other side sends more than may be on its way at once. It is told so.
+class over_limit final : public error {
+ public:
+  explicit over_limit(std::uint64_t most)
+      : error(code::resource_exhausted,
+              "more than " + std::to_string(most) +
+                  " bytes would have been on their way at once (net_options::most_incoming, client_limits::incoming)") {
+  }
+};
+
 /// Counts what goes over all connections of a process.
 struct traffic_count {
   std::atomic<std::uint64_t> messages_sent = 0, messages_received = 0, bytes_sent = 0, bytes_received = 0;
@@ -38,7 +48,7 @@ class link_handler {
 };
 
 /// The messages that have begun to come. They go to a handler, which is null once the connection has ended. All members
-/// throw error(data_loss) for bytes that are no frames.
+/// throw error(data_loss) for bytes that are no frames, and over_limit.
 class incoming {
  public:
   incoming(std::shared_ptr<traffic_count> traffic, std::shared_ptr<receive_memory> memory)
@@ -82,9 +92,7 @@ class incoming {
       throw error(code::data_loss, "two streams of a connection have one number");
   }
   void reserve(std::uint64_t bytes) {
-    if (bytes > most_ - bytes_)
-      throw error(code::resource_exhausted, "it would send more than " + std::to_string(most_) +
-                                                " bytes at once (net_options::most_incoming, client_limits::incoming)");
+    if (bytes > most_ - bytes_) throw over_limit(most_);
     bytes_ += bytes;
   }
   static tensor strings(extents const& each, std::string_view text) {

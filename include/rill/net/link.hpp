@@ -18,6 +18,7 @@
 #include "rill/net/asio.hpp"
 #include "rill/net/byte_stream.hpp"
 #include "rill/net/incoming.hpp"
+#include "rill/net/messages.hpp"
 #include "rill/net/options.hpp"
 #include "rill/net/outgoing.hpp"
 
@@ -67,6 +68,11 @@ class link : public std::enable_shared_from_this<link> {
   std::chrono::nanoseconds quiet_for() const { return clock::now() - heard_; }
   /// Returns what the system knows of a side that says nothing (byte_stream::state). On the link's thread.
   std::string state() const { return stream_->state(); }
+  /// Whether something that was sent has not left this process.
+  bool is_writing() {
+    std::lock_guard lock(mutex_);
+    return writing_;
+  }
   /// Closes the connection; on any thread.
   void close(failure why) {
     asio::dispatch(stream_->executor(), [self = shared_from_this(), why = std::move(why)] { self->end(why); });
@@ -157,10 +163,23 @@ class link : public std::enable_shared_from_this<link> {
       while (!self->closed_) co_await self->read_frame();
     } catch (std::system_error const& e) {
       why = lost(e.code());
+    } catch (over_limit const& e) {
+      why = self->refused_ = as_failure(e);
     } catch (...) {
       why = caught_failure();
     }
+    if (self->refused_) co_await self->refuse();
     self->end(std::move(why));
+  }
+  // Tells the other side why the connection ends, and passes over what it still sends until it has hung up, but not for
+  // long (`watch`). If this side hung up first, the other one might not get to read why.
+  asio::awaitable<void> refuse() {
+    try {
+      refused_at_ = clock::now();
+      send({.kind = message_kind::refused, .body = body_of(as_body(0, *refused_))});
+      while (!closed_) (void)co_await read_some(asio::buffer(buffer_));
+    } catch (...) {  // it has hung up
+    }
   }
   asio::awaitable<void> read_frame() {
     char bytes[sizeof(frame_head)];
@@ -213,6 +232,7 @@ class link : public std::enable_shared_from_this<link> {
       // Whoever was stopped itself, and goes on, has heard nothing meanwhile and is not to blame others.
       if (now - planned > self->options_.heartbeat) self->heard_ = now;
       if (now - self->heard_ > self->options_.silence) return self->end(self->silent());
+      if (self->refused_ && now - self->refused_at_ > self->options_.connect_timeout) return self->end(self->refused_);
       if (now - self->sent_.load() >= self->options_.heartbeat) self->beat();
       self->watch();
     });
@@ -264,6 +284,8 @@ class link : public std::enable_shared_from_this<link> {
   std::string buffer_ = std::string(16 << 10, '\0');
   std::size_t buffered_at_ = 0, buffered_end_ = 0;
   clock::time_point heard_;
+  failure refused_;  // why nothing is taken any more
+  clock::time_point refused_at_ = {};
   std::atomic<clock::time_point> sent_;
 };
 

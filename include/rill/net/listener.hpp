@@ -83,6 +83,13 @@ class listener : public std::enable_shared_from_this<listener> {
       if (self->memory_acceptor_.is_open()) self->accept(self->memory_acceptor_);
     });
   }
+  /// Whether something that was sent to whoever has connected has not left this process. Not on the network's thread.
+  bool is_writing() {
+    bool is_busy = false;
+    finish_on(of_->net->io(),
+              [&] { is_busy = std::ranges::any_of(links_, [](auto const& l) { return l->is_writing(); }); });
+    return is_busy;
+  }
   /// Accepts nobody any more, and closes all connections. Not on the network's thread.
   void end() {
     finish_on(of_->net->io(), [&] {

@@ -214,6 +214,13 @@ inline error as_error(error_body const& b) {
   return {known ? static_cast<code>(b.code) : code::internal, b.message, b.node};
 }
 
+/// Returns why the other side ends the connection: what a `refused` says.
+inline error refusal_of(message const& m) {
+  error_body why;
+  read_body(m.body, why);
+  return as_error(why);
+}
+
 /// Returns what a run has been doing for long as a message, of which the most are told first.
 inline status_body as_status(std::uint64_t call, std::vector<lasting> const& all, failure const& why) {
   status_body made{.call = call};

@@ -177,11 +177,8 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
     switch (m.kind) {
       case message_kind::hello:
         return greet(m);
-      case message_kind::refused: {
-        error_body why;
-        read_body(m.body, why);
-        throw as_error(why);
-      }
+      case message_kind::refused:
+        throw refusal_of(m);
       case message_kind::answer:
       case message_kind::failed:
         return answer(std::move(m));

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,8 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     });
   }
   void close(failure why) { link_->close(std::move(why)); }
+  /// Whether something that was sent has not left this process.
+  bool is_writing() const { return link_->is_writing(); }
   /// Whether it has said who it is.
   bool is_greeted() const { return greeted_; }
   /// Closes the connection if it is of another process that was the same task.
@@ -96,6 +99,8 @@ class served_link final : public link_handler, public std::enable_shared_from_th
         return took(m);
       case message_kind::push:
         return push(std::move(m));
+      case message_kind::refused:
+        throw refusal_of(m);
       default:
         throw error(code::data_loss, "it sent an answer to no question");
     }
@@ -195,12 +200,19 @@ class served_link final : public link_handler, public std::enable_shared_from_th
       auto const& allowed = self->is_client() && !self->of_->clients.operations.empty() ? self->of_->clients.operations
                                                                                         : self->of_->operations;
       auto made = std::make_shared<share>();
-      made->from = share_from_bytes(asked.bytes, allowed);
+      made->from = self->read_share(asked.bytes, allowed);
       made->compiled = self->of_->here->add(std::exchange(made->from.nodes, {}), made->from.fed, made->from.how);
       std::lock_guard lock(self->mutex_);
       self->shares_.insert_or_assign(asked.share, std::move(made));
       return body_of(asked.call);
     });
+  }
+  coded_share read_share(std::string_view bytes, operation_registry allowed) const {
+    try {
+      return share_from_bytes(bytes, allowed);
+    } catch (error const& e) {
+      throw error(e.code(), e.message() + ", on " + of_->here->name().text(), e.node());
+    }
   }
   void drop(message const& m) {
     share_body said;

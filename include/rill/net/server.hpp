@@ -70,10 +70,11 @@ class server {
   /// each task waits for, or runs, and for how long.
   std::string status() const;
 
-  /// Waits until the process is told to end by SIGTERM or SIGINT, or by `stop`; then lets steps end that run. Returns
-  /// 0, for main. With the name of a job it ends also when all tasks of that job have been connected and none is any
-  /// more: launchers such as mpirun and srun wait for all processes of a run. Throws error(not_found) if there is no
-  /// such job.
+  /// Waits until the process is told to end by SIGTERM or SIGINT, or by `stop`; then lets steps end that run, for
+  /// `server_options::drain`, and refuses new ones. Returns 0, for main. With the name of a job it ends also when all
+  /// tasks of that job have been connected and none is any more: launchers such as mpirun and srun wait for all
+  /// processes of a run. Throws error(not_found) if there is no such job, and error(unavailable), with the name of a
+  /// task of that job, if the others have left and that one has not come for `net_options::start_timeout` since.
   int join(std::string_view until_left = {});
   /// Ends `join`; on any thread.
   void stop();
@@ -101,6 +102,7 @@ inline target connect(std::string_view address, net_options const& net) {
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -134,6 +136,9 @@ struct server::parts {
   std::mutex mutex;
   std::condition_variable told;
   bool is_to_end = false;
+
+  // Why it is no use to wait until all tasks of a job have left; null: it is.
+  failure absent(std::string_view job) const;
 };
 
 RILL_NET_INLINE server::server(rill::cluster of, server_options options) try : parts_(std::make_unique<parts>()) {
@@ -224,16 +229,29 @@ RILL_NET_INLINE int server::join(std::string_view until_left) {
     p.told.notify_all();
   });
   std::unique_lock lock(p.mutex);
+  failure why;
   if (tasks == 0) p.told.wait(lock, [&] { return p.is_to_end; });
-  while (!p.is_to_end && !p.here->guests.is_over(until_left, tasks))
+  while (!p.is_to_end && !p.here->guests.is_over(until_left, tasks) && !(why = p.absent(until_left)))
     p.told.wait_for(lock, std::chrono::milliseconds(100));
+  lock.unlock();
   p.here->is_to_end = true;
   auto const latest = deadline_after(p.options.drain);
-  while (p.here->runs != 0 && std::chrono::steady_clock::now() < latest)
-    p.told.wait_for(lock, std::chrono::milliseconds(5));
-  lock.unlock();
+  // The results of a run that has ended may still be on their way.
+  while ((p.here->runs != 0 || p.listening->is_writing()) && std::chrono::steady_clock::now() < latest)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   net::finish_on(p.here->net->io(), [&] { signals.cancel(); });
+  if (why) throw error(*why);
   return 0;
+}
+RILL_NET_INLINE failure server::parts::absent(std::string_view job) const {
+  auto const since = here->guests.gone_since(job);
+  if (!since || std::chrono::steady_clock::now() < *since + options.net.start_timeout) return nullptr;
+  for (auto const& t : cluster.tasks())
+    if (t.job == job && !here->guests.has_been(t))
+      return failed(code::unavailable, {t.text(),
+                                        " has never connected to this process, and the others of its job have "
+                                        "left: was it started?"});
+  return nullptr;
 }
 RILL_NET_INLINE void server::stop() {
   std::lock_guard lock(parts_->mutex);

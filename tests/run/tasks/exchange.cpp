@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rill/rill.hpp"
+#include "run/tasks/exchange_suite.hpp"
 
 namespace {
 
@@ -76,3 +77,16 @@ TEST(exchange, threads_on_both_sides_lose_and_double_nothing) {
 }
 
 }  // namespace
+
+// tests/net/step_exchange.cpp has the exchanges between processes.
+namespace rill::test {
+
+INSTANTIATE_TEST_SUITE_P(within, each_exchange,
+                         testing::Values(exchange_kind{"memory",
+                                                       [] {
+                                                         auto const x = std::make_shared<memory_exchange>();
+                                                         return exchange_ends{x, x};
+                                                       }}),
+                         name_of);
+
+}  // namespace rill::test

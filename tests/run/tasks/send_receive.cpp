@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -54,14 +55,17 @@ class copying_exchange final : public exchange {
 // A task of this process whose steps use that exchange.
 class task_with_exchange final : public task {
  public:
-  task_with_exchange(std::string_view name, std::shared_ptr<exchange> x)
+  task_with_exchange(std::string_view name, std::shared_ptr<exchange> x, bool forgets_stages)
       : worker_(std::make_shared<worker>(device_name::parse(name), task_options{.threads = 1})),
-        exchange_(std::move(x)) {}
+        exchange_(std::move(x)),
+        forgets_stages_(forgets_stages) {}
   device_name const& name() const override { return worker_->name(); }
   std::vector<device_name> devices() const override { return worker_->devices(); }
   std::vector<bool> have_values(std::vector<std::string> const& v) const override { return worker_->have_values(v); }
   std::shared_ptr<registered_share> add(subgraph nodes, std::vector<type> const& fed,
                                         share_setting const& how) override {
+    if (forgets_stages_)
+      for (auto& each : nodes.nodes) each.stage = 0;
     return std::make_shared<share>(worker_->add(std::move(nodes), fed, how), exchange_);
   }
 
@@ -83,14 +87,16 @@ class task_with_exchange final : public task {
   };
   std::shared_ptr<worker> worker_;
   std::shared_ptr<exchange> exchange_;
+  bool const forgets_stages_;
 };
 
 class sends : public testing::Test {
  public:
-  void run_over(bool keeps) {
+  // `forgets_stages`: whether the second task plans all of its share at once, whatever extents its nodes wait for.
+  void run_over(bool keeps, bool forgets_stages = false) {
     between = std::make_shared<copying_exchange>(keeps);
-    target over{.tasks = {std::make_shared<task_with_exchange>("/job:worker/task:0", between),
-                          std::make_shared<task_with_exchange>("/job:worker/task:1", between)}};
+    target over{.tasks = {std::make_shared<task_with_exchange>("/job:worker/task:0", between, false),
+                          std::make_shared<task_with_exchange>("/job:worker/task:1", between, forgets_stages)}};
     s = std::make_unique<session>(g, std::move(over));
   }
   static constexpr std::int64_t n = 100000;  // floats: too many for a push
@@ -126,6 +132,18 @@ TEST_F(sends, of_a_variable_let_it_be_updated_in_place_afterwards) {
   for (int i = 0; i < 3; ++i) s->run(up);  // 1, 3, 7
   EXPECT_EQ(between->lent, 6) << "there and back, three times";
   EXPECT_EQ(s->run(total), 7.f * n);
+}
+
+TEST_F(sends, of_values_whose_extents_a_task_does_not_know_say_what_to_do) {
+  auto const places = g.on("/job:worker/task:1", [&] { return where(x > 0.f); });
+  auto const z = g.on("/job:worker/task:0", [&] { return sum(places); });
+  run_over(false, true);
+  auto const e = error_of([&] { s->run({{x, vector<float>({1, -1})}}, z); });
+  EXPECT_EQ(e.code(), code::unimplemented) << e.what();
+  for (auto const* words : {"it would send an int64[", "whose extents this task does not know when it plans",
+                            "let what reads it run on the task that makes it", "/job:worker/task:1"})
+    EXPECT_NE(e.message().find(words), std::string::npos) << e.what();
+  EXPECT_NE(e.node().find("where"), std::string::npos) << e.what();
 }
 
 TEST_F(sends, that_nobody_takes_end_with_the_step_and_keep_their_values) {
