@@ -59,8 +59,8 @@ class executor {
   container& state() const { return *options_.state; }
   /// Returns the allocator of variables and of what steps compute.
   allocator& memory() const;
-  /// Returns the allocator of the memory in which a variable lies, or is to lie if it has no value yet and the node
-  /// that declares it asks for a device.
+  /// Returns the allocator of the memory in which a variable lies. If it has no value yet, returns that of the device
+  /// that the node that declares it asks for, or lies beside; the host's if there is none.
   allocator& memory_of(variable_state const& v) const;
   /// Returns the number of threads that work on a step, including the caller's.
   int threads() const;
@@ -233,12 +233,19 @@ RILL_INLINE void executor::end_started_steps() { parts_->started->end(); }
 
 RILL_INLINE allocator& executor::memory() const { return options_.memory ? *options_.memory : host_allocator(); }
 RILL_INLINE allocator& executor::memory_of(variable_state const& v) const {
-  auto const home = v.home();
-  auto const* const declared = graph_->find_node(v.name());
-  auto const wish = device_name::parse(declared ? declared->device : "");
+  auto home = v.home();
+  auto const* n = graph_->find_node(v.name());
+  for (std::size_t i = 0; !home && n && n->device.empty() && !n->colocated.empty() && i < graph_->size(); ++i) {
+    n = graph_->find_node(n->colocated);
+    auto const beside = n && is_variable(*n) ? state().find_variable(n->name) : nullptr;
+    if (beside) home = beside->home();
+  }
+  auto const wish = device_name::parse(n ? n->device : "");
   for (auto& d : parts_->devices)
     if (home ? *home != nullptr && d.space() == *home : !wish.empty() && matches(wish, device_name::parse(d.name)))
       return d.on->memory();
+  // Of a device that the session lacks: its value stays there.
+  if (home && *home != nullptr && v.home() == home) return v.read().storage().source();
   return memory();
 }
 RILL_INLINE int executor::threads() const { return options_.pool->threads(); }

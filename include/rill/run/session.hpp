@@ -144,9 +144,9 @@ class session {
     return prepared<Inputs, Outputs>(executor_, in, out, std::move(what), how);
   }
 
-  /// Gives a variable a value, a copy of `t`: steps that run go on with the value that they began with. Throws
-  /// error(invalid_argument) if the tensor is not of the variable's type. On tasks a step does it, for which the
-  /// variable must have a first value.
+  /// Gives a variable a value, a copy of `t` in the memory in which the variable lies: steps that run go on with the
+  /// value that they began with. Throws error(invalid_argument) if the tensor is not of the variable's type. On tasks a
+  /// step does it, for which the variable must have a first value.
   void set(variable_value v, tensor const& t);
   template <type T, type U> void set(variable_expr<T> v, tensor_of<U> const& t) {
     if constexpr (!accepts(T, U)) {
@@ -277,7 +277,11 @@ RILL_INLINE void session::set(variable_value v, tensor const& t) try {
   check_variable(v);
   auto const& n = v.origin();
   if (!t) throw error(code::invalid_argument, "a variable can't be set to an empty tensor handle", n.name);
-  if (state().has_values()) return state().replace({{state().variable(n.name, v.type()), t.to(host).clone()}});
+  if (state().has_values()) {
+    auto variable = state().variable(n.name, v.type());
+    auto& memory = executor_.memory_of(*variable);
+    return state().replace({{std::move(variable), t.clone(memory)}});
+  }
   auto const& g = graph();
   for (auto const& i : g.initials())
     if (g[i.variable].name == n.name) {

@@ -173,6 +173,36 @@ TEST_F(on_device, a_value_that_the_host_gives_a_variable_counts_from_the_next_st
   EXPECT_EQ(s.run(y).item<float>(), 14);
 }
 
+TEST_F(on_device, a_variable_that_is_set_stays_where_it_lies) {
+  graph g;
+  auto w = g.on("accelerator", [&] { return variable<float, 4>(g, "w", zeros()); });
+  auto v = variable<float, 4>(g, "v", zeros());
+  auto y = sum(w + 1.f), z = sum(v + 1.f);
+  auto o = options();
+  o.state = std::make_shared<container>();
+  o.placement = [](auto candidates, auto, auto const&) {
+    return place_choice{candidates.front(), place_reason::fastest};
+  };
+  session s{g, o};
+  auto const home = [&](std::string const& name) { return s.state().find_variable(name)->home(); };
+  auto const four = vector<float>({1, 2, 3, 4});
+  s.set(w, four);  // before its first value, which is to lie there
+  EXPECT_EQ(home("w"), fast->memory().space());
+  s.run(initializer(g));
+  for (auto const& t : {tensor(four), four.to(fast)}) {
+    s.set(variable_value(w), t);
+    s.set(variable_value(v), t);
+    EXPECT_EQ(home("w"), fast->memory().space());
+    EXPECT_EQ(home("v"), nullptr);
+    EXPECT_EQ(s.run(y).to(host).item<float>(), 14);
+    EXPECT_EQ(s.run(z).item<float>(), 14);
+  }
+  session without{g, {.state = o.state}};
+  without.set(w, four);
+  EXPECT_EQ(home("w"), fast->memory().space());
+  EXPECT_EQ(s.run(y).to(host).item<float>(), 14);
+}
+
 TEST_F(on_device, devices_need_names_of_their_own) {
   graph g;
   EXPECT_THROW(session(g, {.devices = {fast, emulated("accelerator:0")}}), error);
