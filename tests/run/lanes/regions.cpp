@@ -203,6 +203,16 @@ TEST_F(on_device, a_variable_that_is_set_stays_where_it_lies) {
   EXPECT_EQ(s.run(y).to(host).item<float>(), 14);
 }
 
+TEST_F(on_device, a_constant_from_its_memory_is_one_like_any_other) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto c = as<of<float, 4>>(constant(g, vector<float>({1, 2, 3, 4}).to(fast)));
+  auto y = x * (c + c), z = g.on("accelerator", [&] { return exp(c); });
+  session s{g, options()};
+  EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, 1, 1, 1})}}, y), vector<float>({2, 4, 6, 8})));
+  EXPECT_TRUE(same_bits(s.run(z), session(g, {.soft_placement = true}).run(z)));
+}
+
 TEST_F(on_device, devices_need_names_of_their_own) {
   graph g;
   EXPECT_THROW(session(g, {.devices = {fast, emulated("accelerator:0")}}), error);
