@@ -72,6 +72,49 @@ TEST_F(placed_session, refuses_a_wish_for_a_device_that_is_not_there) {
   }
 }
 
+TEST_F(placed_session, refuses_such_a_wish_of_a_node_that_has_no_place) {
+  graph g;
+  auto x = placeholder<float>(g, "x");
+  auto const wished = [&](auto const& f) { return g.on("accelerator:7", f); };
+  std::vector<value> const all = {
+      wished([&] { return value(constant(g, 1.f)); }) + value(x),
+      wished([&] { return value(exp(constant(g, 1.f))); }) + value(x),  // is folded
+      cond(
+          x > 0.f, [&] { return wished([&] { return exp(x); }); }, [&] { return x; }),
+      std::get<1>(while_loop([](auto i, auto) { return i < 0; },
+                             [&](auto i, auto v) { return std::tuple(i + 1, wished([&] { return exp(v); })); },
+                             constant(g, 0), x))};
+  std::vector<session_options> const both = {{}, {.devices = {fast, slow}}};
+  for (auto const& y : all)
+    for (auto o : both) {
+      auto const run = [&] { session(g, o).run({{x, tensor(-1.f)}}, std::vector{y}); };
+      auto const refused = error_text(run);
+      EXPECT_HAS(refused, ": it asks for '/device:accelerator:7', but no device");
+      EXPECT_HAS(refused, ": there are /device:cpu:0");
+      o.soft_placement = true;
+      EXPECT_EQ(error_text(run), "no error");
+    }
+}
+
+TEST_F(placed_session, refuses_wishes_among_primitives_that_the_host_can_not_fulfill) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const [no, yes] = tagged::switch_(x, x > 0.f);
+  auto const merged = [&](char const* wish) {
+    return value(std::get<0>(tagged::merge(g.on(wish, [&] { return no * 2.f; }), yes + 1.f)));
+  };
+  auto const run = [&](value const& y, bool soft = false) {
+    session s{g, {.devices = {fast}, .soft_placement = soft}};
+    return s.run({{x, tensor(1.f)}}, std::vector{y})[0].item<float>();
+  };
+  EXPECT_HAS(error_text([&] { run(merged("gpu:99")); }),
+             "it asks for '/device:gpu:99', but no device is of the type 'gpu'");
+  EXPECT_HAS(error_text([&] { run(merged("accelerator:0")); }),
+             "it asks for '/device:accelerator:0', and stands among primitives of control flow, which the host runs");
+  EXPECT_EQ(run(merged("cpu")), 2);
+  EXPECT_EQ(run(merged("accelerator:0"), true), 2);
+}
+
 TEST_F(placed_session, says_which_wishes_contradict_each_other) {
   graph g;
   auto w = g.on("accelerator:0", [&] { return variable<float, 4>(g, "w", zeros()); });
