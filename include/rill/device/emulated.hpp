@@ -1,6 +1,7 @@
 // A device that is emulated on the host: all that a real accelerator does to a program, without one.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,10 +40,14 @@ class emulated_accelerator final : public device {
 
   /// Loses the device: its work fails with error(unavailable) until `recover`.
   void lose();
+  /// Loses it when the n-th piece of work from now on, 1 the next, begins on one of its streams: that stream.
+  void lose_at(thread_stream& which, std::uint64_t n) { which.fail_at(n, lost(), true); }
   void recover();
 
  private:
   class space;
+  failure lost() const { return failed(code::unavailable, {"the device '", name_, "' was lost"}); }
+
   std::string name_;
   emulated_options options_;
   std::unique_ptr<space> space_;
@@ -124,8 +129,7 @@ RILL_INLINE emulated_accelerator::emulated_accelerator(std::string name, emulate
 RILL_INLINE emulated_accelerator::~emulated_accelerator() = default;
 
 RILL_INLINE void emulated_accelerator::lose() {
-  auto const why = failed(code::unavailable, {"the device '", name_, "' was lost"});
-  for (auto* each : {compute_.get(), in_.get(), out_.get()}) each->fail(why);
+  for (auto* each : {compute_.get(), in_.get(), out_.get()}) each->fail(lost());
 }
 RILL_INLINE void emulated_accelerator::recover() {
   for (auto* each : {compute_.get(), in_.get(), out_.get()}) each->fail(nullptr);

@@ -68,12 +68,12 @@ RILL_INLINE kernel copy_in_kernel(kernel_request const& r) {
   auto& device = (*r.devices)[device_of(r.at)];
   kernel k([&device, of = r.outputs[0], name = r.at.name](kernel_call const& call) {
     allocation_scope const scope(name);
-    auto made = tensor(of.element, of.shape(), device.on->memory());
+    auto made = naming_device(device.name, [&] { return tensor(of.element, of.shape(), device.on->memory()); });
     auto copy = [&device, made = std::move(made)](kernel_call const& c) mutable {
       if (auto const n = made.bytes(); n != 0) device.space()->write(made.storage().data(), c.in(0), n);
       return std::vector<tensor>{std::move(made)};
     };
-    submit_call(device.on->copies_in(), call, 0, std::move(copy));
+    submit_call(device.on->copies_in(), device.name, call, 0, std::move(copy));
   });
   k.allocates_outputs = true;
   k.outputs_on = static_cast<std::int32_t>(device_of(r.at));
@@ -89,7 +89,7 @@ RILL_INLINE kernel copy_out_kernel(kernel_request const& r) {
       if (bytes != 0) device.space()->read(c.out(0), c.in(0), bytes);
       return std::vector<tensor>{};
     };
-    submit_call(device.on->copies_out(), call, 0, copy);
+    submit_call(device.on->copies_out(), device.name, call, 0, copy);
   });
   k.waits = true;
   k.enqueues = true;
@@ -99,8 +99,9 @@ RILL_INLINE kernel copy_out_kernel(kernel_request const& r) {
 RILL_INLINE kernel device_constant_kernel(kernel_request const& r) {
   allocation_scope const scope(r.at.name);
   auto const& value = attribute_as<tensor>(r.at.attributes, "value");
-  kernel k(
-      [there = value.to((*r.devices)[device_of(r.at)].on->memory())](kernel_call const& call) { call.give(0, there); });
+  auto& device = (*r.devices)[device_of(r.at)];
+  auto there = naming_device(device.name, [&] { return value.to(device.on->memory()); });
+  kernel k([there = std::move(there)](kernel_call const& call) { call.give(0, there); });
   k.allocates_outputs = true;
   k.outputs_on = static_cast<std::int32_t>(device_of(r.at));
   return k;
