@@ -15,8 +15,8 @@ if(TARGET test_ops)
   endforeach()
 endif()
 
-# A tenth of the tests with their nodes spread over devices, another over tasks, and another over servers; tests/spread.py
-# runs them all. Each runs alone, because it uses all processors for minutes.
+# A tenth of the tests with their nodes spread over devices, another over tasks, and another over servers; and all of them
+# over devices, of which the seeds give three, four and two. Each runs alone, because it uses all processors for minutes.
 foreach(over devices tasks servers)
   if(over STREQUAL servers AND NOT TARGET rill::net)
     continue()
@@ -28,6 +28,11 @@ foreach(over devices tasks servers)
     list(APPEND labels deep)
   endif()
   set_tests_properties(spread_over_${over} PROPERTIES LABELS "${labels}" RUN_SERIAL TRUE TIMEOUT 1200)
+endforeach()
+foreach(seed 1 2 3)
+  add_test(NAME spread_over_devices.all_${seed} COMMAND "${Python3_EXECUTABLE}"
+    "${CMAKE_CURRENT_SOURCE_DIR}/spread.py" "${PROJECT_BINARY_DIR}" --over devices --seed ${seed})
+  set_tests_properties(spread_over_devices.all_${seed} PROPERTIES LABELS "tooling;deep" RUN_SERIAL TRUE TIMEOUT 3600)
 endforeach()
 
 set(objects ${RILL_VARIANTS})
