@@ -11,11 +11,12 @@
 
 namespace rill {
 
-/// A stream whose work runs on one thread, which starts with the first work and sleeps while there is none.
+/// A stream whose work runs on one thread, which starts with the first work and sleeps while there is none. It counts
+/// the seconds that its work has at the device's set speed: a clock of its own, whatever the wall's says.
 class thread_stream final : public stream {
  public:
-  /// `touch`: the emulated memory that the thread may touch.
-  explicit thread_stream(detail::touchable_range touch = {}) : touch_(touch) {}
+  /// `touch`: the emulated memory that the thread may touch. `paced`: each piece of work takes its seconds, or longer.
+  explicit thread_stream(detail::touchable_range touch = {}, bool paced = false) : touch_(touch), paced_(paced) {}
   /// Waits until all work is done.
   ~thread_stream();
 
@@ -29,6 +30,8 @@ class thread_stream final : public stream {
   void fail_at(std::uint64_t n, failure why, bool lasting = false);
   /// Begins no work from the n-th piece from now on, 1 the next, until `stall(false)`; 0: goes on.
   void stall_at(std::uint64_t n);
+  /// Returns the seconds of the work that it has done.
+  double seconds() const noexcept { return seconds_.load(std::memory_order_relaxed); }
 
  private:
   void serve();
@@ -38,6 +41,8 @@ class thread_stream final : public stream {
   failure run(stream_work& work);
 
   detail::touchable_range const touch_;
+  bool const paced_;
+  std::atomic<double> seconds_{0};  // written by the thread alone
   std::mutex mutex_;
   stream_work *first_ = nullptr, *last_ = nullptr;
   failure failure_, planned_;
@@ -151,13 +156,15 @@ RILL_INLINE void thread_stream::serve() {
 
 RILL_INLINE failure thread_stream::run(stream_work& work) {
   using clock = std::chrono::steady_clock;
-  auto const begin = work.seconds > 0 ? clock::now() : clock::time_point();
+  bool const sleeps = paced_ && work.seconds > 0;
+  auto const begin = sleeps ? clock::now() : clock::time_point();
   try {
     work.run();
   } catch (...) {
     return caught_failure();
   }
-  if (work.seconds > 0) std::this_thread::sleep_until(begin + std::chrono::duration<double>(work.seconds));
+  seconds_.store(seconds() + work.seconds, std::memory_order_relaxed);
+  if (sleeps) std::this_thread::sleep_until(begin + std::chrono::duration<double>(work.seconds));
   return nullptr;
 }
 

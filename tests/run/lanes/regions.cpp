@@ -186,7 +186,7 @@ TEST_F(on_device, a_variable_that_is_set_stays_where_it_lies) {
   session s{g, o};
   auto const home = [&](std::string const& name) { return s.state().find_variable(name)->home(); };
   auto const four = vector<float>({1, 2, 3, 4});
-  s.set(w, four);  // before its first value, which is to lie there
+  s.set(variable_value(w), four);  // before its first value, which is to lie there
   EXPECT_EQ(home("w"), fast->memory().space());
   s.run(initializer(g));
   for (auto const& t : {tensor(four), four.to(fast)}) {
@@ -198,7 +198,7 @@ TEST_F(on_device, a_variable_that_is_set_stays_where_it_lies) {
     EXPECT_EQ(s.run(z).item<float>(), 14);
   }
   session without{g, {.state = o.state}};
-  without.set(w, four);
+  without.set(variable_value(w), four);
   EXPECT_EQ(home("w"), fast->memory().space());
   EXPECT_EQ(s.run(y).to(host).item<float>(), 14);
 }
@@ -211,6 +211,25 @@ TEST_F(on_device, a_constant_from_its_memory_is_one_like_any_other) {
   session s{g, options()};
   EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, 1, 1, 1})}}, y), vector<float>({2, 4, 6, 8})));
   EXPECT_TRUE(same_bits(s.run(z), session(g, {.soft_placement = true}).run(z)));
+}
+
+TEST_F(on_device, time_is_counted_by_its_own_clock) {
+  auto const timed = emulated("accelerator:0", {.flops = 1, .bandwidth = 1});  // years, if anybody waited
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto y = g.on("accelerator", [&] { return x + 1.f; });
+  auto z = g.on("cpu:0", [&] { return sum(y); });
+  session s{g, {.devices = {timed}}};
+  double once = 0;
+  for (int i = 1; i <= 3; ++i) {
+    s.run({{x, vector<float>({1, 2, 3, 4})}}, z);
+    auto const now = timed->seconds();
+    if (i == 1) once = now.compute;
+    EXPECT_GT(once, 0);
+    EXPECT_EQ(now.compute, once * i);
+    EXPECT_EQ(now.copies_in, 16. * i);
+    EXPECT_EQ(now.copies_out, 16. * i);
+  }
 }
 
 TEST_F(on_device, devices_need_names_of_their_own) {
