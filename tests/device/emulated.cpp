@@ -43,6 +43,8 @@ TEST(emulated, copies_tensors_there_and_back) {
   auto const here = numbers();
   auto const there = here.to(fast);
   EXPECT_EQ(there.space()->name(), "accelerator:0");
+  EXPECT_EQ(there.device(), "accelerator:0");
+  EXPECT_EQ(here.device(), "host");
   EXPECT_EQ(fast->memory().usage().count, 1);
   auto const back = there.to(host);
   EXPECT_EQ(back.space(), nullptr);

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <typeindex>
@@ -155,6 +156,12 @@ class session {
     }
     set(variable_value(v), static_cast<tensor const&>(t));
   }
+  /// Moves a variable to the memory of the session's device of that name, "gpu:0", or of its host, "cpu:0": a copy of
+  /// its value, for the steps that begin from now on. No step that updates it may run meanwhile, because it would
+  /// update the value that is left behind. Variables that must lie together, as an optimizer's state does with what it
+  /// trains, are moved one after the other. Throws error(invalid_argument) unless one device has that name, and
+  /// error(failed_precondition) if the variable has no value, or lies on a task.
+  void move(variable_value v, std::string_view device);
   /// Returns the value of a variable, in the host's memory. Throws error(failed_precondition) if it has none.
   tensor get(variable_value v);
   template <type T> tensor_of<T> get(variable_expr<T> v) { return tensor_of<T>(get(variable_value(v))); }
@@ -292,6 +299,19 @@ RILL_INLINE void session::set(variable_value v, tensor const& t) try {
       code::failed_precondition,
       "a variable without a first value can't be set on tasks: record an assignment of a placeholder, and run it",
       n.name);
+} catch (...) {
+  rethrow_as_error();
+}
+RILL_INLINE void session::move(variable_value v, std::string_view device) try {
+  check_variable(v);
+  auto const& name = v.origin().name;
+  if (!state().has_values())
+    throw error(code::failed_precondition, "a variable of a session on tasks stays on its task, and can't be moved",
+                name);
+  auto& memory = executor_.memory_called(device);
+  auto variable = state().variable(name, v.type());
+  auto const value = variable->read();
+  if (value.space() != memory.space()) state().replace({{std::move(variable), value.clone(memory)}});
 } catch (...) {
   rethrow_as_error();
 }

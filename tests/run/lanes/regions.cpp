@@ -203,6 +203,49 @@ TEST_F(on_device, a_variable_that_is_set_stays_where_it_lies) {
   EXPECT_EQ(s.run(y).to(host).item<float>(), 14);
 }
 
+TEST_F(on_device, a_variable_is_moved_with_what_lies_beside_it) {
+  graph g;
+  auto w = variable<float, 4>(g, "w", zeros());
+  auto slot = g.near(w, [&] { return variable<float, 4>(g, "slot", constant(1.0)); });
+  auto step = g.near(w, [&] { return assign_add(w, as<of<float, 4>>(slot + 1.f)); });
+  auto o = options();
+  o.placement = [](auto candidates, auto, auto const&) {
+    return place_choice{candidates.front(), place_reason::fastest};
+  };
+  session s{g, o};
+  EXPECT_THROW(s.move(w, "accelerator:0"), error);  // it has no value
+  s.run(initializer(g));
+  auto const home = [&](char const* name) { return s.state().find_variable(name)->read().device(); };
+  auto const moved = [&](char const* to, char const* name, float result) {
+    s.move(w, to);
+    s.move(slot, to);
+    EXPECT_EQ(home("w"), name);
+    EXPECT_EQ(home("slot"), name);
+    s.run(step);
+    EXPECT_EQ(home("w"), name);
+    EXPECT_EQ(s.get(w).at<float>(3), result);
+  };
+  moved("cpu:0", "host", 2);
+  moved("accelerator:0", "accelerator:0", 4);
+  moved("accelerator", "accelerator:0", 6);
+  moved("cpu:0", "host", 8);
+  s.trim();
+  EXPECT_EQ(fast->memory().usage().count, 0);
+  s.move(w, "accelerator:0");
+  EXPECT_THROW(s.run(step), error);  // they lie on different devices
+  s.move(w, "cpu");
+  s.run(step);
+  try {
+    s.move(w, "gpu:0");
+    FAIL();
+  } catch (error const& e) {
+    EXPECT_EQ(e.message(),
+              "expected the name of one device, and 'gpu:0' is that of 0: there are /device:cpu:0, "
+              "/device:accelerator:0");
+  }
+  EXPECT_THROW(s.move(w, ""), error);
+}
+
 TEST_F(on_device, a_constant_from_its_memory_is_one_like_any_other) {
   graph g;
   auto x = placeholder<float, 4>(g, "x");
