@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct rewritten_subgraph {
   rill::subgraph subgraph;
   std::optional<deferred_subgraph> deferred;
   step_names names;
+  std::string placement = {};  ///< where each node of a body runs, and why; empty: there is only the host
 };
 
 /// Whether a subgraph is compiled as a step or as a body. Only a step may have primitives, and deferred pieces that
@@ -73,7 +75,7 @@ inline rewritten_subgraph bind_and_rewrite(subgraph sub, std::vector<type> const
   auto names = step_names::of(sub);
   if (what == compiled_as::step && has_primitives(sub)) {
     check_primitives(sub, with);
-    return {as_primitive_region(std::move(sub)), {}, std::move(names)};
+    return {.subgraph = as_primitive_region(std::move(sub)), .deferred = {}, .names = std::move(names)};
   }
   if (with.passes.functions) inline_functions(sub, with.state, report, with.step);
   std::optional<deferred_subgraph> deferred;
@@ -94,20 +96,22 @@ inline rewritten_subgraph bind_and_rewrite(subgraph sub, std::vector<type> const
   auto rest = with.passes;
   rest.functions = false;  // that was all
   bool const places = with.devices && (!with.devices->empty() || asks_for_devices(sub));
+  std::string placement;
   if (!places) {
     rewrite(sub, rest, with.state, report, with.step);
   } else {
     std::vector<bool> stays;
     auto const put = [&](subgraph& placed) {
       if (what == compiled_as::step && !deferred) stays = outputs_put_on_devices(placed);
-      place_nodes(placed, with, record ? &record->placement : nullptr);
+      auto* const text = what == compiled_as::body ? &placement : record ? &record->placement : nullptr;
+      place_nodes(placed, with, text, what == compiled_as::body);
     };
     auto const can_run = [&](node const& placed, op_def const& op) { return can_run_as(*with.devices, placed, op); };
     rewrite(sub, rest, with.state, report, with.step, {put, can_run});
     stays.resize(sub.outputs.size());
     form_regions(sub, devices_of(sub, *with.devices), *with.devices, stays, report);
   }
-  return {std::move(sub), std::move(deferred), std::move(names)};
+  return {std::move(sub), std::move(deferred), std::move(names), std::move(placement)};
 }
 
 /// Compiles a step whose nodes run on tasks. All of it is one node of what the session runs.

@@ -84,6 +84,7 @@ RILL_INLINE kernel copy_in_kernel(kernel_request const& r) {
   });
   k.allocates_outputs = true;
   k.outputs_on = static_cast<std::int32_t>(device_of(r.at));
+  k.copied = r.outputs[0].bytes();
   k.waits = true;
   k.enqueues = true;
   return k;
@@ -98,6 +99,8 @@ RILL_INLINE kernel copy_out_kernel(kernel_request const& r) {
     };
     submit_call(device.on->copies_out(), device.name, call, seconds_of_copy(*device.on, bytes), copy);
   });
+  k.inputs_on = static_cast<std::int32_t>(device_of(r.at));
+  k.copied = r.outputs[0].bytes();
   k.waits = true;
   k.enqueues = true;
   return k;
