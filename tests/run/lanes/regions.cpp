@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -128,6 +131,37 @@ TEST_F(on_device, a_value_is_copied_once_for_each_destination) {
   auto const total = g.on("/device:cpu", [&] { return sum(a) + sum(b) + sum(c); });
   auto const text = s.explain({{x, vector<float>({1, 2, 3, 4})}}, total);
   EXPECT_NE(text.find("4 copies"), std::string::npos) << text;  // x to it, and three values back
+}
+
+// Passes x on, and tells which threads its kernel was given.
+struct telling_op {
+  static constexpr std::string_view name = "telling";
+  static constexpr std::int8_t arity = 1;
+  static constexpr type infer(no_attributes, type const& x) { return x; }
+  static inline parallel given;
+  static kernel cpu(kernel_request const& r) {
+    return kernel([n = elements(r.outputs[0].shape())](kernel_call const& call) {
+      given = call.threads;
+      std::copy_n(call.in<float>(0), n, call.out<float>(0));
+    });
+  }
+};
+
+TEST_F(on_device, several_processors_have_threads_of_their_own) {
+  auto const host = cpu(2), other = cpu(3, 1);
+  graph g;
+  value const x = placeholder<float, 4>(g, "x");
+  session s{g, {.execution = execution::sequential, .devices = {host, other}}};
+  auto const given_on = [&](char const* where) {
+    value const y = g.on(where, [&] { return record_erased<telling_op>(g, {}, {x}, "telling"); });
+    s.run({{x, vector<float>({1, 2, 3, 4})}}, std::vector{y});
+    return telling_op::given;
+  };
+  auto const here = given_on("cpu:0"), there = given_on("cpu:1");
+  EXPECT_EQ(here.context, host->pool().get());
+  EXPECT_EQ(there.context, other->pool().get());
+  EXPECT_EQ(here.threads, 2);
+  EXPECT_EQ(there.threads, 3);
 }
 
 TEST_F(on_device, several_processors_run_a_model_without_a_copy) {
