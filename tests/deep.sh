@@ -41,6 +41,12 @@ second_compiler() {
   cmake --build --preset asan -j"$(nproc)" --target test_ops_other test_train_other
   tests/ctest.py asan -j"$(nproc)" --tests-regex '^other_library\.'
 }
+# Threads of devices and of sessions that meet, in the tests that know nothing of devices.
+threads_of_devices() {
+  build tsan test_run test_ops_threads test_state test_train
+  TSAN_OPTIONS=allocator_may_return_null=1 tests/spread.py build-tsan --over devices --seed 1 --limit 3600 \
+    test_run test_ops_threads test_state test_train
+}
 # What .ci/run leaves to fewer steps.
 all_steps() {
   build tsan test_train
@@ -76,4 +82,5 @@ stage 'fuzzing' fuzz
 stage 'clang' second_compiler
 stage 'thread sanitizer, all steps' all_steps
 stage 'thread sanitizer, over tasks' threads_of_tasks
+stage 'thread sanitizer, over devices' threads_of_devices
 report

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""spread.py BUILD [--over devices|tasks|servers] [--seed N] [--tenth] [--slow] [PROGRAM...]: runs the test programs of a
-build with the nodes of their sessions spread at random over two to four emulated devices, or tasks, or servers
-(spread.hpp, net/spread_servers.hpp): the same results, no touch of a device's memory by host code, nothing left there.
---tenth runs a tenth of the tests, another one for each seed, chosen by their names. --slow prints the slowest."""
+"""spread.py BUILD [--over devices|tasks|servers] [--seed N] [--tenth] [--slow] [--limit SECONDS] [PROGRAM...]: runs the
+test programs of a build with the nodes of their sessions spread at random over two to four emulated devices, or tasks, or
+servers (spread.hpp, net/spread_servers.hpp): the same results, no touch of a device's memory by host code, nothing left
+there. --tenth runs a tenth of the tests, another one for each seed, chosen by their names. --slow prints the slowest. A
+program hangs that takes longer than the limit, 600 seconds."""
 import argparse
 import os
 import pathlib
@@ -42,6 +43,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tenth", action="store_true")
     parser.add_argument("--slow", action="store_true")
+    parser.add_argument("--limit", type=int, default=600)
     options = parser.parse_intermixed_args()
     programs = [p for p in sorted((options.build / "tests").glob("test_*")) if os.access(p, os.X_OK) and p.is_file()]
     # test_net has servers of its own, and is about them.
@@ -62,7 +64,7 @@ def main():
         begun = time.monotonic()
         try:
             run = subprocess.run([program, "--gtest_filter=" + ":".join(names)], env=environment, capture_output=True,
-                                 text=True, timeout=600)
+                                 text=True, timeout=options.limit)
             code, output, errors = run.returncode, run.stdout, run.stderr
         except subprocess.TimeoutExpired as late:
             code, output, errors = "none: it hangs", (late.stdout or b"").decode(), (late.stderr or b"").decode()

@@ -26,6 +26,16 @@ TEST(error, leaves_the_node_out_where_there_is_none) {
   EXPECT_TRUE(e.node().empty());
 }
 
+TEST(error, says_on_which_device_it_was) {
+  error const e(code::unavailable, "it was lost", "a/b", "/device:gpu:0");
+  EXPECT_STREQ(e.what(), "unavailable: node 'a/b' on /device:gpu:0: it was lost");
+  EXPECT_EQ(e.device(), "/device:gpu:0");
+  EXPECT_STREQ(error(code::unavailable, "it was lost", "", "/device:gpu:0").what(),
+               "unavailable: on /device:gpu:0: it was lost");
+  EXPECT_TRUE(error(code::unavailable, "it was lost", "a/b").device().empty());
+  EXPECT_TRUE(error::no_memory().device().empty());
+}
+
 TEST(error, can_be_shown_whatever_it_quotes) {
   using namespace std::string_literals;
   auto const sentence = "the name '\0\x1b[2J\xff' ends\0"s;

@@ -90,17 +90,6 @@ TEST(device_name, matches_where_no_named_field_differs) {
   EXPECT_FALSE(matches(read("/job:worker"), read("/device:cpu:0")));
 }
 
-TEST(device_name, merges_two_names_unless_they_contradict_each_other) {
-  EXPECT_EQ(merge(read("/job:ps"), read("gpu:1")), read("/job:ps/device:gpu:1"));
-  EXPECT_EQ(merge(read("gpu"), read("/task:1/device:gpu:1")), read("/task:1/device:gpu:1"));
-  EXPECT_EQ(merge(read(""), read("gpu:1")), read("gpu:1"));
-  EXPECT_EQ(merge(read("gpu:1"), read("")), read("gpu:1"));
-  EXPECT_FALSE(merge(read("/job:ps"), read("/job:worker")));
-  EXPECT_FALSE(merge(read("/task:0"), read("/task:1")));
-  EXPECT_FALSE(merge(read("gpu"), read("cpu")));
-  EXPECT_FALSE(merge(read("gpu:0"), read("gpu:1")));
-}
-
 TEST(device_name, inherits_from_around_it_what_it_leaves_open) {
   auto const within = [](char const* outer, char const* inner) { return nested(read(outer), read(inner)).text(); };
   EXPECT_EQ(within("/job:worker/task:1", "gpu:0"), "/job:worker/task:1/device:gpu:0");

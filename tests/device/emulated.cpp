@@ -7,6 +7,11 @@
 #include <limits>
 #include <string>
 
+#include "rill/io/csv.hpp"
+#include "rill/io/idx.hpp"
+#include "rill/io/npy.hpp"
+#include "rill/io/safetensors.hpp"
+#include "rill/tensor/dlpack.hpp"
 #include "rill/tensor/print.hpp"
 #include "rill/tensor/tensor.hpp"
 
@@ -38,6 +43,8 @@ TEST(emulated, copies_tensors_there_and_back) {
   auto const here = numbers();
   auto const there = here.to(fast);
   EXPECT_EQ(there.space()->name(), "accelerator:0");
+  EXPECT_EQ(there.device(), "accelerator:0");
+  EXPECT_EQ(here.device(), "host");
   EXPECT_EQ(fast->memory().usage().count, 1);
   auto const back = there.to(host);
   EXPECT_EQ(back.space(), nullptr);
@@ -76,6 +83,19 @@ TEST(emulated, one_element_and_text_are_copied_by_themselves) {
   auto const fast = emulated("accelerator:0", {.memory = 1 << 20});
   EXPECT_EQ(tensor(2.5f).to(fast).item<float>(), 2.5f);
   EXPECT_EQ(text(numbers().to(fast)), text(numbers()));
+}
+
+TEST(emulated, writers_of_files_copy_what_lies_there) {
+  auto const fast = emulated("accelerator:0", {.memory = 1 << 20});
+  auto const here = numbers(), there = here.to(fast);
+  EXPECT_EQ(npy_bytes(there), npy_bytes(here));
+  EXPECT_EQ(csv_text({there, here}), csv_text({here, there}));
+  EXPECT_EQ(idx_bytes(there), idx_bytes(here));
+  auto const saved = [](tensor const& t) { return safetensors_bytes(std::vector<named_tensor>{named_tensor{"a", t}}); };
+  EXPECT_EQ(saved(there), saved(here));
+  EXPECT_EQ(message_of([&] { to_dlpack(there); }),
+            "to_dlpack lends the host's memory alone, and the tensor lies in that of 'accelerator:0': copy it by "
+            "t.to(rill::host)");
 }
 
 TEST(emulated, has_no_strings) {

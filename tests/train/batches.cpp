@@ -5,6 +5,8 @@
 #include <set>
 
 #include "io/scratch.hpp"
+#include "rill/device/emulated.hpp"
+#include "rill/train/folds.hpp"
 
 namespace rill {
 namespace {
@@ -28,6 +30,20 @@ template <class Range> std::vector<std::int32_t> labels(Range& range) {
       all.push_back(y.template at<std::int32_t>(i));
     }
   return all;
+}
+
+TEST(batches, of_examples_on_a_device_are_on_the_host_once_they_are_shuffled) {
+  auto const fast = emulated("accelerator:0");
+  auto const [x, y] = numbered(10);
+  auto const there = [&](auto const& t) { return std::remove_cvref_t<decltype(t)>(t.to(fast)); };
+  auto range = batches(std::tuple{there(x), there(y)}, 4, epochs(2), {.seed = 3});
+  auto same = batches(std::tuple{x, y}, 4, epochs(2), {.seed = 3});
+  EXPECT_EQ(labels(range), labels(same));
+  for (auto const& [rows, all] : batches(std::tuple{there(x), there(y)}, 5, epochs(1), {.shuffle = false})) {
+    EXPECT_EQ(rows.space(), fast->memory().space());
+    EXPECT_EQ(all.to(host).template at<std::int32_t>(4) % 5, 4);
+  }
+  EXPECT_TRUE(same_bits(take_rows(there(x), {3, 1}), take_rows(x, {3, 1})));
 }
 
 TEST(batches, contain_every_example_once_per_epoch) {

@@ -676,5 +676,24 @@ TEST(saver, keeps_variables_of_devices_and_restores_them_there) {
   EXPECT_TRUE(same_bits(another.run(w), vector<float>({2, 4, 6, 8})));
 }
 
+TEST(saver, restores_what_lies_beside_a_variable_of_a_device_there) {
+  scratch place;
+  auto const fast = emulated("accelerator:0");
+  graph g;
+  auto w = g.on("accelerator", [&] { return variable(constant<float, 4>(g, {0, 0, 0, 0}), "w"); });
+  auto slot = g.near(w, [&] { return variable(constant<float, 4>(g, {1, 1, 1, 1}), "slot"); });
+  auto step = g.near(w, [&] { return assign_add(slot, constant<float, 4>(g, {1, 2, 3, 4})); });
+  saver keep(g, place / "run");
+  session_options const o{.devices = {fast}};
+  session s{g, o};
+  s.run(initializer(g));
+  keep.save(s);
+  session another{g, o};
+  keep.restore(another);
+  EXPECT_EQ(another.state().find_variable("slot")->home(), fast->memory().space());
+  another.run(step);
+  EXPECT_TRUE(same_bits(another.run(slot), vector<float>({2, 3, 4, 5})));
+}
+
 }  // namespace
 }  // namespace rill

@@ -1,4 +1,4 @@
-// The exception type of rill: a code, a sentence, and the node at which the error happened.
+// The exception type of rill: a code, a sentence, and the node and device at which the error happened.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -47,12 +47,12 @@ constexpr std::string_view name(code c) {
   return names[static_cast<std::size_t>(c)];
 }
 
-/// An error of rill: a code, a sentence (what was expected, what came, what to do), and the node, if the error has one.
-/// Copies share one allocation, so throwing an error again allocates nothing.
+/// An error of rill: a code, a sentence (what was expected, what came, what to do), and the node and the device, if the
+/// error has them. Copies share one allocation, so throwing an error again allocates nothing.
 class error : public std::exception {
  public:
   /// If memory for the sentence can't be allocated, the error says "no memory" instead.
-  error(rill::code what_kind, std::string sentence, std::string at = {}) noexcept;
+  error(rill::code what_kind, std::string sentence, std::string at = {}, std::string device = {}) noexcept;
   /// Returns the error "no memory", which allocates nothing.
   static error no_memory() noexcept { return {}; }
 
@@ -62,7 +62,9 @@ class error : public std::exception {
   std::string const& message() const noexcept;
   /// Returns the name of the node that failed; empty if the error belongs to no node.
   std::string const& node() const noexcept;
-  /// Returns code, node and sentence, with control characters escaped for a terminal.
+  /// Returns the full name of the device on which it failed, "/device:gpu:0"; empty: the host, or unknown.
+  std::string const& device() const noexcept;
+  /// Returns code, node, device and sentence, with control characters escaped for a terminal.
   char const* what() const noexcept override { return about_ ? about_->text.c_str() : "resource_exhausted: no memory"; }
 
  private:
@@ -70,7 +72,7 @@ class error : public std::exception {
   error() noexcept = default;
   struct about {
     rill::code code;
-    std::string message, node, text;
+    std::string message, node, device, text;
   };
   std::shared_ptr<about const> about_;  // null: no memory
   std::int64_t placed_below_ = 0;       // see detail::placed_errors
@@ -97,11 +99,13 @@ class placed_errors {
 }  // namespace detail
 
 #if RILL_RUNTIME
-RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string at) noexcept {
+RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string at, std::string device) noexcept {
   try {
-    auto text =
-        readable(std::string(rill::name(what_kind)) + ": " + (at.empty() ? "" : "node '" + at + "': ") + sentence);
-    about_ = std::make_shared<about const>(about{what_kind, std::move(sentence), std::move(at), std::move(text)});
+    auto where = at.empty() ? std::string() : "node '" + at + "'";
+    if (!device.empty()) where += (where.empty() ? "on " : " on ") + device;
+    auto text = readable(std::string(rill::name(what_kind)) + ": " + (where.empty() ? "" : where + ": ") + sentence);
+    about_ = std::make_shared<about const>(
+        about{what_kind, std::move(sentence), std::move(at), std::move(device), std::move(text)});
   } catch (std::bad_alloc const&) {
   }
 }
@@ -113,6 +117,10 @@ RILL_INLINE std::string const& error::message() const noexcept {
 RILL_INLINE std::string const& error::node() const noexcept {
   static std::string const none;
   return about_ ? about_->node : none;
+}
+RILL_INLINE std::string const& error::device() const noexcept {
+  static std::string const none;
+  return about_ ? about_->device : none;
 }
 #endif
 

@@ -39,9 +39,6 @@ inline bool matches(device_name const& partial, device_name const& full) {
          (partial.type.empty() || partial.type == full.type) && (!partial.index || partial.index == full.index);
 }
 
-/// Returns the name that both name in part; empty if they contradict each other.
-std::optional<device_name> merge(device_name a, device_name const& b);
-
 /// Returns what `inner` names, and what `outer` names where `inner` leaves it open: scopes within each other. A task is
 /// inherited with its job alone, and an index with its type: "/device:cpu" within "/device:gpu:3" is "/device:cpu".
 device_name nested(device_name const& outer, device_name inner);
@@ -128,18 +125,6 @@ class device_name_parser {
 };
 
 }  // namespace detail
-
-RILL_INLINE std::optional<device_name> merge(device_name a, device_name const& b) {
-  auto const differ = [](auto const& x, auto const& y) { return x && y && *x != *y; };
-  if ((!a.job.empty() && !b.job.empty() && a.job != b.job) ||
-      (!a.type.empty() && !b.type.empty() && a.type != b.type) || differ(a.task, b.task) || differ(a.index, b.index))
-    return {};
-  if (a.job.empty()) a.job = b.job;
-  if (a.type.empty()) a.type = b.type;
-  if (!a.task) a.task = b.task;
-  if (!a.index) a.index = b.index;
-  return a;
-}
 
 RILL_INLINE device_name nested(device_name const& outer, device_name inner) {
   bool const same_job = inner.job.empty() || inner.job == outer.job;

@@ -1,6 +1,7 @@
 // A device that is emulated on the host: all that a real accelerator does to a program, without one.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,17 +12,24 @@
 
 namespace rill {
 
-/// What an emulated accelerator can do. A speed of 0 is no limit: kernels and copies take what they take.
+/// What an emulated accelerator can do. A speed of 0 is no limit: kernels and copies take no time of its clock.
 struct emulated_options {
   double flops = 0;                           ///< operations in a second
   double memory_bandwidth = 0;                ///< bytes in a second between kernels and its memory
   double bandwidth = 0;                       ///< bytes in a second between the host and it, each way
   std::size_t memory = std::size_t{1} << 30;  ///< bytes
+  bool paced = false;                         ///< work takes its time of the host's clock as well, or longer
+};
+
+/// The seconds that the work of each stream has taken at the set speeds.
+struct emulated_seconds {
+  double compute = 0, copies_in = 0, copies_out = 0;
 };
 
 /// An accelerator that runs the CPU's kernels on a thread of its own, and copies on two more. Its memory has addresses
-/// that no other thread can touch. Bytes that are given back become 0xff, which is NaN for floating-point numbers, so
-/// that a value that is read too late shows.
+/// that no other thread can touch. Time is counted by a clock of its own, from the work and the set speeds, so that it
+/// is the same on each machine. Bytes that are given back become 0xff, which is NaN for floating-point numbers, so that
+/// a value that is read too late shows.
 class emulated_accelerator final : public device {
  public:
   emulated_accelerator(std::string name, emulated_options const& options);
@@ -37,12 +45,19 @@ class emulated_accelerator final : public device {
   thread_stream& copies_in() noexcept override { return *in_; }
   thread_stream& copies_out() noexcept override { return *out_; }
 
+  /// Returns its clocks: what the steps that have ended took of them.
+  emulated_seconds seconds() const noexcept { return {compute_->seconds(), in_->seconds(), out_->seconds()}; }
+
   /// Loses the device: its work fails with error(unavailable) until `recover`.
   void lose();
+  /// Loses it when the n-th piece of work from now on, 1 the next, begins on one of its streams: that stream.
+  void lose_at(thread_stream& which, std::uint64_t n) { which.fail_at(n, lost(), true); }
   void recover();
 
  private:
   class space;
+  failure lost() const { return failed(code::unavailable, {"the device '", name_, "' was lost"}); }
+
   std::string name_;
   emulated_options options_;
   std::unique_ptr<space> space_;
@@ -62,18 +77,16 @@ inline std::shared_ptr<emulated_accelerator> emulated(std::string name, emulated
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-#include <thread>
 
 namespace rill {
 
 class emulated_accelerator::space final : public memory_space {
  public:
   space(std::string const& name, emulated_options const& options)
-      : name_(name), bandwidth_(options.bandwidth), bytes_(std::max<std::size_t>(options.memory, 1)) {
+      : name_(name), bytes_(std::max<std::size_t>(options.memory, 1)) {
     memory_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory_ == MAP_FAILED)
       throw error(code::resource_exhausted, "the host has no addresses for the " + std::to_string(bytes_) +
@@ -82,8 +95,8 @@ class emulated_accelerator::space final : public memory_space {
   ~space() { ::munmap(memory_, bytes_); }
 
   std::string_view name() const noexcept override { return name_; }
-  void write(void* to, void const* from, std::size_t n) override { copy_at_speed(valid(to), from, n); }
-  void read(void* to, void const* from, std::size_t n) override { copy_at_speed(to, valid(from), n); }
+  void write(void* to, void const* from, std::size_t n) override { std::memcpy(valid(to), from, n); }
+  void read(void* to, void const* from, std::size_t n) override { std::memcpy(to, valid(from), n); }
   void copy(void* to, void const* from, std::size_t n) override { std::memcpy(valid(to), valid(from), n); }
 
   void* base() const noexcept {
@@ -98,15 +111,7 @@ class emulated_accelerator::space final : public memory_space {
   }
 
  private:
-  void copy_at_speed(void* to, void const* from, std::size_t n) const {
-    auto const begin = std::chrono::steady_clock::now();
-    std::memcpy(to, from, n);
-    if (bandwidth_ > 0)
-      std::this_thread::sleep_until(begin + std::chrono::duration<double>(static_cast<double>(n) / bandwidth_));
-  }
-
   std::string const& name_;
-  double bandwidth_;
   std::size_t bytes_;
   void* memory_;
 };
@@ -116,16 +121,15 @@ RILL_INLINE emulated_accelerator::emulated_accelerator(std::string name, emulate
       options_(options),
       space_(std::make_unique<space>(name_, options)),
       memory_(std::make_unique<pooled_memory>(space_->base(), options.memory, space_.get())),
-      compute_(std::make_unique<thread_stream>(space_->range())),
-      in_(std::make_unique<thread_stream>(space_->range())),
-      out_(std::make_unique<thread_stream>(space_->range())) {
+      compute_(std::make_unique<thread_stream>(space_->range(), options.paced)),
+      in_(std::make_unique<thread_stream>(space_->range(), options.paced)),
+      out_(std::make_unique<thread_stream>(space_->range(), options.paced)) {
   memory_->set_on_release([](void* p, std::size_t bytes) noexcept { std::memset(space::valid(p), 0xff, bytes); });
 }
 RILL_INLINE emulated_accelerator::~emulated_accelerator() = default;
 
 RILL_INLINE void emulated_accelerator::lose() {
-  auto const why = failed(code::unavailable, {"the device '", name_, "' was lost"});
-  for (auto* each : {compute_.get(), in_.get(), out_.get()}) each->fail(why);
+  for (auto* each : {compute_.get(), in_.get(), out_.get()}) each->fail(lost());
 }
 RILL_INLINE void emulated_accelerator::recover() {
   for (auto* each : {compute_.get(), in_.get(), out_.get()}) each->fail(nullptr);

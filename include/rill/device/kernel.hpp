@@ -69,6 +69,10 @@ class kernel {
   bool keeps_input = false;
   /// The number of the session's device in whose memory it allocates its outputs; -1: the host's.
   std::int32_t outputs_on = -1;
+  /// The number of the device in whose memory its inputs lie; -1: the host's, or that of the outputs.
+  std::int32_t inputs_on = -1;
+  /// The bytes that a call copies from one memory to another.
+  std::size_t copied = 0;
   /// Whether a call does no more than hand work to a device's stream, and resumes from a thread of the stream that
   /// holds no lock. Such a thread goes on with the step itself, up to calls of other kernels like this one.
   bool enqueues = false;

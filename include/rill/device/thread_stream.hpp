@@ -11,11 +11,12 @@
 
 namespace rill {
 
-/// A stream whose work runs on one thread, which starts with the first work and sleeps while there is none.
+/// A stream whose work runs on one thread, which starts with the first work and sleeps while there is none. It counts
+/// the seconds that its work has at the device's set speed: a clock of its own, whatever the wall's says.
 class thread_stream final : public stream {
  public:
-  /// `touch`: the emulated memory that the thread may touch.
-  explicit thread_stream(detail::touchable_range touch = {}) : touch_(touch) {}
+  /// `touch`: the emulated memory that the thread may touch. `paced`: each piece of work takes its seconds, or longer.
+  explicit thread_stream(detail::touchable_range touch = {}, bool paced = false) : touch_(touch), paced_(paced) {}
   /// Waits until all work is done.
   ~thread_stream();
 
@@ -25,8 +26,12 @@ class thread_stream final : public stream {
   void fail(failure why);
   /// Begins no work until it is called with false.
   void stall(bool stalled);
-  /// Fails the n-th piece of work from now on, 1 the next.
-  void fail_at(std::uint64_t n, failure why);
+  /// Fails the n-th piece of work from now on, 1 the next; 0: none. `lasting`: and all after it, like `fail`.
+  void fail_at(std::uint64_t n, failure why, bool lasting = false);
+  /// Begins no work from the n-th piece from now on, 1 the next, until `stall(false)`; 0: goes on.
+  void stall_at(std::uint64_t n);
+  /// Returns the seconds of the work that it has done.
+  double seconds() const noexcept { return seconds_.load(std::memory_order_relaxed); }
 
  private:
   void serve();
@@ -36,11 +41,14 @@ class thread_stream final : public stream {
   failure run(stream_work& work);
 
   detail::touchable_range const touch_;
+  bool const paced_;
+  std::atomic<double> seconds_{0};  // written by the thread alone
   std::mutex mutex_;
   stream_work *first_ = nullptr, *last_ = nullptr;
   failure failure_, planned_;
-  std::uint64_t planned_at_ = 0;  // pieces of work from now on; 0: none is to fail
-  bool stalled_ = false, ending_ = false;
+  // Pieces of work from now on; 0: none is to fail, or to stall.
+  std::uint64_t planned_at_ = 0, stalls_at_ = 0;
+  bool lasting_ = false, stalled_ = false, ending_ = false;
   // 1 while the thread sleeps. It waits for this number rather than for a condition variable, behind which a mutex
   // costs a system call more (glibc takes the mutex as one for which others wait).
   std::atomic<int> asleep_{0};
@@ -61,6 +69,7 @@ RILL_INLINE thread_stream::~thread_stream() {
     std::unique_lock lock(mutex_);
     ending_ = true;
     stalled_ = false;
+    stalls_at_ = 0;
     wake(lock);
   }
   if (thread_.joinable()) thread_.join();
@@ -110,10 +119,15 @@ RILL_INLINE void thread_stream::stall(bool stalled) {
   stalled_ = stalled;
   wake(lock);
 }
-RILL_INLINE void thread_stream::fail_at(std::uint64_t n, failure why) {
+RILL_INLINE void thread_stream::fail_at(std::uint64_t n, failure why, bool lasting) {
   std::lock_guard lock(mutex_);
   planned_at_ = n;
   planned_ = std::move(why);
+  lasting_ = lasting;
+}
+RILL_INLINE void thread_stream::stall_at(std::uint64_t n) {
+  std::lock_guard lock(mutex_);
+  stalls_at_ = n;
 }
 
 RILL_INLINE void thread_stream::serve() {
@@ -122,10 +136,17 @@ RILL_INLINE void thread_stream::serve() {
   for (;;) {
     while (!has_turn()) sleep(lock);
     if (!first_) return;
+    if (stalls_at_ != 0 && --stalls_at_ == 0) {
+      stalled_ = true;
+      continue;
+    }
     auto& work = *first_;
     first_ = work.next;
     auto why = failure_;
-    if (planned_at_ != 0 && --planned_at_ == 0) why = std::exchange(planned_, nullptr);
+    if (planned_at_ != 0 && --planned_at_ == 0) {
+      why = std::exchange(planned_, nullptr);
+      if (lasting_) failure_ = why;
+    }
     lock.unlock();
     if (!why) why = run(work);
     work.done(std::move(why));
@@ -135,13 +156,15 @@ RILL_INLINE void thread_stream::serve() {
 
 RILL_INLINE failure thread_stream::run(stream_work& work) {
   using clock = std::chrono::steady_clock;
-  auto const begin = work.seconds > 0 ? clock::now() : clock::time_point();
+  bool const sleeps = paced_ && work.seconds > 0;
+  auto const begin = sleeps ? clock::now() : clock::time_point();
   try {
     work.run();
   } catch (...) {
     return caught_failure();
   }
-  if (work.seconds > 0) std::this_thread::sleep_until(begin + std::chrono::duration<double>(work.seconds));
+  seconds_.store(seconds() + work.seconds, std::memory_order_relaxed);
+  if (sleeps) std::this_thread::sleep_until(begin + std::chrono::duration<double>(work.seconds));
   return nullptr;
 }
 

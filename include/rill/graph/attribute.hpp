@@ -145,6 +145,7 @@ RILL_INLINE void const* find_attribute(attribute_list const& list, std::string_v
   throw error(code::invalid_argument, "attribute '" + std::string(wanted) + "' is missing");
 }
 
+// A tensor is copied to the host's memory if it lies in a device's: passes and writers of graphs read its elements.
 RILL_INLINE void append_attribute(attribute_list& list, std::string_view name, std::size_t index, void const* value) {
   auto const append = [&]<std::size_t I> {
     if (I == index)
@@ -154,6 +155,7 @@ RILL_INLINE void append_attribute(attribute_list& list, std::string_view name, s
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (append.template operator()<I>(), ...);
   }(std::make_index_sequence<std::variant_size_v<attribute>>());
+  if (auto* const t = std::get_if<tensor>(&list.back().second)) *t = t->to(host);
 }
 
 RILL_INLINE void refuse_attribute(std::string_view name, std::int64_t v) {

@@ -140,8 +140,9 @@ class graph {
                 [&] { return with(&graph::controls_outside_, std::move(outside), std::forward<F>(f)); });
   }
   /// Runs `f`; the nodes that it records must run on this device, which may be a partial name ("/device:gpu", "gpu:0",
-  /// "/job:ps"). Within another `on`, what the name leaves open is as that one says; the empty name lifts all
-  /// constraints around it. Throws error(invalid_argument) if it is no device's name (device/device_name.hpp).
+  /// "/job:ps"). Within another `on`, what the name leaves open is as that one says. The empty name lifts the
+  /// constraints of each `on` around it, and not those of `near`. Throws error(invalid_argument) if it is no device's
+  /// name (device/device_name.hpp).
   template <class F> auto on(std::string_view device, F&& f) {
     return with(&graph::device_, innermost().device_within(device), std::forward<F>(f));
   }

@@ -204,9 +204,11 @@ RILL_INLINE void append_row(std::string& to, tensor const& t, std::int64_t row, 
 
 }  // namespace csv
 
-RILL_INLINE std::string csv_text(std::vector<tensor> const& columns, char delimiter,
+RILL_INLINE std::string csv_text(std::vector<tensor> const& anywhere, char delimiter,
                                  std::vector<std::string> const& header) {
   csv::check_delimiter(delimiter);
+  std::vector<tensor> columns;
+  for (auto const& t : anywhere) columns.push_back(t.to(host));
   std::string text;
   auto const end_line = [&] {
     if (!text.empty() && text.back() == delimiter) text.pop_back();

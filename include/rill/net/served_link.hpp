@@ -386,7 +386,10 @@ class served_link final : public link_handler, public std::enable_shared_from_th
   }
 
   void tell_status(std::uint64_t call, std::vector<lasting> const& all, failure why) {
-    if (why) why = as_failure(error(why->code(), why->message() + ", on " + of_->here->name().text(), why->node()));
+    if (why) {
+      auto const where = why->device().empty() ? of_->here->name().text() : why->device();
+      why = as_failure(error(why->code(), why->message() + ", on " + where, why->node()));
+    }
     link_->send({.kind = message_kind::status, .body = body_of(as_status(call, all, why))});
   }
   // One answer for all that have come. Nobody waits for it: it tells the sender that it need not report a loss.

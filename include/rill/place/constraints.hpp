@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -34,12 +35,90 @@ struct constrained_group {
   bool gave_way = false;              ///< soft placement passed over a wish
 };
 
+inline std::string in_quotes(std::string_view s) { return "'" + std::string(s) + "'"; }
+/// Returns what `f` says of each, but for empty strings; of many the first.
+template <class List, class F> std::string list_of_texts(List const& all, F const& f) {
+  constexpr std::size_t most_named = 8;
+  std::string text;
+  std::size_t said = 0;
+  for (auto const& each : all) {
+    auto const one = f(each);
+    if (!one.empty() && ++said <= most_named) text += (said == 1 ? "" : ", ") + one;
+  }
+  return said > most_named ? text + " and " + std::to_string(said - most_named) + " more" : text;
+}
+
+/// The devices that nodes may ask for.
+class wished_devices {
+ public:
+  explicit wished_devices(std::span<place_target const> all) : all_(all) {}
+
+  /// Returns the devices that a wish is for.
+  device_set const& called(std::string_view wish) {
+    auto const at = called_.find(wish);
+    if (at != called_.end()) return at->second;
+    return called_.emplace(std::string(wish), called(device_name::parse(wish))).first->second;
+  }
+  std::string names() const {
+    return list_of_texts(all_, [](auto const& d) { return d.name.text(); });
+  }
+  /// Throws the error for a wish of node `by` that is for no device.
+  [[noreturn]] void refuse(std::string_view wish, std::string_view by) const {
+    auto const whole = device_name::parse(wish);
+    device_name so_far;
+    auto const missing = [&] { return called(so_far).empty(); };
+    std::string what = "no device of its type has that number";
+    if (so_far.job = whole.job; missing()) what = "no device is of the job " + in_quotes(whole.job);
+    else if (so_far.task = whole.task; missing()) what = "no device is of the task " + std::to_string(*whole.task);
+    else if (so_far.type = whole.type; missing()) what = "no device is of the type " + in_quotes(whole.type);
+    throw error(code::invalid_argument,
+                "it asks for " + in_quotes(wish) + ", but " + what + ": there are " + names() +
+                    "; name one of them, or permit soft placement",
+                std::string(by));
+  }
+
+ private:
+  device_set called(device_name const& name) const {
+    device_set found(all_.size());
+    for (std::uint32_t d = 0; d < all_.size(); ++d) {
+      auto const& others = all_[d].others;
+      if (matches(name, all_[d].name) ||
+          std::any_of(others.begin(), others.end(), [&](auto const& other) { return matches(name, other); }))
+        found.insert(d);
+    }
+    return found;
+  }
+
+  std::span<place_target const> all_;
+  std::map<std::string, device_set, std::less<>> called_;  // by wish
+};
+
+/// Throws error(invalid_argument) if a node asks for a device that is not there: in bodies and functions, too, and
+/// whether or not the node has a place.
+inline void check_wishes(subgraph const& sub, std::span<place_target const> devices) {
+  wished_devices wished(devices);
+  auto const check = [&](node const& n) {
+    if (!n.device.empty() && wished.called(n.device).empty()) wished.refuse(n.device, n.name);
+  };
+  std::unordered_set<function_definition const*> functions;
+  for (auto const& n : sub.nodes) {
+    check(n);
+    if (has_bodies(n)) for_each_node_in_bodies(n, check, functions);
+  }
+}
+
 /// The constraints on groups of nodes.
 class place_constraints {
  public:
   place_constraints(subgraph const& sub, std::span<place_target const> devices, place_surroundings const& around,
                     bool soft)
-      : sub_(sub), devices_(devices), around_(around), soft_(soft), groups_(sub, around), hosts_(devices.size()) {
+      : sub_(sub),
+        devices_(devices),
+        around_(around),
+        soft_(soft),
+        groups_(sub, around),
+        hosts_(devices.size()),
+        wished_(devices) {
     for (auto const& d : devices) names_.push_back(d.name.text());
     check_devices();
   }
@@ -62,19 +141,18 @@ class place_constraints {
   }
 
  private:
-  static constexpr std::size_t most_named = 8;
-
   void check_devices() {
     auto const fail = [](std::string const& why) { throw error(code::invalid_argument, "place: " + why); };
     std::map<std::string_view, std::uint32_t> seen;
     for (std::uint32_t d = 0; d < devices_.size(); ++d) {
       auto const& name = devices_[d].name;
-      if (name.type.empty() || !name.index) fail("expected devices with a type and an index, got " + quoted(names_[d]));
-      if (!seen.emplace(names_[d], d).second) fail("two devices are called " + quoted(names_[d]));
+      if (name.type.empty() || !name.index)
+        fail("expected devices with a type and an index, got " + in_quotes(names_[d]));
+      if (!seen.emplace(names_[d], d).second) fail("two devices are called " + in_quotes(names_[d]));
       if (devices_[d].is_host) hosts_.insert(d);
     }
     if (hosts_.empty())
-      fail("expected a host among the devices, for strings, files and control flow; got " + all_names());
+      fail("expected a host among the devices, for strings, files and control flow; got " + wished_.names());
   }
 
   std::vector<place_demand> demands_on(std::uint32_t root) const {
@@ -131,7 +209,8 @@ class place_constraints {
     for (auto const& d : g.demands)
       if (d.is_home() && d.home != first->home)
         refuse("these nodes must lie together, and live on different devices: " +
-                   list(g.demands, [&](auto const& each) { return each.is_home() ? says(each) : std::string(); }) +
+                   list_of_texts(g.demands,
+                                 [&](auto const& each) { return each.is_home() ? says(each) : std::string(); }) +
                    ": move one of them",
                first->by);
     g.devices = device_set(devices_.size());
@@ -143,23 +222,23 @@ class place_constraints {
   }
 
   void grant(constrained_group& g, place_demand const& d) {
-    auto const& wanted = devices_called(d.device);
+    auto const& wanted = wished_.called(d.device);
     if (auto const both = g.devices & wanted; !both.empty()) {
       g.devices = both;
       return;
     }
     auto const* const home = home_of(g);
     if (wanted.empty()) {
-      if (!soft_) refuse_unknown(d);
-      pass_over(g, d, "asked for " + quoted(d.device) + ", which no device is called");
+      if (!soft_) wished_.refuse(d.device, d.by);
+      pass_over(g, d, "asked for " + in_quotes(d.device) + ", which no device is called");
     } else if (home == nullptr) {
       refuse("these nodes must lie together, and ask for different devices: " +
-                 list(g.demands, [&](auto const& each) { return says(each); }) + ": change a constraint",
+                 list_of_texts(g.demands, [&](auto const& each) { return says(each); }) + ": change a constraint",
              d.by);
     } else {
-      auto const text = "asked for " + quoted(d.device) + ", but " +
-                        (home->by == d.by ? "" : quoted(home->by) + ", with which it must lie together, ") +
-                        "lives on " + quoted(names_[home->home]);
+      auto const text = "asked for " + in_quotes(d.device) + ", but " +
+                        (home->by == d.by ? "" : in_quotes(home->by) + ", with which it must lie together, ") +
+                        "lives on " + in_quotes(names_[home->home]);
       if (!soft_) refuse("it " + text + ": move the variable, change the constraint, or permit soft placement", d.by);
       pass_over(g, d, text);
     }
@@ -177,10 +256,10 @@ class place_constraints {
     for (auto const& d : g.demands)
       if (!d.is_home())
         pass_over(g, d,
-                  "asked for " + quoted(d.device) + ", which has no kernel for " +
+                  "asked for " + in_quotes(d.device) + ", which has no kernel for " +
                       (blocker.empty()   ? "all that must lie together"
                        : blocker == d.by ? "it"
-                                         : quoted(blocker)));
+                                         : in_quotes(blocker)));
     g.devices = able;
   }
 
@@ -189,73 +268,28 @@ class place_constraints {
     notes_.push_back({d.node, std::move(text)});
   }
 
-  device_set const& devices_called(std::string_view wish) {
-    auto const at = called_.find(wish);
-    if (at != called_.end()) return at->second;
-    return called_.emplace(std::string(wish), devices_called(device_name::parse(wish))).first->second;
-  }
-  device_set devices_called(device_name const& name) const {
-    device_set found(devices_.size());
-    for (std::uint32_t d = 0; d < devices_.size(); ++d) {
-      auto const& others = devices_[d].others;
-      if (matches(name, devices_[d].name) ||
-          std::any_of(others.begin(), others.end(), [&](auto const& other) { return matches(name, other); }))
-        found.insert(d);
-    }
-    return found;
-  }
-
   // ------------------------------------------------------------------------------------------------------------------
   // Errors
 
   [[noreturn]] static void refuse(std::string sentence, std::string_view node) {
     throw error(code::invalid_argument, std::move(sentence), std::string(node));
   }
-  static std::string quoted(std::string_view s) { return "'" + std::string(s) + "'"; }
-
   std::string says(place_demand const& d) const {
-    auto const what = d.is_home() ? " lives on " + quoted(names_[d.home]) : " asks for " + quoted(d.device);
-    return quoted(d.by) + what;
+    auto const what = d.is_home() ? " lives on " + in_quotes(names_[d.home]) : " asks for " + in_quotes(d.device);
+    return in_quotes(d.by) + what;
   }
-  // What `f` says of each, but for empty strings; of many the first.
-  template <class List, class F> static std::string list(List const& all, F const& f) {
-    std::string text;
-    std::size_t said = 0;
-    for (auto const& each : all) {
-      auto const one = f(each);
-      if (!one.empty() && ++said <= most_named) text += (said == 1 ? "" : ", ") + one;
-    }
-    return said > most_named ? text + " and " + std::to_string(said - most_named) + " more" : text;
-  }
-  std::string all_names() const {
-    return list(names_, [](auto const& n) { return n; });
-  }
-
-  [[noreturn]] void refuse_unknown(place_demand const& d) const {
-    auto const wish = device_name::parse(d.device);
-    device_name so_far;
-    auto const missing = [&] { return devices_called(so_far).empty(); };
-    std::string what = "no device of its type has that number";
-    if (so_far.job = wish.job; missing()) what = "no device is of the job " + quoted(wish.job);
-    else if (so_far.task = wish.task; missing()) what = "no device is of the task " + std::to_string(*wish.task);
-    else if (so_far.type = wish.type; missing()) what = "no device is of the type " + quoted(wish.type);
-    refuse("it asks for " + quoted(d.device) + ", but " + what + ": there are " + all_names() +
-               "; name one of them, or permit soft placement",
-           d.by);
-  }
-
   [[noreturn]] void refuse_kernels(constrained_group const& g, device_set const& able) {
     std::vector<std::string> said;
     for (auto const& d : g.demands) said.push_back(says(d));
     for_each_kernel(g.root, [&](node const& n, auto const& inputs, auto const& why_host) {
       if (auto const set = able_to_run(n, inputs, why_host); why_host)
-        said.push_back(quoted(n.name) + " runs on the host alone: " + std::string(why_host_alone(*why_host)));
-      else if (set.size() < devices_.size()) said.push_back(quoted(n.name) + " has kernels " + where(set));
+        said.push_back(in_quotes(n.name) + " runs on the host alone: " + std::string(why_host_alone(*why_host)));
+      else if (set.size() < devices_.size()) said.push_back(in_quotes(n.name) + " has kernels " + where(set));
       return true;
     });
     bool const one = groups_.members(g.root).size() == 1;
     refuse(std::string(one ? "no device suits it: " : "no device suits all of these nodes, which must lie together: ") +
-               list(said, [](auto const& s) { return s; }) + ": " +
+               list_of_texts(said, [](auto const& s) { return s; }) + ": " +
                (able.empty() ? "no constraint is the reason, so write it with other operations"
                 : home_of(g) ? "move the variable"
                              : "change a constraint, or permit soft placement"),
@@ -263,8 +297,8 @@ class place_constraints {
   }
   std::string where(device_set const& set) const {
     std::vector<std::string> on;
-    set.for_each([&](std::uint32_t d) { on.push_back(quoted(names_[d])); });
-    return on.empty() ? "on no device" : "on " + list(on, [](auto const& n) { return n; }) + " alone";
+    set.for_each([&](std::uint32_t d) { on.push_back(in_quotes(names_[d])); });
+    return on.empty() ? "on no device" : "on " + list_of_texts(on, [](auto const& n) { return n; }) + " alone";
   }
 
   subgraph const& sub_;
@@ -274,7 +308,7 @@ class place_constraints {
   place_groups groups_;
   device_set hosts_;
   std::vector<std::string> names_;
-  std::map<std::string, device_set, std::less<>> called_;  // by wish
+  wished_devices wished_;
   std::vector<placement::note> notes_;
   std::vector<type> types_;
 };

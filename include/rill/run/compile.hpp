@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "rill/run/plan/make_plan.hpp"
 #include "rill/run/plan/primitive_region.hpp"
 #include "rill/run/run_request.hpp"
+#include "rill/run/tasks/place_on_tasks.hpp"
 #include "rill/run/tasks/remote_step.hpp"
 #include "rill/run/tasks/share_stages.hpp"
 
@@ -30,11 +32,38 @@ struct rewritten_subgraph {
   rill::subgraph subgraph;
   std::optional<deferred_subgraph> deferred;
   step_names names;
+  std::string placement = {};  ///< where each node of a body runs, and why; empty: there is only the host
 };
 
 /// Whether a subgraph is compiled as a step or as a body. Only a step may have primitives, and deferred pieces that
 /// begin before the rest has run, because one thread runs a body.
 enum class compiled_as : bool { body, step };
+
+/// Throws error(invalid_argument) if a node asks for a device that is not there. Some that do are never placed, because
+/// they are folded, run nothing or belong to tagged execution: so all that the step needs are looked at before.
+inline void check_wishes(subgraph const& pruned, plan_request const& with) {
+  if (with.devices == nullptr || with.devices->placement().soft) return;
+  check_wishes(pruned, with.tasks ? place_targets(*with.tasks) : place_targets(*with.devices));
+}
+/// Throws error(invalid_argument) if a node of a step with primitives asks for another device than the host, which runs
+/// all of them.
+inline void check_primitives(subgraph const& sub, plan_request const& with) {
+  if (with.devices == nullptr || with.devices->placement().soft) return;
+  auto const targets = place_targets(*with.devices);
+  wished_devices wished(targets);
+  std::vector<type> types;
+  for (auto const& n : sub.nodes) {
+    input_types(sub, n, types);
+    auto const why = host_reason(n, types);
+    if (n.device.empty() || is_variable(n) || (why && has_no_place(*why) && !is_primitive(n))) continue;
+    if (!wished.called(n.device).contains(0))
+      throw error(code::invalid_argument,
+                  "it asks for '" + n.device +
+                      "', and stands among primitives of control flow, which the host runs with all that the step has: "
+                      "use cond and while_loop, or permit soft placement",
+                  n.name);
+  }
+}
 
 /// Binds and rewrites a subgraph for inputs of the given types. Functions are inlined and loops trimmed before deferred
 /// nodes are cut off, because then fewer nodes are deferred.
@@ -44,8 +73,10 @@ inline rewritten_subgraph bind_and_rewrite(subgraph sub, std::vector<type> const
   bind_extents(sub, fed, with.state);
   if (record) record->bound = sub;
   auto names = step_names::of(sub);
-  if (what == compiled_as::step && has_primitives(sub))
-    return {as_primitive_region(std::move(sub)), {}, std::move(names)};
+  if (what == compiled_as::step && has_primitives(sub)) {
+    check_primitives(sub, with);
+    return {.subgraph = as_primitive_region(std::move(sub)), .deferred = {}, .names = std::move(names)};
+  }
   if (with.passes.functions) inline_functions(sub, with.state, report, with.step);
   std::optional<deferred_subgraph> deferred;
   // Where a share of a body knows all extents and others don't, its nodes keep to the order of the stages as well: it
@@ -65,20 +96,22 @@ inline rewritten_subgraph bind_and_rewrite(subgraph sub, std::vector<type> const
   auto rest = with.passes;
   rest.functions = false;  // that was all
   bool const places = with.devices && (!with.devices->empty() || asks_for_devices(sub));
+  std::string placement;
   if (!places) {
     rewrite(sub, rest, with.state, report, with.step);
   } else {
     std::vector<bool> stays;
     auto const put = [&](subgraph& placed) {
       if (what == compiled_as::step && !deferred) stays = outputs_put_on_devices(placed);
-      place_nodes(placed, with, record ? &record->placement : nullptr);
+      auto* const text = what == compiled_as::body ? &placement : record ? &record->placement : nullptr;
+      place_nodes(placed, with, text, what == compiled_as::body);
     };
     auto const can_run = [&](node const& placed, op_def const& op) { return can_run_as(*with.devices, placed, op); };
     rewrite(sub, rest, with.state, report, with.step, {put, can_run});
     stays.resize(sub.outputs.size());
     form_regions(sub, devices_of(sub, *with.devices), *with.devices, stays, report);
   }
-  return {std::move(sub), std::move(deferred), std::move(names)};
+  return {std::move(sub), std::move(deferred), std::move(names), std::move(placement)};
 }
 
 /// Compiles a step whose nodes run on tasks. All of it is one node of what the session runs.
@@ -126,6 +159,7 @@ inline std::shared_ptr<compiled_step> compile_step(graph const& g, run_request c
   for (auto const& t : r.with) fed.push_back(t.type());
   auto pruned = prune(g, r.feeds, r.fetches, r.targets, with.step);
   bind_worker(pruned, with.worker);
+  check_wishes(pruned, with);
   if (record) record->graph = g.size(), record->pruned = pruned;
   bool const first_values = key_first_draws(g, pruned);
   return compile_pruned(std::move(pruned), fed, with, record, first_values);

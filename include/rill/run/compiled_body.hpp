@@ -54,7 +54,9 @@ std::shared_ptr<compiled_body> compile_subgraph(body_setting const& s, subgraph 
 class planned_body final : public compiled_body {
  public:
   /// `on`: the device that it runs on, whose memory is too small to keep results for the next run; null: the host.
-  explicit planned_body(rill::plan p, device const* on = nullptr) : plan_(std::move(p)), keeps_results_(!on) {}
+  /// `placement`: where its nodes run, and why.
+  explicit planned_body(rill::plan p, device const* on = nullptr, std::string placement = {})
+      : plan_(std::move(p)), placement_(std::move(placement)), keeps_results_(!on) {}
 
   bool open() const override { return false; }
   std::unique_ptr<body_run, giving_back> start() override {
@@ -70,7 +72,9 @@ class planned_body final : public compiled_body {
     plan_.trim();
     idle_.clear();
   }
-  std::string explain(stages which) const override { return text(plan_, which); }
+  std::string explain(stages which) const override {
+    return (has(which, stages::place) ? paragraph("place", placement_) : "") + text(plan_, which);
+  }
   rill::plan const* planned() const override { return &plan_; }
 
  private:
@@ -113,6 +117,7 @@ class planned_body final : public compiled_body {
   }
 
   rill::plan plan_;
+  std::string placement_;
   bool keeps_results_;
   free_list<running> idle_;
 };
@@ -138,8 +143,8 @@ class body_by_extents final : public open_body {
   }
   void trim() override { compiled_.trim(); }
   std::string explain(stages) const override {
-    return "it is compiled when it runs, for the extents of its arguments\n" +
-           paragraph("nodes", nodes_text(subgraph_));
+    return std::string("it is ") + (has_devices(setting_.devices) ? "placed and " : "") +
+           "compiled when it runs, for the extents of its arguments\n" + paragraph("nodes", nodes_text(subgraph_));
   }
 
  private:
@@ -355,7 +360,7 @@ inline std::shared_ptr<compiled_body> compile_rewritten(body_setting const& s, r
                                                         plan_request const& with) {
   if (with.passes.fuse && !ready.deferred)
     if (auto const p = program_of(ready.subgraph)) return std::make_shared<program_body>(ready.subgraph, *p, *s.memory);
-  auto planned = std::make_shared<planned_body>(make_plan(ready.subgraph, with), s.on);
+  auto planned = std::make_shared<planned_body>(make_plan(ready.subgraph, with), s.on, std::move(ready.placement));
   if (!ready.deferred) return planned;
   return std::make_shared<body_with_deferred_rest>(s, std::move(planned), std::move(*ready.deferred));
 }

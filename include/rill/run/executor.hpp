@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -59,9 +60,12 @@ class executor {
   container& state() const { return *options_.state; }
   /// Returns the allocator of variables and of what steps compute.
   allocator& memory() const;
-  /// Returns the allocator of the memory in which a variable lies, or is to lie if it has no value yet and the node
-  /// that declares it asks for a device.
+  /// Returns the allocator of the memory in which a variable lies. If it has no value yet, returns that of the device
+  /// that the node that declares it asks for, or lies beside; the host's if there is none.
   allocator& memory_of(variable_state const& v) const;
+  /// Returns the allocator of the device of that name, which may be partial. Throws error(invalid_argument) unless the
+  /// session has one such device.
+  allocator& memory_called(std::string_view device) const;
   /// Returns the number of threads that work on a step, including the caller's.
   int threads() const;
   /// Returns the number of steps run so far, on which random numbers depend; `set_steps` changes it.
@@ -233,13 +237,32 @@ RILL_INLINE void executor::end_started_steps() { parts_->started->end(); }
 
 RILL_INLINE allocator& executor::memory() const { return options_.memory ? *options_.memory : host_allocator(); }
 RILL_INLINE allocator& executor::memory_of(variable_state const& v) const {
-  auto const home = v.home();
-  auto const* const declared = graph_->find_node(v.name());
-  auto const wish = device_name::parse(declared ? declared->device : "");
+  auto home = v.home();
+  auto const* n = graph_->find_node(v.name());
+  for (std::size_t i = 0; !home && n && n->device.empty() && !n->colocated.empty() && i < graph_->size(); ++i) {
+    n = graph_->find_node(n->colocated);
+    auto const beside = n && is_variable(*n) ? state().find_variable(n->name) : nullptr;
+    if (beside) home = beside->home();
+  }
+  auto const wish = device_name::parse(n ? n->device : "");
   for (auto& d : parts_->devices)
     if (home ? *home != nullptr && d.space() == *home : !wish.empty() && matches(wish, device_name::parse(d.name)))
       return d.on->memory();
+  // Of a device that the session lacks: its value stays there.
+  if (home && *home != nullptr && v.home() == home) return v.read().storage().source();
   return memory();
+}
+RILL_INLINE allocator& executor::memory_called(std::string_view device) const {
+  auto const wish = device_name::parse(device);
+  std::vector<allocator*> found;
+  if (matches(wish, device_name::parse(host_name))) found.push_back(&memory());
+  for (auto& d : parts_->devices)
+    if (matches(wish, device_name::parse(d.name))) found.push_back(&d.on->memory());
+  if (found.size() == 1) return *found.front();
+  std::string names;
+  for (auto const& name : devices()) names += (names.empty() ? "" : ", ") + name;
+  throw error(code::invalid_argument, "expected the name of one device, and '" + std::string(device) + "' is that of " +
+                                          std::to_string(found.size()) + ": there are " + names);
 }
 RILL_INLINE int executor::threads() const { return options_.pool->threads(); }
 RILL_INLINE std::uint64_t executor::steps() const { return parts_->steps.load(); }

@@ -19,7 +19,7 @@ struct compile_record {
   std::string placement;  ///< where each node runs, and why; empty: there is only the host
 };
 
-/// Returns the nodes of a subgraph: name, operation and inputs.
+/// Returns the nodes of a subgraph: name, operation, inputs, and where each asks to run.
 std::string nodes_text(subgraph const& sub);
 /// Returns the types of the nodes of a subgraph, and the extents that its axes' names are bound to.
 std::string types_text(subgraph const& sub);
@@ -45,6 +45,12 @@ inline std::string name_of(subgraph const& sub, endpoint e) {
   return sub[e.node].name + (e.port == 0 ? "" : ":" + std::to_string(e.port));
 }
 
+// Where a node asks to run.
+inline std::string wishes_of(node const& n) {
+  auto const near = n.colocated.empty() ? std::string() : "near '" + n.colocated + "'";
+  return n.device.empty() ? near : "on " + n.device + (near.empty() ? "" : ", ") + near;
+}
+
 inline std::string summary(compile_record const& before, plan const& p, deferred_subgraph const* deferred) {
   return before.rewrites.text() + p.text() +
          (deferred ? "what waits for extents that the step settles is planned when they are known\n" : "");
@@ -59,7 +65,7 @@ RILL_INLINE std::string nodes_text(subgraph const& sub) {
     for (auto e : n.inputs) inputs.push_back(detail::name_of(sub, e));
     for (auto c : n.controls) controls.push_back(sub[c].name);
     all.add({n.name, std::string(n.op->name), n.inputs.empty() ? "" : "(" + detail::comma_list(inputs) + ")",
-             controls.empty() ? "" : "after " + detail::comma_list(controls)});
+             controls.empty() ? "" : "after " + detail::comma_list(controls), detail::wishes_of(n)});
   }
   return all.text();
 }

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <typeindex>
@@ -144,9 +145,9 @@ class session {
     return prepared<Inputs, Outputs>(executor_, in, out, std::move(what), how);
   }
 
-  /// Gives a variable a value, a copy of `t`: steps that run go on with the value that they began with. Throws
-  /// error(invalid_argument) if the tensor is not of the variable's type. On tasks a step does it, for which the
-  /// variable must have a first value.
+  /// Gives a variable a value, a copy of `t` in the memory in which the variable lies: steps that run go on with the
+  /// value that they began with. Throws error(invalid_argument) if the tensor is not of the variable's type. On tasks a
+  /// step does it, for which the variable must have a first value.
   void set(variable_value v, tensor const& t);
   template <type T, type U> void set(variable_expr<T> v, tensor_of<U> const& t) {
     if constexpr (!accepts(T, U)) {
@@ -155,6 +156,12 @@ class session {
     }
     set(variable_value(v), static_cast<tensor const&>(t));
   }
+  /// Moves a variable to the memory of the session's device of that name, "gpu:0", or of its host, "cpu:0": a copy of
+  /// its value, for the steps that begin from now on. No step that updates it may run meanwhile, because it would
+  /// update the value that is left behind. Variables that must lie together, as an optimizer's state does with what it
+  /// trains, are moved one after the other. Throws error(invalid_argument) unless one device has that name, and
+  /// error(failed_precondition) if the variable has no value, or lies on a task.
+  void move(variable_value v, std::string_view device);
   /// Returns the value of a variable, in the host's memory. Throws error(failed_precondition) if it has none.
   tensor get(variable_value v);
   template <type T> tensor_of<T> get(variable_expr<T> v) { return tensor_of<T>(get(variable_value(v))); }
@@ -277,7 +284,11 @@ RILL_INLINE void session::set(variable_value v, tensor const& t) try {
   check_variable(v);
   auto const& n = v.origin();
   if (!t) throw error(code::invalid_argument, "a variable can't be set to an empty tensor handle", n.name);
-  if (state().has_values()) return state().replace({{state().variable(n.name, v.type()), t.to(host).clone()}});
+  if (state().has_values()) {
+    auto variable = state().variable(n.name, v.type());
+    auto& memory = executor_.memory_of(*variable);
+    return state().replace({{std::move(variable), t.clone(memory)}});
+  }
   auto const& g = graph();
   for (auto const& i : g.initials())
     if (g[i.variable].name == n.name) {
@@ -288,6 +299,19 @@ RILL_INLINE void session::set(variable_value v, tensor const& t) try {
       code::failed_precondition,
       "a variable without a first value can't be set on tasks: record an assignment of a placeholder, and run it",
       n.name);
+} catch (...) {
+  rethrow_as_error();
+}
+RILL_INLINE void session::move(variable_value v, std::string_view device) try {
+  check_variable(v);
+  auto const& name = v.origin().name;
+  if (!state().has_values())
+    throw error(code::failed_precondition, "a variable of a session on tasks stays on its task, and can't be moved",
+                name);
+  auto& memory = executor_.memory_called(device);
+  auto variable = state().variable(name, v.type());
+  auto const value = variable->read();
+  if (value.space() != memory.space()) state().replace({{std::move(variable), value.clone(memory)}});
 } catch (...) {
   rethrow_as_error();
 }

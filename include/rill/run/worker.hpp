@@ -77,7 +77,9 @@ struct worker::parts {
   }
 
   /// Returns an error with the name of the task.
-  error from_here(error const& e) const { return {e.code(), e.message() + ", on " + name.text(), e.node()}; }
+  error from_here(error const& e) const {
+    return {e.code(), e.message() + ", on " + (e.device().empty() ? name.text() : e.device()), e.node()};
+  }
 
   plan_request planning(share_setting const& how, step_context const* step = nullptr) {
     return {.state = *state,

@@ -34,9 +34,9 @@ class variable_state {
   /// Returns the declared type, whose extents may be unknown.
   rill::type const& type() const { return type_; }
   bool initialized(std::uint64_t version = newest_version) const { return value_extents(version).has_value(); }
-  /// Returns the extents of the value; empty before the first assignment.
   /// Returns the memory that the value lies in, null for the host's; nothing before the first assignment.
   std::optional<memory_space*> home() const;
+  /// Returns the extents of the value; nothing before the first assignment.
   std::optional<shape> value_extents(std::uint64_t version = newest_version) const;
   /// Throws error(failed_precondition) before the first assignment.
   void expect_value() const;

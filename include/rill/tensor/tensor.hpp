@@ -6,6 +6,7 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,8 @@ class tensor {
 
   /// Returns the memory that the elements lie in; null: the host's, and host code can touch them.
   memory_space* space() const noexcept { return buffer_.space(); }
+  /// Returns the name of the memory that the elements lie in: its device's, "gpu:0", or "host".
+  std::string_view device() const noexcept { return space() ? space()->name() : "host"; }
   /// Returns this tensor, or one with copies of its elements if they lie in the memory of a device.
   tensor to(host_memory_tag) const;
   /// Returns this tensor, or one with copies of its elements if they lie in another memory than that of `memory`.

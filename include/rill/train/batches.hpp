@@ -19,7 +19,7 @@ namespace rill {
 /// How examples are shuffled and batched.
 struct batches_options {
   std::uint64_t seed = 0;  ///< the seed of the shuffling
-  bool shuffle = true;     ///< if false, the examples come in order, and batches share their memory
+  bool shuffle = true;     ///< if false, the examples come in order, and batches share their memory, a device's too
   bool partial = true;     ///< whether an epoch ends with a smaller batch; if false, its last examples are dropped
 };
 
@@ -48,7 +48,7 @@ template <type T> struct batch_of<tensor_of<T>> {
 /// Fills `order` with a permutation that depends only on seed, epoch and size (Fisher-Yates on SplitMix64).
 void shuffle(std::vector<std::int64_t>& order, std::uint64_t seed, std::int64_t epoch);
 
-/// Copies rows `order[first…last)` of `from` to `to`, which has `last - first` rows.
+/// Copies rows `order[first…last)` of `from` to `to`, which has `last - first` rows; both are on the host.
 void copy_rows(tensor const& from, std::vector<std::int64_t> const& order, std::int64_t first, std::int64_t last,
                tensor& to);
 
@@ -66,9 +66,9 @@ class batch_sequence {
 
  protected:
   batch_sequence(std::int64_t size, std::int64_t epochs, batches_options options);
-  /// Sets the number of examples to the tensor's rows. Throws error(invalid_argument) if another tensor has a different
-  /// number.
-  void count(tensor const& t);
+  /// Sets the number of examples to the tensor's rows, and copies those to the host that are to be shuffled. Throws
+  /// error(invalid_argument) if another tensor has a different number.
+  void count(tensor& t);
   /// Whether there is another batch. If so, call `take` for each tensor, then `done`.
   bool next();
   /// Returns the batch's rows of `from`, in the buffer `into`, which is reused after the caller has released it.
@@ -97,7 +97,7 @@ template <class... Tensors> class batch_range : public detail::batch_sequence {
 
   batch_range(std::tuple<Tensors...> examples, std::int64_t size, rill::epochs many, batches_options options)
       : batch_sequence(size, many.count, options), examples_(std::move(examples)) {
-    std::apply([&](auto const&... each) { (count(each), ...); }, examples_);
+    std::apply([&](auto&... each) { (count(each), ...); }, examples_);
   }
 
   class iterator {
@@ -204,13 +204,14 @@ RILL_INLINE void batch_sequence::resume(batch_position at) {
   start_next_epoch_at_end();
 }
 
-RILL_INLINE void batch_sequence::count(tensor const& t) {
+RILL_INLINE void batch_sequence::count(tensor& t) {
   if (!t) throw error(code::invalid_argument, "batches: expected examples, got an empty tensor handle");
   expects(t.rank() > 0, "batches: expected a tensor with a first axis of examples, got a scalar");
   if (rows_ >= 0 && t.shape()[0] != rows_)
     throw error(code::invalid_argument, "batches: expected equal numbers of examples, got " + std::to_string(rows_) +
                                             " in one tensor and " + std::to_string(t.shape()[0]) + " in another");
   rows_ = t.shape()[0];
+  if (options_.shuffle) t = t.to(host);
 }
 
 RILL_INLINE void batch_sequence::start_next_epoch_at_end() {

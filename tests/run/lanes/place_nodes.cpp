@@ -72,6 +72,49 @@ TEST_F(placed_session, refuses_a_wish_for_a_device_that_is_not_there) {
   }
 }
 
+TEST_F(placed_session, refuses_such_a_wish_of_a_node_that_has_no_place) {
+  graph g;
+  auto x = placeholder<float>(g, "x");
+  auto const wished = [&](auto const& f) { return g.on("accelerator:7", f); };
+  std::vector<value> const all = {
+      wished([&] { return value(constant(g, 1.f)); }) + value(x),
+      wished([&] { return value(exp(constant(g, 1.f))); }) + value(x),  // is folded
+      cond(
+          x > 0.f, [&] { return wished([&] { return exp(x); }); }, [&] { return x; }),
+      std::get<1>(while_loop([](auto i, auto) { return i < 0; },
+                             [&](auto i, auto v) { return std::tuple(i + 1, wished([&] { return exp(v); })); },
+                             constant(g, 0), x))};
+  std::vector<session_options> const both = {{}, {.devices = {fast, slow}}};
+  for (auto const& y : all)
+    for (auto o : both) {
+      auto const run = [&] { session(g, o).run({{x, tensor(-1.f)}}, std::vector{y}); };
+      auto const refused = error_text(run);
+      EXPECT_HAS(refused, ": it asks for '/device:accelerator:7', but no device");
+      EXPECT_HAS(refused, ": there are /device:cpu:0");
+      o.soft_placement = true;
+      EXPECT_EQ(error_text(run), "no error");
+    }
+}
+
+TEST_F(placed_session, refuses_wishes_among_primitives_that_the_host_can_not_fulfill) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const [no, yes] = tagged::switch_(x, x > 0.f);
+  auto const merged = [&](char const* wish) {
+    return value(std::get<0>(tagged::merge(g.on(wish, [&] { return no * 2.f; }), yes + 1.f)));
+  };
+  auto const run = [&](value const& y, bool soft = false) {
+    session s{g, {.devices = {fast}, .soft_placement = soft}};
+    return s.run({{x, tensor(1.f)}}, std::vector{y})[0].item<float>();
+  };
+  EXPECT_HAS(error_text([&] { run(merged("gpu:99")); }),
+             "it asks for '/device:gpu:99', but no device is of the type 'gpu'");
+  EXPECT_HAS(error_text([&] { run(merged("accelerator:0")); }),
+             "it asks for '/device:accelerator:0', and stands among primitives of control flow, which the host runs");
+  EXPECT_EQ(run(merged("cpu")), 2);
+  EXPECT_EQ(run(merged("accelerator:0"), true), 2);
+}
+
 TEST_F(placed_session, says_which_wishes_contradict_each_other) {
   graph g;
   auto w = g.on("accelerator:0", [&] { return variable<float, 4>(g, "w", zeros()); });
@@ -113,6 +156,71 @@ TEST_F(placed_session, places_nodes_of_bodies_one_by_one) {
   EXPECT_GE(fast->memory().usage().total, before.first + 5);
   EXPECT_GE(slow->memory().usage().total, before.second + 5);
   EXPECT_TRUE(same_bits(there, run({.soft_placement = true})));
+}
+
+TEST_F(placed_session, places_nodes_of_branches_and_functions_one_by_one) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto const both = [&](auto v) {
+    auto w = g.on("accelerator:1", [&] { return tanh(v * 0.5f); });
+    return g.on("accelerator:0", [&] { return w + 1.f; });
+  };
+  auto const f = function<"f", of<float, 4>>(g, both);
+  auto y = cond(sum(x) > 0.f, [&] { return both(x); }, [&] { return x; });
+  auto z = f(y);
+  session here{g, {.soft_placement = true}};
+  for (auto how : {execution::sequential, execution::automatic, execution::parallel}) {
+    session s{g, {.threads = 2, .passes = {.functions = false}, .execution = how, .devices = {fast, slow}}};
+    auto const used = [&] { return std::pair(fast->memory().usage().total, slow->memory().usage().total); };
+    auto const before = used();
+    auto const feed = vector<float>({1, 2, 3, 4});
+    EXPECT_TRUE(same_bits(s.run({{x, feed}}, z), here.run({{x, feed}}, z)));
+    EXPECT_GT(used().first, before.first);
+    EXPECT_GT(used().second, before.second);
+    auto const text = s.explain({{x, feed}}, z, stages::place | stages::kernels | stages::bodies);
+    EXPECT_HAS(text, "tanh  ");
+    EXPECT_HAS(text, "/device:accelerator:1  asked for by g.on");
+    EXPECT_HAS(text, "/device:accelerator:0  asked for by g.on");
+    EXPECT_HAS(text, "function 'f' of ");
+    EXPECT_HAS(text, "copies 16 bytes to /device:accelerator:1");
+    EXPECT_HAS(text, "copies 16 bytes from /device:accelerator:0");
+    EXPECT_HAS(text, "on /device:accelerator:1");
+  }
+}
+
+TEST_F(placed_session, says_what_is_copied_and_where_it_runs) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto y = g.on("accelerator:1", [&] { return exp(x); });
+  auto z = g.on("cpu:0", [&] { return sum(y); });
+  session s{g, {.devices = {fast, slow}}};
+  auto const feed = vector<float>({1, 2, 3, 4});
+  EXPECT_EQ(s.explain({{x, feed}}, z, stages::kernels),
+            "kernels\n"
+            "  0  x/copy_in     copy_in        (x)             -> float32[4]  "
+            "copies 16 bytes to /device:accelerator:1, may wait, allocates its outputs\n"
+            "  1  exp           device_region  (x/copy_in)     -> float32[4]  "
+            "on /device:accelerator:1, may wait, allocates its outputs\n"
+            "  2  exp/copy_out  copy_out       (exp)           -> float32[4]  "
+            "copies 16 bytes from /device:accelerator:1, may wait\n"
+            "  3  sum           sum            (exp/copy_out)  -> float32[]\n");
+  EXPECT_HAS(s.explain({{x, feed}}, z), "devices: 1 regions, 2 copies of 32 bytes");
+}
+
+TEST_F(placed_session, reads_a_first_value_in_a_body_where_the_step_puts_it) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto w = variable<float, 4>(g, "w");
+  auto put = assign(w, g.on("accelerator:1", [&] { return exp(x); }));  // so that it lies there
+  auto last = g.after({operation(put)}, [&] {
+    return std::get<1>(while_loop([](auto i, auto) { return i < 3; },
+                                  [&](auto i, auto v) { return std::tuple(i + 1, tanh(v + w)); }, constant(g, 0), x));
+  });
+  auto const feed = vector<float>({1, 2, 3, 4});
+  session here{g, {.soft_placement = true}};
+  session s{g, {.devices = {fast, slow}}};
+  EXPECT_TRUE(same_bits(s.run({{x, feed}}, last), here.run({{x, feed}}, last)));
+  EXPECT_EQ(s.state().find_variable("w")->read().device(), "accelerator:1");
 }
 
 // A device of a user's own: two kernels on a thread, and the host's memory.

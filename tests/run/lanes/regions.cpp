@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -140,6 +143,37 @@ TEST_F(on_device, a_value_of_the_host_that_aliases_one_of_it_waits_for_its_other
   EXPECT_TRUE(same_bits(s.run({{x, in}}, z), host.run({{x, in}}, z)));
 }
 
+// Passes x on, and tells which threads its kernel was given.
+struct telling_op {
+  static constexpr std::string_view name = "telling";
+  static constexpr std::int8_t arity = 1;
+  static constexpr type infer(no_attributes, type const& x) { return x; }
+  static inline parallel given;
+  static kernel cpu(kernel_request const& r) {
+    return kernel([n = elements(r.outputs[0].shape())](kernel_call const& call) {
+      given = call.threads;
+      std::copy_n(call.in<float>(0), n, call.out<float>(0));
+    });
+  }
+};
+
+TEST_F(on_device, several_processors_have_threads_of_their_own) {
+  auto const host = cpu(2), other = cpu(3, 1);
+  graph g;
+  value const x = placeholder<float, 4>(g, "x");
+  session s{g, {.execution = execution::sequential, .devices = {host, other}}};
+  auto const given_on = [&](char const* where) {
+    value const y = g.on(where, [&] { return record_erased<telling_op>(g, {}, {x}, "telling"); });
+    s.run({{x, vector<float>({1, 2, 3, 4})}}, std::vector{y});
+    return telling_op::given;
+  };
+  auto const here = given_on("cpu:0"), there = given_on("cpu:1");
+  EXPECT_EQ(here.context, host->pool().get());
+  EXPECT_EQ(there.context, other->pool().get());
+  EXPECT_EQ(here.threads, 2);
+  EXPECT_EQ(there.threads, 3);
+}
+
 TEST_F(on_device, several_processors_run_a_model_without_a_copy) {
   auto const two = cpu(2, 1);
   session_options o{.devices = {cpu(2), two}};
@@ -181,6 +215,108 @@ TEST_F(on_device, a_value_that_the_host_gives_a_variable_counts_from_the_next_st
   EXPECT_EQ(s.run(y).item<float>(), 4);
   s.state().variables().front()->assign(vector<float>({1, 2, 3, 4}).to(fast));
   EXPECT_EQ(s.run(y).item<float>(), 14);
+}
+
+TEST_F(on_device, a_variable_that_is_set_stays_where_it_lies) {
+  graph g;
+  auto w = g.on("accelerator", [&] { return variable<float, 4>(g, "w", zeros()); });
+  auto v = variable<float, 4>(g, "v", zeros());
+  auto y = sum(w + 1.f), z = sum(v + 1.f);
+  auto o = options();
+  o.state = std::make_shared<container>();
+  o.placement = [](auto candidates, auto, auto const&) {
+    return place_choice{candidates.front(), place_reason::fastest};
+  };
+  session s{g, o};
+  auto const home = [&](std::string const& name) { return s.state().find_variable(name)->home(); };
+  auto const four = vector<float>({1, 2, 3, 4});
+  s.set(variable_value(w), four);  // before its first value, which is to lie there
+  EXPECT_EQ(home("w"), fast->memory().space());
+  s.run(initializer(g));
+  for (auto const& t : {tensor(four), four.to(fast)}) {
+    s.set(variable_value(w), t);
+    s.set(variable_value(v), t);
+    EXPECT_EQ(home("w"), fast->memory().space());
+    EXPECT_EQ(home("v"), nullptr);
+    EXPECT_EQ(s.run(y).to(host).item<float>(), 14);
+    EXPECT_EQ(s.run(z).item<float>(), 14);
+  }
+  session without{g, {.state = o.state}};
+  without.set(variable_value(w), four);
+  EXPECT_EQ(home("w"), fast->memory().space());
+  EXPECT_EQ(s.run(y).to(host).item<float>(), 14);
+}
+
+TEST_F(on_device, a_variable_is_moved_with_what_lies_beside_it) {
+  graph g;
+  auto w = variable<float, 4>(g, "w", zeros());
+  auto slot = g.near(w, [&] { return variable<float, 4>(g, "slot", constant(1.0)); });
+  auto step = g.near(w, [&] { return assign_add(w, as<of<float, 4>>(slot + 1.f)); });
+  auto o = options();
+  o.placement = [](auto candidates, auto, auto const&) {
+    return place_choice{candidates.front(), place_reason::fastest};
+  };
+  session s{g, o};
+  EXPECT_THROW(s.move(w, "accelerator:0"), error);  // it has no value
+  s.run(initializer(g));
+  auto const home = [&](char const* name) { return s.state().find_variable(name)->read().device(); };
+  auto const moved = [&](char const* to, char const* name, float result) {
+    s.move(w, to);
+    s.move(slot, to);
+    EXPECT_EQ(home("w"), name);
+    EXPECT_EQ(home("slot"), name);
+    s.run(step);
+    EXPECT_EQ(home("w"), name);
+    EXPECT_EQ(s.get(w).at<float>(3), result);
+  };
+  moved("cpu:0", "host", 2);
+  moved("accelerator:0", "accelerator:0", 4);
+  moved("accelerator", "accelerator:0", 6);
+  moved("cpu:0", "host", 8);
+  s.trim();
+  EXPECT_EQ(fast->memory().usage().count, 0);
+  s.move(w, "accelerator:0");
+  EXPECT_THROW(s.run(step), error);  // they lie on different devices
+  s.move(w, "cpu");
+  s.run(step);
+  try {
+    s.move(w, "gpu:0");
+    FAIL();
+  } catch (error const& e) {
+    EXPECT_EQ(e.message(),
+              "expected the name of one device, and 'gpu:0' is that of 0: there are /device:cpu:0, "
+              "/device:accelerator:0");
+  }
+  EXPECT_THROW(s.move(w, ""), error);
+}
+
+TEST_F(on_device, a_constant_from_its_memory_is_one_like_any_other) {
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto c = as<of<float, 4>>(constant(g, vector<float>({1, 2, 3, 4}).to(fast)));
+  auto y = x * (c + c), z = g.on("accelerator", [&] { return exp(c); });
+  session s{g, options()};
+  EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, 1, 1, 1})}}, y), vector<float>({2, 4, 6, 8})));
+  EXPECT_TRUE(same_bits(s.run(z), session(g, {.soft_placement = true}).run(z)));
+}
+
+TEST_F(on_device, time_is_counted_by_its_own_clock) {
+  auto const timed = emulated("accelerator:0", {.flops = 1, .bandwidth = 1});  // years, if anybody waited
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto y = g.on("accelerator", [&] { return x + 1.f; });
+  auto z = g.on("cpu:0", [&] { return sum(y); });
+  session s{g, {.devices = {timed}}};
+  double once = 0;
+  for (int i = 1; i <= 3; ++i) {
+    s.run({{x, vector<float>({1, 2, 3, 4})}}, z);
+    auto const now = timed->seconds();
+    if (i == 1) once = now.compute;
+    EXPECT_GT(once, 0);
+    EXPECT_EQ(now.compute, once * i);
+    EXPECT_EQ(now.copies_in, 16. * i);
+    EXPECT_EQ(now.copies_out, 16. * i);
+  }
 }
 
 TEST_F(on_device, devices_need_names_of_their_own) {

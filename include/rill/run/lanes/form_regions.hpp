@@ -56,6 +56,8 @@ class region_former {
   }
   std::size_t regions() const { return cut_.regions.size(); }
   std::size_t copies() const { return copies_; }
+  /// Returns the bytes of the copies.
+  std::size_t copied() const { return bytes_; }
 
  private:
   static constexpr auto none = region_cut::none;
@@ -110,6 +112,7 @@ class region_former {
     n.attributes = {{"device", std::int64_t{device}}};
     if (&op == &copy_in_op) n.controls = turn_of_copy(device, n.outputs[0], comes_back(of.node, device));
     ++copies_;
+    bytes_ += n.outputs[0].is_known() ? n.outputs[0].bytes() : 0;
     return known->second = {append(std::move(n), of.node), 0};
   }
   // Returns the region, if any, for which a copy to a device waits, so that copies run ahead of kernels by no more than
@@ -304,7 +307,7 @@ class region_former {
   std::vector<device_lane> lanes_;
   std::map<std::tuple<op_def const*, std::int32_t, endpoint>, endpoint> copied_;
   std::set<endpoint> read_outside_;
-  std::size_t copies_ = 0;
+  std::size_t copies_ = 0, bytes_ = 0;
 };
 
 }  // namespace detail
@@ -316,7 +319,8 @@ RILL_INLINE void form_regions(subgraph& sub, node_devices const& where, session_
   sub = former.run(stays);
   if (report)
     report->lines.push_back("devices: " + std::to_string(former.regions()) + " regions, " +
-                            std::to_string(former.copies()) + " copies");
+                            std::to_string(former.copies()) + " copies of " + std::to_string(former.copied()) +
+                            " bytes");
 }
 #endif
 

@@ -82,17 +82,21 @@ inline std::string placement_text(subgraph const& sub, placement const& p, std::
 }
 
 /// Writes into each node the name of the device that it runs on, and into `text`, which may be null, where each runs,
-/// and why.
-inline void place_nodes(subgraph& sub, plan_request const& with, std::string* text) {
+/// and why. A variable without a value that a body takes lies where the step around it puts it.
+inline void place_nodes(subgraph& sub, plan_request const& with, std::string* text, bool is_body) {
   auto& devices = *with.devices;
   auto const targets = place_targets(devices);
   place_options options{.soft_placement = devices.placement().soft, .choose = devices.placement().choose};
   options.around = devices.placement().recorded;
   options.around.home = [&](std::string_view name) -> std::optional<std::uint32_t> {
     auto const v = with.state.find_variable(std::string(name));
-    return v ? home_of(*v, devices, targets) : std::nullopt;
+    auto const home = v ? home_of(*v, devices, targets) : std::nullopt;
+    return home || !is_body ? home : devices.planned_home(name);
   };
   auto const placed = place(sub, targets, options);
+  if (!is_body)
+    for (std::uint32_t i = 0; i < sub.size(); ++i)
+      if (is_variable(sub[i])) devices.plan_home(sub[i].name, placed.nodes[i].device);
   if (text) *text = placement_text(sub, placed, targets);
   apply(placed, targets, sub);
 }

@@ -82,7 +82,8 @@ RILL_INLINE kernel region_kernel(kernel_request const& r) {
   of_body.devices = nullptr;
   of_body.on = device.on.get();
   auto const given = r.inputs.subspan(references);
-  auto const body = r.compile(of_body, body_of_region(r.at.attributes), given);
+  auto const body =
+      naming_device(device.name, [&] { return r.compile(of_body, body_of_region(r.at.attributes), given); });
   auto const seconds = seconds_at(device.on->speed(), region_work(r.at.attributes, r.inputs, r.outputs));
   kernel k([&device, body, references, seconds, name = r.at.name,
             types = std::vector<type>(given.begin(), given.end())](kernel_call const& call) {
@@ -96,7 +97,7 @@ RILL_INLINE kernel region_kernel(kernel_request const& r) {
       step.stack = 0;
       return body->run(values, device.on->threads(), step);
     };
-    submit_call(device.on->compute(), call, seconds, work);
+    submit_call(device.on->compute(), device.name, call, seconds, work);
   });
   k.allocates_outputs = true;
   k.outputs_on = static_cast<std::int32_t>(device_of(r.at));

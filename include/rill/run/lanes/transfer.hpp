@@ -64,19 +64,27 @@ inline std::size_t device_of(node const& n) {
 
 namespace rill::detail {
 
+/// Seconds that a copy takes between the host's memory and a device's.
+inline double seconds_of_copy(device const& d, std::size_t bytes) {
+  auto const speed = d.speed().link_bytes;
+  return speed > 0 ? static_cast<double>(bytes) / speed : 0;
+}
+
 RILL_INLINE kernel copy_in_kernel(kernel_request const& r) {
   auto& device = (*r.devices)[device_of(r.at)];
   kernel k([&device, of = r.outputs[0], name = r.at.name](kernel_call const& call) {
     allocation_scope const scope(name);
-    auto made = tensor(of.element, of.shape(), device.on->memory());
+    auto made = naming_device(device.name, [&] { return tensor(of.element, of.shape(), device.on->memory()); });
+    auto const seconds = seconds_of_copy(*device.on, made.bytes());
     auto copy = [&device, made = std::move(made)](kernel_call const& c) mutable {
       if (auto const n = made.bytes(); n != 0) device.space()->write(made.storage().data(), c.in(0), n);
       return std::vector<tensor>{std::move(made)};
     };
-    submit_call(device.on->copies_in(), call, 0, std::move(copy));
+    submit_call(device.on->copies_in(), device.name, call, seconds, std::move(copy));
   });
   k.allocates_outputs = true;
   k.outputs_on = static_cast<std::int32_t>(device_of(r.at));
+  k.copied = r.outputs[0].bytes();
   k.waits = true;
   k.enqueues = true;
   return k;
@@ -89,8 +97,10 @@ RILL_INLINE kernel copy_out_kernel(kernel_request const& r) {
       if (bytes != 0) device.space()->read(c.out(0), c.in(0), bytes);
       return std::vector<tensor>{};
     };
-    submit_call(device.on->copies_out(), call, 0, copy);
+    submit_call(device.on->copies_out(), device.name, call, seconds_of_copy(*device.on, bytes), copy);
   });
+  k.inputs_on = static_cast<std::int32_t>(device_of(r.at));
+  k.copied = r.outputs[0].bytes();
   k.waits = true;
   k.enqueues = true;
   return k;
@@ -99,8 +109,9 @@ RILL_INLINE kernel copy_out_kernel(kernel_request const& r) {
 RILL_INLINE kernel device_constant_kernel(kernel_request const& r) {
   allocation_scope const scope(r.at.name);
   auto const& value = attribute_as<tensor>(r.at.attributes, "value");
-  kernel k(
-      [there = value.to((*r.devices)[device_of(r.at)].on->memory())](kernel_call const& call) { call.give(0, there); });
+  auto& device = (*r.devices)[device_of(r.at)];
+  auto there = naming_device(device.name, [&] { return value.to(device.on->memory()); });
+  kernel k([there = std::move(there)](kernel_call const& call) { call.give(0, there); });
   k.allocates_outputs = true;
   k.outputs_on = static_cast<std::int32_t>(device_of(r.at));
   return k;

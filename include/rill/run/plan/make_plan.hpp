@@ -69,6 +69,8 @@ RILL_INLINE plan make_plan(subgraph const& sub, plan_request const& with) {
   auto p = assemble(slots, std::move(kernels), std::move(results), std::move(schedule), why, std::move(memory));
   link_pointers(p, sub, slots, {});
   mark_plain(p);
+  if (has_devices(with.devices))
+    for (auto const& d : *with.devices) p.devices.push_back(d.name);
   p.functions = std::move(own);
   p.allocator = &with.memory;
   return p;

@@ -201,7 +201,7 @@ class plan_instance {
       auto const& op = plan_->operations[at];  // some say themselves where in them it was
       if (plan_->instructions[at].run.names_nodes && !e.node().empty()) throw;
       if (op == primitive_region_op.name || (op == deferred_piece_op.name && !e.node().empty())) throw;
-      throw error(e.code(), e.message(), node);
+      throw error(e.code(), e.message(), node, e.device());
     } catch (std::bad_alloc const&) {
       throw error(code::resource_exhausted, "no memory", node);
     } catch (std::exception const& e) {
@@ -338,7 +338,7 @@ class plan_instance {
     try {
       make_room();
     } catch (error const& e) {
-      throw error(e.code(), e.message(), plan_->name(at));
+      throw error(e.code(), e.message(), plan_->name(at), e.device());
     }
   }
 

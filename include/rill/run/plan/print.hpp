@@ -9,7 +9,8 @@ namespace rill {
 
 /// Returns the values, their types and the numbers of the pointers to them.
 std::string slots_text(plan const& p);
-/// Returns the instructions: node, operation, what it reads and writes, and what is special about its kernel.
+/// Returns the instructions: node, operation, what it reads and writes, the device that it runs on, or copies from or
+/// to, and what is special about its kernel.
 std::string kernels_text(plan const& p);
 /// Returns the execution and the reason for it; in parallel execution also which instructions each one waits for, and
 /// which it lets begin where those are several.
@@ -130,10 +131,21 @@ class plan_printer {
   std::string about_kernel(instruction_id at) const {
     auto const& k = plan_.instructions[at].run;
     std::vector<std::string> all;
+    if (auto const on = device(at); !on.empty()) all.push_back(on);
     if (k.scratch() != 0) all.push_back("scratch of " + bytes(k.scratch()));
     if (k.waits) all.push_back("may wait");
     if (k.allocates_outputs) all.push_back("allocates its outputs");
     return comma_list(all);
+  }
+
+  // The device that an instruction runs on, or copies from or to.
+  std::string device(instruction_id at) const {
+    auto const& k = plan_.instructions[at].run;
+    auto const name = [&](std::int32_t d) { return plan_.devices.at(static_cast<std::size_t>(d)); };
+    auto const copies = "copies " + bytes(k.copied);
+    if (k.inputs_on >= 0) return copies + " from " + name(k.inputs_on);
+    if (k.outputs_on < 0) return {};
+    return (k.copied != 0 ? copies + " to " : "on ") + name(k.outputs_on);
   }
 
   char const* execution_name() const {

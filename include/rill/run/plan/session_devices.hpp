@@ -1,9 +1,13 @@
 // The devices of a session beside its host.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +65,17 @@ class session_devices {
       if (d.name == placed.device) return d.space();
     return nullptr;
   }
+  /// Sets where a step that is compiled puts a variable: the number of the device among those of placement. The bodies
+  /// of the step, which are placed later, ask for it as long as the variable has no value, and so no home.
+  void plan_home(std::string const& variable, std::uint32_t device) {
+    std::lock_guard lock(mutex_);
+    homes_[variable] = device;
+  }
+  std::optional<std::uint32_t> planned_home(std::string_view variable) const {
+    std::lock_guard lock(mutex_);
+    auto const at = homes_.find(variable);
+    return at == homes_.end() ? std::nullopt : std::optional(at->second);
+  }
   auto begin() { return all_.begin(); }
   auto end() { return all_.end(); }
   auto begin() const { return all_.begin(); }
@@ -73,6 +88,8 @@ class session_devices {
  private:
   session_placement how_;
   std::deque<session_device> all_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::uint32_t, std::less<>> homes_;  // of variables, as steps were compiled last
 };
 
 /// Whether there are devices beside the host.
