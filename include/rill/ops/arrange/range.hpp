@@ -70,7 +70,7 @@ struct range_op {
                                static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(step));
       else to[i] = static_cast<T>(static_cast<double>(start) + static_cast<double>(i) * static_cast<double>(step));
   }
-  template <class T> static kernel make(std::int64_t expected, allocator& memory) {
+  template <class T> static kernel make(std::int64_t expected, allocator* memory) {
     if (expected >= 0)
       return kernel([expected](kernel_call const& call) {
         if (auto const n = count<T>(call); n != expected)
@@ -78,7 +78,7 @@ struct range_op {
                                                   " numbers from start, limit and step, got " + std::to_string(n));
         write(call, call.out<T>(0), expected);
       });
-    kernel k([memory = &memory](kernel_call const& call) {
+    kernel k([memory](kernel_call const& call) {
       tensor all(dtype_of<T>, shape{count<T>(call)}, *memory);
       write(call, all.template mutable_data<T>(), all.elements());
       call.give(0, std::move(all));
@@ -89,7 +89,7 @@ struct range_op {
   static kernel cpu(kernel_request const& r) {
     auto const expected = decode<attributes>(r.at.attributes).count;
     return visit(r.inputs[0].element, [&]<class T>() -> kernel {
-      if constexpr (elements.contains(dtype_of<T>)) return make<T>(expected, *r.memory);
+      if constexpr (elements.contains(dtype_of<T>)) return make<T>(expected, r.memory);
       else throw error(code::internal, "range of other elements than real numbers");
     });
   }
