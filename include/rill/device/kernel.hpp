@@ -69,7 +69,7 @@ class kernel {
   bool keeps_input = false;
   /// The number of the session's device in whose memory it allocates its outputs; -1: the host's.
   std::int32_t outputs_on = -1;
-  /// The number of the device in whose memory its inputs lie; -1: the host's, or that of the outputs.
+  /// The device that holds the inputs; -1: the host, or the device that holds the outputs.
   std::int32_t inputs_on = -1;
   /// The bytes that a call copies from one memory to another.
   std::size_t copied = 0;

@@ -60,8 +60,8 @@ class executor {
   container& state() const { return *options_.state; }
   /// Returns the allocator of variables and of what steps compute.
   allocator& memory() const;
-  /// Returns the allocator of the memory in which a variable lies. If it has no value yet, returns that of the device
-  /// that the node that declares it asks for, or lies beside; the host's if there is none.
+  /// Returns the allocator of the device that holds a variable's value. A variable without a value takes the device
+  /// that its node asks for or is `near`, or else the host.
   allocator& memory_of(variable_state const& v) const;
   /// Returns the allocator of the device of that name, which may be partial. Throws error(invalid_argument) unless the
   /// session has one such device.

@@ -65,8 +65,8 @@ class session_devices {
       if (d.name == placed.device) return d.space();
     return nullptr;
   }
-  /// Sets where a step that is compiled puts a variable: the number of the device among those of placement. The bodies
-  /// of the step, which are placed later, ask for it as long as the variable has no value, and so no home.
+  /// Records the device that a step being compiled has chosen for a variable. The step's bodies are placed later, and
+  /// while the variable has no value they must choose the same device.
   void plan_home(std::string const& variable, std::uint32_t device) {
     std::lock_guard lock(mutex_);
     homes_[variable] = device;
