@@ -39,6 +39,15 @@ class bad_network : public testing::Test {
     auto const result = s.run({{x, tensor::adopt(numbers, shape{100000})}}, y);
     for (std::size_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(result.values()[i], numbers[i] * 2 + 1) << i;
   }
+  // A step that meets the end of the connections before fails, and the next one need not.
+  void run_once_it_is_back() {
+    for (bool lost = true; lost;) try {
+        run();
+        lost = false;
+      } catch (error const& e) {
+        ASSERT_EQ(e.code(), code::unavailable) << e.what();
+      }
+  }
 };
 
 TEST_F(bad_network, that_is_slow_changes_no_bit) {
@@ -65,9 +74,9 @@ TEST_F(bad_network, that_drops_what_is_sent_fails_the_step_and_nothing_else) {
   auto const text = sentence([&] { run(); });
   EXPECT_NE(text.find("unavailable"), std::string::npos) << text;
   EXPECT_NE(text.find("/job:ps/task:0"), std::string::npos) << text;
-  EXPECT_NE(text.find("nothing was heard"), std::string::npos) << text;
   road.drop(false);
-  run();
+  road.cut();  // what is left of the streams begins in the middle of a frame
+  run_once_it_is_back();
 }
 
 TEST_F(bad_network, that_ends_within_a_frame_fails_the_step_and_nothing_else) {
@@ -86,13 +95,7 @@ TEST_F(bad_network, that_ends_within_a_frame_fails_the_step_and_nothing_else) {
   }
   EXPECT_GT(lost, 0);
   road.cut_after(SIZE_MAX);
-  bool lost_late = true;  // by the cut before, which may come yet
-  while (lost_late) try {
-      run();
-      lost_late = false;
-    } catch (error const& e) {
-      ASSERT_EQ(e.code(), code::unavailable) << e.what();
-    }
+  run_once_it_is_back();
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ TEST_F(failing_device, in_a_body_is_named_by_the_error_of_the_loop) {
     ADD_FAILURE();
   } catch (error const& e) {
     EXPECT_EQ(e.device(), "/device:accelerator:0");
-    EXPECT_NE(e.message().find("in iteration 1, node 'tanh': the device broke"), std::string::npos) << e.what();
+    EXPECT_NE(e.message().find("in iteration 1, node 'body/tanh': the device broke"), std::string::npos) << e.what();
   }
   fast->compute().fail_at(0, nullptr);
 }
