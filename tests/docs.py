@@ -2,7 +2,8 @@
 """The C++ and the links in README.md, CHANGELOG.md and docs/: every block is a program that runs or a quotation that is
 true, and the files that they link to or name are there.
 
-    docs.py write FOLDER     writes the programs into a folder, for CMake to build; prints their paths
+    docs.py write FOLDER     writes the programs into a folder, for CMake to build, those of a page in one file as far as they
+                             are bodies; prints each file's path, and the names of its programs
     docs.py check            fails if a block is none of the below, or a quotation is not what the file says, or a link
                              leads nowhere, or a file or a function that a page names is not there
 
@@ -57,17 +58,16 @@ def body(block):
     lines = block.text.splitlines()
     includes = [line for line in lines if line.startswith("#include")]
     rest = [("" if line.startswith("#include") else line) for line in lines]
-    return includes, f'{block.unseen}\n#line {block.line} "{block.page}"\n' + "\n".join(rest)
+    return includes, f'{block.unseen}\n#line {block.line} "{block.page.relative_to(ROOT)}"\n' + "\n".join(rest)
 
 
 def programs(page):
-    """(name, text) of each program of a page."""
+    """(name, whether it is a body, its #include lines, its text) of each program of a page."""
     name = str(page.relative_to(ROOT).with_suffix("")).replace("/", "_").removeprefix("docs_")
     count, includes, bodies = 0, [], []
 
     def assembled():
-        head = "\n".join(dict.fromkeys(["#include <rill/rill.hpp>", *includes]))
-        return f"{name}_{count}", f"{head}\n\nint main() {{\n" + "\n".join(bodies) + "\n}\n"
+        return f"{name}_{count}", True, includes, "\n".join(bodies)
 
     for block in blocks(page):
         if block.word == "body" and bodies:
@@ -84,25 +84,43 @@ def programs(page):
                 yield assembled()
                 includes, bodies = [], []
             count += 1
-            yield f"{name}_{count}", f'#line {block.line} "{page}"\n{block.text}'
+            yield f"{name}_{count}", False, [], f'#line {block.line} "{page.relative_to(ROOT)}"\n{block.text}'
     if bodies:
         yield assembled()
+
+
+def files(page):
+    """(stem, names of the programs, text) of each file that is compiled for a page: one for all bodies, whose main takes the
+    name of the program to run, because the headers take longer to compile than a body; one for each program with its own main."""
+    name = str(page.relative_to(ROOT).with_suffix("")).replace("/", "_").removeprefix("docs_")
+    names, includes, functions = [], ["#include <string_view>", "#include <rill/rill.hpp>"], []
+    for program, is_body, more, text in programs(page):
+        if not is_body:
+            yield program, [program], text
+            continue
+        names.append(program)
+        includes += more
+        functions.append(f"static int {program}() {{\n{text}\n  return 0;\n}}\n")
+    if names:
+        calls = "".join(f'  if (name == "{n}") return {n}();\n' for n in names)
+        main = f"int main(int, char** arguments) {{\n  std::string_view const name = arguments[1];\n{calls}  return 2;\n}}\n"
+        yield name, names, "\n".join([*dict.fromkeys(includes), "", *functions, main])
 
 
 def write(folder):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    written = set()
+    written = {}
     for page in pages():
-        for name, text in programs(page):
-            path = folder / f"{name}.cpp"
+        for stem, names, text in files(page):
+            path = folder / f"{stem}.cpp"
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
                 path.write_text(text, encoding="utf-8")
-            written.add(path)
-    for path in set(folder.glob("*.cpp")) - written:
+            written[path] = names
+    for path in set(folder.glob("*.cpp")) - set(written):
         path.unlink()
-    for path in sorted(written):
-        print(path)
+    for path, names in sorted(written.items()):
+        print(path, *names)
 
 
 def squeezed(text):

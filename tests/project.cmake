@@ -207,13 +207,17 @@ execute_process(COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/doc
   "${CMAKE_CURRENT_BINARY_DIR}/docs" OUTPUT_VARIABLE programs OUTPUT_STRIP_TRAILING_WHITESPACE
   COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" programs "${programs}")
-foreach(program IN LISTS programs)
+foreach(line IN LISTS programs)
+  string(REPLACE " " ";" names "${line}")
+  list(POP_FRONT names program)
   cmake_path(GET program STEM stem)
   add_executable(docs_${stem} "${program}")
   target_link_libraries(docs_${stem} PRIVATE rill::compiled ${rill_test_packages})
   target_compile_options(docs_${stem} PRIVATE ${rill_warnings} -Wno-unused -Wno-shadow -O0)
-  add_test(NAME docs.${stem} COMMAND docs_${stem} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-  set_tests_properties(docs.${stem} PROPERTIES LABELS docs TIMEOUT 600)
+  foreach(name IN LISTS names)
+    add_test(NAME docs.${name} COMMAND docs_${stem} ${name} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(docs.${name} PROPERTIES LABELS docs TIMEOUT 600)
+  endforeach()
 endforeach()
 
 # ---------------------------------------------------------------------------------------------------------------------
