@@ -20,6 +20,10 @@
 #include "spread.hpp"
 
 #if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+// UCX keeps the addresses of some of its blocks in shared memory alone, where the leak checker does not look.
+extern "C" char const* __lsan_default_suppressions() { return "leak:libucs.so\n"; }
+#endif
 #if __has_feature(thread_sanitizer)
 // OpenSSL and UCX come without the sanitizer, which does not see how they order what threads do.
 extern "C" char const* __tsan_default_suppressions() {
