@@ -41,6 +41,24 @@ TEST(served_process, DISABLED_runs) {
   s.join();
 }
 
+// Runs steps on the worker as the task that it is told to be, until it is refused; says then why.
+TEST(claiming_process, DISABLED_runs) {
+  test::allow(600);
+  server s{cluster::from_environment(), recipe_options()};
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const y = g.on("/job:worker", [&] { return x + 1.f; });
+  session steps{g, s.target()};
+  for (;;) try {
+      steps.run({{x, 1.f}}, y);
+    } catch (error const& e) {
+      if (e.code() == code::unavailable) continue;  // its connection was closed, and it makes another
+      std::string const file = std::getenv("RILL_TEST_FILE");
+      std::ofstream(file + ".new") << e.what();
+      return std::filesystem::rename(file + ".new", file);
+    }
+}
+
 // Those of a process that gives another one up soon.
 server_options impatient(report_box* reports = nullptr) {
   auto o = recipe_options(reports);
@@ -136,6 +154,34 @@ TEST(recipes, a_process_that_is_stopped_for_long_is_replaced_and_harms_nobody_wh
     EXPECT_EQ(float(s.run(step)), static_cast<float>(i));
     std::this_thread::sleep_for(5ms);
   }
+}
+
+TEST(recipes, two_processes_say_that_they_are_one_task) {
+  test::socket_folder folder;
+  auto const file = [&](char const* name) { return folder.socket(name).substr(5); };
+  server here{cluster::parse("worker=" + folder.socket("worker") + " ps=" + folder.socket("ps"), "worker:0"),
+              recipe_options()};
+  auto const claim = [&](char const* at, char const* says) {
+    return std::make_unique<process>(
+        "claiming_process.DISABLED_runs",
+        std::map<std::string, std::string>{
+            {"RILL_CLUSTER", "worker=" + folder.socket("worker") + " ps=" + folder.socket(at)},
+            {"RILL_TASK", "ps:0"},
+            {"RILL_TEST_FILE", file(says)}});
+  };
+  auto const wait_for_steps = [&] {
+    for (auto const before = here.traffic().messages_received; here.traffic().messages_received < before + 100;)
+      std::this_thread::sleep_for(5ms);
+  };
+  auto const first = claim("ps", "first");
+  wait_for_steps();
+  auto const second = claim("another", "second");  // at the same address it could not listen
+  while (!std::filesystem::exists(file("first"))) std::this_thread::sleep_for(5ms);
+  std::ifstream in(file("first"));
+  expect_words({std::istreambuf_iterator<char>(in), {}},
+               {"failed_precondition", "another process has become /job:ps/task:0", "one of the two has to end"});
+  wait_for_steps();
+  EXPECT_FALSE(std::filesystem::exists(file("second")));
 }
 
 TEST(recipes, a_connection_is_cut) {

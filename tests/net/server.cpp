@@ -1,9 +1,11 @@
 #include "rill/net/server.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <future>
 #include <iterator>
 #include <limits>
@@ -11,6 +13,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,6 +39,39 @@ TEST(server, a_client_runs_a_step_that_goes_over_two_tasks) {
   session s{g, connect(c.address(0), test::quick())};
   for (int i = 0; i < 3; ++i)
     EXPECT_TRUE(same_bits(s.run({{x, vector<float>({1, 2, 3})}}, z), vector<float>({3, 5, 7})));
+}
+
+// The sockets of this process that programs would inherit which it starts.
+std::vector<std::string> inherited_sockets() {
+  std::vector<std::string> all;
+  for (auto const& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the directory's own descriptor
+    auto const to = std::filesystem::read_symlink(entry, gone).string();
+    auto const file = std::stoi(entry.path().filename());
+    if (to.starts_with("socket:") && (::fcntl(file, F_GETFD) & FD_CLOEXEC) == 0) all.push_back(to);
+  }
+  return all;
+}
+
+TEST(server, keeps_its_connections_out_of_programs_that_are_started) {
+  auto const before = inherited_sockets();
+  for (bool const by_memory : {true, false}) {
+    auto options = test::quick();
+    options.shared_memory = by_memory;
+    served_cluster c({{"worker", 2}}, served_cluster::with(options));
+    server by_tcp(cluster::parse("worker=127.0.0.1:0", "worker:0"), served_cluster::with(options));
+    graph g;
+    auto const x = placeholder<float>(g, "x");
+    auto const y = g.on("/job:worker/task:0", [&] { return x + 1.f; });
+    for (auto const& at : {c.address(0), by_tcp.cluster().at(by_tcp.task()).text()}) {
+      session s{g, connect(at, options)};
+      EXPECT_EQ(float(s.run({{x, 1.f}}, y)), 2.f);
+      EXPECT_EQ(inherited_sockets(), before);
+    }
+    session s{g, c[1].target()};
+    EXPECT_EQ(float(s.run({{x, 1.f}}, y)), 2.f);
+    EXPECT_EQ(inherited_sockets(), before);
+  }
 }
 
 TEST(server, variables_are_trained_where_they_lie) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "rill/net/bound_socket.hpp"
+#include "rill/net/close_on_exec.hpp"
 #include "rill/net/served_link.hpp"
 
 namespace rill::net {
@@ -47,6 +48,7 @@ class listener : public std::enable_shared_from_this<listener> {
       end = resolver.resolve(at.host, std::to_string(at.port)).begin()->endpoint();
     }
     acceptor_.open(end.protocol());
+    close_on_exec(acceptor_);
     if (!at.is_unix()) acceptor_.set_option(asio::socket_base::reuse_address(true));
     acceptor_.bind(end);
     acceptor_.listen();
@@ -73,6 +75,7 @@ class listener : public std::enable_shared_from_this<listener> {
     std::error_code e;
     auto const end = memory_endpoint(at);
     memory_acceptor_.open(end.protocol(), e);
+    if (!e) close_on_exec(memory_acceptor_);
     if (!e) memory_acceptor_.bind(end, e);  // a process that was stopped may have the name
     if (!e) memory_acceptor_.listen(asio::socket_base::max_listen_connections, e);
     if (e) memory_acceptor_.close(e);
@@ -111,6 +114,7 @@ class listener : public std::enable_shared_from_this<listener> {
     by.async_accept([self = shared_from_this(), &by](std::error_code e, stream_socket s) {
       if (!by.is_open()) return;
       if (e) return self->accept_later(by);  // too many open files, for instance
+      close_on_exec(s);
       self->greet(std::move(s), &by == &self->memory_acceptor_);
       self->accept(by);
     });

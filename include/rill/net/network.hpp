@@ -17,6 +17,7 @@
 #include "rill/base/instruction_set.hpp"
 #include "rill/base/thread.hpp"
 #include "rill/net/address.hpp"
+#include "rill/net/close_on_exec.hpp"
 #include "rill/net/link.hpp"
 #include "rill/net/messages.hpp"
 #include "rill/net/monitor.hpp"
@@ -259,6 +260,9 @@ class network : public std::enable_shared_from_this<network> {
   asio::awaitable<bool> open(beginning& at, stream_socket::endpoint_type const& end, std::error_code& e) {
     if (at.is_over) co_return false;
     at.socket = stream_socket(io_);
+    at.socket.open(end.protocol(), e);
+    if (e) co_return false;
+    close_on_exec(at.socket);
     co_await at.socket.async_connect(end, asio::redirect_error(asio::use_awaitable, e));
     if (e || at.is_over) co_return false;
     set_options(at.socket);

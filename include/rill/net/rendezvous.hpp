@@ -26,6 +26,7 @@ std::vector<std::string> meet(meeting const& m);
 #include <utility>
 
 #include "rill/base/deadline.hpp"
+#include "rill/net/close_on_exec.hpp"
 #include "rill/net/rendezvous_host.hpp"
 
 namespace rill::net {
@@ -79,6 +80,7 @@ class guest {
     {
       closing_timer const late(io_, s, std::min(end_, clock::now() + patience));
       co_await asio::async_connect(*s, ends, asio::use_awaitable);
+      close_on_exec(*s);
       auto const join = framed(body_of(joining(*s)));
       co_await asio::async_write(*s, asio::buffer(join), asio::use_awaitable);
       reply = co_await receive<reply_body>(*s, 4096);

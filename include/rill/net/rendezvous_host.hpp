@@ -1,6 +1,7 @@
 // Process 0 of a run, to which the others tell their addresses (rendezvous.hpp).
 #pragma once
 #include "rill/net/address.hpp"
+#include "rill/net/close_on_exec.hpp"
 #include "rill/net/meeting.hpp"
 
 #if RILL_NET_RUNTIME
@@ -51,6 +52,7 @@ class host {
             v6 ? tcp::endpoint(tcp::v6(), port)
                : tcp::endpoint(m_.open ? asio::ip::address_v4::any() : asio::ip::address_v4::loopback(), port);
         acceptor_.open(end.protocol(), e);
+        if (!e) close_on_exec(acceptor_);
         if (!e && v6) acceptor_.set_option(asio::ip::v6_only(false), e);
         if (!e) acceptor_.set_option(asio::socket_base::reuse_address(true), e);
         if (!e) acceptor_.bind(end, e);
@@ -72,7 +74,10 @@ class host {
       if (e) {  // too many open files, for instance
         asio::steady_timer later(io_, std::chrono::milliseconds(50));
         co_await later.async_wait(asio::use_awaitable);
-      } else if (strangers_ < most_strangers) asio::co_spawn(io_, serve(s), asio::detached);
+      } else if (strangers_ < most_strangers) {
+        close_on_exec(*s);
+        asio::co_spawn(io_, serve(s), asio::detached);
+      }
     }
   }
   asio::awaitable<void> serve(std::shared_ptr<tcp::socket> s) try {

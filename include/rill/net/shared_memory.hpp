@@ -23,6 +23,7 @@
 #include "rill/net/address.hpp"
 #include "rill/net/asio.hpp"
 #include "rill/net/byte_stream.hpp"
+#include "rill/net/close_on_exec.hpp"
 
 namespace rill::net {
 
@@ -260,7 +261,11 @@ inline descriptor receive_descriptor(stream_socket& s) {
 /// it may have none, and a stopped process may have the name of the one that has taken its place.
 inline asio::awaitable<std::unique_ptr<byte_stream>> share_memory(stream_socket& s, address to) {
   std::error_code e;
-  co_await s.async_connect(memory_endpoint(to), asio::redirect_error(asio::use_awaitable, e));
+  auto const end = memory_endpoint(to);
+  s.open(end.protocol(), e);
+  if (e) co_return nullptr;
+  close_on_exec(s);
+  co_await s.async_connect(end, asio::redirect_error(asio::use_awaitable, e));
   if (e || !is_of_this_user(s)) co_return nullptr;
   auto const memory = shared_rings::make();
   send_descriptor(s, memory);
