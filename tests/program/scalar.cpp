@@ -60,6 +60,11 @@ template <class T> void expect_the_lanes_bits(T x) {
   EXPECT_EQ(bits(expm1(scalar<T>(x)).value), bits(expm1(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(log1p(scalar<T>(x)).value), bits(log1p(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(softplus(scalar<T>(x)).value), bits(softplus(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(silu(scalar<T>(x)).value), bits(silu(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(gelu(scalar<T>(x)).value), bits(gelu(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(gelu_tanh(scalar<T>(x)).value), bits(gelu_tanh(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(mish(scalar<T>(x)).value), bits(mish(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(normal_cdf(scalar<T>(x)).value), bits(normal_cdf(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(erf(scalar<T>(x)).value), bits(erf(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(sin(scalar<T>(x)).value), bits(sin(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(cos(scalar<T>(x)).value), bits(cos(packet<T>(x))[0])) << x;
