@@ -169,6 +169,15 @@ TEST(scalar, of_complex_numbers_computes_as_the_standard_library) {
   EXPECT_EQ((1 / scalar<complex64>(complex64(0, 1e30f))).value, complex64(0, -1e-30f));
 }
 
+TEST(scalar, of_complex_numbers_has_a_sigmoid_without_overflow) {
+  for (double y : {0., 1., -3.}) {
+    EXPECT_EQ(sigmoid(scalar<complex128>(complex128(-1000, y))).value, complex128(0));
+    EXPECT_EQ(sigmoid(scalar<complex128>(complex128(1000, y))).value, complex128(1));
+    EXPECT_EQ(sigmoid(scalar<complex64>(complex64(-200, static_cast<float>(y)))).value, complex64(0));
+  }
+  expect_near(sigmoid(scalar<complex128>(complex128(-80, 1))).value, std::exp(complex128(-80, 1)));
+}
+
 TEST(scalar, of_complex_numbers_divided_by_zero_is_infinite_or_nan) {
   auto const quotient = (scalar<complex64>(1) / 0).value;
   EXPECT_EQ(quotient.real(), std::numeric_limits<float>::infinity());
