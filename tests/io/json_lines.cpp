@@ -59,6 +59,18 @@ TEST(json_lines, become_the_types_that_can_hold_them) {
   EXPECT_EQ(refusal([&] { as("true", of<float>); }), code::invalid_argument);
 }
 
+// Each of these numbers is just above the middle of two numbers of its type. Rounded to float or double first, it is
+// the middle.
+TEST(json_lines, are_rounded_once) {
+  auto const as = [](char const* text, type const& t) { return json_member_as(only(text), t, "a"); };
+  EXPECT_EQ(as("1.000488281264552", of<half>).item<half>(), 0x1.004p0f);
+  EXPECT_EQ(as("1.0039062501164153", of<bfloat16>).item<bfloat16>(), 0x1.02p0f);
+  EXPECT_EQ(as("16842753", of<bfloat16>).item<bfloat16>(), 16908288.f);
+  EXPECT_EQ(as("9007199791611905", of<float>).item<float>(), 0x1.000002p53f);
+  EXPECT_EQ(as("65519", of<half>).item<half>(), 65504.f);
+  EXPECT_EQ(refusal([&] { as("65520", of<half>); }), code::invalid_argument);
+}
+
 TEST(json_lines, know_integers_and_floats_apart) {
   EXPECT_TRUE(
       same_bits(only("[-9223372036854775808, 9223372036854775807]"), vector<std::int64_t>({INT64_MIN, INT64_MAX})));

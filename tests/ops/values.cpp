@@ -13,6 +13,7 @@
 #include "values/layers.hpp"
 #include "values/matrix.hpp"
 #include "values/recorded.hpp"
+#include "values/units.hpp"
 
 namespace rill {
 namespace {
@@ -282,6 +283,7 @@ recorder_map const& recorders() {
     r.merge(test::array_recorders());
     r.merge(test::convolution_recorders());
     r.merge(test::cumulative_recorders());
+    r.merge(test::unit_recorders());
     return r;
   }();
   return all;
@@ -318,6 +320,7 @@ bound_map const& bounds() {
     b.merge(test::function_bounds());
     b.merge(test::layer_bounds());
     b.merge(test::cumulative_bounds());
+    b.merge(test::unit_bounds());
     return b;
   }();
   return all;
@@ -332,7 +335,8 @@ std::vector<recording> const& recordings() {
                                 "layers",        //
                                 "arrays",        //
                                 "convolutions",  //
-                                "cumulative"}) {
+                                "cumulative",    //
+                                "units"}) {
       auto const more = test::read_recordings(archive);
       list.insert(list.end(), more.begin(), more.end());
     }

@@ -60,6 +60,11 @@ template <class T> void expect_the_lanes_bits(T x) {
   EXPECT_EQ(bits(expm1(scalar<T>(x)).value), bits(expm1(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(log1p(scalar<T>(x)).value), bits(log1p(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(softplus(scalar<T>(x)).value), bits(softplus(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(silu(scalar<T>(x)).value), bits(silu(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(gelu(scalar<T>(x)).value), bits(gelu(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(gelu_tanh(scalar<T>(x)).value), bits(gelu_tanh(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(mish(scalar<T>(x)).value), bits(mish(packet<T>(x))[0])) << x;
+  EXPECT_EQ(bits(normal_cdf(scalar<T>(x)).value), bits(normal_cdf(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(erf(scalar<T>(x)).value), bits(erf(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(sin(scalar<T>(x)).value), bits(sin(packet<T>(x))[0])) << x;
   EXPECT_EQ(bits(cos(scalar<T>(x)).value), bits(cos(packet<T>(x))[0])) << x;
@@ -162,6 +167,15 @@ TEST(scalar, of_complex_numbers_computes_as_the_standard_library) {
   expect_complex_arithmetic<complex128>({1.5, -2}, {0.25, 3});
   expect_complex_arithmetic<complex128>({-0.5, 0.25}, {3, -0.125});
   EXPECT_EQ((1 / scalar<complex64>(complex64(0, 1e30f))).value, complex64(0, -1e-30f));
+}
+
+TEST(scalar, of_complex_numbers_has_a_sigmoid_without_overflow) {
+  for (double y : {0., 1., -3.}) {
+    EXPECT_EQ(sigmoid(scalar<complex128>(complex128(-1000, y))).value, complex128(0));
+    EXPECT_EQ(sigmoid(scalar<complex128>(complex128(1000, y))).value, complex128(1));
+    EXPECT_EQ(sigmoid(scalar<complex64>(complex64(-200, static_cast<float>(y)))).value, complex64(0));
+  }
+  expect_near(sigmoid(scalar<complex128>(complex128(-80, 1))).value, std::exp(complex128(-80, 1)));
 }
 
 TEST(scalar, of_complex_numbers_divided_by_zero_is_infinite_or_nan) {

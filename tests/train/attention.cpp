@@ -150,6 +150,44 @@ TEST(attention, adds_a_bias_to_the_scores) {
   EXPECT_NEAR(total, 0, 1e-14);
 }
 
+// Returns attention of two queries to two keys with the values 3 and `future`, and expects finite derivatives.
+tensor of_two(dtype d, std::vector<double> const& q, std::vector<double> const& k, std::vector<double> const& bias,
+              double future, attention_mask mask) {
+  graph g;
+  auto const p = [&](char const* name) { return placeholder(g, {d, {1, 2, 1}}, name); };
+  auto const a = p("q"), b = p("k"), c = p("v"), e = placeholder(g, {d, {2}}, "bias");
+  mask.bias = e;
+  auto const y = attention(a, b, c, mask);
+  auto const slopes = gradients(sum(y, extents{}), {a, b, c, e});
+  session s{g};
+  std::vector<feed> const feeds{{a, test::from_doubles(d, {1, 2, 1}, q)},
+                                {b, test::from_doubles(d, {1, 2, 1}, k)},
+                                {c, test::from_doubles(d, {1, 2, 1}, {3, future})},
+                                {e, test::from_doubles(d, {2}, bias)}};
+  for (auto const& slope : slopes)
+    for (double each : test::to_doubles(s.run(feeds, slope))) EXPECT_TRUE(std::isfinite(each));
+  return s.run(feeds, y);
+}
+
+// No finite score is low enough to stand for a key that is not seen.
+TEST(attention, does_not_see_masked_keys_however_low_the_scores_of_the_others_are) {
+  double const inf = INFINITY;
+  for (auto d : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64}) {
+    SCOPED_TRACE(name(d));
+    double const large = d == dtype::float16 ? 250 : d == dtype::float64 ? 1e150 : 1.8e19;
+    for (double future : {0., 10.}) {
+      // The first query sees the first key alone, whose score is -large².
+      auto const low = test::to_doubles(of_two(d, {large, 0}, {-large, 0}, {0, 0}, future, {.causal = true}));
+      EXPECT_EQ(low[0], 3);
+      // It sees no key, because the bias hides the only one.
+      auto const none = test::to_doubles(of_two(d, {1, 1}, {1, 1}, {-inf, 0}, future, {.causal = true}));
+      EXPECT_EQ(none, (std::vector<double>{0, future}));
+    }
+    EXPECT_EQ(test::to_doubles(of_two(d, {1, 1}, {1, 1}, {-inf, -inf}, 10, {})), (std::vector<double>{0, 0}));
+    EXPECT_EQ(test::to_doubles(of_two(d, {1, 1}, {1, 1}, {-inf, 0}, 10, {})), (std::vector<double>{10, 10}));
+  }
+}
+
 TEST(attention, refuses_masks_that_do_not_fit) {
   graph g;
   auto const p = [&](type const& t) { return placeholder(g, t); };

@@ -77,6 +77,27 @@ TEST(mixture_of_experts, equals_all_experts_weighted_by_the_gates_choice_and_so_
   }
 }
 
+// A gate masks an expert by -inf. It is chosen after all others, once.
+TEST(mixture_of_experts, chooses_an_expert_once_where_logits_are_infinite_or_beyond_every_stand_in) {
+  for (auto d : {dtype::float16, dtype::float32}) {
+    graph g;
+    auto const x = placeholder(g, {d, {3, 2}}, "x"), logits = placeholder(g, {d, {3, 4}}, "logits");
+    std::vector<expert> experts;
+    for (int i = 0; i < 4; ++i) experts.push_back([i](value rows) { return mul(rows, like(rows, i + 1)); });
+    auto const m = mix_experts(x, logits, experts, 3);
+    auto const dlogits = gradients(sum(m.result, extents{}), {logits})[0];
+    double const inf = INFINITY, lowest = d == dtype::float16 ? -65504 : -3.4e38;
+    session s{g};
+    std::vector<feed> const feeds{
+        {x, test::from_doubles(d, {3, 2}, {1, 1, 1, 1, 1, 1})},
+        {logits, test::from_doubles(d, {3, 4}, {-inf, 2, -inf, -inf, lowest, lowest, 0, lowest, -inf, 3, 3, -inf})}};
+    auto const [choice, result, slope] = s.run(feeds, m.choice, m.result, dlogits);
+    EXPECT_EQ(test::to_doubles(choice), (std::vector<double>{1, 0, 2, 2, 0, 1, 1, 2, 0}));
+    EXPECT_EQ(test::to_doubles(result), (std::vector<double>{2, 2, 3, 3, 2.5, 2.5}));
+    for (double each : test::to_doubles(slope)) EXPECT_TRUE(std::isfinite(each));
+  }
+}
+
 TEST(mixture_of_experts, runs_each_expert_only_on_its_rows_and_not_at_all_without_rows) {
   graph g;
   auto const x = placeholder(g, of<float, unknown, 2>, "x"), logits = placeholder(g, of<float, unknown, 3>, "logits");

@@ -141,6 +141,25 @@ TEST(batch_norm_layer, normalises_by_the_batch_in_training_and_otherwise_by_movi
   }
 }
 
+TEST(batch_norm_layer, keeps_its_averages_where_a_batch_has_no_rows) {
+  for (bool in_graph : {false, true}) {
+    batches m;
+    auto const y = in_graph ? m.norm(m.x, m.training) : m.norm(m.x, true);
+    test::each_execution s(m.g);
+    s.run(initializer(m.g));
+    auto const run = [&](tensor const& rows) {
+      std::vector<feed> feeds{{m.x, rows}};
+      if (in_graph) feeds.emplace_back(m.training, tensor(true));
+      return s.run(feeds, value(y));
+    };
+    run(m.in);
+    auto const mean = s.run(value(m.norm.mean())).clone(), variance = s.run(value(m.norm.variance())).clone();
+    EXPECT_EQ(run(tensor(dtype::float64, {0, 3})).shape(), (shape{0, 3}));
+    EXPECT_TRUE(same_bits(s.run(value(m.norm.mean())), mean));
+    EXPECT_TRUE(same_bits(s.run(value(m.norm.variance())), variance));
+  }
+}
+
 TEST(batch_norm_layer, has_averages_that_no_optimizer_trains) {
   batches m;
   auto const loss = mean(square(m.norm(m.x, m.training) - 1));

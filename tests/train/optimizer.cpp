@@ -336,6 +336,23 @@ TEST(clip, of_16_bits_computes_in_32_and_has_a_derivative_at_0) {
   EXPECT_TRUE(same_bits(s.run({{zero, vector<float>({0, 0})}}, slope), vector<float>({1, 1})));
 }
 
+TEST(clip, by_one_norm_of_all_gradients_has_a_derivative_where_they_are_0) {
+  graph g;
+  session s{g, {.threads = 1}};
+  auto const x = placeholder<float, 2>(g, "x");
+  auto const y = placeholder<double, 1>(g, "y");
+  std::vector<variable_gradient> const all{{gradient(value(x)), {}}, {gradient(value(y)), {}}};
+  auto const norm = global_norm(all);
+  auto const clipped = clip_by_global_norm(all, 2);
+  auto const total = sum(cast(clipped[0].gradient.dense, dtype::float64)) + sum(clipped[1].gradient.dense);
+  auto const slopes = gradients(total, {x, y}), of_norm = gradients(norm, {x, y});
+  std::vector<feed> const zeros{{x, vector<float>({0, 0})}, {y, vector<double>({0})}};
+  EXPECT_EQ(s.run(zeros, norm).item<double>(), 0);
+  EXPECT_TRUE(same_bits(s.run(zeros, slopes[0]), vector<float>({1, 1})));
+  EXPECT_TRUE(same_bits(s.run(zeros, slopes[1]), vector<double>({1})));
+  EXPECT_TRUE(same_bits(s.run(zeros, of_norm[0]), vector<float>({0, 0})));
+}
+
 TEST(optimizers, compute_16_bit_variables_updates_in_32_bits) {
   use_elements<dtype::float16, dtype::bfloat16>();
   graph g;

@@ -248,14 +248,12 @@ RILL_IO_INLINE void parse(std::string_view text, nlohmann::json_sax<nlohmann::js
   nlohmann::json::sax_parse(text.begin(), text.end(), &events);
 }
 
-/// Converts a number to To; returns false if it is too large.
-template <class To> bool write_float(double x, To& to) {
-  if constexpr (std::is_same_v<To, double>) return to = x, true;
-  else {
+/// Converts a number to To, rounding once; returns false if it is too large.
+template <class From, class To> bool write_float(From x, To& to) {
+  if constexpr (std::is_same_v<From, double> && !std::is_same_v<To, double>)
     if (std::abs(x) > static_cast<double>(std::numeric_limits<float>::max())) return false;
-    to = static_cast<To>(static_cast<float>(x));
-    return std::isfinite(static_cast<float>(to));
-  }
+  to = static_cast<To>(x);
+  return std::isfinite(static_cast<double>(to));
 }
 /// Converts an element of a member to To; returns false if To can't represent it.
 template <class From, class To> bool write(From const& from, To& to) {
@@ -263,7 +261,7 @@ template <class From, class To> bool write(From const& from, To& to) {
   if constexpr (std::is_same_v<From, To>) return to = from, true;
   else if constexpr (truth || !std::is_arithmetic_v<From>) return false;
   else if constexpr (!std::is_integral_v<To>) {
-    if constexpr (std::is_constructible_v<float, To>) return write_float(static_cast<double>(from), to);
+    if constexpr (std::is_constructible_v<float, To>) return write_float(from, to);
     else return false;
   } else if constexpr (std::is_integral_v<From>) {
     if (!std::in_range<To>(from)) return false;

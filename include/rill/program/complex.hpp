@@ -44,8 +44,10 @@ template <class Real> struct complex_number {
   friend complex_number tanh(complex_number a) { return {std::tanh(a.value)}; }
   friend complex_number sqrt(complex_number a) { return {std::sqrt(a.value)}; }
   friend complex_number sigmoid(complex_number a) {
-    complex_number const one{Real(1)};
-    return one / (one + exp(-a));
+    // From the exponential that can't overflow: infinite divided by infinite would be NaN.
+    bool const below = a.value.real() < 0;
+    complex_number const one{Real(1)}, power = exp(below ? a : -a);
+    return (below ? power : one) / (one + power);
   }
 };
 

@@ -4,7 +4,7 @@
 #include "rill/program/error_function.hpp"
 #include "rill/program/hyperbolic.hpp"
 #include "rill/program/other_bases.hpp"
-#include "rill/program/power.hpp"
+#include "rill/program/smooth_units.hpp"
 #include "rill/program/trigonometry.hpp"
 #include "rill/type/half.hpp"
 
@@ -259,6 +259,31 @@ template <class T> struct scalar {
     requires detail::real<T>
   {
     return narrow(erf(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar silu(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(silu(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar gelu(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(gelu(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar gelu_tanh(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(gelu_tanh(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar mish(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(mish(wide(a)));
+  }
+  [[gnu::always_inline]] friend scalar normal_cdf(scalar a)
+    requires detail::real<T>
+  {
+    return narrow(normal_cdf(wide(a)));
   }
   [[gnu::always_inline]] friend scalar sin(scalar a)
     requires detail::real<T>

@@ -3,6 +3,7 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,8 @@
 
 namespace rill {
 
-/// Which keys a query sees, and how much it looks at them. A query that sees no key because of `lengths` or `seen` has
-/// zeros as its result.
+/// Which keys a query sees, and how much it looks at them. A query that sees no key, because of the mask or because its
+/// scores with their bias are all -inf, has zeros as its result.
 struct attention_mask {
   bool causal = false;  ///< whether a query sees no keys after its own position
   value lengths = {};   ///< integers [batch]; a query sees no keys after the end of its sequence
@@ -29,13 +30,14 @@ struct attention_mask {
 
 namespace detail {
 
-/// Returns bools that broadcast to the scores [batch, …, queries, keys]: whether a query sees a key. Returns an empty
-/// handle if each query sees all keys.
+/// Returns bools [batch, …, queries, keys] for scores of these extents: whether a query sees a key, which the mask
+/// shows and whose score is not -inf. Returns an empty handle without a mask.
 value seen_keys(value scores, attention_mask const& mask);
-/// Adds the bias to the scores, and lowers the scores of keys that are not seen so far that softmax gives 0.
+/// Adds the bias to the scores, and sets the scores of keys that are not seen to -inf, so that softmax gives 0; but all
+/// to 0 if the query sees no key, for which softmax would give NaN.
 value mask_scores(value scores, value seen, attention_mask const& mask);
 /// Sets the results [batch, …, queries, features] of queries that see no keys to 0.
-value mask_empty(value results, value seen, attention_mask const& mask);
+value mask_empty(value results, value seen);
 
 template <class Q> double score_scale(Q q) {
   if constexpr (typed<Q>)
@@ -62,7 +64,7 @@ template <operand Q, operand K, operand V> auto attention(Q q, K k, V v, attenti
   value const seen = detail::seen_keys(scores, mask);
   auto const weights = softmax(std::remove_const_t<decltype(scores)>{mask_scores(scores, seen, mask)});
   auto const results = matmul(weights, v);
-  return std::remove_const_t<decltype(results)>{mask_empty(results, seen, mask)};
+  return std::remove_const_t<decltype(results)>{mask_empty(results, seen)};
 }
 
 namespace detail {
@@ -183,6 +185,14 @@ inline void check_mask(value part, dtype element, value scores, std::string_view
               part.name());
 }
 
+/// Returns the scores with the bias.
+inline value biased(value scores, attention_mask const& mask) {
+  if (!mask.bias) return scores;
+  check_mask(mask.bias, scores.type().element, scores, "bias");
+  return add(scores, mask.bias);
+}
+inline value lowest_score(value scores) { return like(scores, -std::numeric_limits<double>::infinity()); }
+
 RILL_INLINE value seen_keys(value scores, attention_mask const& mask) {
   type const t = scores.type();
   if ((mask.causal || mask.lengths) && (!t.has_rank() || t.rank <= (mask.lengths ? 2 : 1)))
@@ -197,24 +207,18 @@ RILL_INLINE value seen_keys(value scores, attention_mask const& mask) {
     auto const lengths = checked_lengths(lengths_like(mask.lengths, scores), scores, -1);
     restrict_to(less(positions(scores, -1, lengths.type().element), lengths));
   }
+  if (all || mask.bias) restrict_to(not_equal(biased(scores, mask), lowest_score(scores)));
   return all;
 }
 
 RILL_INLINE value mask_scores(value scores, value seen, attention_mask const& mask) {
-  auto const element = scores.type().element;
-  if (mask.bias) {
-    check_mask(mask.bias, element, scores, "bias");
-    scores = add(scores, mask.bias);
-  }
-  // Finite, so that softmax of a fully masked row is not NaN.
-  return seen ? value(select(seen, scores, like(scores, element == dtype::float16 ? -65504. : -3e38))) : scores;
+  scores = biased(scores, mask);
+  if (!seen) return scores;
+  return select(any(seen, extents{-1}, true), select(seen, scores, lowest_score(scores)), zero(scores));
 }
 
-RILL_INLINE value mask_empty(value results, value seen, attention_mask const& mask) {
-  if (mask.seen) return select(any(seen, extents{-1}, true), results, zero(results));
-  if (!mask.lengths) return results;
-  auto const lengths = lengths_like(mask.lengths, results);
-  return select(less(zero(lengths), lengths), results, zero(results));
+RILL_INLINE value mask_empty(value results, value seen) {
+  return seen ? value(select(any(seen, extents{-1}, true), results, zero(results))) : results;
 }
 
 /// Returns x [batch, time, heads · d] as [batch, heads, time, d].

@@ -10,6 +10,7 @@
 #include "rill/ops/math/activations.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/select.hpp"
+#include "rill/ops/reduction/norm.hpp"
 #include "rill/ops/sum/sum.hpp"
 #include "rill/train/optimizer.hpp"
 
@@ -59,7 +60,7 @@ template <operand X> auto clip_by_norm(X x, double max_norm) {
 
 /// Returns the root of the sum of the squares of all elements of all gradients: float64 if one gradient is float64 or
 /// complex128, else float32. The rows of a sparse gradient count separately, even if two belong to one row of the
-/// variable. Throws error(invalid_argument) if the list is empty.
+/// variable. The derivative where the norm is 0 is 0. Throws error(invalid_argument) if the list is empty.
 value global_norm(std::vector<variable_gradient> const& all);
 
 /// Returns all gradients, scaled down by one factor so that their `global_norm` is at most `max_norm`:
@@ -104,7 +105,7 @@ RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
     scaled.push_back(cast(sum(y * conj(y)), wide));
   }
   value const sum = add_n(squares), unit = detail::unit_for(sum, small);
-  return sqrt(select(equal(unit, like(sum, 1)), sum, add_n(scaled))) / unit;
+  return detail::root(value(select(equal(unit, like(sum, 1)), sum, add_n(scaled))), 0.5) / unit;
 }
 
 RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double max_norm) {

@@ -11,13 +11,13 @@
 #include "rill/ops/array/fill.hpp"
 #include "rill/ops/array/one_hot.hpp"
 #include "rill/ops/array/positions.hpp"
-#include "rill/ops/array/stack.hpp"
 #include "rill/ops/array/where.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/relu.hpp"
 #include "rill/ops/network/softmax.hpp"
 #include "rill/ops/reduction/argmax.hpp"
+#include "rill/ops/sort/sort.hpp"
 #include "rill/ops/table/gather.hpp"
 #include "rill/train/dense.hpp"
 
@@ -131,21 +131,6 @@ mixture mixture_of_experts(X x, std::string_view name, std::int64_t top = 1) {
 #if RILL_RUNTIME
 namespace detail {
 
-/// The largest `top` elements of each row: for each rank, their columns [rows] and their values [rows].
-struct largest_of_rows {
-  std::vector<value> which, numbers;
-
-  largest_of_rows(value x, std::int64_t top) {
-    auto const width = x.type()[1].extent;
-    for (auto rest = x; top > 0; --top) {
-      which.push_back(argmax(rest, 1, dtype::int64));
-      auto const hit = one_hot(which.back(), width, dtype::boolean);
-      numbers.push_back(sum(select(hit, x, zero(x)), extents{1}));
-      if (top > 1) rest = select(hit, like(x, x.type().element == dtype::float16 ? -65504. : -3e38), rest);
-    }
-  }
-};
-
 /// Runs an expert on its rows; without rows, returns an empty result and does not run the expert.
 inline value run_expert(expert const& network, value rows, value taken, value chosen) {
   auto const number = sum(cast(chosen, dtype::int64), extents{});
@@ -181,12 +166,18 @@ RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const
   if (top <= 0 || top > count)
     throw error(code::invalid_argument, "mix_experts: expected 1 to " + std::to_string(count) +
                                             " experts for a row, got " + std::to_string(top));
-  detail::largest_of_rows const best(logits, top);
   mixture m;
   m.gates = softmax(logits);
-  m.choice = stack(best.which, 1);
+  value chosen_logits, first;  // first: the best expert of each row
+  if (top == 1) {
+    first = argmax(logits, 1, dtype::int64);
+    m.choice = expand_dims(first, 1);
+  } else {
+    auto const best = top_k(logits, top, 1, dtype::int64);
+    chosen_logits = best[0], m.choice = best[1];
+  }
   // One slot per row and chosen expert. Each expert computes the rows of its slots, and its results return to them.
-  auto const slots = top == 1 ? best.which[0] : reshape(m.choice, extents{-1});
+  auto const slots = top == 1 ? first : reshape(m.choice, extents{-1});
   std::vector<value> taken, results;
   for (std::int64_t i = 0; i < count; ++i) {
     auto const chosen = equal(slots, like(slots, i));
@@ -198,14 +189,14 @@ RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const
   auto const back = scatter_like(order, positions(order, 0, dtype::int64), slots);
   auto const all = gather(concat(results, 0), back);
   if (top == 1) {
-    auto const share = sum(select(one_hot(best.which[0], count, dtype::boolean), m.gates, zero(x)), extents{1}, true);
+    auto const share = sum(select(one_hot(first, count, dtype::boolean), m.gates, zero(x)), extents{1}, true);
     m.result = mul(all, share);
     return m;
   }
   auto const units = all.type()[1];
   auto const apart =
       record_erased<ops::reshape_op>(detail::graph_of(x), {type(in.element, {t[0], dim(top), units})}, {all});
-  auto const share = expand_dims(softmax(stack(best.numbers, 1)), 2);
+  auto const share = expand_dims(softmax(chosen_logits), 2);
   m.result = sum(mul(apart, share), extents{1});
   return m;
 }

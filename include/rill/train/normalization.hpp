@@ -10,6 +10,7 @@
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/network/normalization.hpp"
+#include "rill/ops/reduction/size.hpp"
 #include "rill/ops/sum/sum.hpp"
 #include "rill/train/initializers.hpp"
 
@@ -67,7 +68,8 @@ struct batch_norm_options {
 
 /// Computes (x - mean) / √(variance + epsilon) * scale + shift for each feature of x [batch, ..., features], or for
 /// each channel of images [n, height, width, channels]. In training, it uses the batch's mean and variance, and a step
-/// that computes the result updates the moving averages. Otherwise it uses the moving averages. `norm(x, training)`
+/// that computes the result updates the moving averages; an empty batch leaves them as they are. Otherwise it uses the
+/// moving averages. `norm(x, training)`
 /// takes a bool of the program or of the graph. The variables are name/scale and name/shift, and the moving averages
 /// name/mean and name/variance, which no optimizer trains. If one step computes two calls in training, order their
 /// updates: `g.after({first}, [&] { return norm(y, training); })`. The variance divides by n, as in Keras (PyTorch's
@@ -169,9 +171,13 @@ RILL_INLINE value batch_norm_layer::by_batch(value x, std::vector<operation>& up
   extents all_but_features;
   for (std::int64_t i = 0; i + 1 < x.type().rank; ++i) all_but_features.push_back(i);
   detail::centred const c(x, all_but_features);
+  // A batch of no rows has no mean. The averages stay as they are.
+  auto const rows = detail::count_over(x, all_but_features);
+  auto const some = less(zero(rows), rows);
   auto const move = [&](variable_value average, value to) {
     auto const now = read(average);  // perhaps after another call's update
-    updates.push_back(assign_sub(average, mul(sub(now, to), like(to, 1 - decay_))));
+    auto const step = mul(sub(now, to), like(to, 1 - decay_));
+    updates.push_back(assign_sub(average, select(some, step, zero(step))));
   };
   move(mean_, c.mean), move(variance_, c.variance);
   return detail::divided_by_deviation(c.x, c.variance, last_.epsilon);

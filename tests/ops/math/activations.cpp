@@ -1,5 +1,6 @@
 #include "rill/ops/math/activations.hpp"
 
+#include "../../program/accuracy.hpp"
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/list/fuse.hpp"
@@ -185,6 +186,27 @@ TEST(reciprocal, and_rsqrt_are_infinite_at_0_and_have_their_derivatives) {
   EXPECT_EQ(test::to_doubles(z), (list{INFINITY, 1, 0.5}));
   EXPECT_EQ(dy.values()[2], -1.0 / 16);
   EXPECT_EQ(dz.values()[2], -1.0 / 16);
+}
+
+struct selu_of {
+  auto operator()(auto x) const { return selu(x); }
+  template <class Wide> static Wide exact(Wide x) {
+    long double const scale = 1.0507009873554804934193349852946L, alpha = 1.6732632423543772848170429916717L;
+    return static_cast<Wide>(x > 0 ? scale * x : scale * alpha * std::expm1(static_cast<long double>(x)));
+  }
+};
+struct hardswish_of {
+  auto operator()(auto x) const { return hardswish(x); }
+  template <class Wide> static Wide exact(Wide x) {
+    return x <= -3 ? 0 : x >= 3 ? x : static_cast<Wide>(static_cast<long double>(x) * (x + 3.0L) / 6);
+  }
+};
+
+TEST(activations, of_several_operations_are_within_2_4_ulp) {
+  EXPECT_LE(test::worst_error_of_sampled_floats(selu_of(), 20011), 2.4);
+  EXPECT_LE(test::worst_error_of_random_doubles(selu_of(), 3, 100'000), 2.4L);
+  EXPECT_LE(test::worst_error_of_sampled_floats(hardswish_of(), 20011), 2.4);
+  EXPECT_LE(test::worst_error_of_random_doubles(hardswish_of(), 3, 100'000), 2.4L);
 }
 
 // Each as a lambda of its own would: the whole of it would round once less, or differently, if a pass cared for that.

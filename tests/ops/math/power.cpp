@@ -47,6 +47,32 @@ TEST(pow, has_derivatives_where_x_or_y_is_0) {
   EXPECT_EQ(test::to_doubles(d), (list{0, 0, 0, 0}));
 }
 
+// What is infinite times 0 in the formulas has a limit.
+TEST(pow, has_derivatives_at_infinity) {
+  graph g;
+  auto x = placeholder<double, 7>(g, "x"), y = placeholder<double, 7>(g, "y");
+  auto [dx, dy] = gradients(sum(pow(x, y)), x, y);
+  auto [dxx] = gradients(sum(dx), x);
+  session s{g};
+  double const inf = INFINITY;
+  auto const bases = rill::vector<double>({inf, inf, inf, inf, 2, 0.5, 0}),
+             powers = rill::vector<double>({0, 1, 2, -1, -inf, inf, -1});
+  auto const [a, b, c] = s.run({{x, bases}, {y, powers}}, dx, dy, dxx);
+  EXPECT_EQ(test::to_doubles(a), (list{0, 1, inf, 0, 0, 0, -inf}));
+  EXPECT_EQ(test::to_doubles(b), (list{inf, inf, inf, 0, 0, 0, -inf}));
+  for (std::size_t i : {0, 1, 3}) EXPECT_EQ(test::to_doubles(c)[i], 0) << i;
+}
+
+TEST(pow, has_a_mixed_derivative_where_y_is_0) {
+  graph g;
+  auto x = placeholder<double, 2>(g, "x"), y = placeholder<double, 2>(g, "y");
+  auto [dx] = gradients(sum(pow(x, y)), x);
+  auto [dxy] = gradients(sum(dx), y);
+  session s{g};
+  auto const found = s.run({{x, rill::vector<double>({2, 0.25})}, {y, rill::vector<double>({0, 0})}}, dxy);
+  EXPECT_EQ(test::to_doubles(found), (list{0.5, 4}));
+}
+
 TEST(pow, refuses_truth_values_and_complex_numbers) {
   graph g;
   for (auto d : {dtype::boolean, dtype::complex64})

@@ -181,6 +181,32 @@ TEST(softmax_cross_entropy, smooths_labels_and_weighs_classes) {
                        [&] { softmax_cross_entropy(x, labels, label_smoothing{bad}); });
 }
 
+// A masked class has the logit -inf. It costs nothing as long as nothing is expected of it.
+TEST(softmax_cross_entropy, leaves_out_what_has_a_factor_of_0) {
+  graph g;
+  auto const x = placeholder<float, 1, 2>(g);
+  auto const first = constant<int, 1>(g, {0}), second = constant<int, 1>(g, {1});
+  auto const sure = constant<float, 1, 2>(g, {1, 0});
+  auto const weights = constant<float, 2>(g, {3, 0});
+  session s{g};
+  std::vector<feed> const masked{{value(x), test::from_doubles(dtype::float32, {1, 2}, {2, -INFINITY})}};
+  auto const expect = [&](value loss, double wanted) {
+    EXPECT_EQ(test::to_doubles(s.run(masked, loss)), std::vector<double>{wanted});
+    for (double slope : test::to_doubles(s.run(masked, gradients(sum(loss, extents{}), {x})[0]))) EXPECT_EQ(slope, 0);
+  };
+  expect(softmax_cross_entropy(x, first, label_smoothing{0}), 0);
+  expect(softmax_cross_entropy(x, sure, label_smoothing{0}), 0);
+  expect(softmax_cross_entropy(value(x), value(first), label_smoothing{0}), 0);
+  expect(softmax_cross_entropy(x, first, weights, label_smoothing{0}), 0);
+  expect(softmax_cross_entropy(x, second, weights), 0);
+  expect(softmax_cross_entropy(value(x), value(second), value(weights)), 0);
+  expect(softmax_cross_entropy(x, first, weights, label_smoothing{0.25}), 0);
+  EXPECT_EQ(test::to_doubles(s.run(masked, softmax_cross_entropy(x, second, label_smoothing{1}))),
+            std::vector<double>{INFINITY});
+  EXPECT_EQ(test::to_doubles(s.run(masked, softmax_cross_entropy(x, first, label_smoothing{0.25}))),
+            std::vector<double>{INFINITY});
+}
+
 // Far from the other logits, log softmax of a smoothed label's rest is a difference of large numbers.
 TEST(softmax_cross_entropy, of_smoothed_labels_is_exact_where_logits_are_large_and_alike) {
   graph g;

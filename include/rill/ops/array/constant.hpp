@@ -116,7 +116,7 @@ template <class N> tensor number_as(dtype d, N n) {
 // The same for a static type, so that user code does not instantiate conversions to all other types.
 template <element T, number N> tensor literal_as(N n) {
   if constexpr (std::integral<T> && !std::same_as<T, bool> && std::is_arithmetic_v<N>) return tensor(exactly<T>(n));
-  else if constexpr (std::same_as<T, half> || std::same_as<T, bfloat16>) return tensor(T(static_cast<float>(n)));
+  else if constexpr (std::same_as<T, half> || std::same_as<T, bfloat16>) return tensor(exactly<T>(n));
   else if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>)
     return tensor(T(static_cast<typename T::value_type>(n)));
   else if constexpr (std::is_arithmetic_v<T> && !std::same_as<T, bool> && std::is_arithmetic_v<N>)

@@ -56,6 +56,7 @@
 #include "rill/ops/math/relu.hpp"
 #include "rill/ops/math/rounding.hpp"
 #include "rill/ops/math/select.hpp"
+#include "rill/ops/math/smooth_units.hpp"
 #include "rill/ops/math/trigonometry.hpp"
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/ops/network/avg_pool.hpp"
@@ -228,6 +229,11 @@ using operations = type_list<
     ops::sigmoid_op,
     ops::softplus_op,
     ops::erf_op,
+    ops::silu_op,
+    ops::gelu_op,
+    ops::gelu_tanh_op,
+    ops::mish_op,
+    ops::normal_cdf_op,
     ops::sin_op,
     ops::cos_op,
     ops::tan_op,

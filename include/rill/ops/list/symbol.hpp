@@ -105,6 +105,11 @@ template <dtype E> symbol<E> tanh(symbol<E> x) { return detail::emit<E, ops::tan
 template <dtype E> symbol<E> sigmoid(symbol<E> x) { return detail::emit<E, ops::sigmoid_op>(x); }
 template <dtype E> symbol<E> softplus(symbol<E> x) { return detail::emit<E, ops::softplus_op>(x); }
 template <dtype E> symbol<E> erf(symbol<E> x) { return detail::emit<E, ops::erf_op>(x); }
+template <dtype E> symbol<E> silu(symbol<E> x) { return detail::emit<E, ops::silu_op>(x); }
+template <dtype E> symbol<E> gelu(symbol<E> x) { return detail::emit<E, ops::gelu_op>(x); }
+template <dtype E> symbol<E> gelu_tanh(symbol<E> x) { return detail::emit<E, ops::gelu_tanh_op>(x); }
+template <dtype E> symbol<E> mish(symbol<E> x) { return detail::emit<E, ops::mish_op>(x); }
+template <dtype E> symbol<E> normal_cdf(symbol<E> x) { return detail::emit<E, ops::normal_cdf_op>(x); }
 template <dtype E> symbol<E> sin(symbol<E> x) { return detail::emit<E, ops::sin_op>(x); }
 template <dtype E> symbol<E> cos(symbol<E> x) { return detail::emit<E, ops::cos_op>(x); }
 template <dtype E> symbol<E> tan(symbol<E> x) { return detail::emit<E, ops::tan_op>(x); }

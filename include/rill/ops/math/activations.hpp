@@ -1,10 +1,11 @@
-// Functions composed of other operations: reciprocal, rsqrt, clamp, and the activations beside relu, sigmoid and
-// softplus. They take handles, or symbolic numbers in a lambda of `fuse`. In a graph they are several nodes, which the
-// fusion pass merges.
+// Functions composed of other operations: reciprocal, rsqrt, clamp, and the activations beside relu, sigmoid,
+// softplus and smooth_units.hpp. They take handles, or symbolic numbers in a lambda of `fuse`. In a graph they are
+// several nodes, which the fusion pass merges.
 #pragma once
 #include "rill/ops/math/power.hpp"
 #include "rill/ops/math/relu.hpp"
 #include "rill/ops/math/rounding.hpp"
+#include "rill/ops/math/smooth_units.hpp"
 
 namespace rill {
 
@@ -50,17 +51,6 @@ template <elementwise_operand X> auto clamp(X const& x, X const& low, X const& h
   return minimum(maximum(x, low), high);
 }
 
-/// Returns x sigmoid(x), also known as swish.
-template <elementwise_operand X> auto silu(X x) { return x * sigmoid(x); }
-
-/// Returns x times the standard normal distribution function of x: x (1 + erf(x / sqrt(2))) / 2.
-template <elementwise_operand X> auto gelu(X x) { return x * 0.5 * (1 + erf(x * 0.70710678118654752)); }
-/// Returns the approximation of gelu by tanh, x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))) / 2, computed as x times a
-/// sigmoid, which is equal and accurate for small results.
-template <elementwise_operand X> auto gelu_tanh(X x) {
-  return x * sigmoid(1.5957691216057308 * (x + 0.044715 * (x * x * x)));
-}
-
 /// Returns x where x > 0, else slope * x. The derivative at 0 is the slope.
 template <elementwise_operand X> auto leaky_relu(X x, double slope = 0.01) { return select(x > 0, x, x * slope); }
 
@@ -71,7 +61,10 @@ template <elementwise_operand X> auto elu(X x, double alpha = 1) {
 }
 /// Returns elu with the scale and alpha that preserve mean 0 and variance 1 (G. Klambauer et al., Self-Normalizing
 /// Neural Networks, 2017).
-template <elementwise_operand X> auto selu(X x) { return 1.0507009873554805 * elu(x, 1.6732632423543772); }
+template <elementwise_operand X> auto selu(X x) {
+  // scale * x, else scale * alpha (exp(x) - 1)
+  return select(x > 0, 1.0507009873554805 * x, 1.7580993408473769 * expm1(select(x > 0, 0, x)));
+}
 /// Returns x where x > 0, else alpha (exp(x / alpha) - 1), whose derivative is continuous for every alpha (J. T.
 /// Barron, Continuously Differentiable Exponential Linear Units, 2017).
 template <elementwise_operand X> auto celu(X x, double alpha = 1) {
@@ -79,7 +72,10 @@ template <elementwise_operand X> auto celu(X x, double alpha = 1) {
 }
 /// Returns x where x > 0, else slope * x, for slopes that are learned: a scalar, or one for each channel, the last axis
 /// (K. He et al., Delving Deep into Rectifiers, ICCV 2015). The derivative at 0 is the slope.
-template <elementwise_operand X, elementwise_operand S> auto prelu(X x, S slope) { return select(x > 0, x, slope * x); }
+template <elementwise_operand X, elementwise_operand S> auto prelu(X x, S slope) {
+  // For an infinite x the slope's derivative would be 0 times x.
+  return select(x > 0, x, slope * select(x > 0, 0, x));
+}
 /// Returns min(max(x, 0), 6); the derivative at 0 and at 6 is 0.
 template <elementwise_operand X> auto relu6(X x) { return select(x >= 6, 6, relu(x)); }
 
@@ -91,13 +87,19 @@ template <elementwise_operand X> auto hardtanh(X x, double low = -1, double high
 template <elementwise_operand X> auto hardsigmoid(X x) { return relu6(x + 3) * (1 / 6.); }
 /// Returns x relu6(x + 3) / 6, a silu of pieces of parabolas and lines (A. Howard et al., Searching for MobileNetV3,
 /// ICCV 2019).
-template <elementwise_operand X> auto hardswish(X x) { return x * hardsigmoid(x); }
+template <elementwise_operand X> auto hardswish(X x) {
+  auto const low = x <= -3, high = x >= 3;
+  auto const inner = select(low, 0, select(high, 0, x));
+  return select(low, 0, select(high, x, inner * ((inner + 3) * (1 / 6.))));
+}
 
 /// Returns log(sigmoid(x)) without underflow.
 template <elementwise_operand X> auto log_sigmoid(X x) { return -softplus(-x); }
-/// Returns x tanh(softplus(x)) (D. Misra, Mish: A Self Regularized Non-Monotonic Activation Function, BMVC 2020).
-template <elementwise_operand X> auto mish(X x) { return x * tanh(softplus(x)); }
 /// Returns x / (1 + |x|).
-template <elementwise_operand X> auto softsign(X x) { return x / (1 + abs(x)); }
+template <elementwise_operand X> auto softsign(X x) {
+  auto const end = is_inf(x);
+  auto const inner = select(end, 0, x);
+  return select(end, sign(x), inner / (1 + abs(inner)));
+}
 
 }  // namespace rill

@@ -14,13 +14,21 @@ struct pow_op : elementwise<pow_op, 2> {
   static constexpr dtypes elements = dtypes::reals;
   static constexpr double flops = 40;
   template <class S> static S apply(S x, S y) { return pow(x, y); }
-  // z = x^y: dx = dz y x^(y - 1), which is 0 where y is; dy = dz z log(x), which is 0 where x is. What would be
-  // infinite there is never computed, for a derivative of it would be infinite times 0.
+  // z = x^y: dx = dz y x^(y - 1), which is 0 where y is, and dy = dz z log(x), which is 0 where x is, or 1 / x with a
+  // negative y. What would be infinite there is never computed, for it would be multiplied by 0.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), y = r.in(1), z = r.out(), dz = r.dy();
     return binary_gradients(
-        r, [&] { return dz * (y * pow(x, select(equal(y, 0), 1, y - 1))); },
-        [&] { return dz * (z * log(select(equal(x, 0), 1, x))); });
+        r,
+        [&] {
+          V steep = logical_and(equal(y, 0), less_equal(square(x), 1e-18)), power = pow(select(steep, 1, x), y - 1);
+          V none = logical_and(is_inf(y), equal(power, 0));
+          return dz * (select(none, 0, y) * power);
+        },
+        [&] {
+          V none = logical_or(logical_and(equal(x, 0), greater_equal(y, 0)), logical_and(is_inf(x), less(y, 0)));
+          return dz * (z * log(select(none, 1, x)));
+        });
   }
 };
 

@@ -48,10 +48,12 @@ template <operand P, operand Z> auto binary_cross_entropy(P probabilities, Z lab
 }
 
 /// Returns exp(x) - z x for each x, the logarithm of an expected count, and each count z; they broadcast. This is the
-/// negative log-likelihood of Poisson's distribution without log(z!), which does not depend on x.
+/// negative log-likelihood of Poisson's distribution without log(z!), which does not depend on x. The loss of no
+/// expected and no found count is 0.
 template <operand X, operand Z> auto poisson_nll(X log_rates, Z counts) {
   detail::expect_floats(log_rates);
-  return exp(log_rates) - counts * log_rates;
+  auto const neither = logical_and(equal(counts, 0), is_inf(log_rates));
+  return exp(log_rates) - counts * select(neither, 0, log_rates);
 }
 
 /// Returns (log v + (x - mean)² / v) / 2 for each x, with its mean and the variance v; they broadcast. This is the

@@ -145,13 +145,25 @@ struct label_smoothing {
 
 namespace detail {
 
+/// Returns loss * weight, and 0 for an infinite loss with a weight of 0.
+template <class L, class W> auto weighted(L loss, W weight) {
+  return select(logical_and(equal(weight, zero(weight)), is_inf(loss)), zero(loss), loss) * weight;
+}
+
 /// Returns the cross entropy with smoothed labels from the `losses` of the unsmoothed labels; `weigh` weights log
-/// softmax by class.
+/// softmax by class. A term with a factor 0 is left out, because the other may be infinite.
 template <class X, class Losses, class F> auto smoothed(X logits, Losses losses, label_smoothing how, F const& weigh) {
   expects(how.part >= 0 && how.part <= 1, "softmax_cross_entropy: label_smoothing must be from 0 to 1");
-  auto const each = weigh(log_softmax(logits));
-  if constexpr (typed<X>) return losses * (1 - how.part) - mean<-1>(each) * how.part;
-  else return losses * (1 - how.part) - mean(value(each), extents{-1}) * how.part;
+  auto const even = [&] {
+    auto const each = weigh(log_softmax(logits));
+    if constexpr (typed<X>) return mean<-1>(each) * -how.part;
+    else return mean(value(each), extents{-1}) * -how.part;
+  };
+  auto const own = [&] { return losses * (1 - how.part); };
+  using result = decltype(own() + even());
+  if (how.part == 0) return result{losses};
+  if (how.part == 1) return result{even()};
+  return own() + even();
 }
 
 }  // namespace detail
@@ -167,17 +179,18 @@ template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels, l
 template <operand X, operand L, operand W> auto softmax_cross_entropy(X logits, L labels, W class_weights) {
   if constexpr (typed<L>) {
     if constexpr (dtypes::integers.contains(L::static_type.element))
-      return softmax_cross_entropy(logits, labels) * gather(class_weights, labels);
+      return detail::weighted(softmax_cross_entropy(logits, labels), gather(class_weights, labels));
     else return softmax_cross_entropy(logits, labels * class_weights);
   } else if (dtypes::integers.contains(labels.type().element)) {
-    return value(softmax_cross_entropy(value(logits), labels) * gather(value(class_weights), labels));
+    return value(
+        detail::weighted(softmax_cross_entropy(value(logits), labels), value(gather(value(class_weights), labels))));
   } else return value(softmax_cross_entropy(value(logits), value(labels * value(class_weights))));
 }
 /// Returns the same with smoothed labels.
 template <operand X, operand L, operand W>
 auto softmax_cross_entropy(X logits, L labels, W class_weights, label_smoothing how) {
   return detail::smoothed(logits, softmax_cross_entropy(logits, labels, class_weights), how,
-                          [&](auto each) { return each * class_weights; });
+                          [&](auto each) { return detail::weighted(each, class_weights); });
 }
 
 }  // namespace rill

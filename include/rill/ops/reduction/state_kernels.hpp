@@ -163,10 +163,7 @@ void reduce_states(reduce_shape const& s, T const* from, State* to, parallel con
 template <class State, class T>
 void finish_states(State const* states, index count, double given, T* to, parallel const& threads) noexcept {
   share(threads, count, 1 << 10, [&](index begin, index end) {
-    for (index i = begin; i < end; ++i) {
-      if constexpr (sizeof(T) < 4) to[i] = T(static_cast<float>(states[i].result(given)));
-      else to[i] = static_cast<T>(states[i].result(given));
-    }
+    for (index i = begin; i < end; ++i) to[i] = static_cast<T>(states[i].result(given));
   });
 }
 

@@ -1,0 +1,91 @@
+// silu, gelu, gelu_tanh and mish: x times a smooth step from 0 to 1. Each is one operation, because a product with the
+// step would lose what the step rounds away, and would be infinite times 0 at the ends of the line.
+#pragma once
+#include "rill/ops/math/exponential.hpp"
+
+namespace rill::ops {
+
+struct silu_op : elementwise<silu_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "silu", doc = "x / (1 + exp(-x))", cuda = "silu($0)";
+  static constexpr dtypes elements = dtypes::floats;
+  static constexpr double flops = 14;
+  template <class S> static S apply(S x) { return silu(x); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = within(V(r.in(0)), 800), s = sigmoid(x);
+    return {V(r.dy()) * (s * (1 + x * (1 - s)))};
+  }
+};
+
+struct normal_cdf_op : elementwise<normal_cdf_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "normal_cdf", doc = "the standard normal distribution function",
+                                    cuda = "normal_cdf($0)";
+  static constexpr dtypes elements = dtypes::floats;
+  static constexpr double flops = 50;
+  template <class S> static S apply(S x) { return normal_cdf(x); }
+  // The derivative is the density exp(-x² / 2) / sqrt(2 pi).
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = within(V(r.in(0)), 40);
+    return {V(r.dy()) * (exp(x * x * -0.5) * 0.39894228040143268)};
+  }
+};
+
+struct gelu_op : elementwise<gelu_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "gelu", doc = "x times the standard normal distribution function of x",
+                                    cuda = "gelu($0)";
+  static constexpr dtypes elements = dtypes::floats;
+  static constexpr double flops = 50;
+  template <class S> static S apply(S x) { return gelu(x); }
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = within(V(r.in(0)), 40);
+    return {V(r.dy()) * (record<normal_cdf_op>(x) + x * (exp(x * x * -0.5) * 0.39894228040143268))};
+  }
+};
+
+struct gelu_tanh_op : elementwise<gelu_tanh_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "gelu_tanh",
+                                    doc =
+                                        "the approximation of gelu by x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))) / 2",
+                                    cuda = "gelu_tanh($0)";
+  static constexpr dtypes elements = dtypes::floats;
+  static constexpr double flops = 50;
+  template <class S> static S apply(S x) { return gelu_tanh(x); }
+  // The unit is x s for s = sigmoid(a (x + b x³)), and so the slope is s (1 + x (1 - s) a (1 + 3 b x²)).
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = within(V(r.in(0)), 24), square = x * x, s = sigmoid(x * (1.5957691216057308 + 0.071354816272600249 * square));
+    return {V(r.dy()) * (s * (1 + x * (1 - s) * (1.5957691216057308 + 0.21406444881780075 * square)))};
+  }
+};
+
+struct mish_op : elementwise<mish_op, 1> {
+  using library = void;
+  static constexpr std::string_view name = "mish", doc = "x tanh(log(1 + exp(x)))", cuda = "mish($0)";
+  static constexpr dtypes elements = dtypes::floats;
+  static constexpr double flops = 20;
+  template <class S> static S apply(S x) { return mish(x); }
+  // With t = tanh(softplus(x)) the slope is t + x (1 - t²) sigmoid(x).
+  template <class V> static std::vector<gradient> grad(gradient_request const& r) {
+    V x = within(V(r.in(0)), 800), t = tanh(softplus(x));
+    return {V(r.dy()) * (t + x * ((1 - t * t) * sigmoid(x)))};
+  }
+};
+
+}  // namespace rill::ops
+
+namespace rill {
+
+/// Returns x sigmoid(x), also known as swish.
+template <operand X> auto silu(X x) { return record<ops::silu_op>(x); }
+/// Returns x times the standard normal distribution function of x: x (1 + erf(x / sqrt(2))) / 2.
+template <operand X> auto gelu(X x) { return record<ops::gelu_op>(x); }
+/// Returns the approximation of gelu by tanh, x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))) / 2.
+template <operand X> auto gelu_tanh(X x) { return record<ops::gelu_tanh_op>(x); }
+/// Returns x tanh(softplus(x)) (D. Misra, Mish: A Self Regularized Non-Monotonic Activation Function, BMVC 2020).
+template <operand X> auto mish(X x) { return record<ops::mish_op>(x); }
+/// Returns the standard normal distribution function, (1 + erf(x / sqrt(2))) / 2, without its cancellation below 0.
+template <operand X> auto normal_cdf(X x) { return record<ops::normal_cdf_op>(x); }
+
+}  // namespace rill
