@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/c_locale.hpp"
 #include "rill/base/error.hpp"
 
 namespace rill {
@@ -172,8 +173,8 @@ RILL_INLINE code code_of(int number) {
 }
 
 RILL_INLINE void fail(char const* what, std::filesystem::path const& path, int number) {
-  throw error(code_of(number),
-              std::string("cannot ") + what + " '" + path.string() + "': " + std::generic_category().message(number));
+  throw error(code_of(number), std::string("cannot ") + what + " '" + path.string() +
+                                   "': " + system_message({number, std::generic_category()}));
 }
 
 RILL_INLINE std::vector<std::string> names_in(std::filesystem::path const& directory, int& failed) {

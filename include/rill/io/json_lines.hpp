@@ -245,7 +245,7 @@ class chosen_events : public nlohmann::json_sax<nlohmann::json> {
 RILL_IO_INLINE void parse(std::string_view text, nlohmann::json_sax<nlohmann::json>& events) {
   if (auto const zero = text.find('\0'); zero != text.npos)
     throw error(code::invalid_argument, "invalid JSON at character " + std::to_string(zero + 1));
-  nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+  parse_events(text, events);
 }
 
 /// Converts a number to To; returns false if it is too large.

@@ -206,7 +206,7 @@ RILL_IO_INLINE checkpoint read_index(checkpoint c) {
   auto const text = read_file(path, std::uint64_t{1} << 28);
   try {
     index_events events;
-    nlohmann::json::sax_parse(text, &events);
+    json::parse_events(text, events);
     if (events.checksum != index_checksum(events.objects)) throw error(code::data_loss, "its checksum is wrong");
     auto const& metadata = index_member(events.objects, "metadata");
     read_count(metadata, "steps", c.steps);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/tensor/print.hpp"
 #include "rill/train/batches.hpp"
 #include "rill/train/metric_inputs.hpp"
 
@@ -85,7 +86,8 @@ RILL_INLINE data_split train_test_split(std::int64_t n, double testing, std::uin
   auto const count = static_cast<std::int64_t>(held);
   if (count < 1 || count >= n)
     throw error(code::invalid_argument, "train_test_split: expected a fraction that leaves examples for both, got " +
-                                            std::to_string(testing) + " of " + std::to_string(n) + " examples");
+                                            printing::number_text(testing, "") + " of " + std::to_string(n) +
+                                            " examples");
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   detail::shuffle(order, seed, 0);
   return {{order.begin() + count, order.end()}, {order.begin(), order.begin() + count}};
