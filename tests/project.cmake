@@ -174,11 +174,10 @@ set_tests_properties(header_only PROPERTIES LABELS "tooling;deep" TIMEOUT 600 FI
 rill_script(floors)
 rill_script(operations)
 
-list(LENGTH compilers count)
-if(count EQUAL 2)
-  rill_script(other_compiler "${RILL_OTHER_COMPILER}" "${CMAKE_CXX_COMPILER}" $<TARGET_FILE:rill_compiled>
-    "${PROJECT_SOURCE_DIR}/include")
-endif()
+set(others ${compilers})
+list(REMOVE_AT others 0)
+rill_script(other_compiler "${CMAKE_CXX_COMPILER}" $<TARGET_FILE:rill_compiled> "${PROJECT_SOURCE_DIR}/include"
+  ${others})
 
 # What other programs make of rill's files, and rill of theirs.
 set(RILL_ORACLE_PYTHON python3 CACHE STRING
