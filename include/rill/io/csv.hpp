@@ -39,8 +39,8 @@ constexpr type with_rows(type const& row) {
 }
 
 template <type... Row> auto typed(std::vector<tensor> tensors) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::tuple{tensor_of<with_rows(Row)>(std::move(tensors[I]))...};
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::tuple{tensor_of<with_rows(Row)>(std::move(tensors[Index]))...};
   }(std::make_index_sequence<sizeof...(Row)>{});
 }
 

@@ -134,12 +134,13 @@ class tensor {
   }
   /// Returns the element at an index; throws error(invalid_argument) unless there is one number for each axis, within
   /// its extent.
-  template <rill::element T, std::integral... I> T at(I... index) const& {
-    return data<T>()[offset_of(std::array<std::int64_t, sizeof...(I)>{static_cast<std::int64_t>(index)...})];
+  template <rill::element T, std::integral... Index> T at(Index... index) const& {
+    return data<T>()[offset_of(std::array<std::int64_t, sizeof...(Index)>{static_cast<std::int64_t>(index)...})];
   }
   /// Returns the element to write to: `t.at<float>(i, k) = 1`. All other owners will see the change.
-  template <rill::element T, std::integral... I> T& at(I... index) & RILL_LIFETIMEBOUND {
-    return mutable_data<T>()[offset_of(std::array<std::int64_t, sizeof...(I)>{static_cast<std::int64_t>(index)...})];
+  template <rill::element T, std::integral... Index> T& at(Index... index) & RILL_LIFETIMEBOUND {
+    return mutable_data<T>()[offset_of(
+        std::array<std::int64_t, sizeof...(Index)>{static_cast<std::int64_t>(index)...})];
   }
 
   /// Returns a tensor with other extents that shares the elements; throws error(invalid_argument) if their number

@@ -129,8 +129,10 @@ template <class... Tensors> class batch_range : public detail::batch_sequence {
   bool draw() {
     drawn_ = {};  // releases the buffers
     if (!next()) return false;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((std::get<I>(drawn_) = std::tuple_element_t<I, batch>(take(std::get<I>(examples_), buffers_[I]))), ...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      ((std::get<Index>(drawn_) =
+            std::tuple_element_t<Index, batch>(take(std::get<Index>(examples_), buffers_[Index]))),
+       ...);
     }(std::index_sequence_for<Tensors...>{});
     done();
     return true;

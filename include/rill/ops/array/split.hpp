@@ -75,7 +75,7 @@ struct split_op : split_rules<split_op> {
   }
 };
 
-/// Part number I of a split.
+/// Part number Index of a split.
 struct split_part : split_op {
   static constexpr type infer(attributes const& a, type const& x, checks expects = {}) { return part(a, x, expects); }
 };
@@ -134,8 +134,8 @@ struct split_lengths_op : split_rules<split_lengths_op> {
   }
 };
 
-/// Part number I of a split by lengths, of which no more than 8 are known at compile time.
-template <std::size_t I> struct part_of_lengths {
+/// Part number Index of a split by lengths, of which no more than 8 are known at compile time.
+template <std::size_t Index> struct part_of_lengths {
   static constexpr std::string_view name = "split_lengths";
   static constexpr std::int8_t arity = 1;
   struct attributes {
@@ -144,7 +144,7 @@ template <std::size_t I> struct part_of_lengths {
   };
   static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     if (!x.has_rank() || x.rank == 0) return x;
-    return split_lengths_op::types({a.lengths.begin(), a.lengths.size()}, a.axis, x, expects)[I];
+    return split_lengths_op::types({a.lengths.begin(), a.lengths.size()}, a.axis, x, expects)[Index];
   }
 };
 
@@ -159,9 +159,9 @@ inline std::vector<value> split(value x, std::int64_t parts, std::int64_t axis =
 }
 /// Returns equal parts of x along an axis: `auto [q, k, v] = split<3, 1>(x)`. An array of handles.
 template <std::int64_t Parts, std::int64_t Axis = 0, operand X> auto split(X x) {
-  auto const all = [&]<class T, std::size_t... I>(std::type_identity<T>, std::index_sequence<I...>) {
+  auto const all = [&]<class T, std::size_t... Index>(std::type_identity<T>, std::index_sequence<Index...>) {
     auto const parts = split(value(x), Parts, Axis);
-    return std::array<T, sizeof...(I)>{T{parts[I]}...};
+    return std::array<T, sizeof...(Index)>{T{parts[Index]}...};
   };
   constexpr std::make_index_sequence<static_cast<std::size_t>(Parts)> each;
   if constexpr (typed<X>) {
@@ -179,12 +179,13 @@ inline std::vector<value> split_lengths(value x, std::vector<std::int64_t> lengt
 /// Returns the same as a tuple of typed handles: `auto [a, b] = split_lengths<extents{2, -1}>(x)`.
 template <extents Lengths, std::int64_t Axis = 0, operand X> auto split_lengths(X x) {
   auto const parts = split_lengths(value(x), {Lengths.begin(), Lengths.end()}, Axis);
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     if constexpr (typed<X>) {
       return std::tuple{
-          expr<detail::result_types<ops::part_of_lengths<I>,
-                                    typename ops::part_of_lengths<I>::attributes{Lengths, Axis}, X>()>{parts[I]}...};
-    } else return std::array{parts[I]...};
+          expr<detail::result_types<ops::part_of_lengths<Index>,
+                                    typename ops::part_of_lengths<Index>::attributes{Lengths, Axis}, X>()>{
+              parts[Index]}...};
+    } else return std::array{parts[Index]...};
   }(std::make_index_sequence<Lengths.size()>{});
 }
 
