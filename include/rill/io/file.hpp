@@ -176,9 +176,11 @@ RILL_INLINE code code_of(int number) {
   }
 }
 
-RILL_INLINE void fail(char const* what, std::filesystem::path const& path, int number) {
+RILL_INLINE void fail(char const* what, std::filesystem::path const& path, int number) try {
   throw error(code_of(number), std::string("cannot ") + what + " '" + path.string() +
                                    "': " + system_message({number, std::generic_category()}));
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns what a name is of that is not one of a regular file, for errors.
@@ -205,15 +207,17 @@ RILL_INLINE std::vector<std::string> names_in(std::filesystem::path const& direc
 
 }  // namespace files
 
-RILL_INLINE input_file::input_file(std::filesystem::path path) : path_(std::move(path)) {
+RILL_INLINE input_file::input_file(std::filesystem::path path) try : path_(std::move(path)) {
   file_ = files::descriptor(files::uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); }));
   struct stat about{};
   if (file_.get() < 0 || ::fstat(file_.get(), &about) != 0) files::fail("open", path_);
   regular_ = S_ISREG(about.st_mode);
   size_ = regular_ ? static_cast<std::uint64_t>(about.st_size) : 0;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void input_file::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
+RILL_INLINE void input_file::read_at(std::uint64_t offset, void* to, std::size_t bytes) const try {
   auto* p = static_cast<char*>(to);
   while (bytes > 0) {
     auto const n = read_some(offset, p, bytes);
@@ -222,6 +226,8 @@ RILL_INLINE void input_file::read_at(std::uint64_t offset, void* to, std::size_t
                                        std::to_string(bytes) + " more bytes that it should have");
     p += n, offset += n, bytes -= n;
   }
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE std::size_t input_file::read_some(std::uint64_t offset, void* to, std::size_t bytes) const {
@@ -230,7 +236,7 @@ RILL_INLINE std::size_t input_file::read_some(std::uint64_t offset, void* to, st
   return static_cast<std::size_t>(n);
 }
 
-RILL_INLINE std::string input_file::read_all(std::uint64_t most) const {
+RILL_INLINE std::string input_file::read_all(std::uint64_t most) const try {
   std::string bytes;
   std::size_t filled = 0;
   if (size_ > most) refuse(most);
@@ -244,18 +250,24 @@ RILL_INLINE std::string input_file::read_all(std::uint64_t most) const {
   }
   bytes.resize(filled);
   return bytes;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void input_file::refuse(std::uint64_t most) const {
+RILL_INLINE void input_file::refuse(std::uint64_t most) const try {
   throw error(code::resource_exhausted, "'" + path_.string() + "' holds more than the " + std::to_string(most) +
                                             " bytes allowed: raise the bound if the file is trusted");
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::string read_file(std::filesystem::path const& path, std::uint64_t most) {
+RILL_INLINE std::string read_file(std::filesystem::path const& path, std::uint64_t most) try {
   return input_file(path).read_all(most);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE output_file::output_file(std::filesystem::path path)
+RILL_INLINE output_file::output_file(std::filesystem::path path) try
     : path_(std::move(path)), directory_(path_.has_parent_path() ? path_.parent_path() : ".") {
   static std::atomic<unsigned> number{0};
   struct stat old{};
@@ -275,6 +287,8 @@ RILL_INLINE output_file::output_file(std::filesystem::path path)
   }
   if (file_.get() < 0) files::fail("create", temporary_, EEXIST);
   if (replaces) take_over(old);
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Gives the new file the owner, the group and the mode of the old one. Without its group nobody else may read it:
@@ -320,10 +334,12 @@ RILL_INLINE directory_lock::directory_lock(std::filesystem::path const& director
     files::fail("lock the directory", directory);
 }
 
-RILL_INLINE void write_file(std::filesystem::path const& path, std::string_view bytes) {
+RILL_INLINE void write_file(std::filesystem::path const& path, std::string_view bytes) try {
   output_file file(path);
   file.write(bytes);
   file.commit();
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif
