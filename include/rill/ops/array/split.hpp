@@ -91,8 +91,16 @@ struct split_lengths_op : split_rules<split_lengths_op> {
       return take(field{"lengths", &attributes::lengths}, field{"axis", &attributes::axis});
     }
   };
-  /// Returns the extents of the parts of an axis.
-  static constexpr std::vector<dim> parts(std::span<std::int64_t const> lengths, dim const& axis, checks expects = {}) {
+  /// The extents of the parts of an axis. (No std::vector: in libstdc++'s debug mode none is constexpr.)
+  struct division {
+    std::span<std::int64_t const> lengths;
+    std::size_t open;  ///< the part whose length is -1
+    dim rest;          ///< its extent
+
+    constexpr dim operator[](std::size_t i) const { return i != open && lengths[i] >= 0 ? dim(lengths[i]) : rest; }
+  };
+  /// Divides an axis; refuses lengths whose sum is not its extent.
+  static constexpr division divide(std::span<std::int64_t const> lengths, dim const& axis, checks expects = {}) {
     std::int64_t total = 0;
     std::size_t open = lengths.size();
     for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -105,24 +113,11 @@ struct split_lengths_op : split_rules<split_lengths_op> {
     }
     bool const fits = !axis.known() || (open < lengths.size() ? total <= axis.extent : total == axis.extent);
     expects(fits, "split_lengths: the sum of the lengths is not the extent of the axis", dim(total), axis);
-    std::vector<dim> all;
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-      all.push_back(i != open && lengths[i] >= 0 ? dim(lengths[i])
-                    : axis.known() && fits       ? dim(axis.extent - total)
-                                                 : unknown);
-    return all;
+    return {lengths, open, axis.known() && fits ? dim(axis.extent - total) : unknown};
   }
-  /// Returns the types of the parts of x, whose rank is known.
-  static constexpr std::vector<type> types(std::span<std::int64_t const> lengths, std::int64_t along, type const& x,
-                                           checks expects = {}) {
-    auto const axis =
-        checked_axis(along, x.rank, "split_lengths: the axis is out of range for the operand's rank", expects);
-    std::vector<type> all;
-    for (auto const& extent : parts(lengths, x[axis], expects)) {
-      all.push_back(x);
-      all.back()[axis] = extent;
-    }
-    return all;
+  /// Returns the axis along which x, whose rank is known, is split.
+  static constexpr std::size_t axis_of(std::int64_t along, type const& x, checks expects = {}) {
+    return checked_axis(along, x.rank, "split_lengths: the axis is out of range for the operand's rank", expects);
   }
   static std::vector<type> infer(attributes const& a, type const& x) {
     expects(a.lengths && a.lengths.element() == dtype::int64 && a.lengths.shape().rank() == 1,
@@ -130,7 +125,12 @@ struct split_lengths_op : split_rules<split_lengths_op> {
     expects(a.lengths.elements() > 0 && a.lengths.elements() <= most,
             "split_lengths: the number of parts is not between 1 and 65535");
     if (!x.has_rank()) return std::vector<type>(static_cast<std::size_t>(a.lengths.elements()), x);
-    return types(a.lengths.span<std::int64_t>(), a.axis, x);
+    auto const axis = axis_of(a.axis, x);
+    auto const lengths = a.lengths.span<std::int64_t>();
+    auto const each = divide(lengths, x[axis]);
+    std::vector<type> all(lengths.size(), x);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i][axis] = each[i];
+    return all;
   }
 };
 
@@ -144,7 +144,10 @@ template <std::size_t Index> struct part_of_lengths {
   };
   static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     if (!x.has_rank() || x.rank == 0) return x;
-    return split_lengths_op::types({a.lengths.begin(), a.lengths.size()}, a.axis, x, expects)[Index];
+    auto const axis = split_lengths_op::axis_of(a.axis, x, expects);
+    type y = x;
+    y[axis] = split_lengths_op::divide({a.lengths.begin(), a.lengths.size()}, x[axis], expects)[Index];
+    return y;
   }
 };
 
