@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# May this be released? Runs what .ci/run leaves out, in under 90 minutes on two cores: kernels for other processors, the
-# same bits from every way to build, headers alone, all ways to use the package, a second compiler's optimised build,
-# fuzzing, processes that are killed, and the longest walks over inputs with sanitizers.
+# May this be released? Runs what .ci/run leaves out, in about two hours on two cores: kernels for other processors, the
+# same bits from every way to build, headers alone, with the standard library's checks, another language's numbers, all
+# ways to use the package, a second compiler's optimised build, fuzzing, processes that are killed, and the longest walks
+# over inputs with sanitizers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tests/stages.sh
@@ -14,6 +15,27 @@ every_processor() {
   configure project "-DRILL_ORACLE_PYTHON=$oracle"
   cmake --build --preset project -j"$(nproc)"
   tests/ctest.py project -j"$(nproc)" --label-regex '^(deep|bench)$'
+}
+# All tests in a language whose numbers have a comma, and groups of three digits: as a program with a window in it has it.
+german() {
+  mkdir -p build/locale
+  localedef -i de_DE -f UTF-8 build/locale/de_DE.UTF-8
+  LOCPATH=$PWD/build/locale LC_ALL=de_DE.UTF-8 RILL_TEST_LOCALE=de_DE.UTF-8 tests/ctest.py project -j"$(nproc)" \
+    --label-exclude 'tooling|must_not_compile|examples|deep|bench|docs'
+}
+# All tests without the library, with the checks of libstdc++'s debug mode. GoogleTest is compiled in it, too, because it
+# takes containers.
+checked_headers() {
+  local folder=$PWD/build-checked
+  cmake -S /usr/src/googletest -B "$folder/googletest" -G Ninja -DCMAKE_CXX_FLAGS=-D_GLIBCXX_DEBUG -DBUILD_GMOCK=OFF \
+    "-DCMAKE_INSTALL_PREFIX=$folder/installed"
+  cmake --build "$folder/googletest" --target install
+  build checked headers_alone
+  local program failed=0
+  for program in "$folder"/tests/test_*_headers; do
+    "$program" --gtest_brief=1 || failed=1
+  done
+  return "$failed"
 }
 # One program without the library, the run time in a unit of its own.
 headers_alone() {
@@ -76,7 +98,9 @@ large_tensors() {
 stage 'kernels for every processor, bits, headers, packages' every_processor
 stage 'processes that are killed, and ten minutes of steps' lost_processes
 stage 'tensors of more than 4 GiB' large_tensors
+stage 'a language with other numbers' german
 stage 'headers alone' headers_alone
+stage 'headers alone, checked' checked_headers
 stage 'address sanitizer, all inputs' all_inputs
 stage 'fuzzing' fuzz
 stage 'clang' second_compiler

@@ -1,11 +1,12 @@
-// The main of all test programs. RILL_TEST_KERNELS names the kernels to test, where it is not this machine's
-// best, and RILL_TEST_DEVICES, RILL_TEST_TASKS or RILL_TEST_SERVERS a seed by which the nodes of all sessions are
-// spread over devices, tasks or servers (spread.hpp, net/spread_servers.hpp). Without the library the kernels for all
-// element types are asked for.
+// The main of all test programs. RILL_TEST_KERNELS names the kernels to test, where it is not this machine's best.
+// RILL_TEST_DEVICES, RILL_TEST_TASKS or RILL_TEST_SERVERS is a seed by which the nodes of all sessions are spread over
+// devices, tasks or servers (spread.hpp, net/spread_servers.hpp). RILL_TEST_LOCALE names the locale of the program, C's
+// and C++'s. Without the library the kernels for all element types are asked for.
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <locale>
 #include <rill/compiled.hpp>
 
 #include "base/limit.hpp"
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
 #if !RILL_COMPILED
   rill::use_elements();
 #endif
+  if (char const* name = std::getenv("RILL_TEST_LOCALE")) std::locale::global(std::locale(name));
   testing::InitGoogleTest(&argc, argv);
   testing::UnitTest::GetInstance()->listeners().Append(new rill::test::limit);
   if (char const* name = std::getenv("RILL_TEST_KERNELS")) try {

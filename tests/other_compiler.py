@@ -1,25 +1,47 @@
 #!/usr/bin/env python3
-"""other_compiler.py OTHER OWN LIBRARY INCLUDE: fails unless a program of one compiler is refused by the linker where the
-library is of another, with the name that the guide gives, and only there."""
+"""other_compiler.py OWN LIBRARY INCLUDE [OTHER]: fails unless the linker refuses a program where the library is of another
+compiler (OTHER), or has other containers or strings of the standard library, with a name that says so, and only there; and
+unless the compiler refuses options by which numbers have other bits."""
 import subprocess
 import sys
 import tempfile
 
-PROGRAM = """#include <rill/ops/math/arithmetic.hpp>
+RECORDS = """#include <rill/ops/math/arithmetic.hpp>
 int main() {
   rill::graph g;
   auto const one = rill::constant(g, 1.f);
   return static_cast<int>((one + one).type().rank);
 }
 """
-other, own, library, include = sys.argv[1:]
+READS = """#include <rill/io/npy.hpp>
+int main() { return static_cast<int>(rill::read_npy("a.npy").rank()); }
+"""
+INCLUDES = "#include <rill/type/dtype.hpp>\nint main() {}\n"
+LIBRARY = "rill::detail::library_of_the_same_compiler_and_GLIBCXX_DEBUG[abi:"
+FAST = "-ffast-math, -Ofast and their parts"
+
+own, library, include, *others = sys.argv[1:]
+
+
+def expect(text, words, *command):
+    """Ends the test unless the compiler or the linker refuses the text with these words; without words, unless it is taken."""
+    command = [command[0], "-std=c++20", f"-I{include}", "-x", "c++", "-", *command[1:]]
+    done = subprocess.run(command, input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if (done.returncode == 0) == bool(words) or words not in done.stdout:
+        sys.exit(f"{' '.join(command)}: expected '{words}', got:\n{done.stdout}")
+
+
 with tempfile.TemporaryDirectory() as folder:
-    for compiler in (own, other):
-        done = subprocess.run([compiler, "-std=c++20", "-DRILL_COMPILED=1", f"-I{include}", "-x", "c++", "-", "-x", "none",
-                               library, "-pthread", "-o", f"{folder}/program"], input=PROGRAM, text=True,
-                              stderr=subprocess.PIPE)
-        if compiler == own and done.returncode != 0:
-            sys.exit(f"{own}: the program does not link:\n{done.stderr}")
-    if done.returncode == 0 or "undefined reference to `rill::detail::record[abi:" not in done.stderr:
-        sys.exit(f"{other}: a library of {own}'s was taken, or refused with other words:\n{done.stderr}")
-print(f"a program of {other}'s and a library of {own}'s don't link")
+    program = ["-DRILL_COMPILED=1", "-o", f"{folder}/program", "-pthread", "-x", "none", library]
+    for text in (RECORDS, READS, INCLUDES):
+        expect(text, "", own, *program)
+        for flag in ("-D_GLIBCXX_DEBUG", "-D_GLIBCXX_USE_CXX11_ABI=0"):
+            expect(text, LIBRARY, own, flag, *program)
+        for other in others:
+            expect(text, LIBRARY, other, *program)
+for compiler in (own, *others):
+    for mode in ("-DRILL_COMPILED=1", "-DRILL_SEPARATE=1", "-DRILL_ALONE=1"):
+        for flags in (["-ffast-math"], ["-O3", "-ffast-math"], ["-ffinite-math-only"]):
+            expect(INCLUDES, FAST, compiler, "-fsyntax-only", mode, *flags)
+        expect(INCLUDES, "", compiler, "-fsyntax-only", mode, "-ffast-math", "-fno-fast-math", "-fno-math-errno")
+print("only programs that are compiled as the library is link with it, and -ffast-math is refused")

@@ -127,6 +127,10 @@ file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/everything.cpp" CONTENT "${ev
 file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/everything_and_main.cpp"
   CONTENT "${everything}\nint main() {}\n" @ONLY)
 
+# Where other libraries have macros.
+file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/among_macros.cpp"
+  CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/macros.hpp\"\n${everything}\n" @ONLY)
+
 # rill_build_test(<target> <mode> <label>…): compiles headers, as a test.
 function(rill_build_test target mode)
   target_link_libraries(${target} PRIVATE rill::${mode} ${rill_test_packages})
@@ -134,7 +138,7 @@ function(rill_build_test target mode)
     target_link_libraries(${target} PRIVATE rill::bench)
   endif()
   target_compile_options(${target} PRIVATE ${rill_warnings} -O0)
-  if(target MATCHES alone)  # code for functions that nobody calls is more than half of the work
+  if(target MATCHES "alone|among")  # code for functions that nobody calls is more than half of the work
     target_compile_options(${target} PRIVATE -fsyntax-only)
   endif()
   add_test(NAME ${target} COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${target})
@@ -146,6 +150,8 @@ foreach(mode rill compiled)
     "${CMAKE_CURRENT_BINARY_DIR}/everything_and_main.cpp")
   rill_build_test(rill_alone_${mode} ${mode} tooling deep)
   rill_build_test(rill_twice_${mode} ${mode} tooling deep)
+  add_library(rill_among_macros_${mode} OBJECT EXCLUDE_FROM_ALL "${CMAKE_CURRENT_BINARY_DIR}/among_macros.cpp")
+  rill_build_test(rill_among_macros_${mode} ${mode} tooling deep)
 endforeach()
 # A dozen of the files, for whoever does not wait for all.
 set(dozen "")
@@ -174,11 +180,10 @@ set_tests_properties(header_only PROPERTIES LABELS "tooling;deep" TIMEOUT 600 FI
 rill_script(floors)
 rill_script(operations)
 
-list(LENGTH compilers count)
-if(count EQUAL 2)
-  rill_script(other_compiler "${RILL_OTHER_COMPILER}" "${CMAKE_CXX_COMPILER}" $<TARGET_FILE:rill_compiled>
-    "${PROJECT_SOURCE_DIR}/include")
-endif()
+set(others ${compilers})
+list(REMOVE_AT others 0)
+rill_script(other_compiler "${CMAKE_CXX_COMPILER}" $<TARGET_FILE:rill_compiled> "${PROJECT_SOURCE_DIR}/include"
+  ${others})
 
 # What other programs make of rill's files, and rill of theirs.
 set(RILL_ORACLE_PYTHON python3 CACHE STRING

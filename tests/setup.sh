@@ -80,4 +80,4 @@ preset=release build=build
 if grep -qw avx2 /proc/cpuinfo 2>/dev/null; then preset=work build=build-work; fi
 
 need cmake ninja-build ccache g++ python3 pkgconf libgtest-dev libbenchmark-dev libeigen3-dev nlohmann-json3-dev zlib1g-dev \
-  libcereal-dev libasio-dev libssl-dev openssl libprotozero-dev libpng-dev libjpeg-dev
+  libcereal-dev libasio-dev libssl-dev openssl libprotozero-dev libpng-dev libjpeg-dev locales

@@ -12,11 +12,12 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/limit.hpp"
 #include "base/sentence.hpp"
-#include "faults/failing.hpp"
+#include "faults/throughout.hpp"
 #include "rill/graph/codec.hpp"
 #include "rill/ops/list/registry.hpp"
 #include "rill/rill.hpp"
@@ -26,64 +27,11 @@
 namespace rill {
 namespace {
 
+using faults::fail_throughout;
 using faults::what;
 using namespace std::chrono_literals;
 
 constexpr timeout soon{60s};
-
-// What came of a call: its own result, an error of rill, or what must not leave it.
-enum class outcome { done, refused, other };
-
-template <class F> outcome outcome_of(what kind, faults::plan p, F const& f, std::string& said) {
-  faults::arm(kind, p);
-  try {
-    f();
-    faults::disarm(kind);
-    return outcome::done;
-  } catch (error const& e) {
-    faults::disarm(kind);
-    said = e.what();
-    return outcome::refused;
-  } catch (std::exception const& e) {
-    faults::disarm(kind);
-    said = std::string("not an error of rill: ") + e.what();
-  } catch (...) {
-    faults::disarm(kind);
-    said = "something that is no exception";
-  }
-  return outcome::other;
-}
-
-// For each n (of many, about `points` of them): calls `f(setting)` on what `make()` makes, while the n-th who asks gets
-// nothing, then `check(setting)`, which must find all as it is to be.
-template <class Make, class F, class Check>
-void fail_throughout(what kind, int points, Make const& make, F const& f, Check const& check) {
-  std::int64_t asked = 0, refused = 0;
-  {
-    auto whole = make();
-    faults::arm(kind, {});
-    f(*whole);
-    asked = faults::disarm(kind);
-    check(*whole);
-  }
-  for (bool const all : {false, true}) {
-    auto const step = std::max<std::int64_t>(asked / points, 1);
-    for (std::int64_t n = 1; n <= asked; n += n < 64 ? 1 : step) {
-      SCOPED_TRACE("the first that fails is " + std::to_string(n) + " of " + std::to_string(asked) +
-                   (all ? ", and all after it" : ""));
-      auto one = make();
-      std::string said;
-      auto const came = outcome_of(kind, {n, all}, [&] { f(*one); }, said);
-      EXPECT_NE(came, outcome::other) << said;
-      refused += came == outcome::refused;
-      ASSERT_NO_THROW(check(*one)) << "after " << said;
-      if (testing::Test::HasFailure()) return;
-    }
-  }
-  if (kind == what::memory) {
-    EXPECT_GT(refused, 0);
-  }
-}
 
 // A model that has a bit of everything: a loop, a branch, a function, random numbers, variables and an optimizer.
 struct model {
@@ -190,11 +138,11 @@ TEST(faults, of_memory_while_graphs_are_written_and_read) {
 }
 
 struct saving : running {
-  saving() {
+  explicit saving(saver_options options = {}) {
     static int number = 0;
     directory = std::filesystem::temp_directory_path() /
                 ("rill_faults_" + std::to_string(::getpid()) + "_" + std::to_string(++number));
-    keeper.emplace(g, directory);
+    keeper.emplace(g, directory, std::move(options));
     s->run({{x, input()}}, train);
     saved = keeper->save(*s);
     before = s->run({{x, input()}}, loss);
@@ -203,6 +151,7 @@ struct saving : running {
   std::filesystem::path directory;
   std::optional<saver> keeper;
   checkpoint saved;
+  bool succeeded = false;
 };
 
 TEST(faults, of_memory_while_a_checkpoint_is_restored) {
@@ -242,6 +191,28 @@ TEST(faults, of_memory_while_a_checkpoint_is_saved) {
           r.keeper->save(*r.s);
         }
       });
+}
+
+// A checkpoint that is complete is no failure, whatever remains of older ones.
+TEST(faults, of_memory_while_old_checkpoints_are_removed_are_none_of_the_save) {
+  test::allow(300);
+  bool left = false;
+  fail_throughout(
+      what::memory, 200, [] { return std::make_unique<saving>(saver_options{.keep = 1, .better = better::lower}); },
+      [](saving& r) {
+        r.keeper->save(*r.s, {}, 0.5);
+        r.succeeded = true;
+      },
+      [&](saving& r) {
+        auto const all = r.keeper->checkpoints();
+        if ((all.back().number > r.saved.number) != r.succeeded)
+          throw std::runtime_error(r.succeeded ? "no checkpoint was saved"
+                                               : "a checkpoint was saved, and an error thrown");
+        left = left || (r.succeeded && all.size() > 1);
+        r.keeper->save(*r.s, {}, 0.25);
+        if (r.keeper->checkpoints().size() != 1) throw std::runtime_error("old checkpoints were left");
+      });
+  EXPECT_TRUE(left) << "memory never ran out while old checkpoints were removed";
 }
 
 TEST(faults, of_memory_while_checkpoints_are_listed) {

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <atomic>
 #include <thread>
 
@@ -51,6 +52,63 @@ TEST(file, refuses_to_read_or_replace_a_directory) {
   std::filesystem::create_directory(dir / "d");
   EXPECT_EQ(refusal([&] { write_file(dir / "d", "x"); }), code::failed_precondition);
   EXPECT_EQ(dir.entries(), 1u) << "the temporary is removed";
+}
+
+::mode_t mode_of(std::filesystem::path const& path) {
+  struct stat about{};
+  EXPECT_EQ(::stat(path.c_str(), &about), 0) << path;
+  return about.st_mode & 07777;
+}
+
+TEST(file, keeps_the_mode_of_the_file_that_it_replaces) {
+  scratch dir;
+  for (auto const umask : {::mode_t{022}, ::mode_t{077}, ::mode_t{0}}) {
+    auto const before = ::umask(umask);
+    for (auto const mode : {::mode_t{0600}, ::mode_t{0640}, ::mode_t{0444}, ::mode_t{0777}}) {
+      std::filesystem::remove(dir / "a");
+      write_file(dir / "a", "old");
+      EXPECT_EQ(mode_of(dir / "a"), 0666 & ~umask) << "a new file has the process's mode";
+      ASSERT_EQ(::chmod((dir / "a").c_str(), mode), 0);
+      output_file f(dir / "a");
+      f.write("new");
+      for (auto const& entry : std::filesystem::directory_iterator(dir / ""))
+        EXPECT_EQ(mode_of(entry.path()), mode) << "nobody else reads what is being written: " << entry.path();
+      f.commit();
+      EXPECT_EQ(mode_of(dir / "a"), mode);
+    }
+    ::umask(before);
+  }
+}
+
+TEST(file, that_takes_the_place_of_a_symbolic_link_has_the_mode_of_its_file) {
+  scratch dir;
+  write_file(dir / "a", "old");
+  ASSERT_EQ(::chmod((dir / "a").c_str(), 0600), 0);
+  std::filesystem::create_symlink("a", dir / "link");
+  write_file(dir / "link", "new");
+  EXPECT_EQ(mode_of(dir / "link"), 0600);
+  EXPECT_EQ(read_file(dir / "a"), "old");
+  std::filesystem::create_symlink("absent", dir / "dangling");
+  write_file(dir / "dangling", "new");
+  EXPECT_EQ(read_file(dir / "dangling"), "new");
+}
+
+TEST(file, refuses_to_replace_pipes_devices_and_sockets) {
+  scratch dir;
+  ASSERT_EQ(::mkfifo((dir / "pipe").c_str(), 0600), 0);
+  ASSERT_EQ(::mknod((dir / "socket").c_str(), S_IFSOCK | 0600, 0), 0);
+  std::filesystem::create_symlink("/dev/null", dir / "null");
+  std::filesystem::create_symlink("pipe", dir / "to_pipe");
+  for (auto const& [name, what] : std::vector<std::pair<char const*, std::string>>{
+           {"pipe", "a pipe"}, {"socket", "a socket"}, {"null", "a device"}, {"to_pipe", "a pipe"}}) {
+    auto const e = error_of([&] { write_file(dir / name, "x"); });
+    EXPECT_EQ(e.code(), code::failed_precondition);
+    EXPECT_EQ(e.message(), "cannot write '" + (dir / name).string() + "': it is " + what +
+                               ", and only a file can be replaced by a new one");
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(dir / "pipe") && std::filesystem::is_socket(dir / "socket"));
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "null") && std::filesystem::is_character_file(dir / "null"));
+  EXPECT_EQ(dir.entries(), 4u) << "nothing temporary is left";
 }
 
 TEST(file, leaves_nothing_behind_unless_it_is_committed) {

@@ -14,15 +14,32 @@
 // RILL_NET_INLINE    marks definitions behind RILL_NET_RUNTIME in the same way as RILL_INLINE does
 // RILL_INLINE        marks definitions behind RILL_RUNTIME: inline if every unit has them, empty if one unit has them
 // RILL_IO_INLINE     marks definitions behind RILL_IO_RUNTIME in the same way
-// RILL_COMPILER      adds the compiler's name to the symbols that every program calls: g++ and clang lay out a lambda's
-//                    captures in different orders, so a program and a run time from two compilers must not be linked
+// RILL_COMPILER      adds the compiler's name to the symbols that every program needs: g++ and clang lay out a lambda's
+//                    captures in different orders, so a program and a run time from two compilers must not be linked.
+//                    Nor must they if one of them has the containers of libstdc++'s debug mode, which are larger, or
+//                    the strings from before C++11
 // RILL_LIFETIMEBOUND marks functions that return a reference into their argument: clang warns if that dangles
 #pragma once
+#include <version>
 
-#if defined(__clang__)
-#define RILL_COMPILER [[gnu::abi_tag("clang")]]
+// g++ says that in one macro (0: no), clang only of the whole option and of -ffinite-math-only.
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
+    (defined(__GCC_IEC_559) && __GCC_IEC_559 == 0)
+#error \
+    "rill: -ffast-math, -Ofast and their parts (-ffinite-math-only, -funsafe-math-optimizations) change results: round(0.4) would be 0.4, and is_nan always false. Compile what includes rill without them, or add -fno-fast-math behind them"
+#endif
+
+#if defined(_GLIBCXX_DEBUG)
+#define RILL_STANDARD_LIBRARY "_debug"
+#elif defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI
+#define RILL_STANDARD_LIBRARY "_old_strings"
 #else
-#define RILL_COMPILER [[gnu::abi_tag("gnu")]]
+#define RILL_STANDARD_LIBRARY ""
+#endif
+#if defined(__clang__)
+#define RILL_COMPILER [[gnu::abi_tag("clang" RILL_STANDARD_LIBRARY)]]
+#else
+#define RILL_COMPILER [[gnu::abi_tag("gnu" RILL_STANDARD_LIBRARY)]]
 #endif
 
 #if defined(__clang__)
@@ -66,3 +83,17 @@
 #define RILL_NET_INLINE inline
 #define RILL_NET_RUNTIME 1
 #endif
+
+namespace rill::detail {
+
+/// Defined where the run time is. The linker prints this name if the program was compiled in another way.
+RILL_COMPILER extern char const library_of_the_same_compiler_and_GLIBCXX_DEBUG;
+
+#if defined(RILL_SEPARATE) || (defined(RILL_COMPILED) && !RILL_KERNELS)
+[[gnu::used]] static auto const* const needed_library = &library_of_the_same_compiler_and_GLIBCXX_DEBUG;
+#endif
+#if RILL_RUNTIME && (defined(RILL_SEPARATE) || defined(RILL_COMPILED))
+RILL_COMPILER constinit char const library_of_the_same_compiler_and_GLIBCXX_DEBUG = 0;
+#endif
+
+}  // namespace rill::detail

@@ -136,15 +136,21 @@ RILL_INLINE device_name nested(device_name const& outer, device_name inner) {
   return inner;
 }
 
-RILL_INLINE device_name device_name::parse(std::string_view text) { return detail::device_name_parser(text).run(); }
+RILL_INLINE device_name device_name::parse(std::string_view text) try {
+  return detail::device_name_parser(text).run();
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_INLINE std::string device_name::text() const {
+RILL_INLINE std::string device_name::text() const try {
   std::string s;
   if (!job.empty()) (s += "/job:") += job;
   if (task) (s += "/task:") += std::to_string(*task);
   if (!type.empty()) (s += "/device:") += type;
   if (index) (s += ":") += std::to_string(*index);
   return s;
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -116,7 +116,7 @@ class emulated_accelerator::space final : public memory_space {
   void* memory_;
 };
 
-RILL_INLINE emulated_accelerator::emulated_accelerator(std::string name, emulated_options const& options)
+RILL_INLINE emulated_accelerator::emulated_accelerator(std::string name, emulated_options const& options) try
     : name_(std::move(name)),
       options_(options),
       space_(std::make_unique<space>(name_, options)),
@@ -125,6 +125,8 @@ RILL_INLINE emulated_accelerator::emulated_accelerator(std::string name, emulate
       in_(std::make_unique<thread_stream>(space_->range(), options.paced)),
       out_(std::make_unique<thread_stream>(space_->range(), options.paced)) {
   memory_->set_on_release([](void* p, std::size_t bytes) noexcept { std::memset(space::valid(p), 0xff, bytes); });
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE emulated_accelerator::~emulated_accelerator() = default;
 

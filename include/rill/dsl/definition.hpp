@@ -33,9 +33,10 @@ constexpr auto infer(Attributes const& a, std::span<type const> inputs, checks e
   if constexpr (requires { Op::infer(a, inputs, expects); }) return Op::infer(a, inputs, expects);
   else if constexpr (requires { Op::infer(a, inputs); }) return Op::infer(a, inputs);
   else
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      if constexpr (requires { Op::infer(a, inputs[I]..., expects); }) return Op::infer(a, inputs[I]..., expects);
-      else return Op::infer(a, inputs[I]...);
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      if constexpr (requires { Op::infer(a, inputs[Index]..., expects); })
+        return Op::infer(a, inputs[Index]..., expects);
+      else return Op::infer(a, inputs[Index]...);
     }(std::make_index_sequence<static_cast<std::size_t>(Op::arity)>{});
 }
 

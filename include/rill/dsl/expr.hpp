@@ -29,10 +29,10 @@ template <type T> struct expr : value {
     return graph != nullptr;
   }
   /// Returns a part of the value, with a type as far as the subscripts' own types say (ops/array/subscript.hpp).
-  template <class I> auto operator[](I const& i) const { return subscript(*this, i); }
-  template <class... I>
-    requires(sizeof...(I) > 0)
-  auto operator()(I const&... i) const {
+  template <class Index> auto operator[](Index const& i) const { return subscript(*this, i); }
+  template <class... Index>
+    requires(sizeof...(Index) > 0)
+  auto operator()(Index const&... i) const {
     return subscript(*this, i...);
   }
 };
@@ -88,8 +88,8 @@ RILL_COMPILER value record(graph& g, op_def const& op, void const* attributes, s
 /// The same in the graph of the first input.
 RILL_COMPILER value record(op_def const& op, void const* attributes, std::span<value const> inputs);
 
-template <auto Types, std::size_t... I> auto typed_outputs(value v, std::index_sequence<I...>) {
-  return std::tuple{expr<Types[I]>{{v.graph, v.node, static_cast<std::uint32_t>(I)}}...};
+template <auto Types, std::size_t... Index> auto typed_outputs(value v, std::index_sequence<Index...>) {
+  return std::tuple{expr<Types[Index]>{{v.graph, v.node, static_cast<std::uint32_t>(Index)}}...};
 }
 
 /// The result of an operation that refuses its operands, so that the compiler reports no further errors.
@@ -100,8 +100,8 @@ struct refused : value {
 template <class Types> auto refused_outputs() {
   if constexpr (std::same_as<Types, type>) return refused{};
   else {
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple{(static_cast<void>(I), refused{})...};
+    return []<std::size_t... Index>(std::index_sequence<Index...>) {
+      return std::tuple{(static_cast<void>(Index), refused{})...};
     }(std::make_index_sequence<std::tuple_size_v<Types>>{});
   }
 }

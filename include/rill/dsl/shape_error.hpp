@@ -134,8 +134,8 @@ constexpr sentence sentence_of_signatures(std::string_view why, std::span<type c
 /// Returns an object of the type whose name is the sentence; using a member that it doesn't have makes compilers print
 /// the name.
 template <sentence S> constexpr auto named() {
-  return []<std::size_t... I>(std::index_sequence<I...>) {
-    return shape_error<fixed_string<S.piece(I).size() + 1>(S.piece(I))...>{};
+  return []<std::size_t... Index>(std::index_sequence<Index...>) {
+    return shape_error<fixed_string<S.piece(Index).size() + 1>(S.piece(Index))...>{};
   }(std::make_index_sequence<S.pieces()>{});
 }
 

@@ -58,10 +58,11 @@ template <class... X>
 concept with_held_constant =
     sizeof...(X) > 1 && std::same_as<std::tuple_element_t<sizeof...(X) - 1, std::tuple<X...>>, held_constant>;
 
-template <class... X, std::size_t... I> auto typed_gradients(std::vector<value> const& d, std::index_sequence<I...>) {
+template <class... X, std::size_t... Index>
+auto typed_gradients(std::vector<value> const& d, std::index_sequence<Index...>) {
   return std::tuple{[&] {
-    if constexpr (typed<X>) return expr<X::static_type>{d[I]};
-    else return d[I];
+    if constexpr (typed<X>) return expr<X::static_type>{d[Index]};
+    else return d[Index];
   }()...};
 }
 
@@ -71,12 +72,12 @@ template <class Y> constexpr void check_target() {
                   "gradients: the target must have floats or complex numbers");
 }
 
-template <operand Y, class... X, std::size_t... I>
-auto gradients_holding(Y y, bool zeros, std::tuple<X...> const& x, std::index_sequence<I...> by) {
+template <operand Y, class... X, std::size_t... Index>
+auto gradients_holding(Y y, bool zeros, std::tuple<X...> const& x, std::index_sequence<Index...> by) {
   check_target<Y>();
-  auto const d =
-      rill::gradients(static_cast<value>(y), std::vector<value>{std::get<I>(x)...}, std::get<sizeof...(I)>(x), zeros);
-  return typed_gradients<std::tuple_element_t<I, std::tuple<X...>>...>(d, by);
+  auto const d = rill::gradients(static_cast<value>(y), std::vector<value>{std::get<Index>(x)...},
+                                 std::get<sizeof...(Index)>(x), zeros);
+  return typed_gradients<std::tuple_element_t<Index, std::tuple<X...>>...>(d, by);
 }
 
 }  // namespace detail

@@ -37,8 +37,9 @@ template <operands X> auto handles_like(std::vector<value> const& v) {
   };
   if constexpr (operand<X>) return one(std::type_identity<X>{}, v[0]);
   else
-    return [&]<class... Each, std::size_t... I>(std::type_identity<std::tuple<Each...>>, std::index_sequence<I...>) {
-      return std::tuple{one(std::type_identity<Each>{}, v[I])...};
+    return [&]<class... Each, std::size_t... Index>(std::type_identity<std::tuple<Each...>>,
+                                                    std::index_sequence<Index...>) {
+      return std::tuple{one(std::type_identity<Each>{}, v[Index])...};
     }(std::type_identity<X>{}, std::make_index_sequence<std::tuple_size_v<X>>{});
 }
 

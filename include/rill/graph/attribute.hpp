@@ -147,13 +147,13 @@ RILL_INLINE void const* find_attribute(attribute_list const& list, std::string_v
 
 // A tensor is copied to the host's memory if it lies in a device's: passes and writers of graphs read its elements.
 RILL_INLINE void append_attribute(attribute_list& list, std::string_view name, std::size_t index, void const* value) {
-  auto const append = [&]<std::size_t I> {
-    if (I == index)
-      list.emplace_back(name, attribute(std::in_place_index<I>,
-                                        *static_cast<std::variant_alternative_t<I, attribute> const*>(value)));
+  auto const append = [&]<std::size_t Index> {
+    if (Index == index)
+      list.emplace_back(name, attribute(std::in_place_index<Index>,
+                                        *static_cast<std::variant_alternative_t<Index, attribute> const*>(value)));
   };
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (append.template operator()<I>(), ...);
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    (append.template operator()<Index>(), ...);
   }(std::make_index_sequence<std::variant_size_v<attribute>>());
   if (auto* const t = std::get_if<tensor>(&list.back().second)) *t = t->to(host);
 }

@@ -150,8 +150,9 @@ inline attribute load_attribute(reader& from, known_operations const& known) {
   from(index);
   if (index >= std::variant_size_v<attribute>) fail("an attribute has an unknown kind");
   attribute a;
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((I == index ? void(a = load_alternative<std::variant_alternative_t<I, attribute>>(from, known)) : void()), ...);
+  [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    ((Index == index ? void(a = load_alternative<std::variant_alternative_t<Index, attribute>>(from, known)) : void()),
+     ...);
   }(std::make_index_sequence<std::variant_size_v<attribute>>{});
   return a;
 }

@@ -127,22 +127,26 @@ inline std::string dot_of_function(function_definition const& f, std::size_t num
 
 /// Returns the graph in Graphviz's language (`dot -Tsvg` draws it): nodes with their operations in the clusters of
 /// their scopes, types on the edges, control edges dashed; then its functions, each in a cluster.
-inline std::string dot(graph const& g) {
+inline std::string dot(graph const& g) try {
   std::vector<node const*> nodes;
   for (std::size_t i = 0, size = g.size(); i < size; ++i) nodes.push_back(&g[i]);
   std::string functions;
   std::size_t number = 0;
   for (auto const* f : g.functions().defined()) functions += detail::dot_of_function(*f, number++);
   return detail::dot_writer(std::move(nodes)).text(functions);
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns a subgraph in Graphviz's language; nodes that are fetched have a double line.
-inline std::string dot(subgraph const& g) {
+inline std::string dot(subgraph const& g) try {
   std::vector<node const*> nodes;
   for (auto const& n : g.nodes) nodes.push_back(&n);
   detail::dot_writer writer(std::move(nodes));
   for (auto e : g.outputs) writer.emphasize(e.node);
   return writer.text();
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

@@ -109,16 +109,13 @@ class graph {
   /// Returns the node of this name, or null if there is none. The pointer is valid as long as the graph.
   node const* find_node(std::string_view name) const;
   /// Whether a node has this name.
-  bool contains(std::string_view name) const {
-    std::shared_lock lock(mutex_);
-    return names_.contains(std::string(name));
-  }
+  bool contains(std::string_view name) const { return find_node(name) != nullptr; }
 
   /// Runs `f`, and puts "name/" before the names of the nodes that it records. A second scope of one name is numbered,
   /// "name_1/", but not in the names of variables, so that a second variable of one name is an error.
   template <class F> auto scope(std::string_view name, F&& f) {
-    auto variables = innermost().variable_scope_ + std::string(name) + "/";
-    return with(&graph::scope_, fresh_name(name) + "/",
+    auto variables = only_errors([&] { return innermost().variable_scope_ + std::string(name) + "/"; });
+    return with(&graph::scope_, only_errors([&] { return fresh_name(name) + "/"; }),
                 [&] { return with(&graph::variable_scope_, std::move(variables), std::forward<F>(f)); });
   }
   /// Runs `f` without the open scopes: the nodes that it records have their names as given.
@@ -129,22 +126,25 @@ class graph {
   /// Runs `f`, and adds a control edge from each of `first` to each node that it records.
   template <class F> auto after(std::vector<operation> const& first, F&& f) {
     auto& g = innermost();
-    auto both = g.controls_;
-    auto outside = g.controls_outside_;
-    for (auto const& o : first)
-      if (o.graph != &g) {
-        expects(o.graph != nullptr && g.lies_in(o.graph), "a control edge comes from another graph");
-        outside.push_back(o);
-      } else if (std::find(both.begin(), both.end(), o.node) == both.end()) both.push_back(o.node);
-    return with(&graph::controls_, std::move(both),
-                [&] { return with(&graph::controls_outside_, std::move(outside), std::forward<F>(f)); });
+    auto controls = only_errors([&] {
+      auto all = std::pair(g.controls_, g.controls_outside_);
+      for (auto const& o : first)
+        if (o.graph != &g) {
+          expects(o.graph != nullptr && g.lies_in(o.graph), "a control edge comes from another graph");
+          all.second.push_back(o);
+        } else if (std::find(all.first.begin(), all.first.end(), o.node) == all.first.end())
+          all.first.push_back(o.node);
+      return all;
+    });
+    return with(&graph::controls_, std::move(controls.first),
+                [&] { return with(&graph::controls_outside_, std::move(controls.second), std::forward<F>(f)); });
   }
   /// Runs `f`; the nodes that it records must run on this device, which may be a partial name ("/device:gpu", "gpu:0",
   /// "/job:ps"). Within another `on`, what the name leaves open is as that one says. The empty name lifts the
   /// constraints of each `on` around it, and not those of `near`. Throws error(invalid_argument) if it is no device's
   /// name (device/device_name.hpp).
   template <class F> auto on(std::string_view device, F&& f) {
-    return with(&graph::device_, innermost().device_within(device), std::forward<F>(f));
+    return with(&graph::device_, only_errors([&] { return innermost().device_within(device); }), std::forward<F>(f));
   }
   /// Runs `f`; the nodes that it records must run where `beside` runs: a value of what is being recorded, or of what
   /// lies around it. Throws error(invalid_argument) if it is another graph's.
@@ -152,7 +152,7 @@ class graph {
     auto const& here = innermost();
     expects(beside && (beside.graph == &here || here.lies_in(beside.graph)),
             "near: the value is an empty handle or belongs to another graph or body");
-    return with(&graph::colocated_, std::string(beside.origin().name), std::forward<F>(f));
+    return with(&graph::colocated_, only_errors([&] { return std::string(beside.origin().name); }), std::forward<F>(f));
   }
 
   /// Runs `f`; the nodes that it records have these constraints and no others: those of a node that is recorded again.
@@ -200,8 +200,11 @@ class graph {
   void set_gradient(std::string_view operation, rule r);
   /// Runs `f`; `r` is the gradient rule only of the operations of this name that `f` records.
   template <class F> auto with_gradient(std::string_view operation, rule r, F&& f) {
-    auto all = innermost().recorded_rules_;
-    all[std::string(operation)] = add_rule(operation, std::move(r));
+    auto all = only_errors([&] {
+      auto rules = innermost().recorded_rules_;
+      rules[std::string(operation)] = add_rule(operation, std::move(r));
+      return rules;
+    });
     return with(&graph::recorded_rules_, std::move(all), std::forward<F>(f));
   }
   /// Returns the number of the rule that a user gave a node or its operation; -1: none.

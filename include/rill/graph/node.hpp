@@ -60,10 +60,10 @@ struct value {
 
   /// Returns a part of the value: a row for a number, rows for `seq`, or what `subscript` (ops/array/subscript.hpp)
   /// returns for several subscripts: `x[2]`, `x(all(), seq{.step = 2})`.
-  template <class I> auto operator[](I const& i) const { return subscript(*this, i); }
-  template <class... I>
-    requires(sizeof...(I) > 0)
-  auto operator()(I const&... i) const {
+  template <class Index> auto operator[](Index const& i) const { return subscript(*this, i); }
+  template <class... Index>
+    requires(sizeof...(Index) > 0)
+  auto operator()(Index const&... i) const {
     return subscript(*this, i...);
   }
 };

@@ -15,12 +15,18 @@ namespace rill {
 
 #if RILL_RUNTIME
 
-RILL_INLINE graph::graph() = default;
-RILL_INLINE graph::graph(std::uint64_t seed) : seed_(seed) {}
+RILL_INLINE graph::graph() try {
+} catch (...) {
+  rethrow_as_error();
+}
+RILL_INLINE graph::graph(std::uint64_t seed) try : seed_(seed) {
+} catch (...) {
+  rethrow_as_error();
+}
 RILL_INLINE graph::~graph() = default;
 
 RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::vector<value> const& inputs,
-                             std::string_view name) {
+                             std::string_view name) try {
   if (open_) return open_->add(op, std::move(attributes), inputs, name);
   if (outer_) {
     if (closed_) refuse(this, scope_ + std::string(name.empty() ? op.name : name));
@@ -57,6 +63,8 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
     for (auto const& o : controls_outside_) waits_outside_.push_back({made.node, o});
     return made;
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE void check_device(node const& n) {
@@ -109,10 +117,12 @@ RILL_INLINE value graph::find(std::string_view name_and_port) try {
   rethrow_as_error();
 }
 
-RILL_INLINE node const* graph::find_node(std::string_view name) const {
+RILL_INLINE node const* graph::find_node(std::string_view name) const try {
   std::shared_lock lock(mutex_);
   auto const at = names_.find(std::string(name));
   return at == names_.end() ? nullptr : nodes_[at->second];
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE std::string graph::device_within(std::string_view name) const {
@@ -326,11 +336,13 @@ RILL_INLINE graph::rule const& graph::find_rule(std::int64_t number) const {
   return rules_[static_cast<std::size_t>(number)];
 }
 
-RILL_INLINE void graph::set_gradient(std::string_view operation, rule r) {
+RILL_INLINE void graph::set_gradient(std::string_view operation, rule r) try {
   if (outer_) return root().set_gradient(operation, std::move(r));
   auto const number = add_rule(operation, std::move(r));
   std::unique_lock lock(mutex_);
   rules_of_[std::string(operation)] = number;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE std::int64_t graph::add_rule(std::string_view operation, rule r) {
@@ -341,9 +353,11 @@ RILL_INLINE std::int64_t graph::add_rule(std::string_view operation, rule r) {
   return number;
 }
 
-RILL_INLINE std::set<std::string> graph::ruled_operations() const {
+RILL_INLINE std::set<std::string> graph::ruled_operations() const try {
   std::shared_lock lock(root().mutex_);
   return root().ruled_operations_;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE bool graph::has_operation(std::string_view name) const {
@@ -376,15 +390,19 @@ RILL_INLINE void graph::add_initial(initial i) try {
   rethrow_as_error();
 }
 
-RILL_INLINE std::vector<graph::initial> graph::initials() const {
+RILL_INLINE std::vector<graph::initial> graph::initials() const try {
   if (outer_) return root().initials();
   std::shared_lock lock(mutex_);
   return initials_;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::vector<std::uint32_t> graph::back_edges() const {
+RILL_INLINE std::vector<std::uint32_t> graph::back_edges() const try {
   std::shared_lock lock(mutex_);
   return back_edges_;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE std::string graph::fresh_name(std::string_view wish) {
@@ -403,7 +421,11 @@ RILL_INLINE type const& value::type() const {
     throw error(code::invalid_argument, "it has no value: it is run for its effect", n.name);
   return n.outputs[port];
 }
-RILL_INLINE std::string value::name() const { return origin().name + (port ? ":" + std::to_string(port) : ""); }
+RILL_INLINE std::string value::name() const try {
+  return origin().name + (port ? ":" + std::to_string(port) : "");
+} catch (...) {
+  rethrow_as_error();
+}
 RILL_INLINE std::ostream& operator<<(std::ostream& to, value const& v) {
   if (!v) return to << "an empty handle";
   to << v.name();

@@ -73,11 +73,12 @@ class byte_stream {
   std::string room_;
   std::string_view ready_;  ///< refers to the source, or to `room_`
   std::uint64_t position_ = 0;
+  bool begun_ = false;  ///< false if there was no memory to begin again
 };
 
 #if RILL_IO_RUNTIME
 
-RILL_IO_INLINE byte_stream::byte_stream(std::filesystem::path const& path)
+RILL_IO_INLINE byte_stream::byte_stream(std::filesystem::path const& path) try
     : name_(path.string()), from_(std::make_unique<source>()) {
   from_->file.emplace(path);
   if (!from_->file->regular()) {
@@ -85,24 +86,31 @@ RILL_IO_INLINE byte_stream::byte_stream(std::filesystem::path const& path)
     from_->file.reset();
   }
   begin();
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE byte_stream byte_stream::of(std::string bytes, std::string name) {
+RILL_IO_INLINE byte_stream byte_stream::of(std::string bytes, std::string name) try {
   return byte_stream(std::move(bytes), std::move(name));
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE std::optional<std::uint64_t> byte_stream::size() const {
   return compressed() ? std::nullopt : std::optional(from_->size());
 }
 
-RILL_IO_INLINE std::string_view byte_stream::ready() {
+RILL_IO_INLINE std::string_view byte_stream::ready() try {
+  if (!begun_) begin();
   if (!ready_.empty()) return ready_;
   if (!compressed()) return ready_ = from_->next();
   if (room_.empty()) room_.resize(block);
   return ready_ = std::string_view(room_).substr(0, expand_->read_some(room_.data(), room_.size()));
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE std::size_t byte_stream::append(std::string& to, std::uint64_t n) {
+RILL_IO_INLINE std::size_t byte_stream::append(std::string& to, std::uint64_t n) try {
   auto const before = to.size();
   for (auto left = n; left > 0;) {
     auto const some = ready().substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left, block)));
@@ -112,9 +120,12 @@ RILL_IO_INLINE std::size_t byte_stream::append(std::string& to, std::uint64_t n)
     take(some.size());
   }
   return to.size() - before;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE void byte_stream::seek(std::uint64_t position) {
+RILL_IO_INLINE void byte_stream::seek(std::uint64_t position) try {
+  if (!begun_) begin();
   if (position >= position_ && position - position_ <= ready_.size())
     return take(static_cast<std::size_t>(position - position_));
   if (!compressed()) {
@@ -129,6 +140,8 @@ RILL_IO_INLINE void byte_stream::seek(std::uint64_t position) {
     if (some == 0) beyond(position);
     take(static_cast<std::size_t>(std::min<std::uint64_t>(some, position - position_)));
   }
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE std::string_view byte_stream::source::next() {
@@ -146,23 +159,30 @@ RILL_IO_INLINE std::string_view byte_stream::source::next() {
   return std::string_view(bytes).substr(0, n);
 }
 
-RILL_IO_INLINE byte_stream::byte_stream(std::string bytes, std::string name)
+RILL_IO_INLINE byte_stream::byte_stream(std::string bytes, std::string name) try
     : name_(std::move(name)), from_(std::make_unique<source>()) {
   from_->bytes = std::move(bytes);
   begin();
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE void byte_stream::begin() {
+  begun_ = false;
   from_->at = position_ = 0;
-  ready_ = from_->next();
-  if (!is_gzip(ready_)) return;
-  expand_.reset();
-  expand_ = std::make_unique<deflate::reader>(
-      [s = from_.get(), first = std::exchange(ready_, {})]() mutable {
-        auto const piece = std::exchange(first, {});
-        return piece.empty() ? s->next() : piece;
-      },
-      deflate::form::gzip);
+  ready_ = {};
+  auto const bytes = from_->next();
+  if (!is_gzip(bytes)) ready_ = bytes;
+  else {
+    expand_.reset();
+    expand_ = std::make_unique<deflate::reader>(
+        [s = from_.get(), first = bytes]() mutable {
+          auto const piece = std::exchange(first, {});
+          return piece.empty() ? s->next() : piece;
+        },
+        deflate::form::gzip);
+  }
+  begun_ = true;
 }
 
 RILL_IO_INLINE void byte_stream::beyond(std::uint64_t position) const {

@@ -39,8 +39,8 @@ constexpr type with_rows(type const& row) {
 }
 
 template <type... Row> auto typed(std::vector<tensor> tensors) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::tuple{tensor_of<with_rows(Row)>(std::move(tensors[I]))...};
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::tuple{tensor_of<with_rows(Row)>(std::move(tensors[Index]))...};
   }(std::make_index_sequence<sizeof...(Row)>{});
 }
 
@@ -51,12 +51,12 @@ template <type... Row> auto typed(std::vector<tensor> tensors) {
 template <type... Row>
   requires(sizeof...(Row) > 0)
 auto read_csv(std::filesystem::path const& path, csv_options const& options = {}, std::uint64_t most = max_file_bytes) {
-  return csv::typed<Row...>(read_csv(path, std::vector<type>{Row...}, options, most));
+  return only_errors([&] { return csv::typed<Row...>(read_csv(path, std::vector<type>{Row...}, options, most)); });
 }
 template <type... Row>
   requires(sizeof...(Row) > 0)
 auto parse_csv(std::string_view text, csv_options const& options = {}) {
-  return csv::typed<Row...>(parse_csv(text, std::vector<type>{Row...}, options));
+  return only_errors([&] { return csv::typed<Row...>(parse_csv(text, std::vector<type>{Row...}, options)); });
 }
 
 /// Returns tensors with the same number of rows as text: a line for each row, with the elements of that row of all
@@ -132,7 +132,7 @@ RILL_INLINE void read_row(scanner& from, tensor& to, std::int64_t width, std::in
 }  // namespace csv
 
 RILL_INLINE std::vector<tensor> parse_csv(std::string_view text, std::vector<type> const& row,
-                                          csv_options const& options, std::string_view source) {
+                                          csv_options const& options, std::string_view source) try {
   csv::check_delimiter(options.delimiter);
   csv::scanner from(text, options, source);
   auto const types = csv::with_known_extents(row, from);
@@ -152,11 +152,15 @@ RILL_INLINE std::vector<tensor> parse_csv(std::string_view text, std::vector<typ
   }
   for (auto& t : out) t = t.rows(0, rows);
   return out;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE std::vector<tensor> read_csv(std::filesystem::path const& path, std::vector<type> const& row,
-                                         csv_options const& options, std::uint64_t most) {
+                                         csv_options const& options, std::uint64_t most) try {
   return parse_csv(read_file(path, most), row, options, path.string());
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace csv {
@@ -205,7 +209,7 @@ RILL_INLINE void append_row(std::string& to, tensor const& t, std::int64_t row, 
 }  // namespace csv
 
 RILL_INLINE std::string csv_text(std::vector<tensor> const& anywhere, char delimiter,
-                                 std::vector<std::string> const& header) {
+                                 std::vector<std::string> const& header) try {
   csv::check_delimiter(delimiter);
   std::vector<tensor> columns;
   for (auto const& t : anywhere) columns.push_back(t.to(host));
@@ -224,11 +228,15 @@ RILL_INLINE std::string csv_text(std::vector<tensor> const& anywhere, char delim
     end_line();
   }
   return text;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE void write_csv(std::filesystem::path const& path, std::vector<tensor> const& columns, char delimiter,
-                           std::vector<std::string> const& header) {
+                           std::vector<std::string> const& header) try {
   write_file(path, csv_text(columns, delimiter, header));
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -68,19 +68,28 @@ RILL_IO_INLINE quotes::where quotes::after(char c) const {
 }  // namespace csv
 
 RILL_IO_INLINE csv_record_reader::csv_record_reader(std::filesystem::path const& path, csv_options const& options,
-                                                    std::uint64_t most)
-    : csv_record_reader(byte_stream(path), options, most) {}
+                                                    std::uint64_t most) try
+    : csv_record_reader(byte_stream(path), options, most) {
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_IO_INLINE csv_record_reader::csv_record_reader(byte_stream from, csv_options const& options, std::uint64_t most)
-    : record_stream(std::move(from)), options_(options), most_(most) {}
+RILL_IO_INLINE csv_record_reader::csv_record_reader(byte_stream from, csv_options const& options,
+                                                    std::uint64_t most) try
+    : record_stream(std::move(from)), options_(options), most_(most) {
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_IO_INLINE std::optional<std::string> csv_record_reader::next() {
+RILL_IO_INLINE std::optional<std::string> csv_record_reader::next() try {
   return take_record([&]() -> std::optional<std::string> {
     if (at_.byte == 0) skip_header();
     std::string record;
     while (record.empty() && !from_.ready().empty()) take_lines(record);
     return record.empty() ? std::nullopt : std::optional(std::move(record));
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE void csv_record_reader::skip_header() {

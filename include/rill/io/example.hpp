@@ -149,19 +149,23 @@ inline std::string feature_bytes(feature const& f) {
 /// Parses the bytes of a tf.train.Example; throws error(data_loss) for other bytes.
 inline example parse_example(std::string_view bytes) try {
   example all;
-  protozero::pbf_reader from(bytes.data(), bytes.size());
-  while (from.next())
-    if (from.tag_and_type() == examples::as(examples::features_of_example, examples::wire::length_delimited))
-      examples::read_features(examples::take_message(from), all);
-    else from.skip();
+  try {
+    protozero::pbf_reader from(bytes.data(), bytes.size());
+    while (from.next())
+      if (from.tag_and_type() == examples::as(examples::features_of_example, examples::wire::length_delimited))
+        examples::read_features(examples::take_message(from), all);
+      else from.skip();
+  } catch (protozero::exception const& e) {
+    throw error(code::data_loss, std::string("these bytes are not a tf.train.Example: ") + e.what());
+  }
   return all;
-} catch (protozero::exception const& e) {
-  throw error(code::data_loss, std::string("these bytes are not a tf.train.Example: ") + e.what());
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns the bytes of a tf.train.Example with its features sorted by name, as TensorFlow's deterministic
 /// serialisation writes it.
-inline std::string example_bytes(example const& all) {
+inline std::string example_bytes(example const& all) try {
   std::string features;
   protozero::pbf_writer to(features);
   for (auto const& [name, value] : all) {
@@ -174,16 +178,20 @@ inline std::string example_bytes(example const& all) {
   std::string bytes;
   protozero::pbf_writer(bytes).add_message(examples::features_of_example, features);
   return bytes;
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns the elements of a tensor as a feature, in row-major order; throws error(invalid_argument) unless they are
 /// strings, float32 or int64.
-inline feature feature_of(tensor const& t) {
+inline feature feature_of(tensor const& t) try {
   auto const list = [&]<class T>() { return std::vector<T>(t.span<T>().begin(), t.span<T>().end()); };
   if (t.element() == dtype::string) return list.operator()<std::string>();
   if (t.element() == dtype::float32) return list.operator()<float>();
   expects(t.element() == dtype::int64, "a tf.train.Example holds strings, float32 and int64: cast first");
   return list.operator()<std::int64_t>();
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns a feature as a tensor of the given type, one of whose extents may be unknown: `feature_tensor(e, "image",
@@ -209,7 +217,7 @@ inline shape extents_for(type const& wanted, std::int64_t count) {
 
 }  // namespace examples
 
-inline tensor feature_tensor(example const& from, std::string_view name, type const& wanted) {
+inline tensor feature_tensor(example const& from, std::string_view name, type const& wanted) try {
   auto const quoted = "the feature '" + std::string(name) + "'";
   auto const found = from.find(name);
   if (found == from.end()) throw error(code::not_found, "a tf.train.Example has no " + quoted.substr(4));
@@ -229,6 +237,8 @@ inline tensor feature_tensor(example const& from, std::string_view name, type co
         }
       },
       found->second);
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

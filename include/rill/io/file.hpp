@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/c_locale.hpp"
 #include "rill/base/error.hpp"
 
 namespace rill {
@@ -111,7 +112,10 @@ std::string read_file(std::filesystem::path const& path, std::uint64_t most = ma
 
 /// A file that appears under its name, whole and on the disk, when `commit` returns; until then an existing file of
 /// that name stays. The bytes go to a temporary file beside it, `NAME.<process>-<number>.tmp`, which the destructor
-/// removes: only a killed process leaves one. A symbolic link under the name is replaced, not followed.
+/// removes: only a killed process leaves one. A file that is replaced leaves its mode, its group and, if the process
+/// may give files away, its owner to the new one. A symbolic link to a file is replaced, not followed; the mode is its
+/// file's. Throws error(failed_precondition) if the name is one of a directory, pipe, socket or device, or of a
+/// symbolic link to one: they can't be written whole or not at all.
 class output_file {
  public:
   explicit output_file(std::filesystem::path path);
@@ -127,9 +131,10 @@ class output_file {
   void commit();
 
  private:
+  void take_over(struct ::stat const& old) const;
   void sync_directory() const;
 
-  std::filesystem::path path_, temporary_;
+  std::filesystem::path path_, directory_, temporary_;
   files::descriptor file_;
   bool committed_ = false;
 };
@@ -171,9 +176,16 @@ RILL_INLINE code code_of(int number) {
   }
 }
 
-RILL_INLINE void fail(char const* what, std::filesystem::path const& path, int number) {
-  throw error(code_of(number),
-              std::string("cannot ") + what + " '" + path.string() + "': " + std::generic_category().message(number));
+RILL_INLINE void fail(char const* what, std::filesystem::path const& path, int number) try {
+  throw error(code_of(number), std::string("cannot ") + what + " '" + path.string() +
+                                   "': " + system_message({number, std::generic_category()}));
+} catch (...) {
+  rethrow_as_error();
+}
+
+/// Returns what a name is of that is not one of a regular file, for errors.
+inline char const* other_than_a_file(::mode_t mode) {
+  return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
 RILL_INLINE std::vector<std::string> names_in(std::filesystem::path const& directory, int& failed) {
@@ -195,15 +207,17 @@ RILL_INLINE std::vector<std::string> names_in(std::filesystem::path const& direc
 
 }  // namespace files
 
-RILL_INLINE input_file::input_file(std::filesystem::path path) : path_(std::move(path)) {
+RILL_INLINE input_file::input_file(std::filesystem::path path) try : path_(std::move(path)) {
   file_ = files::descriptor(files::uninterrupted([&] { return ::open(path_.c_str(), O_RDONLY | O_CLOEXEC); }));
   struct stat about{};
   if (file_.get() < 0 || ::fstat(file_.get(), &about) != 0) files::fail("open", path_);
   regular_ = S_ISREG(about.st_mode);
   size_ = regular_ ? static_cast<std::uint64_t>(about.st_size) : 0;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void input_file::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
+RILL_INLINE void input_file::read_at(std::uint64_t offset, void* to, std::size_t bytes) const try {
   auto* p = static_cast<char*>(to);
   while (bytes > 0) {
     auto const n = read_some(offset, p, bytes);
@@ -212,6 +226,8 @@ RILL_INLINE void input_file::read_at(std::uint64_t offset, void* to, std::size_t
                                        std::to_string(bytes) + " more bytes that it should have");
     p += n, offset += n, bytes -= n;
   }
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE std::size_t input_file::read_some(std::uint64_t offset, void* to, std::size_t bytes) const {
@@ -220,7 +236,7 @@ RILL_INLINE std::size_t input_file::read_some(std::uint64_t offset, void* to, st
   return static_cast<std::size_t>(n);
 }
 
-RILL_INLINE std::string input_file::read_all(std::uint64_t most) const {
+RILL_INLINE std::string input_file::read_all(std::uint64_t most) const try {
   std::string bytes;
   std::size_t filled = 0;
   if (size_ > most) refuse(most);
@@ -234,28 +250,53 @@ RILL_INLINE std::string input_file::read_all(std::uint64_t most) const {
   }
   bytes.resize(filled);
   return bytes;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void input_file::refuse(std::uint64_t most) const {
+RILL_INLINE void input_file::refuse(std::uint64_t most) const try {
   throw error(code::resource_exhausted, "'" + path_.string() + "' holds more than the " + std::to_string(most) +
                                             " bytes allowed: raise the bound if the file is trusted");
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::string read_file(std::filesystem::path const& path, std::uint64_t most) {
+RILL_INLINE std::string read_file(std::filesystem::path const& path, std::uint64_t most) try {
   return input_file(path).read_all(most);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE output_file::output_file(std::filesystem::path path) : path_(std::move(path)) {
+RILL_INLINE output_file::output_file(std::filesystem::path path) try
+    : path_(std::move(path)), directory_(path_.has_parent_path() ? path_.parent_path() : ".") {
   static std::atomic<unsigned> number{0};
+  struct stat old{};
+  bool const replaces = ::stat(path_.c_str(), &old) == 0;
+  if (replaces && !S_ISREG(old.st_mode))
+    throw error(code::failed_precondition, "cannot write '" + path_.string() + "': it is " +
+                                               files::other_than_a_file(old.st_mode) +
+                                               ", and only a file can be replaced by a new one");
+  auto const mode = replaces ? old.st_mode & 0777 : 0666;  // less the umask, until it has the old file's
   for (int attempt = 0; attempt < 100 && file_.get() < 0; ++attempt) {
     temporary_ = path_;
     temporary_ += ".";
     temporary_ += std::to_string(::getpid()) + "-" + std::to_string(number++) + ".tmp";
     file_ = files::descriptor(files::uninterrupted(
-        [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
+        [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode); }));
     if (file_.get() < 0 && errno != EEXIST) files::fail("create", temporary_);
   }
   if (file_.get() < 0) files::fail("create", temporary_, EEXIST);
+  if (replaces) take_over(old);
+} catch (...) {
+  rethrow_as_error();
+}
+
+/// Gives the new file the owner, the group and the mode of the old one. Without its group nobody else may read it:
+/// those who could are not those of the process's own group. File systems without modes change nothing.
+RILL_INLINE void output_file::take_over(struct ::stat const& old) const {
+  auto const all = files::uninterrupted([&] { return ::fchown(file_.get(), old.st_uid, old.st_gid); }) == 0;
+  auto const group = all || ::fchown(file_.get(), static_cast<::uid_t>(-1), old.st_gid) == 0;
+  (void)!::fchmod(file_.get(), old.st_mode & (group ? 0777u : 0707u));
 }
 
 RILL_INLINE void output_file::write(std::string_view bytes) {
@@ -276,13 +317,13 @@ RILL_INLINE void output_file::commit() {
   sync_directory();
 }
 
+// Needs no memory unless it fails: the file is there.
 RILL_INLINE void output_file::sync_directory() const {
-  auto const directory = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
-  files::descriptor const d(files::uninterrupted([&] { return ::open(directory.c_str(), O_RDONLY | O_CLOEXEC); }));
-  if (d.get() < 0) files::fail("open the directory", directory);
+  files::descriptor const d(files::uninterrupted([&] { return ::open(directory_.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (d.get() < 0) files::fail("open the directory", directory_);
   // Some file systems report that they can't sync directories: their renames are as durable as possible.
   if (files::uninterrupted([&] { return ::fsync(d.get()); }) != 0 && errno != EINVAL && errno != ENOTSUP)
-    files::fail("write the directory", directory);
+    files::fail("write the directory", directory_);
 }
 
 RILL_INLINE directory_lock::directory_lock(std::filesystem::path const& directory)
@@ -293,10 +334,12 @@ RILL_INLINE directory_lock::directory_lock(std::filesystem::path const& director
     files::fail("lock the directory", directory);
 }
 
-RILL_INLINE void write_file(std::filesystem::path const& path, std::string_view bytes) {
+RILL_INLINE void write_file(std::filesystem::path const& path, std::string_view bytes) try {
   output_file file(path);
   file.write(bytes);
   file.commit();
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -46,18 +46,23 @@ class fixed_record_reader : record_stream {
 #if RILL_IO_RUNTIME
 
 RILL_IO_INLINE fixed_record_reader::fixed_record_reader(std::filesystem::path const& path,
-                                                        fixed_record_options const& how)
-    : fixed_record_reader(byte_stream(path), how) {}
+                                                        fixed_record_options const& how) try
+    : fixed_record_reader(byte_stream(path), how) {
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_IO_INLINE fixed_record_reader::fixed_record_reader(byte_stream from, fixed_record_options const& how)
+RILL_IO_INLINE fixed_record_reader::fixed_record_reader(byte_stream from, fixed_record_options const& how) try
     : record_stream(std::move(from)), how_(how) {
   expects(how.record_bytes > 0, "record_bytes must be at least 1");
   expects(how.record_bytes <= max_record_bytes && how.footer_bytes <= max_record_bytes,
           "record_bytes and footer_bytes must be at most 1 GiB");
   at_.byte = how.header_bytes;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE std::optional<std::string> fixed_record_reader::next() {
+RILL_IO_INLINE std::optional<std::string> fixed_record_reader::next() try {
   return records::naming(name(), at_, [&]() -> std::optional<std::string> {
     if (!fill()) return std::nullopt;
     auto record = ahead_.substr(0, static_cast<std::size_t>(how_.record_bytes));
@@ -65,6 +70,8 @@ RILL_IO_INLINE std::optional<std::string> fixed_record_reader::next() {
     at_ = {at_.byte + record.size(), at_.record + 1};
     return record;
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE bool fixed_record_reader::fill() {

@@ -200,7 +200,7 @@ RILL_IO_INLINE std::string compress(std::string_view bytes, form f) {
 
 }  // namespace deflate
 
-RILL_IO_INLINE std::string gunzip(std::string_view bytes, std::uint64_t most) {
+RILL_IO_INLINE std::string gunzip(std::string_view bytes, std::uint64_t most) try {
   deflate::reader from(bytes, deflate::form::gzip);
   std::string out;
   for (std::size_t filled = 0;;) {
@@ -213,15 +213,23 @@ RILL_IO_INLINE std::string gunzip(std::string_view bytes, std::uint64_t most) {
     out.resize(filled);
     return out;
   }
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE std::string gunzip_start(std::string_view bytes, std::size_t count) {
+RILL_IO_INLINE std::string gunzip_start(std::string_view bytes, std::size_t count) try {
   std::string out(count, '\0');
   out.resize(deflate::reader(bytes, deflate::form::gzip).read(out.data(), count));
   return out;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE std::string gzip(std::string_view bytes) { return deflate::compress(bytes, deflate::form::gzip); }
+RILL_IO_INLINE std::string gzip(std::string_view bytes) try {
+  return deflate::compress(bytes, deflate::form::gzip);
+} catch (...) {
+  rethrow_as_error();
+}
 
 #endif
 

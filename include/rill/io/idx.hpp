@@ -78,7 +78,7 @@ RILL_IO_INLINE dtype header::element_of(std::string_view bytes) {
 
 }  // namespace idx
 
-RILL_IO_INLINE tensor parse_idx(std::string_view bytes, std::uint64_t most) {
+RILL_IO_INLINE tensor parse_idx(std::string_view bytes, std::uint64_t most) try {
   std::string expanded;
   if (is_gzip(bytes)) {
     idx::header const h(gunzip_start(bytes, idx::longest_header));
@@ -95,14 +95,18 @@ RILL_IO_INLINE tensor parse_idx(std::string_view bytes, std::uint64_t most) {
   if (t.bytes() != 0) std::memcpy(t.mutable_raw(), &bytes[h.length], t.bytes());
   reverse_bytes(t.mutable_raw(), static_cast<std::size_t>(t.elements()), size_of(h.element));
   return t;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE tensor read_idx(std::filesystem::path const& path, std::uint64_t most) {
+RILL_IO_INLINE tensor read_idx(std::filesystem::path const& path, std::uint64_t most) try {
   auto const bytes = read_file(path, most);
   return files::naming(path, [&] { return parse_idx(bytes, most); });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE std::string idx_bytes(tensor const& t) {
+RILL_IO_INLINE std::string idx_bytes(tensor const& t) try {
   unsigned char number = 0;
   for (auto const& [each, d] : idx::types)
     if (d == t.element()) number = each;
@@ -119,10 +123,14 @@ RILL_IO_INLINE std::string idx_bytes(tensor const& t) {
   bytes.append(static_cast<char const*>(t.to(host).raw()), t.bytes());
   reverse_bytes(&bytes[length], static_cast<std::size_t>(t.elements()), size_of(t.element()));
   return bytes;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE void write_idx(std::filesystem::path const& path, tensor const& t) {
+RILL_IO_INLINE void write_idx(std::filesystem::path const& path, tensor const& t) try {
   write_file(path, path.extension() == ".gz" ? gzip(idx_bytes(t)) : idx_bytes(t));
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

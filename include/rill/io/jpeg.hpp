@@ -154,9 +154,11 @@ class decoder {
 /// they are allocated, or has more scans than `jpeg::max_scans`. `check` is called for each row of blocks of each scan;
 /// an exception from it ends the work.
 inline tensor decode_jpeg(std::string_view bytes, int channels = 0, std::uint64_t most = max_image_bytes,
-                          std::function<void()> const& check = {}) {
+                          std::function<void()> const& check = {}) try {
   pixels::check_channels(channels);
   return jpeg::decoder(bytes, check).decode(channels, most);
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

@@ -245,7 +245,7 @@ class chosen_events : public nlohmann::json_sax<nlohmann::json> {
 RILL_IO_INLINE void parse(std::string_view text, nlohmann::json_sax<nlohmann::json>& events) {
   if (auto const zero = text.find('\0'); zero != text.npos)
     throw error(code::invalid_argument, "invalid JSON at character " + std::to_string(zero + 1));
-  nlohmann::json::sax_parse(text.begin(), text.end(), &events);
+  parse_events(text, events);
 }
 
 /// Converts a number to To, rounding once; returns false if it is too large.
@@ -278,23 +278,27 @@ template <class F> void with_elements(tensor const& member, F f) {
 
 }  // namespace json
 
-RILL_IO_INLINE std::vector<named_tensor> parse_json_line(std::string_view text) {
+RILL_IO_INLINE std::vector<named_tensor> parse_json_line(std::string_view text) try {
   json::line_events events;
   json::parse(text, events);
   return std::move(events.all);
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE std::vector<std::optional<tensor>> parse_json_line(std::string_view text,
-                                                                  std::span<std::string const> names) {
+                                                                  std::span<std::string const> names) try {
   json::chosen_events events(names);
   json::parse(text, events);
   std::vector<std::optional<tensor>> found(names.size());
   for (auto& [name, value] : events.shown.all)
     found[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())] = std::move(value);
   return found;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE tensor json_member_as(tensor const& member, type const& wanted, std::string_view name) {
+RILL_IO_INLINE tensor json_member_as(tensor const& member, type const& wanted, std::string_view name) try {
   auto const is = "'" + std::string(name) + "' has type " + member.type().text();
   if (!accepts(wanted.with(member.element()), member.type()))
     throw error(code::invalid_argument, is + ", but " + wanted.text() + " was expected");
@@ -308,15 +312,23 @@ RILL_IO_INLINE tensor json_member_as(tensor const& member, type const& wanted, s
     });
   });
   return t;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE json_line_reader::json_line_reader(std::filesystem::path const& path, std::uint64_t most)
-    : json_line_reader(byte_stream(path), most) {}
+RILL_IO_INLINE json_line_reader::json_line_reader(std::filesystem::path const& path, std::uint64_t most) try
+    : json_line_reader(byte_stream(path), most) {
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_IO_INLINE json_line_reader::json_line_reader(byte_stream from, std::uint64_t most)
-    : lines_(std::move(from), most) {}
+RILL_IO_INLINE json_line_reader::json_line_reader(byte_stream from, std::uint64_t most) try
+    : lines_(std::move(from), most) {
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_IO_INLINE std::optional<std::vector<named_tensor>> json_line_reader::next() {
+RILL_IO_INLINE std::optional<std::vector<named_tensor>> json_line_reader::next() try {
   for (auto before = position(); auto const line = lines_.next(); before = position()) {
     if (line->find_first_not_of(" \t\r") == line->npos) continue;
     try {
@@ -327,6 +339,8 @@ RILL_IO_INLINE std::optional<std::vector<named_tensor>> json_line_reader::next()
     }
   }
   return std::nullopt;
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

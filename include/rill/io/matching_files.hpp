@@ -19,7 +19,7 @@ std::vector<std::filesystem::path> matching_files(std::string const& pattern);
 
 #if RILL_RUNTIME
 
-RILL_INLINE std::vector<std::filesystem::path> matching_files(std::string const& pattern) {
+RILL_INLINE std::vector<std::filesystem::path> matching_files(std::string const& pattern) try {
   ::glob_t found{};
   struct at_end {
     ::glob_t* g;
@@ -37,6 +37,8 @@ RILL_INLINE std::vector<std::filesystem::path> matching_files(std::string const&
   if (files.empty()) throw error(code::not_found, "no file matches '" + pattern + "'");
   std::sort(files.begin(), files.end(), [](auto const& a, auto const& b) { return a.native() < b.native(); });
   return files;
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

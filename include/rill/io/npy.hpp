@@ -131,7 +131,7 @@ RILL_INLINE tensor transposed(tensor const& from) {
 
 }  // namespace npy
 
-RILL_INLINE tensor parse_npy(std::string_view bytes) {
+RILL_INLINE tensor parse_npy(std::string_view bytes) try {
   auto const h = npy::take_header(bytes);
   auto const n = elements(h.shape);
   auto const need = checked_product(n, static_cast<std::int64_t>(h.layout.width));
@@ -141,11 +141,15 @@ RILL_INLINE tensor parse_npy(std::string_view bytes) {
                                      std::to_string(h.layout.width) + " bytes");
   if (!h.fortran || h.shape.rank() < 2) return npy::read_elements(bytes, h.layout, h.shape);
   return npy::transposed(npy::read_elements(bytes, h.layout, npy::reversed(h.shape)));
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE tensor read_npy(std::filesystem::path const& path, std::uint64_t most) {
+RILL_INLINE tensor read_npy(std::filesystem::path const& path, std::uint64_t most) try {
   auto const bytes = read_file(path, most);
   return files::naming(path, [&] { return parse_npy(bytes); });
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace npy {
@@ -187,17 +191,21 @@ RILL_INLINE pieces::pieces(tensor const& t) {
 
 }  // namespace npy
 
-RILL_INLINE std::string npy_bytes(tensor const& t) {
+RILL_INLINE std::string npy_bytes(tensor const& t) try {
   npy::pieces const p(t);
   return p.head + std::string(p.elements);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void write_npy(std::filesystem::path const& path, tensor const& t) {
+RILL_INLINE void write_npy(std::filesystem::path const& path, tensor const& t) try {
   npy::pieces const p(t);
   output_file file(path);
   file.write(p.head);
   file.write(p.elements);
   file.commit();
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -35,7 +35,7 @@ void write_npz(std::filesystem::path const& path, std::span<named_tensor const> 
 
 #if RILL_IO_RUNTIME
 
-RILL_IO_INLINE std::vector<named_tensor> parse_npz(std::string_view bytes, std::uint64_t most) {
+RILL_IO_INLINE std::vector<named_tensor> parse_npz(std::string_view bytes, std::uint64_t most) try {
   auto const members = zip::members(bytes);
   std::uint64_t left = most;
   for (auto const& m : members) {
@@ -57,11 +57,15 @@ RILL_IO_INLINE std::vector<named_tensor> parse_npz(std::string_view bytes, std::
     }
   }
   return out;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE std::vector<named_tensor> read_npz(std::filesystem::path const& path, std::uint64_t most) {
+RILL_IO_INLINE std::vector<named_tensor> read_npz(std::filesystem::path const& path, std::uint64_t most) try {
   auto const bytes = read_file(path, most);
   return files::naming(path, [&] { return parse_npz(bytes, most); });
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace npy {
@@ -78,16 +82,20 @@ template <class Sink> void write_archive(std::span<named_tensor const> tensors, 
 
 }  // namespace npy
 
-RILL_IO_INLINE std::string npz_bytes(std::span<named_tensor const> tensors) {
+RILL_IO_INLINE std::string npz_bytes(std::span<named_tensor const> tensors) try {
   std::string bytes;
   npy::write_archive(tensors, [&](std::string_view piece) { bytes += piece; });
   return bytes;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE void write_npz(std::filesystem::path const& path, std::span<named_tensor const> tensors) {
+RILL_IO_INLINE void write_npz(std::filesystem::path const& path, std::span<named_tensor const> tensors) try {
   output_file file(path);
   npy::write_archive(tensors, [&](std::string_view piece) { file.write(piece); });
   file.commit();
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

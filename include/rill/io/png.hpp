@@ -147,14 +147,16 @@ class decoder {
 /// error(data_loss) if the image is damaged, and error(resource_exhausted) if it would take more than `most` bytes,
 /// before they are allocated. `check` is called for each row; an exception from it ends the work.
 inline tensor decode_png(std::string_view bytes, int channels = 0, std::uint64_t most = max_image_bytes,
-                         std::function<void()> const& check = {}) {
+                         std::function<void()> const& check = {}) try {
   pixels::check_channels(channels);
   return png::decoder(bytes, check).decode(channels, most);
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Encodes an image, uint8 [height, width, 1 to 4 channels], to the bytes of a PNG file; throws error(invalid_argument)
 /// for other tensors.
-inline std::string encode_png(tensor const& image) {
+inline std::string encode_png(tensor const& image) try {
   expects(image.element() == dtype::uint8 && image.rank() == 3 && image.elements() > 0 && image.shape()[2] <= 4 &&
               std::max(image.shape()[0], image.shape()[1]) <= 1'000'000,
           "encode_png: the image must be uint8 [height, width, channels] with 1 to 4 channels and up to 1000000 pixels "
@@ -171,6 +173,8 @@ inline std::string encode_png(tensor const& image) {
     throw error(code::internal, std::string("libpng couldn't write an image: ") + about.message);
   bytes.resize(size);
   return bytes;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

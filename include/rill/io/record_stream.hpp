@@ -47,7 +47,12 @@ class record_stream {
   record_position position() const { return at_; }
   /// Moves to a position that `position` returned, for this reader or for another one of the same file.
   void seek(record_position to) {
-    from_.seek(to.byte);
+    try {
+      from_.seek(to.byte);
+    } catch (error const& e) {  // without memory to decompress it again, `take_record` moves there later
+      if (e.code() == code::resource_exhausted) at_ = to;
+      throw;
+    }
     at_ = to;
   }
 
@@ -71,9 +76,11 @@ class record_stream {
 
 namespace records {
 
-RILL_IO_INLINE void fail(std::string_view file, record_position at, std::string const& why, code kind) {
+RILL_IO_INLINE void fail(std::string_view file, record_position at, std::string const& why, code kind) try {
   throw error(kind, "'" + std::string(file) + "', record " + std::to_string(at.record + 1) + " at byte " +
                         std::to_string(at.byte) + ": " + why);
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE void check_length(std::uint64_t length, std::uint64_t most) {

@@ -40,12 +40,16 @@ class record_reader {
  public:
   template <class R>
     requires(!std::same_as<R, record_reader>) && record_source<R>
-  explicit record_reader(R from) : held_(std::make_unique<holder<R>>(std::move(from))) {}
+  explicit record_reader(R from) : held_(only_errors([&] { return std::make_unique<holder<R>>(std::move(from)); })) {}
 
   /// Returns the next record; empty at the end.
-  std::optional<keyed_record> next() { return held_->next(); }
+  std::optional<keyed_record> next() {
+    return only_errors([&] { return held_->next(); });
+  }
   /// Returns the file's name.
-  std::string name() const { return held_->name(); }
+  std::string name() const {
+    return only_errors([&] { return held_->name(); });
+  }
   /// Returns the position of the next record; `seek` moves a reader of the same file there, in this process or a later
   /// one.
   record_position position() const { return held_->position(); }
@@ -62,9 +66,15 @@ class record_reader {
   template <class R> struct holder final : any {
     explicit holder(R r) : from(std::move(r)) {}
     std::optional<keyed_record> next() override {
-      auto value = from.next();
-      if (!value) return std::nullopt;
-      return keyed_record{name() + ":" + std::to_string(from.position().record), tensor(*std::move(value))};
+      auto const before = from.position();
+      try {
+        auto value = from.next();
+        if (!value) return std::nullopt;
+        return keyed_record{name() + ":" + std::to_string(from.position().record), tensor(*std::move(value))};
+      } catch (...) {
+        from.seek(before);  // the record is not lost
+        throw;
+      }
     }
     std::string name() const override { return from.name(); }
     record_position position() const override { return from.position(); }

@@ -96,23 +96,29 @@ template <class Read> tensor load(entry const& e, allocator& memory, Read read) 
 
 }  // namespace safetensors
 
-RILL_IO_INLINE safetensors_file::safetensors_file(std::filesystem::path const& path)
+RILL_IO_INLINE safetensors_file::safetensors_file(std::filesystem::path const& path) try
     : file_(path), header_(read_header(file_, start_)), by_name_(header_.entries.size()) {
   std::iota(by_name_.begin(), by_name_.end(), 0u);
   std::sort(by_name_.begin(), by_name_.end(),
             [&](std::uint32_t a, std::uint32_t b) { return entries()[a].name < entries()[b].name; });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE tensor safetensors_file::read(std::string_view name) const {
+RILL_IO_INLINE tensor safetensors_file::read(std::string_view name) const try {
   if (auto const* e = find(name)) return read(*e);
   throw error(code::not_found, "'" + file_.path().string() + "' has no tensor '" + std::string(name) + "'");
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE tensor safetensors_file::read(safetensors::entry const& e, allocator& memory) const {
+RILL_IO_INLINE tensor safetensors_file::read(safetensors::entry const& e, allocator& memory) const try {
   return files::naming(file_.path(), [&] {
     return safetensors::load(
         e, memory, [&](std::uint64_t at, void* to, std::size_t count) { file_.read_at(start_ + at, to, count); });
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE safetensors::header safetensors_file::read_header(input_file const& file, std::uint64_t& start) {
@@ -134,15 +140,17 @@ RILL_IO_INLINE safetensors::entry const* safetensors_file::find(std::string_view
 }
 
 RILL_IO_INLINE std::vector<named_tensor> read_safetensors(std::filesystem::path const& path,
-                                                          safetensors::metadata* words) {
+                                                          safetensors::metadata* words) try {
   safetensors_file const file(path);
   std::vector<named_tensor> out;
   for (auto const& e : file.entries()) out.push_back({e.name, file.read(e)});
   if (words != nullptr) *words = file.metadata();
   return out;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE std::vector<named_tensor> parse_safetensors(std::string_view bytes, safetensors::metadata* words) {
+RILL_IO_INLINE std::vector<named_tensor> parse_safetensors(std::string_view bytes, safetensors::metadata* words) try {
   safetensors::check_beginning(bytes.size());
   auto const start = 8 + safetensors::checked_length(load_little<std::uint64_t>(bytes.data()), bytes.size());
   auto const data = bytes.substr(start);
@@ -154,18 +162,22 @@ RILL_IO_INLINE std::vector<named_tensor> parse_safetensors(std::string_view byte
                    })});
   if (words != nullptr) *words = header.metadata;
   return out;
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace safetensors {
 
 RILL_IO_INLINE std::string_view bytes_of(tensor const& t) { return {static_cast<char const*>(t.raw()), t.bytes()}; }
 
-RILL_IO_INLINE void check_entry(std::string_view tensor, dtype element) {
+RILL_IO_INLINE void check_entry(std::string_view tensor, dtype element) try {
   if (tensor == "__metadata__")
     throw error(code::invalid_argument, "the name '__metadata__' is reserved by the format: rename the tensor");
   if (name_of(element).empty())
     throw error(code::unimplemented, "safetensors files can't hold " + std::string(name(element)) + ": tensor '" +
                                          std::string(tensor) + "' can't be written");
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE entry entry_for(named_tensor const& t, metadata& words) {
@@ -207,17 +219,21 @@ template <class Put> void write(std::span<named_tensor const> anywhere, metadata
 }  // namespace safetensors
 
 RILL_IO_INLINE std::string safetensors_bytes(std::span<named_tensor const> tensors,
-                                             safetensors::metadata const& words) {
+                                             safetensors::metadata const& words) try {
   std::string bytes;
   safetensors::write(tensors, words, [&](std::string_view piece) { bytes += piece; });
   return bytes;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE void write_safetensors(std::filesystem::path const& path, std::span<named_tensor const> tensors,
-                                      safetensors::metadata const& words) {
+                                      safetensors::metadata const& words) try {
   output_file file(path);
   safetensors::write(tensors, words, [&](std::string_view piece) { file.write(piece); });
   file.commit();
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

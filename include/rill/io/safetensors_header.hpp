@@ -213,7 +213,7 @@ RILL_IO_INLINE header::header(std::string_view json, std::uint64_t data_bytes) {
   // The parser would skip a byte order mark and take a zero byte for the end.
   if (!json.starts_with('{') || json.find('\0') != json.npos) fail("it is not a JSON object");
   header_events events;
-  nlohmann::json::sax_parse(json.begin(), json.end(), &events);
+  rill::json::parse_events(json, events);
   entries = std::move(events.entries);
   metadata = std::move(events.metadata);
   check_ranges(entries, data_bytes);

@@ -118,7 +118,7 @@ RILL_IO_INLINE row_layout npy_layout(byte_stream& from) {
 }  // namespace records
 
 RILL_IO_INLINE tensor_row_reader::tensor_row_reader(byte_stream from,
-                                                    std::function<records::row_layout(byte_stream&)> const& header)
+                                                    std::function<records::row_layout(byte_stream&)> const& header) try
     : record_stream(std::move(from)), layout_(files::naming(name(), [&] { return header(from_); })) {
   files::naming(name(), [&] {
     records::check_length(layout_.width, max_record_bytes);
@@ -127,9 +127,11 @@ RILL_IO_INLINE tensor_row_reader::tensor_row_reader(byte_stream from,
                   "it has " + std::to_string(*size) + " bytes, but its header gives " + std::to_string(end()));
   });
   at_.byte = layout_.start;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE std::optional<tensor> tensor_row_reader::next() {
+RILL_IO_INLINE std::optional<tensor> tensor_row_reader::next() try {
   return take_record([&]() -> std::optional<tensor> {
     if (at_.record == layout_.rows) {
       if (!from_.ready().empty()) throw error(code::data_loss, "there are other bytes after the last row");
@@ -141,6 +143,8 @@ RILL_IO_INLINE std::optional<tensor> tensor_row_reader::next() {
                                        std::to_string(layout_.width) + " bytes");
     return layout_.decode(bytes);
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE void tensor_row_reader::seek(record_position to) {

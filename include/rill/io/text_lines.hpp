@@ -50,19 +50,27 @@ RILL_IO_INLINE bool take_line(byte_stream& from, std::string& to, std::uint64_t 
 
 }  // namespace records
 
-RILL_IO_INLINE text_line_reader::text_line_reader(std::filesystem::path const& path, std::uint64_t most)
-    : text_line_reader(byte_stream(path), most) {}
+RILL_IO_INLINE text_line_reader::text_line_reader(std::filesystem::path const& path, std::uint64_t most) try
+    : text_line_reader(byte_stream(path), most) {
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_IO_INLINE text_line_reader::text_line_reader(byte_stream from, std::uint64_t most)
-    : record_stream(std::move(from)), most_(most) {}
+RILL_IO_INLINE text_line_reader::text_line_reader(byte_stream from, std::uint64_t most) try
+    : record_stream(std::move(from)), most_(most) {
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_IO_INLINE std::optional<std::string> text_line_reader::next() {
+RILL_IO_INLINE std::optional<std::string> text_line_reader::next() try {
   return take_record([&]() -> std::optional<std::string> {
     if (from_.ready().empty()) return std::nullopt;
     std::string line;
     if (records::take_line(from_, line, most_) && line.ends_with('\r')) line.pop_back();
     return line;
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -52,6 +52,8 @@ class tfrecord_writer {
  public:
   explicit tfrecord_writer(std::filesystem::path const& path);
 
+  /// Appends a record. An error while records are written to the file ends the writer: what is called then throws
+  /// error(failed_precondition), and no file appears.
   void write(std::string_view record);
   /// Writes buffered records, syncs the file to the disk and gives it its name; nothing can be written afterwards.
   void commit() {
@@ -62,27 +64,38 @@ class tfrecord_writer {
  private:
   static constexpr std::size_t block = std::size_t{1} << 16;
 
+  /// Throws error(failed_precondition) after an error that may have left a part of a record in the file.
+  void check_whole() const;
   void flush(bool last);
 
   output_file file_;
   std::unique_ptr<deflate::writer> compress_;
   std::string waiting_;
+  bool whole_ = true;  ///< whether the file holds whole records
 };
 
 #if RILL_IO_RUNTIME
 
-RILL_IO_INLINE tfrecord_reader::tfrecord_reader(std::filesystem::path const& path, std::uint64_t most)
-    : tfrecord_reader(byte_stream(path), most) {}
+RILL_IO_INLINE tfrecord_reader::tfrecord_reader(std::filesystem::path const& path, std::uint64_t most) try
+    : tfrecord_reader(byte_stream(path), most) {
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_IO_INLINE tfrecord_reader::tfrecord_reader(byte_stream from, std::uint64_t most)
-    : record_stream(std::move(from)), most_(most) {}
+RILL_IO_INLINE tfrecord_reader::tfrecord_reader(byte_stream from, std::uint64_t most) try
+    : record_stream(std::move(from)), most_(most) {
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_IO_INLINE std::optional<std::string> tfrecord_reader::next() {
+RILL_IO_INLINE std::optional<std::string> tfrecord_reader::next() try {
   return take_record([&]() -> std::optional<std::string> {
     auto const length = take_length();
     if (!length) return std::nullopt;
     return take_checked(*length, "the record");
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE std::string tfrecord_reader::take_checked(std::uint64_t length, char const* what) {
@@ -106,24 +119,39 @@ RILL_IO_INLINE std::optional<std::uint64_t> tfrecord_reader::take_length() {
   return length;
 }
 
-RILL_IO_INLINE void append_tfrecord(std::string& to, std::string_view record) {
+RILL_IO_INLINE void append_tfrecord(std::string& to, std::string_view record) try {
   auto const start = to.size();
+  to.reserve(start + record.size() + 16);  // all of it or nothing
   append_little(to, static_cast<std::uint64_t>(record.size()));
   append_little(to, masked_crc32c(std::string_view(to).substr(start)));
   to += record;
   append_little(to, masked_crc32c(record));
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE tfrecord_writer::tfrecord_writer(std::filesystem::path const& path) : file_(path) {
+RILL_IO_INLINE tfrecord_writer::tfrecord_writer(std::filesystem::path const& path) try : file_(path) {
   if (path.extension() == ".gz") compress_ = std::make_unique<deflate::writer>(deflate::form::gzip);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE void tfrecord_writer::write(std::string_view record) {
+RILL_IO_INLINE void tfrecord_writer::write(std::string_view record) try {
+  check_whole();
   append_tfrecord(waiting_, record);
   if (waiting_.size() >= block) flush(false);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE void tfrecord_writer::flush(bool last) {
+RILL_IO_INLINE void tfrecord_writer::check_whole() const {
+  if (!whole_)
+    throw error(code::failed_precondition, "a TFRecord file can't be continued after an error: write it again");
+}
+
+RILL_IO_INLINE void tfrecord_writer::flush(bool last) try {
+  check_whole();
+  whole_ = false;
   if (compress_) {
     std::string compressed;
     compress_->write(waiting_, compressed, last);
@@ -132,6 +160,9 @@ RILL_IO_INLINE void tfrecord_writer::flush(bool last) {
     file_.write(waiting_);
   }
   waiting_.clear();
+  whole_ = true;
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

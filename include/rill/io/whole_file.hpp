@@ -33,14 +33,19 @@ class whole_file_reader {
 
 #if RILL_IO_RUNTIME
 
-RILL_IO_INLINE whole_file_reader::whole_file_reader(std::filesystem::path path, std::uint64_t most)
-    : path_(std::move(path)), name_(path_.string()), most_(most) {}
+RILL_IO_INLINE whole_file_reader::whole_file_reader(std::filesystem::path path, std::uint64_t most) try
+    : path_(std::move(path)), name_(path_.string()), most_(most) {
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_IO_INLINE std::optional<std::string> whole_file_reader::next() {
+RILL_IO_INLINE std::optional<std::string> whole_file_reader::next() try {
   if (at_.record > 0) return std::nullopt;
   auto bytes = read_file(path_, most_);
   at_ = {bytes.size(), 1};
   return bytes;
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "rill/base/c_locale.hpp"
 #include "rill/base/config.hpp"
 #include "rill/base/error.hpp"
 
@@ -49,7 +50,7 @@ namespace rill::net {
 RILL_NET_INLINE bound_socket::bound_socket(bool open) : is_open_(open) {
   if (open && bind(AF_INET6, true)) is_ipv6_ = true;
   else if (!bind(AF_INET, open))
-    throw error(code::unavailable, "no port of this host is free: " + std::system_category().message(errno));
+    throw error(code::unavailable, "no port of this host is free: " + system_message({errno, std::system_category()}));
 }
 
 RILL_NET_INLINE bool bound_socket::bind(int family, bool open) {

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "rill/base/c_locale.hpp"
 #include "rill/base/process.hpp"
 #include "rill/net/asio.hpp"
 #include "rill/net/byte_stream.hpp"
@@ -220,8 +221,8 @@ class link : public std::enable_shared_from_this<link> {
 
   static failure lost(std::error_code e) {
     auto const ended = e == asio::error::eof || e == asio::error::connection_reset || e == asio::error::broken_pipe;
-    return failed(code::unavailable,
-                  {"the connection was ", ended ? "closed by the other side" : "lost: ", ended ? "" : e.message()});
+    return failed(code::unavailable, {"the connection was ",
+                                      ended ? "closed by the other side" : "lost: ", ended ? "" : system_message(e)});
   }
   void watch() {
     auto const planned = clock::now() + options_.heartbeat;

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "rill/base/c_locale.hpp"
 #include "rill/net/bound_socket.hpp"
 #include "rill/net/close_on_exec.hpp"
 #include "rill/net/served_link.hpp"
@@ -60,7 +61,7 @@ class listener : public std::enable_shared_from_this<listener> {
     return at;
   } catch (std::system_error const& e) {
     path_.clear();
-    throw error(code::unavailable, "no server can listen at " + at.text() + ": " + e.code().message());
+    throw error(code::unavailable, "no server can listen at " + at.text() + ": " + system_message(e.code()));
   }
   /// Listens by a socket that does so already, and returns whether it was still there.
   bool listen_by(bound_socket& s) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/c_locale.hpp"
 #include "rill/base/instruction_set.hpp"
 #include "rill/base/thread.hpp"
 #include "rill/net/address.hpp"
@@ -239,7 +240,7 @@ class network : public std::enable_shared_from_this<network> {
       // Names are looked up each time: a process that is back may have another address.
       auto const found = co_await at->resolver.async_resolve(to.host, std::to_string(to.port),
                                                              asio::redirect_error(asio::use_awaitable, e));
-      if (e) co_return failed(code::unavailable, {"its name can't be looked up: ", e.message()});
+      if (e) co_return failed(code::unavailable, {"its name can't be looked up: ", system_message(e)});
       for (auto const& f : found) ends.emplace_back(f.endpoint());
     }
     for (auto const& end : ends) {
@@ -254,7 +255,7 @@ class network : public std::enable_shared_from_this<network> {
         co_return failed(code::unauthenticated, {"it has proved to be the client '", who.name, "', and no task"});
       co_return nullptr;
     }
-    co_return failed(code::unavailable, {"it can't be reached: ", e.message()});
+    co_return failed(code::unavailable, {"it can't be reached: ", system_message(e)});
   }
   // Connects the socket, and returns whether that was possible.
   asio::awaitable<bool> open(beginning& at, stream_socket::endpoint_type const& end, std::error_code& e) {

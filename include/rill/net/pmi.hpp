@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rill/base/c_locale.hpp"
 #include "rill/base/config.hpp"
 #include "rill/base/error.hpp"
 
@@ -85,7 +86,7 @@ class pmi_store {
       auto n = ::send(file_, text.data(), text.size(), MSG_NOSIGNAL);  // a launcher that has ended ends nobody
       if (n < 0 && errno == ENOTSOCK) n = ::write(file_, text.data(), text.size());
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) refuse(std::system_category().message(errno));
+      if (n <= 0) refuse(system_message({errno, std::system_category()}));
       text.remove_prefix(static_cast<std::size_t>(n));
     }
   }
@@ -101,7 +102,7 @@ class pmi_store {
       char bytes[1024];
       auto const n = ::read(file_, bytes, sizeof bytes);
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) refuse(n == 0 ? "it has closed the connection" : std::system_category().message(errno));
+      if (n <= 0) refuse(n == 0 ? "it has closed the connection" : system_message({errno, std::system_category()}));
       buffer_.append(bytes, static_cast<std::size_t>(n));
     }
   }

@@ -25,6 +25,7 @@ std::vector<std::string> meet(meeting const& m);
 #include <system_error>
 #include <utility>
 
+#include "rill/base/c_locale.hpp"
 #include "rill/base/deadline.hpp"
 #include "rill/net/close_on_exec.hpp"
 #include "rill/net/rendezvous_host.hpp"
@@ -57,7 +58,7 @@ class guest {
           if (co_await attempt(port)) co_return;
         } catch (std::system_error const& e) {
           if (clock::now() < end_)  // what the deadline has ended says nothing
-            last_ = e.code() == asio::error::eof ? "it closed the connection" : e.code().message();
+            last_ = e.code() == asio::error::eof ? "it closed the connection" : system_message(e.code());
         } catch (error const& e) {
           if (e.code() != code::data_loss) throw;
           last_ = "what answers there is no process of rill";

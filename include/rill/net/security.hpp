@@ -50,6 +50,7 @@ struct shared_key {
 }  // namespace rill
 
 #include <fstream>
+#include <locale>
 #include <sstream>
 
 namespace rill {
@@ -59,6 +60,7 @@ RILL_NET_INLINE shared_key shared_key::parse(std::string_view line) {
     throw error(code::invalid_argument, std::string("this is no key ('rill-key NAME task|client HEX'): ") + why);
   };
   std::istringstream words{std::string(line)};
+  words.imbue(std::locale::classic());  // which bytes are spaces depends on the locale
   std::string begin, role, digits, more;
   shared_key k;
   words >> begin >> k.name >> role >> digits;

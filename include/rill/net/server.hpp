@@ -221,8 +221,8 @@ RILL_NET_INLINE int server::join(std::string_view until_left) {
   auto const tasks = p.cluster.size(until_left);
   if (!until_left.empty() && tasks == 0)
     throw error(code::not_found, "the cluster has no job '" + std::string(until_left) + "' that could leave");
-  asio::signal_set signals(p.here->net->io(), SIGTERM, SIGINT);
-  signals.async_wait([&p](std::error_code e, int) {
+  asio::signal_set endings(p.here->net->io(), SIGTERM, SIGINT);
+  endings.async_wait([&p](std::error_code e, int) {
     if (e) return;
     std::lock_guard lock(p.mutex);
     p.is_to_end = true;
@@ -239,7 +239,7 @@ RILL_NET_INLINE int server::join(std::string_view until_left) {
   // The results of a run that has ended may still be on their way.
   while ((p.here->runs != 0 || p.listening->is_writing()) && std::chrono::steady_clock::now() < latest)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  net::finish_on(p.here->net->io(), [&] { signals.cancel(); });
+  net::finish_on(p.here->net->io(), [&] { endings.cancel(); });
   if (why) throw error(*why);
   return 0;
 }

@@ -433,7 +433,7 @@ RILL_INLINE std::optional<std::string> executor::variable_without_value() const 
   }
   return {};
 }
-RILL_INLINE std::vector<std::string> executor::devices() const {
+RILL_INLINE std::vector<std::string> executor::devices() const try {
   std::vector<std::string> all;
   for (auto const& t : options_.target.tasks)
     for (auto const& d : t->devices()) all.push_back(d.text());
@@ -441,6 +441,8 @@ RILL_INLINE std::vector<std::string> executor::devices() const {
   all.emplace_back(host_name);
   for (auto& d : parts_->devices) all.push_back(d.name);
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE memory_report executor::needs(run_request const& r) try {

@@ -59,12 +59,16 @@ RILL_INLINE local_cluster::local_cluster(std::vector<job> const& jobs,
   rethrow_as_error();
 }
 
-RILL_INLINE target local_cluster::target() const { return {{tasks_.begin(), tasks_.end()}}; }
-RILL_INLINE target local_cluster::target(std::string_view first) const {
+RILL_INLINE target local_cluster::target() const try { return {{tasks_.begin(), tasks_.end()}}; } catch (...) {
+  rethrow_as_error();
+}
+RILL_INLINE target local_cluster::target(std::string_view first) const try {
   auto all = target();
   auto const at = all.tasks.begin() + static_cast<std::ptrdiff_t>(find(first));
   std::rotate(all.tasks.begin(), at, at + 1);
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE container& local_cluster::state(std::string_view task) const { return tasks_[find(task)]->state(); }
 

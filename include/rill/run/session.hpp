@@ -264,7 +264,7 @@ class session {
 
 #if RILL_RUNTIME
 RILL_INLINE session::session(rill::graph& g, session_options options) : executor_(g, std::move(options)) {}
-RILL_INLINE void session::wait_for_variables(std::chrono::nanoseconds time) {
+RILL_INLINE void session::wait_for_variables(std::chrono::nanoseconds time) try {
   auto const latest = deadline_after(time);
   for (;;) {
     auto const is_over = std::chrono::steady_clock::now() >= latest;
@@ -279,6 +279,8 @@ RILL_INLINE void session::wait_for_variables(std::chrono::nanoseconds time) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE void session::set(variable_value v, tensor const& t) try {
   check_variable(v);

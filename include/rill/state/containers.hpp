@@ -33,21 +33,25 @@ class containers {
 
 #if RILL_RUNTIME
 
-RILL_INLINE std::shared_ptr<container> containers::named(std::string const& name) {
+RILL_INLINE std::shared_ptr<container> containers::named(std::string const& name) try {
   std::lock_guard lock(mutex_);
   auto& place = all_[name];
   if (!place) place = std::make_shared<container>();
   return place;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::vector<std::string> containers::names() const {
+RILL_INLINE std::vector<std::string> containers::names() const try {
   std::lock_guard lock(mutex_);
   std::vector<std::string> list;
   for (auto const& [name, c] : all_) list.push_back(name);
   return list;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void containers::reset(std::string const& name) {
+RILL_INLINE void containers::reset(std::string const& name) try {
   std::shared_ptr<container> one;
   {
     std::lock_guard lock(mutex_);
@@ -56,6 +60,8 @@ RILL_INLINE void containers::reset(std::string const& name) {
     one = at->second;
   }
   one->reset();
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -59,7 +59,7 @@ class buffer {
       explicit owned_elsewhere(Owner o) : owner(std::move(o)) {}
       Owner owner;
     };
-    auto* b = new owned_elsewhere(std::move(owner));
+    auto* b = only_errors([&] { return new owned_elsewhere(std::move(owner)); });
     b->data = data;
     b->bytes = bytes;
     b->foreign = foreign;
@@ -101,12 +101,14 @@ class buffer {
 
 #if RILL_RUNTIME
 
-RILL_INLINE buffer buffer::allocate(std::size_t bytes, allocator& from) {
+RILL_INLINE buffer buffer::allocate(std::size_t bytes, allocator& from) try {
   if (bytes > SIZE_MAX / 2) throw too_large();
   return buffer(from.space() ? owned_in_space::allocate(bytes, from) : owned::allocate(bytes, from));
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE buffer buffer::strings(std::size_t count, allocator& from) {
+RILL_INLINE buffer buffer::strings(std::size_t count, allocator& from) try {
   if (count > SIZE_MAX / 2 / sizeof(std::string)) throw too_large();
   if (auto const* const space = from.space())
     throw error(code::unimplemented,
@@ -119,6 +121,8 @@ RILL_INLINE buffer buffer::strings(std::size_t count, allocator& from) {
     owned::deallocate(base);
   };
   return buffer(b);
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE buffer::owned* buffer::owned::allocate(std::size_t bytes, allocator& from) {

@@ -264,23 +264,33 @@ RILL_INLINE void check_device(device d) {
 
 }  // namespace dlpack::detail
 
-RILL_INLINE tensor from_dlpack(dlpack::managed_versioned* m) {
+RILL_INLINE tensor from_dlpack(dlpack::managed_versioned* m) try {
   expects(m != nullptr, "from_dlpack needs a structure, but got a null pointer");
   if (m->version.major != 1)
     throw error(code::unimplemented, "a DLPack structure has version " + std::to_string(m->version.major) + "." +
                                          std::to_string(m->version.minor) + "; rill reads versions 1.x");
   return dlpack::detail::take(m, (m->flags & dlpack::read_only) == 0);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE dlpack::managed_versioned* to_dlpack(tensor const& t) {
+RILL_INLINE dlpack::managed_versioned* to_dlpack(tensor const& t) try {
   return dlpack::detail::lend<dlpack::managed_versioned>(t);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE dlpack::managed* to_dlpack_unversioned(tensor const& t) { return dlpack::detail::lend<dlpack::managed>(t); }
+RILL_INLINE dlpack::managed* to_dlpack_unversioned(tensor const& t) try {
+  return dlpack::detail::lend<dlpack::managed>(t);
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_INLINE tensor from_dlpack(dlpack::managed* m) {
+RILL_INLINE tensor from_dlpack(dlpack::managed* m) try {
   expects(m != nullptr, "from_dlpack needs a structure, but got a null pointer");
   return dlpack::detail::take(m, true);
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -300,7 +300,7 @@ RILL_INLINE std::string bracket_layout::row(std::size_t axis, std::int64_t width
 
 }  // namespace printing
 
-RILL_INLINE std::string text(tensor const& t, print_options const& options) {
+RILL_INLINE std::string text(tensor const& t, print_options const& options) try {
   if (!t) return "(no tensor)";
   if (t.elements() == 0) return "[]";
   if (t.space()) return text(t.to(host), options);
@@ -314,6 +314,8 @@ RILL_INLINE std::string text(tensor const& t, print_options const& options) {
     printing::gather_shown(t, edge, 0, 0, shown);
     return printing::bracket_layout(t.shape(), printing::words(shown, options), edge, options.line_width)();
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -25,7 +25,9 @@ class tensor {
   tensor(dtype element, rill::shape const& extents, allocator& from = host_allocator());
 
   /// A scalar.
-  template <rill::element T> tensor(T const& value) : tensor(dtype_of<T>, rill::shape{}) { *mutable_data<T>() = value; }
+  template <rill::element T> tensor(T const& value) : tensor(dtype_of<T>, rill::shape{}) {
+    only_errors([&] { *mutable_data<T>() = value; });
+  }
 
   /// Refers to the elements in a buffer from byte `offset` on. Throws error(invalid_argument) if the elements don't lie
   /// within it, are misaligned, or if only one of tensor and buffer holds strings.
@@ -33,10 +35,7 @@ class tensor {
       : element_(element), shape_(extents), buffer_(std::move(share)) {
     auto const need =
         static_cast<std::size_t>(checked_product(rill::elements(extents), static_cast<std::int64_t>(size_of(element))));
-    if (offset > buffer_.bytes() || need > buffer_.bytes() - offset)
-      throw error(code::invalid_argument, "a tensor of type " + type().text() + " at byte " + std::to_string(offset) +
-                                              " takes " + std::to_string(need) + " bytes, but its buffer has only " +
-                                              std::to_string(buffer_.bytes()));
+    if (offset > buffer_.bytes() || need > buffer_.bytes() - offset) refuse_bytes(offset, need);
     if (need > 0) check_share(offset);
     data_ = static_cast<std::byte*>(buffer_.data()) + offset;
   }
@@ -46,7 +45,7 @@ class tensor {
     if (static_cast<std::int64_t>(values.size()) != rill::elements(extents))
       refuse_count(rill::type(dtype_of<T>, extents), values.size());
     tensor t(dtype_of<T>, extents);
-    std::copy(values.begin(), values.end(), t.mutable_data<T>());
+    only_errors([&] { std::copy(values.begin(), values.end(), t.mutable_data<T>()); });
     return t;
   }
   /// Refers to elements of the caller without copying them; they must outlive every tensor that shares them.
@@ -130,16 +129,19 @@ class tensor {
   template <rill::element T> T item() const {
     if (elements() != 1) refuse_item();
     if (!is_touchable()) return to(host).item<T>();
-    return *data<T>();
+    return only_errors([&]() -> T { return *data<T>(); });
   }
   /// Returns the element at an index; throws error(invalid_argument) unless there is one number for each axis, within
   /// its extent.
-  template <rill::element T, std::integral... I> T at(I... index) const& {
-    return data<T>()[offset_of(std::array<std::int64_t, sizeof...(I)>{static_cast<std::int64_t>(index)...})];
+  template <rill::element T, std::integral... Index> T at(Index... index) const& {
+    return only_errors([&]() -> T {
+      return data<T>()[offset_of(std::array<std::int64_t, sizeof...(Index)>{static_cast<std::int64_t>(index)...})];
+    });
   }
   /// Returns the element to write to: `t.at<float>(i, k) = 1`. All other owners will see the change.
-  template <rill::element T, std::integral... I> T& at(I... index) & RILL_LIFETIMEBOUND {
-    return mutable_data<T>()[offset_of(std::array<std::int64_t, sizeof...(I)>{static_cast<std::int64_t>(index)...})];
+  template <rill::element T, std::integral... Index> T& at(Index... index) & RILL_LIFETIMEBOUND {
+    return mutable_data<T>()[offset_of(
+        std::array<std::int64_t, sizeof...(Index)>{static_cast<std::int64_t>(index)...})];
   }
 
   /// Returns a tensor with other extents that shares the elements; throws error(invalid_argument) if their number
@@ -170,6 +172,7 @@ class tensor {
     }
     return static_cast<std::size_t>(offset);
   }
+  [[noreturn, gnu::cold]] void refuse_bytes(std::size_t offset, std::size_t need) const;
   [[noreturn, gnu::cold]] void refuse(dtype asked) const;
   [[noreturn, gnu::cold]] void refuse_item() const;
   [[noreturn, gnu::cold]] void refuse_index(std::size_t count) const;
@@ -183,16 +186,18 @@ class tensor {
 };
 
 #if RILL_RUNTIME
-RILL_INLINE tensor::tensor(dtype element, rill::shape const& extents, allocator& from)
+RILL_INLINE tensor::tensor(dtype element, rill::shape const& extents, allocator& from) try
     : element_(element), shape_(extents) {
   auto const n = rill::elements(extents);
   auto const bytes = static_cast<std::size_t>(checked_product(n, static_cast<std::int64_t>(size_of(element))));
   buffer_ =
       element == dtype::string ? buffer::strings(static_cast<std::size_t>(n), from) : buffer::allocate(bytes, from);
   data_ = buffer_.data();
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void tensor::check_share(std::size_t offset) const {
+RILL_INLINE void tensor::check_share(std::size_t offset) const try {
   if ((element_ == dtype::string) != buffer_.holds_strings())
     throw error(code::invalid_argument, "a tensor of type " + type().text() + " can't refer to a buffer that holds " +
                                             (buffer_.holds_strings() ? "strings" : "other elements than strings"));
@@ -201,9 +206,11 @@ RILL_INLINE void tensor::check_share(std::size_t offset) const {
     throw error(code::invalid_argument, "a tensor of type " + type().text() +
                                             " needs an address that is a multiple of " + std::to_string(align) +
                                             ", but byte " + std::to_string(offset) + " of its buffer has another one");
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void tensor::refuse(dtype asked) const {
+RILL_INLINE void tensor::refuse(dtype asked) const try {
   if (!buffer_) throw error(code::failed_precondition, "a tensor handle is empty: it has no elements");
   if (asked != element_)
     throw error(code::invalid_argument,
@@ -211,27 +218,45 @@ RILL_INLINE void tensor::refuse(dtype asked) const {
   throw error(code::failed_precondition, "a tensor of type " + type().text() + " lies in the memory of '" +
                                              std::string(space()->name()) +
                                              "', which host code can't touch: copy it by t.to(rill::host)");
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void tensor::refuse_item() const {
+RILL_INLINE void tensor::refuse_bytes(std::size_t offset, std::size_t need) const try {
+  throw error(code::invalid_argument, "a tensor of type " + type().text() + " at byte " + std::to_string(offset) +
+                                          " takes " + std::to_string(need) + " bytes, but its buffer has only " +
+                                          std::to_string(buffer_.bytes()));
+} catch (...) {
+  rethrow_as_error();
+}
+
+RILL_INLINE void tensor::refuse_item() const try {
   throw error(code::invalid_argument,
               "item() needs a tensor with exactly one element, not one of type " + type().text());
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void tensor::refuse_index(std::size_t count) const {
+RILL_INLINE void tensor::refuse_index(std::size_t count) const try {
   throw error(code::invalid_argument, "at() needs an index for each axis of a tensor of type " + type().text() +
                                           ", but got " + std::to_string(count));
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void tensor::refuse_index(std::size_t axis, std::int64_t index) const {
+RILL_INLINE void tensor::refuse_index(std::size_t axis, std::int64_t index) const try {
   throw error(code::invalid_argument, "index " + std::to_string(index) + " of axis " + std::to_string(axis) +
                                           " lies outside of a tensor of type " + type().text());
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void tensor::refuse_count(rill::type const& t, std::size_t values) {
+RILL_INLINE void tensor::refuse_count(rill::type const& t, std::size_t values) try {
   throw error(code::invalid_argument, "a tensor of type " + t.text() + " has " +
                                           std::to_string(rill::elements(t.shape())) + " elements, but " +
                                           std::to_string(values) + " values were given");
+} catch (...) {
+  rethrow_as_error();
 }
 #endif
 
@@ -242,8 +267,10 @@ bool same_bits(tensor const& a, tensor const& b);
 namespace detail {
 [[noreturn, gnu::cold]] void refuse_type(type const& t, type const& wanted);
 #if RILL_RUNTIME
-RILL_INLINE void refuse_type(type const& t, type const& wanted) {
+RILL_INLINE void refuse_type(type const& t, type const& wanted) try {
   throw error(code::invalid_argument, "expected a tensor of type " + wanted.text() + ", got one of type " + t.text());
+} catch (...) {
+  rethrow_as_error();
 }
 #endif
 }  // namespace detail
@@ -320,7 +347,7 @@ tensor_of<detail::open_type<T, Rank>()> array(typename detail::nested_list<T, Ra
   while (extents.rank() < Rank) extents.push_back(0);  // within an empty list
   tensor t(dtype_of<T>, extents);
   T* to = t.template mutable_data<T>();
-  detail::copy_nested(values, extents, 0, to);
+  only_errors([&] { detail::copy_nested(values, extents, 0, to); });
   return tensor_of<detail::open_type<T, Rank>()>(std::move(t));
 }
 
@@ -331,11 +358,13 @@ template <element T> tensor_of<of<T, unknown, unknown>> matrix(std::initializer_
 
 #if RILL_RUNTIME
 
-RILL_INLINE tensor tensor::borrow(rill::type const& t, void const* elements) {
+RILL_INLINE tensor tensor::borrow(rill::type const& t, void const* elements) try {
   auto const bytes = static_cast<std::size_t>(rill::elements(t.shape())) * size_of(t.element);
   return tensor(
       t.element, t.shape(),
       buffer::adopt(const_cast<void*>(elements), bytes, nullptr, true).mark_strings(t.element == dtype::string));
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE tensor tensor::clone(allocator& from) const {
@@ -350,13 +379,15 @@ RILL_INLINE tensor tensor::to(allocator& memory) const {
   return !buffer_ || memory.space() == space() ? *this : clone(memory);
 }
 
-RILL_INLINE void tensor::assign(tensor const& from) {
+RILL_INLINE void tensor::assign(tensor const& from) try {
   if (!buffer_ || !from.buffer_) tensor().refuse(element_);
   if (from.element_ != element_ || from.shape_ != shape_)
     throw error(code::invalid_argument,
                 "a tensor of type " + from.type().text() + " can't be assigned to one of type " + type().text());
   if (element_ == dtype::string) std::copy_n(from.data<std::string>(), elements(), mutable_data<std::string>());
   else copy_bytes(space(), data_, from.space(), from.data_, bytes());
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE bool same_bits(tensor const& a, tensor const& b) {
@@ -368,16 +399,18 @@ RILL_INLINE bool same_bits(tensor const& a, tensor const& b) {
   return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
-RILL_INLINE tensor tensor::reshaped(rill::shape const& extents) const {
+RILL_INLINE tensor tensor::reshaped(rill::shape const& extents) const try {
   if (rill::elements(extents) != elements())
     throw error(code::invalid_argument, "a tensor of type " + type().text() + " with " + std::to_string(elements()) +
                                             " elements can't be reshaped to " + extents.text());
   tensor t = *this;
   t.shape_ = extents;
   return t;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE tensor tensor::rows(std::int64_t first, std::int64_t last) const {
+RILL_INLINE tensor tensor::rows(std::int64_t first, std::int64_t last) const try {
   expects(rank() > 0, "a scalar has no rows");
   if (first < 0 || last < first || last > shape_[0])
     throw error(code::invalid_argument, "rows [" + std::to_string(first) + ", " + std::to_string(last) +
@@ -387,6 +420,8 @@ RILL_INLINE tensor tensor::rows(std::int64_t first, std::int64_t last) const {
   auto const row = shape_[0] == 0 ? 0 : bytes() / static_cast<std::size_t>(shape_[0]);
   t.data_ = static_cast<std::byte*>(data_) + static_cast<std::size_t>(first) * row;
   return t;
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

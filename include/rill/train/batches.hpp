@@ -129,8 +129,10 @@ template <class... Tensors> class batch_range : public detail::batch_sequence {
   bool draw() {
     drawn_ = {};  // releases the buffers
     if (!next()) return false;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((std::get<I>(drawn_) = std::tuple_element_t<I, batch>(take(std::get<I>(examples_), buffers_[I]))), ...);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      ((std::get<Index>(drawn_) =
+            std::tuple_element_t<Index, batch>(take(std::get<Index>(examples_), buffers_[Index]))),
+       ...);
     }(std::index_sequence_for<Tensors...>{});
     done();
     return true;
@@ -185,16 +187,18 @@ RILL_INLINE void copy_rows(tensor const& from, std::vector<std::int64_t> const& 
   }
 }
 
-RILL_INLINE batch_sequence::batch_sequence(std::int64_t size, std::int64_t epochs, batches_options options)
+RILL_INLINE batch_sequence::batch_sequence(std::int64_t size, std::int64_t epochs, batches_options options) try
     : size_(size), epochs_(epochs), options_(options) {
   if (size_ <= 0)
     throw error(code::invalid_argument, "batches: expected a batch size above 0, got " + std::to_string(size_));
   if (epochs_ < 0)
     throw error(code::invalid_argument,
                 "batches: expected a number of epochs from 0 on, got " + std::to_string(epochs_));
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void batch_sequence::resume(batch_position at) {
+RILL_INLINE void batch_sequence::resume(batch_position at) try {
   if (at.epoch < 0 || at.index < 0 || at.index > rows_)
     throw error(code::invalid_argument, "batches: expected an epoch from 0 on and an index from 0 to " +
                                             std::to_string(rows_) + ", got epoch " + std::to_string(at.epoch) +
@@ -202,9 +206,11 @@ RILL_INLINE void batch_sequence::resume(batch_position at) {
   position_ = at;
   shuffled_ = -1;
   start_next_epoch_at_end();
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void batch_sequence::count(tensor& t) {
+RILL_INLINE void batch_sequence::count(tensor& t) try {
   if (!t) throw error(code::invalid_argument, "batches: expected examples, got an empty tensor handle");
   expects(t.rank() > 0, "batches: expected a tensor with a first axis of examples, got a scalar");
   if (rows_ >= 0 && t.shape()[0] != rows_)
@@ -212,6 +218,8 @@ RILL_INLINE void batch_sequence::count(tensor& t) {
                                             " in one tensor and " + std::to_string(t.shape()[0]) + " in another");
   rows_ = t.shape()[0];
   if (options_.shuffle) t = t.to(host);
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE void batch_sequence::start_next_epoch_at_end() {
@@ -220,16 +228,18 @@ RILL_INLINE void batch_sequence::start_next_epoch_at_end() {
   position_.index = 0;
 }
 
-RILL_INLINE bool batch_sequence::next() {
+RILL_INLINE bool batch_sequence::next() try {
   if (position_.epoch >= epochs_ || per_epoch() == 0) return false;
   if (options_.shuffle && shuffled_ != position_.epoch) {
     order_.resize(static_cast<std::size_t>(rows_));
     shuffle(order_, options_.seed, shuffled_ = position_.epoch);
   }
   return true;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE tensor batch_sequence::take(tensor const& from, tensor& into) const {
+RILL_INLINE tensor batch_sequence::take(tensor const& from, tensor& into) const try {
   if (!options_.shuffle) return from.rows(position_.index, last());
   if (!into || !into.storage().unique()) {
     shape s = from.shape();
@@ -239,6 +249,8 @@ RILL_INLINE tensor batch_sequence::take(tensor const& from, tensor& into) const 
   auto rows = into.rows(0, last() - position_.index);
   copy_rows(from, order_, position_.index, last(), rows);
   return rows;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE void batch_sequence::done() {

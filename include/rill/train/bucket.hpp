@@ -27,7 +27,7 @@ std::vector<bucket_batch> bucket_by_length(std::span<std::int64_t const> lengths
 #if RILL_RUNTIME
 RILL_INLINE std::vector<bucket_batch> bucket_by_length(std::span<std::int64_t const> lengths,
                                                        std::span<std::int64_t const> bounds, std::int64_t size,
-                                                       std::uint64_t seed, std::int64_t epoch) {
+                                                       std::uint64_t seed, std::int64_t epoch) try {
   if (size <= 0)
     throw error(code::invalid_argument, "bucket_by_length: expected a batch size above 0, got " + std::to_string(size));
   expects(!bounds.empty() && bounds[0] >= 0 && std::is_sorted(bounds.begin(), bounds.end()),
@@ -53,6 +53,8 @@ RILL_INLINE std::vector<bucket_batch> bucket_by_length(std::span<std::int64_t co
   std::vector<bucket_batch> shuffled;
   for (auto const i : order) shuffled.push_back(std::move(batches[static_cast<std::size_t>(i)]));
   return shuffled;
+} catch (...) {
+  rethrow_as_error();
 }
 #endif
 

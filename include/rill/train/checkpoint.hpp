@@ -35,7 +35,7 @@ struct checkpoint {
   /// Returns "<name>-<number>", the prefix of the names of its files.
   std::string prefix() const;
   /// Returns the path of the index.
-  std::filesystem::path index() const { return directory / (prefix() + ".safetensors.index.json"); }
+  std::filesystem::path index() const;
   /// Returns the name of the file of shard `i` (from 0) of `count`.
   std::string shard(std::size_t i, std::size_t count) const;
 };
@@ -62,16 +62,26 @@ std::vector<checkpoint> checkpoints(std::filesystem::path const& directory, std:
 
 #if RILL_IO_RUNTIME
 
-RILL_IO_INLINE std::string checkpoint::prefix() const {
+RILL_IO_INLINE std::string checkpoint::prefix() const try {
   char digits[24];
   std::snprintf(digits, sizeof digits, "-%06lld", static_cast<long long>(number));
   return name + digits;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE std::string checkpoint::shard(std::size_t i, std::size_t count) const {
+RILL_IO_INLINE std::filesystem::path checkpoint::index() const try {
+  return directory / (prefix() + ".safetensors.index.json");
+} catch (...) {
+  rethrow_as_error();
+}
+
+RILL_IO_INLINE std::string checkpoint::shard(std::size_t i, std::size_t count) const try {
   char part[48];
   std::snprintf(part, sizeof part, "-%05zu-of-%05zu", i + 1, count);
   return prefix() + part + ".safetensors";
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace detail {
@@ -206,7 +216,7 @@ RILL_IO_INLINE checkpoint read_index(checkpoint c) {
   auto const text = read_file(path, std::uint64_t{1} << 28);
   try {
     index_events events;
-    nlohmann::json::sax_parse(text, &events);
+    json::parse_events(text, events);
     if (events.checksum != index_checksum(events.objects)) throw error(code::data_loss, "its checksum is wrong");
     auto const& metadata = index_member(events.objects, "metadata");
     read_count(metadata, "steps", c.steps);

@@ -109,23 +109,29 @@ class roc_auc {
 
 #if RILL_RUNTIME
 
-RILL_INLINE void accuracy::update(tensor const& labels, tensor const& predictions) {
+RILL_INLINE void accuracy::update(tensor const& labels, tensor const& predictions) try {
   auto const classes = detail::classes_of(predictions, labels, "accuracy");
   auto const wanted = detail::labels_of(labels, "accuracy");
   for (std::size_t i = 0; i < wanted.size(); ++i) right_ += wanted[i] == classes[i];
   all_ += static_cast<double>(wanted.size());
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE double accuracy::result() const {
+RILL_INLINE double accuracy::result() const try {
   detail::check_counted(all_, "accuracy");
   return right_ / all_;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE top_k_accuracy::top_k_accuracy(std::int64_t k) : k_(k) {
+RILL_INLINE top_k_accuracy::top_k_accuracy(std::int64_t k) try : k_(k) {
   if (k <= 0) throw error(code::invalid_argument, "top_k_accuracy: expected a k above 0, got " + std::to_string(k));
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void top_k_accuracy::update(tensor const& labels, tensor const& scores) {
+RILL_INLINE void top_k_accuracy::update(tensor const& labels, tensor const& scores) try {
   detail::class_scores const given(scores, labels, "top_k_accuracy");
   auto const wanted = detail::labels_of(labels, "top_k_accuracy");
   for (auto const label : wanted)
@@ -141,21 +147,27 @@ RILL_INLINE void top_k_accuracy::update(tensor const& labels, tensor const& scor
     right_ += higher < k_;
   }
   all_ += static_cast<double>(wanted.size());
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE double top_k_accuracy::result() const {
+RILL_INLINE double top_k_accuracy::result() const try {
   detail::check_counted(all_, "top_k_accuracy");
   return right_ / all_;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE confusion_matrix::confusion_matrix(std::int64_t classes) : classes_(classes) {
+RILL_INLINE confusion_matrix::confusion_matrix(std::int64_t classes) try : classes_(classes) {
   if (classes <= 0)
     throw error(code::invalid_argument,
                 "confusion_matrix: expected a number of classes above 0, got " + std::to_string(classes));
   counts_.resize(static_cast<std::size_t>(checked_product(classes, classes)));
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void confusion_matrix::update(tensor const& labels, tensor const& predictions) {
+RILL_INLINE void confusion_matrix::update(tensor const& labels, tensor const& predictions) try {
   auto const predicted = detail::classes_of(predictions, labels, "confusion_matrix");
   auto const wanted = detail::labels_of(labels, "confusion_matrix");
   for (auto const* all : {&wanted, &predicted})
@@ -164,11 +176,15 @@ RILL_INLINE void confusion_matrix::update(tensor const& labels, tensor const& pr
         throw error(code::invalid_argument, "confusion_matrix: expected classes below " + std::to_string(classes_) +
                                                 ", got " + std::to_string(c));
   for (std::size_t i = 0; i < wanted.size(); ++i) ++count(wanted[i], predicted[i]);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE tensor_of<of<std::int64_t, unknown, unknown>> confusion_matrix::result() const {
+RILL_INLINE tensor_of<of<std::int64_t, unknown, unknown>> confusion_matrix::result() const try {
   return tensor_of<of<std::int64_t, unknown, unknown>>(
       tensor::copy(std::span<std::int64_t const>(counts_), shape{classes_, classes_}));
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE confusion_matrix::tally confusion_matrix::of_class(std::int64_t c) const {
@@ -198,7 +214,7 @@ template <class Score> double confusion_matrix::averaged(averaging by, Score con
   return by == averaging::micro ? score(together) : sum / weights;
 }
 
-RILL_INLINE double confusion_matrix::accuracy() const {
+RILL_INLINE double confusion_matrix::accuracy() const try {
   double all = 0, right = 0;
   for (std::int64_t c = 0; c < classes_; ++c) {
     auto const t = of_class(c);
@@ -206,25 +222,33 @@ RILL_INLINE double confusion_matrix::accuracy() const {
   }
   detail::check_counted(all, "confusion_matrix");
   return right / all;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE double confusion_matrix::precision(averaging by) const {
+RILL_INLINE double confusion_matrix::precision(averaging by) const try {
   accuracy();  // throws if nothing was counted
   return averaged(by, [](tally const& t) { return t.predictions > 0 ? t.both / t.predictions : 0; });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE double confusion_matrix::recall(averaging by) const {
+RILL_INLINE double confusion_matrix::recall(averaging by) const try {
   accuracy();
   return averaged(by, [](tally const& t) { return t.labels > 0 ? t.both / t.labels : 0; });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE double confusion_matrix::f1(averaging by) const {
+RILL_INLINE double confusion_matrix::f1(averaging by) const try {
   accuracy();
   return averaged(
       by, [](tally const& t) { return t.labels + t.predictions > 0 ? 2 * t.both / (t.labels + t.predictions) : 0; });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void roc_auc::update(tensor const& labels, tensor const& scores) {
+RILL_INLINE void roc_auc::update(tensor const& labels, tensor const& scores) try {
   detail::check_same_extents(labels, scores, "roc_auc");
   auto const wanted = detail::labels_of(labels, "roc_auc");
   auto const given = detail::numbers_of(scores, "roc_auc");
@@ -233,10 +257,14 @@ RILL_INLINE void roc_auc::update(tensor const& labels, tensor const& scores) {
       throw error(code::invalid_argument, "roc_auc: expected labels 0 and 1, got " + std::to_string(wanted[i]));
     if (std::isnan(given[i])) throw error(code::invalid_argument, "roc_auc: expected scores that compare, got NaN");
   }
-  for (std::size_t i = 0; i < wanted.size(); ++i) scored_.emplace_back(given[i], wanted[i] == 1);
+  std::vector<std::pair<double, bool>> more;
+  for (std::size_t i = 0; i < wanted.size(); ++i) more.emplace_back(given[i], wanted[i] == 1);
+  scored_.insert(scored_.end(), more.begin(), more.end());  // all or none
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE double roc_auc::result() const {
+RILL_INLINE double roc_auc::result() const try {
   auto sorted = scored_;
   std::sort(sorted.begin(), sorted.end());
   double below = 0, pairs = 0, positives = 0;  // zeros with lower scores; pairs in order; ones
@@ -251,6 +279,8 @@ RILL_INLINE double roc_auc::result() const {
     throw error(code::failed_precondition, "roc_auc: expected examples of both classes before the result, got " +
                                                std::to_string(sorted.size()) + " of one");
   return pairs / positives / below;
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include "rill/ops/math/select.hpp"
 #include "rill/ops/reduction/norm.hpp"
 #include "rill/ops/sum/sum.hpp"
+#include "rill/tensor/print.hpp"
 #include "rill/train/optimizer.hpp"
 
 namespace rill {
@@ -32,7 +33,7 @@ inline value unit_for(value squares, double small) {
 inline void check_max_norm(std::string_view who, double max_norm) {
   if (!(max_norm > 0))
     throw error(code::invalid_argument,
-                std::string(who) + ": expected a norm above 0, got " + std::to_string(max_norm));
+                std::string(who) + ": expected a norm above 0, got " + printing::number_text(max_norm, ""));
 }
 
 /// Returns x * max_norm / max(norm, max_norm), computed in float32 if x's type is narrower. The norm's derivative at 0
@@ -117,7 +118,8 @@ RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<varia
 
 RILL_INLINE std::vector<variable_gradient> clip_by_value(std::vector<variable_gradient> all, double limit) {
   if (!(limit > 0))
-    throw error(code::invalid_argument, "clip_by_value: expected a limit above 0, got " + std::to_string(limit));
+    throw error(code::invalid_argument,
+                "clip_by_value: expected a limit above 0, got " + printing::number_text(limit, ""));
   for (auto& [g, v] : all) {
     if (!g) throw error(code::invalid_argument, "clip_by_value: expected a gradient, got an empty one", v.name());
     if (is_complex(detail::elements_of(g).type().element))

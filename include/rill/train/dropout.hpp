@@ -8,6 +8,7 @@
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/select.hpp"
 #include "rill/ops/random/uniform.hpp"
+#include "rill/tensor/print.hpp"
 
 namespace rill {
 
@@ -35,8 +36,8 @@ inline void check_dropout(value x, double rate) {
   if (!is_float(x.type().element))
     throw error(code::invalid_argument, "dropout: expected floats, got " + x.type().text(), x.name());
   if (!(rate >= 0 && rate < 1))
-    throw error(code::invalid_argument, "dropout: expected a rate from 0 to below 1, got " + std::to_string(rate),
-                x.name());
+    throw error(code::invalid_argument,
+                "dropout: expected a rate from 0 to below 1, got " + printing::number_text(rate, ""), x.name());
 }
 
 RILL_INLINE value drop(value x, double rate, bool training) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/tensor/print.hpp"
 #include "rill/train/batches.hpp"
 #include "rill/train/metric_inputs.hpp"
 
@@ -61,7 +62,7 @@ class standardizer {
 
 #if RILL_RUNTIME
 
-RILL_INLINE std::vector<data_split> k_folds(std::int64_t n, std::int64_t folds, std::uint64_t seed) {
+RILL_INLINE std::vector<data_split> k_folds(std::int64_t n, std::int64_t folds, std::uint64_t seed) try {
   if (folds < 2 || n < folds)
     throw error(code::invalid_argument, "k_folds: expected two folds or more, and an example for each, got " +
                                             std::to_string(folds) + " folds of " + std::to_string(n) + " examples");
@@ -78,20 +79,25 @@ RILL_INLINE std::vector<data_split> k_folds(std::int64_t n, std::int64_t folds, 
     first = last;
   }
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE data_split train_test_split(std::int64_t n, double testing, std::uint64_t seed) {
+RILL_INLINE data_split train_test_split(std::int64_t n, double testing, std::uint64_t seed) try {
   auto const held = testing > 0 && testing < 1 && n > 0 ? std::ceil(testing * static_cast<double>(n)) : 0;
   auto const count = static_cast<std::int64_t>(held);
   if (count < 1 || count >= n)
     throw error(code::invalid_argument, "train_test_split: expected a fraction that leaves examples for both, got " +
-                                            std::to_string(testing) + " of " + std::to_string(n) + " examples");
+                                            printing::number_text(testing, "") + " of " + std::to_string(n) +
+                                            " examples");
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   detail::shuffle(order, seed, 0);
   return {{order.begin() + count, order.end()}, {order.begin(), order.begin() + count}};
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE tensor take_rows(tensor const& from, std::vector<std::int64_t> const& rows) {
+RILL_INLINE tensor take_rows(tensor const& from, std::vector<std::int64_t> const& rows) try {
   if (!from || from.rank() == 0)
     throw error(code::invalid_argument, "take_rows: expected a tensor with a first axis of examples");
   auto extents = from.shape();
@@ -103,6 +109,8 @@ RILL_INLINE tensor take_rows(tensor const& from, std::vector<std::int64_t> const
   tensor taken(from.element(), extents);
   detail::copy_rows(from.to(host), rows, 0, extents[0], taken);
   return taken;
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace detail {
@@ -115,7 +123,7 @@ inline void check_columns(tensor const& x) {
 
 }  // namespace detail
 
-RILL_INLINE standardizer::standardizer(tensor const& x) {
+RILL_INLINE standardizer::standardizer(tensor const& x) try {
   detail::check_columns(x);
   if (x.elements() == 0) detail::refuse_metric_input(x, "standardizer", "a row or more");
   auto const all = detail::numbers_of(x, "standardizer");
@@ -130,6 +138,8 @@ RILL_INLINE standardizer::standardizer(tensor const& x) {
     for (std::size_t i = c; i < all.size(); i += columns) equal = equal && all[i] == all[c];
     deviations_[c] = equal ? 1 : std::sqrt(deviations_[c]);
   }
+} catch (...) {
+  rethrow_as_error();
 }
 
 template <class F> tensor standardizer::each(tensor const& x, F&& f) const {
@@ -147,12 +157,16 @@ template <class F> tensor standardizer::each(tensor const& x, F&& f) const {
   return y;
 }
 
-RILL_INLINE tensor standardizer::transform(tensor const& x) const {
+RILL_INLINE tensor standardizer::transform(tensor const& x) const try {
   return each(x, [](double v, double mean, double deviation) { return (v - mean) / deviation; });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE tensor standardizer::inverse(tensor const& x) const {
+RILL_INLINE tensor standardizer::inverse(tensor const& x) const try {
   return each(x, [](double v, double mean, double deviation) { return v * deviation + mean; });
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -177,16 +177,16 @@ RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const
     chosen_logits = best[0], m.choice = best[1];
   }
   // One slot per row and chosen expert. Each expert computes the rows of its slots, and its results return to them.
-  auto const slots = top == 1 ? first : reshape(m.choice, extents{-1});
+  auto const slot_experts = top == 1 ? first : reshape(m.choice, extents{-1});
   std::vector<value> taken, results;
   for (std::int64_t i = 0; i < count; ++i) {
-    auto const chosen = equal(slots, like(slots, i));
+    auto const chosen = equal(slot_experts, like(slot_experts, i));
     taken.push_back(where(chosen));
     auto const rows = gather(x, top == 1 ? taken.back() : div(taken.back(), like(taken.back(), top)));
     results.push_back(detail::run_expert(experts[static_cast<std::size_t>(i)], rows, taken.back(), chosen));
   }
   auto const order = concat(taken, 0);
-  auto const back = scatter_like(order, positions(order, 0, dtype::int64), slots);
+  auto const back = scatter_like(order, positions(order, 0, dtype::int64), slot_experts);
   auto const all = gather(concat(results, 0), back);
   if (top == 1) {
     auto const share = sum(select(one_hot(first, count, dtype::boolean), m.gates, zero(x)), extents{1}, true);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rill/ops/math/power.hpp"
+#include "rill/tensor/print.hpp"
 #include "rill/train/optimizer.hpp"
 
 namespace rill {
@@ -58,7 +59,7 @@ RILL_INLINE moving_averages::moving_averages(std::vector<variable_value> of, mov
     : graph_(detail::graph_of_averages(of)), variables_(std::move(of)), options_(o) {
   if (!(o.decay >= 0 && o.decay < 1))
     throw error(code::invalid_argument,
-                "moving_averages: expected a decay from 0 to below 1, got " + std::to_string(o.decay));
+                "moving_averages: expected a decay from 0 to below 1, got " + printing::number_text(o.decay, ""));
   for (auto const& v : variables_) {
     if (!is_differentiable(v.type().element))
       throw error(code::invalid_argument,

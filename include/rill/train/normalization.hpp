@@ -12,6 +12,7 @@
 #include "rill/ops/network/normalization.hpp"
 #include "rill/ops/reduction/size.hpp"
 #include "rill/ops/sum/sum.hpp"
+#include "rill/tensor/print.hpp"
 #include "rill/train/initializers.hpp"
 
 namespace rill {
@@ -118,7 +119,8 @@ RILL_INLINE void detail::check_normalization(type const& features, double epsilo
                 "a normalisation layer: expected rows of floats, [features], got " + features.text(), name);
   if (!(epsilon >= 0))
     throw error(code::invalid_argument,
-                "a normalisation layer: expected an epsilon from 0 on, got " + std::to_string(epsilon), name);
+                "a normalisation layer: expected an epsilon from 0 on, got " + printing::number_text(epsilon, ""),
+                name);
 }
 
 RILL_INLINE void detail::check_features(value x, type const& features, std::string_view who) {
@@ -164,7 +166,8 @@ RILL_INLINE batch_norm_layer::batch_norm_layer(graph& g, type const& features, s
       decay_(o.decay) {
   if (!(o.decay >= 0 && o.decay <= 1))
     throw error(code::invalid_argument,
-                "a batch_norm_layer: expected a decay from 0 to 1, got " + std::to_string(o.decay), last_.name);
+                "a batch_norm_layer: expected a decay from 0 to 1, got " + printing::number_text(o.decay, ""),
+                last_.name);
 }
 
 RILL_INLINE value batch_norm_layer::by_batch(value x, std::vector<operation>& updates) const {

@@ -151,8 +151,8 @@ constexpr type outputs_type(type const& x, dim const& units) { return {x.element
 template <type T, class Cell> auto typed_state(std::vector<value> const& all, std::size_t first) {
   if constexpr (Cell::states == 1) return expr<T>{all[first]};
   else
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple{expr<T>{all[first + I]}...};
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      return std::tuple{expr<T>{all[first + Index]}...};
     }(std::make_index_sequence<Cell::states>{});
 }
 

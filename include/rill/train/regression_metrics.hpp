@@ -95,39 +95,51 @@ class perplexity {
 
 #if RILL_RUNTIME
 
-RILL_INLINE void mean::update(tensor const& all) {
+RILL_INLINE void mean::update(tensor const& all) try {
   for (double const x : detail::numbers_of(all, "mean")) update(x);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE double mean::result() const {
+RILL_INLINE double mean::result() const try {
   detail::check_counted(weights_, "mean");
   return sum_ / weights_;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void mse::update(tensor const& labels, tensor const& predictions) {
+RILL_INLINE void mse::update(tensor const& labels, tensor const& predictions) try {
   detail::for_each_prediction(labels, predictions, "mse", [&](double y, double p) { mean_.update((p - y) * (p - y)); });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void mae::update(tensor const& labels, tensor const& predictions) {
+RILL_INLINE void mae::update(tensor const& labels, tensor const& predictions) try {
   detail::for_each_prediction(labels, predictions, "mae", [&](double y, double p) { mean_.update(std::abs(p - y)); });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void r_squared::update(tensor const& labels, tensor const& predictions) {
+RILL_INLINE void r_squared::update(tensor const& labels, tensor const& predictions) try {
   detail::for_each_prediction(labels, predictions, "r_squared", [&](double y, double p) {
     double const from = y - mean_;
     mean_ += from / ++count_;
     deviations_ += from * (y - mean_);
     errors_ += (p - y) * (p - y);
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE double r_squared::result() const {
+RILL_INLINE double r_squared::result() const try {
   if (count_ < 2) throw error(code::failed_precondition, "r_squared: expected two examples or more before the result");
   if (deviations_ == 0) return errors_ == 0;
   return 1 - errors_ / deviations_;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void perplexity::update(tensor const& labels, tensor const& logits) {
+RILL_INLINE void perplexity::update(tensor const& labels, tensor const& logits) try {
   detail::class_scores const given(logits, labels, "perplexity");
   auto const wanted = detail::labels_of(labels, "perplexity");
   for (auto const label : wanted)
@@ -141,6 +153,8 @@ RILL_INLINE void perplexity::update(tensor const& labels, tensor const& logits) 
     for (std::size_t k = 0; k < given.classes; ++k) sum += std::exp(row[k] - highest);
     mean_.update(std::log(sum) + (highest - row[wanted[i]]));
   }
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,9 +56,9 @@ class saver {
   /// reads all variables, one after the other, before it writes the first. A checkpoint never mixes values from before
   /// and after a `restore`, but it may contain some updates of a step that another thread runs meanwhile. While it
   /// saves queues, the threads of queue runners pause between two of their steps. Throws error(deadline_exceeded) if a
-  /// thread does not pause within a minute, because its step waits for an element that no such thread enqueues. A
-  /// metric that is not finite counts as missing, so a diverged loss is never the best. Damaged checkpoints are left as
-  /// they are.
+  /// thread does not pause within a minute, because its step waits for an element that no such thread enqueues. If
+  /// memory runs out while it removes old checkpoints, the next call removes them. A metric that is not finite counts
+  /// as missing, so a diverged loss is never the best. Damaged checkpoints are left as they are.
   checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {});
 
   /// Restores the newest checkpoint and returns it; returns nullopt if there is none. If tensors are missing, throws
@@ -75,7 +76,9 @@ class saver {
   std::vector<checkpoint> checkpoints() const { return rill::checkpoints(directory_, options_.name); }
   /// Returns the checkpoint with the best metric; nullopt if no checkpoint has a metric or `options.better` is
   /// `neither`.
-  std::optional<checkpoint> best() const { return retention().best_of(checkpoints()); }
+  std::optional<checkpoint> best() const {
+    return only_errors([&] { return retention().best_of(checkpoints()); });
+  }
 
  private:
   struct saved_variable {
@@ -167,7 +170,12 @@ RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::
   }
   write(c, variables, queues);
   detail::write_index(c);
-  retention().drop_old();
+  try {
+    retention().drop_old();
+  } catch (std::bad_alloc const&) {  // the checkpoint is complete; the next call removes the old ones
+  } catch (error const& e) {
+    if (e.code() != code::resource_exhausted) throw;
+  }
   return c;
 } catch (...) {
   rethrow_as_error();

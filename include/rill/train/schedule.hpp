@@ -14,6 +14,7 @@
 #include "rill/ops/math/power.hpp"
 #include "rill/ops/math/rounding.hpp"
 #include "rill/ops/math/trigonometry.hpp"
+#include "rill/tensor/print.hpp"
 #include "rill/train/rate.hpp"
 
 namespace rill {
@@ -84,7 +85,7 @@ namespace detail {
 inline void check_steps(std::string_view who, double steps) {
   if (!(steps > 0))
     throw error(code::invalid_argument,
-                std::string(who) + ": expected a number of steps above 0, got " + std::to_string(steps));
+                std::string(who) + ": expected a number of steps above 0, got " + printing::number_text(steps, ""));
 }
 
 /// Returns the step as a float64.
@@ -116,7 +117,7 @@ RILL_INLINE value cosine_restarts::operator()(value step) const {
   detail::check_steps("cosine_restarts", steps);
   if (!(growth >= 1))
     throw error(code::invalid_argument,
-                "cosine_restarts: expected a growth of 1 or more, got " + std::to_string(growth));
+                "cosine_restarts: expected a growth of 1 or more, got " + printing::number_text(growth, ""));
   value const periods = detail::number_of(step) / steps;
   value restarts = floor(periods), done = periods - restarts;
   if (growth != 1) {
@@ -138,8 +139,8 @@ RILL_INLINE value piecewise_constant::operator()(value step) const {
   for (std::size_t i = 1; i < boundaries.size(); ++i)
     if (!(boundaries[i - 1] < boundaries[i]))
       throw error(code::invalid_argument, "piecewise_constant: expected boundaries that ascend, got " +
-                                              std::to_string(boundaries[i]) + " after " +
-                                              std::to_string(boundaries[i - 1]));
+                                              printing::number_text(boundaries[i], "") + " after " +
+                                              printing::number_text(boundaries[i - 1], ""));
   value const now = detail::number_of(step);
   value chosen = like(now, values[0]);
   for (std::size_t i = 0; i < boundaries.size(); ++i) chosen = select(now >= boundaries[i], values[i + 1], chosen);
@@ -162,7 +163,8 @@ RILL_INLINE value warm_up::operator()(value step) const {
 RILL_INLINE value one_cycle::operator()(value step) const {
   detail::check_steps("one_cycle", steps - 1);
   if (!(rise >= 0 && rise <= 1))
-    throw error(code::invalid_argument, "one_cycle: expected a rise from 0 to 1, got " + std::to_string(rise));
+    throw error(code::invalid_argument,
+                "one_cycle: expected a rise from 0 to 1, got " + printing::number_text(rise, ""));
   double const top = rise * steps - 1, last = steps - 1;  // the steps with the highest and with the lowest rate
   value const now = detail::number_of(step);
   auto const between = [&](double from, double to, value done) -> value {

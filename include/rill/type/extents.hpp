@@ -39,10 +39,12 @@ struct extents {
       if (v == each) return true;
     return false;
   }
-  std::string text() const {
+  std::string text() const try {
     std::string s = "[";
     for (std::size_t i = 0; i < count; ++i) s += (i ? ", " : "") + std::to_string(values[i]);
     return s + "]";
+  } catch (...) {
+    rethrow_as_error();
   }
   friend constexpr bool operator==(extents const&, extents const&) = default;
 };

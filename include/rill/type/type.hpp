@@ -96,22 +96,28 @@ std::string with_article(type const& t);
 std::string text_of(std::span<type const> types);
 
 #if RILL_RUNTIME
-RILL_INLINE std::string with_article(type const& t) {
+RILL_INLINE std::string with_article(type const& t) try {
   return (name(t.element).starts_with("int") ? "an " : "a ") + t.text();  // no other name begins with a vowel's sound
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::string text_of(std::span<type const> types) {
+RILL_INLINE std::string text_of(std::span<type const> types) try {
   std::string s = "(";
   for (auto const& t : types) s += (s.size() > 1 ? ", " : "") + t.text();
   return s + ")";
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::string type::text() const {
+RILL_INLINE std::string type::text() const try {
   std::string s(name(element));
   if (!has_rank()) return s + "[...]";
   s += "[";
   for (std::size_t i = 0; i < rank; ++i) s += (i ? ", " : "") + dims[i].text();
   return s + "]";
+} catch (...) {
+  rethrow_as_error();
 }
 #endif
 

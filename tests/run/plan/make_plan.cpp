@@ -19,22 +19,22 @@ struct staged {
   std::shared_ptr<compiled_functions> functions = no_functions();
   subgraph sub;
   step_order sequence;
-  slot_layout slots;
+  slot_layout layout;
   kernel_list kernels;
   result_list results;
 
   void up_to_kernels(std::vector<value> const& fed, std::vector<value> const& fetched) {
     sub = part_of(g, fetched, {}, fed);
     sequence = order(sub);
-    slots = lay_out_slots(sub, plan_scope::whole);
-    kernels = select_kernels(sub, sequence.nodes, nodes_to_compute(sub, sequence.nodes), slots, with, functions.get());
+    layout = lay_out_slots(sub, plan_scope::whole);
+    kernels = select_kernels(sub, sequence.nodes, nodes_to_compute(sub, sequence.nodes), layout, with, functions.get());
   }
   void up_to_results(std::vector<value> const& fed, std::vector<value> const& fetched) {
     up_to_kernels(fed, fetched);
-    find_lifetimes(sub, kernels, slots);
-    results = place_results(sub, kernels, slots);
+    find_lifetimes(sub, kernels, layout);
+    results = place_results(sub, kernels, layout);
   }
-  plan::slot const& slot_of_output(std::size_t i) const { return slots.slots[slots.of(sub.outputs[i])]; }
+  plan::slot const& slot_of_output(std::size_t i) const { return layout.all[layout.of(sub.outputs[i])]; }
   std::vector<std::string> computed() const {
     std::vector<std::string> names;
     for (auto const& made : kernels.instructions) names.push_back(sub[made.node].name);
@@ -46,8 +46,8 @@ TEST(plan_stages, an_output_that_aliases_an_input_shares_its_slot) {
   staged t;
   value const x = placeholder(t.g, of<float, 6>, "x"), y = reshape(x, extents{2, 3}), z = neg(y);
   t.up_to_kernels({x}, {y, z});
-  EXPECT_EQ(t.slots.of(t.sub.outputs[0]), t.slots.of_node[t.sub.inputs[0]][0]);
-  EXPECT_EQ(t.slots.slots.size(), 2);
+  EXPECT_EQ(t.layout.of(t.sub.outputs[0]), t.layout.of_node[t.sub.inputs[0]][0]);
+  EXPECT_EQ(t.layout.all.size(), 2);
   EXPECT_TRUE(std::holds_alternative<plan::feed_id>(t.slot_of_output(0).where));
   EXPECT_EQ(t.computed(), (std::vector<std::string>{"neg"}));
 }
@@ -72,7 +72,7 @@ TEST(plan_stages, a_value_lives_from_its_kernel_to_its_last_reader_and_a_result_
   staged t;
   value const x = placeholder(t.g, of<float, 3>, "x"), a = neg(x), b = exp(a), c = mul(a, b);
   t.up_to_results({x}, {b, c});
-  auto const& first = t.slots.slots[t.slots.of_node[t.kernels.instructions[instruction_id{0}].node][0]];
+  auto const& first = t.layout.all[t.layout.of_node[t.kernels.instructions[instruction_id{0}].node][0]];
   EXPECT_EQ(first.first, instruction_id{0});
   EXPECT_EQ(first.last, instruction_id{2});
   EXPECT_EQ(t.slot_of_output(0).last, instruction_id{3});
@@ -97,9 +97,9 @@ TEST(plan_stages, sequential_execution_has_no_schedule_and_parallel_execution_co
   staged t;
   value const x = placeholder(t.g, of<float, 3>, "x"), a = neg(x), b = exp(x), c = mul(a, b);
   t.up_to_results({x}, {c});
-  EXPECT_TRUE(choose_schedule(t.sub, t.sequence, t.kernels, t.slots, t.results, t.with).schedule.empty());
+  EXPECT_TRUE(choose_schedule(t.sub, t.sequence, t.kernels, t.layout, t.results, t.with).schedule.empty());
   plan_request const parallel{.state = t.state, .memory = t.memory, .threads = 2, .execution = execution::parallel};
-  auto const chosen = choose_schedule(t.sub, t.sequence, t.kernels, t.slots, t.results, parallel);
+  auto const chosen = choose_schedule(t.sub, t.sequence, t.kernels, t.layout, t.results, parallel);
   EXPECT_EQ(chosen.schedule.waits.all(), (std::vector<std::uint32_t>{0, 0, 2}));
   EXPECT_TRUE(chosen.order->before(instruction_id{0}, instruction_id{2}));
   EXPECT_FALSE(chosen.order->before(instruction_id{0}, instruction_id{1}));
@@ -109,11 +109,10 @@ TEST(plan_stages, an_output_takes_the_block_of_an_input_that_ends_there) {
   staged t;
   value const x = placeholder(t.g, of<float, 100>, "x"), y = exp(neg(square(x))), z = sum(y);
   t.up_to_results({x}, {z});
-  auto const layout = assign_memory(t.sub, t.kernels, t.slots, nullptr, nullptr);
-  auto const first = t.slots.of_node[t.kernels.instructions[instruction_id{0}].node][0];
-  auto const second = t.slots.of_node[t.kernels.instructions[instruction_id{1}].node][0];
-  EXPECT_EQ(std::get<plan::block_id>(t.slots.slots[first].where),
-            std::get<plan::block_id>(t.slots.slots[second].where));
+  auto const layout = assign_memory(t.sub, t.kernels, t.layout, nullptr, nullptr);
+  auto const first = t.layout.of_node[t.kernels.instructions[instruction_id{0}].node][0];
+  auto const second = t.layout.of_node[t.kernels.instructions[instruction_id{1}].node][0];
+  EXPECT_EQ(std::get<plan::block_id>(t.layout.all[first].where), std::get<plan::block_id>(t.layout.all[second].where));
   EXPECT_GE(layout.arena, 400u);
 }
 
@@ -121,7 +120,7 @@ TEST(plan_stages, values_of_an_iteration_in_tagged_execution_share_no_memory) {
   staged t;
   value const x = placeholder(t.g, of<float, 100>, "x"), y = exp(neg(x)), z = sum(y);
   t.up_to_results({x}, {z});
-  auto const apart = assign_memory_apart(t.kernels, t.slots);
+  auto const apart = assign_memory_apart(t.kernels, t.layout);
   for (auto a : apart.blocks.indices())
     for (auto b : apart.blocks.indices()) EXPECT_EQ(a == b, apart.blocks[a].offset == apart.blocks[b].offset);
 }
@@ -135,7 +134,7 @@ TEST(plan_stages, pointers_come_instruction_by_instruction_inputs_outputs_scratc
   EXPECT_EQ(p.lines[instruction_id{1}].pointers, plan::pointer_id{3});
   EXPECT_EQ(p.pointed.size(), 6u);
   for (auto const& line : p.lines) EXPECT_TRUE(line.plain.run) << "only the kernel is to be called";
-  EXPECT_EQ(p.slots[p.fed_slots[plan::feed_id{0}]].positions, std::vector{plan::pointer_id{0}});
+  EXPECT_EQ(p.all_slots[p.fed_slots[plan::feed_id{0}]].positions, std::vector{plan::pointer_id{0}});
 }
 
 TEST(plan_stages, a_plan_remembers_the_extents_of_variables_that_it_was_made_for) {

@@ -75,7 +75,7 @@ struct split_op : split_rules<split_op> {
   }
 };
 
-/// Part number I of a split.
+/// Part number Index of a split.
 struct split_part : split_op {
   static constexpr type infer(attributes const& a, type const& x, checks expects = {}) { return part(a, x, expects); }
 };
@@ -91,8 +91,16 @@ struct split_lengths_op : split_rules<split_lengths_op> {
       return take(field{"lengths", &attributes::lengths}, field{"axis", &attributes::axis});
     }
   };
-  /// Returns the extents of the parts of an axis.
-  static constexpr std::vector<dim> parts(std::span<std::int64_t const> lengths, dim const& axis, checks expects = {}) {
+  /// The extents of the parts of an axis. (No std::vector: in libstdc++'s debug mode none is constexpr.)
+  struct division {
+    std::span<std::int64_t const> lengths;
+    std::size_t open;  ///< the part whose length is -1
+    dim rest;          ///< its extent
+
+    constexpr dim operator[](std::size_t i) const { return i != open && lengths[i] >= 0 ? dim(lengths[i]) : rest; }
+  };
+  /// Divides an axis; refuses lengths whose sum is not its extent.
+  static constexpr division divide(std::span<std::int64_t const> lengths, dim const& axis, checks expects = {}) {
     std::int64_t total = 0;
     std::size_t open = lengths.size();
     for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -105,24 +113,11 @@ struct split_lengths_op : split_rules<split_lengths_op> {
     }
     bool const fits = !axis.known() || (open < lengths.size() ? total <= axis.extent : total == axis.extent);
     expects(fits, "split_lengths: the sum of the lengths is not the extent of the axis", dim(total), axis);
-    std::vector<dim> all;
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-      all.push_back(i != open && lengths[i] >= 0 ? dim(lengths[i])
-                    : axis.known() && fits       ? dim(axis.extent - total)
-                                                 : unknown);
-    return all;
+    return {lengths, open, axis.known() && fits ? dim(axis.extent - total) : unknown};
   }
-  /// Returns the types of the parts of x, whose rank is known.
-  static constexpr std::vector<type> types(std::span<std::int64_t const> lengths, std::int64_t along, type const& x,
-                                           checks expects = {}) {
-    auto const axis =
-        checked_axis(along, x.rank, "split_lengths: the axis is out of range for the operand's rank", expects);
-    std::vector<type> all;
-    for (auto const& extent : parts(lengths, x[axis], expects)) {
-      all.push_back(x);
-      all.back()[axis] = extent;
-    }
-    return all;
+  /// Returns the axis along which x, whose rank is known, is split.
+  static constexpr std::size_t axis_of(std::int64_t along, type const& x, checks expects = {}) {
+    return checked_axis(along, x.rank, "split_lengths: the axis is out of range for the operand's rank", expects);
   }
   static std::vector<type> infer(attributes const& a, type const& x) {
     expects(a.lengths && a.lengths.element() == dtype::int64 && a.lengths.shape().rank() == 1,
@@ -130,12 +125,17 @@ struct split_lengths_op : split_rules<split_lengths_op> {
     expects(a.lengths.elements() > 0 && a.lengths.elements() <= most,
             "split_lengths: the number of parts is not between 1 and 65535");
     if (!x.has_rank()) return std::vector<type>(static_cast<std::size_t>(a.lengths.elements()), x);
-    return types(a.lengths.span<std::int64_t>(), a.axis, x);
+    auto const axis = axis_of(a.axis, x);
+    auto const lengths = a.lengths.span<std::int64_t>();
+    auto const each = divide(lengths, x[axis]);
+    std::vector<type> all(lengths.size(), x);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i][axis] = each[i];
+    return all;
   }
 };
 
-/// Part number I of a split by lengths, of which no more than 8 are known at compile time.
-template <std::size_t I> struct part_of_lengths {
+/// Part number Index of a split by lengths, of which no more than 8 are known at compile time.
+template <std::size_t Index> struct part_of_lengths {
   static constexpr std::string_view name = "split_lengths";
   static constexpr std::int8_t arity = 1;
   struct attributes {
@@ -144,7 +144,10 @@ template <std::size_t I> struct part_of_lengths {
   };
   static constexpr type infer(attributes const& a, type const& x, checks expects = {}) {
     if (!x.has_rank() || x.rank == 0) return x;
-    return split_lengths_op::types({a.lengths.begin(), a.lengths.size()}, a.axis, x, expects)[I];
+    auto const axis = split_lengths_op::axis_of(a.axis, x, expects);
+    type y = x;
+    y[axis] = split_lengths_op::divide({a.lengths.begin(), a.lengths.size()}, x[axis], expects)[Index];
+    return y;
   }
 };
 
@@ -159,9 +162,9 @@ inline std::vector<value> split(value x, std::int64_t parts, std::int64_t axis =
 }
 /// Returns equal parts of x along an axis: `auto [q, k, v] = split<3, 1>(x)`. An array of handles.
 template <std::int64_t Parts, std::int64_t Axis = 0, operand X> auto split(X x) {
-  auto const all = [&]<class T, std::size_t... I>(std::type_identity<T>, std::index_sequence<I...>) {
+  auto const all = [&]<class T, std::size_t... Index>(std::type_identity<T>, std::index_sequence<Index...>) {
     auto const parts = split(value(x), Parts, Axis);
-    return std::array<T, sizeof...(I)>{T{parts[I]}...};
+    return std::array<T, sizeof...(Index)>{T{parts[Index]}...};
   };
   constexpr std::make_index_sequence<static_cast<std::size_t>(Parts)> each;
   if constexpr (typed<X>) {
@@ -179,12 +182,13 @@ inline std::vector<value> split_lengths(value x, std::vector<std::int64_t> lengt
 /// Returns the same as a tuple of typed handles: `auto [a, b] = split_lengths<extents{2, -1}>(x)`.
 template <extents Lengths, std::int64_t Axis = 0, operand X> auto split_lengths(X x) {
   auto const parts = split_lengths(value(x), {Lengths.begin(), Lengths.end()}, Axis);
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     if constexpr (typed<X>) {
       return std::tuple{
-          expr<detail::result_types<ops::part_of_lengths<I>,
-                                    typename ops::part_of_lengths<I>::attributes{Lengths, Axis}, X>()>{parts[I]}...};
-    } else return std::array{parts[I]...};
+          expr<detail::result_types<ops::part_of_lengths<Index>,
+                                    typename ops::part_of_lengths<Index>::attributes{Lengths, Axis}, X>()>{
+              parts[Index]}...};
+    } else return std::array{parts[Index]...};
   }(std::make_index_sequence<Lengths.size()>{});
 }
 

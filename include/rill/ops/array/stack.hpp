@@ -46,8 +46,8 @@ template <std::int64_t Axis, typed X> auto unstack(X x) {
   constexpr auto count = detail::slices_of(X::static_type, Axis);
   static_assert(count > 0, "unstack: there are no slices");
   auto const parts = split<count, Axis>(x);
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array{squeeze<Axis>(parts[I])...};
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::array{squeeze<Axis>(parts[Index])...};
   }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
 }
 

@@ -23,8 +23,8 @@ struct whole_axis {};
 constexpr whole_axis all() { return {}; }
 
 /// What a value is subscripted by: a number, `seq`, or `all()`.
-template <class I>
-concept fixed_subscript = std::integral<I> || std::same_as<I, seq> || std::same_as<I, whole_axis>;
+template <class Index>
+concept fixed_subscript = std::integral<Index> || std::same_as<Index, seq> || std::same_as<Index, whole_axis>;
 
 namespace ops {
 
@@ -149,18 +149,20 @@ inline value subscript_gradient(value x, value other, ops::subscripts const& at)
 
 namespace detail {
 
-template <class... I> constexpr ops::subscripts subscripts_of(I... each) {
+template <class... Index> constexpr ops::subscripts subscripts_of(Index... each) {
   ops::subscripts all;
   (all.add(each), ...);
   return all;
 }
 
 /// Returns the type of a part as far as the kinds of its subscripts say.
-template <class... I> constexpr type part_of(type const& x, checks expects = {}) {
+template <class... Index> constexpr type part_of(type const& x, checks expects = {}) {
   if (!x.has_rank() ||
-      !expects(sizeof...(I) <= x.rank, "subscript: there are more subscripts than the operand has axes"))
+      !expects(sizeof...(Index) <= x.rank, "subscript: there are more subscripts than the operand has axes"))
     return type::of_unknown_rank(x.element);
-  constexpr std::array<int, sizeof...(I)> kinds{(std::integral<I> ? 0 : std::same_as<I, whole_axis> ? 1 : 2)...};
+  constexpr std::array<int, sizeof...(Index)> kinds{(std::integral<Index>              ? 0
+                                                     : std::same_as<Index, whole_axis> ? 1
+                                                                                       : 2)...};
   type y{x.element};
   for (std::size_t i = 0; i < x.rank; ++i)
     if (i >= kinds.size() || kinds[i] == 1) y.push_back(x[i]);
@@ -173,14 +175,14 @@ template <class... I> constexpr type part_of(type const& x, checks expects = {})
 /// Returns the part of x at the given positions of its first axes: a number takes one position, and the axis goes;
 /// `seq` takes several; `all()` takes all. Numbers below 0 count from the end. Axes without a subscript stay as they
 /// are. Also spelled x(…), and x[i] for one subscript. A number out of range is error(invalid_argument).
-template <operand X, fixed_subscript... I>
-  requires(sizeof...(I) > 0)
-auto subscript(X x, I... at) {
+template <operand X, fixed_subscript... Index>
+  requires(sizeof...(Index) > 0)
+auto subscript(X x, Index... at) {
   if constexpr (typed<X>) {
     constexpr auto rank = X::static_type.has_rank() ? X::static_type.rank : max_rank;
-    static_assert(sizeof...(I) <= rank, "subscript: there are more subscripts than the operand has axes");
+    static_assert(sizeof...(Index) <= rank, "subscript: there are more subscripts than the operand has axes");
     detail::provide_kernels<ops::subscript_op, dtypes{X::static_type.element}>();
-    return expr<detail::part_of<I...>(X::static_type)>{subscript(value(x), detail::subscripts_of(at...))};
+    return expr<detail::part_of<Index...>(X::static_type)>{subscript(value(x), detail::subscripts_of(at...))};
   } else return subscript(value(x), detail::subscripts_of(at...));
 }
 /// Returns the same with subscripts that the compiler checks, and all extents that it can know:

@@ -14,10 +14,10 @@ template <class Op>
   requires(sizeof(Op) != 0)
 inline constexpr bool have_loops<Op> = true;
 
-// Operand I of Op for lanes of type Lane: a mask if the operand is a bool beside numbers.
-template <class Op, class Lane, std::size_t I>
+// Operand number Index of Op for lanes of type Lane: a mask if the operand is a bool beside numbers.
+template <class Op, class Lane, std::size_t Index>
 [[gnu::always_inline]] inline auto operand(void const* from, std::size_t at, std::size_t n) {
-  if constexpr (requires { requires Op::takes_mask(I); }) {
+  if constexpr (requires { requires Op::takes_mask(Index); }) {
     using Mask = decltype(Lane{} == Lane{});
     auto const* p = static_cast<bool const*>(from) + at;
     return n == Lane::lanes ? Mask::load(p) : Mask::load(p, n);
@@ -27,10 +27,10 @@ template <class Op, class Lane, std::size_t I>
   }
 }
 
-template <class Op, class Lane, std::size_t... I>
+template <class Op, class Lane, std::size_t... Index>
 [[gnu::always_inline]] inline void lanes(void* result, void const* const* operands, std::size_t at, std::size_t n,
-                                         std::index_sequence<I...>) {
-  auto const y = Op::apply(operand<Op, Lane, I>(operands[I], at, n)...);
+                                         std::index_sequence<Index...>) {
+  auto const y = Op::apply(operand<Op, Lane, Index>(operands[Index], at, n)...);
   using Result = std::remove_const_t<decltype(y)>;
   auto* to = static_cast<typename Result::element*>(result) + at;
   if (n == Lane::lanes) y.store(to);
@@ -54,13 +54,14 @@ template <class Op, class T> void tile(void* result, void const* const* operands
 template <class Op, dtypes Set> constexpr tile_table tiles() {
   tile_table table;
   [&]<std::size_t... D>(std::index_sequence<D...>) {
-    auto const add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if constexpr (constexpr auto d = static_cast<dtype>(I); (Op::elements & Set).contains(d) && d != dtype::string)
-        table.tile[I] = tile<Op, element_of<d>>;
+    auto const add = [&]<std::size_t Index>(std::integral_constant<std::size_t, Index>) {
+      if constexpr (constexpr auto d = static_cast<dtype>(Index);
+                    (Op::elements & Set).contains(d) && d != dtype::string)
+        table.tile[Index] = tile<Op, element_of<d>>;
       if constexpr (rill::detail::leads_to_another<Op>)
-        if constexpr (constexpr auto d = static_cast<dtype>(I);
+        if constexpr (constexpr auto d = static_cast<dtype>(Index);
                       (rill::detail::in_one_pass<Op>::elements & Set).contains(d))
-          table.joined[I] = tile<rill::detail::in_one_pass<Op>, element_of<d>>;
+          table.joined[Index] = tile<rill::detail::in_one_pass<Op>, element_of<d>>;
     };
     (add(std::integral_constant<std::size_t, D>{}), ...);
   }(std::make_index_sequence<dtype_count>{});

@@ -9,8 +9,9 @@ namespace rill {
 /// Calls `f.template operator()<T>(dtype's number)` with the C++ type of each dtype in the set.
 template <dtypes Set, class F> constexpr void for_each_type(F&& f) {
   [&]<std::size_t... D>(std::index_sequence<D...>) {
-    auto const call = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if constexpr (Set.contains(static_cast<dtype>(I))) f.template operator()<element_of<static_cast<dtype>(I)>>(I);
+    auto const call = [&]<std::size_t Index>(std::integral_constant<std::size_t, Index>) {
+      if constexpr (Set.contains(static_cast<dtype>(Index)))
+        f.template operator()<element_of<static_cast<dtype>(Index)>>(Index);
     };
     (call(std::integral_constant<std::size_t, D>{}), ...);
   }(std::make_index_sequence<dtype_count>{});

@@ -130,8 +130,8 @@ template <class Handles> auto handles_from(value node, std::uint32_t at = 0) {
   else if constexpr (std::same_as<Handles, erased_results>)
     return erased_results{node, erased_outputs(node, node.origin().outputs.size())};
   else
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return Handles{handle_from<std::tuple_element_t<I, Handles>>(next)...};
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      return Handles{handle_from<std::tuple_element_t<Index, Handles>>(next)...};
     }(std::make_index_sequence<std::tuple_size_v<Handles>>{});
 }
 

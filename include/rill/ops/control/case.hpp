@@ -11,7 +11,8 @@ namespace rill {
 
 namespace detail {
 
-template <class I, class First, class... Rest> auto case_from(I index, int k, First const& first, Rest const&... rest) {
+template <class Index, class First, class... Rest>
+auto case_from(Index index, int k, First const& first, Rest const&... rest) {
   if constexpr (sizeof...(Rest) == 0) return first();
   else {
     ops::branch::attributes at;
@@ -25,11 +26,11 @@ template <class I, class First, class... Rest> auto case_from(I index, int k, Fi
 
 /// Runs the branch with the number `index`, from 0; the last branch for every other number. All branches return the
 /// same types.
-template <operand I, class... Branches>
+template <operand Index, class... Branches>
   requires(sizeof...(Branches) > 0)
-auto case_(I index, Branches const&... branches) {
-  if constexpr (typed<I>)
-    static_assert(I::static_type.rank == 0 && dtypes::integers.contains(I::static_type.element),
+auto case_(Index index, Branches const&... branches) {
+  if constexpr (typed<Index>)
+    static_assert(Index::static_type.rank == 0 && dtypes::integers.contains(Index::static_type.element),
                   "case_: the index must be an integer scalar");
   return detail::case_from(index, 0, branches...);
 }
@@ -81,14 +82,14 @@ template <class... C>
 auto case_(C const&... cases) try {
   if constexpr (!std::same_as<detail::last_of<C...>, exclusive_predicates>) return detail::case_of_pairs(cases...);
   else
-    return [&]<std::size_t... I>(std::index_sequence<I...>, auto const& each) {
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>, auto const& each) {
       std::vector<value> predicates;
       auto const add = [&](auto const& c) {
         if constexpr (detail::is_case<std::remove_cvref_t<decltype(c)>>) predicates.push_back(c.first);
       };
-      (add(std::get<I>(each)), ...);
+      (add(std::get<Index>(each)), ...);
       auto const checked = detail::check_exclusive(predicates);
-      return checked.graph->after({checked}, [&] { return detail::case_of_pairs(std::get<I>(each)...); });
+      return checked.graph->after({checked}, [&] { return detail::case_of_pairs(std::get<Index>(each)...); });
     }(std::make_index_sequence<sizeof...(C) - 1>{}, std::tie(cases...));
 } catch (...) {
   rethrow_as_error();

@@ -40,22 +40,23 @@ template <class Number, counting X, class... Others> auto counter_value(graph& g
 }
 template <class X> using number_or_int = std::conditional_t<std::integral<X>, X, int>;
 
-template <class I>
+template <class Index>
 inline constexpr bool may_count = [] {
-  if constexpr (typed<I>) return I::static_type.rank == 0 && dtypes::indices.contains(I::static_type.element);
+  if constexpr (typed<Index>)
+    return Index::static_type.rank == 0 && dtypes::indices.contains(Index::static_type.element);
   else return true;
 }();
 
 /// Records the loop of a counter and of loop variables. `checked`: the step may turn out to be 0.
-template <class I, class Body, class... X>
-auto record_for_loop(parallel_iterations most, bool checked, I start, value limit, value step, Body const& body,
+template <class Index, class Body, class... X>
+auto record_for_loop(parallel_iterations most, bool checked, Index start, value limit, value step, Body const& body,
                      X const&... x) try {
   loop_request r{.variables = values_of(start, x...), .counted = true, .parallel = most.count};
   r.count = iterations(start, limit, step);
   r.body = record_body(graph_of(start), "body", types_of(start, x...), [&](std::vector<value> const& in) {
     std::size_t at = 0;
     auto const next = [&] { return in[at++]; };
-    std::tuple<I, outside<X>...> const handles{handle_from<I>(next), handle_from<outside<X>>(next)...};
+    std::tuple<Index, outside<X>...> const handles{handle_from<Index>(next), handle_from<outside<X>>(next)...};
     auto made = std::apply([&](auto const&... each) { return results_of(body, each...); }, handles);
     made.insert(made.begin(), add(value(std::get<0>(handles)), step));
     return made;
@@ -120,8 +121,8 @@ auto for_loop(Start start, Limit limit, Step step, Body const& body, X... x) {
 template <detail::counting Start, detail::counting Limit, detail::counting Step, class Body, class... X>
   requires(sizeof...(X) > 0 && std::same_as<detail::last_of<X...>, parallel_iterations>)
 auto for_loop(Start start, Limit limit, Step step, Body const& body, X... x) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>, auto const& each) {
-    return detail::for_loop(std::get<sizeof...(I)>(each), start, limit, step, body, std::get<I>(each)...);
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>, auto const& each) {
+    return detail::for_loop(std::get<sizeof...(Index)>(each), start, limit, step, body, std::get<Index>(each)...);
   }(std::make_index_sequence<sizeof...(X) - 1>{}, std::tuple{x...});
 }
 

@@ -24,14 +24,14 @@ template <class Result, type Type> struct handle_in_call {
 template <typed Result, type Type> struct handle_in_call<Result, Type> {
   using handle = expr<Type>;
 };
-template <auto Types, std::size_t I> inline constexpr type type_at = Types[I];
+template <auto Types, std::size_t Index> inline constexpr type type_at = Types[Index];
 
 template <auto Types, class Result> auto handles_in_call(std::type_identity<Result>) {
   return std::type_identity<typename handle_in_call<Result, type_at<Types, 0>>::handle>{};
 }
 template <auto Types, class... Result> auto handles_in_call(std::type_identity<std::tuple<Result...>>) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::type_identity<std::tuple<typename handle_in_call<Result, type_at<Types, I>>::handle...>>{};
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::type_identity<std::tuple<typename handle_in_call<Result, type_at<Types, Index>>::handle...>>{};
   }(std::index_sequence_for<Result...>{});
 }
 
@@ -124,7 +124,7 @@ namespace detail {
 template <class T> inline constexpr bool is_signature = false;
 template <std::size_t R, std::size_t A> inline constexpr bool is_signature<signature<R, A>> = true;
 
-template <auto Signature, std::size_t I> inline constexpr type argument_of = Signature.arguments[I];
+template <auto Signature, std::size_t Index> inline constexpr type argument_of = Signature.arguments[Index];
 template <auto Signature, std::size_t... R> auto declared_handles(std::index_sequence<R...>) {
   if constexpr (sizeof...(R) == 1) return std::type_identity<expr<Signature.results[0]>>{};
   else return std::type_identity<std::tuple<expr<Signature.results[R]>...>>{};

@@ -86,8 +86,8 @@ template <class F, operand... X> auto map_rows(F const& f, std::tuple<X...> cons
     auto const types =
         std::apply([](auto const&... each) { return std::vector<type>{row_of(argument_type(each))...}; }, x);
     r.body = record_body(graph_of(rows[0]), "body", types, [&](std::vector<value> const& in) {
-      return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return results_of(f, row_inside<X>(in[I])...);
+      return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+        return results_of(f, row_inside<X>(in[Index])...);
       }(std::index_sequence_for<X...>{});
     });
     return stacked_rows<Made, X...>(record_loop(std::move(r)), 1);
@@ -109,8 +109,8 @@ auto map(F const& f, X... x) {
 template <class F, operand First, class... X>
   requires(sizeof...(X) > 0 && std::same_as<detail::last_of<X...>, parallel_iterations>)
 auto map(F const& f, First first, X... x) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>, auto const& rest) {
-    return detail::map_rows(f, std::tuple{first, std::get<I>(rest)...}, std::get<sizeof...(I)>(rest));
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>, auto const& rest) {
+    return detail::map_rows(f, std::tuple{first, std::get<Index>(rest)...}, std::get<sizeof...(Index)>(rest));
   }(std::make_index_sequence<sizeof...(X) - 1>{}, std::tuple{x...});
 }
 /// Returns the same for a tuple of values.

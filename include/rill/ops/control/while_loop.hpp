@@ -55,8 +55,8 @@ auto while_loop(Condition const& condition, Body const& body, X... x) {
 template <class Condition, class Body, class... X>
   requires(sizeof...(X) > 1 && std::same_as<detail::last_of<X...>, parallel_iterations>)
 auto while_loop(Condition const& condition, Body const& body, X... x) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>, auto const& each) {
-    return detail::while_loop(std::get<sizeof...(I)>(each), condition, body, std::get<I>(each)...);
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>, auto const& each) {
+    return detail::while_loop(std::get<sizeof...(Index)>(each), condition, body, std::get<Index>(each)...);
   }(std::make_index_sequence<sizeof...(X) - 1>{}, std::tuple{x...});
 }
 

@@ -56,9 +56,10 @@ auto decode_csv(X records) {
     return sum;
   };
   constexpr type rows[] = {Row...};
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     return std::tuple{
-        record<ops::decode_csv_op, attributes{rows[I], before(widths, I), before(widths, sizeof...(Row))}>(records)...};
+        record<ops::decode_csv_op, attributes{rows[Index], before(widths, Index), before(widths, sizeof...(Row))}>(
+            records)...};
   }(std::make_index_sequence<sizeof...(Row)>{});
 }
 /// Returns the same for types known only at run time.

@@ -162,8 +162,8 @@ template <class Op> value record_fields(value records, std::vector<erased_field>
 template <class Op, type... T, operand X> auto record_fields(X records, named_field<T> const&... fields) {
   auto const v = record_fields<Op>(records, std::vector<erased_field>{{fields.name, T, fields.otherwise}...});
   if constexpr (typed<X>)
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple{expr<Op::of_field(T, X::static_type)>{{v.graph, v.node, static_cast<std::uint32_t>(I)}}...};
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      return std::tuple{expr<Op::of_field(T, X::static_type)>{{v.graph, v.node, static_cast<std::uint32_t>(Index)}}...};
     }(std::make_index_sequence<sizeof...(T)>{});
   else return erased_outputs(v, sizeof...(T));
 }

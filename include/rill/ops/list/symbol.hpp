@@ -38,7 +38,7 @@ namespace detail {
 // All immediates must precede the instructions, so immediates are numbered from the top down while a program grows.
 inline constexpr std::uint16_t immediate_mark = 0x8000;
 
-template <dtype R, class Op, dtype... E> symbol<R> emit(symbol<E>... operands) {
+template <dtype R, class Op, dtype... E> symbol<R> computed(symbol<E>... operands) {
   provide_kernels<Op, (dtypes{R} | ... | E)>();
   program* p = nullptr;
   ((p = operands.into ? operands.into : p), ...);
@@ -72,20 +72,20 @@ inline void number_registers(program& p) {
 // clang-format off
 ///@{
 /// Adds the operation of that name to the program of a lambda of `fuse`.
-template <dtype E> symbol<E> operator+(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::add_op>(x, y); }
-template <dtype E> symbol<E> operator-(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::sub_op>(x, y); }
-template <dtype E> symbol<E> operator*(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::mul_op>(x, y); }
-template <dtype E> symbol<E> operator/(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::div_op>(x, y); }
-template <dtype E> symbol<E> operator-(symbol<E> x) { return detail::emit<E, ops::neg_op>(x); }
-template <dtype E> symbol<dtype::boolean> operator==(symbol<E> x, symbol<E> y) { return detail::emit<dtype::boolean, ops::equal_op>(x, y); }
-template <dtype E> symbol<dtype::boolean> operator<(symbol<E> x, symbol<E> y) { return detail::emit<dtype::boolean, ops::less_op>(x, y); }
+template <dtype E> symbol<E> operator+(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::add_op>(x, y); }
+template <dtype E> symbol<E> operator-(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::sub_op>(x, y); }
+template <dtype E> symbol<E> operator*(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::mul_op>(x, y); }
+template <dtype E> symbol<E> operator/(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::div_op>(x, y); }
+template <dtype E> symbol<E> operator-(symbol<E> x) { return detail::computed<E, ops::neg_op>(x); }
+template <dtype E> symbol<dtype::boolean> operator==(symbol<E> x, symbol<E> y) { return detail::computed<dtype::boolean, ops::equal_op>(x, y); }
+template <dtype E> symbol<dtype::boolean> operator<(symbol<E> x, symbol<E> y) { return detail::computed<dtype::boolean, ops::less_op>(x, y); }
 template <dtype E> symbol<dtype::boolean> operator>(symbol<E> x, symbol<E> y) { return y < x; }
-template <dtype E> symbol<dtype::boolean> operator<=(symbol<E> x, symbol<E> y) { return detail::emit<dtype::boolean, ops::less_equal_op>(x, y); }
+template <dtype E> symbol<dtype::boolean> operator<=(symbol<E> x, symbol<E> y) { return detail::computed<dtype::boolean, ops::less_equal_op>(x, y); }
 template <dtype E> symbol<dtype::boolean> operator>=(symbol<E> x, symbol<E> y) { return y <= x; }
-inline symbol<dtype::boolean> operator&(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return detail::emit<dtype::boolean, ops::logical_and_op>(x, y); }
-inline symbol<dtype::boolean> operator|(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return detail::emit<dtype::boolean, ops::logical_or_op>(x, y); }
-inline symbol<dtype::boolean> operator^(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return detail::emit<dtype::boolean, ops::logical_xor_op>(x, y); }
-inline symbol<dtype::boolean> operator~(symbol<dtype::boolean> x) { return detail::emit<dtype::boolean, ops::logical_not_op>(x); }
+inline symbol<dtype::boolean> operator&(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return detail::computed<dtype::boolean, ops::logical_and_op>(x, y); }
+inline symbol<dtype::boolean> operator|(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return detail::computed<dtype::boolean, ops::logical_or_op>(x, y); }
+inline symbol<dtype::boolean> operator^(symbol<dtype::boolean> x, symbol<dtype::boolean> y) { return detail::computed<dtype::boolean, ops::logical_xor_op>(x, y); }
+inline symbol<dtype::boolean> operator~(symbol<dtype::boolean> x) { return detail::computed<dtype::boolean, ops::logical_not_op>(x); }
 template <dtype E> symbol<dtype::boolean> operator!=(symbol<E> x, symbol<E> y) { return ~(x == y); }
 
 template <dtype E, number N> auto operator+(symbol<E> x, N n) { return x + detail::immediate_symbol<E>(x.into, n); }
@@ -97,52 +97,52 @@ template <number N, dtype E> auto operator-(N n, symbol<E> x) { return detail::i
 template <number N, dtype E> auto operator*(N n, symbol<E> x) { return detail::immediate_symbol<E>(x.into, n) * x; }
 template <number N, dtype E> auto operator/(N n, symbol<E> x) { return detail::immediate_symbol<E>(x.into, n) / x; }
 
-template <dtype E> symbol<E> exp(symbol<E> x) { return detail::emit<E, ops::exp_op>(x); }
-template <dtype E> symbol<E> expm1(symbol<E> x) { return detail::emit<E, ops::expm1_op>(x); }
-template <dtype E> symbol<E> log(symbol<E> x) { return detail::emit<E, ops::log_op>(x); }
-template <dtype E> symbol<E> log1p(symbol<E> x) { return detail::emit<E, ops::log1p_op>(x); }
-template <dtype E> symbol<E> tanh(symbol<E> x) { return detail::emit<E, ops::tanh_op>(x); }
-template <dtype E> symbol<E> sigmoid(symbol<E> x) { return detail::emit<E, ops::sigmoid_op>(x); }
-template <dtype E> symbol<E> softplus(symbol<E> x) { return detail::emit<E, ops::softplus_op>(x); }
-template <dtype E> symbol<E> erf(symbol<E> x) { return detail::emit<E, ops::erf_op>(x); }
-template <dtype E> symbol<E> silu(symbol<E> x) { return detail::emit<E, ops::silu_op>(x); }
-template <dtype E> symbol<E> gelu(symbol<E> x) { return detail::emit<E, ops::gelu_op>(x); }
-template <dtype E> symbol<E> gelu_tanh(symbol<E> x) { return detail::emit<E, ops::gelu_tanh_op>(x); }
-template <dtype E> symbol<E> mish(symbol<E> x) { return detail::emit<E, ops::mish_op>(x); }
-template <dtype E> symbol<E> normal_cdf(symbol<E> x) { return detail::emit<E, ops::normal_cdf_op>(x); }
-template <dtype E> symbol<E> sin(symbol<E> x) { return detail::emit<E, ops::sin_op>(x); }
-template <dtype E> symbol<E> cos(symbol<E> x) { return detail::emit<E, ops::cos_op>(x); }
-template <dtype E> symbol<E> tan(symbol<E> x) { return detail::emit<E, ops::tan_op>(x); }
-template <dtype E> symbol<E> asin(symbol<E> x) { return detail::emit<E, ops::asin_op>(x); }
-template <dtype E> symbol<E> acos(symbol<E> x) { return detail::emit<E, ops::acos_op>(x); }
-template <dtype E> symbol<E> atan(symbol<E> x) { return detail::emit<E, ops::atan_op>(x); }
-template <dtype E> symbol<E> sinh(symbol<E> x) { return detail::emit<E, ops::sinh_op>(x); }
-template <dtype E> symbol<E> cosh(symbol<E> x) { return detail::emit<E, ops::cosh_op>(x); }
-template <dtype E> symbol<E> asinh(symbol<E> x) { return detail::emit<E, ops::asinh_op>(x); }
-template <dtype E> symbol<E> acosh(symbol<E> x) { return detail::emit<E, ops::acosh_op>(x); }
-template <dtype E> symbol<E> atanh(symbol<E> x) { return detail::emit<E, ops::atanh_op>(x); }
-template <dtype E> symbol<E> exp2(symbol<E> x) { return detail::emit<E, ops::exp2_op>(x); }
-template <dtype E> symbol<E> log2(symbol<E> x) { return detail::emit<E, ops::log2_op>(x); }
-template <dtype E> symbol<E> log10(symbol<E> x) { return detail::emit<E, ops::log10_op>(x); }
-template <dtype E> symbol<E> sqrt(symbol<E> x) { return detail::emit<E, ops::sqrt_op>(x); }
+template <dtype E> symbol<E> exp(symbol<E> x) { return detail::computed<E, ops::exp_op>(x); }
+template <dtype E> symbol<E> expm1(symbol<E> x) { return detail::computed<E, ops::expm1_op>(x); }
+template <dtype E> symbol<E> log(symbol<E> x) { return detail::computed<E, ops::log_op>(x); }
+template <dtype E> symbol<E> log1p(symbol<E> x) { return detail::computed<E, ops::log1p_op>(x); }
+template <dtype E> symbol<E> tanh(symbol<E> x) { return detail::computed<E, ops::tanh_op>(x); }
+template <dtype E> symbol<E> sigmoid(symbol<E> x) { return detail::computed<E, ops::sigmoid_op>(x); }
+template <dtype E> symbol<E> softplus(symbol<E> x) { return detail::computed<E, ops::softplus_op>(x); }
+template <dtype E> symbol<E> erf(symbol<E> x) { return detail::computed<E, ops::erf_op>(x); }
+template <dtype E> symbol<E> silu(symbol<E> x) { return detail::computed<E, ops::silu_op>(x); }
+template <dtype E> symbol<E> gelu(symbol<E> x) { return detail::computed<E, ops::gelu_op>(x); }
+template <dtype E> symbol<E> gelu_tanh(symbol<E> x) { return detail::computed<E, ops::gelu_tanh_op>(x); }
+template <dtype E> symbol<E> mish(symbol<E> x) { return detail::computed<E, ops::mish_op>(x); }
+template <dtype E> symbol<E> normal_cdf(symbol<E> x) { return detail::computed<E, ops::normal_cdf_op>(x); }
+template <dtype E> symbol<E> sin(symbol<E> x) { return detail::computed<E, ops::sin_op>(x); }
+template <dtype E> symbol<E> cos(symbol<E> x) { return detail::computed<E, ops::cos_op>(x); }
+template <dtype E> symbol<E> tan(symbol<E> x) { return detail::computed<E, ops::tan_op>(x); }
+template <dtype E> symbol<E> asin(symbol<E> x) { return detail::computed<E, ops::asin_op>(x); }
+template <dtype E> symbol<E> acos(symbol<E> x) { return detail::computed<E, ops::acos_op>(x); }
+template <dtype E> symbol<E> atan(symbol<E> x) { return detail::computed<E, ops::atan_op>(x); }
+template <dtype E> symbol<E> sinh(symbol<E> x) { return detail::computed<E, ops::sinh_op>(x); }
+template <dtype E> symbol<E> cosh(symbol<E> x) { return detail::computed<E, ops::cosh_op>(x); }
+template <dtype E> symbol<E> asinh(symbol<E> x) { return detail::computed<E, ops::asinh_op>(x); }
+template <dtype E> symbol<E> acosh(symbol<E> x) { return detail::computed<E, ops::acosh_op>(x); }
+template <dtype E> symbol<E> atanh(symbol<E> x) { return detail::computed<E, ops::atanh_op>(x); }
+template <dtype E> symbol<E> exp2(symbol<E> x) { return detail::computed<E, ops::exp2_op>(x); }
+template <dtype E> symbol<E> log2(symbol<E> x) { return detail::computed<E, ops::log2_op>(x); }
+template <dtype E> symbol<E> log10(symbol<E> x) { return detail::computed<E, ops::log10_op>(x); }
+template <dtype E> symbol<E> sqrt(symbol<E> x) { return detail::computed<E, ops::sqrt_op>(x); }
 template <dtype E> symbol<E> neg(symbol<E> x) { return -x; }
-template <dtype E> symbol<E> square(symbol<E> x) { return detail::emit<E, ops::square_op>(x); }
-template <dtype E> symbol<real_of(E)> abs(symbol<E> x) { return detail::emit<real_of(E), ops::abs_op>(x); }
-template <dtype E> symbol<E> sign(symbol<E> x) { return detail::emit<E, ops::sign_op>(x); }
-template <dtype E> symbol<E> floor(symbol<E> x) { return detail::emit<E, ops::floor_op>(x); }
-template <dtype E> symbol<E> ceil(symbol<E> x) { return detail::emit<E, ops::ceil_op>(x); }
-template <dtype E> symbol<E> round(symbol<E> x) { return detail::emit<E, ops::round_op>(x); }
-template <dtype E> symbol<E> trunc(symbol<E> x) { return detail::emit<E, ops::trunc_op>(x); }
-template <dtype E> symbol<E> relu(symbol<E> x) { return detail::emit<E, ops::relu_op>(x); }
-template <dtype E> symbol<dtype::boolean> is_nan(symbol<E> x) { return detail::emit<dtype::boolean, ops::is_nan_op>(x); }
-template <dtype E> symbol<dtype::boolean> is_inf(symbol<E> x) { return detail::emit<dtype::boolean, ops::is_inf_op>(x); }
-template <dtype E> symbol<dtype::boolean> is_finite(symbol<E> x) { return detail::emit<dtype::boolean, ops::is_finite_op>(x); }
-template <dtype E> symbol<E> maximum(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::maximum_op>(x, y); }
-template <dtype E> symbol<E> minimum(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::minimum_op>(x, y); }
-template <dtype E> symbol<E> pow(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::pow_op>(x, y); }
-template <dtype E> symbol<E> mod(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::mod_op>(x, y); }
-template <dtype E> symbol<E> floor_div(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::floor_div_op>(x, y); }
-template <dtype E> symbol<E> atan2(symbol<E> y, symbol<E> x) { return detail::emit<E, ops::atan2_op>(y, x); }
+template <dtype E> symbol<E> square(symbol<E> x) { return detail::computed<E, ops::square_op>(x); }
+template <dtype E> symbol<real_of(E)> abs(symbol<E> x) { return detail::computed<real_of(E), ops::abs_op>(x); }
+template <dtype E> symbol<E> sign(symbol<E> x) { return detail::computed<E, ops::sign_op>(x); }
+template <dtype E> symbol<E> floor(symbol<E> x) { return detail::computed<E, ops::floor_op>(x); }
+template <dtype E> symbol<E> ceil(symbol<E> x) { return detail::computed<E, ops::ceil_op>(x); }
+template <dtype E> symbol<E> round(symbol<E> x) { return detail::computed<E, ops::round_op>(x); }
+template <dtype E> symbol<E> trunc(symbol<E> x) { return detail::computed<E, ops::trunc_op>(x); }
+template <dtype E> symbol<E> relu(symbol<E> x) { return detail::computed<E, ops::relu_op>(x); }
+template <dtype E> symbol<dtype::boolean> is_nan(symbol<E> x) { return detail::computed<dtype::boolean, ops::is_nan_op>(x); }
+template <dtype E> symbol<dtype::boolean> is_inf(symbol<E> x) { return detail::computed<dtype::boolean, ops::is_inf_op>(x); }
+template <dtype E> symbol<dtype::boolean> is_finite(symbol<E> x) { return detail::computed<dtype::boolean, ops::is_finite_op>(x); }
+template <dtype E> symbol<E> maximum(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::maximum_op>(x, y); }
+template <dtype E> symbol<E> minimum(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::minimum_op>(x, y); }
+template <dtype E> symbol<E> pow(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::pow_op>(x, y); }
+template <dtype E> symbol<E> mod(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::mod_op>(x, y); }
+template <dtype E> symbol<E> floor_div(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::floor_div_op>(x, y); }
+template <dtype E> symbol<E> atan2(symbol<E> y, symbol<E> x) { return detail::computed<E, ops::atan2_op>(y, x); }
 template <dtype E> symbol<dtype::boolean> equal(symbol<E> x, symbol<E> y) { return x == y; }
 template <dtype E> symbol<dtype::boolean> not_equal(symbol<E> x, symbol<E> y) { return x != y; }
 template <dtype E> symbol<dtype::boolean> less(symbol<E> x, symbol<E> y) { return x < y; }
@@ -193,12 +193,12 @@ template <dtype E, number N> auto operator>=(symbol<E> x, N n) { return greater_
 template <number N, dtype E> auto operator>=(N n, symbol<E> x) { return greater_equal(n, x); }
 
 // Bits of integers.
-template <dtype E> symbol<E> bit_and(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::bit_and_op>(x, y); }
-template <dtype E> symbol<E> bit_or(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::bit_or_op>(x, y); }
-template <dtype E> symbol<E> bit_xor(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::bit_xor_op>(x, y); }
-template <dtype E> symbol<E> bit_not(symbol<E> x) { return detail::emit<E, ops::bit_not_op>(x); }
-template <dtype E> symbol<E> shift_left(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::shift_left_op>(x, y); }
-template <dtype E> symbol<E> shift_right(symbol<E> x, symbol<E> y) { return detail::emit<E, ops::shift_right_op>(x, y); }
+template <dtype E> symbol<E> bit_and(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::bit_and_op>(x, y); }
+template <dtype E> symbol<E> bit_or(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::bit_or_op>(x, y); }
+template <dtype E> symbol<E> bit_xor(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::bit_xor_op>(x, y); }
+template <dtype E> symbol<E> bit_not(symbol<E> x) { return detail::computed<E, ops::bit_not_op>(x); }
+template <dtype E> symbol<E> shift_left(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::shift_left_op>(x, y); }
+template <dtype E> symbol<E> shift_right(symbol<E> x, symbol<E> y) { return detail::computed<E, ops::shift_right_op>(x, y); }
 template <dtype E> symbol<E> operator&(symbol<E> x, symbol<E> y) { return bit_and(x, y); }
 template <dtype E> symbol<E> operator|(symbol<E> x, symbol<E> y) { return bit_or(x, y); }
 template <dtype E> symbol<E> operator^(symbol<E> x, symbol<E> y) { return bit_xor(x, y); }
@@ -226,7 +226,7 @@ template <number N, dtype E> auto shift_right(N n, symbol<E> x) { return shift_r
 template <dtype E, number N> auto operator>>(symbol<E> x, N n) { return shift_right(x, detail::immediate_symbol<E>(x.into, n)); }
 template <number N, dtype E> auto operator>>(N n, symbol<E> x) { return shift_right(detail::immediate_symbol<E>(x.into, n), x); }
 
-template <dtype E> symbol<E> select(symbol<dtype::boolean> c, symbol<E> x, symbol<E> y) { return detail::emit<E, ops::select_op>(c, x, y); }
+template <dtype E> symbol<E> select(symbol<dtype::boolean> c, symbol<E> x, symbol<E> y) { return detail::computed<E, ops::select_op>(c, x, y); }
 template <dtype E, number N> symbol<E> select(symbol<dtype::boolean> c, symbol<E> x, N n) { return select(c, x, detail::immediate_symbol<E>(x.into, n)); }
 template <dtype E, number N> symbol<E> select(symbol<dtype::boolean> c, N n, symbol<E> y) { return select(c, detail::immediate_symbol<E>(y.into, n), y); }
 ///@}

@@ -95,10 +95,10 @@ template <class T, int Rows, int Vectors> void multiply_tile(tile_work<T> const&
 
 template <class T, class = std::make_integer_sequence<int, tile_shape<T>::rows * tile_shape<T>::vectors>>
 struct tile_table;
-template <class T, int... I> struct tile_table<T, std::integer_sequence<int, I...>> {
+template <class T, int... Index> struct tile_table<T, std::integer_sequence<int, Index...>> {
   static constexpr int vectors = tile_shape<T>::vectors;
-  static constexpr std::array<void (*)(tile_work<T> const&), sizeof...(I)> of = {
-      &multiply_tile<T, I / vectors + 1, I % vectors + 1>...};
+  static constexpr std::array<void (*)(tile_work<T> const&), sizeof...(Index)> of = {
+      &multiply_tile<T, Index / vectors + 1, Index % vectors + 1>...};
 };
 
 }  // namespace detail

@@ -10,8 +10,8 @@ namespace rill::detail {
 /// Returns the results as a tuple: `auto [q, r] = qr(x)` for handles of both kinds.
 template <std::size_t N, class Results> auto results_as_tuple(Results results) {
   if constexpr (std::same_as<Results, std::vector<value>>)
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple{results[I]...};
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      return std::tuple{results[Index]...};
     }(std::make_index_sequence<N>{});
   else return results;
 }

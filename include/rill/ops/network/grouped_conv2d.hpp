@@ -14,8 +14,8 @@ template <std::int64_t Groups, convolution How = convolution{}, operand X, opera
 auto grouped_conv2d(X x, F filter) {
   auto const images = split<Groups, -1>(x);
   auto const filters = split<Groups, -1>(filter);
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return concat<-1>(conv2d<How>(images[I], filters[I])...);
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return concat<-1>(conv2d<How>(images[Index], filters[Index])...);
   }(std::make_index_sequence<static_cast<std::size_t>(Groups)>{});
 }
 /// Returns the same for a number of groups and options known only at run time.

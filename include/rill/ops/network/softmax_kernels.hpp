@@ -16,9 +16,10 @@ namespace rill::kernels {
 namespace detail {
 
 /// Half of a packet's lanes: those from `From` on.
-template <std::size_t From, class V, std::size_t Bytes, std::size_t... I>
-[[gnu::always_inline]] inline rill::packet<V, Bytes / 2> half_of(rill::packet<V, Bytes> a, std::index_sequence<I...>) {
-  return rill::packet<V, Bytes / 2>(__builtin_shufflevector(a.raw, a.raw, int{From + I}...));
+template <std::size_t From, class V, std::size_t Bytes, std::size_t... Index>
+[[gnu::always_inline]] inline rill::packet<V, Bytes / 2> half_of(rill::packet<V, Bytes> a,
+                                                                 std::index_sequence<Index...>) {
+  return rill::packet<V, Bytes / 2>(__builtin_shufflevector(a.raw, a.raw, int{From + Index}...));
 }
 
 /// Returns combines all lanes by `f`, in halves.

@@ -118,9 +118,9 @@ template <type... Components> class queue {
     return add<ops::dequeue_many_op>(a, {n});
   }
   template <type... T> static auto taken(value v) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       if constexpr (sizeof...(T) == 1) return (expr<T>{v}, ...);
-      else return std::tuple{expr<T>{{v.graph, v.node, static_cast<std::uint32_t>(I)}}...};
+      else return std::tuple{expr<T>{{v.graph, v.node, static_cast<std::uint32_t>(Index)}}...};
     }(std::make_index_sequence<sizeof...(T)>{});
   }
 

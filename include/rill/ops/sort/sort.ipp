@@ -29,7 +29,7 @@ namespace rill::ops {
 
 /// The bytes that a line needs while it is sorted: an index and a key for each element, twice.
 inline std::size_t sort_scratch(rill::kernels::sort_lines const& l, dtype element) {
-  return 2 * static_cast<std::size_t>(l.slots * l.extent) * 2 * std::max(sizeof(std::uint32_t), size_of(element));
+  return 2 * static_cast<std::size_t>(l.threads * l.extent) * 2 * std::max(sizeof(std::uint32_t), size_of(element));
 }
 
 inline kernel sort_op::cpu(kernel_request const& r) {
@@ -38,8 +38,8 @@ inline kernel sort_op::cpu(kernel_request const& r) {
   axis_within const along(x, checked_axis(a.axis, x.rank, "sort: the axis is out of range for the operand's rank"));
   expects(along.extent <= INT32_MAX, "sort: the axis has more than 2147483647 elements");
   auto const count = a.count < 0 ? along.extent : a.count;
-  auto const slots = std::min<std::int64_t>(16, along.outer * along.inner);
-  rill::kernels::sort_lines const l{along.outer,  along.extent,           along.inner, count, slots,
+  auto const threads = std::min<std::int64_t>(16, along.outer * along.inner);
+  rill::kernels::sort_lines const l{along.outer,  along.extent,           along.inner, count, threads,
                                     a.descending, a.index == dtype::int64};
   auto const run = kernels_of<sort_op>(x.element).run[static_cast<std::size_t>(x.element)];
   return kernel(

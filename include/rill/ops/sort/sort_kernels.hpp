@@ -11,9 +11,9 @@
 namespace rill::kernels {
 
 /// Lines [outer, extent, inner] along the middle axis, of which the first `count` elements in order are wanted. The
-/// scratch memory has room for two lines of entries for each of `slots` threads.
+/// scratch memory has room for two lines of entries for each of `threads` threads.
 struct sort_lines {
-  std::ptrdiff_t outer = 1, extent = 1, inner = 1, count = 1, slots = 1;
+  std::ptrdiff_t outer = 1, extent = 1, inner = 1, count = 1, threads = 1;
   bool descending = false, wide = false;  ///< wide: indices are int64, not int32
 };
 
@@ -76,10 +76,10 @@ template <class T>
 void sort_all(sort_lines const& l, T const* x, T* values, void* indices, void* scratch, parallel const& threads) {
   using entry = sort_entry<sort_key<T>>;
   auto const lines = l.outer * l.inner;
-  threads(static_cast<std::size_t>(l.slots), [&](std::size_t which) {
+  threads(static_cast<std::size_t>(l.threads), [&](std::size_t which) {
     auto const slot = static_cast<std::ptrdiff_t>(which);
     entry* const room = static_cast<entry*>(scratch) + 2 * slot * l.extent;
-    for (auto line = lines * slot / l.slots; line < lines * (slot + 1) / l.slots; ++line) {
+    for (auto line = lines * slot / l.threads; line < lines * (slot + 1) / l.threads; ++line) {
       T const* const from = x + line / l.inner * l.extent * l.inner + line % l.inner;
       for (std::ptrdiff_t i = 0; i < l.extent; ++i) {
         auto const key = key_of(from[i * l.inner]);

@@ -126,9 +126,9 @@ template <type... Components> class keyed_barrier {
     return record_erased<Op>(*graph_, a, x, about_.barrier + "/" + std::string(Op::name));
   }
   template <dim Count> static auto taken(value v) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       return std::tuple{expr<of<std::string, Count>>{v},
-                        expr<stacked(Components, Count)>{{v.graph, v.node, static_cast<std::uint32_t>(I + 1)}}...};
+                        expr<stacked(Components, Count)>{{v.graph, v.node, static_cast<std::uint32_t>(Index + 1)}}...};
     }(std::make_index_sequence<sizeof...(Components)>{});
   }
 

@@ -91,7 +91,7 @@ template <operand Table, operand Which> auto gather(Table table, Which which) {
 }
 
 /// Returns a row of x for each index of the graph: `x[i]`. See `gather`.
-template <operand X, operand I> auto subscript(X x, I i) { return gather(x, i); }
+template <operand X, operand Index> auto subscript(X x, Index i) { return gather(x, i); }
 
 }  // namespace rill
 

@@ -68,27 +68,29 @@ template <class R> void provide_scatter() {
 }  // namespace detail
 
 /// Adds `rows` to the rows of the variable at the indices `which`, which may repeat.
-template <operand V, operand I, operand R> operation scatter_add(V v, I which, R rows) {
+template <operand V, operand Index, operand R> operation scatter_add(V v, Index which, R rows) {
   static_assert(detail::is_variable_handle<V>,
                 "scatter_add: what is updated must be a variable; this is another value of the graph");
   detail::provide_scatter<R>();
-  if constexpr (typed<V> && typed<I> && typed<R>) detail::result_types<ops::scatter_add_op, no_attributes{}, V, I, R>();
+  if constexpr (typed<V> && typed<Index> && typed<R>)
+    detail::result_types<ops::scatter_add_op, no_attributes{}, V, Index, R>();
   return record_erased<ops::scatter_add_op>(detail::graph_of(v), {}, {v, which, rows});
 }
 /// Subtracts `rows` from the rows of the variable at the indices `which`, which may repeat.
-template <operand V, operand I, operand R> operation scatter_sub(V v, I which, R rows) {
+template <operand V, operand Index, operand R> operation scatter_sub(V v, Index which, R rows) {
   static_assert(detail::is_variable_handle<V>,
                 "scatter_sub: what is updated must be a variable; this is another value of the graph");
   detail::provide_scatter<R>();
-  if constexpr (typed<V> && typed<I> && typed<R>) detail::result_types<ops::scatter_sub_op, no_attributes{}, V, I, R>();
+  if constexpr (typed<V> && typed<Index> && typed<R>)
+    detail::result_types<ops::scatter_sub_op, no_attributes{}, V, Index, R>();
   return record_erased<ops::scatter_sub_op>(detail::graph_of(v), {}, {v, which, rows});
 }
 /// Assigns `rows` to the rows of the variable at the indices `which`. Of rows with the same index the last one stays.
-template <operand V, operand I, operand R> operation scatter_update(V v, I which, R rows) {
+template <operand V, operand Index, operand R> operation scatter_update(V v, Index which, R rows) {
   static_assert(detail::is_variable_handle<V>,
                 "scatter_update: what is updated must be a variable; this is another value of the graph");
-  if constexpr (typed<V> && typed<I> && typed<R>)
-    detail::result_types<ops::scatter_update_op, no_attributes{}, V, I, R>();
+  if constexpr (typed<V> && typed<Index> && typed<R>)
+    detail::result_types<ops::scatter_update_op, no_attributes{}, V, Index, R>();
   return record_erased<ops::scatter_update_op>(detail::graph_of(v), {}, {v, which, rows});
 }
 

@@ -153,23 +153,23 @@ template <type Row, dim N = unknown> class tensor_array {
   parts as_parts() const { return {rows_, written_}; }
 
   /// Returns the array with `values` written at an index; or, for indices of any rank, a row of `values` at each.
-  template <operand I, operand X> tensor_array write(I index, X values) const {
-    check_index<I>();
-    if constexpr (typed<I> && typed<X>)
+  template <operand Index, operand X> tensor_array write(Index index, X values) const {
+    check_index<Index>();
+    if constexpr (typed<Index> && typed<X>)
       static_assert(X::static_type.element == Row.element &&
-                        accepts(ops::gathered(stacked(Row, N), I::static_type), X::static_type),
+                        accepts(ops::gathered(stacked(Row, N), Index::static_type), X::static_type),
                     "tensor_array: the values do not have the type of the array's rows");
     return tensor_array(record_erased<ops::array_write_op>(*rows_.graph, {}, {rows_, written_, index, values}));
   }
   /// Does the same under its name in TensorFlow.
-  template <operand I, operand X> tensor_array scatter(I which, X values) const { return write(which, values); }
+  template <operand Index, operand X> tensor_array scatter(Index which, X values) const { return write(which, values); }
 
   /// Returns the row at an index; or, for indices of any rank, a row for each.
-  template <operand I> auto read(I index) const {
-    check_index<I>();
+  template <operand Index> auto read(Index index) const {
+    check_index<Index>();
     return record<ops::array_read_op>(rows_, written_, index);
   }
-  template <operand I> auto gather(I which) const { return read(which); }
+  template <operand Index> auto gather(Index which) const { return read(which); }
   /// Returns all rows, as one value.
   auto stack() const { return record<ops::array_stack_op>(rows_, written_); }
   /// Returns all rows joined along their first axis.
@@ -188,9 +188,9 @@ template <type Row, dim N = unknown> class tensor_array {
   expr<of<bool, N>> written() const { return written_; }
 
  private:
-  template <class I> static void check_index() {
-    if constexpr (typed<I>)
-      static_assert(dtypes::indices.contains(I::static_type.element),
+  template <class Index> static void check_index() {
+    if constexpr (typed<Index>)
+      static_assert(dtypes::indices.contains(Index::static_type.element),
                     "tensor_array: the index is neither int32 nor int64");
   }
   explicit tensor_array(value node) : tensor_array(parts{{node}, {{node.graph, node.node, 1}}}) {}

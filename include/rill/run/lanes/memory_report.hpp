@@ -72,8 +72,8 @@ class memory_counter {
     }
     add_variables(state);
     host().arena = p.memory.arena;
-    for (auto s : p.output_slots) now_[0] += bytes_of(p.slots[s]);
-    for (auto s : p.held_slots) now_[0] += bytes_of(p.slots[s]);
+    for (auto s : p.output_slots) now_[0] += bytes_of(p.all_slots[s]);
+    for (auto s : p.held_slots) now_[0] += bytes_of(p.all_slots[s]);
   }
 
   memory_report run() {
@@ -137,12 +137,13 @@ class memory_counter {
   void allocate(instruction_id at) {
     auto const d = space_of(at);
     if (plan_.operations[at] == device_constant_op.name) {
-      for_each_owned(at, [&](auto id) { all_.spaces[d].constants += bytes_of(plan_.slots[plan_.owned_slots[id]]); });
+      for_each_owned(at,
+                     [&](auto id) { all_.spaces[d].constants += bytes_of(plan_.all_slots[plan_.owned_slots[id]]); });
       return;
     }
     auto const before = now_[d];
     for_each_owned(at, [&](plan::owned_id id) {
-      auto const& s = plan_.slots[plan_.owned_slots[id]];
+      auto const& s = plan_.all_slots[plan_.owned_slots[id]];
       if (!s.of.is_known()) all_.spaces[d].open.push_back(plan_.name(at));
       now_[d] += bytes_of(s);
       held_.resize(plan_.owned_slots.size(), none);
@@ -164,20 +165,20 @@ class memory_counter {
       auto const& i = body.instructions[at];
       bool const counts = i.owned != no_index<plan::owned_id> && !i.shares_variables;
       for (std::size_t o = 0; counts && o < body.lines[at].outputs; ++o) {
-        auto const& s = body.slots[body.owned_slots[as_index<plan::owned_id>(as_integer(i.owned) + o)]];
+        auto const& s = body.all_slots[body.owned_slots[as_index<plan::owned_id>(as_integer(i.owned) + o)]];
         if (!s.of.is_known()) all_.spaces[d].open.push_back(body.name(at));
         sum += bytes_of(s);
       }
       most = std::max(most, sum);
       for (; drop != body.drops.end() && drop->after == at; ++drop)
-        sum -= std::min(sum, bytes_of(body.slots[body.owned_slots[drop->owned]]));
+        sum -= std::min(sum, bytes_of(body.all_slots[body.owned_slots[drop->owned]]));
     }
     return most;
   }
   void release(plan::owned_id id) {
     auto const d = held_.empty() ? none : std::exchange(held_[as_integer(id)], none);
     if (d == none) return;
-    now_[d] -= bytes_of(plan_.slots[plan_.owned_slots[id]]);
+    now_[d] -= bytes_of(plan_.all_slots[plan_.owned_slots[id]]);
   }
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);

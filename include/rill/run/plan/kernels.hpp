@@ -69,8 +69,8 @@ struct kernel_list {
 /// Makes the kernels of a plan's nodes.
 class kernel_selector {
  public:
-  kernel_selector(subgraph const& sub, slot_layout& slots, plan_request const& with, compiled_functions* functions)
-      : subgraph_(sub), slots_(slots), with_(with), functions_(functions), resized_(nodes_resized(sub)) {}
+  kernel_selector(subgraph const& sub, slot_layout& layout, plan_request const& with, compiled_functions* functions)
+      : subgraph_(sub), slots_(layout), with_(with), functions_(functions), resized_(nodes_resized(sub)) {}
 
   kernel_list select(std::vector<std::uint32_t> const& order, std::vector<bool> const& computed) {
     for (auto i : order) {
@@ -212,9 +212,9 @@ class kernel_selector {
 
 /// Makes a kernel for each computed node, in order, and places the constants.
 inline kernel_list select_kernels(subgraph const& sub, std::vector<std::uint32_t> const& order,
-                                  std::vector<bool> const& computed, slot_layout& slots, plan_request const& with,
+                                  std::vector<bool> const& computed, slot_layout& layout, plan_request const& with,
                                   compiled_functions* functions) {
-  return kernel_selector(sub, slots, with, functions).select(order, computed);
+  return kernel_selector(sub, layout, with, functions).select(order, computed);
 }
 
 }  // namespace rill::planning

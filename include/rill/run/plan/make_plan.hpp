@@ -21,13 +21,13 @@ plan make_frame_plan(subgraph const& iteration, std::vector<endpoint> const& kep
 namespace planning {
 
 /// Puts the results of the stages together.
-inline plan assemble(slot_layout const& slots, kernel_list kernels, result_list results, parallel_schedule schedule,
+inline plan assemble(slot_layout const& layout, kernel_list kernels, result_list results, parallel_schedule schedule,
                      schedule_reason why, memory_layout memory) {
   plan p;
-  for (auto s : slots.fed) p.fed.push_back(slots.slots[s].of);
+  for (auto s : layout.fed) p.fed.push_back(layout.all[s].of);
   for (auto const& c : kernels.constants) p.memory.held += c.bytes();
-  p.slots = slots.slots;
-  p.fed_slots = slots.fed;
+  p.all_slots = layout.all;
+  p.fed_slots = layout.fed;
   p.instructions = std::move(kernels.instructions);
   p.constants = std::move(kernels.constants);
   p.assumed = std::move(kernels.assumed);
@@ -57,17 +57,17 @@ RILL_INLINE plan make_plan(subgraph const& sub, plan_request const& with) {
   auto* const functions = own ? own.get() : with.functions;
 
   auto const sequence = order(sub, with.step);
-  auto slots = lay_out_slots(sub, plan_scope::whole);
-  auto kernels = select_kernels(sub, sequence.nodes, nodes_to_compute(sub, sequence.nodes), slots, with, functions);
-  find_lifetimes(sub, kernels, slots);
-  auto results = place_results(sub, kernels, slots);
-  auto [schedule, parallel, why] = choose_schedule(sub, sequence, kernels, slots, results, with);
+  auto layout = lay_out_slots(sub, plan_scope::whole);
+  auto kernels = select_kernels(sub, sequence.nodes, nodes_to_compute(sub, sequence.nodes), layout, with, functions);
+  find_lifetimes(sub, kernels, layout);
+  auto results = place_results(sub, kernels, layout);
+  auto [schedule, parallel, why] = choose_schedule(sub, sequence, kernels, layout, results, with);
   auto* const always = parallel ? &*parallel : nullptr;
-  update_in_place(sub, kernels, slots, results, always);
-  auto memory = assign_memory(sub, kernels, slots, always, with.step);
+  update_in_place(sub, kernels, layout, results, always);
+  auto memory = assign_memory(sub, kernels, layout, always, with.step);
 
-  auto p = assemble(slots, std::move(kernels), std::move(results), std::move(schedule), why, std::move(memory));
-  link_pointers(p, sub, slots, {});
+  auto p = assemble(layout, std::move(kernels), std::move(results), std::move(schedule), why, std::move(memory));
+  link_pointers(p, sub, layout, {});
   mark_plain(p);
   if (has_devices(with.devices))
     for (auto const& d : *with.devices) p.devices.push_back(d.name);
@@ -81,15 +81,15 @@ RILL_INLINE plan make_frame_plan(subgraph const& iteration, std::vector<endpoint
   using namespace planning;
   std::vector<std::uint32_t> as_they_stand;
   for (std::uint32_t i = 0; i < iteration.size(); ++i) as_they_stand.push_back(i);
-  auto slots = lay_out_slots(iteration, plan_scope::frame);
-  auto kernels =
-      select_kernels(iteration, as_they_stand, nodes_to_compute_in_frame(iteration, kept), slots, with, with.functions);
-  find_lifetimes(iteration, kernels, slots);
-  auto results = place_results(iteration, kernels, slots);
-  auto memory = assign_memory_apart(kernels, slots);
+  auto layout = lay_out_slots(iteration, plan_scope::frame);
+  auto kernels = select_kernels(iteration, as_they_stand, nodes_to_compute_in_frame(iteration, kept), layout, with,
+                                with.functions);
+  find_lifetimes(iteration, kernels, layout);
+  auto results = place_results(iteration, kernels, layout);
+  auto memory = assign_memory_apart(kernels, layout);
 
-  auto p = assemble(slots, std::move(kernels), std::move(results), {}, {schedule_reason::tokens}, std::move(memory));
-  link_pointers(p, iteration, slots, kept);
+  auto p = assemble(layout, std::move(kernels), std::move(results), {}, {schedule_reason::tokens}, std::move(memory));
+  link_pointers(p, iteration, layout, kept);
   p.allocator = &with.memory;
   return p;
 }

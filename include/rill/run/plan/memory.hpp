@@ -26,18 +26,18 @@ struct memory_layout {
 // an input in place, and no instruction reads the input later, then the input is computed in the memory of the output.
 class in_place_chains {
  public:
-  in_place_chains(subgraph const& sub, kernel_list const& kernels, slot_layout& slots, result_list& results,
+  in_place_chains(subgraph const& sub, kernel_list const& kernels, slot_layout& layout, result_list& results,
                   parallel_order* order)
       : subgraph_(sub),
         kernels_(kernels),
-        slots_(slots),
+        slots_(layout),
         order_(order),
-        names_(slots.slots.size()),
+        names_(layout.all.size()),
         direct_(results.outputs.size()) {
-    for (auto& list : slots.of_node)
+    for (auto& list : layout.of_node)
       for (auto& s : list) names_[s].push_back(&s);
     for (auto& f : results.fetches)
-      if (f.direct) direct_[std::get<plan::output_id>(slots.slots[f.slot].where)] = &f;
+      if (f.direct) direct_[std::get<plan::output_id>(layout.all[f.slot].where)] = &f;
   }
 
   void run() {
@@ -52,7 +52,7 @@ class in_place_chains {
 
  private:
   void join(plan::instruction_id at, plan::slot_id in, plan::slot_id out) {
-    auto &from = slots_.slots[in], &to = slots_.slots[out];
+    auto &from = slots_.all[in], &to = slots_.all[out];
     auto const* const output = std::get_if<plan::output_id>(&to.where);
     if (!output || from.last != at || from.of != to.of) return;
     if (order_ && !order_->end_with(order_->users[in], at)) return;
@@ -80,8 +80,8 @@ class in_place_chains {
 // write.
 class block_assignment {
  public:
-  block_assignment(subgraph const& sub, kernel_list const& kernels, slot_layout& slots, parallel_order const* order)
-      : subgraph_(sub), kernels_(kernels), slots_(slots), order_(order) {}
+  block_assignment(subgraph const& sub, kernel_list const& kernels, slot_layout& layout, parallel_order const* order)
+      : subgraph_(sub), kernels_(kernels), slots_(layout), order_(order) {}
 
   memory_layout run(step_context const* step) {
     for (auto at : kernels_.instructions.indices()) {
@@ -100,7 +100,7 @@ class block_assignment {
 
  private:
   void place(plan::instruction_id at, std::uint32_t port, plan::slot_id id) {
-    auto& s = slots_.slots[id];
+    auto& s = slots_.all[id];
     if (!std::holds_alternative<std::monostate>(s.where)) return;
     if (s.of.element == dtype::string) return all_.hold(id, s);
     auto const shared = block_of_input(at, port, s);
@@ -117,7 +117,7 @@ class block_assignment {
     auto const& made = kernels_.instructions[at];
     for (auto const& pair : made.run.input_output_aliases) {
       if (pair.output != port) continue;
-      auto const& in = slots_.slots[slots_.of(subgraph_[made.node].inputs[pair.input])];
+      auto const& in = slots_.all[slots_.of(subgraph_[made.node].inputs[pair.input])];
       auto const* const block = std::get_if<plan::block_id>(&in.where);
       if (!block || in.last != at || in.of.bytes() != s.of.bytes()) continue;
       if (std::find(taken_.begin(), taken_.end(), *block) != taken_.end()) continue;
@@ -162,25 +162,25 @@ inline std::size_t place_blocks(std::vector<memory_block>& blocks,
 
 /// Gives a chain of values that are updated in place one place, the place of the result. If the first value is a feed,
 /// its fetch notes that the result may overwrite the feed. `order` is null in sequential execution.
-inline void update_in_place(subgraph const& sub, kernel_list const& kernels, slot_layout& slots, result_list& results,
+inline void update_in_place(subgraph const& sub, kernel_list const& kernels, slot_layout& layout, result_list& results,
                             parallel_order* order) {
   if (std::any_of(kernels.instructions.begin(), kernels.instructions.end(),
                   [](auto const& i) { return !i.run.updates_in_place.empty(); }))
-    in_place_chains(sub, kernels, slots, results, order).run();
+    in_place_chains(sub, kernels, layout, results, order).run();
 }
 
 /// Lays out the arena. In parallel execution, two values share memory only if all users of one always run before the
 /// other is made.
-inline memory_layout assign_memory(subgraph const& sub, kernel_list const& kernels, slot_layout& slots,
+inline memory_layout assign_memory(subgraph const& sub, kernel_list const& kernels, slot_layout& layout,
                                    parallel_order* order, step_context const* step) {
-  block_assignment blocks(sub, kernels, slots, order);
+  block_assignment blocks(sub, kernels, layout, order);
   auto all = blocks.run(step);
   all.arena = place_blocks(all.blocks.all(), blocks.users().all(), order);
   return all;
 }
 
 /// Lays out the arena of an iteration in tagged execution. Values share no memory, because their order is not known.
-inline memory_layout assign_memory_apart(kernel_list const& kernels, slot_layout& slots) {
+inline memory_layout assign_memory_apart(kernel_list const& kernels, slot_layout& layout) {
   memory_layout all;
   for (auto at : kernels.instructions.indices()) {
     auto const& made = kernels.instructions[at];
@@ -189,8 +189,8 @@ inline memory_layout assign_memory_apart(kernel_list const& kernels, slot_layout
       all.arena = detail::add_bytes(all.arena, detail::aligned_bytes(bytes));
       return all.blocks.push_back(b);
     };
-    for (auto id : slots.of_node[made.node]) {
-      auto& s = slots.slots[id];
+    for (auto id : layout.of_node[made.node]) {
+      auto& s = layout.all[id];
       if (!std::holds_alternative<std::monostate>(s.where)) continue;
       if (s.of.element == dtype::string) all.hold(id, s);
       else s.where = block(s.of.bytes());

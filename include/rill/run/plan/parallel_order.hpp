@@ -41,19 +41,19 @@ struct schedule_choice {
 inline indexed<plan::slot_id, std::vector<plan::instruction_id>> users_of_slots(subgraph const& sub,
                                                                                 step_order const& sequence,
                                                                                 kernel_list const& kernels,
-                                                                                slot_layout const& slots,
+                                                                                slot_layout const& layout,
                                                                                 dependencies& waits) {
-  indexed<plan::slot_id, std::vector<plan::instruction_id>> users(slots.slots.size());
-  indexed<plan::slot_id, std::size_t> before_update(slots.slots.size());  // users that come before an earlier update
+  indexed<plan::slot_id, std::vector<plan::instruction_id>> users(layout.all.size());
+  indexed<plan::slot_id, std::size_t> before_update(layout.all.size());  // users that come before an earlier update
   for (auto at : kernels.instructions.indices()) {
     auto const i = kernels.instructions[at].node;
     auto const& n = sub[i];
-    for (auto s : slots.of_node[i]) users[s].push_back(at);
+    for (auto s : layout.of_node[i]) users[s].push_back(at);
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      auto& list = users[slots.of(n.inputs[k])];
+      auto& list = users[layout.of(n.inputs[k])];
       if (takes_variable(sub, n, k)) {
         if (!updates_reference(n, k)) continue;
-        auto& first = before_update[slots.of(n.inputs[k])];
+        auto& first = before_update[layout.of(n.inputs[k])];
         std::vector<plan::instruction_id> earlier;
         std::copy_if(list.begin() + static_cast<std::ptrdiff_t>(first), list.end(), std::back_inserter(earlier),
                      [&](auto user) {
@@ -93,7 +93,8 @@ inline schedule_reason reason_to_fork(dependencies const& waits, subgraph const&
 
 /// Chooses between sequential and parallel execution.
 inline schedule_choice choose_schedule(subgraph const& sub, step_order const& sequence, kernel_list const& kernels,
-                                       slot_layout const& slots, result_list const& results, plan_request const& with) {
+                                       slot_layout const& layout, result_list const& results,
+                                       plan_request const& with) {
   auto const count = kernels.instructions.size();
   if (auto const why = reason_not_to_fork(with.execution, count, with.threads, kernels.waiting))
     return {{}, {}, {*why == schedule_reason::wish && with.functions ? schedule_reason::body : *why}};
@@ -104,7 +105,7 @@ inline schedule_choice choose_schedule(subgraph const& sub, step_order const& se
   bool const pays = why.why == schedule_reason::wish || why.gain_ns > costs::least_parallel_gain;
   if (!pays && why.why == schedule_reason::gain) return {{}, {}, why};
 
-  auto users = users_of_slots(sub, sequence, kernels, slots, waits);
+  auto users = users_of_slots(sub, sequence, kernels, layout, waits);
   schedule_choice chosen{parallel_schedule(waits), parallel_order{std::move(users)}, why};
   auto& [schedule, order, _] = chosen;
   schedule.one_at_a_time = count > costs::most_parallel || (!pays && !kernels.tagged);
@@ -118,7 +119,7 @@ inline schedule_choice choose_schedule(subgraph const& sub, step_order const& se
   schedule.holds.resize(count);
   for (auto id : results.owned.indices()) {
     auto const s = results.owned[id];
-    bool const fetched = slots.slots[s].last == kernels.instructions.end_index();
+    bool const fetched = layout.all[s].last == kernels.instructions.end_index();
     schedule.holders.push_back(fetched ? parallel_schedule::fetched
                                        : static_cast<std::uint32_t>(order->users[s].size()));
     if (!fetched)

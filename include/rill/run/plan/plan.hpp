@@ -76,7 +76,7 @@ struct plan : plan_ids {
   std::vector<std::string> nodes;  ///< the names of the subgraph's nodes
   indexed<instruction_id, std::string_view> operations;
   indexed<instruction_id, block_id> scratch;  ///< `no_index`: it needs none
-  indexed<slot_id, slot> slots;
+  indexed<slot_id, slot> all_slots;
   indexed<pointer_id, slot_id> pointed;  ///< what each pointer points to; `no_index`: scratch memory
   indexed<block_id, memory_block> blocks;
   indexed<constant_id, tensor> constants;

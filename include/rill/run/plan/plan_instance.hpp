@@ -52,11 +52,11 @@ class plan_instance {
   explicit plan_instance(rill::plan const& p)
       : plan_(&p), owned_(p.owned_slots.size()), outputs_(p.output_slots.size()) {
     pointers().resize(p.pointed.size());
-    for (auto const& s : p.slots)
+    for (auto const& s : p.all_slots)
       if (auto const* const c = std::get_if<rill::plan::constant_id>(&s.where))
         point(s, const_cast<void*>(p.constants[*c].raw()));
     for (auto id : p.held_slots) {
-      auto const& s = p.slots[id];
+      auto const& s = p.all_slots[id];
       naming(s.first, [&] { held_.emplace_back(s.of.element, s.of.shape(), *p.allocator); });
       point(s, held_.back().mutable_raw());
     }
@@ -79,14 +79,14 @@ class plan_instance {
   /// Points to what is fed and to the outputs, of which there are new ones where the caller still has last step's.
   void prepare(std::span<tensor const> fed) {
     std::size_t i = 0;
-    for (auto s : plan_->fed_slots) point(plan_->slots[s], const_cast<void*>(fed[i++].raw()));
+    for (auto s : plan_->fed_slots) point(plan_->all_slots[s], const_cast<void*>(fed[i++].raw()));
     for (auto id : plan_->output_slots.indices()) prepare_output(id);
   }
   /// Does the same for a body, whose results may have been pointed elsewhere by `result`.
   void prepare_body(std::span<tensor const> fed) {
     prepare(fed);
     for (auto id : plan_->output_slots.indices())
-      point(plan_->slots[plan_->output_slots[id]], outputs_[id].mutable_raw());
+      point(plan_->all_slots[plan_->output_slots[id]], outputs_[id].mutable_raw());
   }
   /// Prepares a walk: the arena, the feeds and the outputs.
   void begin(std::span<tensor const> fed, step_context const& step) {
@@ -118,7 +118,7 @@ class plan_instance {
   tensor result(std::size_t i, std::span<tensor const> fed) const {
     using p = rill::plan;
     auto const& f = plan_->fetches.all()[i];
-    auto const& s = plan_->slots[f.slot];
+    auto const& s = plan_->all_slots[f.slot];
     if (auto const* const id = std::get_if<p::output_id>(&s.where)) return outputs_[*id].reshaped(f.shape);
     if (auto const* const id = std::get_if<p::owned_id>(&s.where))
       return s.of.is_known() ? owned_[*id].reshaped(f.shape) : owned_[*id];
@@ -131,7 +131,7 @@ class plan_instance {
   // Bodies. In place of `prepare`, the caller sets the addresses of argument i and of result i.
 
   void argument(std::size_t i, void const* elements) {
-    point(plan_->slots[plan_->fed_slots.all()[i]], const_cast<void*>(elements));
+    point(plan_->all_slots[plan_->fed_slots.all()[i]], const_cast<void*>(elements));
     auto& all = places_->arguments;
     if (all.empty()) all.resize(plan_->fed_slots.size());
     all[i] = elements;
@@ -141,7 +141,7 @@ class plan_instance {
     auto& all = places_->results;
     if (all.empty()) all.resize(plan_->fetches.size());
     all[i] = elements;
-    if (f.direct) point(plan_->slots[f.slot], elements);
+    if (f.direct) point(plan_->all_slots[f.slot], elements);
   }
   /// Switches to another set of addresses, which begins as a copy of this one.
   void flip() { places_.flip(); }
@@ -153,7 +153,7 @@ class plan_instance {
       if (!to) continue;
       auto const* const from = c.from != no_index<rill::plan::fetch_id>
                                    ? results[as_integer(c.from)]
-                                   : elements_of(plan_->slots[plan_->fetches[c.to].slot].where, arguments);
+                                   : elements_of(plan_->all_slots[plan_->fetches[c.to].slot].where, arguments);
       if (to != from) copy_elements(c.element, to, from, c.count);
     }
   }
@@ -230,7 +230,7 @@ class plan_instance {
   /// Returns where a kept value lies.
   void* kept(rill::plan::kept_id k) const { return places_->pointers[plan_->read[k]]; }
   tensor const& kept_tensor(rill::plan::kept_id k) const {
-    return owned_[std::get<rill::plan::owned_id>(plan_->slots[plan_->kept[k]].where)];
+    return owned_[std::get<rill::plan::owned_id>(plan_->all_slots[plan_->kept[k]].where)];
   }
   /// Returns where output o of an instruction lies.
   void* output(instruction_id at, std::size_t o = 0) const { return places_->pointers[plan_->lines[at].output(o)]; }
@@ -259,7 +259,7 @@ class plan_instance {
   // gets it back only when nobody else has it.
   void start_keeping(rill::plan::instruction const& i, rill::plan::line const& line, kernel_call& call) const {
     tensor kept;
-    auto const& s = plan_->slots[plan_->pointed[line.input(0)]];
+    auto const& s = plan_->all_slots[plan_->pointed[line.input(0)]];
     if (auto const* const id = std::get_if<rill::plan::owned_id>(&s.where)) kept = owned_[*id];
     else if (auto const* const b = std::get_if<rill::plan::block_id>(&s.where); b && lender_)
       kept = tensor(s.of.element, s.of.shape(), arena_, plan_->blocks[*b].offset);
@@ -294,7 +294,7 @@ class plan_instance {
     auto const& p = *plan_;
     auto const at = [&](rill::plan::block_id b) { return base + p.blocks[b].offset; };
     places_.for_each([&](places& each) {
-      for (auto const& s : p.slots)
+      for (auto const& s : p.all_slots)
         if (auto const* const b = std::get_if<rill::plan::block_id>(&s.where))
           for (auto position : s.positions) each.pointers[position] = at(*b);
       for (auto i : p.instructions.indices())
@@ -305,7 +305,7 @@ class plan_instance {
 
   // Reuses the last step's output if the caller has released it, and allocates a new one otherwise.
   void prepare_output(rill::plan::output_id id) {
-    auto const& s = plan_->slots[plan_->output_slots[id]];
+    auto const& s = plan_->all_slots[plan_->output_slots[id]];
     if (outputs_[id].storage().unique()) return;
     naming(s.first, [&] { outputs_[id] = tensor(s.of.element, s.of.shape(), *plan_->allocator); });
     point(s, outputs_[id].mutable_raw());
@@ -315,7 +315,7 @@ class plan_instance {
     if (owned == no_index<rill::plan::owned_id>) return;
     for (std::uint32_t o = 0; o < plan_->lines[at].outputs; ++o) {
       auto const id = as_index<rill::plan::owned_id>(as_integer(owned) + o);
-      take(plan_->slots[plan_->owned_slots[id]], owned_[id]);
+      take(plan_->all_slots[plan_->owned_slots[id]], owned_[id]);
     }
   }
   // Takes a tensor that a kernel allocated, and checks its type. Other extents may come from a variable that has

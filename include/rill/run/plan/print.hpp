@@ -43,15 +43,15 @@ namespace detail {
 /// Prints one plan.
 class plan_printer {
  public:
-  explicit plan_printer(plan const& p) : plan_(p), makers_(p.slots.size()) {
+  explicit plan_printer(plan const& p) : plan_(p), makers_(p.all_slots.size()) {
     for (auto at : instructions())
       for (std::size_t o = 0; o < p.lines[at].outputs; ++o) makers_[p.pointed[p.lines[at].output(o)]].push_back(at);
   }
 
-  std::string slots() const {
+  std::string slot_table() const {
     text_table all;
-    for (auto id : plan_.slots.indices()) {
-      auto const& s = plan_.slots[id];
+    for (auto id : plan_.all_slots.indices()) {
+      auto const& s = plan_.all_slots[id];
       std::vector<std::string> pointers;
       for (auto p : s.positions) pointers.push_back(number(p));
       auto const where = pointers.empty() ? "no pointers" : "pointers " + comma_list(pointers);
@@ -67,7 +67,7 @@ class plan_printer {
       std::vector<std::string> read, made;
       for (std::size_t k = 0; k < line.inputs; ++k) read.push_back(name(plan_.pointed[line.input(k)]));
       for (std::size_t o = 0; o < line.outputs; ++o)
-        made.push_back(plan_.slots[plan_.pointed[line.output(o)]].of.text());
+        made.push_back(plan_.all_slots[plan_.pointed[line.output(o)]].of.text());
       all.add({number(at), plan_.name(at), std::string(plan_.operations[at]), "(" + comma_list(read) + ")",
                made.empty() ? "" : "-> " + comma_list(made), about_kernel(at)});
     }
@@ -119,7 +119,7 @@ class plan_printer {
   // Whether it is an iteration in tagged execution, whose instructions have no order.
   bool is_frame() const { return plan_.why.why == schedule_reason::tokens; }
   std::string name(plan::slot_id id) const {
-    auto const e = plan_.slots[id].value;
+    auto const e = plan_.all_slots[id].value;
     return plan_.nodes[e.node] + (e.port == 0 ? "" : ":" + std::to_string(e.port));
   }
   static std::string numbers_or(std::string_view before, list const& all, std::string_view none) {
@@ -183,8 +183,8 @@ class plan_printer {
   std::string arena() const {
     text_table all;
     indexed<plan::block_id, plan::slot_id> last_in(plan_.blocks.size(), no_index<plan::slot_id>);
-    for (auto id : plan_.slots.indices()) {
-      auto const& s = plan_.slots[id];
+    for (auto id : plan_.all_slots.indices()) {
+      auto const& s = plan_.all_slots[id];
       auto const* const b = std::get_if<plan::block_id>(&s.where);
       if (!b) continue;
       auto const before = std::exchange(last_in[*b], id);
@@ -200,8 +200,8 @@ class plan_printer {
   }
   std::string outside() const {
     text_table all;
-    for (auto id : plan_.slots.indices()) {
-      auto const& s = plan_.slots[id];
+    for (auto id : plan_.all_slots.indices()) {
+      auto const& s = plan_.all_slots[id];
       if (std::holds_alternative<plan::block_id>(s.where)) continue;
       auto const* const c = std::get_if<plan::constant_id>(&s.where);
       auto const size = c ? plan_.constants[*c].bytes() : s.of.is_known() ? s.of.bytes() : 0;
@@ -227,7 +227,7 @@ class plan_printer {
     text_table all;
     for (auto id : plan_.fetches.indices()) {
       auto const& f = plan_.fetches[id];
-      auto const& where = plan_.slots[f.slot].where;
+      auto const& where = plan_.all_slots[f.slot].where;
       std::string how;
       if (std::holds_alternative<plan::feed_id>(where)) how = "a copy of what is fed";
       else if (std::holds_alternative<plan::constant_id>(where)) how = "a copy of the constant";
@@ -243,7 +243,7 @@ class plan_printer {
 
 }  // namespace detail
 
-RILL_INLINE std::string slots_text(plan const& p) { return detail::plan_printer(p).slots(); }
+RILL_INLINE std::string slots_text(plan const& p) { return detail::plan_printer(p).slot_table(); }
 RILL_INLINE std::string kernels_text(plan const& p) { return detail::plan_printer(p).kernels(); }
 RILL_INLINE std::string schedule_text(plan const& p) { return detail::plan_printer(p).schedule(); }
 RILL_INLINE std::string memory_text(plan const& p) { return detail::plan_printer(p).memory(); }
@@ -252,7 +252,7 @@ RILL_INLINE std::string bodies_text(plan const& p, stages which) { return detail
 RILL_INLINE std::string text(plan const& p, stages which) {
   detail::plan_printer const print(p);
   std::string all;
-  if (has(which, stages::slots)) all += detail::paragraph("slots", print.slots());
+  if (has(which, stages::values)) all += detail::paragraph("values", print.slot_table());
   if (has(which, stages::kernels)) all += detail::paragraph("kernels", print.kernels());
   if (has(which, stages::schedule)) all += detail::paragraph("schedule", print.schedule());
   if (has(which, stages::memory)) all += detail::paragraph("memory", print.memory());

@@ -21,28 +21,28 @@ struct result_list {
 };
 
 /// Sets the first and the last instruction that needs the elements of each value. Results are needed until the end.
-inline void find_lifetimes(subgraph const& sub, kernel_list const& kernels, slot_layout& slots) {
+inline void find_lifetimes(subgraph const& sub, kernel_list const& kernels, slot_layout& layout) {
   for (auto at : kernels.instructions.indices()) {
     auto const i = kernels.instructions[at].node;
     auto const& n = sub[i];
-    for (auto s : slots.of_node[i]) slots.slots[s].first = slots.slots[s].last = at;
+    for (auto s : layout.of_node[i]) layout.all[s].first = layout.all[s].last = at;
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (!takes_variable(sub, n, k) && !reads_extents_alone(n, k)) {
-        auto& s = slots.at(n.inputs[k]);
+        auto& s = layout.at(n.inputs[k]);
         s.last = std::max(s.last, at);
       }
   }
-  for (auto e : sub.outputs) slots.at(e).last = kernels.instructions.end_index();
+  for (auto e : sub.outputs) layout.at(e).last = kernels.instructions.end_index();
 }
 
 // Places the outputs of kernels that allocate them.
-inline void place_owned(kernel_list& kernels, slot_layout& slots, result_list& all) {
+inline void place_owned(kernel_list& kernels, slot_layout& layout, result_list& all) {
   for (auto& made : kernels.instructions) {
     if (!made.run.allocates_outputs) continue;
-    auto const& outputs = slots.of_node[made.node];
+    auto const& outputs = layout.of_node[made.node];
     for (std::size_t port = 0; port < outputs.size(); ++port) {
       auto const id = all.owned.push_back(outputs[port]);
-      slots.slots[outputs[port]].where = id;
+      layout.all[outputs[port]].where = id;
       if (port == 0) made.owned = id;
     }
   }
@@ -50,12 +50,12 @@ inline void place_owned(kernel_list& kernels, slot_layout& slots, result_list& a
 
 // Places results. A kernel writes a result to the caller's memory directly; a body copies results that are not
 // computed, and a result that is fetched twice.
-inline void place_fetches(subgraph const& sub, slot_layout& slots, result_list& all) {
-  indexed<plan::slot_id, plan::fetch_id> fetched(slots.slots.size(),
+inline void place_fetches(subgraph const& sub, slot_layout& layout, result_list& all) {
+  indexed<plan::slot_id, plan::fetch_id> fetched(layout.all.size(),
                                                  no_index<plan::fetch_id>);  // the first fetch of each
   for (auto e : sub.outputs) {
-    auto const id = slots.of(e);
-    auto& s = slots.slots[id];
+    auto const id = layout.of(e);
+    auto& s = layout.all[id];
     if (!s.of.is_known()) {
       all.fetches.push_back({id, {}, false});
       continue;
@@ -75,13 +75,13 @@ inline void place_fetches(subgraph const& sub, slot_layout& slots, result_list& 
 
 /// Places the values that kernels allocate and the results, and lists the instructions after which allocated tensors
 /// are dropped.
-inline result_list place_results(subgraph const& sub, kernel_list& kernels, slot_layout& slots) {
+inline result_list place_results(subgraph const& sub, kernel_list& kernels, slot_layout& layout) {
   result_list all;
-  place_owned(kernels, slots, all);
-  place_fetches(sub, slots, all);
+  place_owned(kernels, layout, all);
+  place_fetches(sub, layout, all);
   auto const end = kernels.instructions.end_index();
   for (auto id : all.owned.indices())
-    if (auto const last = slots.slots[all.owned[id]].last; last < end) all.drops.push_back({last, id});
+    if (auto const last = layout.all[all.owned[id]].last; last < end) all.drops.push_back({last, id});
   std::sort(all.drops.begin(), all.drops.end(), [](auto const& a, auto const& b) { return a.after < b.after; });
   return all;
 }

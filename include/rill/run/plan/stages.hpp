@@ -9,7 +9,7 @@ enum class stages : unsigned {
   prune = 1,       ///< the nodes that the step needs
   bind = 2,        ///< their types, with the extents of what is fed
   rewrite = 4,     ///< what each pass did
-  slots = 8,       ///< the values, and the pointers to them
+  values = 8,      ///< the values, and the pointers to them
   kernels = 16,    ///< the instructions, and what they read and write
   schedule = 32,   ///< the execution and the reason for it; which instruction waits for which
   memory = 64,     ///< where each value lies, and for how long
