@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 // A source of the numbers 0, 1, … below `last`: a queue that is filled and closed beforehand.
 expr<of<std::int64_t>> numbers(graph& g, session& s, std::int64_t last, std::string name) {
   auto const q = fifo_queue<of<std::int64_t>>(g, {.capacity = 10000}, name);
-  auto const x = placeholder<std::int64_t>(g, "x");
+  auto const x = placeholder<std::int64_t>(g, name + "_x");
   auto const put = q.enqueue(x);
   for (std::int64_t i = 0; i < last; ++i) s.run({{x, tensor(i)}}, put);
   s.run(q.close());
