@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/limit.hpp"
+#include "base/sentence.hpp"
 #include "base/share.hpp"
 #include "graph/samples.hpp"
 #include "rill/ops/control/while_loop.hpp"
@@ -192,7 +193,7 @@ TEST(codec, gives_back_a_graph_that_runs_and_grows) {
   value const more = neg(again->find("x"));
   EXPECT_EQ(more.name(), "neg");
   EXPECT_EQ(neg(again->find("v")).name(), "neg_1");
-  EXPECT_EQ(placeholder(*again, of<float>, "x").name(), "x_1");
+  EXPECT_NE(sentence([&] { placeholder(*again, of<float>, "x"); }).find("'x'"), std::string::npos);
 }
 
 TEST(codec, refuses_bytes_that_are_no_graph) {

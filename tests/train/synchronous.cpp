@@ -36,8 +36,8 @@ template <class Optimizer> trained in_one_graph(Optimizer by, int steps) {
   std::vector<value> x, labels, losses;
   std::vector<variable_gradient> sums;
   for (std::size_t i = 0; i < three; ++i) {
-    auto xi = placeholder<float, unknown, 8>(g, "x");
-    auto label = placeholder<float, unknown, 2>(g, "label");
+    auto xi = placeholder<float, unknown, 8>(g, "x" + std::to_string(i));
+    auto label = placeholder<float, unknown, 2>(g, "label" + std::to_string(i));
     auto const loss = mean(square(matmul(relu(matmul(xi, w) + b), u) - label));
     auto const mine = variable_gradients(loss);
     for (std::size_t k = 0; k < mine.size(); ++k)

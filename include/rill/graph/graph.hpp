@@ -246,6 +246,9 @@ class graph {
   bool is_free_for_variable(std::string_view name);
   /// Throws error(invalid_argument) if the name of a variable is taken within the open scopes.
   void check_variable_name(std::string_view name);
+  /// Throws error(invalid_argument) if the name of a placeholder, by which steps are fed, is taken within the open
+  /// scopes.
+  void check_placeholder_name(std::string_view name);
 
  private:
   template <class T, class F> auto with(T graph::* member, T now, F&& f) {

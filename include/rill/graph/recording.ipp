@@ -170,6 +170,20 @@ RILL_INLINE void graph::check_variable_name(std::string_view name) {
   g.name_of_variable(name);
 }
 
+RILL_INLINE void graph::check_placeholder_name(std::string_view name) {
+  auto& g = innermost();
+  std::shared_lock lock(g.mutex_);
+  auto const full = g.scope_ + std::string(name);
+  if (name.empty() || !g.taken_.contains(full)) return;
+  auto const at = g.names_.find(full);
+  throw error(code::invalid_argument,
+              "a placeholder's name must be unique, because steps are fed by it, and " +
+                  (at == g.names_.end() ? std::string("a scope or a body has")
+                                        : "a node '" + std::string(g.nodes_[at->second]->op->name) + "' has") +
+                  " this one: choose another name, record it in a scope, or use the handle of the first",
+              full);
+}
+
 RILL_INLINE value graph::append(node& n) {
   if (n.name.empty() || n.name.find(':') != std::string::npos)
     throw error(

@@ -44,7 +44,7 @@ TEST(variable, of_a_taken_name_is_an_error_that_says_how_to_share_it) {
             std::string::npos);
   g.scope("part", [&] { variable(first, "w"); });
   EXPECT_NE(sentence([&] { variable(first, "part"); }).find("a scope or a body has this one"), std::string::npos);
-  EXPECT_EQ(placeholder<float>(g, "w").name(), "w_1");  // other nodes are numbered
+  EXPECT_EQ(constant(g, 1.f, "w").name(), "w_1");  // other nodes are numbered
 }
 
 TEST(variable, has_the_name_of_its_scopes_as_they_are_written) {

@@ -103,12 +103,12 @@ TEST(add_rows, refuses_what_does_not_fit) {
   test::expect_error(code::invalid_argument, "not a row of the table's extents",
                      [&] { add_rows(table, which, placeholder(g, of<float, 2, 2>, "r")); });
   test::expect_error(code::invalid_argument, "another element type",
-                     [&] { add_rows(table, which, placeholder(g, of<double, 2, 3>, "r")); });
+                     [&] { add_rows(table, which, placeholder(g, of<double, 2, 3>, "d")); });
   test::expect_error(code::invalid_argument, "neither int32 nor int64",
                      [&] { add_rows(table, value(placeholder(g, of<float, 2>, "w")), table); });
   test::expect_error(code::invalid_argument, "does not hold numbers", [&] {
     value const words = placeholder(g, of<std::string, 4>, "s");
-    add_rows(words, which, placeholder(g, of<std::string, 2>, "r"));
+    add_rows(words, which, placeholder(g, of<std::string, 2>, "q"));
   });
 }
 

@@ -12,7 +12,7 @@ namespace {
 // A queue with so many numbers in it, closed: dequeue_up_to brings as many as are left.
 queue<of<float>> filled(graph& g, session& s, std::vector<float> const& numbers, std::string name) {
   auto const q = fifo_queue<of<float>>(g, {}, name);
-  auto const x = placeholder<float>(g, "x");
+  auto const x = placeholder<float>(g, name + "_x");
   auto const put = q.enqueue(x);
   for (float v : numbers) s.run({{x, tensor(v)}}, put);
   s.run(q.close());

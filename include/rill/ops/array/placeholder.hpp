@@ -37,21 +37,24 @@ struct placeholder_with_default_op {
 
 namespace rill {
 
-/// Returns a value of any type that every step must be fed.
+/// Returns a value of any type that every step must be fed. Throws error(invalid_argument) if its name is taken.
 value placeholder(graph& g, type const& t, std::string_view name = {});
 /// Returns a value that every step must be fed: `placeholder<float, "batch", 64>(g, "image")`.
 template <element T, dim... Extents> expr<of<T, Extents...>> placeholder(graph& g, std::string_view name = {}) {
   return {placeholder(g, of<T, Extents...>, name)};
 }
-/// Returns a value that a step may be fed; without a feed it is `otherwise`.
+/// Returns a value that a step may be fed; without a feed it is `otherwise`. Throws error(invalid_argument) if its name
+/// is taken.
 template <operand X> X placeholder_with_default(X otherwise, std::string_view name = {}) {
   type t = otherwise.type();
   if constexpr (typed<X>) t = X::static_type;
+  detail::graph_of(otherwise).check_placeholder_name(name);
   return X{record_erased<ops::placeholder_with_default_op>(detail::graph_of(otherwise), {t}, {otherwise}, name)};
 }
 
 #if RILL_RUNTIME
 RILL_INLINE value placeholder(graph& g, type const& t, std::string_view name) {
+  g.check_placeholder_name(name);
   return record_erased<ops::placeholder_op>(g, {t}, {}, name);
 }
 #endif
