@@ -176,5 +176,42 @@ TEST(queue_runner, that_can_not_start_its_threads_closes_the_queue) {
   EXPECT_EQ(float(s.run(next)), 1.f);
 }
 
+TEST(queue_runner, draws_the_same_numbers_whatever_other_threads_do) {
+  auto const masks = [](bool others) {
+    graph g(7);
+    auto const q = fifo_queue<of<float, 8>>(g, {.capacity = 3}, "masks");
+    auto const put = q.enqueue(normal<float, 8>(g));
+    auto const more = fifo_queue<of<float>>(g, {.capacity = 3}, "more");
+    auto const put_more = more.enqueue(normal<float>(g));
+    session s(g, {.threads = 2});
+    std::unique_ptr<queue_runner> busy;
+    if (others) busy = std::make_unique<queue_runner>(s, std::vector{put_more, put_more});
+    queue_runner const fill{s, put};
+    auto const one = dequeue(q);
+    std::vector<tensor> made;
+    for (int i = 0; i < 10; ++i) made.emplace_back(s.run(one));
+    return made;
+  };
+  auto const first = masks(false), second = masks(true);
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(same_bits(first[i], second[i])) << i;
+}
+
+TEST(queue_runner, counts_the_steps_of_each_thread_by_a_name_that_is_free_again_when_it_has_ended) {
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 100}, "q");
+  auto const put = q.enqueue(normal<float>(g));
+  session s(g, {.threads = 2});
+  auto const two = dequeue_many<2>(q);
+  for (int i = 0; i < 2; ++i) {
+    queue_runner const fill{s, {put, put}};
+    s.run(two);
+  }
+  std::vector<std::string> names;
+  for (auto const& [name, n] : s.draws().others)
+    if (n > 0) names.push_back(name);
+  EXPECT_LE(names.size(), 2u);
+  for (auto const& name : names) EXPECT_TRUE(name.ends_with(":0") || name.ends_with(":1")) << name;
+}
+
 }  // namespace
 }  // namespace rill

@@ -26,6 +26,7 @@
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/ops/queues/queue.hpp"
+#include "rill/ops/random/normal.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/ops/sum/sum.hpp"
 #include "rill/run/queue_runner.hpp"
@@ -658,6 +659,39 @@ TEST(session, refuses_to_feed_an_empty_handle) {
   session s{g};
   EXPECT_EQ(sentence([&] { s.run({{value(), tensor(1.f)}}, value(x)); }),
             "invalid_argument: a fed value is an empty handle");
+}
+
+TEST(session, draws_the_same_numbers_for_each_named_client) {
+  graph g(7);
+  auto const noise = normal<float, 8>(g);
+  auto const draw = [&](bool both) {
+    session s(g, {.threads = 2});
+    std::vector<std::vector<tensor>> made(2);
+    auto const work = [&](std::size_t i) {
+      client const me(i == 0 ? "first" : "second");
+      auto step = s.prepare(inputs(), outputs(noise), me);
+      for (int k = 0; k < 50; ++k) made[i].emplace_back(k % 2 ? tensor(step()) : tensor(s.run(noise, me)));
+    };
+    std::thread one([&] { work(0); }), other([&] {
+      if (both) work(1);
+      else
+        for (int k = 0; k < 20; ++k) s.run(noise);
+    });
+    one.join(), other.join();
+    return made;
+  };
+  auto const a = draw(true), b = draw(true), c = draw(false);
+  for (std::size_t k = 0; k < 50; ++k) {
+    EXPECT_TRUE(same_bits(a[0][k], b[0][k])) << k;
+    EXPECT_TRUE(same_bits(a[1][k], b[1][k])) << k;
+    EXPECT_TRUE(same_bits(a[0][k], c[0][k])) << k;
+    EXPECT_FALSE(same_bits(a[0][k], a[1][k])) << k;
+  }
+}
+
+TEST(session, refuses_names_of_clients_that_are_none) {
+  for (auto const* name : {"", "a:b", "\xff"})
+    EXPECT_NE(sentence([&] { client{name}; }).find("expected the name of a client"), std::string::npos) << name;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ops/run.hpp"
-#include "rill/grad/gradients.hpp"
+#include "rill/rill.hpp"
 
 namespace rill {
 namespace {
@@ -81,6 +81,44 @@ TEST(dropout, refuses_other_rates_and_element_types) {
   }
   test::expect_error(code::invalid_argument, "dropout: expected floats, got int32[3]",
                      [&] { dropout(value(placeholder<int, 3>(g, "i")), 0.5, true); });
+}
+
+TEST(dropout, has_the_same_masks_whatever_threads_of_queues_do) {
+  auto const masks = [] {
+    graph g(7);
+    auto const in = prefetch(constant(g, 1.f));
+    auto const y = dropout(broadcast_to<8>(in), 0.5, true);
+    session s(g, {.threads = 2});
+    start_input(s);
+    std::vector<tensor> made;
+    for (int i = 0; i < 20; ++i) made.emplace_back(s.run(y));
+    return made;
+  };
+  auto const first = masks(), second = masks();
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(same_bits(first[i], second[i])) << i;
+}
+
+TEST(dropout, has_the_same_masks_in_training_whatever_is_evaluated_in_between) {
+  auto const masks = [](bool evaluates) {
+    graph g(7);
+    auto const w = variable<float, 8>(g, "w", glorot());
+    auto const seen = variable(constant(g, 0.f), "seen", {.trainable = false});
+    auto const mask = dropout(rill::ones<float, 8>(g), 0.5, true), sample = normal<float, 8>(g);
+    auto const train = gradient_descent{0.1}.minimize(sum(mask * w));
+    auto const count = assign_add(seen, sum(sample));
+    session s(g, {.threads = 1});
+    s.run(initializer(g));
+    std::vector<tensor> made;
+    for (int i = 0; i < 5; ++i) {
+      made.emplace_back(s.run(mask, train));
+      if (!evaluates) continue;
+      EXPECT_FALSE(same_bits(s.run(mask), s.run(mask, operation(count))));
+      s.get(w);
+    }
+    return made;
+  };
+  auto const first = masks(false), second = masks(true);
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(same_bits(first[i], second[i])) << i;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "rill/device/emulated.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/fill.hpp"
+#include "rill/ops/array/full.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
@@ -31,7 +32,11 @@
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/queues/queue.hpp"
 #include "rill/ops/state/assign.hpp"
+#include "rill/ops/sum/sum.hpp"
 #include "rill/ops/table/gather.hpp"
+#include "rill/train/dropout.hpp"
+#include "rill/train/gradient_descent.hpp"
+#include "rill/train/initializers.hpp"
 
 namespace rill {
 namespace {
@@ -693,6 +698,27 @@ TEST(saver, restores_what_lies_beside_a_variable_of_a_device_there) {
   EXPECT_EQ(another.state().find_variable("slot")->home(), fast->memory().space());
   another.run(step);
   EXPECT_TRUE(same_bits(another.run(slot), vector<float>({2, 3, 4, 5})));
+}
+
+TEST(saver, continues_the_random_numbers_of_each_kind_of_steps) {
+  scratch place;
+  graph g(7);
+  auto const w = variable<float, 8>(g, "w", glorot());
+  auto const mask = dropout(ones<float, 8>(g), 0.5, true);
+  auto const train = gradient_descent{0.1}.minimize(sum(mask * w));
+  session a(g, {.threads = 1}), b(g, {.threads = 1});
+  a.run(initializer(g));
+  client const me("me");
+  for (int i = 0; i < 5; ++i) a.run(train), a.run(mask), a.run(mask), a.run(mask, me);
+  saver saves(g, place / "run");
+  auto const saved = saves.save(a);
+  EXPECT_EQ(saved.draws, a.draws());
+  saves.restore(b);
+  EXPECT_EQ(b.draws(), a.draws());
+  EXPECT_EQ(b.steps(), a.steps());
+  EXPECT_TRUE(same_bits(a.run(mask, train), b.run(mask, train)));
+  EXPECT_TRUE(same_bits(a.run(mask), b.run(mask)));
+  EXPECT_TRUE(same_bits(a.run(mask, me), b.run(mask, me)));
 }
 
 }  // namespace

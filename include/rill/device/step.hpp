@@ -85,9 +85,10 @@ class step_context {
   observer* watch = nullptr;               ///< who is told of each node; null: nobody
   std::uint64_t number = 0;                ///< of the step
   std::uint64_t version = newest_version;  ///< of the variables, as the step found them
-  std::uint64_t stream = 0;    ///< what random numbers are drawn by: the step, and within loops the iteration as well
-  std::int64_t iteration = 0;  ///< of the innermost loop
-  std::int64_t calls = 0;      ///< of functions, within each other
+  std::uint64_t stream = 0;  ///< what random numbers are drawn by: the step, and within loops the iteration as well
+  std::string const* client = nullptr;  ///< who runs the step, until it has a number; null: without a name
+  std::int64_t iteration = 0;           ///< of the innermost loop
+  std::int64_t calls = 0;               ///< of functions, within each other
   running_call const* call = nullptr;   ///< the innermost of those that nested plans run
   detail::fiber_call* fiber = nullptr;  ///< on whose stack kernels run that wait; null: they hold their thread
   std::uintptr_t stack = 0;  ///< where this thread's stack was when the outermost of them began on it; 0: none

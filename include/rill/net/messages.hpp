@@ -19,7 +19,7 @@
 namespace rill::net {
 
 /// The version of the protocol. Processes with different ones do not talk with each other.
-inline constexpr std::uint32_t protocol = 1;
+inline constexpr std::uint32_t protocol = 2;
 inline constexpr std::string_view protocol_name = "rill:net";
 
 template <class T>
@@ -121,9 +121,10 @@ struct run_body {
   step_id step = {};
   std::uint64_t oldest = 0;  ///< steps of this master with lower numbers have ended
   std::uint64_t number = 0;
+  std::uint64_t stream = 0;     ///< what random numbers are drawn by
   std::int64_t time_left = -1;  ///< in nanoseconds; -1: the step has no deadline
   bool watched = false, logged = false;
-  auto fields() { return std::tie(call, share, step, oldest, number, time_left, watched, logged); }
+  auto fields() { return std::tie(call, share, step, oldest, number, stream, time_left, watched, logged); }
 };
 struct call_body {
   std::uint64_t call = 0;

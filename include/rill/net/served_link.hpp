@@ -253,6 +253,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
       step->begin(what->from.how.tasks, mine->stop);
       share_run with{.id = asked.step,
                      .step = asked.number,
+                     .stream = asked.stream,
                      .fed = std::move(fed),
                      .exchange = step,
                      .stop = mine->stop.get_token()};

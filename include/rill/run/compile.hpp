@@ -117,38 +117,38 @@ inline rewritten_subgraph bind_and_rewrite(subgraph sub, std::vector<type> const
 /// Compiles a step whose nodes run on tasks. All of it is one node of what the session runs.
 inline std::shared_ptr<compiled_step> compile_for_tasks(subgraph sub, std::vector<type> const& fed,
                                                         plan_request const& with, compile_record* record,
-                                                        bool first_values) {
+                                                        step_uses uses) {
   bind_extents(sub, fed, with.state);
   if (record) record->bound = sub;
   auto names = step_names::of(sub);
-  return std::make_shared<compiled_step>(make_plan(as_remote_step(std::move(sub), first_values), with), std::nullopt,
-                                         std::move(names), step_variables{.any = false});
+  return std::make_shared<compiled_step>(make_plan(as_remote_step(std::move(sub)), with), std::nullopt,
+                                         std::move(names), uses);
 }
 
 /// Compiles a subgraph of a step for inputs of the given types: bind → rewrite → order → plan.
 inline std::shared_ptr<compiled_step> compile_pruned(subgraph sub, std::vector<type> const& fed,
                                                      plan_request const& with, compile_record* record = nullptr,
-                                                     bool first_values = false) {
-  if (with.salt != 0 && !first_values) {
+                                                     step_uses uses = {}) {
+  if (with.salt != 0 && !uses.first_values) {
     auto salted = with;
     salted.seed = random_stream::key_of(with.seed, std::exchange(salted.salt, 0));
-    return compile_pruned(std::move(sub), fed, salted, record);
+    return compile_pruned(std::move(sub), fed, salted, record, uses);
   }
   // A node takes the variables of its bodies as inputs, so this sees all variables.
-  step_variables const variables{
-      std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return is_variable(n); }), first_values};
+  uses.variables =
+      !with.tasks && std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return is_variable(n); });
   check(with.step);
-  if (with.tasks) return compile_for_tasks(std::move(sub), fed, with, record, first_values);
+  if (with.tasks) return compile_for_tasks(std::move(sub), fed, with, record, uses);
   auto ready = bind_and_rewrite(std::move(sub), fed, with, compiled_as::step, record);
   return std::make_shared<compiled_step>(make_plan(ready.subgraph, with), std::move(ready.deferred),
-                                         std::move(ready.names), variables);
+                                         std::move(ready.names), uses);
 }
 
 /// Returns the compiled deferred subgraph of a step for inputs of these types.
 inline std::shared_ptr<compiled_step> compile_deferred(compiled_step& first, std::span<tensor const> given,
                                                        plan_request const& with) {
   return first.deferred_steps().find(given, [&](std::vector<type> const& types) {
-    return compile_pruned(first.deferred()->subgraph, types, with, nullptr, first.variables().first_values);
+    return compile_pruned(first.deferred()->subgraph, types, with, nullptr, first.uses());
   });
 }
 
@@ -161,8 +161,11 @@ inline std::shared_ptr<compiled_step> compile_step(graph const& g, run_request c
   bind_worker(pruned, with.worker);
   check_wishes(pruned, with);
   if (record) record->graph = g.size(), record->pruned = pruned;
-  bool const first_values = key_first_draws(g, pruned);
-  return compile_pruned(std::move(pruned), fed, with, record, first_values);
+  step_uses uses;
+  uses.first_values = key_first_draws(g, pruned);
+  uses.draws = has_draws(pruned);
+  uses.trains = trains(g, pruned);
+  return compile_pruned(std::move(pruned), fed, with, record, uses);
 }
 
 }  // namespace rill::detail

@@ -14,6 +14,7 @@
 #include "rill/run/plan/deferred.hpp"
 #include "rill/run/plan/plan_instance.hpp"
 #include "rill/run/run_plan.hpp"
+#include "rill/run/step_uses.hpp"
 
 namespace rill {
 
@@ -40,23 +41,17 @@ struct step_names {
   }
 };
 
-/// How a step uses variables.
-struct step_variables {
-  bool any = true;            ///< whether it reads or updates one, in bodies and functions too
-  bool first_values = false;  ///< whether it assigns first values, which don't depend on the step's number
-};
-
 /// A compiled step. Several threads may run it at once, each with its own plan_instance. It keeps instances for the
 /// next run.
 class compiled_step {
  public:
   explicit compiled_step(rill::plan p, std::optional<deferred_subgraph> deferred = {}, step_names names = {},
-                         step_variables variables = {})
+                         step_uses uses = {})
       : plan_(std::move(p)),
         deferred_(std::move(deferred)),
         deferred_steps_(costs::most_deferred_steps),
         names_(std::move(names)),
-        variables_(variables) {}
+        uses_(uses) {}
 
   /// Returns the plan of the step, or of all of it that is not deferred.
   rill::plan const& plan() const { return plan_; }
@@ -65,7 +60,7 @@ class compiled_step {
   /// Returns the plans of the deferred subgraph, by the types of its inputs.
   deferred_cache<compiled_step>& deferred_steps() { return deferred_steps_; }
   step_names const& names() const { return names_; }
-  step_variables variables() const { return variables_; }
+  step_uses const& uses() const { return uses_; }
   /// Whether variables with open extents still have the extents that it was compiled for.
   bool holds() const { return plan_.holds(); }
 
@@ -109,7 +104,7 @@ class compiled_step {
   std::optional<deferred_subgraph> deferred_;
   deferred_cache<compiled_step> deferred_steps_;
   step_names names_;
-  step_variables variables_;
+  step_uses uses_;
   detail::free_list<plan_instance> idle_;
 };
 

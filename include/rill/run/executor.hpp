@@ -14,6 +14,7 @@
 #include "rill/device/device.hpp"
 #include "rill/device/step.hpp"
 #include "rill/graph/graph.hpp"
+#include "rill/run/draw_counts.hpp"
 #include "rill/run/lanes/memory_report.hpp"
 #include "rill/run/plan/stages.hpp"
 #include "rill/run/run_request.hpp"
@@ -21,7 +22,6 @@
 
 #if RILL_RUNTIME
 #include <algorithm>
-#include <atomic>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -68,9 +68,12 @@ class executor {
   allocator& memory_called(std::string_view device) const;
   /// Returns the number of threads that work on a step, including the caller's.
   int threads() const;
-  /// Returns the number of steps run so far, on which random numbers depend; `set_steps` changes it.
+  /// Returns the number of steps begun so far. `set_steps` changes it, and each count of draws with it.
   std::uint64_t steps() const;
   void set_steps(std::uint64_t n);
+  /// Returns how many steps have drawn random numbers; `set_draws` changes it.
+  draw_counts draws() const;
+  void set_draws(draw_counts const& counts);
 
   /// Adds to a request. Throws error(invalid_argument) for a value of another graph, fed twice, or of another type.
   void add_feed(run_request& r, value to, tensor const& with) const;
@@ -126,7 +129,7 @@ class executor {
 #if RILL_RUNTIME
 
 struct executor::parts {
-  std::atomic<std::uint64_t> steps{0};
+  step_counts counts;
   container elsewhere{container::of_others()};  // what steps on tasks are compiled with
   detail::recorded_users users;
   session_devices devices;  // outlives the plans
@@ -265,8 +268,10 @@ RILL_INLINE allocator& executor::memory_called(std::string_view device) const {
                                           std::to_string(found.size()) + ": there are " + names);
 }
 RILL_INLINE int executor::threads() const { return options_.pool->threads(); }
-RILL_INLINE std::uint64_t executor::steps() const { return parts_->steps.load(); }
-RILL_INLINE void executor::set_steps(std::uint64_t n) { parts_->steps.store(n); }
+RILL_INLINE std::uint64_t executor::steps() const { return parts_->counts.begun(); }
+RILL_INLINE void executor::set_steps(std::uint64_t n) { parts_->counts.set(n); }
+RILL_INLINE draw_counts executor::draws() const { return parts_->counts.draws(); }
+RILL_INLINE void executor::set_draws(draw_counts const& counts) { parts_->counts.set(counts); }
 
 RILL_INLINE void executor::add_feed(run_request& r, value to, tensor const& with) const try {
   if (to.graph != graph_)
@@ -329,7 +334,7 @@ RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor cons
 
 RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
                                std::span<tensor> results) try {
-  step_scope const scope({*options_.state, options_.log, parts_->arenas, parts_->steps}, compiled, step);
+  step_scope const scope({*options_.state, options_.log, parts_->arenas, &parts_->counts}, compiled, step);
   axis_binding names;
   auto const& open = compiled.names().open;
   run_with_deferred(compiled, fed, step, results, open.empty() ? nullptr : &names);
@@ -383,7 +388,7 @@ RILL_INLINE void executor::start(expected<std::shared_ptr<compiled_step>> compil
   if (!compiled)
     return started_step::start_failed(workers, *parts_->started, as_failure(compiled.error()), std::move(done));
   auto const compile = [this](auto& first, auto with, auto const& s) { return deferred_step(first, with, s); };
-  started_step::start(workers, *parts_->started, {*options_.state, options_.log, parts_->arenas, parts_->steps},
+  started_step::start(workers, *parts_->started, {*options_.state, options_.log, parts_->arenas, &parts_->counts},
                       *std::move(compiled), std::move(fed), step, compile, std::move(done));
 } catch (...) {
   rethrow_as_error();

@@ -15,6 +15,7 @@
 
 #include "rill/base/deadline.hpp"
 #include "rill/base/expected.hpp"
+#include "rill/base/utf8.hpp"
 #include "rill/device/observer.hpp"
 #include "rill/device/step.hpp"
 #include "rill/dsl/expr.hpp"
@@ -67,6 +68,21 @@ struct timeout {
   std::chrono::nanoseconds after = std::chrono::nanoseconds::max();
 };
 
+/// Names who runs a step, a thread of the program for instance: `s.run(sample, client{"sampler"})`. The steps of each
+/// client have a count of their own, by which they draw random numbers, and draw other numbers than other clients do.
+/// So what a thread draws does not depend on when other threads run steps of the session.
+struct client {
+  /// Throws error(invalid_argument) if the name is empty, is not UTF-8, or has a colon, which the names of queue
+  /// runners have.
+  explicit client(std::string_view called) : name(called) {
+    if (name.empty() || name.find(':') != std::string::npos || !decode_utf8(name))
+      throw error(code::invalid_argument,
+                  "expected the name of a client in UTF-8, not empty and without colons, got '" + name + "'");
+  }
+
+  std::string name;
+};
+
 /// The options of a run, which stand among its fetches.
 class run_options {
  public:
@@ -76,12 +92,15 @@ class run_options {
   void add(std::stop_token const& t) { stop_ = t; }
   /// Sets an observer of the nodes that run.
   void add(observe const& o) { watch_ = o.who; }
+  /// Sets who runs the step.
+  void add(client const& c) { client_ = c.name; }
 
-  /// Returns the context of a step that begins now.
+  /// Returns the context of a step that begins now, and that refers to these options until it has a number.
   step_context begin() const {
     step_context step;
     step.watch = watch_;
     step.stop = stop_;
+    if (!client_.empty()) step.client = &client_;
     if (limit_) step.deadline = deadline_after(limit_->after);
     return step;
   }
@@ -90,6 +109,7 @@ class run_options {
   observer* watch_ = nullptr;
   std::stop_token stop_;
   std::optional<timeout> limit_;
+  std::string client_;
 };
 
 /// What a step gives, in order: values, and operations, which it runs.
@@ -114,6 +134,7 @@ template <class... F>
 inline constexpr bool one_of_each =
     (std::same_as<F, timeout> + ... + 0) <= 1 && (std::same_as<F, std::stop_token> + ... + 0) <= 1 &&
     (std::same_as<F, observe> + ... + 0) <= 1;
+template <class... F> inline constexpr bool one_client = (std::same_as<F, client> + ... + 0) <= 1;
 
 // Takes the result of a fetch, the first of `rest`, as a tuple; an empty tuple for an operation or option.
 template <class F> struct fetched {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -17,6 +19,37 @@
 #include "rill/run/session.hpp"
 
 namespace rill {
+
+namespace detail {
+
+/// The names by which the threads of runners count their steps: the name of the enqueue and the least number that no
+/// other thread of the session has at that time. So they don't depend on the order in which threads run.
+class runner_names {
+ public:
+  /// A name, as long as this lives.
+  class lease {
+   public:
+    lease(std::shared_ptr<runner_names> of, std::string const& enqueue);
+    ~lease();
+    lease(lease const&) = delete;
+    lease& operator=(lease const&) = delete;
+    rill::client const& client() const { return client_; }
+
+   private:
+    std::shared_ptr<runner_names> of_;
+    rill::client client_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> taken_;
+};
+
+struct session_runner_names {
+  std::shared_ptr<runner_names> names = std::make_shared<runner_names>();
+};
+
+}  // namespace detail
 
 /// Runs enqueues repeatedly, each on its own thread, until their input ends (error(out_of_range)). When the last thread
 /// that fills the queue has ended, the queue is closed: dequeues drain it, and then fail with error(out_of_range). If a
@@ -48,14 +81,28 @@ class queue_runner {
 
   // Runs the enqueue until the input has ended, `stop` is requested, or the queue is closed. Returns whether the input
   // has ended.
-  static bool fill(session& s, operation const& enqueue, queue_state const& into, input_gates::gate& gate,
-                   std::stop_token const& stop);
+  static bool fill(session& s, operation const& enqueue, client const& by, queue_state const& into,
+                   input_gates::gate& gate, std::stop_token const& stop);
 
+  std::vector<std::shared_ptr<detail::runner_names::lease>> names_;  // kept until the runner ends
   std::unique_ptr<coordinator> own_;
   coordinator& threads_;
 };
 
 #if RILL_RUNTIME
+
+RILL_INLINE detail::runner_names::lease::lease(std::shared_ptr<runner_names> of, std::string const& enqueue)
+    : of_(std::move(of)), client_("runner") {
+  std::lock_guard lock(of_->mutex_);
+  for (int k = 0;; ++k) {
+    client_.name = enqueue + ":" + std::to_string(k);
+    if (of_->taken_.insert(client_.name).second) return;
+  }
+}
+RILL_INLINE detail::runner_names::lease::~lease() {
+  std::lock_guard lock(of_->mutex_);
+  of_->taken_.erase(client_.name);
+}
 
 RILL_INLINE queue_runner::queue_runner(session& s, std::vector<operation> const& enqueues) try
     : own_(std::make_unique<coordinator>()), threads_(*own_) {
@@ -72,13 +119,16 @@ RILL_INLINE void queue_runner::start(session& s, std::vector<operation> const& e
   auto const last =
       std::max_element(enqueues.begin(), enqueues.end(), [](auto const& a, auto const& b) { return a.node < b.node; });
   auto const gate = input_gates::of(s.state())->add(state, last->node);
+  auto const names = s.companion<detail::session_runner_names>().names;
   auto const since = state->begin_filling(enqueues.size());
   std::size_t started = 0;
   auto const start_one = [&](operation const& e) {
-    threads_.start([&s, e, state, since, &all = threads_, gate] {
+    auto const name = std::make_shared<detail::runner_names::lease>(names, e.origin().name);
+    names_.push_back(name);
+    threads_.start([&s, e, state, since, &all = threads_, gate, name] {
       bool ended = false;
       try {
-        ended = fill(s, e, *state, *gate, all.stop());
+        ended = fill(s, e, name->client(), *state, *gate, all.stop());
       } catch (...) {
         state->end_filling(since, told(*state, "failed", *caught_failure()), true);
         throw;
@@ -121,9 +171,9 @@ RILL_INLINE std::shared_ptr<queue_state> queue_runner::queue_of(session& s, oper
   return s.state().queue(a.queue, a.options());
 }
 
-RILL_INLINE bool queue_runner::fill(session& s, operation const& enqueue, queue_state const& into,
+RILL_INLINE bool queue_runner::fill(session& s, operation const& enqueue, client const& by, queue_state const& into,
                                     input_gates::gate& gate, std::stop_token const& stop) {
-  auto step = s.prepare(inputs(), outputs(), enqueue, stop);
+  auto step = s.prepare(inputs(), outputs(), enqueue, by, stop);
   try {
     for (;;) {
       input_gates::passage const within(gate, stop);

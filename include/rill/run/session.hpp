@@ -40,7 +40,7 @@ class session {
   /// Runs the nodes that the fetches need, with the given feeds. A typed handle gives a tensor_of its type, an untyped
   /// handle or a name ("name:port") a tensor, and an operation, or a vector of operations, runs without a result.
   /// Returns one result as it is, and several as a tuple; `outputs(…)` stands for its fetches. `timeout`,
-  /// `std::stop_token` and `observe` may stand among the fetches.
+  /// `std::stop_token`, `observe` and `client` may stand among the fetches.
   template <class... F> auto run(std::initializer_list<feed> feeds, F const&... fetches) {
     return run(std::span<feed const>(feeds.begin(), feeds.size()), fetches...);
   }
@@ -56,6 +56,7 @@ class session {
   }
   template <class... F> auto run(std::span<feed const> feeds, F const&... fetches) {
     static_assert(detail::one_of_each<F...>, "a run has one timeout, one std::stop_token and one observer at the most");
+    static_assert(detail::one_client<F...>, "a run has one client at the most");
     run_options how;
     auto const r = request(how, feeds, fetches...);
     auto step = how.begin();
@@ -127,13 +128,14 @@ class session {
 
   /// Returns a step that is compiled once for each list of extents, and called like a function of its inputs' tensors:
   /// `auto step = s.prepare(inputs(image, label), outputs(loss), train); float l = step(images, labels);`
-  /// A `timeout`, `std::stop_token` or `observe` among the targets applies to each call.
+  /// A `timeout`, `std::stop_token`, `observe` or `client` among the targets applies to each call.
   /// Inputs, or outputs, may be a vector of values: the step is called with a vector of tensors, or returns one.
   template <class Inputs, class Outputs, class... Targets>
     requires(detail::step_inputs<Inputs> && detail::step_outputs<Outputs>)
   auto prepare(Inputs const& in, Outputs const& out, Targets const&... targets) {
     static_assert(detail::one_of_each<Targets...>,
                   "a run has one timeout, one std::stop_token and one observer at the most");
+    static_assert(detail::one_client<Targets...>, "a run has one client at the most");
     run_options how;
     std::vector<operation> what;
     [[maybe_unused]] auto const take = [&]<class Each>(Each const& each) {
@@ -172,10 +174,16 @@ class session {
   container& state() const { return executor_.state(); }
   /// Returns the number of threads that work on a step, including the caller's.
   int threads() const { return executor_.threads(); }
-  /// Returns the number of steps run so far. Random numbers depend on it, so checkpoints contain it.
+  /// Returns the number of steps begun so far.
   std::uint64_t steps() const { return executor_.steps(); }
-  /// Sets the number of steps run so far: the next step draws the random numbers of step `n`.
+  /// Sets the number of steps begun so far, and each count of draws: the next step of each client, of training or not,
+  /// draws the random numbers of its `n`-th one, counted from 0.
   void set_steps(std::uint64_t n) { executor_.set_steps(n); }
+  /// Returns how many steps have drawn random numbers. The numbers that the next steps draw depend on it, so
+  /// checkpoints contain it.
+  draw_counts draws() const { return executor_.draws(); }
+  /// Sets how many steps have drawn random numbers.
+  void set_draws(draw_counts const& counts) { executor_.set_draws(counts); }
 
   /// Returns the full names of the devices that nodes may be placed on, such as "/job:ps/task:0/device:cpu:0".
   std::vector<std::string> devices() const { return executor_.devices(); }
@@ -188,6 +196,7 @@ class session {
   /// the `stages` that stand among the fetches, such as `stages::schedule | stages::memory` or `stages::all`.
   template <class... F> std::string explain(std::span<feed const> feeds, F const&... fetches) {
     static_assert(detail::one_of_each<F...>, "a run has one timeout, one std::stop_token and one observer at the most");
+    static_assert(detail::one_client<F...>, "a run has one client at the most");
     run_options how;
     auto r = request(how, feeds);
     auto which = stages::summary;

@@ -1,14 +1,12 @@
 // Sets a step's context up at its begin, and cleans up at its end.
 #pragma once
-#include <atomic>
-#include <cstdint>
 #include <optional>
 
 #include "rill/device/observer.hpp"
 #include "rill/device/step.hpp"
-#include "rill/graph/first_draws.hpp"
 #include "rill/run/compiled_step.hpp"
 #include "rill/run/plan/arena_pool.hpp"
+#include "rill/run/step_counts.hpp"
 #include "rill/state/container.hpp"
 
 namespace rill {
@@ -18,7 +16,7 @@ struct step_setting {
   container& state;
   log_callback const& log;
   arena_pool& arenas;
-  std::atomic<std::uint64_t>& steps;  ///< the number of steps begun so far
+  step_counts* counts;  ///< which number the step; null: it has the numbers of the step that it is a share of
 };
 
 /// Gives a step its number, the version of the variables, log and arenas, and tells its observer that it begins. Its
@@ -28,9 +26,8 @@ class step_scope {
   [[gnu::always_inline]]  // measured: calls of a prepared step take longer without it
   step_scope(step_setting const& all, compiled_step const& compiled, step_context& step)
       : step_(step) {
-    if (compiled.variables().any) step.version = variables_.emplace(all.state).version();
-    step.number = step.stream = all.steps.fetch_add(1, std::memory_order_relaxed);
-    if (compiled.variables().first_values) step.stream = first_values_stream;
+    if (compiled.uses().variables) step.version = variables_.emplace(all.state).version();
+    if (all.counts) all.counts->number(step, compiled.uses());
     step.log = all.log ? &all.log : nullptr;
     step.holdings = &holdings_;
     step.arenas = &all.arenas;

@@ -45,7 +45,6 @@ class worker final : public task, public std::enable_shared_from_this<worker> {
 }  // namespace rill
 
 #if RILL_RUNTIME
-#include <atomic>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -108,14 +107,15 @@ class worker::share final : public registered_share {
     // Nothing that is left of the step when `done` has been called may own the worker, which waits for the step.
     auto& all = *of_->parts_;
     static log_callback const nowhere;
-    std::atomic<std::uint64_t> number{with.step};
     step_context step;
+    step.number = with.step;
+    step.stream = with.stream;
     step.watch = with.watch;
     step.stop = std::move(with.stop);
     step.deadline = with.deadline;
     step.exchange = with.exchange.get();
     step.progress = with.progress.get();
-    step_setting const setting{*all.state, with.log ? *with.log : nowhere, all.arenas, number};
+    step_setting const setting{*all.state, with.log ? *with.log : nowhere, all.arenas, nullptr};
     auto const compile_deferred = [&all, how = how_](compiled_step& first, std::span<tensor const> given,
                                                      step_context const& s) {
       return detail::compile_deferred(first, given, all.planning(how, &s));
@@ -147,7 +147,7 @@ class worker::share final : public registered_share {
     if (!fits) throw error(code::invalid_argument, "a share of a step was fed other tensors than it was compiled for");
   }
   std::shared_ptr<compiled_step> compile() const {
-    return detail::compile_pruned(nodes_, fed_, of_->parts_->planning(how_), nullptr, how_.first_values);
+    return detail::compile_pruned(nodes_, fed_, of_->parts_->planning(how_));
   }
   // Returns it as it is compiled for the present extents of variables.
   std::shared_ptr<compiled_step> present() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rill/io/file.hpp"
+#include "rill/run/draw_counts.hpp"
 #include "rill/train/batches.hpp"
 
 #if RILL_IO_RUNTIME
@@ -31,6 +32,8 @@ struct checkpoint {
   batch_position position = {};                    ///< the position in the batches
   std::optional<double> metric = {};               ///< a finite number that selects the best checkpoint
   std::map<std::string, std::string> shards = {};  ///< the file of each tensor
+  /// `session::draws` at the time of saving; empty: it was saved by a version that had one count, `steps`.
+  std::optional<draw_counts> draws = {};
 
   /// Returns "<name>-<number>", the prefix of the names of its files.
   std::string prefix() const;
@@ -123,11 +126,16 @@ RILL_IO_INLINE void write_index(checkpoint const& c) try {
   if (c.metric) metadata["metric"] = *c.metric;
   auto& shards = objects["weight_map"];
   for (auto const& [tensor, file] : c.shards) shards[tensor] = file;
+  if (c.draws) {
+    metadata["first_draw"] = c.draws->first;
+    for (auto const& [client, n] : c.draws->training) objects["training_draws"][client] = n;
+    for (auto const& [client, n] : c.draws->others) objects["other_draws"][client] = n;
+  }
   auto texts = object_texts(objects, 1);
   texts["crc32"] = '"' + index_checksum(objects) + '"';
   write_file(c.index(), object_text(texts, 0) + "\n");
 } catch (nlohmann::json::exception const&) {
-  throw error(code::invalid_argument, "the name of the checkpoint '" + c.index().string() + "' is not UTF-8");
+  throw error(code::invalid_argument, "a name in the index '" + c.index().string() + "', or its own, is not UTF-8");
 }
 
 /// Collects the objects of an index during parsing. Refuses nesting deeper than an index has.
@@ -183,19 +191,30 @@ class index_events : public nlohmann::json_sax<nlohmann::json> {
 };
 
 /// Returns the member `name` of an index or of an object in it. Throws error(data_loss) if it is missing.
-template <class Members> auto const& index_member(Members const& members, char const* name) {
+template <class Members> auto const& index_member(Members const& members, std::string const& name) {
   auto const at = members.find(name);
-  if (at == members.end()) throw error(code::data_loss, "it has no '" + std::string(name) + "'");
+  if (at == members.end()) throw error(code::data_loss, "it has no '" + name + "'");
   return at->second;
 }
 
 /// Reads a count from an object of an index. Throws error(data_loss) unless it is a whole number from 0 to 2^63 - 1.
-template <class Count> void read_count(index_members const& members, char const* name, Count& count) {
+template <class Count> void read_count(index_members const& members, std::string const& name, Count& count) {
   auto const& n = index_member(members, name);
   if (!n.is_number_unsigned() || n.template get<std::uint64_t>() > INT64_MAX)
-    throw error(code::data_loss,
-                "its '" + std::string(name) + "' is " + n.dump() + ", not a whole number from 0 to 2^63 - 1");
+    throw error(code::data_loss, "its '" + name + "' is " + n.dump() + ", not a whole number from 0 to 2^63 - 1");
   n.get_to(count);
+}
+
+/// Reads the counts of draws; empty if the index has none.
+RILL_IO_INLINE std::optional<draw_counts> read_draws(index_objects const& objects) {
+  auto const& metadata = index_member(objects, "metadata");
+  if (!metadata.contains("first_draw")) return {};
+  draw_counts draws;
+  read_count(metadata, "first_draw", draws.first);
+  for (auto const& [name, to] : {std::pair{"training_draws", &draws.training}, {"other_draws", &draws.others}})
+    if (auto const at = objects.find(name); at != objects.end())
+      for (auto const& [client, _] : at->second) read_count(at->second, client, (*to)[client]);
+  return draws;
 }
 
 RILL_IO_INLINE checkpoint read_index(checkpoint c) {
@@ -214,6 +233,7 @@ RILL_IO_INLINE checkpoint read_index(checkpoint c) {
     read_count(metadata, "index", c.position.index);
     if (auto const at = metadata.find("metric"); at != metadata.end() && !at->second.is_null())
       c.metric = at->second.get<double>();
+    c.draws = read_draws(events.objects);
     c.shards.clear();
     for (auto const& [tensor, file] : index_member(events.objects, "weight_map"))
       c.shards[tensor] = file.get<std::string>();

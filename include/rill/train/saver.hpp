@@ -163,7 +163,9 @@ RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::
     auto const pause = queues_.empty() ? nullptr : std::make_unique<input_pause>(s.state());
     variables = read_variables(s);
     queues = read_queues(s);
-    c.steps = s.steps();  // after the variables; else a saved step would run again with the same random numbers
+    // After the variables; else a saved step would run again with the same random numbers.
+    c.steps = s.steps();
+    c.draws = s.draws();
   }
   write(c, variables, queues);
   detail::write_index(c);
@@ -198,6 +200,7 @@ RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_n
   s.state().replace(std::move(values));
   for (auto& [queue, c] : queues) queue->restore(std::move(c));
   s.set_steps(from.steps);
+  if (from.draws) s.set_draws(*from.draws);
 } catch (...) {
   rethrow_as_error();
 }

@@ -5,9 +5,8 @@
 
 namespace rill {
 
-/// Returns a subgraph with one node, which runs the bound subgraph `sub` on tasks. `first_values`: whether it assigns
-/// the first values of variables.
-subgraph as_remote_step(subgraph sub, bool first_values);
+/// Returns a subgraph with one node, which runs the bound subgraph `sub` on tasks.
+subgraph as_remote_step(subgraph sub);
 
 }  // namespace rill
 
@@ -32,11 +31,7 @@ subgraph as_remote_step(subgraph sub, bool first_values);
 
 namespace rill {
 
-RILL_INLINE subgraph as_remote_step(subgraph sub, bool first_values) {
-  auto whole = as_one_node(std::move(sub), remote_step_op, "step");
-  whole.nodes.back().attributes.emplace_back("first_values", first_values);
-  return whole;
-}
+RILL_INLINE subgraph as_remote_step(subgraph sub) { return as_one_node(std::move(sub), remote_step_op, "step"); }
 
 namespace detail {
 
@@ -65,8 +60,7 @@ class partitioned_step final : public keeps_memory {
       if (auto const at = std::find(sub.inputs.begin(), sub.inputs.end(), sub.outputs[o].node); at != sub.inputs.end())
         fed_outputs_.emplace_back(o, static_cast<std::uint32_t>(at - sub.inputs.begin()));
     auto shares = partition(sub, places);
-    share_setting how{
-        .seed = r.seed, .passes = *r.passes, .first_values = attribute_as<bool>(r.at.attributes, "first_values")};
+    share_setting how{.seed = r.seed, .passes = *r.passes};
     for (auto const& t : *r.tasks) how.tasks.push_back(t->name());
     how.passes.functions = false;  // what an inlined function settles would need a stage that all tasks know
     for (auto& share : shares) {
@@ -130,6 +124,7 @@ class remote_call final : public std::enable_shared_from_this<remote_call> {
   void start(partitioned_step::part const& each) {
     share_run with{.id = id_,
                    .step = call_.step.number,
+                   .stream = call_.step.stream,
                    .exchange = exchange_,
                    .stop = stop_.get_token(),
                    .deadline = call_.step.deadline,

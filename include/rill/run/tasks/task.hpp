@@ -25,14 +25,14 @@ enum class stages : unsigned;
 struct share_setting {
   std::uint64_t seed = 0;  ///< the graph's
   pass_options passes = {};
-  bool first_values = false;            ///< whether the step assigns first values, which don't depend on its number
   std::vector<device_name> tasks = {};  ///< of the session: the peers of edges are numbers of these
 };
 
 /// One run of a task's share of a step.
 struct share_run {
   step_id id = {};                                ///< of the step
-  std::uint64_t step = 0;                         ///< its number in its session, by which random numbers are drawn
+  std::uint64_t step = 0;                         ///< its number in its session
+  std::uint64_t stream = 0;                       ///< what it draws random numbers by
   std::vector<tensor> fed = {};                   ///< its inputs
   std::shared_ptr<rill::exchange> exchange = {};  ///< of the step
   std::stop_token stop = {};                      ///< asks it to end
