@@ -22,6 +22,10 @@ static_assert(std::is_same_v<lane_type_t<std::uint8_t>, packet<std::uint8_t>>);
 static_assert(std::is_same_v<lane_type_t<half>, scalar<half>>);
 static_assert(std::is_same_v<lane_type_t<bool>, scalar<bool>>);
 static_assert(std::is_same_v<lane_type_t<complex64>, scalar<complex64>>);
+static_assert(std::is_same_v<rill::short_lane_type_t<float>, packet<float, 16>>);
+static_assert(std::is_same_v<rill::short_lane_type_t<half>, scalar<half>>);
+static_assert(std::is_same_v<rill::half_lane_type_t<half>, scalar<half>>);
+static_assert(2 * rill::half_lane_type_t<float>::lanes >= packet<float>::lanes);
 
 /// The loop that kernels are: whole steps of lanes, then the rest.
 template <class T, class U> void each(T const* x, U* y, std::size_t count, auto f) {

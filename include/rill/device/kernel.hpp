@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/error.hpp"
 #include "rill/base/parallel.hpp"
 #include "rill/tensor/tensor.hpp"
 
@@ -34,6 +35,8 @@ struct kernel_call {
   /// For kernels that keep their first input while they wait: a tensor that shares its memory. Null: they have to copy
   /// it.
   tensor const* kept = nullptr;
+  /// Where kernels that carry failures may leave one and return without outputs; null: they throw it.
+  failure* carried = nullptr;
 };
 
 /// An operation bound to types. Several threads may call it at once.
@@ -78,6 +81,8 @@ class kernel {
   bool enqueues = false;
   /// Whether its errors name the node themselves, because it runs several.
   bool names_nodes = false;
+  /// Whether it leaves failures of its bodies in `kernel_call::carried`.
+  bool carries_failures = false;
   /// An input and an output that may share memory.
   struct shared_memory {
     std::uint32_t input, output;

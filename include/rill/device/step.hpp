@@ -97,7 +97,10 @@ class step_context {
   arena_pool* arenas = nullptr;        ///< where runs of plans borrow their memory; null: each has its own
   step_progress* progress = nullptr;   ///< is told what kernels do, for reports; null: nobody asks
   rill::exchange* exchange = nullptr;  ///< where the tasks of a step leave values for each other; null: it has only one
-  std::stop_token stop;                ///< asks the step to end; without a source nobody does
+  /// Where the next walk over a body may leave a failure that calls throw on unchanged; null: it throws the failure. So
+  /// a deep recursion ends by returning: to unwind the stack takes longer for each call than the call.
+  failure* carried = nullptr;
+  std::stop_token stop;  ///< asks the step to end; without a source nobody does
   std::optional<std::chrono::steady_clock::time_point> deadline;
 
   /// Throws error(cancelled) or error(deadline_exceeded) when the step is to end. Kernels that run long call it.

@@ -57,9 +57,13 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
     if (count == 1)
       return mask(native{static_cast<lane>(-static_cast<lane>(*from))});  // faster for scalars, as in packet
     if (count > lanes) __builtin_unreachable();
-    bool values[lanes] = {};
-    __builtin_memcpy(values, from, count);
-    return load(values);
+    if constexpr (lanes <= 4) {  // as in packet
+      return some(from, count, std::make_index_sequence<lanes>());
+    } else {
+      bool values[lanes] = {};
+      __builtin_memcpy(values, from, count);
+      return load(values);
+    }
   }
   /// Writes `lanes` bools.
   [[gnu::always_inline]] void store(bool* to) const {
@@ -73,9 +77,13 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
       *to = (*this)[0];
       return;
     }
-    bool values[lanes];
-    store(values);
-    __builtin_memcpy(to, values, count);
+    if constexpr (lanes <= 4) {
+      store_some(to, count, std::make_index_sequence<lanes>());
+    } else {
+      bool values[lanes];
+      store(values);
+      __builtin_memcpy(to, values, count);
+    }
   }
 
   /// Whether every lane is true.
@@ -120,6 +128,17 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
  private:
   typedef std::int8_t flags __attribute__((vector_size(lanes)));
   typedef std::int8_t all_bytes __attribute__((vector_size(Bytes)));
+
+  template <std::size_t... I>
+  [[gnu::always_inline]] static mask some(bool const* from, std::size_t count, std::index_sequence<I...>) {
+    native values{};
+    ((I < count ? void(values[I] = static_cast<lane>(-static_cast<lane>(from[I]))) : void()), ...);
+    return mask(values);
+  }
+  template <std::size_t... I>
+  [[gnu::always_inline]] void store_some(bool* to, std::size_t count, std::index_sequence<I...>) const {
+    ((I < count ? void(to[I] = raw[I] != 0) : void()), ...);
+  }
 
   [[gnu::always_inline]] auto signs() const {
     typedef char bytes __attribute__((vector_size(Bytes)));

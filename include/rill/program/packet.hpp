@@ -2,7 +2,9 @@
 #pragma once
 #include <concepts>
 #include <limits>
+#include <utility>
 
+#include "rill/program/first_lanes.hpp"
 #include "rill/program/mask.hpp"
 #include "rill/program/square_root.hpp"
 
@@ -53,17 +55,43 @@ template <class T, std::size_t Bytes> struct packet {
   [[gnu::always_inline]] static packet load(T const* from, std::size_t count) {
     if (count == 1) return packet(native{*from});  // faster for scalars: no store that the load has to wait for
     if (count > lanes) __builtin_unreachable();
-    T values[lanes] = {};
-    __builtin_memcpy(values, from, count * sizeof(T));
-    return load(values);
+#if defined(__AVX512BW__)
+    if constexpr (Bytes == 64) return packet(reinterpret_cast<native>(detail::load_first(from, count)));
+#endif
+    // One by one, and longer packets in halves: a load of what was stored in parts would wait for the stores.
+    if constexpr (lanes <= 4) {
+      return some(from, count, std::make_index_sequence<lanes>());
+    } else if constexpr (Bytes > 16) {
+      using shorter = packet<T, Bytes / 2>;
+      if (count <= shorter::lanes)
+        return joined(shorter::load(from, count), shorter(0), std::make_index_sequence<lanes>());
+      return joined(shorter::load(from), shorter::load(from + shorter::lanes, count - shorter::lanes),
+                    std::make_index_sequence<lanes>());
+    } else {
+      T values[lanes] = {};
+      __builtin_memcpy(values, from, count * sizeof(T));
+      return load(values);
+    }
   }
   /// Writes `lanes` numbers to any address.
   [[gnu::always_inline]] void store(T* to) const { __builtin_memcpy(to, &raw, Bytes); }
   /// Writes the first `count` lanes, count <= lanes.
   [[gnu::always_inline]] void store(T* to, std::size_t count) const {
     if (count > lanes) __builtin_unreachable();
+#if defined(__AVX512BW__)
+    if constexpr (Bytes == 64)
+      if (count != 1) return detail::store_first(to, raw, count);
+#endif
     if (count == 1) *to = raw[0];
-    else __builtin_memcpy(to, &raw, count * sizeof(T));
+    else if constexpr (lanes <= 4) store_some(to, count, std::make_index_sequence<lanes>());
+    else if constexpr (Bytes > 16) {
+      using shorter = packet<T, Bytes / 2>;
+      auto const lower = part<0>(std::make_index_sequence<shorter::lanes>());
+      if (count <= shorter::lanes) return lower.store(to, count);
+      lower.store(to);
+      part<shorter::lanes>(std::make_index_sequence<shorter::lanes>())
+          .store(to + shorter::lanes, count - shorter::lanes);
+    } else __builtin_memcpy(to, &raw, count * sizeof(T));
   }
 
   [[gnu::always_inline]] friend packet operator+(packet a, packet b) { return wrap(word(a) + word(b)); }
@@ -222,6 +250,26 @@ template <class T, std::size_t Bytes> struct packet {
   }
 
  private:
+  template <std::size_t... I>
+  [[gnu::always_inline]] static packet some(T const* from, std::size_t count, std::index_sequence<I...>) {
+    native values{};
+    ((I < count ? void(values[I] = from[I]) : void()), ...);
+    return packet(values);
+  }
+  template <std::size_t... I>
+  [[gnu::always_inline]] static packet joined(packet<T, Bytes / 2> lower, packet<T, Bytes / 2> upper,
+                                              std::index_sequence<I...>) {
+    return packet(__builtin_shufflevector(lower.raw, upper.raw, int{I}...));
+  }
+  template <std::size_t From, std::size_t... I>
+  [[gnu::always_inline]] packet<T, Bytes / 2> part(std::index_sequence<I...>) const {
+    return packet<T, Bytes / 2>(__builtin_shufflevector(raw, raw, int{From + I}...));
+  }
+  template <std::size_t... I>
+  [[gnu::always_inline]] void store_some(T* to, std::size_t count, std::index_sequence<I...>) const {
+    ((I < count ? void(to[I] = raw[I]) : void()), ...);
+  }
+
   using word_of_bits = detail::unsigned_word<sizeof(T)>;
   // Signed overflow is undefined for vectors as for numbers, so integers are computed as unsigned ones.
   using wrapping = std::conditional_t<std::is_integral_v<T>, word_of_bits, T>;

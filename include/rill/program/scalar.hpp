@@ -394,13 +394,24 @@ template <class Real> [[gnu::always_inline]] inline scalar<Real> imag(scalar<std
 namespace detail {
 template <class T> struct lane_type {
   using type = scalar<T>;
+  using halved = scalar<T>;
+  using shortest = scalar<T>;
 };
 template <packable T> struct lane_type<T> {
   using type = packet<T>;
+  using halved = packet<T, native_packet_bytes == 64 ? 32 : native_packet_bytes>;
+  using shortest = packet<T, 16>;
 };
 }  // namespace detail
 
 /// The type in which a loop over elements of type T computes: packet<T> if it exists, else scalar<T>.
 template <class T> using lane_type_t = typename detail::lane_type<T>::type;
+// The same bits in shorter packets. Registers of 512 bits cost more than those of 256 where these suffice: comparisons
+// go through mask registers, and most instructions have fewer units.
+
+/// The type in which at most half a packet of 64 bytes is computed; of shorter packets, lane_type_t<T>.
+template <class T> using half_lane_type_t = typename detail::lane_type<T>::halved;
+/// The type in which one element is computed.
+template <class T> using short_lane_type_t = typename detail::lane_type<T>::shortest;
 
 }  // namespace rill

@@ -38,15 +38,19 @@ inline void run_step(plan_instance& on, std::span<tensor const> fed, pool* worke
 
 /// Runs a body whose results are new tensors, because their extents may be open.
 inline void run_open_body(plan_instance& on, std::span<tensor const> fed, parallel const& threads, step_context& step) {
+  step.carried = nullptr;  // results without values would need a check wherever they go
   on.borrow_arena(step);
   on.prepare_body(fed);
   detail::releasing_on_failure(on, [&] { run_sequentially(on, threads, step); });
 }
 
-/// Runs a body whose arguments and results have the addresses set by `plan_instance::argument` and `result`.
+/// Runs a body whose arguments and results have the addresses set by `plan_instance::argument` and `result`. It may
+/// leave a failure in `step.carried`.
 inline void run_body(plan_instance& on, parallel const& threads, step_context& step) {
+  auto* const carried = step.carried;
   on.borrow_arena(step);
   detail::releasing_on_failure(on, [&] { run_sequentially(on, threads, step); });
+  if (carried && *carried) return on.release();
   on.copy_results();
 }
 

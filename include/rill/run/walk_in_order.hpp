@@ -1,6 +1,7 @@
 // Sequential execution: calls one instruction after the other.
 #pragma once
 #include <cstdint>
+#include <utility>
 
 #include "rill/run/plan/plan_instance.hpp"
 #include "rill/run/wait/fiber_call.hpp"
@@ -12,11 +13,12 @@ namespace detail {
 
 /// Calls the instructions from `at` on in their order, up to the first for which `call_waiting` returns false: it is
 /// asked to call those that may wait, and says whether they are done. Returns that instruction, or the index
-/// after the last.
+/// after the last. If the step carries failures, returns with one in `step.carried` as well; the caller looks there.
 template <class Call>
 plan::instruction_id walk_in_order(plan_instance& on, plan::instruction_id at, parallel const& threads,
                                    step_context& step, Call const& call_waiting) {
   auto const& p = on.plan();
+  auto* const carried = std::exchange(step.carried, nullptr);
   bool const may_end = step.can_end_early(), plain = !may_end && !step.watch;
   auto drop = at == plan::instruction_id{} ? p.drops.begin() : on.first_drop(at);
   auto* const first = on.first_pointer();
@@ -31,8 +33,15 @@ plan::instruction_id walk_in_order(plan_instance& on, plan::instruction_id at, p
         continue;
       }
       if (may_end) step.check();
-      if (!p.instructions[at].run.waits) on.call(at, threads, step);
-      else if (!call_waiting(at)) return at;
+      if (auto const& run = p.instructions[at].run; run.waits) {
+        if (!call_waiting(at)) return at;
+      } else if (!run.carries_failures) {
+        on.call(at, threads, step);
+      } else if (auto left = on.call_carrying(at, threads, step)) {
+        if (!carried) throw error(*left);
+        *carried = std::move(left);
+        return at;
+      }
       for (; drop != p.drops.end() && drop->after == at; ++drop) on.drop(drop->owned);
     }
   } catch (error const& e) {

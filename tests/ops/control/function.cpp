@@ -431,6 +431,62 @@ TEST(function, that_calls_itself_and_waits_holds_the_thread_that_runs_it) {
   EXPECT_NE(text.find("past its deadline"), std::string::npos) << text;
 }
 
+// Steps that may end early carry failures out of deep calls; other steps throw them.
+TEST(function, fails_with_the_same_words_whether_or_not_its_step_has_a_deadline) {
+  graph g;
+  auto const n = placeholder<int>(g, "n");
+  auto const x = placeholder<float>(g, "x");
+  auto const root = [](auto v) { return check_numerics(log(v), "a logarithm"); };
+  auto const direct = rill::function<"direct", of<float>(of<int>, of<float>)>(g, [&](auto self, auto k, auto v) {
+    return cond(k < 1, [&] { return root(v); }, [&] { return self(k - 1, v) + 1.f; });
+  });
+  auto const chosen = rill::function<"chosen", of<float>(of<int>, of<float>)>(g, [&](auto self, auto k, auto v) {
+    return cond(
+        k < 1, [&] { return root(v); },
+        [&] {
+          return cond(
+              k < 150, [&] { return self(k - 1, v); }, [&] { return self(k - 1, v) * direct(constant(g, 1), abs(v)); });
+        });
+  });
+  auto const looping = rill::function<"looping", of<float>(of<int>, of<float>)>(g, [&](auto self, auto k, auto v) {
+    return cond(
+        k < 1, [&] { return direct(constant(g, 3), v); },
+        [&] {
+          auto const [i, sum] = while_loop([](auto j, auto) { return j < 2; },
+                                           [&](auto j, auto s) { return std::tuple{j + 1, s + self(k - 1, v)}; },
+                                           constant(g, 0), constant(g, 0.f));
+          return sum;
+        });
+  });
+  for (auto const& passes : both_ways) {
+    session s(g, {.threads = 2, .passes = passes});
+    for (auto const& [y, deep] : {std::pair{direct(n, x), 300}, {chosen(n, x), 300}, {looping(n, x), 4}})
+      for (int k : {0, 1, 2, 3, deep}) {
+        auto const step = [&](float v, auto const&... how) {
+          return float(s.run({{n, tensor(k)}, {x, tensor(v)}}, y, how...));
+        };
+        auto const wanted = sentence([&] { step(-1); });
+        EXPECT_NE(wanted.find("a logarithm"), std::string::npos) << wanted;
+        EXPECT_EQ(sentence([&] { step(-1, timeout(1h)); }), wanted);
+        EXPECT_EQ(step(2, timeout(1h)), step(2));
+      }
+  }
+}
+
+TEST(function, ends_by_a_deadline_however_deep_it_is) {
+  graph g;
+  auto const n = placeholder<int>(g, "n");
+  auto const deep = rill::function<"deep", of<int>(of<int>)>(
+      g, [](auto self, auto k) { return cond(k < 1, [&] { return k; }, [&] { return self(k + 1) + 1; }); },
+      depth_limit{1'000'000'000});
+  auto const y = deep(n);
+  session s(g, {.threads = 1});
+  auto const text = test::late_at("calls deep", [&](timeout time) { s.run({{n, tensor(1)}}, y, time); });
+  EXPECT_NE(text.find("the step ran past its deadline"), std::string::npos) << text;
+  EXPECT_LT(text.size(), 400);
+  EXPECT_EQ(int(s.run({{n, tensor(0)}}, y, timeout(1h))), 0);
+}
+
 TEST(function, defined_twice_is_one_and_another_of_its_name_is_refused) {
   graph g;
   auto const x = placeholder<float>(g, "x"), z = placeholder<float>(g, "z");

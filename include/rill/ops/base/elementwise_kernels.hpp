@@ -1,6 +1,7 @@
 // From an elementwise operation's `apply` to loops over packets. A program that links rill::compiled includes it before
 // elementwise operations of its own.
 #pragma once
+#include <type_traits>
 #include <utility>
 
 #include "rill/ops/base/tile_table.hpp"
@@ -43,12 +44,17 @@ template <class Op, class T> void tile(void* result, void const* const* operands
   using Lane = lane_type_t<T>;
   constexpr auto arity = static_cast<std::size_t>(Op::arity);
   constexpr auto each = std::make_index_sequence<arity>{};
-  if (n == 1) return lanes<Op, Lane>(result, operands, 0, 1, each);  // a length that the compiler knows: no loops
+  // A length that the compiler knows: no loops.
+  if (n == 1) return lanes<Op, short_lane_type_t<T>>(result, operands, 0, 1, each);
   void const* from[arity];  // in registers: what is stored might lie among the operands' addresses
   for (std::size_t i = 0; i < arity; ++i) from[i] = operands[i];
   std::size_t at = 0;
   for (; at + Lane::lanes <= n; at += Lane::lanes) lanes<Op, Lane>(result, from, at, Lane::lanes, each);
-  if (at < n) lanes<Op, Lane>(result, from, at, n - at, each);
+  if (at == n) return;
+  using Half = half_lane_type_t<T>;
+  if constexpr (!std::is_same_v<Half, Lane>)
+    if (n - at <= Half::lanes) return lanes<Op, Half>(result, from, at, n - at, each);
+  lanes<Op, Lane>(result, from, at, n - at, each);
 }
 
 template <class Op, dtypes Set> constexpr tile_table tiles() {

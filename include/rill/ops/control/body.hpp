@@ -184,6 +184,7 @@ class body_call {
     return all;
   }
 
+  /// Runs a body, which may leave a failure in `step.carried`.
   void operator()(compiled_body& body, kernel_call const& call, step_context& step) const {
     if (open_ || body.open()) return with_tensors(body, call, step);
     auto const run = body.start();
@@ -194,6 +195,7 @@ class body_call {
 
  private:
   void with_tensors(compiled_body& body, kernel_call const& call, step_context& step) const {
+    step.carried = nullptr;
     std::vector<tensor> given;
     for (std::size_t i = 0; i < arguments_.size(); ++i)
       given.push_back(tensor::borrow(arguments_[i], call.in(first_ + i)));

@@ -140,14 +140,20 @@ RILL_INLINE kernel call_rules::cpu(kernel_request const& r) {
     running_call const here{f, ++step.calls, step.call};
     step.call = &here;
     if (draws) step.stream = random_stream::key_of(random_stream::key_of(step.stream, key), 0);  // as a loop's row 0
+    failure why;
+    step.carried = &why;
     try {
       calls::with_stack(step, [&](step_context& with) { run(*body, call, with); });
     } catch (error const& e) {
-      if (detail::placed_errors::holds(e, here.depth)) throw;
-      throw calls::located(*f, here, e);
+      why = as_failure(e);
     }
+    if (!why) return;
+    if (!detail::placed_errors::holds(*why, here.depth)) throw calls::located(*f, here, *why);
+    if (!call.carried) throw error(*why);
+    *call.carried = std::move(why);
   });
   k.allocates_outputs = run.open();
+  k.carries_failures = true;
   k.updates_in_place = run.updates_in_place({body});
   return k;
 }

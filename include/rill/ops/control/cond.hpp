@@ -136,14 +136,22 @@ RILL_INLINE kernel branch::cpu(kernel_request const& r) {
     auto const& taken = verdict ? then : otherwise;
     try {
       if (taken.refusal) throw error(*taken.refusal);
+      call.step.carried = call.carried;
       run(*taken.body, call, call.step);
+      call.step.carried = nullptr;
     } catch (error const& e) {
+      call.step.carried = nullptr;
+      if (detail::placed_errors::holds(e) && call.carried) {
+        *call.carried = as_failure(e);
+        return;
+      }
       if (detail::placed_errors::holds(e)) throw;
       auto const& side = sides[verdict];
       throw error(e.code(), side.empty() ? std::string(e.message()) : side + detail::place_of(e), {}, e.device());
     }
   });
   k.allocates_outputs = run.open();
+  k.carries_failures = true;
   if (then.body && otherwise.body) k.updates_in_place = run.updates_in_place({then.body.get(), otherwise.body.get()});
   return k;
 }

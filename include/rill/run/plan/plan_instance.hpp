@@ -163,8 +163,9 @@ class plan_instance {
   static time_point now(step_context const& step) {
     return step.watch ? std::chrono::steady_clock::now() : time_point();
   }
-  /// Calls an instruction's kernel, which may wait by `from`.
-  void start(instruction_id at, parallel const& threads, step_context& step, suspendable* from) {
+  /// Calls an instruction's kernel, which may wait by `from` and leave a failure in `carried`.
+  void start(instruction_id at, parallel const& threads, step_context& step, suspendable* from,
+             failure* carried = nullptr) {
     auto const& i = plan_->instructions[at];
     auto const& line = plan_->lines[at];
     kernel_call call{first_pointer() + as_integer(line.pointers), line.inputs, line.outputs, threads, step};
@@ -174,6 +175,7 @@ class plan_instance {
         if (call.owned[o]) call.owned[o] = tensor();
     }
     call.from = from;
+    call.carried = carried;
     if (!step.progress) return run(i, line, call);
     detail::running_node::scope const now(step.progress, plan_->name(at));
     run(i, line, call);
@@ -189,6 +191,14 @@ class plan_instance {
     auto const begin = now(step);
     start(at, threads, step, nullptr);
     finish(at, begin, step);
+  }
+  /// Calls a kernel that carries failures. Returns the failure that it has left; null: it is done.
+  failure call_carrying(instruction_id at, parallel const& threads, step_context& step) {
+    auto const begin = now(step);
+    failure left;
+    start(at, threads, step, nullptr, &left);
+    if (!left) finish(at, begin, step);
+    return left;
   }
   void** first_pointer() { return pointers().all().data(); }
 
