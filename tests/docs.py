@@ -90,21 +90,22 @@ def programs(page):
 
 
 def files(page):
-    """(stem, names of the programs, text) of each file that is compiled for a page: one for all bodies, whose main takes the
-    name of the program to run, because the headers take longer to compile than a body; one for each program with its own main."""
-    name = str(page.relative_to(ROOT).with_suffix("")).replace("/", "_").removeprefix("docs_")
-    names, includes, functions = [], ["#include <string_view>", "#include <rill/rill.hpp>"], []
-    for program, is_body, more, text in programs(page):
-        if not is_body:
+    """(stem, names of the programs, text) of each file that is compiled for a page. The headers take longer to compile than a
+    body, so bodies with the same #include lines are one file, whose main takes the name of the program to run. A body with others
+    is not, so that each compiles with what it includes itself."""
+    together = {}
+    for program, is_body, includes, text in programs(page):
+        if is_body:
+            together.setdefault(tuple(dict.fromkeys(includes)), []).append((program, text))
+        else:
             yield program, [program], text
-            continue
-        names.append(program)
-        includes += more
-        functions.append(f"static int {program}() {{\n{text}\n  return 0;\n}}\n")
-    if names:
-        calls = "".join(f'  if (name == "{n}") return {n}();\n' for n in names)
-        main = f"int main(int, char** arguments) {{\n  std::string_view const name = arguments[1];\n{calls}  return 2;\n}}\n"
-        yield name, names, "\n".join([*dict.fromkeys(includes), "", *functions, main])
+    for includes, bodies in together.items():
+        names = [name for name, _ in bodies]
+        lines = ["#include <rill/rill.hpp>", *includes, "#include <cstring>", ""]
+        lines += [f"static int {name}() {{\n{text}\n  return 0;\n}}\n" for name, text in bodies]
+        lines += ["int main(int, char** arguments) {"]
+        lines += [f'  if (std::strcmp(arguments[1], "{name}") == 0) return {name}();' for name in names]
+        yield names[0], names, "\n".join([*lines, "  return 2;", "}", ""])
 
 
 def write(folder):
