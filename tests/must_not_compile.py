@@ -3,7 +3,7 @@
 first line that says `error:`, and with no more than 12 lines in all.
 
 The file's first line is `// expect: WORDS`: what that line must say, in one piece; there may be several such lines.
-Pieces that a sentence is cut into (rill/dsl/shape_error.hpp) are joined first. With VALID defined the file must
+The pieces that a sentence is cut into for clang (rill/dsl/shape_error.hpp) are joined first. With VALID defined the file must
 compile, so that nothing else is wrong with it; CMakeLists.txt puts all of them into one program for that:
 
     // expect: matmul(float32[3, 4], float32[2, 3]): the columns of the first are not the rows of the second: 4 against 2
@@ -26,7 +26,7 @@ MOST_LINES = 12
 def first_error(output):
     """The first line that says `error:`, the pieces of a sentence in it joined; empty if there is none."""
     line = next((line for line in output.splitlines() if "error:" in line), "")
-    return re.sub(r'"}, (rill::)?fixed_string<\d+>{"', "", line).replace("\\'", "'")
+    return line.replace('", {"', "").replace("\\'", "'")
 
 
 def main():

@@ -81,6 +81,9 @@ TEST(graph, writes_what_a_handle_is_of) {
   std::ostringstream text;
   text << x << "; " << value(x < 0.f) << "; " << value{} << "; " << value{&g, no_op(g, "all").node, 0};
   EXPECT_EQ(text.str(), "layer/x: float32[batch, 2]; less: bool[batch, 2]; an empty handle; all");
+  text.str("");
+  text << g.find("less").origin().op->name << "; " << no_op(g, "both") << "; " << operation();
+  EXPECT_EQ(text.str(), "less; both; an empty handle");
 }
 
 TEST(graph, says_not_found_for_names_and_ports_that_are_not_there) {

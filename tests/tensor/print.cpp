@@ -69,6 +69,18 @@ TEST(print, writes_types_and_extents) {
   std::ostringstream s;
   s << of<float, 2, "n"> << ' ' << dtype::bfloat16 << ' ' << shape{2, 3};
   EXPECT_EQ(s.str(), "float32[2, n] bfloat16 [2, 3]");
+  s.str("");
+  s << dim(3) << ' ' << of<float, 2, "n">[1] << ' ' << unknown;
+  EXPECT_EQ(s.str(), "3 n ?");
+}
+
+TEST(print, writes_numbers_in_16_bits_and_errors) {
+  std::ostringstream s;
+  s << half(1.5f) << ' ' << bfloat16(-2.f) << ' ' << code::not_found;
+  EXPECT_EQ(s.str(), "1.5 -2 not_found");
+  s.str("");
+  s << error(code::not_found, "there is no such thing");
+  EXPECT_EQ(s.str(), "not_found: there is no such thing");
 }
 
 TEST(print, says_so_when_there_is_no_tensor) { EXPECT_EQ(text(tensor()), "(no tensor)"); }

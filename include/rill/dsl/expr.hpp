@@ -67,6 +67,10 @@ inline constexpr bool may_be = [] {
   else return operand<X>;
 }();
 
+/// Whether a layer takes an X as its mode: a bool of the program, or a handle that may be a bool.
+template <class X>
+concept layer_mode = std::same_as<X, bool> || may_be<X, of<bool>>;
+
 /// Returns the graph of the first operand; throws error(invalid_argument) for an empty handle.
 graph& graph_of(value const& first);
 template <class... X> graph& graph_of(value const& first, X const&...) { return graph_of(first); }

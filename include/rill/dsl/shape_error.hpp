@@ -1,5 +1,6 @@
 // Compile errors of operations that refuse their operands: the sentence is in the name of a type, which compilers print
-// in the first line.
+// in the first line. g++ prints text of any length that is a template argument; clang prints at most 36 characters of
+// an array, so the sentence is cut for clang.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -9,26 +10,48 @@
 #include <tuple>
 #include <utility>
 
-#include "rill/base/fixed_string.hpp"
 #include "rill/type/checks.hpp"
 #include "rill/type/type.hpp"
 
 namespace rill {
 
-/// The type that a compiler names when an operation refuses its operands. The words are the sentence, in several pieces
-/// because clang prints at most 36 characters of each.
-template <fixed_string... Words> struct shape_error {};
+/// A sentence as a template argument, in pieces of `First - 1`, … characters. g++ prints `error_text<12>{"expected
+/// two"}`, and clang `error_text<9, 4>{"expected", {"two"}}`.
+template <std::size_t First, std::size_t... More> struct error_text {
+  char text[First] = {};
+  error_text<More...> more;
+  template <class Sentence>
+  constexpr explicit error_text(Sentence const& s, std::size_t piece = 0) : more(s, piece + 1) {
+    s.copy_piece(piece, text);
+  }
+};
+template <std::size_t Last> struct error_text<Last> {
+  char text[Last] = {};
+  template <class Sentence> constexpr explicit error_text(Sentence const& s, std::size_t piece = 0) {
+    s.copy_piece(piece, text);
+  }
+};
+
+/// The type that a compiler names when an operation refuses its operands. `Text` is the sentence.
+template <auto Text> struct shape_error {};
 
 namespace detail {
 
-/// A sentence composed while a program compiles.
+/// A sentence composed while a program compiles; what is longer than the array ends in "...".
 struct sentence {
+#if defined(__clang__)
   static constexpr std::size_t longest_piece = 36;
-  char text[640] = {};
+#else
+  static constexpr std::size_t longest_piece = SIZE_MAX;
+#endif
+  char text[4000] = {};
   std::size_t size = 0;
 
   constexpr sentence& operator<<(std::string_view words) {
-    for (std::size_t i = 0; i < words.size() && size < sizeof(text); ++i) text[size++] = words[i];
+    for (char c : words) {
+      if (size < sizeof(text)) text[size++] = c;
+      else text[size - 1] = text[size - 2] = text[size - 3] = '.';
+    }
     return *this;
   }
   constexpr sentence& operator<<(char const* words) { return *this << std::string_view(words); }
@@ -67,19 +90,20 @@ struct sentence {
     while (end > begin && text[end - 1] != ' ') --end;
     return end > begin ? end : begin + longest_piece;
   }
-  constexpr std::size_t begin_of_piece(std::size_t i) const {
+  constexpr std::string_view piece(std::size_t i) const {
     std::size_t begin = 0;
     while (i-- > 0) begin = end_of_piece(begin);
-    return begin;
+    return std::string_view(text, size).substr(begin, end_of_piece(begin) - begin);
   }
   constexpr std::size_t pieces() const {
     std::size_t count = 0;
     for (std::size_t begin = 0; begin < size; begin = end_of_piece(begin)) ++count;
     return count;
   }
-  constexpr std::string_view piece(std::size_t i) const {
-    auto const begin = begin_of_piece(i);
-    return std::string_view(text, size).substr(begin, end_of_piece(begin) - begin);
+  /// Copies piece `i` and a zero. Each character is written, or clang would print the array as numbers.
+  template <std::size_t N> constexpr void copy_piece(std::size_t i, char (&to)[N]) const {
+    auto const from = piece(i);
+    for (std::size_t k = 0; k < N; ++k) to[k] = k < from.size() ? from[k] : '\0';
   }
 };
 
@@ -131,11 +155,15 @@ constexpr sentence sentence_of_signatures(std::string_view why, std::span<type c
   return s.append_list(other);
 }
 
+/// Returns a shape_error with the sentence. The type of its text is a parameter, so that clang prints numbers for the
+/// lengths of its pieces.
+template <sentence S, class Text> constexpr auto named_by() { return shape_error<Text(S)>{}; }
+
 /// Returns an object of the type whose name is the sentence; using a member that it doesn't have makes compilers print
 /// the name.
 template <sentence S> constexpr auto named() {
   return []<std::size_t... Index>(std::index_sequence<Index...>) {
-    return shape_error<fixed_string<S.piece(Index).size() + 1>(S.piece(Index))...>{};
+    return named_by<S, error_text<S.piece(Index).size() + 1 ...>>();
   }(std::make_index_sequence<S.pieces()>{});
 }
 

@@ -84,6 +84,9 @@ struct operation {
   rill::node const& origin() const;
 };
 
+/// Writes the name of an operation's node: "minimize".
+std::ostream& operator<<(std::ostream& to, operation const& o);
+
 /// Throws error(invalid_argument), with the node, unless the device that it asks for is empty or stands as
 /// `device_name::text` writes it.
 void check_device(node const& n);

@@ -446,6 +446,9 @@ RILL_INLINE std::ostream& operator<<(std::ostream& to, value const& v) {
   return v.port < v.origin().outputs.size() ? to << ": " << v.type().text() : to;
 }
 RILL_INLINE node const& operation::origin() const { return value{graph, node, 0}.origin(); }
+RILL_INLINE std::ostream& operator<<(std::ostream& to, operation const& o) {
+  return o.graph ? to << o.origin().name : to << "an empty handle";
+}
 
 #endif
 

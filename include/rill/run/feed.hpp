@@ -22,6 +22,12 @@
 
 namespace rill {
 
+namespace detail {
+/// Whether a tensor can be fed to a To: a handle, or a name.
+template <class To>
+concept can_be_fed = std::convertible_to<To const&, value> || std::convertible_to<To const&, std::string_view>;
+}  // namespace detail
+
 /// Pairs a value of the graph with the tensor that it has in one step.
 struct feed {
   /// Checks the types when the program is compiled.
@@ -36,13 +42,26 @@ struct feed {
   feed(value to_feed, tensor t) : to(to_feed), with(std::move(t)) {}
   feed(std::string_view name, tensor t) : by_name(name), with(std::move(t)) {}
   template <class To, class What>
-    requires((std::convertible_to<To const&, value> || std::convertible_to<To const&, std::string_view>) &&
-             !std::convertible_to<What const&, tensor>)
+    requires(!detail::can_be_fed<To> || !std::convertible_to<What const&, tensor>)
   feed(To const&, What const&) {
-    constexpr bool is_tensor = std::convertible_to<What const&, tensor>;
+    constexpr bool is_handle = detail::can_be_fed<To>, is_tensor = std::convertible_to<What const&, tensor>;
+    static_assert(is_handle, "feed: what a tensor is fed to is a handle of the graph, or a name as \"name:port\"");
     static_assert(
-        is_tensor,
+        is_tensor || !is_handle,
         "feed: what is fed is a tensor, as rill::vector, rill::matrix, tensor::copy, adopt and borrow make it");
+  }
+  /// Refuses an array, or a list in braces. One number in braces is a scalar.
+  template <class To, class T, std::size_t N>
+    requires(N > 1)
+  feed(To const&, T const (&)[N]) {
+    constexpr bool is_tensor = N == 0;
+    static_assert(is_tensor, "feed: a list or an array is not a tensor, as rill::vector({...}) makes one of it");
+  }
+  template <class To, class T, std::size_t N, std::size_t M>
+    requires(N > 1 || M > 1)
+  feed(To const&, T const (&)[N][M]) {
+    constexpr bool is_tensor = N == 0;
+    static_assert(is_tensor, "feed: a list of lists is not a tensor, as rill::matrix({{...}, {...}}) makes one of it");
   }
 
   /// The value that is fed.
@@ -118,9 +137,9 @@ template <class... X> struct outputs_of {
 };
 /// Names what a step gives, in order: `step = s.prepare(inputs(x), outputs(loss, train))`, `s.run(outputs(y, z))`. An
 /// operation is run and gives nothing.
-template <class... X>
-  requires((operand<X> || std::convertible_to<X, operation>) && ...)
-outputs_of<X...> outputs(X... x) {
+template <class... X> outputs_of<X...> outputs(X... x) {
+  constexpr bool all_are_of_the_graph = (std::convertible_to<X, operation> && ...);
+  static_assert(all_are_of_the_graph, "outputs: what a step gives is a handle, or an operation that it runs");
   return {{x...}};
 }
 
@@ -128,6 +147,21 @@ namespace detail {
 
 template <class F>
 concept run_option = requires(run_options& all, F const& one) { all.add(one); };
+
+/// Whether an F may stand among the targets of a prepared step.
+template <class F>
+inline constexpr bool is_target =
+    run_option<F> || std::convertible_to<F const&, operation> || std::same_as<F, std::vector<operation>>;
+
+/// Whether an F may stand among the fetches of a run.
+template <class F> inline constexpr bool is_fetch = is_target<F> || std::convertible_to<F const&, std::string_view>;
+template <class... X> inline constexpr bool is_fetch<outputs_of<X...>> = true;
+template <class... F> inline constexpr bool are_fetches = (is_fetch<F> && ...);
+/// Whether all but the last may, which is what `start` calls at the end.
+template <class Arguments, class Numbers> inline constexpr bool are_fetches_and_done = false;
+template <class... A, std::size_t... K>
+inline constexpr bool are_fetches_and_done<std::tuple<A...>, std::index_sequence<K...>> =
+    are_fetches<std::remove_cvref_t<std::tuple_element_t<K, std::tuple<A...>>>...>;
 
 /// Whether a run has at most one option of each kind.
 template <class... F>

@@ -143,8 +143,10 @@ template <class... Index, class Outputs> class prepared<inputs_of<Index...>, Out
     constexpr bool for_each_input = sizeof...(T) == sizeof...(Index);
     static_assert(for_each_input, "a prepared step is called with a tensor for each of its inputs");
     if constexpr (for_each_input) {
-      constexpr auto said = first_complaint<T...>();
-      if constexpr (said.size > 0) detail::named<said>().compiles();
+      if constexpr (!(fits<Index, T>() && ...)) {
+        constexpr auto said = first_complaint<T...>();
+        detail::named<said>().compiles();
+      }
     }
     auto results = out_.room();
     run(std::array<tensor const*, sizeof...(Index)>{address(tensors)...}, results);
@@ -167,8 +169,10 @@ template <class... Index, class Outputs> class prepared<inputs_of<Index...>, Out
 
  private:
   template <class Done, std::convertible_to<tensor const&>... T> void start_with(Done&& done, T const&... tensors) {
-    constexpr auto said = first_complaint<T...>();
-    if constexpr (said.size > 0) detail::named<said>().compiles();
+    if constexpr (!(fits<Index, T>() && ...)) {
+      constexpr auto said = first_complaint<T...>();
+      detail::named<said>().compiles();
+    }
     auto const typed = [](std::span<tensor> all) { return detail::step_results<Outputs>::typed(all); };
     only_errors([&] {  // one expression, which keeps the tensors alive that numbers are converted to
       prepared_step::start(std::array<tensor const*, sizeof...(Index)>{address(tensors)...},
@@ -186,17 +190,22 @@ template <class... Index, class Outputs> class prepared<inputs_of<Index...>, Out
     if constexpr (element<T>) return of<T>;
     else return T::static_type;
   }
-  /// Returns a sentence about a tensor whose static type does not fit the input X; empty: it may fit.
-  template <class X, class T> static constexpr detail::sentence complaint() {
+  /// Whether a T, as far as its static type is known, fits the input X.
+  template <class X, class T> static constexpr bool fits() {
     if constexpr (typed<X> && (element<T> || requires { T::static_type; }))
-      if constexpr (!accepts(X::static_type, type_of<T>()))
-        return detail::sentence_of_types("a prepared step is called with a tensor of another type", type_of<T>(),
-                                         X::static_type);
-    return {};
+      return accepts(X::static_type, type_of<T>());
+    else return true;
   }
+  /// Returns a sentence about the first tensor that does not fit its input.
   template <class... T> static constexpr detail::sentence first_complaint() {
     detail::sentence first;
-    ((first = first.size > 0 ? first : complaint<Index, T>()), ...);
+    [[maybe_unused]] auto const look = [&]<class X, class Given>(std::type_identity<X>, std::type_identity<Given>) {
+      if constexpr (!fits<X, Given>())
+        if (first.size == 0)
+          first = detail::sentence_of_types("a prepared step is called with a tensor of another type", type_of<Given>(),
+                                            X::static_type);
+    };
+    (look(std::type_identity<Index>{}, std::type_identity<T>{}), ...);
     return first;
   }
 

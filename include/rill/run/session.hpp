@@ -57,6 +57,9 @@ class session {
   template <class... F> auto run(std::span<feed const> feeds, F const&... fetches) {
     static_assert(detail::one_of_each<F...>, "a run has one timeout, one std::stop_token and one observer at the most");
     static_assert(detail::one_client<F...>, "a run has one client at the most");
+    static_assert(detail::are_fetches<F...>,
+                  "run: a step gives handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
+                  "options are a timeout, a std::stop_token, an observe and a client");
     run_options how;
     auto const r = request(how, feeds, fetches...);
     auto step = how.begin();
@@ -114,10 +117,18 @@ class session {
     start(std::span<feed const>(feeds), std::forward<A>(fetches_and_done)...);
   }
   template <class... A> void start(std::span<feed const> feeds, A&&... fetches_and_done) {
-    auto all = std::forward_as_tuple(std::forward<A>(fetches_and_done)...);
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      start_with(feeds, std::get<sizeof...(K)>(std::move(all)), std::get<K>(all)...);
-    }(std::make_index_sequence<sizeof...(A) - 1>{});
+    static_assert(detail::are_fetches_and_done<std::tuple<A...>, std::make_index_sequence<sizeof...(A) - 1>>,
+                  "start: a step gives handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
+                  "options are a timeout, a std::stop_token, an observe and a client");
+    constexpr bool ends_in_function =
+        !std::convertible_to<std::tuple_element_t<sizeof...(A) - 1, std::tuple<A...>>, operation>;
+    static_assert(ends_in_function, "start: its last argument is called with a rill::expected of what run returns");
+    if constexpr (ends_in_function) {
+      auto all = std::forward_as_tuple(std::forward<A>(fetches_and_done)...);
+      [&]<std::size_t... K>(std::index_sequence<K...>) {
+        start_with(feeds, std::get<sizeof...(K)>(std::move(all)), std::get<K>(all)...);
+      }(std::make_index_sequence<sizeof...(A) - 1>{});
+    }
   }
   template <class... A>
     requires(sizeof...(A) > 0 &&
@@ -131,20 +142,27 @@ class session {
   /// A `timeout`, `std::stop_token`, `observe` or `client` among the targets applies to each call.
   /// Inputs, or outputs, may be a vector of values: the step is called with a vector of tensors, or returns one.
   template <class Inputs, class Outputs, class... Targets>
-    requires(detail::step_inputs<Inputs> && detail::step_outputs<Outputs>)
   auto prepare(Inputs const& in, Outputs const& out, Targets const&... targets) {
+    constexpr bool has_inputs = detail::step_inputs<Inputs>, has_outputs = detail::step_outputs<Outputs>;
+    static_assert(has_inputs, "prepare: first come the inputs, as rill::inputs(x, y) or a std::vector<rill::value>");
+    static_assert(has_outputs || !has_inputs,
+                  "prepare: behind the inputs comes what the step gives, as rill::outputs(z) or a "
+                  "std::vector<rill::value>");
     static_assert(detail::one_of_each<Targets...>,
                   "a run has one timeout, one std::stop_token and one observer at the most");
     static_assert(detail::one_client<Targets...>, "a run has one client at the most");
+    static_assert((detail::is_target<Targets> && ...),
+                  "prepare: behind the outputs come operations that the step runs, and options, which are a timeout, a "
+                  "std::stop_token, an observe and a client");
     run_options how;
     std::vector<operation> what;
     [[maybe_unused]] auto const take = [&]<class Each>(Each const& each) {
       if constexpr (detail::run_option<Each>) how.add(each);
       else if constexpr (std::same_as<Each, std::vector<operation>>) what.insert(what.end(), each.begin(), each.end());
-      else what.push_back(operation(each));
+      else if constexpr (std::convertible_to<Each const&, operation>) what.push_back(operation(each));
     };
     only_errors([&] { (take(targets), ...); });
-    return prepared<Inputs, Outputs>(executor_, in, out, std::move(what), how);
+    if constexpr (has_inputs && has_outputs) return prepared<Inputs, Outputs>(executor_, in, out, std::move(what), how);
   }
 
   /// Gives a variable a value, a copy of `t` in the memory in which the variable lies: steps that run go on with the
@@ -197,6 +215,10 @@ class session {
   template <class... F> std::string explain(std::span<feed const> feeds, F const&... fetches) {
     static_assert(detail::one_of_each<F...>, "a run has one timeout, one std::stop_token and one observer at the most");
     static_assert(detail::one_client<F...>, "a run has one client at the most");
+    static_assert(
+        ((detail::is_fetch<F> || std::same_as<F, stages>) && ...),
+        "explain: a step gives handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
+        "options are a timeout, a std::stop_token, an observe and a client, and the stages to explain");
     run_options how;
     auto r = request(how, feeds);
     auto which = stages::summary;
@@ -213,6 +235,10 @@ class session {
   /// Returns what a run of these fetches needs of each memory at once, before it runs: exactly if all extents are
   /// known, else the least, with the nodes of which more is not known.
   template <class... F> memory_report memory(std::span<feed const> feeds, F const&... fetches) {
+    static_assert(
+        detail::are_fetches<F...>,
+        "memory: a step gives handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
+        "options are a timeout, a std::stop_token, an observe and a client");
     run_options how;
     auto r = request(how, feeds);
     (add(r, how, fetches), ...);
@@ -256,7 +282,7 @@ class session {
       for (auto const& each : f) executor_.add_target(r, each);
     else if constexpr (std::same_as<F, operation>) executor_.add_target(r, f);
     else if constexpr (std::convertible_to<F const&, std::string_view>) executor_.add_fetch(r, graph().find(f));
-    else executor_.add_fetch(r, f);
+    else if constexpr (std::convertible_to<F const&, value>) executor_.add_fetch(r, f);
   }
 
   // Throws error(invalid_argument) unless v is a variable of this graph.

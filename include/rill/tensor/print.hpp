@@ -228,6 +228,15 @@ inline std::ostream& operator<<(std::ostream& to, type const& t) { return to << 
 inline std::ostream& operator<<(std::ostream& to, dtype d) { return to << name(d); }
 /// Writes extents, or axes: "[2, 3]".
 inline std::ostream& operator<<(std::ostream& to, extents const& e) { return to << e.text(); }
+/// Writes an extent as types do: "3", "batch" or "?". (A template, because numbers convert to extents.)
+template <std::same_as<dim> Dim> std::ostream& operator<<(std::ostream& to, Dim const& d) { return to << d.text(); }
+/// Writes a number in 16 bits as a float.
+inline std::ostream& operator<<(std::ostream& to, half x) { return to << static_cast<float>(x); }
+inline std::ostream& operator<<(std::ostream& to, bfloat16 x) { return to << static_cast<float>(x); }
+/// Writes an error's code by its name: "invalid_argument".
+inline std::ostream& operator<<(std::ostream& to, code c) { return to << name(c); }
+/// Writes an error's sentence.
+inline std::ostream& operator<<(std::ostream& to, error const& e) { return to << e.what(); }
 
 #if RILL_RUNTIME
 

@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "rill/tensor/buffer.hpp"
+#include "rill/tensor/no_operators.hpp"
 #include "rill/type/type.hpp"
 
 namespace rill {
 
 /// A dense array. Copies share the elements; `clone` copies them.
-class tensor {
+class tensor : detail::no_operators {
  public:
   /// An empty handle; `if (t)` is false.
   tensor() = default;

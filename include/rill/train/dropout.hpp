@@ -16,6 +16,10 @@ namespace detail {
 /// Drops elements of x if `training`, else returns x. Both functions check x and the rate.
 value drop(value x, double rate, bool training);
 value drop_if(value training, value x, double rate);
+
+template <class... X> inline constexpr bool rate_and_mode = false;
+template <class Rate, class Training>
+inline constexpr bool rate_and_mode<Rate, Training> = std::convertible_to<Rate, double> && layer_mode<Training>;
 }  // namespace detail
 
 /// In training, sets each element of x to 0 with probability `rate` and divides the others by 1 - rate; every step
@@ -25,8 +29,20 @@ value drop_if(value training, value x, double rate);
 template <operand X> X dropout(X x, double rate, std::same_as<bool> auto training) {
   return X{detail::drop(x, rate, training)};
 }
-template <operand X, operand T> X dropout(X x, double rate, T training) {
+template <operand X, operand T>
+  requires detail::layer_mode<T>
+X dropout(X x, double rate, T training) {
   return X{detail::drop_if(training, x, rate)};
+}
+/// Other arguments are refused while the program compiles.
+template <operand X, class... Rest>
+  requires(!detail::rate_and_mode<Rest...>)
+X dropout(X x, Rest const&...) {
+  constexpr bool has_rate_and_mode = detail::rate_and_mode<Rest...>;
+  static_assert(has_rate_and_mode,
+                "dropout: expected dropout(x, rate, training), where training is a bool of the program or the graph: "
+                "true in a step that trains");
+  return x;
 }
 
 #if RILL_RUNTIME

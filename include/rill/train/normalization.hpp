@@ -89,10 +89,26 @@ class batch_norm_layer {
     return expr<X::static_type>{(*this)(value(x), training)};
   }
   value operator()(value x, std::same_as<bool> auto training) const { return run(x, training); }
-  template <typed X, operand T> auto operator()(X x, T training) const {
+  template <typed X, operand T>
+    requires detail::layer_mode<T>
+  auto operator()(X x, T training) const {
     return expr<X::static_type>{run_if(training, x)};
   }
-  value operator()(value x, value training) const { return run_if(training, x); }
+  template <operand T>
+    requires detail::layer_mode<T>
+  value operator()(value x, T training) const {
+    return run_if(training, x);
+  }
+  /// Other arguments are refused while the program compiles.
+  template <operand X, class... Rest>
+    requires(sizeof...(Rest) != 1 || !(detail::layer_mode<Rest> && ...))
+  X operator()(X x, Rest const&...) const {
+    constexpr bool has_mode = sizeof...(Rest) == 1 && (detail::layer_mode<Rest> && ...);
+    static_assert(has_mode,
+                  "batch_norm_layer: expected norm(x, training), where training is a bool of the program or the graph: "
+                  "true in a step that trains");
+    return x;
+  }
 
   /// Returns the variables that training changes.
   std::vector<variable_value> variables() const { return {last_.scale, last_.shift}; }

@@ -1,0 +1,9 @@
+// expect: feed: what a tensor is fed to is a handle of the graph, or a name as "name:port"
+#include <rill/rill.hpp>
+rill::tensor f(rill::session& s, rill::value x, rill::tensor const& t) {
+#ifdef VALID
+  return s.run({{x, t}}, x);
+#else
+  return s.run({{t, t}}, x);
+#endif
+}

@@ -1,0 +1,9 @@
+// expect: outputs: what a step gives is a handle, or an operation that it runs
+#include <rill/rill.hpp>
+void f(rill::session& s, rill::value x, rill::tensor const& t) {
+#ifdef VALID
+  s.run({{x, t}}, rill::outputs(x));
+#else
+  s.run({{x, t}}, rill::outputs(x, t));
+#endif
+}

@@ -1,0 +1,10 @@
+// expect: run: a step gives handles, operations, names, rill::outputs(...) or one std::vector<rill::value>;
+// expect: options are a timeout, a std::stop_token, an observe and a client
+#include <rill/rill.hpp>
+void f(rill::session& s, rill::value x, rill::tensor const& t) {
+#ifdef VALID
+  s.run({{x, t}}, x);
+#else
+  static_cast<void>(x), s.run(t);
+#endif
+}
