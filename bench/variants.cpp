@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <rill/base/instruction_set.hpp>
 #include <rill/ops/math/power.hpp>
 #include <rill/ops/math/select.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "measure.hpp"
 #include "overhead.hpp"
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #if defined(__AVX512BW__)
 namespace rill::detail {
@@ -25,12 +26,15 @@ template <> struct words_of_64_bytes<8> {
   typedef word vector __attribute__((vector_size(64)));
 };
 
-// The compilers differ in what the built-in functions point to.
+// What the built-in functions point to: for clang, short words stand in vectors.
 #if defined(__clang__)
-template <std::size_t Size> using masked_place = typename words_of_64_bytes<Size>::vector;
+inline constexpr bool short_words_in_vectors = true;
 #else
-template <std::size_t Size> using masked_place = typename words_of_64_bytes<Size>::word;
+inline constexpr bool short_words_in_vectors = false;
 #endif
+template <std::size_t Size>
+using masked_place = std::conditional_t<short_words_in_vectors && Size <= 2, typename words_of_64_bytes<Size>::vector,
+                                        typename words_of_64_bytes<Size>::word>;
 
 /// The number whose lowest `count` bits are set, count <= 64.
 [[gnu::always_inline]] inline std::uint64_t lowest_bits(std::size_t count) {

@@ -25,6 +25,17 @@ using signed_word = std::conditional_t<
 
 /// The unsigned integer of `Size` bytes.
 template <std::size_t Size> using unsigned_word = std::make_unsigned_t<signed_word<Size>>;
+
+/// Copies the first `count` bytes, count <= Most, a power of two. It takes less time than a call of memcpy.
+template <std::size_t Most>
+[[gnu::always_inline]] inline void copy_first(void* to, void const* from, std::size_t count) {
+  bool const copies = (count & Most) != 0;
+  if (copies) __builtin_memcpy(to, from, Most);
+  if constexpr (Most > 1) {
+    auto const done = copies ? Most : 0;
+    copy_first<Most / 2>(static_cast<char*>(to) + done, static_cast<char const*>(from) + done, count);
+  }
+}
 }  // namespace detail
 
 template <class T, std::size_t Bytes = native_packet_bytes> struct packet;
@@ -82,7 +93,7 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
     } else {
       bool values[lanes];
       store(values);
-      __builtin_memcpy(to, values, count);
+      detail::copy_first<lanes>(to, values, count);
     }
   }
 

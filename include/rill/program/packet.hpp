@@ -91,7 +91,9 @@ template <class T, std::size_t Bytes> struct packet {
       lower.store(to);
       part<shorter::lanes>(std::make_index_sequence<shorter::lanes>())
           .store(to + shorter::lanes, count - shorter::lanes);
-    } else __builtin_memcpy(to, &raw, count * sizeof(T));
+    } else {
+      detail::copy_first<Bytes>(to, &raw, count * sizeof(T));
+    }
   }
 
   [[gnu::always_inline]] friend packet operator+(packet a, packet b) { return wrap(word(a) + word(b)); }
