@@ -291,8 +291,8 @@ RILL_INLINE output_file::output_file(std::filesystem::path path) try
   rethrow_as_error();
 }
 
-/// Gives the new file the owner, the group and the mode of the old one. Without its group nobody else may read it:
-/// those who could are not those of the process's own group. File systems without modes change nothing.
+/// Gives the new file the old one's owner, group and mode. If the process may not set the group, the mode's bits for
+/// the group are cleared: they would open the file to another group. File systems without modes change nothing.
 RILL_INLINE void output_file::take_over(struct ::stat const& old) const {
   auto const all = files::uninterrupted([&] { return ::fchown(file_.get(), old.st_uid, old.st_gid); }) == 0;
   auto const group = all || ::fchown(file_.get(), static_cast<::uid_t>(-1), old.st_gid) == 0;

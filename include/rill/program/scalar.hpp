@@ -406,8 +406,8 @@ template <packable T> struct lane_type<T> {
 
 /// The type in which a loop over elements of type T computes: packet<T> if it exists, else scalar<T>.
 template <class T> using lane_type_t = typename detail::lane_type<T>::type;
-// The same bits in shorter packets. Registers of 512 bits cost more than those of 256 where these suffice: comparisons
-// go through mask registers, and most instructions have fewer units.
+// The next two compute the same bits in shorter packets. A 512-bit register costs more than a 256-bit one where the
+// shorter one suffices: comparisons go through mask registers, and fewer execution units take most instructions.
 
 /// The type in which at most half a packet of 64 bytes is computed; of shorter packets, lane_type_t<T>.
 template <class T> using half_lane_type_t = typename detail::lane_type<T>::halved;
