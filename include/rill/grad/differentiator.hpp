@@ -172,10 +172,38 @@ class differentiator {
       return beside(i, [&] { apply_rule(n, i, graph_.find_rule(rule), outer); });
     if (n.op->grad == nullptr) throw error(code::unimplemented, why_no_gradient(*n.op), n.name);
     auto const parts = beside(i, [&] {
-      return n.op->grad({graph_, recomputes(n) ? recomputed(i, outer) : i, outer, wanted, derive, saved()});
+      auto const self = recomputes(n) ? recomputed(i, outer) : i;
+      if (n.op->wide_gradient && n.outputs[0].element != wide_element(n.outputs[0].element))
+        return wide_parts(n, self, outer, wanted);
+      return n.op->grad({graph_, self, outer, wanted, derive, saved()});
     });
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (k < parts.size() && wanted[k] && parts[k]) add(n.inputs[k], parts[k]);
+  }
+
+  // Calls the rule of a node of 16-bit floats with float32 numbers, and rounds its results. The node is computed again
+  // in float32 if the rule reads its outputs: 1 - tanh(x)² would be 0 if tanh(x) were rounded to 1.
+  std::vector<gradient> wide_parts(node const& n, std::uint32_t self, std::vector<value> outer,
+                                   std::vector<bool> const& wanted) {
+    for (auto& v : outer) v = widened(v);
+    auto const wide = [read = saved()](value const& v) { return widened(read ? read(v) : v); };
+    value again;
+    auto const read = [&](value const& v) -> value {
+      if (v.node != self) return wide(v);
+      if (!again) {
+        std::vector<value> inputs;
+        for (auto e : std::vector(graph_[self].inputs)) inputs.push_back(wide(at(e)));  // a copy: the graph grows
+        again = graph_.add(*n.op, n.attributes, inputs, n.op->name);
+      }
+      return {again.graph, again.node, v.port};
+    };
+    auto parts = n.op->grad({graph_, self, outer, wanted, derive, read});
+    for (std::size_t k = 0; k < parts.size() && k < n.inputs.size(); ++k) {
+      auto const element = at(n.inputs[k]).type().element;
+      if (parts[k].dense) parts[k].dense = cast(parts[k].dense, element);
+      if (parts[k].rows) parts[k].rows = cast(parts[k].rows, element);
+    }
+    return parts;
   }
 
   // Returns how rules read earlier values from the host's memory, if they are to.

@@ -205,8 +205,8 @@ RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const
   auto const units = all.type()[1];
   auto const apart =
       record_erased<ops::reshape_op>(detail::graph_of(x), {type(in.element, {t[0], dim(top), units})}, {all});
-  auto const share = expand_dims(softmax(stack(best.numbers, 1)), 2);
-  m.result = sum(mul(apart, share), extents{1});
+  auto const share = expand_dims(softmax(detail::widened(stack(best.numbers, 1))), 2);
+  m.result = detail::narrowed_to(x, sum(mul(detail::widened(apart), share), extents{1}));
   return m;
 }
 #endif

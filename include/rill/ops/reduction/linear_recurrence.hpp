@@ -61,6 +61,7 @@ struct linear_recurrence_op : walks_axis<linear_recurrence_op, recurrence_axis> 
                                         "b, where y' is the result at the "
                                         "place before and 0 at first; `lagged` takes a from the place before";
   static constexpr std::int8_t arity = 2;
+  static constexpr bool wide_gradient = true;
   static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   static constexpr char const *of_others =
                                   "linear_recurrence: the operands are not of floats or complex numbers; cast them",
