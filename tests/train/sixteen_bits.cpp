@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -24,11 +25,10 @@ using values = std::vector<value>;
 using test::from_doubles;
 using test::to_doubles;
 
-// A function of x, y and labels, all [4, 6] or as many as it takes; x and y are differentiated.
+// A function of x, y and z [4, 6], with respect to which it is differentiated, and of labels [4]. z is positive.
 struct composed {
   std::string name;
   std::function<value(values const&)> record;
-  double ulps = 1;        // 0.5 of one rounding, and what float32 leaves
   bool positive = false;  // whether its inputs are
 };
 
@@ -36,7 +36,7 @@ struct composed {
 std::vector<composed> all_composed() {
   std::vector<composed> all;
   auto const add = [&](std::string name, std::function<value(values const&)> f, bool positive = false) {
-    all.push_back({std::move(name), std::move(f), 1, positive});
+    all.push_back({std::move(name), std::move(f), positive});
   };
   auto const unary = [&](std::string name, auto f, bool positive = false) {
     add(std::move(name), [f](values const& x) { return value(f(x[0])); }, positive);
@@ -96,18 +96,19 @@ std::vector<composed> all_composed() {
   binary("margin_ranking", [](value x, value y) { return margin_ranking(x, y, sign(y), 0.3); });
   binary("hinge_embedding", [](value x, value y) { return hinge_embedding(x, sign(y), 1.1); });
   binary("cosine_similarity", [](value x, value y) { return cosine_similarity(x, y); });
-  binary("triplet_margin", [](value x, value y) { return triplet_margin(x, y, flip(y, extents{1}), 0.3); });
+  add("triplet_margin", [](values const& x) { return value(triplet_margin(x[0], x[1], x[2], 0.3)); });
   binary("poisson_nll", [](value x, value y) { return poisson_nll(x, y); });
-  binary("gaussian_nll", [](value x, value y) { return gaussian_nll(x, y, square(y) + 1); });
-  binary("binary_cross_entropy", [](value x, value y) { return binary_cross_entropy(sigmoid(x), sigmoid(y)); });
-  binary("kl_divergence", [](value x, value y) { return kl_divergence(softmax(x), log_softmax(y)); });
+  add("gaussian_nll", [](values const& x) { return value(gaussian_nll(x[0], x[1], x[2])); });
+  binary("binary_cross_entropy", [](value x, value y) { return binary_cross_entropy(x, y); }, true);
+  binary("kl_divergence", [](value x, value y) { return kl_divergence(x, y); }, true);
+  binary("sigmoid_cross_entropy, weighted", [](value x, value y) { return sigmoid_cross_entropy(x, y, 1.3); });
   binary("sigmoid_cross_entropy", [](value x, value y) { return sigmoid_cross_entropy(x, y); });
-  add("softmax_cross_entropy", [](values const& x) { return value(softmax_cross_entropy(x[0], x[2])); });
+  add("softmax_cross_entropy", [](values const& x) { return value(softmax_cross_entropy(x[0], x[3])); });
   add("softmax_cross_entropy, smoothed",
-      [](values const& x) { return value(softmax_cross_entropy(x[0], x[2], label_smoothing{0.1})); });
-  add("multi_margin", [](values const& x) { return value(multi_margin(x[0], x[2], 0.3)); });
+      [](values const& x) { return value(softmax_cross_entropy(x[0], x[3], label_smoothing{0.1})); });
+  add("multi_margin", [](values const& x) { return value(multi_margin(x[0], x[3], 0.3)); });
   // ops/table, ops/matrix, ops/image
-  add("gather", [](values const& x) { return value(gather(x[0], x[2])); });
+  add("gather", [](values const& x) { return value(gather(x[0], mod(x[3], like(x[3], 3)))); });
   binary("einsum of three", [](value x, value y) { return einsum("ij,kj,kl->il", {x, y, x}); });
   unary("per_image_standardization", [](value x) { return per_image_standardization(reshape(x, {4, 6, 1})); });
   // train
@@ -116,55 +117,64 @@ std::vector<composed> all_composed() {
     return attention(rows(x), rows(y), rows(x), {.causal = true});
   });
   unary("clip_by_norm", [](value x) { return clip_by_norm(x, 1); });
-  unary("matmul", [](value x) { return matmul(x, x, transposed{.b = true}); });
   return all;
 }
 
-// The inputs: elements of x and y, which are exact in the 16-bit type.
+// The inputs: elements of x, y and z.
 struct inputs {
   std::string name;
-  std::vector<double> x, y;
+  std::array<std::vector<double>, 3> x;
 };
 std::vector<inputs> all_inputs(bool positive) {
-  auto const scattered = [&](double scale, unsigned salt) {
+  auto const scattered = [](double scale, unsigned salt, bool above_0) {
     std::vector<double> v(24);
     for (std::size_t i = 0; i < v.size(); ++i) {
       v[i] = scale * (static_cast<double>((i * 7919 + salt * 104729) % 2003) / 1001.5 - 1);
-      if (positive) v[i] = std::abs(v[i]) + scale / 8;
+      if (above_0) v[i] = std::abs(v[i]) + scale / 8;
     }
     return v;
   };
-  return {{"small", scattered(1e-3, 1), scattered(1e-3, 2)},
-          {"ordinary", scattered(2, 3), scattered(2, 4)},
-          {"large", scattered(300, 5), scattered(300, 6)},
-          {"equal", std::vector<double>(24, 3), std::vector<double>(24, 3)}};
+  auto const of_size = [&](std::string called, double scale, unsigned salt) {
+    return inputs{
+        std::move(called),
+        {scattered(scale, salt, positive), scattered(scale, salt + 1, positive), scattered(scale, salt + 2, true)}};
+  };
+  std::vector<double> const equal(24, 3);
+  return {
+      of_size("small", 1e-3, 1), of_size("ordinary", 2, 4), of_size("large", 300, 7), {"equal", {equal, equal, equal}}};
 }
 
-// A function's value, its first and its second derivatives.
+// A function's value, its first and its second derivatives, for inputs that are rounded to `exact_in` before.
 std::vector<std::vector<double>> run(composed const& f, inputs const& in, dtype element, dtype exact_in) {
   graph g;
-  auto const narrowed = [&](std::vector<double> const& v) { return to_doubles(from_doubles(exact_in, {24}, v)); };
-  auto const x = placeholder(g, type(element, {4, 6})), y = placeholder(g, type(element, {4, 6}));
-  auto const labels = constant(g, vector<std::int64_t>({1, 5, 1, 0}));
+  values x;
+  std::vector<feed> feeds;
+  for (auto const& elements : in.x) {
+    x.push_back(placeholder(g, type(element, {4, 6})));
+    feeds.emplace_back(x.back(), from_doubles(element, {4, 6}, to_doubles(from_doubles(exact_in, {24}, elements))));
+  }
+  auto given = x;
+  given.push_back(constant(g, vector<std::int64_t>({1, 5, 1, 0})));
   // Factors whose products with 16-bit floats are exact, so that the sum that is differentiated adds no rounding.
   auto const factors = [&](value like_it, double even, double odd) {
     auto const n = positions(reshape(like_it, {-1}), 0, dtype::int64);
     auto const odds = equal(mod(n, like(n, 2)), like(n, 1));
     return reshape_like(select(odds, like(like_it, odd), like(like_it, even)), like_it);
   };
-  auto const v = f.record({x, y, labels});
-  auto const one = vjp(v, values{x, y}, factors(v, 1, 0.5));
-  auto const weighted = sum(cast(one[0], element) * factors(x, 1, -0.5)) + sum(one[1] * factors(y, 0.5, 1));
-  auto const two = gradients(weighted, values{x, y}, true);
+  auto const v = f.record(given);
+  auto const one = vjp(v, x, factors(v, 1, 0.5));
+  value weighted = sum(one[0] * factors(x[0], 1, -0.5));
+  for (std::size_t i = 1; i < x.size(); ++i) weighted = weighted + sum(one[i] * factors(x[i], 0.5, 1));
+  auto const two = gradients(weighted, x, true);
   session s{g, {.threads = 1}};
-  std::vector<feed> const feeds{{x, from_doubles(element, {4, 6}, narrowed(in.x))},
-                                {y, from_doubles(element, {4, 6}, narrowed(in.y))}};
   std::vector<std::vector<double>> results(3);
   auto const append = [&](std::size_t order, value of) {
     auto const t = to_doubles(s.run(std::span<feed const>(feeds), of));
     results[order].insert(results[order].end(), t.begin(), t.end());
   };
-  append(0, v), append(1, one[0]), append(1, one[1]), append(2, two[0]), append(2, two[1]);
+  append(0, v);
+  for (auto const& d : one) append(1, d);
+  for (auto const& d : two) append(2, d);
   return results;
 }
 
@@ -175,16 +185,15 @@ double ulp_of(double x, dtype element) {
   return std::ldexp(1, std::max(std::ilogb(x) + 1 - digits, least));
 }
 
-// The largest error in units of the last place; beside float64, float32 may leave 2^-18 of the largest element.
-double error_of(std::vector<double> const& got, std::vector<double> const& want, dtype element) {
-  double largest = 0, error = 0;
-  auto const rounded = to_doubles(from_doubles(element, {static_cast<std::int64_t>(want.size())}, want));
-  for (auto const w : rounded)
-    if (std::isfinite(w)) largest = std::max(largest, std::abs(w));
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    if (got[i] == rounded[i] || (std::isnan(got[i]) && std::isnan(want[i]))) continue;
-    double const far = std::abs(got[i] - want[i]) - std::ldexp(largest, -18);
-    error = std::max(error, std::isnan(far) ? INFINITY : far / ulp_of(want[i], element));
+// The largest error in units of the last place, beyond twice the error of float32.
+double error_of(std::vector<double> const& got, std::vector<double> const& exact, std::vector<double> const& single,
+                dtype element) {
+  double error = 0;
+  auto const rounded = to_doubles(from_doubles(element, {static_cast<std::int64_t>(exact.size())}, exact));
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (got[i] == rounded[i] || std::isnan(exact[i]) || std::isnan(single[i])) continue;
+    double const beyond = std::abs(got[i] - exact[i]) - 2 * std::abs(single[i] - exact[i]);
+    error = std::max(error, std::isnan(beyond) ? INFINITY : beyond / ulp_of(exact[i], element));
   }
   return error;
 }
@@ -202,7 +211,7 @@ void write_table(std::vector<row> const& rows) {
          "large\n"
          "(300) and equal (3) inputs: values, first and second derivatives, beside the same graph in float64 on the "
          "same\n"
-         "numbers. 0.5 is one rounding. An error of float32, 2^-18 of an array's largest element, does not count.\n"
+         "numbers. 0.5 is one rounding. Twice the error of the same graph in float32 does not count.\n"
          "`RILL_WRITE_DOCS=1 build-work/tests/test_train --gtest_filter='functions_of_16_bits.*'` writes this page.\n\n"
          "| function | float16: value | first | second | bfloat16: value | first | second "
          "|\n|---|---|---|---|---|---|---|\n";
@@ -219,17 +228,20 @@ void write_table(std::vector<row> const& rows) {
 
 TEST(functions_of_16_bits, are_rounded_once_by_what_is_composed_of_operations) {
   use_elements<dtype::float16, dtype::bfloat16>();
+  constexpr double one_rounding = 0.501;
   std::vector<row> rows;
   for (auto const& f : all_composed()) {
     row r{f.name, {}};
     for (auto const element : {dtype::float16, dtype::bfloat16})
       for (auto const& in : all_inputs(f.positive)) {
-        auto const got = run(f, in, element, element), want = run(f, in, dtype::float64, element);
+        auto const got = run(f, in, element, element), single = run(f, in, dtype::float32, element),
+                   exact = run(f, in, dtype::float64, element);
         for (std::size_t order = 0; order < 3; ++order) {
-          auto const error = error_of(got[order], want[order], element);
+          auto const error = error_of(got[order], exact[order], single[order], element);
           auto& largest = r.errors[std::string(name(element)) + " " + std::to_string(order)];
           largest = std::max(largest, error);
-          EXPECT_LE(error, f.ulps) << f.name << ", " << name(element) << ", " << in.name << ", derivative " << order;
+          EXPECT_LE(error, one_rounding) << f.name << ", " << name(element) << ", " << in.name << ", derivative "
+                                         << order;
         }
       }
     rows.push_back(r);
@@ -397,6 +409,38 @@ TYPED_TEST(sixteen_bits, of_a_loss_have_one_rounding_within_a_lambda_of_fuse) {
   session s{g, {.threads = 1}};
   auto const in = from_doubles(dtype_of<TypeParam>, {3}, {0.7, -1.3, 2.1});
   EXPECT_EQ(to_doubles(s.run({{x, in}}, y)), to_doubles(s.run({{x, in}}, apart)));
+}
+
+// The last c of an LSTM over 400 steps whose gates add a little to it in each, for weights that are exact in T.
+template <class T, class In> double state_of_lstm() {
+  graph g;
+  auto const x = placeholder<T, 400, 1, 2>(g, "x");
+  recurrent_layer<lstm_cell<2>, of<T, 2>> const layer(g, "lstm", {.forget_bias = 30});
+  auto const outputs = layer(x);
+  session s{g, {.threads = 1}};
+  for (auto const& v : layer.variables()) {
+    std::vector<double> all(static_cast<std::size_t>(elements(v.type().shape())));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<double>(i % 5) / 16;
+    s.run(assign(v, constant(g, from_doubles(dtype_of<T>, v.type().shape(), all))));
+  }
+  std::vector<double> const few(800, 0.01);
+  auto const in = from_doubles(dtype_of<T>, {400, 1, 2}, to_doubles(from_doubles(dtype_of<In>, {800}, few)));
+  return to_doubles(s.run({{x, in}}, std::get<1>(outputs.state)))[0];
+}
+
+TYPED_TEST(sixteen_bits, of_a_recurrent_layer_add_up_over_many_steps) {
+  use_elements<dtype::float16, dtype::bfloat16>();
+  double const exact = state_of_lstm<double, TypeParam>();
+  EXPECT_GT(exact, 1);
+  EXPECT_NEAR((state_of_lstm<TypeParam, TypeParam>()), exact, next_to<TypeParam>(exact) * 0.51);
+}
+
+TYPED_TEST(sixteen_bits, beside_another_float_are_refused) {
+  graph g;
+  value const x = placeholder(g, type(dtype_of<TypeParam>, {2})), y = placeholder(g, type(dtype::float32, {2}));
+  EXPECT_THROW(mse(x, y), error);
+  EXPECT_THROW(mse(y, x), error);
+  EXPECT_THROW(average(x, y, extents{0}), error);
 }
 
 }  // namespace

@@ -23,9 +23,9 @@ template <dtype E> struct symbol {
   std::uint16_t at;
 
   /// Returns the number, a 16-bit float as float32, for functions of several operations.
-  symbol<detail::wide_element(E)> wide() const;
-  /// Returns what was computed from `wide()` in the number's type.
-  template <class Y> static auto narrow(Y y);
+  symbol<detail::wide_element(E)> widened() const;
+  /// Returns what was computed from `widened()` in the number's type.
+  template <class Y> static auto rounded(Y y);
 
   /// Returns conversions that are refused, because functions of `std`, conditions and operands of two element types
   /// would need them.
@@ -75,11 +75,11 @@ inline void number_registers(program& p) {
 
 }  // namespace detail
 
-template <dtype E> symbol<detail::wide_element(E)> symbol<E>::wide() const {
+template <dtype E> symbol<detail::wide_element(E)> symbol<E>::widened() const {
   if constexpr (detail::wide_element(E) == E) return *this;
   else return detail::emit<detail::wide_element(E), ops::cast_op>(*this);
 }
-template <dtype E> template <class Y> auto symbol<E>::narrow(Y y) {
+template <dtype E> template <class Y> auto symbol<E>::rounded(Y y) {
   if constexpr (detail::wide_element(E) != E && std::same_as<Y, symbol<detail::wide_element(E)>>)
     return detail::emit<E, ops::cast_op>(y);
   else return y;

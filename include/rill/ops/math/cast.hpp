@@ -89,16 +89,16 @@ template <class X> constexpr bool is_narrow() {
   else return false;
 }
 
-/// Returns x, 16-bit floats as float32. Numbers of a lambda of `fuse` do the same; lanes compute in float32 anyway.
+/// Returns x, 16-bit floats as float32: handles, and the numbers of a lambda of `fuse` or a kernel.
 template <class X> auto widened(X x) {
-  if constexpr (requires { x.wide(); }) return x.wide();
+  if constexpr (requires { x.widened(); }) return x.widened();
   else if constexpr (is_narrow<X>()) return cast<float>(x);
   else if constexpr (typed<X> || !std::derived_from<X, value>) return x;
   else return x ? cast(value(x), wide_element(x.type().element)) : value(x);
 }
 /// Returns y, which was computed from `widened(x)`, in x's element type.
 template <class X, class Y> auto narrowed_to(X x, Y y) {
-  if constexpr (requires { X::narrow(y); }) return X::narrow(y);
+  if constexpr (requires { X::rounded(y); }) return X::rounded(y);
   else if constexpr (!std::derived_from<X, value> || std::same_as<Y, refused>) return y;
   else if constexpr (is_narrow<X>()) return cast<element_of<X::static_type.element>>(y);
   else if constexpr (typed<X>) return y;

@@ -35,8 +35,12 @@ struct huber_op : elementwise<huber_op, 3> {
     return broadcast(x, broadcast(y, delta, expects), expects);
   }
   template <class S> static S apply(S x, S y, S delta) {
-    S const far = abs(x - y), near = minimum(far, delta);
-    return near * (far - S(0.5) * near);
+    return rill::detail::in_wide(
+        [](auto a, auto b, auto most) {
+          auto const far = abs(a - b), near = minimum(far, most);
+          return near * (far - decltype(a)(0.5) * near);
+        },
+        x, y, delta);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), y = r.in(1), delta = r.in(2), dz = r.dy();
@@ -57,7 +61,10 @@ struct relative_entropy_op : elementwise<relative_entropy_op, 2> {
                                         "is 0, 0 with derivative 0 with respect to p";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 13;
-  template <class S> static S apply(S p, S l) { return select(p == S(0), S(0), p * (log(p) - l)); }
+  template <class S> static S apply(S p, S l) {
+    return rill::detail::in_wide(
+        [](auto a, auto b) { return select(a == decltype(a)(0), decltype(a)(0), a * (log(a) - b)); }, p, l);
+  }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V p = r.in(0), l = r.in(1), dz = r.dy();
     return binary_gradients(
