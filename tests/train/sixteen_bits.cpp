@@ -7,13 +7,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "../../examples/source_folder.hpp"
 #include "../ops/tensors.hpp"
 #include "rill/ops/list/use_elements.hpp"
 #include "rill/rill.hpp"
@@ -112,9 +110,9 @@ std::vector<composed> all_composed() {
   binary("einsum of three", [](value x, value y) { return einsum("ij,kj,kl->il", {x, y, x}); });
   unary("per_image_standardization", [](value x) { return per_image_standardization(reshape(x, {4, 6, 1})); });
   // train
-  binary("attention", [](value x, value y) {
+  add("attention", [](values const& x) {
     auto const rows = [](value v) { return reshape(v, {1, 4, 6}); };
-    return attention(rows(x), rows(y), rows(x), {.causal = true});
+    return value(attention(rows(x[0]), rows(x[1]), rows(x[2]), {.causal = true}));
   });
   unary("clip_by_norm", [](value x) { return clip_by_norm(x, 1); });
   return all;
@@ -185,7 +183,8 @@ double ulp_of(double x, dtype element) {
   return std::ldexp(1, std::max(std::ilogb(x) + 1 - digits, least));
 }
 
-// The largest error in units of the last place, beyond twice the error of float32.
+// The largest error in units of the last place, beyond twice the error of float32; 0 where an element is the exact one
+// rounded.
 double error_of(std::vector<double> const& got, std::vector<double> const& exact, std::vector<double> const& single,
                 dtype element) {
   double error = 0;
@@ -203,26 +202,13 @@ struct row {
   std::map<std::string, double> errors;  // by element type and order
 };
 
-void write_table(std::vector<row> const& rows) {
-  std::ofstream page(source_folder() / "docs/measurements/sixteen_bits.md");
-  page
-      << "# 16-bit floats beside float64\n\n"
-         "The largest error in units of the last place (ulp) of float16 and bfloat16, over small (1e-3), ordinary (2), "
-         "large\n"
-         "(300) and equal (3) inputs: values, first and second derivatives, beside the same graph in float64 on the "
-         "same\n"
-         "numbers. 0.5 is one rounding. Twice the error of the same graph in float32 does not count.\n"
-         "`RILL_WRITE_DOCS=1 build-work/tests/test_train --gtest_filter='functions_of_16_bits.*'` writes this page.\n\n"
-         "| function | float16: value | first | second | bfloat16: value | first | second "
-         "|\n|---|---|---|---|---|---|---|\n";
+// Prints the rows of the table in docs/measurements/2026-11-27-sixteen-bits.md.
+void print_table(std::vector<row> const& rows) {
   for (auto const& r : rows) {
-    page << "| " << r.function;
-    for (auto const* key : {"float16 0", "float16 1", "float16 2", "bfloat16 0", "bfloat16 1", "bfloat16 2"}) {
-      char text[32];
-      std::snprintf(text, sizeof text, " | %.2f", r.errors.at(key));
-      page << text;
-    }
-    page << " |\n";
+    std::printf("| %s", r.function.c_str());
+    for (auto const* key : {"float16 0", "float16 1", "float16 2", "bfloat16 0", "bfloat16 1", "bfloat16 2"})
+      std::printf(" | %.2g", r.errors.at(key));
+    std::printf(" |\n");
   }
 }
 
@@ -246,7 +232,7 @@ TEST(functions_of_16_bits, are_rounded_once_by_what_is_composed_of_operations) {
       }
     rows.push_back(r);
   }
-  if (std::getenv("RILL_WRITE_DOCS")) write_table(rows);
+  if (std::getenv("RILL_WRITE_DOCS")) print_table(rows);
 }
 
 // The element types of 16 bits.

@@ -2,6 +2,7 @@
 // cumprod.
 #pragma once
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/reduction/cumsum.hpp"
 
 namespace rill {
@@ -114,7 +115,8 @@ inline value linear_recurrence(value factors, value terms, std::int64_t axis, bo
 }
 /// Returns the same with one number as every factor: `linear_recurrence(0.99, rewards, 0, true)`.
 template <number N> value linear_recurrence(N factor, value terms, std::int64_t axis, bool reverse = false) {
-  return linear_recurrence(broadcast_like(like(terms, factor), terms), terms, axis, reverse);
+  return detail::in_wide(
+      [&](value b) { return linear_recurrence(broadcast_like(like(b, factor), b), b, axis, reverse); }, terms);
 }
 /// Returns the same with a static type: `linear_recurrence<0>(a, b)`.
 template <std::int64_t Axis, operand A, operand B> auto linear_recurrence(A factors, B terms, bool reverse = false) {
