@@ -721,5 +721,28 @@ TEST(saver, continues_the_random_numbers_of_each_kind_of_steps) {
   EXPECT_TRUE(same_bits(a.run(mask, me), b.run(mask, me)));
 }
 
+TEST(saver, restores_16_bit_floats_to_variables_of_float32) {
+  scratch place;
+  auto const saved = [&](auto... x) {
+    graph g;
+    variable(constant(g, vector({x...})), "mean");
+    session s{g, {.threads = 1}};
+    s.run(initializer(g));
+    saver(g, place / "run").save(s);
+  };
+  graph g;
+  auto const mean = variable(constant(g, vector<float>({0, 0})), "mean");
+  saver keep(g, place / "run");
+  session s{g, {.threads = 1}};
+  saved(half(1.5f), half(-0.1f));
+  keep.restore(s);
+  EXPECT_TRUE(same_bits(s.run(mean), vector<float>({1.5f, static_cast<float>(half(-0.1f))})));
+  saved(bfloat16(2), bfloat16(0.3f));
+  keep.restore(s);
+  EXPECT_TRUE(same_bits(s.run(mean), vector<float>({2, static_cast<float>(bfloat16(0.3f))})));
+  saved(1.0, 2.0);  // float64 would lose digits
+  EXPECT_THROW(keep.restore(s), error);
+}
+
 }  // namespace
 }  // namespace rill

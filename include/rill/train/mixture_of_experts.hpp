@@ -196,8 +196,8 @@ RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const
   auto const units = all.type()[1];
   auto const apart =
       record_erased<ops::reshape_op>(detail::graph_of(x), {type(in.element, {t[0], dim(top), units})}, {all});
-  auto const share = expand_dims(softmax(chosen_logits), 2);
-  m.result = sum(mul(apart, share), extents{1});
+  auto const share = expand_dims(softmax(detail::widened(chosen_logits)), 2);
+  m.result = detail::narrowed_to(x, sum(mul(detail::widened(apart), share), extents{1}));
   return m;
 }
 #endif
