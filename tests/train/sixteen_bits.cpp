@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -56,6 +57,9 @@ std::vector<composed> all_composed() {
   unary("hardswish", [](value x) { return hardswish(x); });
   unary("mish", [](value x) { return mish(x); });
   unary("softsign", [](value x) { return softsign(x); });
+  unary("normal_cdf", [](value x) { return normal_cdf(x); });
+  unary("softplus", [](value x) { return softplus(x); });
+  binary("prelu", [](value x, value y) { return prelu(x, y); });
   unary("log_sigmoid", [](value x) { return log_sigmoid(x); });
   unary("tanh", [](value x) { return tanh(x); });
   unary("sigmoid", [](value x) { return sigmoid(x); });
@@ -77,12 +81,24 @@ std::vector<composed> all_composed() {
   unary("max", [](value x) { return max<1>(x); });
   unary("min", [](value x) { return min<1>(x); });
   binary("average", [](value x, value y) { return average(x, y, extents{1}); }, true);
+  unary("prod", [](value x) { return prod<1>(x); }, true);
+  unary("cumprod", [](value x) { return cumprod<1>(x); }, true);
+  binary("linear_recurrence", [](value x, value y) { return linear_recurrence(x, y, 1); });
+  unary("linear_recurrence of one factor", [](value x) { return linear_recurrence(0.9, x, 1); });
+  binary("linspace", [](value x, value y) {
+    auto const first = [](value v) { return reshape(slice(v, {0, 0}, {1, 1}), extents{}); };
+    return linspace(first(x), first(y), 7);
+  });
   // ops/network
   unary("softmax", [](value x) { return softmax(x); });
   unary("log_softmax", [](value x) { return log_softmax(x); });
   unary("layer_norm", [](value x) { return layer_norm(x); });
   unary("rms_norm", [](value x) { return rms_norm(x); });
   unary("group_norm", [](value x) { return group_norm(x, 2); });
+  unary("instance_norm", [](value x) { return instance_norm(reshape(x, {4, 3, 2})); });
+  unary("adaptive_avg_pool", [](value x) { return adaptive_avg_pool(reshape(x, {1, 4, 6, 1}), 3, 4); });
+  unary("max_pool of windows that overlap",
+        [](value x) { return max_pool(reshape(x, {1, 4, 6, 1}), pooling{.window = {3, 3}, .stride = {1, 1}}); });
   unary("glu", [](value x) { return glu(x); });
   binary("squared_error", [](value x, value y) { return squared_error(x, y); });
   binary("mse", [](value x, value y) { return mse(x, y); });
@@ -94,19 +110,32 @@ std::vector<composed> all_composed() {
   binary("margin_ranking", [](value x, value y) { return margin_ranking(x, y, sign(y), 0.3); });
   binary("hinge_embedding", [](value x, value y) { return hinge_embedding(x, sign(y), 1.1); });
   binary("cosine_similarity", [](value x, value y) { return cosine_similarity(x, y); });
+  binary("cosine_embedding", [](value x, value y) {
+    return cosine_embedding(x, y, sum(slice(sign(y), {0, 0}, {-1, 1}), extents{1}), 0.1);
+  });
   add("triplet_margin", [](values const& x) { return value(triplet_margin(x[0], x[1], x[2], 0.3)); });
   binary("poisson_nll", [](value x, value y) { return poisson_nll(x, y); });
   add("gaussian_nll", [](values const& x) { return value(gaussian_nll(x[0], x[1], x[2])); });
   binary("binary_cross_entropy", [](value x, value y) { return binary_cross_entropy(x, y); }, true);
   binary("kl_divergence", [](value x, value y) { return kl_divergence(x, y); }, true);
   binary("sigmoid_cross_entropy, weighted", [](value x, value y) { return sigmoid_cross_entropy(x, y, 1.3); });
+  add("sigmoid_cross_entropy, with weights",
+      [](values const& x) { return value(sigmoid_cross_entropy(x[0], x[1], x[2])); });
   binary("sigmoid_cross_entropy", [](value x, value y) { return sigmoid_cross_entropy(x, y); });
   add("softmax_cross_entropy", [](values const& x) { return value(softmax_cross_entropy(x[0], x[3])); });
   add("softmax_cross_entropy, smoothed",
       [](values const& x) { return value(softmax_cross_entropy(x[0], x[3], label_smoothing{0.1})); });
+  add("softmax_cross_entropy of distributions",
+      [](values const& x) { return value(softmax_cross_entropy(x[0], x[2])); });
+  add("softmax_cross_entropy, with weights of classes", [](values const& x) {
+    value const weights = reshape(slice(x[2], {0, 0}, {1, -1}), {6});
+    return value(softmax_cross_entropy(x[0], x[3], weights, label_smoothing{0.1}));
+  });
   add("multi_margin", [](values const& x) { return value(multi_margin(x[0], x[3], 0.3)); });
   // ops/table, ops/matrix, ops/image
   add("gather", [](values const& x) { return value(gather(x[0], mod(x[3], like(x[3], 3)))); });
+  add("unsorted_segment_max", [](values const& x) { return value(unsorted_segment_max(x[0], x[3], 6)); });
+  add("unsorted_segment_mean", [](values const& x) { return value(unsorted_segment_mean(x[0], x[3], 6)); });
   binary("einsum of three", [](value x, value y) { return einsum("ij,kj,kl->il", {x, y, x}); });
   unary("per_image_standardization", [](value x) { return per_image_standardization(reshape(x, {4, 6, 1})); });
   // train
@@ -114,7 +143,38 @@ std::vector<composed> all_composed() {
     auto const rows = [](value v) { return reshape(v, {1, 4, 6}); };
     return value(attention(rows(x[0]), rows(x[1]), rows(x[2]), {.causal = true}));
   });
+  add("attention with a bias", [](values const& x) {
+    auto const rows = [](value v) { return reshape(v, {1, 4, 6}); };
+    auto const memory = rows(x[1]);
+    return value(attention(rows(x[0]), memory, memory, {.bias = slice(rows(x[2]), {0, 0, 0}, {1, 4, 4})}));
+  });
+  unary("adjust_contrast", [](value x) { return adjust_contrast(reshape(x, {4, 6, 1}), 1.3); });
+  for (std::int64_t const top : {1, 2})
+    binary("mix_experts, the best " + std::to_string(top), [top](value x, value y) {
+      std::vector<expert> const experts{[](value rows) { return rows; }, [](value rows) { return neg(rows); },
+                                        [](value rows) { return relu(rows); }};
+      return mix_experts(x, slice(y, {0, 0}, {-1, 3}), experts, top).result;
+    });
   unary("clip_by_norm", [](value x) { return clip_by_norm(x, 1); });
+  binary("clip_by_global_norm", [](value x, value y) {
+    auto const of = [](value v, std::string const& name) {
+      return variable_gradient{v, variable(detail::graph_of(v), v.type(), name, zeros())};
+    };
+    return clip_by_global_norm({of(x, "v"), of(y, "w")}, 1)[0].gradient.dense;
+  });
+  auto const layer = [&](std::string name, auto make) {
+    unary(std::move(name), [make](value x) { return make(detail::graph_of(x), type(x.type().element, {6}))(x); });
+  };
+  layer("layer_norm_layer", [](graph& g, type const& row) { return layer_norm_layer(g, row, "norm"); });
+  layer("rms_norm_layer", [](graph& g, type const& row) { return rms_norm_layer(g, row, "norm"); });
+  layer("group_norm_layer", [](graph& g, type const& row) {
+    return
+        [norm = group_norm_layer(g, row, 2, "norm")](value x) { return reshape(norm(reshape(x, {2, 2, 6})), {4, 6}); };
+  });
+  for (bool const training : {false, true})
+    layer(training ? "batch_norm_layer, in training" : "batch_norm_layer", [training](graph& g, type const& row) {
+      return [norm = batch_norm_layer(g, row, "norm"), training](value x) { return norm(x, training); };
+    });
   return all;
 }
 
@@ -165,6 +225,7 @@ std::vector<std::vector<double>> run(composed const& f, inputs const& in, dtype 
   for (std::size_t i = 1; i < x.size(); ++i) weighted = weighted + sum(one[i] * factors(x[i], 0.5, 1));
   auto const two = gradients(weighted, x, true);
   session s{g, {.threads = 1}};
+  s.run(initializer(g));
   std::vector<std::vector<double>> results(3);
   auto const append = [&](std::size_t order, value of) {
     auto const t = to_doubles(s.run(std::span<feed const>(feeds), of));
@@ -213,7 +274,7 @@ void print_table(std::vector<row> const& rows) {
 }
 
 TEST(functions_of_16_bits, are_rounded_once_by_what_is_composed_of_operations) {
-  use_elements<dtype::float16, dtype::bfloat16>();
+  use_elements<dtype::float16, dtype::bfloat16, dtype::int64>();
   constexpr double one_rounding = 0.501;
   std::vector<row> rows;
   for (auto const& f : all_composed()) {
@@ -296,10 +357,22 @@ TYPED_TEST(sixteen_bits, have_the_derivatives_of_atan2_and_of_max_among_many_equ
 }
 
 TYPED_TEST(sixteen_bits, have_derivatives_of_activations_where_these_are_flat) {
-  for (double const x : {256., 1000., 60000.}) {
-    EXPECT_EQ(of_fed<TypeParam>({x}, [](value v) { return gradients(gelu_tanh(v), values{v})[0]; })[0], 1) << x;
-    EXPECT_EQ(of_fed<TypeParam>({x}, [](value v) { return gradients(mish(v), values{v})[0]; })[0], 1) << x;
-  }
+  double const infinite = std::numeric_limits<double>::infinity();
+  std::vector<double> const x{-infinite, -60000, -1000, -256, 256, 1000, 60000, infinite};
+  std::vector<double> const steps{0, 0, 0, 0, 1, 1, 1, 1}, none(8, 0);
+  auto const expect_flat = [&](std::string const& name, auto f) {
+    SCOPED_TRACE(name);
+    auto const first = [f](value v) { return gradients(value(f(v)), values{v})[0]; };
+    EXPECT_EQ(of_fed<TypeParam>(x, first), steps);
+    EXPECT_EQ(of_fed<TypeParam>(x, [&](value v) { return gradients(first(v), values{v}, true)[0]; }), none);
+  };
+  expect_flat("silu", [](value v) { return silu(v); });
+  expect_flat("gelu", [](value v) { return gelu(v); });
+  expect_flat("gelu_tanh", [](value v) { return gelu_tanh(v); });
+  expect_flat("mish", [](value v) { return mish(v); });
+  expect_flat("hardswish", [](value v) { return hardswish(v); });
+  EXPECT_EQ(of_fed<TypeParam>(x, [](value v) { return gradients(normal_cdf(v), values{v})[0]; }), none);
+  EXPECT_EQ(of_fed<TypeParam>(x, [](value v) { return gradients(softsign(v), values{v})[0]; })[0], 0);
   // 1 - tanh(5)² from the rounded tanh would be 0, or far off.
   EXPECT_NEAR(of_fed<TypeParam>({5}, [](value v) { return gradients(tanh(v), values{v})[0]; })[0], 1.8158e-4, 1e-6);
 }
@@ -371,6 +444,47 @@ TYPED_TEST(sixteen_bits, of_a_batch_norm_have_moving_averages_that_arrive) {
   EXPECT_NEAR(to_doubles(s.run(norm.variance()))[1], 90000, 1);
   EXPECT_EQ(y.type().element, dtype_of<TypeParam>);
   EXPECT_EQ(to_doubles(s.run(y)), (std::vector<double>{0, 1, 0, -1}));
+}
+
+TYPED_TEST(sixteen_bits, of_variables_have_averages_that_arrive) {
+  use_elements<dtype::float16, dtype::bfloat16>();
+  graph g;
+  auto const w = variable(constant(g, from_doubles(dtype_of<TypeParam>, {1}, {0})), "w");
+  moving_averages const averages({w}, {.decay = 0.99});
+  auto const update = averages.update({});
+  session s{g, {.threads = 1}};
+  s.run(initializer(g));
+  s.run(assign(w, constant(g, from_doubles(dtype_of<TypeParam>, {1}, {5}))));
+  for (int i = 0; i < 2000; ++i) s.run(update);
+  EXPECT_NEAR(to_doubles(s.run(averages.average(w)))[0], 5, 1e-3);
+}
+
+TYPED_TEST(sixteen_bits, of_a_window_that_overlaps_many_are_added_up) {
+  std::vector<double> image(600, 0);
+  image[300] = 7;
+  auto const got = of_fed<TypeParam>(image, [](value x) {
+    auto const y = max_pool(reshape(x, {1, 600, 1, 1}), pooling{.window = {301, 1}, .stride = {1, 1}});
+    return gradients(sum(y), values{x})[0];
+  });
+  EXPECT_EQ(got[300], 300);
+}
+
+TYPED_TEST(sixteen_bits, of_a_range_have_the_derivative_of_the_step) {
+  auto const got = of_fed<TypeParam>({0, 3000, 1}, [](value x) {
+    auto const part = [&](std::int64_t i) { return reshape(slice(x, {i}, {1}), extents{}); };
+    auto const all = range(part(0), part(1), part(2));
+    return gradients(sum(all) * 0x1p-12, values{x})[0];
+  });
+  double const exact = 2999 * 1500 * 0x1p-12;
+  EXPECT_NEAR(got[2], exact, next_to<TypeParam>(exact) / 2);
+}
+
+TYPED_TEST(sixteen_bits, of_scores_that_do_not_fit_hide_what_a_query_does_not_see) {
+  auto const got = of_fed<TypeParam>({300, 300, -300, -300, 1, 2}, [](value x) {
+    auto const rows = [&](std::int64_t i) { return reshape(slice(x, {i}, {2}), {1, 2, 1}); };
+    return attention(rows(0), rows(2), rows(4), {.causal = true});
+  });
+  EXPECT_EQ(got, (std::vector<double>{1, 1.5}));
 }
 
 TYPED_TEST(sixteen_bits, of_many_steps_are_averaged_by_an_accumulator) {

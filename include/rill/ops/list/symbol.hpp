@@ -77,11 +77,11 @@ inline void number_registers(program& p) {
 
 template <dtype E> symbol<detail::wide_element(E)> symbol<E>::widened() const {
   if constexpr (detail::wide_element(E) == E) return *this;
-  else return detail::emit<detail::wide_element(E), ops::cast_op>(*this);
+  else return detail::computed<detail::wide_element(E), ops::cast_op>(*this);
 }
 template <dtype E> template <class Y> auto symbol<E>::rounded(Y y) {
   if constexpr (detail::wide_element(E) != E && std::same_as<Y, symbol<detail::wide_element(E)>>)
-    return detail::emit<E, ops::cast_op>(y);
+    return detail::computed<E, ops::cast_op>(y);
   else return y;
 }
 

@@ -70,10 +70,7 @@ template <elementwise_operand X> auto elu(X x, double alpha = 1) {
 template <elementwise_operand X> auto selu(X x) {
   // scale * x, else scale * alpha (exp(x) - 1)
   return detail::in_wide(
-      [](auto v) {
-        return select(v > 0, 1.0507009873554805 * v, 1.7580993408473769 * expm1(select(v > 0, 0, v)));
-      },
-      x);
+      [](auto v) { return select(v > 0, 1.0507009873554805 * v, 1.7580993408473769 * expm1(select(v > 0, 0, v))); }, x);
 }
 /// Returns x where x > 0, else alpha (exp(x / alpha) - 1), whose derivative is continuous for every alpha (J. T.
 /// Barron, Continuously Differentiable Exponential Linear Units, 2017).
