@@ -25,7 +25,7 @@ namespace detail {
 tensor begin_sum(tensor const& gradient);
 /// Computes to += from for n elements of a differentiable type; 16-bit floats are added to a sum of float32.
 void add_elements(dtype d, void* to, void const* from, std::size_t n, parallel const& threads = {});
-/// Returns sum / by, rounded to the element type of the gradients; in the memory of the sum if that is its own.
+/// Returns sum / by, rounded to the element type `of` of the gradients; in the memory of the sum if it has that type.
 tensor average_of(tensor sum, std::int64_t by, dtype of, parallel const& threads = {});
 
 }  // namespace detail
@@ -225,10 +225,13 @@ RILL_INLINE tensor average_of(tensor sum, std::int64_t by, dtype of, parallel co
       else return std::type_identity<summed<T>>();
     }())::type;
     auto* y = static_cast<T*>(to);
-    auto const* x = static_cast<summed<T> const*>(from);
-    in_ranges(static_cast<std::size_t>(mean.elements()), threads, [=](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) y[i] = T(x[i] / static_cast<real>(by));
-    });
+    auto const divide = [&](auto const* x) {
+      in_ranges(static_cast<std::size_t>(mean.elements()), threads, [=](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) y[i] = T(static_cast<summed<T>>(x[i]) / static_cast<real>(by));
+      });
+    };
+    if (in_place) divide(static_cast<T const*>(from));
+    else divide(static_cast<summed<T> const*>(from));
   });
   return mean;
 }

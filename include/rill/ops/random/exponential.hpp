@@ -6,10 +6,10 @@
 namespace rill {
 
 namespace detail {
-/// Returns -log(1 - u) scale, for u uniform in [0, 1).
-// The type in which numbers are drawn: uniform ones of 16 bits are too coarse.
+/// The type in which numbers of type T are drawn: uniform ones of 16 bits are too coarse.
 template <element T> using drawn_as = element_of<wide_element(dtype_of<T>)>;
 
+/// Returns -log(1 - u) scale, for u uniform in [0, 1).
 template <class X> X exponential_of(X u, double scale) {
   X const drawn = -log1p(-u);
   return scale == 1 ? drawn : X(drawn * scale);
