@@ -89,7 +89,7 @@ template <operand X, operand Y> auto squared_error(X x, Y y) {
 template <operand X, operand Y> auto absolute_error(X x, Y y) { return record<ops::absolute_error_op>(x, y); }
 /// Returns the mean of (x - y)² over all elements: a scalar.
 template <operand X, operand Y> auto mse(X x, Y y) {
-  return detail::in_wide([](auto a, auto b) { return mean(squared_error(a, b)); }, x, y);
+  return detail::in_wide([](auto a, auto b) { return mean(square(a - b)); }, x, y);
 }
 /// Returns the mean of |x - y| over all elements: a scalar.
 template <operand X, operand Y> auto mae(X x, Y y) {

@@ -9,7 +9,7 @@ namespace rill {
 /// Returns max(0, 1 - label x)² for each pair of elements. Labels are -1 or 1.
 template <operand X, operand L> auto squared_hinge(X x, L labels) {
   detail::expect_floats(x);
-  return detail::in_wide([](auto a, auto z) { return square(hinge(a, z)); }, x, labels);
+  return detail::in_wide([](auto a, auto z) { return square(relu(1 - a * z)); }, x, labels);
 }
 /// Returns log(1 + exp(-label x)) for each pair of elements, a hinge without a corner. Labels are -1 or 1.
 template <operand X, operand L> auto soft_margin(X x, L labels) {
