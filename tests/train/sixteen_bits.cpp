@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../ops/tensors.hpp"
+#include "base/limit.hpp"
 #include "rill/ops/list/use_elements.hpp"
 #include "rill/rill.hpp"
 
@@ -277,6 +278,7 @@ void print_table(std::vector<row> const& rows) {
 }
 
 TEST(functions_of_16_bits, are_rounded_once_by_what_is_composed_of_operations) {
+  test::allow(300);
   use_elements<dtype::float16, dtype::bfloat16, dtype::int64>();
   constexpr double one_rounding = 0.501;
   std::vector<row> rows;

@@ -47,8 +47,11 @@ inline value average(value x, value weights, extents const& axes, bool keeping =
 /// Returns the same with a static type: `average<0>(x, w)`, `average(x, w)`.
 template <std::int64_t... Axes, operand X, operand W> auto average(X x, W weights) {
   auto const all = average(value(x), value(weights), extents{Axes...});
-  if constexpr (typed<X> && typed<W>) return decltype(sum<Axes...>(x * weights)){all};
-  else return all;
+  if constexpr (typed<X> && typed<W>) {
+    constexpr auto element = X::static_type.element;
+    detail::provide_kernels<ops::cast_op, dtypes{element} | detail::wide_element(element)>();
+    return decltype(sum<Axes...>(x * weights)){all};
+  } else return all;
 }
 
 }  // namespace rill
