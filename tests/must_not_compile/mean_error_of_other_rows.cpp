@@ -1,4 +1,4 @@
-// expect: sub(float32[4, 2], float32[3, 2]): the operands' extents do not broadcast: they are neither equal nor 1: 4 against 3
+// expect: sub(float32[4, 2], float32[3, 2]): the operands' extents do not broadcast: they are neither equal nor 1
 #include <rill/rill.hpp>
 
 void f(rill::expr<rill::of<float, 4, 2>> x, rill::expr<rill::of<float, 3, 2>> y) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/expand_dims.hpp"
 #include "rill/ops/array/fill.hpp"
 #include "rill/ops/array/one_hot.hpp"
