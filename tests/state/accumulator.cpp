@@ -74,6 +74,13 @@ TEST(dense_accumulator, averages_every_element_type_that_has_derivatives) {
   EXPECT_EQ(average(tensor(dtype::float32, {0}), tensor(dtype::float32, {0})).elements(), 0);
 }
 
+TEST(dense_accumulator, adds_16_bit_floats_in_32_bits) {
+  dense a("a", of<half, 2>);
+  for (int i = 0; i < 5000; ++i) a.apply(vector<half>({half(1), half(60000)}), 0);
+  asked const all(a, 1);
+  EXPECT_TRUE(same_bits(all.request->average[0], vector<half>({half(1), half(60000)})));
+}
+
 TEST(dense_accumulator, refuses_other_extents_and_keeps_what_it_has) {
   dense a("a", of<float, unknown>);
   a.apply(vector<float>({1, 2}), 0);
@@ -181,6 +188,13 @@ TEST(sparse_accumulator, divides_each_row_by_those_that_came_for_it) {
   ASSERT_TRUE(both.served());
   EXPECT_TRUE(same_bits(both.request->average[0], vector<std::int64_t>({2, 7})));
   EXPECT_TRUE(same_bits(both.request->average[1], matrix<float>({{6, 7}, {2, 3}})));
+}
+
+TEST(sparse_accumulator, adds_16_bit_floats_in_32_bits) {
+  sparse a("a", of<half, 9, 1>);
+  for (int i = 0; i < 3000; ++i) a.apply(rows({7, 7}, tensor::copy<half>(std::vector(2, half(1)), shape{2, 1})), 0);
+  asked const all(a, 1);
+  EXPECT_TRUE(same_bits(all.request->average[1], tensor::copy<half>(std::vector{half(1)}, shape{1, 1})));
 }
 
 TEST(sparse_accumulator, of_no_rows_gives_none) {

@@ -127,6 +127,28 @@ TEST(round_sum, puts_sparse_gradients_one_after_the_other) {
   EXPECT_TRUE(same_bits(r->average.at(1), tensor::copy<float>(std::vector<float>{.5f, 1, 1.5f, 2, 2, 3}, shape{3, 2})));
 }
 
+TEST(round_sum, adds_16_bit_floats_in_32_bits_and_averages_sparse_ones) {
+  round_sum sum("w");
+  answer got;
+  auto const r = request(1, 0, got);
+  sum.add(1, 1, 3, {vector<half>({half(1), half(60000)})});
+  sum.add(1, 0, 3, {vector<half>({half(2048), half(60000)})});
+  sum.add(1, 2, 3, {vector<half>({half(1), half(60000)})});
+  sum.take(r);
+  ASSERT_TRUE(got.came && !got.why);
+  EXPECT_TRUE(same_bits(r->average.at(0), vector<half>({half(2050 / 3.f), half(60000)})));
+  auto const row = [](float a, float b) { return tensor::copy<half>(std::vector{half(a), half(b)}, shape{1, 2}); };
+  round_sum table("table");
+  answer rows;
+  auto const sparse = request(1, 0, rows);
+  table.add(1, 0, 2, {vector<std::int64_t>({3}), row(1, 2)});
+  table.add(1, 1, 2, {vector<std::int64_t>({7}), row(4, 5)});
+  table.take(sparse);
+  ASSERT_TRUE(rows.came && !rows.why);
+  EXPECT_TRUE(same_bits(sparse->average.at(1).rows(0, 1), row(.5f, 1)));
+  EXPECT_TRUE(same_bits(sparse->average.at(1).rows(1, 2), row(2, 2.5f)));
+}
+
 TEST(round_sum, refuses_what_does_not_fit_and_says_who_is_missing) {
   round_sum sum("w");
   sum.add(1, 0, 3, {vector<float>({1, 2})});

@@ -721,5 +721,57 @@ TEST(saver, continues_the_random_numbers_of_each_kind_of_steps) {
   EXPECT_TRUE(same_bits(a.run(mask, me), b.run(mask, me)));
 }
 
+TEST(saver, restores_16_bit_floats_to_variables_of_float32) {
+  scratch place;
+  auto const saved = [&](auto... x) {
+    graph g;
+    variable(constant(g, vector({x...})), "mean");
+    session s{g, {.threads = 1}};
+    s.run(initializer(g));
+    saver(g, place / "run").save(s);
+  };
+  graph g;
+  auto const mean = variable(constant(g, vector<float>({0, 0})), "mean");
+  saver keep(g, place / "run");
+  session s{g, {.threads = 1}};
+  saved(half(1.5f), half(-0.1f));
+  keep.restore(s);
+  EXPECT_TRUE(same_bits(s.run(mean), vector<float>({1.5f, static_cast<float>(half(-0.1f))})));
+  saved(bfloat16(2), bfloat16(0.3f));
+  keep.restore(s);
+  EXPECT_TRUE(same_bits(s.run(mean), vector<float>({2, static_cast<float>(bfloat16(0.3f))})));
+  saved(1.0, 2.0);  // float64 would lose digits
+  EXPECT_THROW(keep.restore(s), error);
+}
+
+// Checkpoints of 16-bit training did not always have master values.
+TEST(saver, names_the_master_values_that_a_checkpoint_lacks_and_restores_it_without_them) {
+  scratch place;
+  {
+    graph g;
+    auto const w = variable(constant(g, half(1)), "w");
+    session s{g, {.threads = 1}};
+    s.run(initializer(g));
+    s.run(assign(w, constant(g, half(0.5f))));
+    saver(g, place / "run").save(s);
+  }
+  graph g;
+  auto const w = variable(constant(g, half(1)), "w");
+  auto const train = gradient_descent{1e-4}.minimize(value(w) * 1, {w});
+  session s{g, {.threads = 1}};
+  s.run(initializer(g));
+  s.run(train);
+  saver keep(g, place / "run");
+  auto const refused = error_of([&] { keep.restore(s); });
+  EXPECT_EQ(refused.code(), code::not_found);
+  EXPECT_NE(refused.message().find("has no tensor 'w/gradient_descent/master'"), std::string::npos) << refused.what();
+  auto const names = [](std::string_view name) {
+    return name.ends_with("/master") ? std::nullopt : std::optional(std::string(name));
+  };
+  keep.restore(s, names);
+  for (int i = 0; i < 1000; ++i) s.run(train);
+  EXPECT_NEAR(static_cast<float>(s.run(w).item<half>()), 0.4f, 5e-4f);
+}
+
 }  // namespace
 }  // namespace rill

@@ -157,6 +157,13 @@ template <class Op> constexpr op_def make_definition() {
   if constexpr (requires { Op::draws_random; }) d.draws_random = Op::draws_random;
   if constexpr (requires { Op::dynamic_output_shape; }) d.dynamic_output_shape = Op::dynamic_output_shape;
   if constexpr (requires { Op::stops_gradient; }) d.stops_gradient = Op::stops_gradient;
+  if constexpr (requires { Op::wide_gradient; }) {
+    d.wide_gradient = Op::wide_gradient;
+    if constexpr (requires {
+                    Op::elements.contains(dtype::float32);
+                  })  // an operation of 16-bit floats alone gets them as they are
+      d.wide_gradient = Op::wide_gradient && Op::elements.contains(dtype::float32);
+  }
   if constexpr (requires { Op::function(); }) d.elementwise = &Op::function();
   d.attributes = attribute_names<rill::attributes_of<Op>>;
   d.encode = encode_erased<rill::attributes_of<Op>>;

@@ -145,8 +145,27 @@ class differentiator {
   gradient total(endpoint e) {
     auto& ports = partial_[e.node];
     if (e.port >= ports.size() || ports[e.port].empty()) return {};
-    if (ports[e.port].size() > 1) ports[e.port] = {beside(e.node, [&] { return sum_of(ports[e.port]); })};
-    return ports[e.port][0];
+    auto const element = at(e).type().element;
+    auto& parts = ports[e.port];
+    if (parts.size() > 1 || is_wider(parts[0], element))
+      parts = {beside(e.node, [&] { return rounded_sum(parts, element); })};
+    return parts[0];
+  }
+
+  // Whether a derivative of a 16-bit float is float32.
+  static bool is_wider(gradient const& g, dtype element) {
+    return wide_element(element) != element && (g.sparse() ? g.rows : g.dense).type().element == wide_element(element);
+  }
+  // Returns the sum of partial derivatives. If one of 16-bit floats is float32, all are added as float32.
+  static gradient rounded_sum(std::vector<gradient> parts, dtype element) {
+    bool const wide = std::any_of(parts.begin(), parts.end(), [&](auto const& p) { return is_wider(p, element); });
+    if (!wide) return sum_of(parts);
+    for (auto& p : parts)
+      for (auto* v : {&p.dense, &p.rows}) *v = widened(*v);
+    auto sum = sum_of(parts);
+    for (auto* v : {&sum.dense, &sum.rows})
+      if (*v) *v = cast(*v, element);
+    return sum;
   }
 
   // Whether a node's output equals its input, so that a sparse derivative passes unchanged.
@@ -170,12 +189,37 @@ class differentiator {
     if (!alive) return;
     if (auto const rule = graph_.rule_of(n); rule >= 0)
       return beside(i, [&] { apply_rule(n, i, graph_.find_rule(rule), outer); });
+    // What is computed of a 16-bit float in float32 is added up in float32, and rounded by `total`.
+    if (n.op == &definition<ops::cast_op>() && is_wider(outer[0], at(n.inputs[0]).type().element))
+      return add(n.inputs[0], outer[0]);
     if (n.op->grad == nullptr) throw error(code::unimplemented, why_no_gradient(*n.op), n.name);
     auto const parts = beside(i, [&] {
-      return n.op->grad({graph_, recomputes(n) ? recomputed(i, outer) : i, outer, wanted, derive, saved()});
+      auto const self = recomputes(n) ? recomputed(i, outer) : i;
+      if (n.op->wide_gradient && n.outputs[0].element != wide_element(n.outputs[0].element))
+        return wide_parts(n, self, outer, wanted);
+      return n.op->grad({graph_, self, outer, wanted, derive, saved()});
     });
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (k < parts.size() && wanted[k] && parts[k]) add(n.inputs[k], parts[k]);
+  }
+
+  // Calls the rule of a node of 16-bit floats with float32 numbers; `total` rounds its results. The node is computed
+  // again in float32 if the rule reads its outputs: 1 - tanh(x)² would be 0 if tanh(x) were rounded to 1.
+  std::vector<gradient> wide_parts(node const& n, std::uint32_t self, std::vector<value> outer,
+                                   std::vector<bool> const& wanted) {
+    for (auto& v : outer) v = widened(v);
+    auto const wide = [read = saved()](value const& v) { return widened(read ? read(v) : v); };
+    value again;
+    auto const read = [&](value const& v) -> value {
+      if (v.node != self) return wide(v);
+      if (!again) {
+        std::vector<value> inputs;
+        for (auto e : std::vector(graph_[self].inputs)) inputs.push_back(wide(at(e)));  // a copy: the graph grows
+        again = graph_.add(*n.op, n.attributes, inputs, n.op->name);
+      }
+      return {again.graph, again.node, v.port};
+    };
+    return n.op->grad({graph_, self, outer, wanted, derive, read});
   }
 
   // Returns how rules read earlier values from the host's memory, if they are to.

@@ -92,6 +92,8 @@ struct op_def {
   bool waits = false;                  ///< its kernel may return before it is done (continuation.hpp)
   bool back_edge = false;              ///< it passes input 0 to the merge that input 1 comes from, one iteration later
   bool stops_gradient = false;         ///< its outputs are constants for differentiation
+  bool wide_gradient = false;          ///< its gradient rule of several operations gets 16-bit floats as float32, so
+                                       ///< that only its results are rounded (docs/guide/precision.md)
   bool dynamic_output_shape = false;   ///< extents of its outputs may be known only when it has run
   scalar_function const* elementwise = nullptr;
   std::span<std::string_view const> attributes = {};  ///< their names, in the order in which nodes keep them

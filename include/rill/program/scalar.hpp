@@ -21,9 +21,11 @@ template <packable T> struct carrier<T> {
   [[gnu::always_inline]] static T narrow(packet<T, 16> value) { return value[0]; }
 };
 
+/// A type of which numbers are stored, and computed in float.
 template <class T>
-  requires std::same_as<T, half> || std::same_as<T, bfloat16>
-struct carrier<T> {
+concept stored_narrow = std::same_as<T, half> || std::same_as<T, bfloat16>;
+
+template <stored_narrow T> struct carrier<T> {
   [[gnu::always_inline]] static packet<float, 16> widen(T value) { return static_cast<float>(value); }
   [[gnu::always_inline]] static T narrow(packet<float, 16> value) { return T(value[0]); }
 };
@@ -121,6 +123,24 @@ template <class T> struct scalar {
   [[gnu::always_inline]] scalar(scalar_mask<U> v) : value(v.value) {}
 
   [[gnu::always_inline]] T operator[](std::size_t) const { return value; }
+
+  /// Returns a half or bfloat16 as a float, for functions of several operations, which round once.
+  [[gnu::always_inline]] scalar<float> widened() const
+    requires detail::stored_narrow<T>
+  {
+    return static_cast<float>(value);
+  }
+  /// Returns what was computed from `widened()`: a number rounded to T, or a truth.
+  [[gnu::always_inline]] static scalar rounded(scalar<float> y)
+    requires detail::stored_narrow<T>
+  {
+    return T(y.value);
+  }
+  [[gnu::always_inline]] static truth rounded(scalar_mask<float> y)
+    requires detail::stored_narrow<T>
+  {
+    return y.value;
+  }
 
   [[gnu::always_inline]] static scalar load(T const* from) { return *from; }
   /// Returns zero if `count` is 0.

@@ -21,9 +21,12 @@ namespace rill {
 
 namespace detail {
 
-/// Computes to += from, or to /= by, for n elements of a differentiable type.
+/// Returns a copy of a gradient as the beginning of a sum: 16-bit floats as float32, so that no addend is lost.
+tensor begin_sum(tensor const& gradient);
+/// Computes to += from for n elements of a differentiable type; 16-bit floats are added to a sum of float32.
 void add_elements(dtype d, void* to, void const* from, std::size_t n, parallel const& threads = {});
-void divide_elements(dtype d, void* to, std::int64_t by, std::size_t n, parallel const& threads = {});
+/// Returns sum / by, rounded to the element type `of` of the gradients; in the memory of the sum if it has that type.
+tensor average_of(tensor sum, std::int64_t by, dtype of, parallel const& threads = {});
 
 }  // namespace detail
 
@@ -34,7 +37,7 @@ class dense_sum {
   /// Adds a gradient; throws error(invalid_argument), and adds nothing, if its extents differ from the first
   /// gradient's.
   void add(tensor const& gradient, type const& of, parallel const& threads);
-  /// Returns the average, computed in the memory of the sum.
+  /// Returns the average; in the memory of the sum unless that is float32 for 16-bit floats.
   std::vector<tensor> average(type const& of, std::int64_t count, parallel const& threads) &&;
 
  private:
@@ -179,6 +182,9 @@ template <class Sum> class accumulator_state {
 #if RILL_RUNTIME
 namespace detail {
 
+// The type in which elements of a type are added.
+template <class T> using summed = std::conditional_t<sizeof(T) == 2, float, T>;
+
 template <class F> void visit_differentiable(dtype d, F&& f) {
   visit(d, [&]<class T>() {
     if constexpr (is_differentiable(dtype_of<T>)) f.template operator()<T>();
@@ -193,45 +199,57 @@ template <class F> void in_ranges(std::size_t n, parallel const& threads, F cons
 
 RILL_INLINE void add_elements(dtype d, void* to, void const* from, std::size_t n, parallel const& threads) {
   visit_differentiable(d, [&]<class T>() {
-    auto* y = static_cast<T*>(to);
+    auto* y = static_cast<summed<T>*>(to);
     auto const* x = static_cast<T const*>(from);
     in_ranges(n, threads, [=](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i)
-        if constexpr (sizeof(T) == 2) y[i] = T(static_cast<float>(y[i]) + static_cast<float>(x[i]));
-        else y[i] += x[i];
+      for (std::size_t i = begin; i < end; ++i) y[i] += static_cast<summed<T>>(x[i]);
     });
   });
 }
-RILL_INLINE void divide_elements(dtype d, void* to, std::int64_t by, std::size_t n, parallel const& threads) {
-  visit_differentiable(d, [&]<class T>() {
+RILL_INLINE tensor begin_sum(tensor const& gradient) {
+  if (size_of(gradient.element()) != 2) return gradient.clone();
+  tensor sum(dtype::float32, gradient.shape());
+  auto const n = static_cast<std::size_t>(sum.elements());
+  std::fill_n(sum.mutable_data<float>(), n, -0.f);  // -0 + x is x, -0 too
+  add_elements(gradient.element(), sum.mutable_raw(), gradient.raw(), n);
+  return sum;
+}
+RILL_INLINE tensor average_of(tensor sum, std::int64_t by, dtype of, parallel const& threads) {
+  bool const in_place = sum.element() == of;
+  tensor mean = in_place ? std::move(sum) : tensor(of, sum.shape());
+  void* const to = mean.mutable_raw();
+  void const* const from = in_place ? to : sum.raw();
+  visit_differentiable(of, [&]<class T>() {
+    using real = typename decltype([] {
+      if constexpr (requires { typename T::value_type; }) return std::type_identity<typename T::value_type>();
+      else return std::type_identity<summed<T>>();
+    }())::type;
     auto* y = static_cast<T*>(to);
-    in_ranges(n, threads, [=](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i)
-        if constexpr (sizeof(T) == 2) y[i] = T(static_cast<float>(y[i]) / static_cast<float>(by));
-        else if constexpr (requires { typename T::value_type; }) y[i] /= static_cast<typename T::value_type>(by);
-        else y[i] /= static_cast<T>(by);
-    });
+    auto const divide = [&](auto const* x) {
+      in_ranges(static_cast<std::size_t>(mean.elements()), threads, [=](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) y[i] = T(static_cast<summed<T>>(x[i]) / static_cast<real>(by));
+      });
+    };
+    if (in_place) divide(static_cast<T const*>(from));
+    else divide(static_cast<summed<T> const*>(from));
   });
+  return mean;
 }
 
 }  // namespace detail
 
 RILL_INLINE void dense_sum::add(tensor const& gradient, type const&, parallel const& threads) {
-  if (!sum_) sum_ = gradient.clone();
+  if (!sum_) sum_ = detail::begin_sum(gradient);
   else if (sum_.shape() != gradient.shape())
     throw error(code::invalid_argument, "expected a gradient of " + sum_.shape().text() +
                                             ", as added to this accumulator before, got one of " +
                                             gradient.shape().text());
   else
-    detail::add_elements(sum_.element(), sum_.mutable_raw(), gradient.raw(), static_cast<std::size_t>(sum_.elements()),
-                         threads);
+    detail::add_elements(gradient.element(), sum_.mutable_raw(), gradient.raw(),
+                         static_cast<std::size_t>(sum_.elements()), threads);
 }
-RILL_INLINE std::vector<tensor> dense_sum::average(type const&, std::int64_t count, parallel const& threads) && {
-  std::vector<tensor> mean(1);
-  mean[0] = std::move(sum_);
-  detail::divide_elements(mean[0].element(), mean[0].mutable_raw(), count, static_cast<std::size_t>(mean[0].elements()),
-                          threads);
-  return mean;
+RILL_INLINE std::vector<tensor> dense_sum::average(type const& of, std::int64_t count, parallel const& threads) && {
+  return {detail::average_of(std::move(sum_), count, of.element, threads)};
 }
 
 RILL_INLINE void sparse_sum::add(part const& gradient, type const& of, parallel const&) {
@@ -253,7 +271,7 @@ RILL_INLINE void sparse_sum::add(part const& gradient, type const& of, parallel 
   for (std::size_t i = 0; i < which.size(); ++i) {
     if (rows_.contains(which[i])) continue;
     if (auto const again = fresh.find(which[i]); again != fresh.end()) add_to(again->second, row(i));
-    else fresh.emplace(which[i], std::pair(row(i).clone(), std::int64_t{1}));
+    else fresh.emplace(which[i], std::pair(detail::begin_sum(row(i)), std::int64_t{1}));
   }
   for (std::size_t i = 0; i < which.size(); ++i)
     if (auto const known = rows_.find(which[i]); known != rows_.end()) add_to(known->second, row(i));
@@ -267,9 +285,9 @@ RILL_INLINE std::vector<tensor> sparse_sum::average(type const& of, std::int64_t
   auto* number = ascending.mutable_data<std::int64_t>();
   for (auto const& [which, row] : rows_) {
     *number++ = which;
-    if (elements != 0) std::memcpy(to, row.first.raw(), row.first.bytes());
-    detail::divide_elements(of.element, to, row.second, elements);
-    to += row.first.bytes();
+    auto const mean = detail::average_of(row.first, row.second, of.element);
+    if (elements != 0) std::memcpy(to, mean.raw(), mean.bytes());
+    to += mean.bytes();
   }
   return {ascending, rows};
 }

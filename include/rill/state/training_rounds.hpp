@@ -115,6 +115,7 @@ class round_sum {
   std::vector<std::vector<tensor>> early_;  // of each worker, what came before it could be added
   std::vector<std::vector<tensor>> sum_;    // one sum, or the sparse gradients one after the other
   std::vector<tensor> first_;               // the first gradient that came: its extents
+  dtype element_ = dtype::float32;          // its elements, of which the sum may be wider
 };
 
 #if RILL_RUNTIME
@@ -254,19 +255,22 @@ RILL_INLINE void round_sum::expect_like_first(std::vector<tensor> const& gradien
   bool fits = gradient.size() == first_.size();
   for (std::size_t k = 0; fits && k < gradient.size(); ++k) {
     auto const &came = gradient[k].type(), &first = first_[k].type();
-    fits = gradient.size() == 1 ? came == first : stacked(row_of(came), unknown) == stacked(row_of(first), unknown);
+    fits = gradient.size() == 1 ? came == first.with(element_)
+                                : stacked(row_of(came), unknown) == stacked(row_of(first), unknown);
   }
   if (!fits)
     throw error(code::invalid_argument, "expected a gradient like another worker's, " +
-                                            with_article(first_.back().type()) + ", got " +
+                                            with_article(first_.back().type().with(element_)) + ", got " +
                                             with_article(gradient.back().type()));
 }
 
 RILL_INLINE void round_sum::add_next(std::vector<tensor> gradient, bool owned, parallel const& threads) {
   if (gradient.size() == 1 && !sum_.empty()) {
     auto& sum = sum_[0][0];
-    detail::add_elements(sum.element(), sum.mutable_raw(), gradient[0].raw(), static_cast<std::size_t>(sum.elements()),
-                         threads);
+    detail::add_elements(gradient[0].element(), sum.mutable_raw(), gradient[0].raw(),
+                         static_cast<std::size_t>(sum.elements()), threads);
+  } else if (gradient.size() == 1) {
+    sum_.push_back({owned && size_of(gradient[0].element()) != 2 ? gradient[0] : detail::begin_sum(gradient[0])});
   } else {
     if (!owned)
       for (auto& t : gradient) t = t.clone();
@@ -287,6 +291,7 @@ RILL_INLINE void round_sum::add(std::int64_t round, std::int64_t worker, std::in
   auto const at = static_cast<std::size_t>(worker);
   if (!is_new(round, worker, workers, others.late)) return;
   expect_like_first(gradient);
+  element_ = gradient.back().element();
   if (at == next_) {
     add_next(gradient, false, threads);
     while (next_ < early_.size() && !early_[next_].empty()) add_next(std::exchange(early_[next_], {}), true, threads);
@@ -313,9 +318,7 @@ RILL_INLINE void round_sum::add(std::int64_t round, std::int64_t worker, std::in
 RILL_INLINE std::vector<tensor> round_sum::average(parallel const& threads) {
   auto made = sum_[0];
   if (made.size() == 2) made = {detail::joined_rows(sum_, 0), detail::joined_rows(sum_, 1)};
-  auto& t = made.back();
-  detail::divide_elements(t.element(), t.mutable_raw(), static_cast<std::int64_t>(early_.size()),
-                          static_cast<std::size_t>(t.elements()), threads);
+  made.back() = detail::average_of(std::move(made.back()), static_cast<std::int64_t>(early_.size()), element_, threads);
   sum_.clear(), first_.clear();
   return made;
 }

@@ -52,19 +52,28 @@ template <class Q> double score_scale(Q q) {
   return 1 / std::sqrt(static_cast<double>(t[t.rank - std::size_t{1}].extent));
 }
 
+/// Returns the mask for scores that are computed in float32, if the queries have 16-bit floats.
+attention_mask widened_mask(attention_mask mask, dtype queries);
+
+/// Returns the attention of operands that are not of 16-bit floats.
+template <operand Q, operand K, operand V> auto attend(Q q, K k, V v, attention_mask const& mask) {
+  auto const scores = matmul<transposed{.b = true}>(q * score_scale(q), k);
+  value const seen = seen_keys(scores, mask);
+  auto const weights = softmax(std::remove_const_t<decltype(scores)>{mask_scores(scores, seen, mask)});
+  auto const results = matmul(weights, v);
+  return std::remove_const_t<decltype(results)>{mask_empty(results, seen)};
+}
+
 }  // namespace detail
 
 /// Returns softmax(Q Kᵀ / √d) V (§3.2.1), [batch, …, n, e], for queries [batch, …, n, d], keys [batch, …, m, d] and
 /// values [batch, …, m, e]. `attention(q, k, v, {.causal = true, .lengths = l})` masks keys, and so do bools as `seen`;
-/// numbers as `bias` are added to Q Kᵀ / √d. Throws error(invalid_argument) if the types don't fit; a length below 0 or
-/// above m fails the step.
+/// numbers as `bias` are added to Q Kᵀ / √d. 16-bit floats are computed as float32 and rounded once. Throws
+/// error(invalid_argument) if the types don't fit; a length below 0 or above m fails the step.
 template <operand Q, operand K, operand V> auto attention(Q q, K k, V v, attention_mask const& mask = {}) {
-  using detail::mask_empty, detail::mask_scores;
-  auto const scores = matmul<transposed{.b = true}>(q * detail::score_scale(q), k);
-  value const seen = detail::seen_keys(scores, mask);
-  auto const weights = softmax(std::remove_const_t<decltype(scores)>{mask_scores(scores, seen, mask)});
-  auto const results = matmul(weights, v);
-  return std::remove_const_t<decltype(results)>{mask_empty(results, seen)};
+  auto const wide = detail::widened_mask(mask, q.type().element);
+  return detail::in_wide(
+      [&wide](auto queries, auto keys, auto values) { return detail::attend(queries, keys, values, wide); }, q, k, v);
 }
 
 namespace detail {
@@ -209,6 +218,11 @@ RILL_INLINE value seen_keys(value scores, attention_mask const& mask) {
   }
   if (all || mask.bias) restrict_to(not_equal(biased(scores, mask), lowest_score(scores)));
   return all;
+}
+
+RILL_INLINE attention_mask widened_mask(attention_mask mask, dtype queries) {
+  if (wide_element(queries) != queries) mask.bias = widened(mask.bias);
+  return mask;
 }
 
 RILL_INLINE value mask_scores(value scores, value seen, attention_mask const& mask) {

@@ -44,7 +44,8 @@ inline value clipped(value x, double max_norm) {
   value const scaled = y * like(y, small), squares = sum(y * y), unit = unit_for(squares, small);
   // The norm and its bound, in this unit.
   value const one = like(squares, 1);
-  value const norm = sqrt(maximum(select(equal(unit, one), squares, sum(scaled * scaled)), like(squares, 0x1p-126)));
+  auto const least = y.type().element == dtype::float64 ? 0x1p-1022 : 0x1p-126;
+  value const norm = sqrt(maximum(select(equal(unit, one), squares, sum(scaled * scaled)), like(squares, least)));
   value const bound = like(squares, max_norm);
   return cast(y * unit * (bound / maximum(norm, bound * unit)), x.type().element);
 }
@@ -81,10 +82,11 @@ namespace detail {
 
 inline value const& elements_of(gradient const& g) { return g.sparse() ? g.rows : g.dense; }
 
-/// Returns the gradient times max_norm / max(norm, max_norm).
+/// Returns the gradient times max_norm / max(norm, max_norm), computed in float32 if its type is narrower: a norm of
+/// 80,000 is infinite in float16.
 inline gradient scaled_down(gradient const& g, value norm, double max_norm) {
-  value const x = elements_of(g), bound = like(x, max_norm);
-  value const y = x * (bound / maximum(cast(norm, x.type().element), bound));
+  value const x = widened(elements_of(g)), bound = like(x, max_norm);
+  value const y = narrowed_to(elements_of(g), x * (bound / maximum(cast(norm, x.type().element), bound)));
   return g.sparse() ? gradient(g.indices, y) : gradient(y);
 }
 

@@ -59,10 +59,9 @@ inline void check_dropout(value x, double rate) {
 RILL_INLINE value drop(value x, double rate, bool training) {
   check_dropout(x, rate);
   if (!training) return x;
-  auto const wide =
-      size_of(x.type().element) == 2 ? cast(x, dtype::float32) : x;  // 16-bit random numbers are too coarse
+  auto const wide = widened(x);  // 16-bit random numbers are too coarse
   auto const kept = less(uniform_like(wide), like(wide, 1 - rate));
-  return select(kept, mul(x, like(x, 1 / (1 - rate))), zero(x));
+  return select(kept, narrowed_to(x, mul(wide, like(wide, 1 / (1 - rate)))), zero(x));
 }
 
 RILL_INLINE value drop_if(value training, value x, double rate) {

@@ -28,7 +28,7 @@ struct ftrl {
 RILL_INLINE operation ftrl::apply(std::vector<variable_gradient> const& all) const {
   auto const now = detail::step_count(all, "ftrl").at(rate);
   return detail::update_each(all, "ftrl", [&](variable_gradient const& each) {
-    value const w = each.variable, dw = detail::widened(densify(each.gradient, w)), r = now.like(dw);
+    value const w = each.variable, dw = detail::wide_gradient(each.gradient, each.variable), r = now.like(dw);
     auto const linear = detail::slot(each.variable, "ftrl", "/z");
     auto const squares = detail::slot(each.variable, "ftrl", "/n", initial_sum);
     value const before = sqrt(value(squares)), after = sqrt(value(assign_add(squares, dw * conj(dw))));

@@ -5,7 +5,8 @@
 
 namespace rill {
 
-/// Updates w -= rate * dw. A sparse gradient changes only its own rows.
+/// Updates w -= rate * dw. A sparse gradient changes only its own rows. For variables of 16-bit floats, the slot
+/// "<variable>/gradient_descent/master" holds w in float32, and the update is computed in float32.
 struct gradient_descent {
   rill::rate rate = 0.01;
   rill::weight_decay weight_decay = {};
@@ -18,6 +19,22 @@ struct gradient_descent {
 
 #if RILL_RUNTIME
 
+namespace detail {
+
+/// Records w[which] -= down, where an index may occur more than once, as descend_by does.
+inline operation descend_rows(variable_value w, value which, value down) {
+  if (!has_master(w)) return scatter_sub(w, which, down);
+  auto& g = graph_of(w);
+  auto const master = slot(w, "gradient_descent", "/master");
+  value const now = gather(w, which);
+  auto const begun = scatter_update(master, which, exact_values(gather(master, which), now));
+  auto const moved = g.after({begun}, [&] { return scatter_sub(master, which, down); });
+  return g.after({moved},
+                 [&] { return scatter_update(w, which, cast(value(gather(master, which)), now.type().element)); });
+}
+
+}  // namespace detail
+
 RILL_INLINE operation gradient_descent::minimize(value loss, std::vector<variable_value> const& of) const {
   return apply(variable_gradients(loss, of));
 }
@@ -29,9 +46,9 @@ RILL_INLINE operation gradient_descent::apply(std::vector<variable_gradient> con
                            [&](detail::descent const& d) { return d.gradient * now.like(d.gradient); });
   return detail::update_each(all, "gradient_descent", [&](variable_gradient const& each) -> operation {
     auto const& [dw, w] = each;
-    auto const r = now.like(w);
-    if (dw.sparse()) return scatter_sub(w, dw.indices, dw.rows * r);
-    return assign_sub(w, dw.dense * r);
+    auto const rows = detail::widened(dw.sparse() ? dw.rows : dw.dense), down = rows * now.like(rows);
+    if (dw.sparse()) return detail::descend_rows(w, dw.indices, down);
+    return detail::descend_by(w, down, "gradient_descent");
   });
 }
 

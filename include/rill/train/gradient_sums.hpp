@@ -59,7 +59,7 @@ RILL_INLINE operation gradient_sums::add() const try {
   std::vector<operation> all{assign_add(count_, constant(g, std::int64_t{1}))};
   for (std::size_t i = 0; i < sums_.size(); ++i)
     all.push_back(g.near(sums_[i], [&] {
-      return operation(assign_add(sums_[i], detail::widened(densify(gradients_[i].gradient, gradients_[i].variable))));
+      return operation(assign_add(sums_[i], detail::wide_gradient(gradients_[i].gradient, gradients_[i].variable)));
     }));
   return group(g, all, "gradient_sums");
 } catch (...) {

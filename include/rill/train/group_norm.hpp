@@ -23,7 +23,8 @@ class group_norm_layer {
   template <typed X> auto operator()(X x) const { return expr<X::static_type>{(*this)(value(x))}; }
   value operator()(value x) const {
     last_.check(x, "group_norm");
-    return detail::graph_of(x).scope(last_.name, [&] { return last_(group_norm(x, groups_, last_.epsilon)); });
+    return detail::graph_of(x).scope(last_.name,
+                                     [&] { return last_(group_norm(detail::widened(x), groups_, last_.epsilon)); });
   }
 
   /// Returns the variables that training changes.

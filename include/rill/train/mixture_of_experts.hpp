@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/expand_dims.hpp"
 #include "rill/ops/array/fill.hpp"
 #include "rill/ops/array/one_hot.hpp"
@@ -167,7 +168,8 @@ RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const
     throw error(code::invalid_argument, "mix_experts: expected 1 to " + std::to_string(count) +
                                             " experts for a row, got " + std::to_string(top));
   mixture m;
-  m.gates = softmax(logits);
+  auto const gates = softmax(detail::widened(logits));
+  m.gates = detail::narrowed_to(logits, gates);
   value chosen_logits, first;  // first: the best expert of each row
   if (top == 1) {
     first = argmax(logits, 1, dtype::int64);
@@ -189,15 +191,15 @@ RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const
   auto const back = scatter_like(order, positions(order, 0, dtype::int64), slot_experts);
   auto const all = gather(concat(results, 0), back);
   if (top == 1) {
-    auto const share = sum(select(one_hot(first, count, dtype::boolean), m.gates, zero(x)), extents{1}, true);
-    m.result = mul(all, share);
+    auto const share = sum(select(one_hot(first, count, dtype::boolean), gates, zero(gates)), extents{1}, true);
+    m.result = detail::narrowed_to(x, mul(detail::widened(all), share));
     return m;
   }
   auto const units = all.type()[1];
   auto const apart =
       record_erased<ops::reshape_op>(detail::graph_of(x), {type(in.element, {t[0], dim(top), units})}, {all});
-  auto const share = expand_dims(softmax(chosen_logits), 2);
-  m.result = sum(mul(apart, share), extents{1});
+  auto const share = expand_dims(softmax(detail::widened(chosen_logits)), 2);
+  m.result = detail::narrowed_to(x, sum(mul(detail::widened(apart), share), extents{1}));
   return m;
 }
 #endif

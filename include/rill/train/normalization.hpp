@@ -33,7 +33,10 @@ struct scale_and_shift {
 
   scale_and_shift(graph& g, type const& features, std::string_view called, double least);
   void check(value x, std::string_view who) const { check_features(x, scale.type(), who); }
-  value operator()(value y) const { return add(mul(y, value(scale)), value(shift)); }
+  /// Returns the map of y, which is float32 for layers of 16-bit floats, in the layer's element type.
+  value operator()(value y) const {
+    return narrowed_to(value(scale), add(mul(widened(y), widened(value(scale))), widened(value(shift))));
+  }
 };
 
 }  // namespace detail
@@ -74,7 +77,7 @@ struct batch_norm_options {
 /// takes a bool of the program or of the graph. The variables are name/scale and name/shift, and the moving averages
 /// name/mean and name/variance, which no optimizer trains. If one step computes two calls in training, order their
 /// updates: `g.after({first}, [&] { return norm(y, training); })`. The variance divides by n, as in Keras (PyTorch's
-/// running_var divides by n - 1).
+/// running_var divides by n - 1). A layer of 16-bit floats computes in float32, and its moving averages are float32.
 class batch_norm_layer {
  public:
   /// Creates the variables, for rows of `features` floats.
@@ -171,14 +174,16 @@ inline value divided_by_deviation(value x, value variance, double epsilon) {
 
 RILL_INLINE value layer_norm_layer::operator()(value x) const {
   last_.check(x, "layer_norm");
-  return detail::graph_of(x).scope(last_.name, [&] { return last_(layer_norm(x, last_.epsilon)); });
+  return detail::graph_of(x).scope(last_.name, [&] { return last_(layer_norm(detail::widened(x), last_.epsilon)); });
 }
 
 RILL_INLINE batch_norm_layer::batch_norm_layer(graph& g, type const& features, std::string_view name,
                                                batch_norm_options o)
     : last_(g, features, name, o.epsilon),
-      mean_(variable(g, features, last_.name + "/mean", zeros(), {.trainable = false})),
-      variance_(variable(g, features, last_.name + "/variance", constant(1), {.trainable = false})),
+      mean_(variable(g, features.with(detail::wide_element(features.element)), last_.name + "/mean", zeros(),
+                     {.trainable = false})),
+      variance_(variable(g, features.with(detail::wide_element(features.element)), last_.name + "/variance",
+                         constant(1), {.trainable = false})),
       decay_(o.decay) {
   if (!(o.decay >= 0 && o.decay <= 1))
     throw error(code::invalid_argument,
@@ -189,7 +194,7 @@ RILL_INLINE batch_norm_layer::batch_norm_layer(graph& g, type const& features, s
 RILL_INLINE value batch_norm_layer::by_batch(value x, std::vector<operation>& updates) const {
   extents all_but_features;
   for (std::int64_t i = 0; i + 1 < x.type().rank; ++i) all_but_features.push_back(i);
-  detail::centred const c(x, all_but_features);
+  detail::centred const c(detail::widened(x), all_but_features);
   // A batch of no rows has no mean. The averages stay as they are.
   auto const rows = detail::count_over(x, all_but_features);
   auto const some = less(zero(rows), rows);
@@ -203,7 +208,7 @@ RILL_INLINE value batch_norm_layer::by_batch(value x, std::vector<operation>& up
 }
 
 RILL_INLINE value batch_norm_layer::by_averages(value x) const {
-  return detail::divided_by_deviation(sub(x, value(mean_)), value(variance_), last_.epsilon);
+  return detail::divided_by_deviation(sub(detail::widened(x), value(mean_)), value(variance_), last_.epsilon);
 }
 
 RILL_INLINE value batch_norm_layer::run(value x, bool training) const {

@@ -11,6 +11,8 @@
 #include "rill/ops/array/truncated.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/cast.hpp"
+#include "rill/ops/math/comparison.hpp"
+#include "rill/ops/math/select.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/train/rate.hpp"
 
@@ -48,15 +50,30 @@ struct weight_decay {
 
 namespace detail {
 
-/// Casts 16-bit elements to float32, because small updates and squares round to 0 in 16 bits. Returns other x
-/// unchanged.
-inline value widened(value x) { return size_of(x.type().element) == 2 ? cast(x, dtype::float32) : x; }
-
 /// Creates the untrainable variable "<v>/<optimizer><rest>" with `start` as every element, with v's extents and the
 /// element type of `widened(v)`. The name has a number if another optimizer of the same kind trains v.
 variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest = {}, double start = 0);
 /// Creates the untrainable variable with this first value.
 variable_value slot_from(value first, variable_value v, std::string_view optimizer, std::string_view rest = {});
+
+/// Returns a gradient with respect to the variable as a dense value; the addends of 16-bit floats as float32.
+inline value wide_gradient(gradient const& g, variable_value v) {
+  return g.sparse() ? scatter_like(g.indices, widened(g.rows), v) : widened(g.dense);
+}
+
+/// Whether the elements of a variable are 16-bit floats, for which optimizers keep master values.
+inline bool has_master(variable_value v) {
+  auto const element = v.type().element;
+  return wide_element(element) != element;
+}
+/// Returns the float32 values that an optimizer goes on from: the master values of the slot, or the variable's where
+/// something else has changed it since, so that a checkpoint without the slot, an `assign` or a swap needs no care.
+inline value exact_values(value master, value now) {
+  return select(equal(cast(master, now.type().element), now), master, widened(now));
+}
+/// Records w -= down. For 16-bit floats, the slot "<variable>/<optimizer>/master" holds w in float32, of which the
+/// variable is the rounded copy: a step of 1e-4 from 1 would be lost in 16 bits, and so would a thousand of them.
+operation descend_by(variable_value w, value down, std::string_view optimizer);
 
 /// Returns the graph of the gradients. Throws error(invalid_argument) if there are none.
 inline graph& graph_of(std::vector<variable_gradient> const& all) {
@@ -98,7 +115,7 @@ operation update_each(std::vector<variable_gradient> const& all, std::string_vie
 /// What an optimizer computes the update of a variable from.
 struct descent {
   variable_value variable;
-  value gradient;  ///< dense, in float32 for variables with 16-bit elements, with the penalty's part
+  value gradient;  ///< dense, in float32 for variables of 16-bit floats, with the penalty's part
   std::string_view optimizer;
   std::vector<operation> updates = {};  ///< of slots whose new value the step doesn't use
 
@@ -115,12 +132,12 @@ operation descend(std::vector<variable_gradient> const& all, std::string_view na
                   weight_decay const& decay, Step&& step) {
   return update_each(all, name, [&](variable_gradient const& each) {
     value const w = each.variable, wide = widened(w);
-    value dw = widened(densify(each.gradient, w));
+    value dw = wide_gradient(each.gradient, each.variable);
     if (decay.l2 != 0) dw = dw + wide * decay.l2;
     descent at{each.variable, dw, name};
     value down = step(at);
     if (decay.decoupled != 0) down = down + wide * (r.like(wide) * decay.decoupled);
-    operation const update = assign_sub(each.variable, cast(down, w.type().element));
+    operation const update = descend_by(each.variable, down, name);
     if (at.updates.empty()) return update;
     at.updates.push_back(update);
     return group(graph_of(w), at.updates, name);
@@ -210,6 +227,13 @@ RILL_INLINE variable_value slot_from(value first, variable_value v, std::string_
     auto const name = numbered_variable(g, v.origin().name + "/" + std::string(optimizer), rest);
     return variable(first, name, {.trainable = false});
   });
+}
+
+RILL_INLINE operation descend_by(variable_value w, value down, std::string_view optimizer) {
+  if (!has_master(w)) return assign_sub(w, down);
+  auto const master = slot(w, optimizer, "/master");
+  value const now = read(w), exact = exact_values(read(master), now) - down;
+  return assign(w, cast(value(assign(master, exact)), now.type().element));
 }
 
 RILL_INLINE variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest, double start) {

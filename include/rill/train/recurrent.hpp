@@ -34,6 +34,8 @@ struct recurrent_weights {
       if (v) all.push_back({v});
     return all;
   }
+  /// Returns the weights for a cell, 16-bit floats as float32.
+  recurrent_weights wide() const { return {widened(input), widened(state), widened(bias), widened(state_bias)}; }
 };
 
 /// Returns the columns of `count` gates from gate i on, `units` columns each.
@@ -113,8 +115,12 @@ value within(value x, value lengths);
 /// Creates the weights in the current scope, for rows of that type.
 recurrent_weights make_weights(graph& g, type const& row, std::int64_t units, std::int64_t gates, bool two_biases);
 
+/// Runs a cell over the steps of x. 16-bit floats are computed as float32, for the state adds up what the steps change.
 template <recurrent_cell Cell>
-std::vector<value> run_recurrent(Cell const& cell, recurrent_weights const& w, value x, value lengths, bool backwards) {
+std::vector<value> run_recurrent(Cell const& cell, recurrent_weights const& of, value in, value lengths,
+                                 bool backwards) {
+  auto const w = of.wide();
+  auto const x = widened(in);
   auto& g = graph_of(x);
   constexpr auto units = Cell::units.extent;
   std::vector<value> const state(Cell::states, first_state(x, units));
@@ -125,14 +131,14 @@ std::vector<value> run_recurrent(Cell const& cell, recurrent_weights const& w, v
   std::vector<type> arguments;
   for (auto const& s : state) arguments.push_back(s.type());
   for (auto const& rows : r.rows) arguments.push_back(row_of(rows.type()));
-  r.body = record_body(g, "step", arguments, [&](std::vector<value> const& in) {
-    std::vector<value> const now(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(state.size()));
-    auto const row = in[state.size()];
+  r.body = record_body(g, "step", arguments, [&](std::vector<value> const& given) {
+    std::vector<value> const now(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(state.size()));
+    auto const row = given[state.size()];
     auto next = cell.step(inside ? value(add(matmul(row, w.input), w.bias)) : row, now, w);
     auto out = next[0];
     if (lengths) {
-      for (std::size_t i = 0; i < next.size(); ++i) next[i] = select(in.back(), next[i], now[i]);
-      out = select(in.back(), out, zero(out));
+      for (std::size_t i = 0; i < next.size(); ++i) next[i] = select(given.back(), next[i], now[i]);
+      out = select(given.back(), out, zero(out));
     }
     next.push_back(out);
     return next;
@@ -141,6 +147,7 @@ std::vector<value> run_recurrent(Cell const& cell, recurrent_weights const& w, v
   std::vector<value> all;  // the outputs, then the last state
   all.push_back({node.graph, node.node, static_cast<std::uint32_t>(state.size()) + 1});
   for (std::uint32_t i = 0; i < state.size(); ++i) all.push_back({node.graph, node.node, i});
+  for (auto& each : all) each = narrowed_to(in, each);
   return all;
 }
 
@@ -186,9 +193,14 @@ template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
   /// Runs one step for x [batch, features] from a state of this layer, and returns the next state.
   template <typed X, class State> auto step(X x, State const& state) const {
     check_row<X, 2>();
-    auto const projected = add(matmul(value(x), weights_.input), weights_.bias);
+    auto const w = weights_.wide();
+    auto const projected = add(matmul(detail::widened(value(x)), w.input), w.bias);
     constexpr type t{Row.element, {X::static_type[0], Cell::units}};
-    return detail::typed_state<t, Cell>(cell_.step(projected, detail::listed(state), weights_), 0);
+    std::vector<value> now = detail::listed(state);
+    for (auto& each : now) each = detail::widened(each);
+    auto next = cell_.step(projected, now, w);
+    for (auto& each : next) each = detail::narrowed_to(value(x), each);
+    return detail::typed_state<t, Cell>(next, 0);
   }
   /// Returns the variables that training changes.
   std::vector<variable_value> variables() const { return weights_.variables(); }

@@ -23,7 +23,9 @@ class rms_norm_layer {
   template <typed X> auto operator()(X x) const { return expr<X::static_type>{(*this)(value(x))}; }
   value operator()(value x) const {
     detail::check_features(x, scale_.type(), "rms_norm");
-    return detail::graph_of(x).scope(name_, [&] { return mul(rms_norm(x, epsilon_), value(scale_)); });
+    return detail::graph_of(x).scope(name_, [&] {
+      return detail::in_wide([&](value v, value scale) { return mul(rms_norm(v, epsilon_), scale); }, x, value(scale_));
+    });
   }
 
   /// Returns the variables that training changes.

@@ -1,6 +1,7 @@
 // Saves and restores variables, the elements of queues, and the position in the training. It needs nlohmann-json, so
 // rill/io.hpp includes it and rill/rill.hpp does not.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "rill/io/safetensors.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/queues/queue_ops.hpp"
 #include "rill/ops/state/variable.hpp"
 #include "rill/run/input_gates.hpp"
@@ -63,10 +65,10 @@ class saver {
 
   /// Restores the newest checkpoint and returns it; returns nullopt if there is none. If tensors are missing, throws
   /// error(not_found); if they have other types, error(invalid_argument); either error lists all of them. Throws
-  /// error(data_loss) if a checksum is wrong. These errors leave the session unchanged. The session may serve
-  /// meanwhile: all variables change at once, between steps. A step that began before continues with the old values;
-  /// its later updates are lost, and `restore` does not wait for it. (If the extents of a variable change, a step that
-  /// begins at the same moment may fail with error(aborted).)
+  /// error(data_loss) if a checksum is wrong. 16-bit floats are restored to variables of float32, too. These errors
+  /// leave the session unchanged. The session may serve meanwhile: all variables change at once, between steps. A step
+  /// that began before continues with the old values; its later updates are lost, and `restore` does not wait for it.
+  /// (If the extents of a variable change, a step that begins at the same moment may fail with error(aborted).)
   std::optional<checkpoint> restore(session& s, restore_names const& names = {});
   /// Restores the given checkpoint. To resume the input from it, call this before `start_input`. `names` selects and
   /// renames tensors, `[](auto& v) { return v == "head" ? std::nullopt : … }`; with `names`, queues stay as they are.
@@ -114,6 +116,21 @@ class saver {
 };
 
 #if RILL_IO_RUNTIME
+
+namespace detail {
+
+/// Returns 16-bit floats as float32, for variables that were narrower when the checkpoint was written.
+inline tensor as_float32(tensor const& t) {
+  tensor wide(dtype::float32, t.shape());
+  visit(t.element(), [&]<class T>() {
+    if constexpr (std::same_as<T, half> || std::same_as<T, bfloat16>)
+      std::transform(t.data<T>(), t.data<T>() + t.elements(), wide.mutable_data<float>(),
+                     [](T x) { return static_cast<float>(x); });
+  });
+  return wide;
+}
+
+}  // namespace detail
 
 RILL_IO_INLINE std::vector<variable_value> all_variables(graph& g) {
   std::vector<variable_value> all;
@@ -199,6 +216,7 @@ RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_n
     auto v = s.state().variable(p.variable->name, p.variable->of);
     auto& memory = s.executor().memory_of(*v);
     auto value = p.file->read(*p.entry, memory.space() ? host_allocator() : memory);
+    if (value.element() != p.variable->of.element) value = detail::as_float32(value);
     values.emplace_back(std::move(v), value.to(memory));
   }
   auto contents = names ? std::map<std::string, queue_contents>() : look_up_queues(from);
@@ -278,7 +296,8 @@ RILL_IO_INLINE std::vector<saver::found_tensor> saver::look_up(checkpoint const&
       throw error(code::data_loss,
                   "'" + at->second + "' has no tensor '" + *wanted + "', but the checkpoint's index lists it there");
     type const of(e->element, e->shape);
-    if (accepts(v.of, of)) found.push_back({&v, &file, e});
+    bool const wider = v.of.element == dtype::float32 && detail::wide_element(of.element) != of.element;
+    if (accepts(v.of, wider ? of.with(dtype::float32) : of)) found.push_back({&v, &file, e});
     else list(other, *wanted + "' (" + of.text() + " there, " + v.of.text() + " in the graph)");
   }
   auto const where = "the checkpoint '" + from.index().string() + "' ";

@@ -46,13 +46,15 @@ results<T> run(pooling_shape const& s, std::vector<T> const& input, std::vector<
   auto loop = test::thread_loop(threads);
   results<T> r{std::vector<T>(output_size(s), T(7)), std::vector<T>(input_size(s), T(7))};
   kernels::max_pool<T>(s, input.data(), r.output.data(), loop);
-  kernels::max_pool_gradient<T>(s, input.data(), gradient.data(), r.gradient.data(), loop);
+  std::vector<typename kernels::detail::pooling<T>::V> sums(input_size(s));
+  kernels::max_pool_gradient<T>(s, input.data(), gradient.data(), r.gradient.data(), sums.data(), loop);
   return r;
 }
 
 template <class T>
 results<T> plain(pooling_shape const& s, std::vector<T> const& input, std::vector<T> const& gradient) {
-  results<T> r{{}, std::vector<T>(input_size(s))};
+  results<T> r{{}, {}};
+  std::vector<typename kernels::detail::pooling<T>::V> sums(input_size(s));
   for (std::size_t o = 0; o < output_size(s); ++o) {
     auto rest = static_cast<index>(o);
     index const c = rest % s.channels, x = (rest /= s.channels) % s.out_width, y = (rest /= s.out_width) % s.out_height;
@@ -67,8 +69,9 @@ results<T> plain(pooling_shape const& s, std::vector<T> const& input, std::vecto
         largest = input[i], place = i;
       }
     r.output.push_back(largest);
-    if (place < input.size()) r.gradient[place] = static_cast<T>(r.gradient[place] + gradient[o]);
+    if (place < input.size()) sums[place] = sums[place] + gradient[o];
   }
+  for (auto const sum : sums) r.gradient.push_back(static_cast<T>(sum));
   return r;
 }
 

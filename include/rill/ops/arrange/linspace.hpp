@@ -30,8 +30,9 @@ inline value linspace(value start, value stop, std::int64_t count) {
   for (auto const* end : {&start, &stop})
     expects(!end->type().has_rank() || end->type().is_scalar(), "linspace: the ends must be scalars");
   auto& g = detail::graph_of(start);
-  value const far = cast(constant(g, detail::shares_of_way(count)), start.type().element);
-  return start * (1 - far) + stop * far;
+  auto const element = detail::wide_element(start.type().element);
+  value const far = cast(constant(g, detail::shares_of_way(count)), element);
+  return detail::in_wide([&](value first, value last) { return first * (1 - far) + last * far; }, start, stop);
 }
 /// Returns the same for a number of values known at compile time: `linspace<5>(start, stop)`.
 template <std::int64_t Count, operand Start, operand Stop> auto linspace(Start start, Stop stop) {
@@ -41,10 +42,11 @@ template <std::int64_t Count, operand Start, operand Stop> auto linspace(Start s
     constexpr auto element = Start::static_type.element;
     static_assert(Start::static_type.rank == 0 && detail::may_be<Stop, Start::static_type>,
                   "linspace: the ends must be scalars of one element type");
-    detail::provide_kernels<ops::cast_op, element | dtypes{dtype::float64}>();
-    detail::provide_kernels<ops::add_op, element>();
-    detail::provide_kernels<ops::sub_op, element>();
-    detail::provide_kernels<ops::mul_op, element>();
+    constexpr auto wide = detail::wide_element(element);
+    detail::provide_kernels<ops::cast_op, element | dtypes{dtype::float64} | wide>();
+    detail::provide_kernels<ops::add_op, wide>();
+    detail::provide_kernels<ops::sub_op, wide>();
+    detail::provide_kernels<ops::mul_op, wide>();
     return expr<type(element, {dim(Count)})>{y};
   } else return y;
 }

@@ -34,7 +34,7 @@ struct range_op {
       name = "range",
       doc = "start, start + step, …: the numbers before the limit; their number may be known beforehand";
   static constexpr std::int8_t arity = 3;
-  static constexpr bool dynamic_output_shape = true;
+  static constexpr bool dynamic_output_shape = true, wide_gradient = true;
   static constexpr dtypes elements = dtypes::reals;
   struct attributes {
     std::int64_t count = -1;  ///< of numbers; -1: only the run knows it

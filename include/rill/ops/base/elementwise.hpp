@@ -73,6 +73,7 @@ concept makes_kernels_here = !in_library<Op>;
 template <class Op, std::int8_t Arity> struct elementwise {
   static constexpr std::int8_t arity = Arity;
   static constexpr double flops = 1;
+  static constexpr bool wide_gradient = true;  // most rules are several operations
   using kernels = tile_table;
 
   static constexpr type infer(no_attributes, type const& x, checks expects = {})

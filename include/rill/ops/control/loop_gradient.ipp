@@ -4,6 +4,7 @@
 #pragma once
 #include "rill/ops/array/extents_of.hpp"
 #include "rill/ops/control/replay.hpp"
+#include "rill/ops/math/cast.hpp"
 
 #if RILL_RUNTIME
 #include <map>
@@ -34,7 +35,11 @@ class backwards_loop {
     loop_request made{.counted = true, .backwards = !a_.backwards, .key = a_.key, .parallel = a_.parallel};
     if (a_.given_count || !a_.counted()) made.count = r_.out(a_.count_port());
     made.body = record_body(r_.graph, "gradient", {}, [&](std::vector<value>& given) { return derive(given); });
-    for (auto const& [outer, like] : first_) made.variables.push_back(outer ? outer : zeros_like(like));
+    for (std::size_t k = 0; k < first_.size(); ++k) {
+      auto const& [outer, like] = first_[k];
+      value const first = outer ? outer : zeros_like(like);
+      made.variables.push_back(is_loop_variable(carried_[k]) ? first : widened(first));
+    }
     for (auto const& row : even_) made.rows.push_back(outside(row));
     for (auto const& row : uneven_) made.rows.push_back(outside(row)), made.extents.push_back(extents(row));
     made.saved = derived_uneven_;
@@ -43,7 +48,7 @@ class backwards_loop {
     std::vector<gradient> all(r_.inputs());
     std::uint32_t port = 0;
     for (auto i : carried_) {
-      if (r_.wanted[i]) all[i] = value{node.graph, node.node, port};
+      if (r_.wanted[i]) all[i] = narrowed_to(r_.in(i), value{node.graph, node.node, port});
       ++port;
     }
     for (auto i : derived_rows_) all[i] = value{node.graph, node.node, ++port};
@@ -161,9 +166,11 @@ class backwards_loop {
       }
       carried_.push_back(x_of_[k]);
       first_.emplace_back(value(), r_.in(x_of_[k]));
-      given.push_back(here.argument(parts[k].sparse() ? x[k].type() : parts[k].dense.type(), "sum"));
-      next.push_back(parts[k].sparse() ? add_rows(given.back(), parts[k].indices, parts[k].rows)
-                                       : add(given.back(), parts[k].dense));
+      // The addends of 16-bit floats, one for each iteration, are added as float32.
+      type const sum = parts[k].sparse() ? x[k].type() : parts[k].dense.type();
+      given.push_back(here.argument(sum.with(wide_element(sum.element)), "sum"));
+      next.push_back(parts[k].sparse() ? add_rows(given.back(), parts[k].indices, widened(parts[k].rows))
+                                       : add(given.back(), widened(parts[k].dense)));
     }
     derived_uneven_ = static_cast<std::int64_t>(derived_uneven.size());
     derived_rows_.insert(derived_rows_.end(), derived_uneven.begin(), derived_uneven.end());

@@ -20,7 +20,7 @@ template <operand X, class F> X on_floats(X x, F f) {
     return X{cast(y * 255.5f, dtype::uint8)};
   }
   expects(dtypes::floats.contains(element), "brightness and contrast need images of floats or uint8; cast them");
-  return X{f(value(x))};
+  return X{in_wide(f, value(x))};
 }
 
 /// Provides kernels for the static element type of images in a header-only program.
@@ -82,11 +82,12 @@ template <operand X> X random_contrast(X x, double low, double high) {
 /// an image) if that is larger. Integers become float32.
 template <operand X> auto per_image_standardization(X x) {
   detail::provide_adjustments<X>();
-  if constexpr (!typed<X>)
-    return detail::standardized(dtypes::integers.contains(x.type().element) ? cast(x, dtype::float32) : x);
-  else if constexpr (dtypes::integers.contains(X::static_type.element))
+  if constexpr (!typed<X>) {
+    value const floats = dtypes::integers.contains(x.type().element) ? cast(x, dtype::float32) : x;
+    return detail::in_wide(detail::standardized, floats);
+  } else if constexpr (dtypes::integers.contains(X::static_type.element))
     return per_image_standardization(cast<float>(x));
-  else return X{detail::standardized(x)};
+  else return X{detail::in_wide(detail::standardized, value(x))};
 }
 
 }  // namespace rill

@@ -7,6 +7,7 @@
 
 #include "rill/dsl/expr.hpp"
 #include "rill/ops/math/activations.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/hyperbolic.hpp"
 #include "rill/ops/math/trigonometry.hpp"
 
@@ -20,6 +21,11 @@ template <dtype E> inline constexpr bool is_known_already = false;
 template <dtype E> struct symbol {
   program* into;
   std::uint16_t at;
+
+  /// Returns the number, a 16-bit float as float32, for functions of several operations.
+  symbol<detail::wide_element(E)> widened() const;
+  /// Returns what was computed from `widened()` in the number's type.
+  template <class Y> static auto rounded(Y y);
 
   /// Returns conversions that are refused, because functions of `std`, conditions and operands of two element types
   /// would need them.
@@ -68,6 +74,16 @@ inline void number_registers(program& p) {
 }
 
 }  // namespace detail
+
+template <dtype E> symbol<detail::wide_element(E)> symbol<E>::widened() const {
+  if constexpr (detail::wide_element(E) == E) return *this;
+  else return detail::computed<detail::wide_element(E), ops::cast_op>(*this);
+}
+template <dtype E> template <class Y> auto symbol<E>::rounded(Y y) {
+  if constexpr (detail::wide_element(E) != E && std::same_as<Y, symbol<detail::wide_element(E)>>)
+    return detail::computed<E, ops::cast_op>(y);
+  else return y;
+}
 
 // clang-format off
 ///@{

@@ -1,7 +1,9 @@
 // Functions composed of other operations: reciprocal, rsqrt, clamp, and the activations beside relu, sigmoid,
 // softplus and smooth_units.hpp. They take handles, or symbolic numbers in a lambda of `fuse`. In a graph they are
-// several nodes, which the fusion pass merges.
+// several nodes, which the fusion pass merges. 16-bit floats are computed as float32 and rounded once
+// (docs/guide/precision.md).
 #pragma once
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/power.hpp"
 #include "rill/ops/math/relu.hpp"
 #include "rill/ops/math/rounding.hpp"
@@ -37,7 +39,9 @@ template <lane X> X relu(X x) { return maximum(x, X(0)); }
 /// Returns 1 / x.
 template <elementwise_operand X> auto reciprocal(X x) { return 1 / x; }
 /// Returns 1 / sqrt(x): infinite at 0, NaN below.
-template <elementwise_operand X> auto rsqrt(X x) { return 1 / sqrt(x); }
+template <elementwise_operand X> auto rsqrt(X x) {
+  return detail::in_wide([](auto v) { return 1 / sqrt(v); }, x);
+}
 
 /// Returns min(max(x, low), high). Bounds are numbers or values that broadcast. At a bound half of the derivative goes
 /// to x, as in JAX and PyTorch (docs/guide/gradients.md).
@@ -52,23 +56,26 @@ template <elementwise_operand X> auto clamp(X const& x, X const& low, X const& h
 }
 
 /// Returns x where x > 0, else slope * x. The derivative at 0 is the slope.
-template <elementwise_operand X> auto leaky_relu(X x, double slope = 0.01) { return select(x > 0, x, x * slope); }
+template <elementwise_operand X> auto leaky_relu(X x, double slope = 0.01) {
+  return detail::in_wide([slope](auto v) { return select(v > 0, v, v * slope); }, x);
+}
 
 /// Returns x where x > 0, else alpha (exp(x) - 1). The derivative at 0 is alpha.
 template <elementwise_operand X> auto elu(X x, double alpha = 1) {
   // For large x, exp(x) would overflow, and its derivative would be infinity times 0.
-  return select(x > 0, x, alpha * expm1(select(x > 0, 0, x)));
+  return detail::in_wide([alpha](auto v) { return select(v > 0, v, alpha * expm1(select(v > 0, 0, v))); }, x);
 }
 /// Returns elu with the scale and alpha that preserve mean 0 and variance 1 (G. Klambauer et al., Self-Normalizing
 /// Neural Networks, 2017).
 template <elementwise_operand X> auto selu(X x) {
   // scale * x, else scale * alpha (exp(x) - 1)
-  return select(x > 0, 1.0507009873554805 * x, 1.7580993408473769 * expm1(select(x > 0, 0, x)));
+  return detail::in_wide(
+      [](auto v) { return select(v > 0, 1.0507009873554805 * v, 1.7580993408473769 * expm1(select(v > 0, 0, v))); }, x);
 }
 /// Returns x where x > 0, else alpha (exp(x / alpha) - 1), whose derivative is continuous for every alpha (J. T.
 /// Barron, Continuously Differentiable Exponential Linear Units, 2017).
 template <elementwise_operand X> auto celu(X x, double alpha = 1) {
-  return select(x > 0, x, alpha * expm1(select(x > 0, 0, x) / alpha));
+  return detail::in_wide([alpha](auto v) { return select(v > 0, v, alpha * expm1(select(v > 0, 0, v) / alpha)); }, x);
 }
 /// Returns x where x > 0, else slope * x, for slopes that are learned: a scalar, or one for each channel, the last axis
 /// (K. He et al., Delving Deep into Rectifiers, ICCV 2015). The derivative at 0 is the slope.
@@ -84,22 +91,32 @@ template <elementwise_operand X> auto hardtanh(X x, double low = -1, double high
   return select(x <= low, low, select(x >= high, high, x));
 }
 /// Returns relu6(x + 3) / 6, a sigmoid of three lines.
-template <elementwise_operand X> auto hardsigmoid(X x) { return relu6(x + 3) * (1 / 6.); }
+template <elementwise_operand X> auto hardsigmoid(X x) {
+  return detail::in_wide([](auto v) { return relu6(v + 3) * (1 / 6.); }, x);
+}
 /// Returns x relu6(x + 3) / 6, a silu of pieces of parabolas and lines (A. Howard et al., Searching for MobileNetV3,
 /// ICCV 2019).
 template <elementwise_operand X> auto hardswish(X x) {
-  auto const low = x <= -3, high = x >= 3;
-  auto const inner = select(low, 0, select(high, 0, x));
-  return select(low, 0, select(high, x, inner * ((inner + 3) * (1 / 6.))));
+  return detail::in_wide(
+      [](auto v) {
+        auto const low = v <= -3, high = v >= 3;
+        auto const inner = select(low, 0, select(high, 0, v));
+        return select(low, 0, select(high, v, inner * ((inner + 3) * (1 / 6.))));
+      },
+      x);
 }
 
 /// Returns log(sigmoid(x)) without underflow.
 template <elementwise_operand X> auto log_sigmoid(X x) { return -softplus(-x); }
 /// Returns x / (1 + |x|).
 template <elementwise_operand X> auto softsign(X x) {
-  auto const end = is_inf(x);
-  auto const inner = select(end, 0, x);
-  return select(end, sign(x), inner / (1 + abs(inner)));
+  return detail::in_wide(
+      [](auto v) {
+        auto const end = is_inf(v);
+        auto const inner = select(end, 0, v);
+        return select(end, sign(v), inner / (1 + abs(inner)));
+      },
+      x);
 }
 
 }  // namespace rill

@@ -1,16 +1,20 @@
 // The sum of any number of values.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/cast.hpp"
 
 namespace rill::ops {
 
 struct add_n_op {
   using library = void;
   static constexpr std::string_view name = "add_n",
-                                    doc = "the sum of all operands, which have the same type, in their order";
+                                    doc =
+                                        "the sum of all operands, which have the same type, in their order; 16-bit "
+                                        "floats are added as float32 and rounded once";
   static constexpr std::int8_t arity = -1;
   static constexpr dtypes elements = dtypes::numbers;
   static constexpr std::size_t most = 16384;  // a program's registers are counted in 16 bits
@@ -38,14 +42,20 @@ struct add_n_op {
 #if RILL_DEFINITIONS
   static kernel cpu(kernel_request const& r) {
     program p;
-    auto const element = r.outputs[0].element;
+    auto const element = r.outputs[0].element, wide = rill::detail::wide_element(element);
     p.inputs.assign(r.inputs.size(), element);
-    std::uint16_t sum = 0;
-    for (std::size_t i = 1; i < r.inputs.size(); ++i) {
-      p.instructions.push_back({definition<add_op>().elementwise, {sum, static_cast<std::uint16_t>(i)}, element});
-      sum = static_cast<std::uint16_t>(p.registers() - 1);
-    }
-    p.outputs.push_back(sum);
+    auto const instruct = [&](op_def const& op, std::array<std::uint16_t, max_operands> operands, dtype result) {
+      p.instructions.push_back({op.elementwise, operands, result});
+      return static_cast<std::uint16_t>(p.registers() - 1);
+    };
+    // 16-bit floats are added as float32 and rounded once.
+    auto const as = [&](dtype to, std::uint16_t x) {
+      return wide == element ? x : instruct(definition<cast_op>(), {x}, to);
+    };
+    auto sum = as(wide, 0);
+    for (std::size_t i = 1; i < r.inputs.size(); ++i)
+      sum = instruct(definition<add_op>(), {sum, as(wide, static_cast<std::uint16_t>(i))}, wide);
+    p.outputs.push_back(as(element, sum));
     return rill::detail::make_kernel(p, r);
   }
 #endif
@@ -84,6 +94,11 @@ RILL_INLINE value add_n(std::vector<value> const& x) {
   if (!ops::add_n_op::elements.contains(x[0].type().element))
     throw error(code::invalid_argument, "add_n: the operands are not numbers", x[0].name());
   constexpr auto most = ops::add_n_op::most;
+  if (auto const element = x[0].type().element; x.size() > most && detail::wide_element(element) != element) {
+    std::vector<value> wide;
+    for (auto const& v : x) wide.push_back(detail::widened(v));
+    return cast(add_n(wide), element);
+  }
   value sum = x[0];
   for (std::size_t at = 1; at < x.size();) {
     auto const count = std::min(x.size() - at, most - 1);

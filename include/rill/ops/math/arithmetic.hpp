@@ -22,6 +22,7 @@ struct add_op : elementwise<add_op, 2> {
   using library = void;
   using then = mul_op;
   static constexpr std::string_view name = "add", doc = "x + y, broadcast", cuda = "$0 + $1";
+  static constexpr bool wide_gradient = false;
   static constexpr dtypes elements = dtypes::numbers;
   static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return x + y; }
@@ -34,6 +35,7 @@ struct sub_op : elementwise<sub_op, 2> {
   using library = void;
   using then = mul_op;
   static constexpr std::string_view name = "sub", doc = "x - y, broadcast", cuda = "$0 - $1";
+  static constexpr bool wide_gradient = false;
   static constexpr dtypes elements = dtypes::numbers;
   template <class S> static S apply(S x, S y) { return x - y; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -69,6 +71,7 @@ struct div_op : elementwise<div_op, 2> {
 struct neg_op : elementwise<neg_op, 1> {
   using library = void;
   static constexpr std::string_view name = "neg", doc = "-x", cuda = "-$0";
+  static constexpr bool wide_gradient = false;
   static constexpr dtypes elements = dtypes::signed_integers | dtypes::floats | dtypes::complexes;
   template <class S> static S apply(S x) { return -x; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) { return {-V(r.dy())}; }
@@ -99,6 +102,7 @@ struct sqrt_op : elementwise<sqrt_op, 1> {
 /// What maximum and minimum share: the chosen operand gets the derivative; equal operands get half each, as in PyTorch
 /// and JAX. So max(x, 0) - x z + log(1 + exp(-|x|)), a cross-entropy, has its correct derivative 1/2 - z at x = 0.
 template <class Op> struct extreme : elementwise<Op, 2> {
+  static constexpr bool wide_gradient = false;
   static constexpr dtypes elements = dtypes::reals;
   static constexpr bool commutes = true;
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -133,6 +137,7 @@ struct minimum_op : extreme<minimum_op> {
 struct conj_op : elementwise<conj_op, 1> {
   using library = void;
   static constexpr std::string_view name = "conj", doc = "the complex conjugate", cuda = "conj($0)";
+  static constexpr bool wide_gradient = false;
   static constexpr dtypes elements = dtypes::complexes;
   template <class S> static S apply(S x) {
     if constexpr (requires { x.value.real(); }) return S(std::conj(x.value));

@@ -76,6 +76,67 @@ inline value cast(value x, dtype to) {
   return x.type().element == to ? x : record_erased<ops::cast_op>(detail::graph_of(x), {to}, {x});
 }
 
+namespace detail {
+
+/// Returns the element type in which what consists of several operations computes: float32 for 16-bit floats, else the
+/// type itself (docs/guide/precision.md).
+constexpr dtype wide_element(dtype element) {
+  return element == dtype::float16 || element == dtype::bfloat16 ? dtype::float32 : element;
+}
+/// Whether a handle's elements are 16-bit floats, as far as its static type knows.
+template <class X> constexpr bool is_narrow() {
+  if constexpr (typed<X>) return wide_element(X::static_type.element) != X::static_type.element;
+  else return false;
+}
+
+/// Returns x, 16-bit floats as float32: handles, and the numbers of a lambda of `fuse` or a kernel.
+template <class X> auto widened(X x) {
+  if constexpr (requires { x.widened(); }) return x.widened();
+  else if constexpr (is_narrow<X>()) return cast<float>(x);
+  else if constexpr (typed<X> || !std::derived_from<X, value>) return x;
+  else return x ? cast(value(x), wide_element(x.type().element)) : value(x);
+}
+/// Returns y, which was computed from `widened(x)`, in x's element type.
+template <class X, class Y> auto narrowed_to(X x, Y y) {
+  if constexpr (requires { X::rounded(y); }) return X::rounded(y);
+  else if constexpr (!std::derived_from<X, value> || std::same_as<Y, refused>) return y;
+  else if constexpr (is_narrow<X>()) return cast<element_of<X::static_type.element>>(y);
+  else if constexpr (typed<X>) return y;
+  else {
+    auto const element = x.type().element;
+    bool const rounds = element != wide_element(element) && y.type().element == wide_element(element);
+    return rounds ? cast(value(y), element) : value(y);
+  }
+}
+/// Whether two floats of different types would become alike if 16-bit floats were widened.
+constexpr bool would_mix(dtype a, dtype b) {
+  return a != b && dtypes::floats.contains(a) && dtypes::floats.contains(b) &&
+         (wide_element(a) != a || wide_element(b) != b);
+}
+template <class X, class Y> constexpr bool is_mixed() {
+  if constexpr (typed<X> && typed<Y>) return would_mix(X::static_type.element, Y::static_type.element);
+  else return false;
+}
+template <class X, class Y> void expect_alike([[maybe_unused]] X const& x, [[maybe_unused]] Y const& y) {
+  if constexpr (std::derived_from<X, value> && std::derived_from<Y, value>) {
+    value const a = x, b = y;
+    expects(!a || !b || !would_mix(a.type().element, b.type().element),
+            "the operands have different element types; cast one of them");
+  }
+}
+
+/// Returns f(x...), computed in float32 if the first x has 16-bit floats, and rounded once. Floats of two types are
+/// refused, as by the operations that f records.
+template <class F, class X, class... Rest> auto in_wide(F const& f, X x, Rest... rest) {
+  if constexpr ((is_mixed<X, Rest>() || ...)) return f(x, rest...);
+  else {
+    (expect_alike(x, rest), ...);
+    return narrowed_to(x, f(widened(x), widened(rest)...));
+  }
+}
+
+}  // namespace detail
+
 }  // namespace rill
 
 #if RILL_KERNELS

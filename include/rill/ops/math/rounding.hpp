@@ -8,6 +8,7 @@ namespace rill::ops {
 /// What piecewise constant functions share: they have no derivative.
 template <class Op> struct steps : elementwise<Op, 1> {
   static constexpr dtypes elements = dtypes::floats;
+  static constexpr bool wide_gradient = false;
   template <class V> static std::vector<gradient> grad(gradient_request const&) { return std::vector<gradient>(1); }
 };
 
@@ -26,6 +27,7 @@ struct abs_op : elementwise<abs_op, 1> {
       cuda = "abs($0)",
       doc = "the absolute value, real for complex numbers; the smallest integer stays itself; the derivative at 0 is 0";
   static constexpr dtypes elements = dtypes::numbers;
+  static constexpr bool wide_gradient = false;
   static constexpr dtype result_of(dtype x) { return real_of(x); }
   static constexpr type infer(no_attributes a, type const& x, checks expects = {}) {
     return elementwise<abs_op, 1>::infer(a, x, expects).with(real_of(x.element));

@@ -13,6 +13,7 @@ struct select_op : elementwise<select_op, 3> {
   static constexpr std::string_view name = "select", doc = "x where the condition is true, else y; all three broadcast",
                                     cuda = "$0 ? $1 : $2";
   static constexpr dtypes elements = dtypes::any_element;
+  static constexpr bool wide_gradient = false;
   static constexpr bool takes_mask(std::size_t operand) { return operand == 0; }
   static constexpr type infer(no_attributes, type const& condition, type const& x, type const& y, checks expects = {}) {
     expects(condition.element == dtype::boolean, "select: the condition is not a bool");

@@ -1,6 +1,7 @@
 // sin, cos, tan and atan2; asin, acos and atan.
 #pragma once
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/rounding.hpp"
 
 namespace rill::ops {
 
@@ -49,9 +50,11 @@ struct atan2_op : elementwise<atan2_op, 2> {
   static constexpr double flops = 25;
   template <class S> static S apply(S y, S x) { return atan2(y, x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    V y = r.in(0), x = r.in(1), dz = r.dy();  // dy = dz x / (x² + y²), dx = -dz y / (x² + y²)
-    V part = dz / (x * x + y * y);
-    return binary_gradients(r, [&] { return part * x; }, [&] { return -(part * y); });
+    // dy = dz x / (x² + y²), dx = -dz y / (x² + y²), from x and y divided by the larger one, whose squares neither
+    // overflow nor underflow.
+    V y = r.in(0), x = r.in(1), dz = r.dy(), most = maximum(abs(x), abs(y)), a = x / most, b = y / most;
+    V part = dz / (a * a + b * b) / most;
+    return binary_gradients(r, [&] { return part * a; }, [&] { return -(part * b); });
   }
 };
 

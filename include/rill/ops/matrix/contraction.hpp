@@ -7,6 +7,7 @@
 #include "rill/ops/array/expand_dims.hpp"
 #include "rill/ops/array/positions.hpp"
 #include "rill/ops/array/transpose.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/select.hpp"
 #include "rill/ops/matrix/einsum_equation.hpp"
@@ -184,8 +185,24 @@ inline labelled contract(labelled a, labelled b, axis_labels const& kept) {
   return summed.empty() ? outer_product(a, b, both) : matrix_product(a, b, both, summed);
 }
 
+/// Whether a contraction is one product: each label is of both operands, or of the result.
+inline bool is_plain_product(labelled const& a, labelled const& b, axis_labels const& result) {
+  return std::all_of(a.axes.begin(), a.axes.end(),
+                     [&](auto label) { return b.has(label) || result.contains(label); }) &&
+         std::all_of(b.axes.begin(), b.axes.end(),
+                     [&](auto label) { return a.has(label) || result.contains(label); }) &&
+         std::count_if(a.axes.begin(), a.axes.end(),
+                       [&](auto label) { return b.has(label) && !result.contains(label); }) <= 1;
+}
+
 /// Returns the product of all values from left to right, summed over the labels that the result lacks.
-inline value contract(std::vector<labelled> const& all, axis_labels const& result) {
+inline value contract(std::vector<labelled> all, axis_labels const& result) {
+  // Several products, or sums before and after one, of 16-bit floats are computed as float32. One product alone is an
+  // operation that rounds once.
+  auto const element = all[0].x.type().element;
+  bool const one = all.size() == 2 && is_plain_product(all[0], all[1], result);
+  for (auto& each : all)
+    if (!one) each.x = rill::detail::widened(each.x);
   labelled y = all[0];
   for (std::size_t i = 1; i < all.size(); ++i) {
     auto const needed = [&](auto label) {
@@ -195,7 +212,8 @@ inline value contract(std::vector<labelled> const& all, axis_labels const& resul
     auto const labels = labels_if(y.axes, needed), more = labels_if(all[i].axes, needed);
     y = contract(y, all[i], all_of({labels, labels_if(more, [&](auto label) { return !labels.contains(label); })}));
   }
-  return in_order(without_axes(y, labels_if(y.axes, [&](auto label) { return !result.contains(label); })), result).x;
+  y.x = in_order(without_axes(y, labels_if(y.axes, [&](auto label) { return !result.contains(label); })), result).x;
+  return cast(y.x, element);
 }
 
 }  // namespace rill::contraction

@@ -5,6 +5,7 @@
 
 #include "rill/ops/array/concat.hpp"
 #include "rill/ops/array/slice.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/network/avg_pool.hpp"
 #include "rill/ops/network/max_pool.hpp"
 
@@ -25,8 +26,10 @@ auto typed_adaptive_pool(X x, bool largest, std::string_view name) {
                 "adaptive pooling: expected images [n, height, width, channels] of a known height and width");
   static_assert(Height > 0 && Width > 0, "adaptive pooling: the height and width of the result must be above 0");
   if constexpr (are_images) {
-    provide_kernels<ops::avg_pool_op, dtypes{in.element}>(), provide_kernels<ops::mean_op, dtypes{in.element}>();
-    provide_kernels<ops::max_pool_op, dtypes{in.element}>(), provide_kernels<ops::max_op, dtypes{in.element}>();
+    constexpr auto wide = wide_element(in.element);  // of means of means
+    provide_kernels<ops::cast_op, dtypes{in.element} | wide>();
+    provide_kernels<ops::avg_pool_op, dtypes{in.element}>(), provide_kernels<ops::mean_op, dtypes{wide}>();
+    provide_kernels<ops::max_pool_op, dtypes{in.element}>(), provide_kernels<ops::max_op, dtypes{wide}>();
     constexpr type out{in.element, {in[0], dim(Height), dim(Width), in[3]}};
     return expr<out>{adaptive_pool(x, Height, Width, largest, name)};
   } else return refused{};
@@ -90,7 +93,7 @@ RILL_INLINE value adaptive_pool(value x, std::int64_t height, std::int64_t width
                     " and " + std::to_string(width),
                 x.name());
   if (t[1].extent % height != 0 || t[2].extent % width != 0)
-    return pool_axis(pool_axis(x, 1, height, largest), 2, width, largest);
+    return in_wide([&](value v) { return pool_axis(pool_axis(v, 1, height, largest), 2, width, largest); }, x);
   extents const window{t[1].extent / height, t[2].extent / width};
   return largest ? max_pool(x, pooling{.window = window}) : avg_pool(x, average_pooling{.window = window});
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include "rill/ops/array/expand_dims.hpp"
 #include "rill/ops/array/positions.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/math/select.hpp"
@@ -43,8 +44,12 @@ template <operand X, operand L> auto nll(X log_probabilities, L labels) {
 template <operand P, operand Z> auto binary_cross_entropy(P probabilities, Z labels, double least = 1e-7) {
   detail::expect_floats(probabilities);
   expects(least > 0 && least < 1, "binary_cross_entropy: expected a least probability between 0 and 1");
-  auto const missed = labels * log(maximum(probabilities, least));
-  return -(missed + (1 - labels) * log(maximum(1 - probabilities, least)));
+  return detail::in_wide(
+      [least](auto p, auto z) {
+        auto const missed = z * log(maximum(p, least));
+        return -(missed + (1 - z) * log(maximum(1 - p, least)));
+      },
+      probabilities, labels);
 }
 
 /// Returns exp(x) - z x for each x, the logarithm of an expected count, and each count z; they broadcast. This is the
@@ -52,8 +57,12 @@ template <operand P, operand Z> auto binary_cross_entropy(P probabilities, Z lab
 /// expected and no found count is 0.
 template <operand X, operand Z> auto poisson_nll(X log_rates, Z counts) {
   detail::expect_floats(log_rates);
-  auto const neither = logical_and(equal(counts, 0), is_inf(log_rates));
-  return exp(log_rates) - counts * select(neither, 0, log_rates);
+  return detail::in_wide(
+      [](auto l, auto z) {
+        auto const neither = logical_and(equal(z, 0), is_inf(l));
+        return exp(l) - z * select(neither, 0, l);
+      },
+      log_rates, counts);
 }
 
 /// Returns (log v + (x - mean)² / v) / 2 for each x, with its mean and the variance v; they broadcast. This is the
@@ -61,8 +70,12 @@ template <operand X, operand Z> auto poisson_nll(X log_rates, Z counts) {
 template <operand X, operand M, operand V> auto gaussian_nll(X x, M mean, V variance, double least = 1e-6) {
   detail::expect_floats(x);
   expects(least > 0, "gaussian_nll: the least variance must be positive");
-  auto const v = maximum(variance, least);
-  return 0.5 * (log(v) + square(x - mean) / v);
+  return detail::in_wide(
+      [least](auto a, auto m, auto s) {
+        auto const v = maximum(s, least);
+        return 0.5 * (log(v) + square(a - m) / v);
+      },
+      x, mean, variance);
 }
 
 }  // namespace rill

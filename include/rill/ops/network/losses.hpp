@@ -1,6 +1,7 @@
 // Losses: squared and absolute errors, Huber's loss, the hinge, and the Kullback-Leibler divergence. Each returns one
 // loss for each element or example; only mse and mae return the mean.
 #pragma once
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/math/relu.hpp"
 #include "rill/ops/sum/sum.hpp"
@@ -34,8 +35,12 @@ struct huber_op : elementwise<huber_op, 3> {
     return broadcast(x, broadcast(y, delta, expects), expects);
   }
   template <class S> static S apply(S x, S y, S delta) {
-    S const far = abs(x - y), near = minimum(far, delta);
-    return near * (far - S(0.5) * near);
+    return rill::detail::in_wide(
+        [](auto a, auto b, auto most) {
+          auto const far = abs(a - b), near = minimum(far, most);
+          return near * (far - decltype(a)(0.5) * near);
+        },
+        x, y, delta);
   }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), y = r.in(1), delta = r.in(2), dz = r.dy();
@@ -56,7 +61,10 @@ struct relative_entropy_op : elementwise<relative_entropy_op, 2> {
                                         "is 0, 0 with derivative 0 with respect to p";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 13;
-  template <class S> static S apply(S p, S l) { return select(p == S(0), S(0), p * (log(p) - l)); }
+  template <class S> static S apply(S p, S l) {
+    return rill::detail::in_wide(
+        [](auto a, auto b) { return select(a == decltype(a)(0), decltype(a)(0), a * (log(a) - b)); }, p, l);
+  }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V p = r.in(0), l = r.in(1), dz = r.dy();
     return binary_gradients(
@@ -74,31 +82,43 @@ struct relative_entropy_op : elementwise<relative_entropy_op, 2> {
 namespace rill {
 
 /// Returns (x - y)² for each pair of elements; both broadcast.
-template <operand X, operand Y> auto squared_error(X x, Y y) { return square(x - y); }
+template <operand X, operand Y> auto squared_error(X x, Y y) {
+  return detail::in_wide([](auto a, auto b) { return square(a - b); }, x, y);
+}
 /// Returns |x - y| for each pair of elements; both broadcast. The derivative where they are equal is 0.
 template <operand X, operand Y> auto absolute_error(X x, Y y) { return record<ops::absolute_error_op>(x, y); }
 /// Returns the mean of (x - y)² over all elements: a scalar.
-template <operand X, operand Y> auto mse(X x, Y y) { return mean(squared_error(x, y)); }
+template <operand X, operand Y> auto mse(X x, Y y) {
+  return detail::in_wide([](auto a, auto b) { return mean(square(a - b)); }, x, y);
+}
 /// Returns the mean of |x - y| over all elements: a scalar.
-template <operand X, operand Y> auto mae(X x, Y y) { return mean(absolute_error(x, y)); }
+template <operand X, operand Y> auto mae(X x, Y y) {
+  return detail::in_wide([](auto a, auto b) { return mean(absolute_error(a, b)); }, x, y);
+}
 
 /// Returns Huber's loss (P. J. Huber, Robust Estimation of a Location Parameter, 1964), for each pair of elements: (x -
 /// y)² / 2 for distances up to `delta` (positive), linear beyond.
 template <operand X, operand Y> auto huber(X x, Y y, double delta = 1) {
   expects(delta > 0, "huber: delta must be positive");
-  return record<ops::huber_op>(x, y, like(x, delta));
+  return detail::in_wide([delta](auto a, auto b) { return record<ops::huber_op>(a, b, like(a, delta)); }, x, y);
 }
 
 /// Returns max(0, 1 - label x) for each pair of elements: the hinge loss of support vector machines. Labels are -1 or
 /// 1. The derivative is 0 where label x is 1.
-template <operand X, operand L> auto hinge(X x, L labels) { return relu(1 - x * labels); }
+template <operand X, operand L> auto hinge(X x, L labels) {
+  return detail::in_wide([](auto a, auto z) { return relu(1 - a * z); }, x, labels);
+}
 
 /// Returns the Kullback-Leibler divergence [...] between distributions p [..., n] and distributions with logarithms l
 /// [..., n], for instance from log_softmax: the sum of p (log p - l) over the last axis. Terms with p = 0 are 0.
 template <operand P, operand L> auto kl_divergence(P p, L l) {
-  auto const each = record<ops::relative_entropy_op>(p, l);
-  if constexpr (typed<P> && typed<L>) return sum<-1>(each);
-  else return sum(value(each), extents{-1});
+  return detail::in_wide(
+      [](auto a, auto b) {
+        auto const each = record<ops::relative_entropy_op>(a, b);
+        if constexpr (typed<P> && typed<L>) return sum<-1>(each);
+        else return sum(value(each), extents{-1});
+      },
+      p, l);
 }
 
 }  // namespace rill

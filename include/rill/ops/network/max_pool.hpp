@@ -30,7 +30,7 @@ struct max_pool_gradient_op : windowing<max_pool_gradient_op> {
       name = "max_pool_gradient",
       doc = "zeros of the images' extents, with the value of each window added at its largest pixel";
   static constexpr std::int8_t arity = 2;
-  static constexpr bool takes_windows = true;
+  static constexpr bool takes_windows = true, adds_windows = true;
   static constexpr dtypes elements = dtypes::floats;
   static constexpr type infer(pooling const& a, type const& x, type const& dy, checks expects = {}) {
     expects(elements.contains(x.element), "max_pool_gradient: the images are not of floats");
@@ -96,7 +96,8 @@ template <class T> void max_pool_op::run(pooling_call const& c, parallel const& 
 
 template <class T> void max_pool_gradient_op::run(pooling_call const& c, parallel const& threads) {
   rill::kernels::max_pool_gradient(shape_of(c), static_cast<T const*>(c.x), static_cast<T const*>(c.other),
-                                   static_cast<T*>(c.result), threads);
+                                   static_cast<T*>(c.result),
+                                   static_cast<typename rill::kernels::detail::pooling<T>::V*>(c.sums), threads);
 }
 
 template <class T> void max_pool_pick_op::run(pooling_call const& c, parallel const& threads) {

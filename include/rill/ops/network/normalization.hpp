@@ -1,10 +1,11 @@
 // Normalisation to mean 0 and variance 1: over the features of each row, over groups of channels, or over each channel
-// of an example. Layers with a scale and a shift are in train/.
+// of an example; 16-bit floats as float32 (docs/guide/precision.md). Layers with a scale and a shift are in train/.
 #pragma once
 #include <string>
 
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/network/operands.hpp"
 #include "rill/ops/sum/sum.hpp"
 
@@ -19,7 +20,8 @@ value group_normalized(value x, std::int64_t groups, double epsilon);
 /// Provides kernels for the static element type of x in a header-only program.
 template <operand X> void provide_group_norm() {
   if constexpr (typed<X>) {
-    constexpr dtypes set{X::static_type.element};
+    constexpr dtypes set{wide_element(X::static_type.element)};
+    provide_kernels<ops::cast_op, set | X::static_type.element>();
     provide_kernels<ops::add_op, set>(), provide_kernels<ops::sub_op, set>(), provide_kernels<ops::div_op, set>();
     provide_kernels<ops::sqrt_op, set>(), provide_kernels<ops::square_op, set>(), provide_kernels<ops::mean_op, set>();
     provide_kernels<ops::broadcast_like_op, set>();
@@ -32,14 +34,18 @@ template <operand X> void provide_group_norm() {
 /// Layer Normalization, 2016).
 template <operand X> auto layer_norm(X x, double epsilon = 1e-5) {
   detail::expect_floats(x);
-  auto const apart = x - mean<-1>(x, keep);
-  return apart / sqrt(mean<-1>(square(apart), keep) + epsilon);
+  return detail::in_wide(
+      [epsilon](auto v) {
+        auto const apart = v - mean<-1>(v, keep);
+        return apart / sqrt(mean<-1>(square(apart), keep) + epsilon);
+      },
+      x);
 }
 /// Returns x / √(mean of x² + epsilon) over the features of each row of x [..., features] (B. Zhang and R. Sennrich,
 /// Root Mean Square Layer Normalization, NeurIPS 2019).
 template <operand X> auto rms_norm(X x, double epsilon = 1e-6) {
   detail::expect_floats(x);
-  return x / sqrt(mean<-1>(square(x), keep) + epsilon);
+  return detail::in_wide([epsilon](auto v) { return v / sqrt(mean<-1>(square(v), keep) + epsilon); }, x);
 }
 /// Returns (x - mean) / √(variance + epsilon) over each group of neighbouring channels of each example of x [n, ...,
 /// channels], and over all axes between (Y. Wu and K. He, Group Normalization, ECCV 2018). Throws
@@ -47,7 +53,7 @@ template <operand X> auto rms_norm(X x, double epsilon = 1e-6) {
 template <operand X> X group_norm(X x, std::int64_t groups, double epsilon = 1e-5) {
   detail::expect_floats(x), detail::provide_group_norm<X>();
   expects(groups > 0, "group_norm: the number of groups must be above 0");
-  return X{detail::group_normalized(x, groups, epsilon)};
+  return X{detail::narrowed_to(value(x), detail::group_normalized(detail::widened(value(x)), groups, epsilon))};
 }
 /// Returns (x - mean) / √(variance + epsilon) over the pixels of each channel of each example of x [n, ..., channels]
 /// (D. Ulyanov et al., Instance Normalization, 2016). Throws error(invalid_argument) unless x is of floats and of rank
@@ -56,7 +62,7 @@ template <operand X> X instance_norm(X x, double epsilon = 1e-5) {
   detail::expect_floats(x), detail::provide_group_norm<X>();
   auto const t = x.type();
   expects(t.has_rank() && t.rank >= 3, "instance_norm: expected [n, ..., channels] with an axis between");
-  return X{detail::group_normalized(x, 0, epsilon)};
+  return X{detail::narrowed_to(value(x), detail::group_normalized(detail::widened(value(x)), 0, epsilon))};
 }
 
 #if RILL_RUNTIME

@@ -3,6 +3,7 @@
 #include "rill/dsl/expr.hpp"
 #include "rill/ops/base/for_each_type.hpp"
 #include "rill/ops/base/kernels.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/network/window.hpp"
 
 namespace rill {
@@ -30,13 +31,15 @@ struct pooling_call {
   bool count_padding;
   void const *x, *other;
   void* result;
+  void* sums;  // memory for sums of 16-bit floats in float32, or null
 };
 struct pooling_table {
   std::array<void (*)(pooling_call const&, parallel const&), dtype_count> run{};
 };
 
 /// What operations over windows share. `How` describes the windows; `Op::run<T>` computes the operation for elements of
-/// type T. Input 1 of an operation with `takes_windows` has an element for each window.
+/// type T. Input 1 of an operation with `takes_windows` has an element for each window. An operation with
+/// `adds_windows` adds up 16-bit floats of windows that overlap in float32.
 template <class Op, class How = pooling> struct windowing {
   using attributes = How;
   using kernels = pooling_table;

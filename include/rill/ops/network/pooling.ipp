@@ -46,17 +46,26 @@ template <class Op, class How> kernel windowing<Op, How>::make(kernel_request co
                  false,
                  nullptr,
                  nullptr,
+                 nullptr,
                  nullptr};
   if constexpr (requires { a.count_padding; }) c.count_padding = a.count_padding;
   if (rill::elements(r.outputs[0].shape()) == 0) return kernel([](kernel_call const&) {});
   auto const run = kernels_of<Op>(x.element).run[static_cast<std::size_t>(x.element)];
-  return kernel([=](kernel_call const& call) {
-    auto with = c;
-    with.x = call.in(0);
-    with.other = call.inputs > 1 ? call.in(1) : nullptr;
-    with.result = call.out(0);
-    run(with, call.threads);
-  });
+  std::size_t sums = 0;  // bytes
+  if constexpr (requires { Op::adds_windows; })
+    if (bool const overlap = vertical.stride < vertical.window || horizontal.stride < horizontal.window;
+        overlap && rill::detail::wide_element(x.element) != x.element)
+      sums = static_cast<std::size_t>(rill::elements(x.shape())) * sizeof(float);
+  return kernel(
+      [=](kernel_call const& call) {
+        auto with = c;
+        with.x = call.in(0);
+        with.other = call.inputs > 1 ? call.in(1) : nullptr;
+        with.result = call.out(0);
+        with.sums = sums != 0 ? call.scratch() : nullptr;
+        run(with, call.threads);
+      },
+      sums);
 }
 
 }  // namespace rill::ops

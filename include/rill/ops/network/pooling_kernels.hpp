@@ -70,8 +70,8 @@ template <class T> struct pooling {
 
   // Adds what the output's gradient brings to one window: to the first pixel that is as large as the largest, or NaN as
   // it is. Where each pixel is in one window it is added to zeros that were never written.
-  template <bool Tiles>
-  void backward_window(index batch, pixel_range const& window, index channel, T const* gradient, T* to) const {
+  template <bool Tiles, class Sum>
+  void backward_window(index batch, pixel_range const& window, index channel, T const* gradient, Sum* to) const {
     index const count = s.channels - channel;
     auto const most = largest(batch, window, channel), change = load_as<V>(gradient, count);
     auto open = lanes_type{} == lanes_type{};
@@ -79,7 +79,7 @@ template <class T> struct pooling {
       for (index x = window.left; x < window.right; ++x) {
         auto const here = load_as<V>(pixel(batch, y, x) + channel, count);
         auto const taken = open & ((here == most) | (here != here));
-        T* const at = to + (pixel(batch, y, x) - input) + channel;
+        Sum* const at = to + (pixel(batch, y, x) - input) + channel;
         auto const old = Tiles ? native<V>::broadcast(V{}) : load_as<V>(at, count);
         store_as<V>(at, taken ? old + change : old, count);
         open &= ~taken;
@@ -88,7 +88,8 @@ template <class T> struct pooling {
   }
 
   // Some channels of one image.
-  template <bool Tiles> void backward(index batch, index channel, index end, T const* gradient, T* to) const {
+  template <bool Tiles, class Sum>
+  void backward(index batch, index channel, index end, T const* gradient, Sum* to) const {
     if constexpr (!Tiles) clear(batch, channel, end, to);
     gradient += batch * s.out_height * s.out_width * s.channels;
     for (index y = 0; y < s.out_height; ++y) {
@@ -99,10 +100,18 @@ template <class T> struct pooling {
     }
   }
 
-  void clear(index batch, index channel, index end, T* to) const {
+  template <class Sum> void clear(index batch, index channel, index end, Sum* to) const {
     for (index i = 0; i < s.height * s.width; ++i) {
-      T* const at = to + (batch * s.height * s.width + i) * s.channels;
-      for (index c = channel; c < end; ++c) at[c] = T{};
+      Sum* const at = to + (batch * s.height * s.width + i) * s.channels;
+      for (index c = channel; c < end; ++c) at[c] = Sum{};
+    }
+  }
+
+  // Rounds the sums of some channels of one image.
+  void round(index batch, index channel, index end, V const* from, T* to) const {
+    for (index i = 0; i < s.height * s.width; ++i) {
+      index const at = (batch * s.height * s.width + i) * s.channels;
+      for (index c = channel; c < end; ++c) to[at + c] = static_cast<T>(from[at + c]);
     }
   }
 };
@@ -123,11 +132,12 @@ template <class T> void max_pool(pooling_shape const& s, T const* input, T* outp
 }
 
 /// Computes the gradient of `max_pool`: the gradient of each output goes to the first maximum in its window. Windows
-/// that overlap add up in their order.
+/// that overlap add up in their order: in T, or, for a narrow T, in `sums`, which has as many elements as the input.
 template <class T>
 void max_pool_gradient(pooling_shape const& s, T const* input, T const* output_gradient, T* input_gradient,
-                       parallel const& threads) noexcept {
+                       typename detail::pooling<T>::V* sums, parallel const& threads) noexcept {
   using pooling = detail::pooling<T>;
+  constexpr bool narrow = !std::is_same_v<typename pooling::V, T>;
   index const blocks = detail::divide_up(s.channels, pooling::channels_at_once);
   share(threads, s.batch * blocks, 1, [&](index begin, index end) {
     for (index unit = begin; unit < end; ++unit) {
@@ -135,7 +145,10 @@ void max_pool_gradient(pooling_shape const& s, T const* input, T const* output_g
       index const stop = detail::lower(s.channels, channel + pooling::channels_at_once);
       pooling const image{s, input};
       if (s.tiles()) image.template backward<true>(unit / blocks, channel, stop, output_gradient, input_gradient);
-      else image.template backward<false>(unit / blocks, channel, stop, output_gradient, input_gradient);
+      else if (narrow && sums != nullptr) {
+        image.template backward<false>(unit / blocks, channel, stop, output_gradient, sums);
+        image.round(unit / blocks, channel, stop, sums, input_gradient);
+      } else image.template backward<false>(unit / blocks, channel, stop, output_gradient, input_gradient);
     }
   });
 }

@@ -1,5 +1,6 @@
 // The elementwise cross entropy of sigmoid(logits) and labels as one operation: the loss of multi-label classifiers.
 #pragma once
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/exponential.hpp"
 
 namespace rill::ops {
@@ -26,7 +27,9 @@ struct sigmoid_cross_entropy_op : elementwise<sigmoid_cross_entropy_op, 2> {
                                         "broadcast, without overflow";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 24;
-  template <class S> static S apply(S x, S z) { return sigmoid_entropy(x, z, S(1)); }
+  template <class S> static S apply(S x, S z) {
+    return rill::detail::in_wide([](auto a, auto b) { return sigmoid_entropy(a, b, decltype(a)(1)); }, x, z);
+  }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), z = r.in(1), dy = r.dy();
     return binary_gradients(r, [&] { return dy * (sigmoid(x) - z); }, [&] { return -(dy * x); });
@@ -47,7 +50,9 @@ struct weighted_sigmoid_cross_entropy_op : elementwise<weighted_sigmoid_cross_en
     expects(elements.contains(x.element), "sigmoid_cross_entropy: the logits are not floats; cast them");
     return broadcast(x, broadcast(z, w, expects), expects);
   }
-  template <class S> static S apply(S x, S z, S w) { return sigmoid_entropy(x, z, w); }
+  template <class S> static S apply(S x, S z, S w) {
+    return rill::detail::in_wide([](auto a, auto b, auto c) { return sigmoid_entropy(a, b, c); }, x, z, w);
+  }
   // The loss is w z times the loss of label 1, plus 1 - z times the loss of label 0.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), z = r.in(1), w = r.in(2), dy = r.dy();
@@ -75,7 +80,8 @@ template <operand X, operand Z, operand W> auto sigmoid_cross_entropy(X logits, 
   return record<ops::weighted_sigmoid_cross_entropy_op>(logits, labels, weights);
 }
 template <operand X, operand Z, number W> auto sigmoid_cross_entropy(X logits, Z labels, W weight) {
-  return sigmoid_cross_entropy(logits, labels, like(logits, weight));
+  return detail::in_wide([weight](auto x, auto z) { return sigmoid_cross_entropy(x, z, like(x, weight)); }, logits,
+                         labels);
 }
 
 }  // namespace rill

@@ -11,6 +11,7 @@ template <class Op> struct over_last_axis {
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 24;
+  static constexpr bool wide_gradient = true;
   struct kernels {
     std::array<void (*)(std::size_t rows, std::size_t n, void const* from, void* to, parallel const&), dtype_count>
         run{};

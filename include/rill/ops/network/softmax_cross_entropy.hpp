@@ -1,6 +1,7 @@
 // The cross entropy of softmax(logits) and labels, as one operation: the loss of classifiers.
 #pragma once
 #include "rill/ops/array/reshape.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/network/softmax.hpp"
 #include "rill/ops/table/gather.hpp"
@@ -25,6 +26,7 @@ struct softmax_cross_entropy_op {
   static constexpr std::size_t outputs = 2;
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 24;
+  static constexpr bool wide_gradient = true;
   struct kernels {
     std::array<void (*)(std::size_t rows, std::size_t n, void const* logits, void const* labels, bool wide,
                         void* losses, void* derivative, parallel const&),
@@ -71,6 +73,7 @@ struct softmax_cross_entropy_dense_op {
   static constexpr std::size_t outputs = 2;
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 28;
+  static constexpr bool wide_gradient = true;
   struct kernels {
     std::array<void (*)(std::size_t rows, std::size_t n, void const* logits, void const* distributions, void* losses,
                         void* derivative, parallel const&),
@@ -170,27 +173,38 @@ template <class X, class Losses, class F> auto smoothed(X logits, Losses losses,
 
 /// Returns the cross entropy with smoothed labels.
 template <operand X, operand L> auto softmax_cross_entropy(X logits, L labels, label_smoothing how) {
-  return detail::smoothed(logits, softmax_cross_entropy(logits, labels), how, [](auto each) { return each; });
+  return detail::in_wide(
+      [&how](auto x, auto z) {
+        return detail::smoothed(x, softmax_cross_entropy(x, z), how, [](auto each) { return each; });
+      },
+      logits, labels);
 }
 
 /// Returns the cross entropy with a weight for each class, [classes], of the logits' element type: the loss of an
 /// example is multiplied by the weight of its label; for a distribution or a smoothed label, each term by the weight of
 /// its class. To weight examples, multiply: `weights * softmax_cross_entropy(logits, labels)`.
 template <operand X, operand L, operand W> auto softmax_cross_entropy(X logits, L labels, W class_weights) {
-  if constexpr (typed<L>) {
-    if constexpr (dtypes::integers.contains(L::static_type.element))
-      return detail::weighted(softmax_cross_entropy(logits, labels), gather(class_weights, labels));
-    else return softmax_cross_entropy(logits, labels * class_weights);
-  } else if (dtypes::integers.contains(labels.type().element)) {
-    return value(
-        detail::weighted(softmax_cross_entropy(value(logits), labels), value(gather(value(class_weights), labels))));
-  } else return value(softmax_cross_entropy(value(logits), value(labels * value(class_weights))));
+  return detail::in_wide(
+      [](auto x, auto z, auto w) {
+        if constexpr (typed<L>) {
+          if constexpr (dtypes::integers.contains(L::static_type.element))
+            return detail::weighted(softmax_cross_entropy(x, z), gather(w, z));
+          else return softmax_cross_entropy(x, z * w);
+        } else if (dtypes::integers.contains(z.type().element)) {
+          return value(detail::weighted(softmax_cross_entropy(value(x), z), value(gather(value(w), z))));
+        } else return value(softmax_cross_entropy(value(x), value(z * value(w))));
+      },
+      logits, labels, class_weights);
 }
 /// Returns the same with smoothed labels.
 template <operand X, operand L, operand W>
 auto softmax_cross_entropy(X logits, L labels, W class_weights, label_smoothing how) {
-  return detail::smoothed(logits, softmax_cross_entropy(logits, labels, class_weights), how,
-                          [&](auto each) { return detail::weighted(each, class_weights); });
+  return detail::in_wide(
+      [&how](auto x, auto z, auto w) {
+        return detail::smoothed(x, softmax_cross_entropy(x, z, w), how,
+                                [&](auto each) { return detail::weighted(each, w); });
+      },
+      logits, labels, class_weights);
 }
 
 }  // namespace rill

@@ -6,6 +6,9 @@
 namespace rill {
 
 namespace detail {
+/// The type in which numbers of type T are drawn: uniform ones of 16 bits are too coarse.
+template <element T> using drawn_as = element_of<wide_element(dtype_of<T>)>;
+
 /// Returns -log(1 - u) scale, for u uniform in [0, 1).
 template <class X> X exponential_of(X u, double scale) {
   X const drawn = -log1p(-u);
@@ -18,31 +21,33 @@ template <class X> X exponential_of(X u, double scale) {
 inline value exponential(graph& g, type const& of, double rate = 1) {
   expects(is_float(of.element), "exponential: only floats are drawn");
   expects(rate > 0, "exponential: the rate must be above 0");
-  return detail::exponential_of(uniform(g, of), 1 / rate);
+  auto const wide = of.with(detail::wide_element(of.element));
+  return cast(detail::exponential_of(uniform(g, wide), 1 / rate), of.element);
 }
 /// Returns the same with static extents: `exponential<float, 3, 4>(g, 2)`.
 template <element T, dim... Extents> expr<of<T, Extents...>> exponential(graph& g, double rate = 1) {
   expects(rate > 0, "exponential: the rate must be above 0");
-  return detail::exponential_of(uniform<T, Extents...>(g), 1 / rate);
+  return cast<T>(detail::exponential_of(uniform<detail::drawn_as<T>, Extents...>(g), 1 / rate));
 }
 /// Returns such numbers of x's type, one for each element of x.
 template <operand X> X exponential_like(X x, double rate = 1) {
   expects(rate > 0, "exponential: the rate must be above 0");
-  return detail::exponential_of(uniform_like(x), 1 / rate);
+  return detail::in_wide([rate](auto v) { return detail::exponential_of(uniform_like(v), 1 / rate); }, x);
 }
 
 /// Returns random numbers of the Laplace distribution, exponential on either side of the mean, of type `of`, which is
 /// of floats. The standard deviation is scale sqrt(2).
 inline value laplace(graph& g, type const& of, double mean = 0, double scale = 1) {
   expects(scale > 0, "laplace: the scale must be above 0");
-  value const distance = exponential(g, of, 1 / scale);
-  return select(bernoulli(g, of.with(dtype::boolean)), distance, -distance) + like(distance, mean);
+  value const distance = exponential(g, of.with(detail::wide_element(of.element)), 1 / scale);
+  value const drawn = select(bernoulli(g, of.with(dtype::boolean)), distance, -distance) + like(distance, mean);
+  return cast(drawn, of.element);
 }
 /// Returns the same with static extents: `laplace<float, 3, 4>(g)`.
 template <element T, dim... Extents> expr<of<T, Extents...>> laplace(graph& g, double mean = 0, double scale = 1) {
   expects(scale > 0, "laplace: the scale must be above 0");
-  auto const distance = exponential<T, Extents...>(g, 1 / scale);
-  return {select(bernoulli<Extents...>(g), distance, -distance) + like(distance, mean)};
+  auto const distance = exponential<detail::drawn_as<T>, Extents...>(g, 1 / scale);
+  return {cast<T>(select(bernoulli<Extents...>(g), distance, -distance) + like(distance, mean))};
 }
 
 }  // namespace rill

@@ -19,6 +19,7 @@ struct cumprod_op : walks_axis<cumprod_op, along_axis> {
           "leave out the element itself; integers wrap; the derivative is exact at zeros, too";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::numbers;
+  static constexpr bool wide_gradient = true;
   static constexpr char const *of_others = "cumprod: the operand is not of numbers; cast it",
                               *no_axis = "cumprod: the axis is out of range for the operand's rank";
   static constexpr type infer(along_axis const& a, type const& x, checks expects = {}) { return walked(a, x, expects); }

@@ -2,6 +2,7 @@
 // cumprod.
 #pragma once
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/reduction/cumsum.hpp"
 
 namespace rill {
@@ -61,6 +62,7 @@ struct linear_recurrence_op : walks_axis<linear_recurrence_op, recurrence_axis> 
                                         "b, where y' is the result at the "
                                         "place before and 0 at first; `lagged` takes a from the place before";
   static constexpr std::int8_t arity = 2;
+  static constexpr bool wide_gradient = true;
   static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   static constexpr char const *of_others =
                                   "linear_recurrence: the operands are not of floats or complex numbers; cast them",
@@ -113,7 +115,8 @@ inline value linear_recurrence(value factors, value terms, std::int64_t axis, bo
 }
 /// Returns the same with one number as every factor: `linear_recurrence(0.99, rewards, 0, true)`.
 template <number N> value linear_recurrence(N factor, value terms, std::int64_t axis, bool reverse = false) {
-  return linear_recurrence(broadcast_like(like(terms, factor), terms), terms, axis, reverse);
+  return detail::in_wide(
+      [&](value b) { return linear_recurrence(broadcast_like(like(b, factor), b), b, axis, reverse); }, terms);
 }
 /// Returns the same with a static type: `linear_recurrence<0>(a, b)`.
 template <std::int64_t Axis, operand A, operand B> auto linear_recurrence(A factors, B terms, bool reverse = false) {

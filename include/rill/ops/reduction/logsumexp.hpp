@@ -14,6 +14,7 @@ struct logsumexp_op {
       doc = "log(sum of exp(x)) over some axes, or all, without overflow or underflow; -inf for no elements";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::floats, common = common_floats;
+  static constexpr bool wide_gradient = true;
   using attributes = reduction;
   using kernels = state_reduction_table;
   static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/power.hpp"
 #include "rill/ops/math/rounding.hpp"
 #include "rill/ops/reduction/max.hpp"
@@ -21,12 +22,16 @@ template <class X> X root(X x, double power) {
 template <class X, class Sum, class Max> auto norm_of(X x, double p, Sum sum_of, Max max_of) {
   expects(is_differentiable(x.type().element), "norm: the operand is not of floats or complex numbers; cast it");
   expects(p >= 1, "norm: the order is at least 1, or infinite");
-  auto const a = abs(x);
-  using result = decltype(sum_of(a));
-  if (p == 1) return sum_of(a);
-  if (std::isinf(p)) return result{max_of(a)};
-  if (p == 2) return root(result{sum_of(square(a))}, 0.5);
-  return root(result{sum_of(pow(a, p))}, 1 / p);
+  return in_wide(
+      [&](auto v) {
+        auto const a = abs(v);
+        using result = decltype(sum_of(a));
+        if (p == 1) return sum_of(a);
+        if (std::isinf(p)) return result{max_of(a)};
+        if (p == 2) return root(result{sum_of(square(a))}, 0.5);
+        return root(result{sum_of(pow(a, p))}, 1 / p);
+      },
+      x);
 }
 
 }  // namespace detail

@@ -18,6 +18,7 @@ struct prod_op : reduce_rules<prod_op> {
       doc =
           "the product over some axes, or all; 1 for no elements; integers wrap; the derivative is exact at zeros, too";
   static constexpr dtypes elements = dtypes::numbers, common = common_floats | dtype::int64;  // which extents are
+  static constexpr bool wide_gradient = true;
   static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "prod: the operand is not of numbers; cast it");
     return reduced(a, x, expects);
@@ -37,6 +38,7 @@ struct prod_of_others_op {
                                         "for each element of the first operand, the product of the others over some "
                                         "axes, or all; with more operands, its derivative along them";
   static constexpr std::int8_t arity = -1;
+  static constexpr bool wide_gradient = true;
   static constexpr dtypes elements = dtypes::floats | dtypes::complexes, common = common_floats;
   static constexpr int most_directions = 4;
   struct attributes {

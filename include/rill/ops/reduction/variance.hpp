@@ -22,6 +22,7 @@ struct variance_op {
                                         "the number of elements minus `ddof`; NaN if that is not positive";
   static constexpr std::int8_t arity = 1;
   static constexpr dtypes elements = dtypes::floats, common = common_floats;
+  static constexpr bool wide_gradient = true;
   struct attributes {
     extents axes;
     bool keep = false;

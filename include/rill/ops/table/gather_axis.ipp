@@ -53,12 +53,14 @@ inline kernel scatter_axis_op::cpu(kernel_request const& r) {
   axis_within const along(
       y, checked_axis(decode<attributes>(r.at.attributes).axis, y.rank, "scatter: the axis is out of range"));
   index_reader const indices(r.inputs[0], along.extent);
-  auto const add = kernels_of<scatter_like_op>(y.element).add[static_cast<std::size_t>(y.element)];
+  auto const element = y.element;
+  auto const add = kernels_of<scatter_like_op>(element).add[static_cast<std::size_t>(element)];
   return kernel(
-      [along, indices, add, size = size_of(y.element), bytes = y.bytes()](kernel_call const& call) {
+      [along, indices, add, element, size = size_of(y.element), bytes = y.bytes()](kernel_call const& call) {
         auto* const which = static_cast<std::int64_t*>(call.scratch());
         along.read(indices, call.in(0), which);
         if (bytes == 0) return;
+        order_rows(element, which, indices.count());
         std::memset(call.out(0), 0, bytes);
         auto const rows = static_cast<std::size_t>(along.extent), width = static_cast<std::size_t>(along.inner);
         auto const one = [&](std::int64_t outer, parallel const& threads) {
@@ -74,7 +76,7 @@ inline kernel scatter_axis_op::cpu(kernel_request const& r) {
             for (auto o = first; o < last; ++o) one(o, {});
           });
       },
-      indices.count() * sizeof(std::int64_t));
+      scatter_indices(element, indices.count()) * sizeof(std::int64_t));
 }
 
 }  // namespace rill::ops

@@ -1,14 +1,20 @@
 // Adds rows to a table at indices: converts sparse gradients to dense ones.
 #pragma once
+#include <algorithm>
+#include <numeric>
+
 #include "rill/ops/array/index.hpp"
 #include "rill/ops/base/for_each_type.hpp"
 #include "rill/ops/base/kernels.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/table/gather.hpp"
 
 namespace rill::ops {
 
 /// Adds `count` rows to a table: row i goes to row indices[i], which was checked. A table is cut into ranges of rows,
 /// each of which processes all indices in order: so no two threads write the same row, and the order of sums is fixed.
+/// The addends of a row of 16-bit floats are added as float32 and rounded once; `order_rows` wrote their order behind
+/// the indices.
 using scatter_kernel = void (*)(void* table, std::size_t rows, std::size_t width, void const* from,
                                 std::int64_t const* indices, std::size_t count, bool subtract, parallel const& threads);
 
@@ -72,6 +78,26 @@ struct add_rows_op {
 };
 
 }  // namespace rill::ops
+
+#if RILL_DEFINITIONS
+namespace rill::ops {
+
+/// Returns the number of int64 that a scatter kernel reads for `count` indices.
+inline std::size_t scatter_indices(dtype element, std::size_t count) {
+  return rill::detail::wide_element(element) == element ? count : 2 * count;
+}
+/// Writes behind the indices of rows of 16-bit floats their positions, sorted by row; equal rows keep their order.
+inline void order_rows(dtype element, std::int64_t* indices, std::size_t count) {
+  if (scatter_indices(element, count) == count) return;
+  auto* const order = indices + count;
+  std::iota(order, order + count, std::int64_t{0});
+  std::sort(order, order + count, [indices](std::int64_t a, std::int64_t b) {
+    return indices[a] != indices[b] ? indices[a] < indices[b] : a < b;
+  });
+}
+
+}  // namespace rill::ops
+#endif
 
 namespace rill {
 

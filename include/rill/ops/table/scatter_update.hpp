@@ -106,7 +106,8 @@ namespace rill::ops {
 template <class Op> kernel scatter_update<Op>::cpu(kernel_request const& r) {
   auto const element = r.inputs[2].element;
   auto const add = kernels_of<scatter_like_op>(element).add[static_cast<std::size_t>(element)];
-  auto const scratch = static_cast<std::size_t>(elements(r.inputs[1].shape())) * sizeof(std::int64_t);
+  auto const count = static_cast<std::size_t>(elements(r.inputs[1].shape()));
+  auto const scratch = scatter_indices(element, count) * sizeof(std::int64_t);
   return kernel(
       [=, v = r.variables[0], which = r.inputs[1], rows = r.inputs[2]](kernel_call const& call) {
         v->update(
@@ -116,6 +117,7 @@ template <class Op> kernel scatter_update<Op>::cpu(kernel_request const& r) {
               index_reader const read(which, table[0].extent);
               auto* const checked = static_cast<std::int64_t*>(call.scratch());
               read(call.in(1), checked);
+              order_rows(element, checked, read.count());
               add(t.mutable_raw(), static_cast<std::size_t>(table[0].extent),
                   static_cast<std::size_t>(elements(row_of(table).shape())), call.in(2), checked, read.count(),
                   Op::subtracts, call.threads);

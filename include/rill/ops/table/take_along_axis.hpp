@@ -51,12 +51,14 @@ struct scatter_along_axis_op {
   static constexpr std::uint32_t shape_only = 0b100;
   static constexpr dtypes elements = dtypes::numbers;
   using attributes = axis_attributes;
-  /// Adds [outer, count, inner] elements to a table [outer, rows, inner] at indices, which were checked.
+  /// Adds [outer, count, inner] elements to zeros [outer, rows, inner] at indices, which were checked. `sums` is memory
+  /// for the sums of 16-bit floats as float32; others are added in the table.
   struct lines {
     std::ptrdiff_t outer, rows, inner, count;
   };
   struct kernels {
-    std::array<void (*)(lines const&, void* table, void const* from, std::int64_t const* which, parallel const&),
+    std::array<void (*)(lines const&, void* table, float* sums, void const* from, std::int64_t const* which,
+                        parallel const&),
                dtype_count>
         add{};
   };
@@ -73,7 +75,8 @@ struct scatter_along_axis_op {
     return all;
   }
   template <class T>
-  static void add(lines const& l, void* table, void const* from, std::int64_t const* which, parallel const& threads);
+  static void add(lines const& l, void* table, float* sums, void const* from, std::int64_t const* which,
+                  parallel const& threads);
   template <dtypes Set> static constexpr kernels make_kernels();
   static kernel cpu(kernel_request const& r);
 };

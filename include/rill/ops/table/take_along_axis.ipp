@@ -8,23 +8,32 @@ namespace rill::ops {
 
 // Threads share blocks of columns, within which elements are added in the order of the indices.
 template <class T>
-void scatter_along_axis_op::add(lines const& l, void* table, void const* from, std::int64_t const* which,
+void scatter_along_axis_op::add(lines const& l, void* table, float* sums, void const* from, std::int64_t const* which,
                                 parallel const& threads) {
+  constexpr bool narrow = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
+  using A = std::conditional_t<narrow, float, T>;
   std::ptrdiff_t const block = 64, blocks = (l.inner + block - 1) / block;
   std::ptrdiff_t const each = l.count * (l.inner < block ? l.inner : block);
   rill::kernels::share(threads, l.outer * blocks, 32768 / (each < 1 ? 1 : each), [&](auto begin, auto end) {
     for (auto unit = begin; unit < end; ++unit) {
       auto const outer = unit / blocks, first = unit % blocks * block;
       auto const last = first + block < l.inner ? first + block : l.inner;
-      T* const to = static_cast<T*>(table) + outer * l.rows * l.inner;
+      T* const rows = static_cast<T*>(table) + outer * l.rows * l.inner;
+      A* to;
+      if constexpr (narrow) to = sums + outer * l.rows * l.inner;
+      else to = rows;
+      for (std::ptrdiff_t i = 0; i < l.rows; ++i) std::fill(to + i * l.inner + first, to + i * l.inner + last, A(0));
       for (std::ptrdiff_t i = 0; i < l.count; ++i) {
         auto const line = (outer * l.count + i) * l.inner;
         T const* const x = static_cast<T const*>(from) + line;
         for (auto j = first; j < last; ++j) {
-          T& sum = to[static_cast<std::ptrdiff_t>(which[line + j]) * l.inner + j];
-          sum = sum_of(sum, x[j]);
+          A& sum = to[static_cast<std::ptrdiff_t>(which[line + j]) * l.inner + j];
+          sum = sum_of(sum, static_cast<A>(x[j]));
         }
       }
+      if constexpr (narrow)
+        for (std::ptrdiff_t i = 0; i < l.rows; ++i)
+          for (auto j = first; j < last; ++j) rows[i * l.inner + j] = T(to[i * l.inner + j]);
     }
   });
 }
@@ -82,15 +91,18 @@ inline kernel scatter_along_axis_op::cpu(kernel_request const& r) {
   axis_within const along(y, axis);
   index_reader const indices(r.inputs[0], along.extent);
   auto const add_all = kernels_of<scatter_along_axis_op>(y.element).add[static_cast<std::size_t>(y.element)];
+  bool const narrow = rill::detail::wide_element(y.element) != y.element;
+  auto const bytes_of_sums = narrow ? static_cast<std::size_t>(rill::elements(y.shape())) * sizeof(float) : 0;
   lines const l{along.outer, along.extent, along.inner, r.inputs[0][axis].extent};
   return kernel(
       [=, bytes = y.bytes()](kernel_call const& call) {
         auto* const which = static_cast<std::int64_t*>(call.scratch());
         along.read(indices, call.in(0), which);
-        if (bytes != 0) std::memset(call.out(0), 0, bytes);
-        if (indices.count() != 0) add_all(l, call.out(0), call.in(1), which, call.threads);
+        if (bytes == 0) return;
+        auto* const sums = reinterpret_cast<float*>(which + indices.count());
+        add_all(l, call.out(0), sums, call.in(1), which, call.threads);
       },
-      indices.count() * sizeof(std::int64_t));
+      indices.count() * sizeof(std::int64_t) + bytes_of_sums);
 }
 
 }  // namespace rill::ops
