@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# May this be released? Runs what .ci/run leaves out, in about two hours on two cores: kernels for other processors, the
+# May this be released? Runs what .ci/run leaves out, for hours on two cores: kernels for other processors, the
 # same bits from every way to build, headers alone, with the standard library's checks, another language's numbers, all
 # ways to use the package, a second compiler's optimised build, fuzzing, processes that are killed, and the longest walks
 # over inputs with sanitizers.

@@ -91,8 +91,8 @@ def programs(page):
 
 def files(page):
     """(stem, names of the programs, text) of each file that is compiled for a page. The headers take longer to compile than a
-    body, so bodies with the same #include lines are one file, whose main takes the name of the program to run. A body with others
-    is not, so that each compiles with what it includes itself."""
+    body, so bodies with the same #include lines are one file, whose main takes the name of the program to run. Bodies with other
+    lines are in other files, so that each compiles with what it includes itself."""
     together = {}
     for program, is_body, includes, text in programs(page):
         if is_body:

@@ -4,11 +4,14 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <rill/rill.hpp>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace rill::test {
@@ -38,6 +41,10 @@ class spread final : public testing::EmptyTestEventListener {
 
  private:
   void OnTestEnd(testing::TestInfo const& test) override {
+    // The thread of a device gives back what it holds of a step a moment after the step's end.
+    auto const empty = [](auto const& d) { return d->memory().usage().count == 0; };
+    for (int i = 0; i < 1000 && !std::ranges::all_of(devices(), empty); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     for (auto const& d : devices())
       if (auto const left = d->memory().usage(); left.count != 0 && !test.result()->Failed())
         ADD_FAILURE() << left.count << " buffers of " << left.current << " bytes stay in the memory of " << d->name();

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""spread.py BUILD [--over devices|tasks|servers] [--seed N] [--tenth] [--slow] [--limit SECONDS] [PROGRAM...]: runs the
+"""spread.py BUILD [--over devices|tasks|servers] [--seed N] [--one-of N] [--slow] [--limit SECONDS] [PROGRAM...]: runs the
 test programs of a build with the nodes of their sessions spread at random over two to four emulated devices, or tasks, or
 servers (spread.hpp, net/spread_servers.hpp): the same results, no touch of a device's memory by host code, nothing left
-there. --tenth runs a tenth of the tests, another one for each seed, chosen by their names. --slow prints the slowest. A
-program hangs that takes longer than the limit, 600 seconds."""
+there. --one-of 10 runs a tenth of the tests, another one for each seed, chosen by their names. --slow prints the slowest.
+A program hangs that takes longer than the limit, 600 seconds."""
 import argparse
 import os
 import pathlib
@@ -41,7 +41,7 @@ def main():
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--over", choices=["devices", "tasks", "servers"], default="devices")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tenth", action="store_true")
+    parser.add_argument("--one-of", type=int, default=1)
     parser.add_argument("--slow", action="store_true")
     parser.add_argument("--limit", type=int, default=600)
     options = parser.parse_intermixed_args()
@@ -57,8 +57,7 @@ def main():
     patterns, failed, total, times = excluded(options.over), [], 0, []
     for program in programs:
         names = tests_of(program, patterns)
-        if options.tenth:
-            names = [name for name in names if zlib.crc32(name.encode()) % 10 == options.seed % 10]
+        names = [name for name in names if zlib.crc32(name.encode()) % options.one_of == options.seed % options.one_of]
         if not names:
             continue
         begun = time.monotonic()
