@@ -63,11 +63,18 @@ second_compiler() {
   cmake --build --preset asan -j"$(nproc)" --target test_ops_other test_train_other
   tests/ctest.py asan -j"$(nproc)" --tests-regex '^other_library\.'
 }
+# spread_with_threads OVER PROGRAM...: test programs with their nodes spread, under the thread sanitizer, one on each
+# processor. Some tests fork, and the child starts threads.
+spread_with_threads() {
+  local over=$1
+  shift
+  build tsan "$@"
+  export TSAN_OPTIONS=allocator_may_return_null=1:die_after_fork=0
+  printf '%s\n' "$@" | xargs -n 1 -P "$(nproc)" tests/spread.py build-tsan --over "$over" --seed 1 --limit 3600
+}
 # Threads of devices and of sessions that meet, in the tests that know nothing of devices.
 threads_of_devices() {
-  build tsan test_run test_ops_threads test_state test_train
-  TSAN_OPTIONS=allocator_may_return_null=1 tests/spread.py build-tsan --over devices --seed 1 --limit 3600 \
-    test_run test_ops_threads test_state test_train
+  spread_with_threads devices test_train test_ops_threads test_run test_state
 }
 # What .ci/run leaves to fewer steps.
 all_steps() {
@@ -76,8 +83,7 @@ all_steps() {
 }
 # The tests of the run time with their nodes spread over three tasks.
 threads_of_tasks() {
-  build tsan test_run
-  tests/spread.py build-tsan --over tasks --seed 1 test_run
+  spread_with_threads tasks test_run
 }
 # Processes that are killed, and ten minutes of steps in which nothing may grow: longer than CTest lets a test run.
 lost_processes() {

@@ -3,6 +3,7 @@
 
 #include "../../examples/digits/data.hpp"
 #include "../../examples/digits/model.hpp"
+#include "base/limit.hpp"
 #include "base/share.hpp"
 #include "io/scratch.hpp"
 #include "rill/train/saver.hpp"
@@ -128,6 +129,7 @@ TEST(digits, are_learnt_by_the_network_with_a_hidden_layer) {
 }
 
 TEST(digits, are_learnt_by_the_convolutional_network) {
+  test::allow(600);
   EXPECT_GE(mean_accuracy("conv", 20), test::steps(975, 955) / 1000.);
 }
 
