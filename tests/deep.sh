@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # May this be released? Runs what .ci/run leaves out, for hours on two cores: kernels for other processors, the
-# same bits from every way to build, headers alone, with the standard library's checks, another language's numbers, all
+# same bits from every way to build, headers alone, with the standard library's checks, another locale's numbers, all
 # ways to use the package, a second compiler's optimised build, fuzzing, processes that are killed, and the longest walks
 # over inputs with sanitizers.
 set -euo pipefail
@@ -16,15 +16,15 @@ every_processor() {
   cmake --build --preset project -j"$(nproc)"
   tests/ctest.py project -j"$(nproc)" --label-regex '^(deep|bench)$'
 }
-# All tests in a language whose numbers have a comma, and groups of three digits: as a program with a window in it has it.
+# The tests in a locale with a decimal comma and groups of three digits, as programs with windows set it.
 german() {
   mkdir -p build/locale
   localedef -i de_DE -f UTF-8 build/locale/de_DE.UTF-8
   LOCPATH=$PWD/build/locale LC_ALL=de_DE.UTF-8 RILL_TEST_LOCALE=de_DE.UTF-8 tests/ctest.py project -j"$(nproc)" \
     --label-exclude 'tooling|must_not_compile|examples|deep|bench|docs'
 }
-# All tests without the library, with the checks of libstdc++'s debug mode. GoogleTest is compiled in it, too, because it
-# takes containers.
+# All tests without the library, with the checks of libstdc++'s debug mode. GoogleTest is compiled in that mode, too,
+# because its functions take containers.
 checked_headers() {
   local folder=$PWD/build-checked
   cmake -S /usr/src/googletest -B "$folder/googletest" -G Ninja -DCMAKE_CXX_FLAGS=-D_GLIBCXX_DEBUG -DBUILD_GMOCK=OFF \
@@ -104,7 +104,7 @@ large_tensors() {
 stage 'kernels for every processor, bits, headers, packages' every_processor
 stage 'processes that are killed, and ten minutes of steps' lost_processes
 stage 'tensors of more than 4 GiB' large_tensors
-stage 'a language with other numbers' german
+stage 'a locale with other numbers' german
 stage 'headers alone' headers_alone
 stage 'headers alone, checked' checked_headers
 stage 'address sanitizer, all inputs' all_inputs

@@ -128,7 +128,7 @@ file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/everything.cpp" CONTENT "${ev
 file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/everything_and_main.cpp"
   CONTENT "${everything}\nint main() {}\n" @ONLY)
 
-# Where other libraries have macros.
+# All headers after macros of other libraries.
 file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/among_macros.cpp"
   CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/macros.hpp\"\n${everything}\n" @ONLY)
 

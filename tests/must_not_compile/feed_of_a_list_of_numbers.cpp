@@ -1,4 +1,4 @@
-// expect: feed: a list or an array is not a tensor, as rill::vector({...}) makes one of it
+// expect: feed: a list or an array is not a tensor; rill::vector({...}) makes one of it
 #include <rill/rill.hpp>
 rill::tensor f(rill::session& s, rill::value x) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: feed: a list of lists is not a tensor, as rill::matrix({{...}, {...}}) makes one of it
+// expect: feed: a list of lists is not a tensor; rill::matrix({{...}, {...}}) makes one of it
 #include <rill/rill.hpp>
 rill::tensor f(rill::session& s, rill::expr<rill::of<float, 2, 2>> x) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: feed: what a tensor is fed to is a handle of the graph, or a name as "name:port"
+// expect: feed: a tensor is fed to a handle of the graph, or to a name such as "name:port"
 #include <rill/rill.hpp>
 rill::tensor f(rill::session& s, rill::value x, rill::tensor const& t) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: outputs: what a step gives is a handle, or an operation that it runs
+// expect: outputs: an output is a handle, or an operation that the step runs
 #include <rill/rill.hpp>
 void f(rill::session& s, rill::value x, rill::tensor const& t) {
 #ifdef VALID

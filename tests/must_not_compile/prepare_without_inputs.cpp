@@ -1,4 +1,4 @@
-// expect: prepare: first come the inputs, as rill::inputs(x, y) or a std::vector<rill::value>
+// expect: prepare: the first argument is rill::inputs(x, y) or a std::vector<rill::value>
 #include <rill/rill.hpp>
 void f(rill::session& s, rill::expr<rill::of<float>> x) {
 #ifdef VALID

@@ -1,5 +1,4 @@
-// expect: prepare: behind the inputs comes what the step gives, as rill::outputs(z) or a
-// expect: std::vector<rill::value>
+// expect: prepare: the second argument is rill::outputs(z) or a std::vector<rill::value>
 #include <rill/rill.hpp>
 void f(rill::session& s, rill::expr<rill::of<float>> x) {
 #ifdef VALID

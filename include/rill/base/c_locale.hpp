@@ -1,4 +1,4 @@
-// The "C" locale for one thread, where the C library would read and write as the user's language does.
+// Gives one thread the "C" locale, where the C library would otherwise follow the user's locale.
 #pragma once
 #include <locale.h>
 
@@ -19,7 +19,7 @@ class c_locale {
   ::locale_t before_;
 };
 
-/// Returns the system's message of an error in English, as the sentences are that it becomes part of.
+/// Returns the system's message for an error in English, like the sentences that quote it.
 inline std::string system_message(std::error_code of) {
   c_locale const english;
   return of.message();

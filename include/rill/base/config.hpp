@@ -16,17 +16,17 @@
 // RILL_IO_INLINE     marks definitions behind RILL_IO_RUNTIME in the same way
 // RILL_COMPILER      adds the compiler's name to the symbols that every program needs: g++ and clang lay out a lambda's
 //                    captures in different orders, so a program and a run time from two compilers must not be linked.
-//                    Nor must they if one of them has the containers of libstdc++'s debug mode, which are larger, or
-//                    the strings from before C++11
+//                    The same holds if only one of them has the containers of libstdc++'s debug mode, which are
+//                    larger, or its strings from before C++11
 // RILL_LIFETIMEBOUND marks functions that return a reference into their argument: clang warns if that dangles
 #pragma once
 #include <version>
 
-// g++ says that in one macro (0: no), clang only of the whole option and of -ffinite-math-only.
+// g++ sets __GCC_IEC_559 to 0 for parts of -ffast-math, too; clang tells only of all of it and of -ffinite-math-only.
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     (defined(__GCC_IEC_559) && __GCC_IEC_559 == 0)
 #error \
-    "rill: -ffast-math, -Ofast and their parts (-ffinite-math-only, -funsafe-math-optimizations) change results: round(0.4) would be 0.4, and is_nan always false. Compile what includes rill without them, or add -fno-fast-math behind them"
+    "rill: -ffast-math, -Ofast and their parts (-ffinite-math-only, -funsafe-math-optimizations) change results: round(0.4) would be 0.4, and is_nan always false. Compile files that include rill without them, or put -fno-fast-math after them"
 #endif
 
 #if defined(_GLIBCXX_DEBUG)
@@ -86,7 +86,7 @@
 
 namespace rill::detail {
 
-/// Defined where the run time is. The linker prints this name if the program was compiled in another way.
+/// Defined where the run time is. The linker prints this name if the program was compiled differently.
 RILL_COMPILER extern char const library_of_the_same_compiler_and_GLIBCXX_DEBUG;
 
 #if defined(RILL_SEPARATE) || (defined(RILL_COMPILED) && !RILL_KERNELS)

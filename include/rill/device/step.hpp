@@ -86,7 +86,7 @@ class step_context {
   std::uint64_t number = 0;                ///< of the step
   std::uint64_t version = newest_version;  ///< of the variables, as the step found them
   std::uint64_t stream = 0;  ///< what random numbers are drawn by: the step, and within loops the iteration as well
-  std::string const* client = nullptr;  ///< who runs the step, until it has a number; null: without a name
+  std::string const* client = nullptr;  ///< the client's name; null: no name, or the step has its number already
   std::int64_t iteration = 0;           ///< of the innermost loop
   std::int64_t calls = 0;               ///< of functions, within each other
   running_call const* call = nullptr;   ///< the innermost of those that nested plans run
@@ -97,8 +97,8 @@ class step_context {
   arena_pool* arenas = nullptr;        ///< where runs of plans borrow their memory; null: each has its own
   step_progress* progress = nullptr;   ///< is told what kernels do, for reports; null: nobody asks
   rill::exchange* exchange = nullptr;  ///< where the tasks of a step leave values for each other; null: it has only one
-  /// Where the next walk over a body may leave a failure that calls throw on unchanged; null: it throws the failure. So
-  /// a deep recursion ends by returning: to unwind the stack takes longer for each call than the call.
+  /// Where the next walk over a body may leave a failure that calls would rethrow unchanged; null: it throws the
+  /// failure. So a deep recursion ends by returning: unwinding the stack takes longer per call than the call itself.
   failure* carried = nullptr;
   std::stop_token stop;  ///< asks the step to end; without a source nobody does
   std::optional<std::chrono::steady_clock::time_point> deadline;

@@ -1,6 +1,6 @@
 // Compile errors of operations that refuse their operands: the sentence is in the name of a type, which compilers print
-// in the first line. g++ prints text of any length that is a template argument; clang prints at most 36 characters of
-// an array, so the sentence is cut for clang.
+// in the first line. g++ prints a template argument with text of any length; clang prints at most 36 characters of an
+// array, so the sentence is cut into pieces for clang.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -37,7 +37,7 @@ template <auto Text> struct shape_error {};
 
 namespace detail {
 
-/// A sentence composed while a program compiles; what is longer than the array ends in "...".
+/// A sentence composed while a program compiles. One that is longer than the array is cut and ends in "...".
 struct sentence {
 #if defined(__clang__)
   static constexpr std::size_t longest_piece = 36;

@@ -156,7 +156,7 @@ class differentiator {
   static bool is_wider(gradient const& g, dtype element) {
     return wide_element(element) != element && (g.sparse() ? g.rows : g.dense).type().element == wide_element(element);
   }
-  // Returns the sum of partial derivatives. If one of 16-bit floats is float32, all are added as float32.
+  // Returns the sum of partial derivatives. If a derivative of 16-bit floats is float32, all are added as float32.
   static gradient rounded_sum(std::vector<gradient> parts, dtype element) {
     bool const wide = std::any_of(parts.begin(), parts.end(), [&](auto const& p) { return is_wider(p, element); });
     if (!wide) return sum_of(parts);
@@ -189,7 +189,7 @@ class differentiator {
     if (!alive) return;
     if (auto const rule = graph_.rule_of(n); rule >= 0)
       return beside(i, [&] { apply_rule(n, i, graph_.find_rule(rule), outer); });
-    // What is computed of a 16-bit float in float32 is added up in float32, and rounded by `total`.
+    // A derivative that comes back through a cast to float32 stays float32 until `total` rounds the sum.
     if (n.op == &definition<ops::cast_op>() && is_wider(outer[0], at(n.inputs[0]).type().element))
       return add(n.inputs[0], outer[0]);
     if (n.op->grad == nullptr) throw error(code::unimplemented, why_no_gradient(*n.op), n.name);

@@ -112,10 +112,10 @@ std::string read_file(std::filesystem::path const& path, std::uint64_t most = ma
 
 /// A file that appears under its name, whole and on the disk, when `commit` returns; until then an existing file of
 /// that name stays. The bytes go to a temporary file beside it, `NAME.<process>-<number>.tmp`, which the destructor
-/// removes: only a killed process leaves one. A file that is replaced leaves its mode, its group and, if the process
-/// may give files away, its owner to the new one. A symbolic link to a file is replaced, not followed; the mode is its
-/// file's. Throws error(failed_precondition) if the name is one of a directory, pipe, socket or device, or of a
-/// symbolic link to one: they can't be written whole or not at all.
+/// removes: only a killed process leaves one. The new file takes over the mode, the group and, if the process may
+/// change owners, the owner of the file that it replaces. A symbolic link to a file is replaced, not followed; the new
+/// file takes over the mode of the file that the link leads to. Throws error(failed_precondition) if the name belongs
+/// to a directory, pipe, socket or device, or to a symbolic link to one: these can't be replaced whole or not at all.
 class output_file {
  public:
   explicit output_file(std::filesystem::path path);
@@ -183,7 +183,7 @@ RILL_INLINE void fail(char const* what, std::filesystem::path const& path, int n
   rethrow_as_error();
 }
 
-/// Returns what a name is of that is not one of a regular file, for errors.
+/// Returns what a file that is not a regular one is called in errors.
 inline char const* other_than_a_file(::mode_t mode) {
   return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
@@ -276,7 +276,7 @@ RILL_INLINE output_file::output_file(std::filesystem::path path) try
     throw error(code::failed_precondition, "cannot write '" + path_.string() + "': it is " +
                                                files::other_than_a_file(old.st_mode) +
                                                ", and only a file can be replaced by a new one");
-  auto const mode = replaces ? old.st_mode & 0777 : 0666;  // less the umask, until it has the old file's
+  auto const mode = replaces ? old.st_mode & 0777 : 0666;  // minus the umask, until `take_over`
   for (int attempt = 0; attempt < 100 && file_.get() < 0; ++attempt) {
     temporary_ = path_;
     temporary_ += ".";
@@ -317,7 +317,7 @@ RILL_INLINE void output_file::commit() {
   sync_directory();
 }
 
-// Needs no memory unless it fails: the file is there.
+// Needs no memory unless it fails, because the file has its name already.
 RILL_INLINE void output_file::sync_directory() const {
   files::descriptor const d(files::uninterrupted([&] { return ::open(directory_.c_str(), O_RDONLY | O_CLOEXEC); }));
   if (d.get() < 0) files::fail("open the directory", directory_);

@@ -52,7 +52,7 @@ class tfrecord_writer {
  public:
   explicit tfrecord_writer(std::filesystem::path const& path);
 
-  /// Appends a record. An error while records are written to the file ends the writer: what is called then throws
+  /// Appends a record. After an error while records are written to the file, all later calls throw
   /// error(failed_precondition), and no file appears.
   void write(std::string_view record);
   /// Writes buffered records, syncs the file to the disk and gives it its name; nothing can be written afterwards.

@@ -26,7 +26,7 @@ template <> struct words_of_64_bytes<8> {
   typedef word vector __attribute__((vector_size(64)));
 };
 
-// What the built-in functions point to: for clang, short words stand in vectors.
+// What the built-in functions take a pointer to: clang's take vectors where words are short.
 #if defined(__clang__)
 inline constexpr bool short_words_in_vectors = true;
 #else

@@ -26,7 +26,7 @@ using signed_word = std::conditional_t<
 /// The unsigned integer of `Size` bytes.
 template <std::size_t Size> using unsigned_word = std::make_unsigned_t<signed_word<Size>>;
 
-/// Copies the first `count` bytes, count <= Most, a power of two. It takes less time than a call of memcpy.
+/// Copies the first `count` bytes, count <= Most, a power of two. It is faster than a call of memcpy.
 template <std::size_t Most>
 [[gnu::always_inline]] inline void copy_first(void* to, void const* from, std::size_t count) {
   bool const copies = (count & Most) != 0;

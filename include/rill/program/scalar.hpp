@@ -21,7 +21,7 @@ template <packable T> struct carrier<T> {
   [[gnu::always_inline]] static T narrow(packet<T, 16> value) { return value[0]; }
 };
 
-/// A type of which numbers are stored, and computed in float.
+/// A type in which numbers are stored, while they are computed in float.
 template <class T>
 concept stored_narrow = std::same_as<T, half> || std::same_as<T, bfloat16>;
 
@@ -429,7 +429,7 @@ template <class T> using lane_type_t = typename detail::lane_type<T>::type;
 // The next two compute the same bits in shorter packets. A 512-bit register costs more than a 256-bit one where the
 // shorter one suffices: comparisons go through mask registers, and fewer execution units take most instructions.
 
-/// The type in which at most half a packet of 64 bytes is computed; of shorter packets, lane_type_t<T>.
+/// The type in which at most half a packet of 64 bytes is computed; lane_type_t<T> where packets are shorter.
 template <class T> using half_lane_type_t = typename detail::lane_type<T>::halved;
 /// The type in which one element is computed.
 template <class T> using short_lane_type_t = typename detail::lane_type<T>::shortest;

@@ -16,8 +16,8 @@ template <class T> struct smooth_units;
 
 template <> struct smooth_units<float> {
   static constexpr float silu_most = 110, gelu_most = 14.5f, gelu_tanh_most = 11;
-  // (t + 3.5) e^(t^2 / 2) (1 - Phi(t)) in t / (t + 3.5) - 957 / 2048 for t from 0 to 14.5, to 2^-31.0, where Phi is the
-  // normal distribution function
+  // (t + 3.5) e^(t^2 / 2) (1 - Phi(t)) as a polynomial in t / (t + 3.5) - 957 / 2048, for t from 0 to 14.5, with an
+  // error of 2^-31.0. Phi is the normal distribution function.
   static constexpr float normal_shift = 3.5f, normal_middle = 957.f / 2048;
   static constexpr float normal_terms[] = {0x1.90cba8p-1f, -0x1.377952p+0f, 0x1.5ac284p+0f,  -0x1.eccc62p-1f,
                                            0x1.ee7172p-3f, 0x1.f76254p-3f,  -0x1.7fe9e0p-3f, -0x1.65a5b8p-4f,
@@ -29,7 +29,7 @@ template <> struct smooth_units<float> {
 
 template <> struct smooth_units<double> {
   static constexpr double silu_most = 753, gelu_most = 38.8, gelu_tanh_most = 22;
-  // as above in t / (t + 4) - 441 / 1024 for t from 0 to 38.8, to 2^-58.4
+  // as above in t / (t + 4) - 441 / 1024, for t from 0 to 38.8, with an error of 2^-58.4
   static constexpr double normal_shift = 4, normal_middle = 441. / 1024;
   static constexpr double normal_terms[] = {
       0x1.b1f1cf59aba45p-1, -0x1.740ff2e7a1b65p+0, 0x1.e33507143e5ebp+0,   -0x1.c527927042fa2p+0,
@@ -122,12 +122,12 @@ template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, By
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> gelu(packet<T, Bytes> x) {
   auto const t = minimum(abs(x), packet<T, Bytes>(detail::smooth_units<T>::gelu_most));
   detail::normal_tail const tail(t);
-  // The parts of numbers near the least one would be subnormal.
+  // The low parts of the smallest numbers would be subnormal.
   auto const below = select(t < T(0x1p-60), t * T(0.5), tail.times(tail.ratio, tail.less));
   return select(x < 0, -below, x - below);
 }
 
-/// Returns within 2.2 units in the last place x / (1 + e^-a) for a = 2 sqrt(2 / pi) (x + 0.044715 x^3), which is x (1 +
+/// Returns x / (1 + e^-a) within 2.2 units in the last place, for a = 2 sqrt(2 / pi) (x + 0.044715 x^3). This is x (1 +
 /// tanh(a / 2)) / 2.
 template <class T, std::size_t Bytes> [[gnu::always_inline]] inline packet<T, Bytes> gelu_tanh(packet<T, Bytes> x) {
   using known = detail::smooth_units<T>;

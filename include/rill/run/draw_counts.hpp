@@ -1,4 +1,4 @@
-// How many steps have drawn random numbers, as checkpoints hold it.
+// How many steps have drawn random numbers, as checkpoints store it.
 #pragma once
 #include <cstdint>
 #include <map>

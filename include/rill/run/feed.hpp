@@ -45,7 +45,7 @@ struct feed {
     requires(!detail::can_be_fed<To> || !std::convertible_to<What const&, tensor>)
   feed(To const&, What const&) {
     constexpr bool is_handle = detail::can_be_fed<To>, is_tensor = std::convertible_to<What const&, tensor>;
-    static_assert(is_handle, "feed: what a tensor is fed to is a handle of the graph, or a name as \"name:port\"");
+    static_assert(is_handle, "feed: a tensor is fed to a handle of the graph, or to a name such as \"name:port\"");
     static_assert(
         is_tensor || !is_handle,
         "feed: what is fed is a tensor, as rill::vector, rill::matrix, tensor::copy, adopt and borrow make it");
@@ -55,13 +55,13 @@ struct feed {
     requires(N > 1)
   feed(To const&, T const (&)[N]) {
     constexpr bool is_tensor = N == 0;
-    static_assert(is_tensor, "feed: a list or an array is not a tensor, as rill::vector({...}) makes one of it");
+    static_assert(is_tensor, "feed: a list or an array is not a tensor; rill::vector({...}) makes one of it");
   }
   template <class To, class T, std::size_t N, std::size_t M>
     requires(N > 1 || M > 1)
   feed(To const&, T const (&)[N][M]) {
     constexpr bool is_tensor = N == 0;
-    static_assert(is_tensor, "feed: a list of lists is not a tensor, as rill::matrix({{...}, {...}}) makes one of it");
+    static_assert(is_tensor, "feed: a list of lists is not a tensor; rill::matrix({{...}, {...}}) makes one of it");
   }
 
   /// The value that is fed.
@@ -87,8 +87,8 @@ struct timeout {
   std::chrono::nanoseconds after = std::chrono::nanoseconds::max();
 };
 
-/// Names who runs a step, a thread of the program for instance: `s.run(sample, client{"sampler"})`. The steps of each
-/// client have a count of their own, by which they draw random numbers, and draw other numbers than other clients do.
+/// Names who runs a step, for instance a thread of the program: `s.run(sample, client{"sampler"})`. The steps of each
+/// client are counted apart, draw random numbers by that count, and draw other numbers than the steps of other clients.
 /// So what a thread draws does not depend on when other threads run steps of the session.
 struct client {
   /// Throws error(invalid_argument) if the name is empty, is not UTF-8, or has a colon, which the names of queue
@@ -114,7 +114,7 @@ class run_options {
   /// Sets who runs the step.
   void add(client const& c) { client_ = c.name; }
 
-  /// Returns the context of a step that begins now, and that refers to these options until it has a number.
+  /// Returns the context of a step that begins now. It refers to these options until the step has its number.
   step_context begin() const {
     step_context step;
     step.watch = watch_;
@@ -139,7 +139,7 @@ template <class... X> struct outputs_of {
 /// operation is run and gives nothing.
 template <class... X> outputs_of<X...> outputs(X... x) {
   constexpr bool all_are_of_the_graph = (std::convertible_to<X, operation> && ...);
-  static_assert(all_are_of_the_graph, "outputs: what a step gives is a handle, or an operation that it runs");
+  static_assert(all_are_of_the_graph, "outputs: an output is a handle, or an operation that the step runs");
   return {{x...}};
 }
 
@@ -157,7 +157,7 @@ inline constexpr bool is_target =
 template <class F> inline constexpr bool is_fetch = is_target<F> || std::convertible_to<F const&, std::string_view>;
 template <class... X> inline constexpr bool is_fetch<outputs_of<X...>> = true;
 template <class... F> inline constexpr bool are_fetches = (is_fetch<F> && ...);
-/// Whether all but the last may, which is what `start` calls at the end.
+/// Whether all arguments but the last may; `start` calls the last when the step has ended.
 template <class Arguments, class Numbers> inline constexpr bool are_fetches_and_done = false;
 template <class... A, std::size_t... K>
 inline constexpr bool are_fetches_and_done<std::tuple<A...>, std::index_sequence<K...>> =

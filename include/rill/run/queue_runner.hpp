@@ -23,10 +23,10 @@ namespace rill {
 namespace detail {
 
 /// The names by which the threads of runners count their steps: the name of the enqueue and the least number that no
-/// other thread of the session has at that time. So they don't depend on the order in which threads run.
+/// other thread of the session has then. So they don't depend on the order in which threads run.
 class runner_names {
  public:
-  /// A name, as long as this lives.
+  /// Holds a name as long as it lives.
   class lease {
    public:
     lease(std::shared_ptr<runner_names> of, std::string const& enqueue);

@@ -38,7 +38,7 @@ inline void run_step(plan_instance& on, std::span<tensor const> fed, pool* worke
 
 /// Runs a body whose results are new tensors, because their extents may be open.
 inline void run_open_body(plan_instance& on, std::span<tensor const> fed, parallel const& threads, step_context& step) {
-  step.carried = nullptr;  // results without values would need a check wherever they go
+  step.carried = nullptr;  // else all users of the results would have to check for values
   on.borrow_arena(step);
   on.prepare_body(fed);
   detail::releasing_on_failure(on, [&] { run_sequentially(on, threads, step); });

@@ -58,7 +58,7 @@ class session {
     static_assert(detail::one_of_each<F...>, "a run has one timeout, one std::stop_token and one observer at the most");
     static_assert(detail::one_client<F...>, "a run has one client at the most");
     static_assert(detail::are_fetches<F...>,
-                  "run: a step gives handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
+                  "run: fetches are handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
                   "options are a timeout, a std::stop_token, an observe and a client");
     run_options how;
     auto const r = request(how, feeds, fetches...);
@@ -118,7 +118,7 @@ class session {
   }
   template <class... A> void start(std::span<feed const> feeds, A&&... fetches_and_done) {
     static_assert(detail::are_fetches_and_done<std::tuple<A...>, std::make_index_sequence<sizeof...(A) - 1>>,
-                  "start: a step gives handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
+                  "start: fetches are handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
                   "options are a timeout, a std::stop_token, an observe and a client");
     constexpr bool ends_in_function =
         !std::convertible_to<std::tuple_element_t<sizeof...(A) - 1, std::tuple<A...>>, operation>;
@@ -144,16 +144,16 @@ class session {
   template <class Inputs, class Outputs, class... Targets>
   auto prepare(Inputs const& in, Outputs const& out, Targets const&... targets) {
     constexpr bool has_inputs = detail::step_inputs<Inputs>, has_outputs = detail::step_outputs<Outputs>;
-    static_assert(has_inputs, "prepare: first come the inputs, as rill::inputs(x, y) or a std::vector<rill::value>");
+    static_assert(has_inputs, "prepare: the first argument is rill::inputs(x, y) or a std::vector<rill::value>");
     static_assert(has_outputs || !has_inputs,
-                  "prepare: behind the inputs comes what the step gives, as rill::outputs(z) or a "
-                  "std::vector<rill::value>");
+                  "prepare: the second argument is rill::outputs(z) or a std::vector<rill::value>");
     static_assert(detail::one_of_each<Targets...>,
                   "a run has one timeout, one std::stop_token and one observer at the most");
     static_assert(detail::one_client<Targets...>, "a run has one client at the most");
-    static_assert((detail::is_target<Targets> && ...),
-                  "prepare: behind the outputs come operations that the step runs, and options, which are a timeout, a "
-                  "std::stop_token, an observe and a client");
+    static_assert(
+        (detail::is_target<Targets> && ...),
+        "prepare: after the outputs come operations that the step runs, and options: a timeout, a std::stop_token, "
+        "an observe and a client");
     run_options how;
     std::vector<operation> what;
     [[maybe_unused]] auto const take = [&]<class Each>(Each const& each) {
@@ -194,11 +194,11 @@ class session {
   int threads() const { return executor_.threads(); }
   /// Returns the number of steps begun so far.
   std::uint64_t steps() const { return executor_.steps(); }
-  /// Sets the number of steps begun so far, and each count of draws: the next step of each client, of training or not,
-  /// draws the random numbers of its `n`-th one, counted from 0.
+  /// Sets the number of steps begun so far, and each count of draws: the next step of each client, training or not,
+  /// draws the random numbers of its step `n`, counted from 0.
   void set_steps(std::uint64_t n) { executor_.set_steps(n); }
-  /// Returns how many steps have drawn random numbers. The numbers that the next steps draw depend on it, so
-  /// checkpoints contain it.
+  /// Returns how many steps have drawn random numbers, by client. What the next steps draw depends on these counts, so
+  /// checkpoints contain them.
   draw_counts draws() const { return executor_.draws(); }
   /// Sets how many steps have drawn random numbers.
   void set_draws(draw_counts const& counts) { executor_.set_draws(counts); }
@@ -217,7 +217,7 @@ class session {
     static_assert(detail::one_client<F...>, "a run has one client at the most");
     static_assert(
         ((detail::is_fetch<F> || std::same_as<F, stages>) && ...),
-        "explain: a step gives handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
+        "explain: fetches are handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
         "options are a timeout, a std::stop_token, an observe and a client, and the stages to explain");
     run_options how;
     auto r = request(how, feeds);
@@ -235,10 +235,9 @@ class session {
   /// Returns what a run of these fetches needs of each memory at once, before it runs: exactly if all extents are
   /// known, else the least, with the nodes of which more is not known.
   template <class... F> memory_report memory(std::span<feed const> feeds, F const&... fetches) {
-    static_assert(
-        detail::are_fetches<F...>,
-        "memory: a step gives handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
-        "options are a timeout, a std::stop_token, an observe and a client");
+    static_assert(detail::are_fetches<F...>,
+                  "memory: fetches are handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
+                  "options are a timeout, a std::stop_token, an observe and a client");
     run_options how;
     auto r = request(how, feeds);
     (add(r, how, fetches), ...);

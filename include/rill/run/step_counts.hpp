@@ -19,12 +19,12 @@ namespace rill {
 /// Numbers the steps of a session. Several threads may use it at the same time.
 class step_counts {
  public:
-  /// Gives a step that begins its number, and the number by which it draws.
+  /// Gives a beginning step its number, and the stream of its random numbers.
   [[gnu::always_inline]] void number(step_context& step, step_uses const& uses) {
     step.number = step.stream = begun_.fetch_add(1, std::memory_order_relaxed);
     if (uses.first_values) step.stream = first_values_stream;
     else if (uses.draws) step.stream = next_stream(step.client, uses.trains);
-    step.client = nullptr;  // whose name ends with the options of the run
+    step.client = nullptr;  // the name belongs to the options of the run, which may end first
   }
 
   /// Returns the number of steps begun so far, of all clients.

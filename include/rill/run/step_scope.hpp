@@ -16,7 +16,7 @@ struct step_setting {
   container& state;
   log_callback const& log;
   arena_pool& arenas;
-  step_counts* counts;  ///< which number the step; null: it has the numbers of the step that it is a share of
+  step_counts* counts;  ///< they number the step; null: it is a share, and has its step's numbers
 };
 
 /// Gives a step its number, the version of the variables, log and arenas, and tells its observer that it begins. Its

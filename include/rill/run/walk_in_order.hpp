@@ -13,7 +13,7 @@ namespace detail {
 
 /// Calls the instructions from `at` on in their order, up to the first for which `call_waiting` returns false: it is
 /// asked to call those that may wait, and says whether they are done. Returns that instruction, or the index
-/// after the last. If the step carries failures, returns with one in `step.carried` as well; the caller looks there.
+/// after the last. A failure that is left where `step.carried` points ends the walk, too; the caller looks there.
 template <class Call>
 plan::instruction_id walk_in_order(plan_instance& on, plan::instruction_id at, parallel const& threads,
                                    step_context& step, Call const& call_waiting) {

@@ -210,7 +210,7 @@ RILL_INLINE tensor begin_sum(tensor const& gradient) {
   if (size_of(gradient.element()) != 2) return gradient.clone();
   tensor sum(dtype::float32, gradient.shape());
   auto const n = static_cast<std::size_t>(sum.elements());
-  std::fill_n(sum.mutable_data<float>(), n, -0.f);  // -0 + x is x, -0 too
+  std::fill_n(sum.mutable_data<float>(), n, -0.f);  // -0 + x is x, also if x is -0
   add_elements(gradient.element(), sum.mutable_raw(), gradient.raw(), n);
   return sum;
 }

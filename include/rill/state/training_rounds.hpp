@@ -115,7 +115,7 @@ class round_sum {
   std::vector<std::vector<tensor>> early_;  // of each worker, what came before it could be added
   std::vector<std::vector<tensor>> sum_;    // one sum, or the sparse gradients one after the other
   std::vector<tensor> first_;               // the first gradient that came: its extents
-  dtype element_ = dtype::float32;          // its elements, of which the sum may be wider
+  dtype element_ = dtype::float32;          // its element type; the sum's may be wider
 };
 
 #if RILL_RUNTIME

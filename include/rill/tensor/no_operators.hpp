@@ -16,7 +16,7 @@ namespace detail {
 template <class X>
 concept is_tensor = std::derived_from<X, tensor>;
 
-/// Whether X is a tensor that stays one beside a Y. A tensor_of a scalar does not beside a number, which has operators.
+/// Whether X is a tensor that stays one beside a Y. A tensor_of a scalar converts to its number beside a number.
 template <class X, class Y> inline constexpr bool stays_tensor = is_tensor<X>;
 template <is_tensor X, class Y>
   requires(X::static_type.rank == 0)
@@ -33,8 +33,8 @@ template <class X, class Y> tensor_among<X, Y> const& the_tensor(X const& x, Y c
 }
 
 /// The operators are friends of a base of `tensor`, so that compilers consider them beside tensors only. Their results
-/// have declared types, so that a program can ask by a concept whether there is an operator. Each has its sentence,
-/// because a function that had it for all would be a further line between the sentence and the program's own line.
+/// have declared types, so that a program can ask by a concept whether there is an operator. Each repeats the sentence,
+/// because a shared function would add a line between the sentence and the program's own line.
 struct no_operators {
   template <class X, class Y>
     requires with_tensor<X, Y>

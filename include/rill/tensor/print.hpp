@@ -230,7 +230,7 @@ inline std::ostream& operator<<(std::ostream& to, dtype d) { return to << name(d
 inline std::ostream& operator<<(std::ostream& to, extents const& e) { return to << e.text(); }
 /// Writes an extent as types do: "3", "batch" or "?". (A template, because numbers convert to extents.)
 template <std::same_as<dim> Dim> std::ostream& operator<<(std::ostream& to, Dim const& d) { return to << d.text(); }
-/// Writes a number in 16 bits as a float.
+/// Writes a 16-bit float as a float.
 inline std::ostream& operator<<(std::ostream& to, half x) { return to << static_cast<float>(x); }
 inline std::ostream& operator<<(std::ostream& to, bfloat16 x) { return to << static_cast<float>(x); }
 /// Writes an error's code by its name: "invalid_argument".

@@ -30,11 +30,11 @@ struct attention_mask {
 
 namespace detail {
 
-/// Returns bools [batch, …, queries, keys] for scores of these extents: whether a query sees a key, which the mask
-/// shows and whose score is not -inf. Returns an empty handle without a mask.
+/// Returns bools [batch, …, queries, keys] for scores of these extents: whether a query sees a key, because the mask
+/// shows it and its score with the bias is not -inf. Returns an empty handle if there is neither a mask nor a bias.
 value seen_keys(value scores, attention_mask const& mask);
-/// Adds the bias to the scores, and sets the scores of keys that are not seen to -inf, so that softmax gives 0; but all
-/// to 0 if the query sees no key, for which softmax would give NaN.
+/// Adds the bias to the scores, and sets the scores of keys that are not seen to -inf, so that softmax gives 0. If a
+/// query sees no key, sets all its scores to 0, because softmax would give NaN.
 value mask_scores(value scores, value seen, attention_mask const& mask);
 /// Sets the results [batch, …, queries, features] of queries that see no keys to 0.
 value mask_empty(value results, value seen);
@@ -52,7 +52,7 @@ template <class Q> double score_scale(Q q) {
   return 1 / std::sqrt(static_cast<double>(t[t.rank - std::size_t{1}].extent));
 }
 
-/// Returns the mask for scores that are computed in float32, if the queries have 16-bit floats.
+/// Returns the mask, with its bias as float32 if the queries have 16-bit floats: their scores are computed in float32.
 attention_mask widened_mask(attention_mask mask, dtype queries);
 
 /// Returns the attention of operands that are not of 16-bit floats.

@@ -145,7 +145,8 @@ RILL_IO_INLINE void write_index(checkpoint const& c) try {
   texts["crc32"] = '"' + index_checksum(objects) + '"';
   write_file(c.index(), object_text(texts, 0) + "\n");
 } catch (nlohmann::json::exception const&) {
-  throw error(code::invalid_argument, "a name in the index '" + c.index().string() + "', or its own, is not UTF-8");
+  throw error(code::invalid_argument,
+              "the name of the index '" + c.index().string() + "', or a name in it, is not UTF-8");
 }
 
 /// Collects the objects of an index during parsing. Refuses nesting deeper than an index has.

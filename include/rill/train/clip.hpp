@@ -62,7 +62,7 @@ template <operand X> auto clip_by_norm(X x, double max_norm) {
 
 /// Returns the root of the sum of the squares of all elements of all gradients: float64 if one gradient is float64 or
 /// complex128, else float32. The rows of a sparse gradient count separately, even if two belong to one row of the
-/// variable. The derivative where the norm is 0 is 0. Throws error(invalid_argument) if the list is empty.
+/// variable. Where the norm is 0, so is its derivative. Throws error(invalid_argument) if the list is empty.
 value global_norm(std::vector<variable_gradient> const& all);
 
 /// Returns all gradients, scaled down by one factor so that their `global_norm` is at most `max_norm`:

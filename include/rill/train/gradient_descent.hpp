@@ -21,7 +21,7 @@ struct gradient_descent {
 
 namespace detail {
 
-/// Records w[which] -= down, where an index may occur more than once, as descend_by does.
+/// Records w[which] -= down, as descend_by does for all rows. An index may occur more than once.
 inline operation descend_rows(variable_value w, value which, value down) {
   if (!has_master(w)) return scatter_sub(w, which, down);
   auto& g = graph_of(w);

@@ -33,7 +33,7 @@ struct scale_and_shift {
 
   scale_and_shift(graph& g, type const& features, std::string_view called, double least);
   void check(value x, std::string_view who) const { check_features(x, scale.type(), who); }
-  /// Returns the map of y, which is float32 for layers of 16-bit floats, in the layer's element type.
+  /// Returns y * scale + shift in the layer's element type. y is float32 for layers of 16-bit floats.
   value operator()(value y) const {
     return narrowed_to(value(scale), add(mul(widened(y), widened(value(scale))), widened(value(shift))));
   }
@@ -73,11 +73,11 @@ struct batch_norm_options {
 /// Computes (x - mean) / √(variance + epsilon) * scale + shift for each feature of x [batch, ..., features], or for
 /// each channel of images [n, height, width, channels]. In training, it uses the batch's mean and variance, and a step
 /// that computes the result updates the moving averages; an empty batch leaves them as they are. Otherwise it uses the
-/// moving averages. `norm(x, training)`
-/// takes a bool of the program or of the graph. The variables are name/scale and name/shift, and the moving averages
-/// name/mean and name/variance, which no optimizer trains. If one step computes two calls in training, order their
-/// updates: `g.after({first}, [&] { return norm(y, training); })`. The variance divides by n, as in Keras (PyTorch's
-/// running_var divides by n - 1). A layer of 16-bit floats computes in float32, and its moving averages are float32.
+/// moving averages. `norm(x, training)` takes a bool of the program or of the graph. The variables are name/scale and
+/// name/shift, and the moving averages name/mean and name/variance, which no optimizer trains. If one step computes two
+/// calls in training, order their updates: `g.after({first}, [&] { return norm(y, training); })`. The variance divides
+/// by n, as in Keras (PyTorch's running_var divides by n - 1). A layer of 16-bit floats computes in float32, and its
+/// moving averages are float32.
 class batch_norm_layer {
  public:
   /// Creates the variables, for rows of `features` floats.

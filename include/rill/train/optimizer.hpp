@@ -56,7 +56,7 @@ variable_value slot(variable_value v, std::string_view optimizer, std::string_vi
 /// Creates the untrainable variable with this first value.
 variable_value slot_from(value first, variable_value v, std::string_view optimizer, std::string_view rest = {});
 
-/// Returns a gradient with respect to the variable as a dense value; the addends of 16-bit floats as float32.
+/// Returns a gradient with respect to the variable as a dense value, 16-bit floats as float32.
 inline value wide_gradient(gradient const& g, variable_value v) {
   return g.sparse() ? scatter_like(g.indices, widened(g.rows), v) : widened(g.dense);
 }

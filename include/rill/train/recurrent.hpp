@@ -115,7 +115,8 @@ value within(value x, value lengths);
 /// Creates the weights in the current scope, for rows of that type.
 recurrent_weights make_weights(graph& g, type const& row, std::int64_t units, std::int64_t gates, bool two_biases);
 
-/// Runs a cell over the steps of x. 16-bit floats are computed as float32, for the state adds up what the steps change.
+/// Runs a cell over the steps of x. 16-bit floats are computed as float32, because the state adds up many small
+/// changes.
 template <recurrent_cell Cell>
 std::vector<value> run_recurrent(Cell const& cell, recurrent_weights const& of, value in, value lengths,
                                  bool backwards) {

@@ -65,7 +65,7 @@ class saver {
 
   /// Restores the newest checkpoint and returns it; returns nullopt if there is none. If tensors are missing, throws
   /// error(not_found); if they have other types, error(invalid_argument); either error lists all of them. Throws
-  /// error(data_loss) if a checksum is wrong. 16-bit floats are restored to variables of float32, too. These errors
+  /// error(data_loss) if a checksum is wrong. A float32 variable takes 16-bit floats, too. These errors
   /// leave the session unchanged. The session may serve meanwhile: all variables change at once, between steps. A step
   /// that began before continues with the old values; its later updates are lost, and `restore` does not wait for it.
   /// (If the extents of a variable change, a step that begins at the same moment may fail with error(aborted).)

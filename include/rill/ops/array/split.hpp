@@ -91,7 +91,7 @@ struct split_lengths_op : split_rules<split_lengths_op> {
       return take(field{"lengths", &attributes::lengths}, field{"axis", &attributes::axis});
     }
   };
-  /// The extents of the parts of an axis. (No std::vector: in libstdc++'s debug mode none is constexpr.)
+  /// The extents of the parts of an axis. (A std::vector is not constexpr in libstdc++'s debug mode.)
   struct division {
     std::span<std::int64_t const> lengths;
     std::size_t open;  ///< the part whose length is -1

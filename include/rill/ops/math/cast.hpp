@@ -78,8 +78,8 @@ inline value cast(value x, dtype to) {
 
 namespace detail {
 
-/// Returns the element type in which what consists of several operations computes: float32 for 16-bit floats, else the
-/// type itself (docs/guide/precision.md).
+/// Returns the element type in which functions of several operations compute: float32 for 16-bit floats, else the type
+/// itself (docs/guide/precision.md).
 constexpr dtype wide_element(dtype element) {
   return element == dtype::float16 || element == dtype::bfloat16 ? dtype::float32 : element;
 }
@@ -89,7 +89,7 @@ template <class X> constexpr bool is_narrow() {
   else return false;
 }
 
-/// Returns x, 16-bit floats as float32: handles, and the numbers of a lambda of `fuse` or a kernel.
+/// Returns x with 16-bit floats cast to float32. x is a handle, or a number in a lambda of `fuse` or in a kernel.
 template <class X> auto widened(X x) {
   if constexpr (requires { x.widened(); }) return x.widened();
   else if constexpr (is_narrow<X>()) return cast<float>(x);
@@ -108,7 +108,7 @@ template <class X, class Y> auto narrowed_to(X x, Y y) {
     return rounds ? cast(value(y), element) : value(y);
   }
 }
-/// Whether two floats of different types would become alike if 16-bit floats were widened.
+/// Whether two element types are different floats, one of them of 16 bits, so that widening could hide the difference.
 constexpr bool would_mix(dtype a, dtype b) {
   return a != b && dtypes::floats.contains(a) && dtypes::floats.contains(b) &&
          (wide_element(a) != a || wide_element(b) != b);
@@ -125,8 +125,8 @@ template <class X, class Y> void expect_alike([[maybe_unused]] X const& x, [[may
   }
 }
 
-/// Returns f(x...), computed in float32 if the first x has 16-bit floats, and rounded once. Floats of two types are
-/// refused, as by the operations that f records.
+/// Returns f(x...), computed in float32 if the first x has 16-bit floats, and rounded once. Floats of different
+/// types are refused, as the operations that f records would refuse them.
 template <class F, class X, class... Rest> auto in_wide(F const& f, X x, Rest... rest) {
   if constexpr ((is_mixed<X, Rest>() || ...)) return f(x, rest...);
   else {

@@ -4,8 +4,8 @@
 
 namespace rill::ops {
 
-/// Returns x between -most and most. A function that is a line, to rounding, beyond these numbers has derivatives that
-/// are computed from finite numbers, where infinite ones would be multiplied by 0.
+/// Returns x limited to [-most, most], for derivatives of functions that are linear beyond these bounds, up to
+/// rounding: so they are computed from finite numbers, where infinite ones would be multiplied by 0.
 template <class V> V within(V x, double most) {
   return select(less(x, like(x, -most)), like(x, -most), select(less(like(x, most), x), like(x, most), x));
 }

@@ -14,8 +14,8 @@ struct pow_op : elementwise<pow_op, 2> {
   static constexpr dtypes elements = dtypes::reals;
   static constexpr double flops = 40;
   template <class S> static S apply(S x, S y) { return pow(x, y); }
-  // z = x^y: dx = dz y x^(y - 1), which is 0 where y is, and dy = dz z log(x), which is 0 where x is, or 1 / x with a
-  // negative y. What would be infinite there is never computed, for it would be multiplied by 0.
+  // z = x^y: dx = dz y x^(y - 1), which is 0 where y is 0; dy = dz z log(x), which is 0 where x is 0 and y is not
+  // negative, or x is infinite and y negative. There no infinite factor is computed: it would be multiplied by 0.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), y = r.in(1), z = r.out(), dz = r.dy();
     return binary_gradients(

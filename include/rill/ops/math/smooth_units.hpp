@@ -1,5 +1,5 @@
 // silu, gelu, gelu_tanh and mish: x times a smooth step from 0 to 1. Each is one operation, because a product with the
-// step would lose what the step rounds away, and would be infinite times 0 at the ends of the line.
+// step would lose what the step rounds away, and would be infinite times 0 at the infinities.
 #pragma once
 #include "rill/ops/math/exponential.hpp"
 

@@ -50,8 +50,8 @@ struct atan2_op : elementwise<atan2_op, 2> {
   static constexpr double flops = 25;
   template <class S> static S apply(S y, S x) { return atan2(y, x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    // dy = dz x / (x² + y²), dx = -dz y / (x² + y²), from x and y divided by the larger one, whose squares neither
-    // overflow nor underflow.
+    // dy = dz x / (x² + y²), dx = -dz y / (x² + y²). First, x and y are divided by the larger of |x| and |y|, so that
+    // the sum of their squares neither overflows nor underflows.
     V y = r.in(0), x = r.in(1), dz = r.dy(), most = maximum(abs(x), abs(y)), a = x / most, b = y / most;
     V part = dz / (a * a + b * b) / most;
     return binary_gradients(r, [&] { return part * a; }, [&] { return -(part * b); });

@@ -185,7 +185,8 @@ inline labelled contract(labelled a, labelled b, axis_labels const& kept) {
   return summed.empty() ? outer_product(a, b, both) : matrix_product(a, b, both, summed);
 }
 
-/// Whether a contraction is one product: each label is of both operands, or of the result.
+/// Whether a contraction is one product: each label belongs to both operands or to the result, and at most one is
+/// summed over.
 inline bool is_plain_product(labelled const& a, labelled const& b, axis_labels const& result) {
   return std::all_of(a.axes.begin(), a.axes.end(),
                      [&](auto label) { return b.has(label) || result.contains(label); }) &&

@@ -53,8 +53,8 @@ template <operand P, operand Z> auto binary_cross_entropy(P probabilities, Z lab
 }
 
 /// Returns exp(x) - z x for each x, the logarithm of an expected count, and each count z; they broadcast. This is the
-/// negative log-likelihood of Poisson's distribution without log(z!), which does not depend on x. The loss of no
-/// expected and no found count is 0.
+/// negative log-likelihood of Poisson's distribution without log(z!), which does not depend on x. Where the
+/// expected count and the count are both 0, so is the loss.
 template <operand X, operand Z> auto poisson_nll(X log_rates, Z counts) {
   detail::expect_floats(log_rates);
   return detail::in_wide(

@@ -42,8 +42,8 @@ template <operand X, operand L> auto multi_margin(X x, L labels, double margin =
 
 namespace detail {
 
-/// Returns the lengths [...] of vectors [..., n], 16-bit floats as float32. They are above 0, so that the derivative at
-/// 0 is 0 rather than NaN.
+/// Returns the lengths [...] of vectors [..., n], as float32 for 16-bit floats. They are above 0, so that the
+/// derivative at 0 is 0 rather than NaN.
 template <operand X> auto vector_length(X x) {
   expect_floats(x);
   return sqrt(maximum(sum<-1>(square(widened(x))), 1e-16));

@@ -39,7 +39,7 @@ struct pooling_table {
 
 /// What operations over windows share. `How` describes the windows; `Op::run<T>` computes the operation for elements of
 /// type T. Input 1 of an operation with `takes_windows` has an element for each window. An operation with
-/// `adds_windows` adds up 16-bit floats of windows that overlap in float32.
+/// `adds_windows` adds up overlapping windows of 16-bit floats in float32.
 template <class Op, class How = pooling> struct windowing {
   using attributes = How;
   using kernels = pooling_table;

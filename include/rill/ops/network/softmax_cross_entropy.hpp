@@ -154,7 +154,7 @@ template <class L, class W> auto weighted(L loss, W weight) {
 }
 
 /// Returns the cross entropy with smoothed labels from the `losses` of the unsmoothed labels; `weigh` weights log
-/// softmax by class. A term with a factor 0 is left out, because the other may be infinite.
+/// softmax by class. A term with a factor of 0 is left out, because its other factor may be infinite.
 template <class X, class Losses, class F> auto smoothed(X logits, Losses losses, label_smoothing how, F const& weigh) {
   expects(how.part >= 0 && how.part <= 1, "softmax_cross_entropy: label_smoothing must be from 0 to 1");
   auto const even = [&] {

@@ -6,7 +6,7 @@
 namespace rill {
 
 namespace detail {
-/// The type in which numbers of type T are drawn: uniform ones of 16 bits are too coarse.
+/// The type in which numbers of type T are drawn: uniform numbers of 16 bits are too coarse.
 template <element T> using drawn_as = element_of<wide_element(dtype_of<T>)>;
 
 /// Returns -log(1 - u) scale, for u uniform in [0, 1).

@@ -11,7 +11,7 @@ namespace rill::ops {
 /// `Op::of_others` are the errors for no elements and for other element types.
 template <class Op> struct extreme_over : reduce_rules<Op> {
   static constexpr dtypes elements = dtypes::reals | dtype::boolean, common = common_floats | dtype::boolean;
-  static constexpr bool wide_gradient = true;  // it counts
+  static constexpr bool wide_gradient = true;  // it counts equal elements
   static constexpr type infer(reduction const& a, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), Op::of_others);
     return reduced(a, x, expects);

@@ -13,8 +13,8 @@ namespace rill::ops {
 
 /// Adds `count` rows to a table: row i goes to row indices[i], which was checked. A table is cut into ranges of rows,
 /// each of which processes all indices in order: so no two threads write the same row, and the order of sums is fixed.
-/// The addends of a row of 16-bit floats are added as float32 and rounded once; `order_rows` wrote their order behind
-/// the indices.
+/// The addends of a row of 16-bit floats are added as float32 and rounded once; `order_rows` has written their order
+/// after the indices.
 using scatter_kernel = void (*)(void* table, std::size_t rows, std::size_t width, void const* from,
                                 std::int64_t const* indices, std::size_t count, bool subtract, parallel const& threads);
 
@@ -86,7 +86,8 @@ namespace rill::ops {
 inline std::size_t scatter_indices(dtype element, std::size_t count) {
   return rill::detail::wide_element(element) == element ? count : 2 * count;
 }
-/// Writes behind the indices of rows of 16-bit floats their positions, sorted by row; equal rows keep their order.
+/// For rows of 16-bit floats, writes the positions of the indices, sorted by index, after the indices. Positions of
+/// equal indices keep their order.
 inline void order_rows(dtype element, std::int64_t* indices, std::size_t count) {
   if (scatter_indices(element, count) == count) return;
   auto* const order = indices + count;

@@ -15,7 +15,7 @@ struct segment_max_op {
           "the largest elements, or the least, of the rows of each of `count` segments, column by column, for ids that "
           "say to which each row belongs; rows with ids below 0 are left out; equal elements share the derivative";
   static constexpr std::int8_t arity = 2;
-  static constexpr bool wide_gradient = true;  // it counts
+  static constexpr bool wide_gradient = true;  // it counts equal elements
   static constexpr dtypes elements = dtypes::reals, common = common_floats;
   struct attributes {
     std::int64_t count = 0;
