@@ -57,6 +57,10 @@ struct given {
   graph g;
   expr<of<float, 2>> x;
   std::vector<operation> first;
+  std::vector<value> twice;
+  value x_value;
+  std::vector<std::int64_t> const cuts{1};
+  client const who{long_word};
   std::optional<session> s;
   std::optional<saver> keep;
   checkpoint newest;
@@ -83,7 +87,9 @@ struct given {
     }
     auto const v = variable(constant<float, 2>(g, {1, 2}), long_word);
     x = g.scope(long_word, [&] { return v + 1.f; });
+    x_value = x;
     first = {operation{&g, x.node}};
+    twice = {x, x};
     s.emplace(g, session_options{.threads = 1});
     s->run(initializer(g));
     keep.emplace(g, saved, saver_options{.better = better::lower});
@@ -218,6 +224,19 @@ TEST(faults, of_memory_outside_of_steps_are_errors_of_graphs_sessions_and_traini
        [](given& w) {
          for (auto const& [x, y] : batches(std::tuple{w.labels, w.scores}, 3)) EXPECT_EQ(x.elements(), y.elements());
        }},
+      {"add_n", [](given& w) { add_n(w.twice); }},
+      {"split", [](given& w) { split(w.x_value, 2); }},
+      {"split_at", [](given& w) { split_at(w.x_value, w.cuts); }},
+      {"trainable_variables", [](given& w) { trainable_variables(w.g, "a"); }},
+      {"all_variables", [](given& w) { all_variables(w.g); }},
+      {"all_queues", [](given& w) { all_queues(w.g); }},
+      {"clip_by_global_norm", [](given& w) { clip_by_global_norm(variable_gradients(sum(w.x)), 1); }},
+      {"gradient_descent", [](given& w) { gradient_descent{0.1}.minimize(sum(w.x)); }},
+      {"adam", [](given& w) { adam{}.minimize(sum(w.x)); }},
+      {"set_draws", [](given& w) { w.s->set_draws(w.s->draws()); }},
+      {"set_steps", [](given& w) { w.s->set_steps(w.s->steps()); }},
+      {"explain for a client", [](given& w) { w.s->explain(std::span<feed const>(), w.x, w.who); }},
+      {"text of memory", [](given& w) { w.s->memory(std::span<feed const>(), w.x).text(); }},
       {"take_rows", [](given& w) { take_rows(w.words, w.order); }},
       {"k_folds", [](given&) { k_folds(10, 3); }},
       {"train_test_split", [](given&) { train_test_split(10, 0.5); }},

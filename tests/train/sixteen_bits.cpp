@@ -348,6 +348,33 @@ TYPED_TEST(sixteen_bits, that_are_taken_or_used_often_have_the_sum_of_all_addend
   }));
 }
 
+TYPED_TEST(sixteen_bits, are_used_in_a_loop_that_hands_them_on_and_have_the_sum_as_derivative) {
+  constexpr int n = 10000;
+  auto const slope = [](value x) {
+    auto const last =
+        for_loop(0, n, 1, [](auto, auto sum, auto same) { return std::tuple(sum + same, same); }, zero(x), x);
+    return gradients(std::get<0>(last) + 2 * std::get<1>(last), values{x})[0];
+  };
+  EXPECT_NEAR(of_fed<TypeParam>({0.5}, slope)[0], n + 2, next_to<TypeParam>(n) / 2);
+}
+
+TYPED_TEST(sixteen_bits, are_rounded_once_where_they_are_reduced_over_axes_that_are_not_neighbours) {
+  constexpr std::size_t n = 40000;
+  std::vector<double> x(4 * n, 2);
+  std::fill(x.begin() + 2 * n, x.end(), -2);
+  auto const of = [&](auto const& f) {
+    return of_fed<TypeParam>(x, [&](value v) { return f(reshape(v, {2, 2, static_cast<std::int64_t>(n)})); });
+  };
+  std::vector<double> const none{0, 0};
+  EXPECT_EQ(of([](value v) { return value(sum<0, 2>(v)); }), none);  // each half is 80000
+  EXPECT_EQ(of([](value v) { return value(mean<0, 2>(v)); }), none);
+  EXPECT_EQ(of([](value v) {
+              value const bias = reshape(slice(reshape(v, {-1}), {0}, {2}), {1, 2, 1});
+              return gradients(sum(v * bias), values{bias})[0];
+            }),
+            none);
+}
+
 TYPED_TEST(sixteen_bits, have_the_derivatives_of_atan2_and_of_max_among_many_equal_values) {
   auto const slope = [](double y, double x) {
     return of_fed<TypeParam>(

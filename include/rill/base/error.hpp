@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "rill/base/c_locale.hpp"
 #include "rill/base/config.hpp"
 #include "rill/base/utf8.hpp"
 
@@ -196,7 +197,7 @@ RILL_INLINE failure caught_failure() noexcept try {
   } catch (std::length_error const&) {
     return failed(code::resource_exhausted, "a container would be longer than the standard library allows");
   } catch (std::system_error const& e) {
-    return failed(code::unavailable, std::string("a system call failed: ") + e.what());
+    return failed(code::unavailable, "a system call failed: " + system_message(e.code()));
   } catch (std::exception const& e) {
     return failed(code::internal, std::string("an exception was thrown: ") + e.what());
   } catch (...) {

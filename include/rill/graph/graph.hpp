@@ -246,9 +246,6 @@ class graph {
   bool is_free_for_variable(std::string_view name);
   /// Throws error(invalid_argument) if the name of a variable is taken within the open scopes.
   void check_variable_name(std::string_view name);
-  /// Throws error(invalid_argument) if the name of a placeholder, by which steps are fed, is taken within the open
-  /// scopes.
-  void check_placeholder_name(std::string_view name);
 
  private:
   template <class T, class F> auto with(T graph::* member, T now, F&& f) {
@@ -268,6 +265,7 @@ class graph {
   std::string device_within(std::string_view name) const;
   std::string unique(std::string_view wish);
   std::string name_of_variable(std::string_view wish);
+  std::string name_of_placeholder(std::string_view wish);
 
   // Frees the name of a node that could not be added.
   template <class F> value keep_or_forget(node const& n, F&& add_it) {

@@ -51,8 +51,11 @@ RILL_INLINE value graph::add(op_def const& op, attribute_list attributes, std::v
     auto const& original = *nodes_.at(static_cast<std::size_t>(n.copy_of));
     n.device = original.device, n.colocated = original.colocated, n.rule = original.rule;
   }
-  n.name =
-      op.kind == op_kind::variable && !name.empty() ? name_of_variable(name) : unique(name.empty() ? op.name : name);
+  bool const is_fed = op.kind == op_kind::placeholder || op.kind == op_kind::placeholder_with_default;
+  if (name.empty()) n.name = unique(op.name);
+  else if (op.kind == op_kind::variable) n.name = name_of_variable(name);
+  else if (is_fed) n.name = name_of_placeholder(name);
+  else n.name = unique(name);
   return keep_or_forget(n, [&] {
     n.inputs.reserve(inputs.size());
     for (auto const& i : inputs) {
@@ -157,6 +160,18 @@ RILL_INLINE std::string graph::name_of_variable(std::string_view wish) {
               full);
 }
 
+RILL_INLINE std::string graph::name_of_placeholder(std::string_view wish) {
+  std::string full = scope_ + std::string(wish);
+  if (taken_.try_emplace(full, 0).second) return full;
+  auto const at = names_.find(full);
+  throw error(code::invalid_argument,
+              "a placeholder's name must be unique, because steps are fed by it, and " +
+                  (at == names_.end() ? std::string("a scope or a body has")
+                                      : "a node '" + std::string(nodes_[at->second]->op->name) + "' has") +
+                  " this one: choose another name, record it in a scope, or use the handle of the first",
+              full);
+}
+
 RILL_INLINE bool graph::is_free_for_variable(std::string_view name) {
   auto& g = innermost();
   std::shared_lock lock(g.mutex_);
@@ -168,20 +183,6 @@ RILL_INLINE void graph::check_variable_name(std::string_view name) {
   if (name.empty() || g.is_free_for_variable(name)) return;
   std::unique_lock lock(g.mutex_);
   g.name_of_variable(name);
-}
-
-RILL_INLINE void graph::check_placeholder_name(std::string_view name) {
-  auto& g = innermost();
-  std::shared_lock lock(g.mutex_);
-  auto const full = g.scope_ + std::string(name);
-  if (name.empty() || !g.taken_.contains(full)) return;
-  auto const at = g.names_.find(full);
-  throw error(code::invalid_argument,
-              "a placeholder's name must be unique, because steps are fed by it, and " +
-                  (at == g.names_.end() ? std::string("a scope or a body has")
-                                        : "a node '" + std::string(g.nodes_[at->second]->op->name) + "' has") +
-                  " this one: choose another name, record it in a scope, or use the handle of the first",
-              full);
 }
 
 RILL_INLINE value graph::append(node& n) {

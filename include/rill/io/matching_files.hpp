@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rill/base/c_locale.hpp"
 #include "rill/base/error.hpp"
 
 namespace rill {
@@ -27,6 +28,7 @@ RILL_INLINE std::vector<std::filesystem::path> matching_files(std::string const&
   } const release{&found};
   // Called for a directory that can't be read; a missing directory, or a file in its place, just has no matches.
   auto const stop = [](char const*, int why) { return static_cast<int>(why != ENOENT && why != ENOTDIR); };
+  c_locale const bytes;  // what [a-z] is depends on the language
   auto const result = ::glob(pattern.c_str(), GLOB_NOSORT, stop, &found);
   if (result == GLOB_NOSPACE)
     throw error(code::resource_exhausted, "no memory to list the files that match '" + pattern + "'");

@@ -72,13 +72,20 @@ class record_reader {
         if (!value) return std::nullopt;
         return keyed_record{name() + ":" + std::to_string(from.position().record), tensor(*std::move(value))};
       } catch (...) {
-        from.seek(before);  // the record is not lost
+        // For want of memory no record is lost. After other errors a reader may go on behind the record that is bad.
+        if (caught_failure()->code() == code::resource_exhausted) seek_without_throwing(before);
         throw;
       }
     }
     std::string name() const override { return from.name(); }
     record_position position() const override { return from.position(); }
     void seek(record_position to) override { from.seek(to); }
+    void seek_without_throwing(record_position to) noexcept {
+      try {
+        from.seek(to);
+      } catch (...) {  // the caller has an error to report already
+      }
+    }
     R from;
   };
 

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "rill/base/c_locale.hpp"
 #include "rill/base/error.hpp"
 
 namespace rill::net::detail {
@@ -42,6 +43,7 @@ struct ucx_library {
 
  private:
   ucx_library() {
+    c_locale const english;  // for what dlerror says
     auto* const ucp = ::dlopen("libucp.so.0", RTLD_NOW | RTLD_GLOBAL);
     if (ucp == nullptr)
       throw error(code::unavailable, std::string("net_options::ucx needs UCX, which can't be loaded (") + ::dlerror() +

@@ -140,15 +140,15 @@ template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   typedef std::int8_t flags __attribute__((vector_size(lanes)));
   typedef std::int8_t all_bytes __attribute__((vector_size(Bytes)));
 
-  template <std::size_t... I>
-  [[gnu::always_inline]] static mask some(bool const* from, std::size_t count, std::index_sequence<I...>) {
+  template <std::size_t... Index>
+  [[gnu::always_inline]] static mask some(bool const* from, std::size_t count, std::index_sequence<Index...>) {
     native values{};
-    ((I < count ? void(values[I] = static_cast<lane>(-static_cast<lane>(from[I]))) : void()), ...);
+    ((Index < count ? void(values[Index] = static_cast<lane>(-static_cast<lane>(from[Index]))) : void()), ...);
     return mask(values);
   }
-  template <std::size_t... I>
-  [[gnu::always_inline]] void store_some(bool* to, std::size_t count, std::index_sequence<I...>) const {
-    ((I < count ? void(to[I] = raw[I] != 0) : void()), ...);
+  template <std::size_t... Index>
+  [[gnu::always_inline]] void store_some(bool* to, std::size_t count, std::index_sequence<Index...>) const {
+    ((Index < count ? void(to[Index] = raw[Index] != 0) : void()), ...);
   }
 
   [[gnu::always_inline]] auto signs() const {

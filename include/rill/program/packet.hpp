@@ -252,24 +252,24 @@ template <class T, std::size_t Bytes> struct packet {
   }
 
  private:
-  template <std::size_t... I>
-  [[gnu::always_inline]] static packet some(T const* from, std::size_t count, std::index_sequence<I...>) {
+  template <std::size_t... Index>
+  [[gnu::always_inline]] static packet some(T const* from, std::size_t count, std::index_sequence<Index...>) {
     native values{};
-    ((I < count ? void(values[I] = from[I]) : void()), ...);
+    ((Index < count ? void(values[Index] = from[Index]) : void()), ...);
     return packet(values);
   }
-  template <std::size_t... I>
+  template <std::size_t... Index>
   [[gnu::always_inline]] static packet joined(packet<T, Bytes / 2> lower, packet<T, Bytes / 2> upper,
-                                              std::index_sequence<I...>) {
-    return packet(__builtin_shufflevector(lower.raw, upper.raw, int{I}...));
+                                              std::index_sequence<Index...>) {
+    return packet(__builtin_shufflevector(lower.raw, upper.raw, int{Index}...));
   }
-  template <std::size_t From, std::size_t... I>
-  [[gnu::always_inline]] packet<T, Bytes / 2> part(std::index_sequence<I...>) const {
-    return packet<T, Bytes / 2>(__builtin_shufflevector(raw, raw, int{From + I}...));
+  template <std::size_t From, std::size_t... Index>
+  [[gnu::always_inline]] packet<T, Bytes / 2> part(std::index_sequence<Index...>) const {
+    return packet<T, Bytes / 2>(__builtin_shufflevector(raw, raw, int{From + Index}...));
   }
-  template <std::size_t... I>
-  [[gnu::always_inline]] void store_some(T* to, std::size_t count, std::index_sequence<I...>) const {
-    ((I < count ? void(to[I] = raw[I]) : void()), ...);
+  template <std::size_t... Index>
+  [[gnu::always_inline]] void store_some(T* to, std::size_t count, std::index_sequence<Index...>) const {
+    ((Index < count ? void(to[Index] = raw[Index]) : void()), ...);
   }
 
   using word_of_bits = detail::unsigned_word<sizeof(T)>;

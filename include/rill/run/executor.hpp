@@ -269,9 +269,15 @@ RILL_INLINE allocator& executor::memory_called(std::string_view device) const {
 }
 RILL_INLINE int executor::threads() const { return options_.pool->threads(); }
 RILL_INLINE std::uint64_t executor::steps() const { return parts_->counts.begun(); }
-RILL_INLINE void executor::set_steps(std::uint64_t n) { parts_->counts.set(n); }
-RILL_INLINE draw_counts executor::draws() const { return parts_->counts.draws(); }
-RILL_INLINE void executor::set_draws(draw_counts const& counts) { parts_->counts.set(counts); }
+RILL_INLINE void executor::set_steps(std::uint64_t n) {
+  only_errors([&] { parts_->counts.set(n); });
+}
+RILL_INLINE draw_counts executor::draws() const {
+  return only_errors([&] { return parts_->counts.draws(); });
+}
+RILL_INLINE void executor::set_draws(draw_counts const& counts) {
+  only_errors([&] { parts_->counts.set(counts); });
+}
 
 RILL_INLINE void executor::add_feed(run_request& r, value to, tensor const& with) const try {
   if (to.graph != graph_)

@@ -94,7 +94,7 @@ template <> class step_results<std::vector<value>> {
 
 template <class X>
 concept step_inputs = std::same_as<X, std::vector<value>> ||
-                      requires(X const& x) { []<class... Index>(inputs_of<Index...> const&) {}(x); };
+                      requires(X const& x) { []<class... Input>(inputs_of<Input...> const&) {}(x); };
 template <class X>
 concept step_outputs =
     std::same_as<X, std::vector<value>> || requires(X const& x) { []<class... O>(outputs_of<O...> const&) {}(x); };
@@ -132,56 +132,56 @@ template <class Outputs> class prepared<std::vector<value>, Outputs> : public pr
 };
 
 /// A prepared step, made by `session::prepare`. Only one thread at a time may call it; other threads can call copies.
-template <class... Index, class Outputs> class prepared<inputs_of<Index...>, Outputs> : public prepared_step {
+template <class... Input, class Outputs> class prepared<inputs_of<Input...>, Outputs> : public prepared_step {
  public:
-  prepared(executor& e, inputs_of<Index...> const& in, Outputs const& out, std::vector<operation> targets,
+  prepared(executor& e, inputs_of<Input...> const& in, Outputs const& out, std::vector<operation> targets,
            run_options const& how)
       : prepared(e, in, detail::step_results<Outputs>(out, targets), targets, how) {}
 
   /// Runs the step with a tensor, or a number, for each input. Throws what `session::run` throws.
   template <std::convertible_to<tensor const&>... T> auto operator()(T const&... tensors) {
-    constexpr bool for_each_input = sizeof...(T) == sizeof...(Index);
+    constexpr bool for_each_input = sizeof...(T) == sizeof...(Input);
     static_assert(for_each_input, "a prepared step is called with a tensor for each of its inputs");
     if constexpr (for_each_input) {
-      if constexpr (!(fits<Index, T>() && ...)) {
+      if constexpr (!(fits<Input, T>() && ...)) {
         constexpr auto said = first_complaint<T...>();
         detail::named<said>().compiles();
       }
     }
     auto results = out_.room();
-    run(std::array<tensor const*, sizeof...(Index)>{address(tensors)...}, results);
+    run(std::array<tensor const*, sizeof...(Input)>{address(tensors)...}, results);
     return out_.typed(results);
   }
 
   /// Starts the step with a tensor, or a number, for each input, and returns. The last argument is called when the step
   /// has ended, as in `session::start`, and may start this again. Several calls may run at once, and may outlive this.
   template <class... A> void start(A&&... tensors_and_done) {
-    constexpr bool for_each_input = sizeof...(A) == sizeof...(Index) + 1;
+    constexpr bool for_each_input = sizeof...(A) == sizeof...(Input) + 1;
     static_assert(for_each_input,
                   "a prepared step is started with a tensor for each of its inputs, and with a function for its end");
     if constexpr (for_each_input) {
       auto all = std::forward_as_tuple(std::forward<A>(tensors_and_done)...);
       [&]<std::size_t... K>(std::index_sequence<K...>) {
-        start_with(std::get<sizeof...(Index)>(std::move(all)), std::get<K>(all)...);
-      }(std::index_sequence_for<Index...>{});
+        start_with(std::get<sizeof...(Input)>(std::move(all)), std::get<K>(all)...);
+      }(std::index_sequence_for<Input...>{});
     }
   }
 
  private:
   template <class Done, std::convertible_to<tensor const&>... T> void start_with(Done&& done, T const&... tensors) {
-    if constexpr (!(fits<Index, T>() && ...)) {
+    if constexpr (!(fits<Input, T>() && ...)) {
       constexpr auto said = first_complaint<T...>();
       detail::named<said>().compiles();
     }
     auto const typed = [](std::span<tensor> all) { return detail::step_results<Outputs>::typed(all); };
     only_errors([&] {  // one expression, which keeps the tensors alive that numbers are converted to
-      prepared_step::start(std::array<tensor const*, sizeof...(Index)>{address(tensors)...},
+      prepared_step::start(std::array<tensor const*, sizeof...(Input)>{address(tensors)...},
                            detail::completion_of(typed, std::forward<Done>(done)));
     });
   }
-  prepared(executor& e, inputs_of<Index...> const& in, detail::step_results<Outputs> out,
+  prepared(executor& e, inputs_of<Input...> const& in, detail::step_results<Outputs> out,
            std::vector<operation> const& targets, run_options const& how)
-      : prepared_step(e, std::apply(erased<Index...>, in.each), out.values(), targets, how), out_(std::move(out)) {}
+      : prepared_step(e, std::apply(erased<Input...>, in.each), out.values(), targets, how), out_(std::move(out)) {}
   template <class... X> static std::array<value, sizeof...(X)> erased(X const&... x) { return {x...}; }
   static tensor const* address(tensor const& t) {
     return &t;
@@ -205,7 +205,7 @@ template <class... Index, class Outputs> class prepared<inputs_of<Index...>, Out
           first = detail::sentence_of_types("a prepared step is called with a tensor of another type", type_of<Given>(),
                                             X::static_type);
     };
-    (look(std::type_identity<Index>{}, std::type_identity<T>{}), ...);
+    (look(std::type_identity<Input>{}, std::type_identity<T>{}), ...);
     return first;
   }
 

@@ -261,10 +261,12 @@ class session {
 
  private:
   template <class... F> run_request request(run_options& how, std::span<feed const> feeds, F const&... fetches) {
-    run_request r;
-    for (auto const& f : feeds) executor_.add_feed(r, f.by_name ? graph().find(*f.by_name) : f.to, f.with);
-    (add(r, how, fetches), ...);
-    return r;
+    return only_errors([&] {
+      run_request r;
+      for (auto const& f : feeds) executor_.add_feed(r, f.by_name ? graph().find(*f.by_name) : f.to, f.with);
+      (add(r, how, fetches), ...);
+      return r;
+    });
   }
   template <class Done, class... F> void start_with(std::span<feed const> feeds, Done&& done, F const&... fetches) {
     run_options how;

@@ -18,7 +18,7 @@ struct step_uses {
 bool has_draws(subgraph const& sub);
 
 /// Whether a subgraph of `g` updates a trainable variable of floats or complex numbers, or a variable that lies beside
-/// one, as the state of optimizers and the sums of gradients do.
+/// one, as the state of optimizers and the sums of gradients do, or gives an accumulator a gradient.
 bool trains(graph const& g, subgraph const& sub);
 
 }  // namespace rill
@@ -30,6 +30,7 @@ bool trains(graph const& g, subgraph const& sub);
 #include "rill/graph/function.hpp"
 #include "rill/graph/node_traits.hpp"
 #include "rill/ops/state/variable.hpp"
+#include "rill/ops/sync/accumulator.hpp"
 
 namespace rill {
 
@@ -63,6 +64,7 @@ RILL_INLINE bool has_draws(subgraph const& sub) {
 
 RILL_INLINE bool trains(graph const& g, subgraph const& sub) {
   return std::any_of(sub.nodes.begin(), sub.nodes.end(), [&](node const& n) {
+    if (n.op == &definition<ops::accumulator_apply_op>()) return true;  // a gradient, for whoever updates the variable
     for (std::size_t k = 0; k < n.inputs.size() && takes_reference(n, k); ++k)
       if (updates_reference(n, k) && detail::is_trained(g, sub[n.inputs[k].node])) return true;
     return false;

@@ -92,7 +92,7 @@ inline gradient scaled_down(gradient const& g, value norm, double max_norm) {
 
 }  // namespace detail
 
-RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
+RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) try {
   expects(!all.empty(), "global_norm: expected at least one gradient, got an empty list");
   auto wide = dtype::float32, narrow = dtype::float64;
   for (auto const& each : all) {
@@ -109,13 +109,18 @@ RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) {
   }
   value const sum = add_n(squares), unit = detail::unit_for(sum, small);
   return detail::root(value(select(equal(unit, like(sum, 1)), sum, add_n(scaled))), 0.5) / unit;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double max_norm) {
+RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all,
+                                                               double max_norm) try {
   detail::check_max_norm("clip_by_global_norm", max_norm);
   auto const norm = global_norm(all);
   for (auto& each : all) each.gradient = detail::scaled_down(each.gradient, norm, max_norm);
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE std::vector<variable_gradient> clip_by_value(std::vector<variable_gradient> all, double limit) {

@@ -45,16 +45,16 @@ class conv2d_layer {
   static_assert(!Filters.known() || Side > 0, "conv2d_layer: the size of the filters must be above 0");
 
   /// Creates the variables, for images of `channels` channels.
-  template <initializer_of_variables Index = initializers::glorot>
+  template <initializer_of_variables Initializer = initializers::glorot>
     requires(Filters.known())
-  conv2d_layer(graph& g, std::int64_t channels, std::string_view name, Index const& filters = {})
+  conv2d_layer(graph& g, std::int64_t channels, std::string_view name, Initializer const& filters = {})
       : conv2d_layer(g, type(dtype_of<T>, {dim(channels)}), Filters.extent, Side, name, filters, How) {}
   /// Creates the variables where the numbers are known only when the program runs. The type is the type of a pixel's
   /// channels: `conv2d_layer(g, of<float, 3>, 32, 5, "edges")`.
-  template <initializer_of_variables Index = initializers::glorot>
+  template <initializer_of_variables Initializer = initializers::glorot>
     requires(!Filters.known())
   conv2d_layer(graph& g, type const& channels, std::int64_t filters, std::int64_t side, std::string_view name,
-               convolution const& how = {}, Index const& first = {})
+               convolution const& how = {}, Initializer const& first = {})
       : conv2d_layer(g, channels, filters, side, name, first, how) {}
 
   /// Returns [n, height, width, filters], with the height and width that stride and padding give. Throws
@@ -89,9 +89,9 @@ class conv2d_layer {
   std::vector<variable_value> variables() const { return {filters_, bias_}; }
 
  private:
-  template <class Index>
+  template <class Initializer>
   conv2d_layer(graph& g, type const& channels, std::int64_t filters, std::int64_t side, std::string_view name,
-               Index const& first, convolution const& how)
+               Initializer const& first, convolution const& how)
       : name_(name),
         how_(how),
         filters_(variable(g, type(channels.element, {dim(side), dim(side), channels[0], dim(filters)}),
@@ -107,8 +107,8 @@ class conv2d_layer {
 /// channels, 32] and edges/bias [32], and returns [n, height, width, 32]. A third argument sets stride and padding:
 /// `conv2d<32, 5, convolution{.stride = {2, 2}}>(image, "edges")`.
 template <dim Filters, std::int64_t Side, convolution How = convolution{}, typed X,
-          initializer_of_variables Index = initializers::glorot>
-auto conv2d(X x, std::string_view name, Index const& filters = {}) {
+          initializer_of_variables Initializer = initializers::glorot>
+auto conv2d(X x, std::string_view name, Initializer const& filters = {}) {
   constexpr type in = X::static_type;
   constexpr bool are_images = in.has_rank() && in.rank == 4, has_channels = in.rank != 4 || in[3].known(),
                  has_filters = Filters.known() && Side > 0;
@@ -125,9 +125,9 @@ auto conv2d(X x, std::string_view name, Index const& filters = {}) {
   else return detail::refused{};
 }
 /// Does the same where x's type is known only when the program runs.
-template <initializer_of_variables Index = initializers::glorot>
+template <initializer_of_variables Initializer = initializers::glorot>
 value conv2d(value x, std::int64_t filters, std::int64_t side, std::string_view name, convolution const& how = {},
-             Index const& first = {}) {
+             Initializer const& first = {}) {
   return conv2d_layer<>(detail::graph_of(x), detail::image_channels(x.type()), filters, side, name, how, first)(x);
 }
 

@@ -19,8 +19,8 @@ struct affine {
   variable_value weights, bias;
 
   /// Creates the variables, for features of a type [in].
-  template <initializer_of_variables Index = initializers::glorot>
-  affine(graph& g, type const& features, std::int64_t units, std::string_view name, Index const& first = {})
+  template <initializer_of_variables Initializer = initializers::glorot>
+  affine(graph& g, type const& features, std::int64_t units, std::string_view name, Initializer const& first = {})
       : weights(variable(g, matrix_for(features, units), std::string(name) + "/weights", first)),
         bias(variable(g, type(features.element, {dim(units)}), std::string(name) + "/bias", zeros())) {}
 
@@ -57,15 +57,15 @@ inline type dense_features(type const& x) {
 template <dim Units = unknown, element T = float> class dense_layer {
  public:
   /// Creates the variables, for rows of `in` features.
-  template <initializer_of_variables Index = initializers::glorot>
+  template <initializer_of_variables Initializer = initializers::glorot>
     requires(Units.known())
-  dense_layer(graph& g, std::int64_t in, std::string_view name, Index const& weights = {})
+  dense_layer(graph& g, std::int64_t in, std::string_view name, Initializer const& weights = {})
       : name_(name), affine_(g, type(dtype_of<T>, {dim(in)}), Units.extent, name, weights) {}
   /// Creates the variables where the numbers are known only when the program runs. The type is the type of a row's
   /// features: `dense_layer(g, of<float, 128>, 64, "hidden")`.
-  template <initializer_of_variables Index = initializers::glorot>
+  template <initializer_of_variables Initializer = initializers::glorot>
     requires(!Units.known())
-  dense_layer(graph& g, type const& features, std::int64_t units, std::string_view name, Index const& weights = {})
+  dense_layer(graph& g, type const& features, std::int64_t units, std::string_view name, Initializer const& weights = {})
       : name_(name), affine_(g, features, units, name, weights) {}
 
   /// Returns [batch, ..., units]. Throws error(invalid_argument) unless x is [batch, ..., in] of the layer's type.
@@ -102,8 +102,8 @@ template <dim Units = unknown, element T = float> class dense_layer {
 /// Creates a dense_layer and calls it once: `dense<128>(image, "hidden")` creates the variables hidden/weights [in,
 /// 128] and hidden/bias [128], and returns [batch, ..., 128]. A second layer with that name is an error; to share
 /// weights, keep a dense_layer.
-template <dim Units, typed X, initializer_of_variables Index = initializers::glorot>
-auto dense(X x, std::string_view name, Index const& weights = {}) {
+template <dim Units, typed X, initializer_of_variables Initializer = initializers::glorot>
+auto dense(X x, std::string_view name, Initializer const& weights = {}) {
   constexpr type in = X::static_type;
   constexpr bool has_rows = in.has_rank() && in.rank >= 2, is_known = Units.known(),
                  has_columns = !has_rows || in[in.rank - std::size_t{1}].known();
@@ -116,8 +116,8 @@ auto dense(X x, std::string_view name, Index const& weights = {}) {
   else return detail::refused{};
 }
 /// Does the same where x's type is known only when the program runs.
-template <initializer_of_variables Index = initializers::glorot>
-value dense(value x, std::int64_t units, std::string_view name, Index const& weights = {}) {
+template <initializer_of_variables Initializer = initializers::glorot>
+value dense(value x, std::int64_t units, std::string_view name, Initializer const& weights = {}) {
   return dense_layer<>(detail::graph_of(x), detail::dense_features(x.type()), units, name, weights)(x);
 }
 

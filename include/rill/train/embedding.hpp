@@ -24,16 +24,16 @@ struct embedding_options {
 template <dim Features = unknown, element T = float> class embedding_layer {
  public:
   /// Creates a table of `rows` rows.
-  template <initializer_of_variables Index = initializers::uniform>
+  template <initializer_of_variables Initializer = initializers::uniform>
     requires(Features.known())
-  embedding_layer(graph& g, std::int64_t rows, std::string_view name, Index const& first = {}, embedding_options o = {})
+  embedding_layer(graph& g, std::int64_t rows, std::string_view name, Initializer const& first = {}, embedding_options o = {})
       : embedding_layer(g, type(dtype_of<T>, {dim(rows), Features}), name, o, first) {}
   /// Creates a table where the numbers are known only when the program runs. The type is the table's:
   /// `embedding_layer(g, of<float, 10'000, 64>, "words")`. Throws error(invalid_argument) unless it has two extents
   /// that are above 0.
-  template <initializer_of_variables Index = initializers::uniform>
+  template <initializer_of_variables Initializer = initializers::uniform>
     requires(!Features.known())
-  embedding_layer(graph& g, type const& table, std::string_view name, Index const& first = {}, embedding_options o = {})
+  embedding_layer(graph& g, type const& table, std::string_view name, Initializer const& first = {}, embedding_options o = {})
       : embedding_layer(g, table, name, o, first) {}
 
   /// Returns [..., features] for indices [...], int32 or int64. The step fails with error(invalid_argument) if an index
@@ -57,8 +57,8 @@ template <dim Features = unknown, element T = float> class embedding_layer {
   std::vector<variable_value> variables() const { return {table_}; }
 
  private:
-  template <class Index>
-  embedding_layer(graph& g, type const& table, std::string_view name, embedding_options o, Index const& first)
+  template <class Initializer>
+  embedding_layer(graph& g, type const& table, std::string_view name, embedding_options o, Initializer const& first)
       : name_(name), options_(o), table_(variable(g, checked(table, o), name_ + "/table", first)) {}
 
   static type const& checked(type const& table, embedding_options o) {
@@ -83,15 +83,15 @@ template <dim Features = unknown, element T = float> class embedding_layer {
 /// Creates an embedding_layer and calls it once: `embedding<10'000, 64>(indices, "words")` creates the variable
 /// words/table [10000, 64], and returns [..., 64] for indices [...].
 template <std::int64_t Rows, dim Features, element T = float, typed X,
-          initializer_of_variables Index = initializers::uniform>
-auto embedding(X indices, std::string_view name, Index const& first = {}, embedding_options o = {}) {
+          initializer_of_variables Initializer = initializers::uniform>
+auto embedding(X indices, std::string_view name, Initializer const& first = {}, embedding_options o = {}) {
   static_assert(Rows > 0 && Features.known(), "embedding: the numbers of rows and features must be numbers above 0");
   return embedding_layer<Features, T>(detail::graph_of(indices), Rows, name, first, o)(indices);
 }
 /// Does the same where the types are known only when the program runs: `embedding(indices, of<float, 10'000, 64>,
 /// "words")`.
-template <initializer_of_variables Index = initializers::uniform>
-value embedding(value indices, type const& table, std::string_view name, Index const& first = {},
+template <initializer_of_variables Initializer = initializers::uniform>
+value embedding(value indices, type const& table, std::string_view name, Initializer const& first = {},
                 embedding_options o = {}) {
   return embedding_layer<>(detail::graph_of(indices), table, name, first, o)(indices);
 }

@@ -66,7 +66,7 @@ RILL_INLINE operation gradient_sums::add() const try {
   rethrow_as_error();
 }
 
-RILL_INLINE std::vector<variable_gradient> gradient_sums::means() const {
+RILL_INLINE std::vector<variable_gradient> gradient_sums::means() const try {
   value const count = maximum(value(count_), 1);
   std::vector<variable_gradient> all;
   for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -75,6 +75,8 @@ RILL_INLINE std::vector<variable_gradient> gradient_sums::means() const {
     all.push_back({gradient(cast(mean, v.type().element)), v});
   }
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE operation gradient_sums::start_again(operation updated) const {

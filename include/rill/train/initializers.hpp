@@ -16,8 +16,8 @@ namespace rill {
 
 /// A function, often a lambda, that records a variable's first value; its arguments are the graph and the variable's
 /// type.
-template <class Index>
-concept initializer_of_variables = std::is_invocable_r_v<value, Index const&, graph&, type const&>;
+template <class Initializer>
+concept initializer_of_variables = std::is_invocable_r_v<value, Initializer const&, graph&, type const&>;
 
 // The results of the functions below, which document them.
 namespace initializers {
@@ -72,15 +72,15 @@ variable_value variable_from(graph& g, type const& t, std::string_view name, var
 
 /// Creates a variable with the first value that `first` records. Throws error(invalid_argument) if an extent of `t` is
 /// not known, or the first value has another type.
-template <initializer_of_variables Index>
-variable_value variable(graph& g, type const& t, std::string_view name, Index const& first, variable_options o = {}) {
+template <initializer_of_variables Initializer>
+variable_value variable(graph& g, type const& t, std::string_view name, Initializer const& first, variable_options o = {}) {
   return detail::variable_from(g, t, name, o, &first, [](void const* of, graph& to, type const& wanted) {
-    return value((*static_cast<Index const*>(of))(to, wanted));
+    return value((*static_cast<Initializer const*>(of))(to, wanted));
   });
 }
 /// Creates a variable with the first value that `first` records: `variable<float, 784, 10>(g, "w", glorot())`.
-template <element T, dim... Extents, initializer_of_variables Index>
-variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name, Index const& first,
+template <element T, dim... Extents, initializer_of_variables Initializer>
+variable_expr<of<T, Extents...>> variable(graph& g, std::string_view name, Initializer const& first,
                                           variable_options o = {}) {
   static_assert(of<T, Extents...>.is_known(), "variable: an initialiser needs extents that are all numbers");
   return {{variable(g, of<T, Extents...>, name, first, o)}};

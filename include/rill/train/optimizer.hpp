@@ -100,7 +100,7 @@ class step_count {
 
 /// Records `update(variable_gradient)` near each variable, and returns a group of all updates.
 template <class Update>
-operation update_each(std::vector<variable_gradient> const& all, std::string_view name, Update&& update) {
+operation update_each(std::vector<variable_gradient> const& all, std::string_view name, Update&& update) try {
   auto& g = graph_of(all);
   std::vector<operation> updates;
   for (auto const& each : all) {
@@ -110,6 +110,8 @@ operation update_each(std::vector<variable_gradient> const& all, std::string_vie
     updates.push_back(g.near(each.variable, [&] { return operation(update(each)); }));
   }
   return group(g, updates, name);
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// What an optimizer computes the update of a variable from.
@@ -171,11 +173,13 @@ RILL_INLINE std::vector<variable_value> trainable_variables(value loss) try {
   rethrow_as_error();
 }
 
-RILL_INLINE std::vector<variable_value> trainable_variables(graph& g, std::string_view prefix) {
+RILL_INLINE std::vector<variable_value> trainable_variables(graph& g, std::string_view prefix) try {
   std::vector<variable_value> found;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
     if (detail::is_trained_by_default(g[i]) && g[i].name.starts_with(prefix)) found.push_back({{&g, i, 0}});
   return found;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE std::vector<variable_gradient> variable_gradients(value loss, std::vector<variable_value> const& of) try {
@@ -212,21 +216,26 @@ RILL_INLINE std::vector<variable_gradient> truncated(std::vector<variable_gradie
 
 namespace detail {
 
-RILL_INLINE value step_count::number() {
+RILL_INLINE value step_count::number() try {
   if (!number_) {
     auto const count = variable(constant(graph_, std::int64_t{0}), numbered_variable(graph_, optimizer_, "/step"),
                                 {.trainable = false});
     number_ = assign_add(count, constant(graph_, std::int64_t{1}));
   }
   return number_;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE variable_value slot_from(value first, variable_value v, std::string_view optimizer, std::string_view rest) {
+RILL_INLINE variable_value slot_from(value first, variable_value v, std::string_view optimizer,
+                                     std::string_view rest) try {
   auto& g = graph_of(v);
   return g.unscoped([&] {  // the name has the variable's scope, not the optimizer's
     auto const name = numbered_variable(g, v.origin().name + "/" + std::string(optimizer), rest);
     return variable(first, name, {.trainable = false});
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE operation descend_by(variable_value w, value down, std::string_view optimizer) {
@@ -236,7 +245,7 @@ RILL_INLINE operation descend_by(variable_value w, value down, std::string_view 
   return assign(w, cast(value(assign(master, exact)), now.type().element));
 }
 
-RILL_INLINE variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest, double start) {
+RILL_INLINE variable_value slot(variable_value v, std::string_view optimizer, std::string_view rest, double start) try {
   auto const& of = v.origin();
   auto const element = like(widened(zero(value(v))), start);
   if (of.outputs[0].is_known()) return slot_from(fill(element, of.outputs[0].shape()), v, optimizer, rest);
@@ -245,6 +254,8 @@ RILL_INLINE variable_value slot(variable_value v, std::string_view optimizer, st
               "an optimizer needs the variable's extents, but the variable is " + with_article(of.outputs[0]) +
                   " without a first value: declare known extents or give a first value",
               of.name);
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail

@@ -132,14 +132,16 @@ inline tensor as_float32(tensor const& t) {
 
 }  // namespace detail
 
-RILL_IO_INLINE std::vector<variable_value> all_variables(graph& g) {
+RILL_IO_INLINE std::vector<variable_value> all_variables(graph& g) try {
   std::vector<variable_value> all;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
     if (is_variable(g[i])) all.push_back({{&g, i, 0}});
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE std::map<std::string, queue_description> all_queues(graph const& g) {
+RILL_IO_INLINE std::map<std::string, queue_description> all_queues(graph const& g) try {
   std::map<std::string, queue_description> all;
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
     if (ops::is_enqueue(g[i])) {
@@ -147,6 +149,8 @@ RILL_IO_INLINE std::map<std::string, queue_description> all_queues(graph const& 
       all.emplace(a.queue, a.options());
     }
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_options options,

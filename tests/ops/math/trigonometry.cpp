@@ -42,6 +42,21 @@ TEST(trigonometry, inverses_have_infinite_derivatives_at_1_and_none_beyond) {
   EXPECT_TRUE(std::isinf(c[0]) && c[0] < 0 && c[1] == -1 && std::isnan(c[2]));
 }
 
+TEST(trigonometry, of_infinite_numbers_are_flat) {
+  auto const at = [](auto const& f, std::vector<double> const& x) {
+    return test::to_doubles(test::run([&](auto const& in) { return f(in[0]); }, {rill::vector<double>(x)}));
+  };
+  auto const slope = [](auto const& f) { return [f](value x) { return gradients(sum(f(x)), values{x}, true)[0]; }; };
+  auto const arc = [](value x) { return atan(x); };
+  EXPECT_EQ(at(slope(arc), {-INFINITY, INFINITY}), (std::vector<double>{0, 0}));
+  EXPECT_EQ(at(slope(slope(arc)), {-INFINITY, INFINITY, 1e200}), (std::vector<double>{0, 0, 0}));
+  for (double const other : {0., 1., -INFINITY}) {
+    auto const angle = [other](value x) { return value(atan2(x, like(x, other)) + atan2(like(x, other), x)); };
+    EXPECT_EQ(at(slope(angle), {INFINITY, -INFINITY}), (std::vector<double>{0, 0})) << other;
+    EXPECT_EQ(at(slope(slope(angle)), {INFINITY, -INFINITY}), (std::vector<double>{0, 0})) << other;
+  }
+}
+
 TEST(trigonometry, refuses_integers_and_complex_numbers) {
   graph g;
   for (auto d : {dtype::int32, dtype::complex64}) {

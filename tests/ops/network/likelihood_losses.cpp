@@ -105,6 +105,14 @@ TEST(poisson_nll, of_a_rate_of_0_is_0_where_nothing_is_counted_and_else_infinite
   }
 }
 
+TEST(poisson_nll, of_an_infinite_rate_is_infinite_whatever_is_counted) {
+  for (double count : {0., 2.}) {
+    auto const [l, d] = loss_and_slope({INFINITY}, [&](value x) { return poisson_nll(x, like(x, count)); });
+    EXPECT_EQ(l[0], INFINITY);
+    EXPECT_EQ(d[0], INFINITY);
+  }
+}
+
 TEST(gaussian_nll, counts_small_variances_as_the_least) {
   auto const [l, d] = loss_and_slope({0, -1, 4}, [](value v) { return gaussian_nll(like(v, 2), like(v, 0), v, 0.5); });
   EXPECT_NEAR(l[0], 0.5 * std::log(0.5) + 4, 1e-15);

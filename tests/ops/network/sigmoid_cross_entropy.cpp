@@ -65,6 +65,22 @@ TEST(sigmoid_cross_entropy, weighs_what_holds) {
   }
 }
 
+TEST(sigmoid_cross_entropy, of_an_infinite_logit_without_weight_has_derivatives) {
+  graph g;
+  value const x = placeholder<double, 1>(g, "x"), z = placeholder<double, 1>(g, "z"),
+              w = placeholder<double, 1>(g, "w");
+  auto const d = gradients(sum(sigmoid_cross_entropy(x, z, w)), values{z, w});
+  session s{g};
+  auto const by = [&](double logit, double label, double weight) {
+    auto const one = [](double v) { return rill::vector<double>({v}); };
+    auto const both = s.run({{x, one(logit)}, {z, one(label)}, {w, one(weight)}}, d);
+    return std::vector<double>{test::to_doubles(both[0])[0], test::to_doubles(both[1])[0]};
+  };
+  EXPECT_EQ(by(-INFINITY, 0, 0), (std::vector<double>{0, 0}));
+  EXPECT_EQ(by(-INFINITY, 0, 2), (std::vector<double>{INFINITY, 0}));
+  EXPECT_EQ(by(-INFINITY, 1, 0), (std::vector<double>{0, INFINITY}));
+}
+
 TEST(sigmoid_cross_entropy, refuses_labels_of_another_element_type) {
   graph g;
   value const x = placeholder(g, of<float, 3>), z = placeholder(g, of<int, 3>);

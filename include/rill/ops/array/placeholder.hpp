@@ -48,13 +48,11 @@ template <element T, dim... Extents> expr<of<T, Extents...>> placeholder(graph& 
 template <operand X> X placeholder_with_default(X otherwise, std::string_view name = {}) {
   type t = otherwise.type();
   if constexpr (typed<X>) t = X::static_type;
-  detail::graph_of(otherwise).check_placeholder_name(name);
   return X{record_erased<ops::placeholder_with_default_op>(detail::graph_of(otherwise), {t}, {otherwise}, name)};
 }
 
 #if RILL_RUNTIME
 RILL_INLINE value placeholder(graph& g, type const& t, std::string_view name) {
-  g.check_placeholder_name(name);
   return record_erased<ops::placeholder_op>(g, {t}, {}, name);
 }
 #endif

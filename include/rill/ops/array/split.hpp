@@ -75,7 +75,7 @@ struct split_op : split_rules<split_op> {
   }
 };
 
-/// Part number Index of a split.
+/// One part of a split.
 struct split_part : split_op {
   static constexpr type infer(attributes const& a, type const& x, checks expects = {}) { return part(a, x, expects); }
 };
@@ -156,9 +156,11 @@ template <std::size_t Index> struct part_of_lengths {
 namespace rill {
 
 /// Returns equal parts of x along an axis known only at run time.
-inline std::vector<value> split(value x, std::int64_t parts, std::int64_t axis = 0) {
+inline std::vector<value> split(value x, std::int64_t parts, std::int64_t axis = 0) try {
   auto const first = record_erased<ops::split_op>(detail::graph_of(x), {parts, axis}, {x});
   return detail::erased_outputs(first, static_cast<std::size_t>(parts));
+} catch (...) {
+  rethrow_as_error();
 }
 /// Returns equal parts of x along an axis: `auto [q, k, v] = split<3, 1>(x)`. An array of handles.
 template <std::int64_t Parts, std::int64_t Axis = 0, operand X> auto split(X x) {
@@ -174,10 +176,12 @@ template <std::int64_t Parts, std::int64_t Axis = 0, operand X> auto split(X x) 
 }
 
 /// Returns parts of x of the given lengths along an axis; one of them may be -1, which is what the others leave.
-inline std::vector<value> split_lengths(value x, std::vector<std::int64_t> lengths, std::int64_t axis = 0) {
+inline std::vector<value> split_lengths(value x, std::vector<std::int64_t> lengths, std::int64_t axis = 0) try {
   auto const count = lengths.size();
   auto const held = tensor::adopt(std::move(lengths), {static_cast<std::int64_t>(count)});
   return detail::erased_outputs(record_erased<ops::split_lengths_op>(detail::graph_of(x), {held, axis}, {x}), count);
+} catch (...) {
+  rethrow_as_error();
 }
 /// Returns the same as a tuple of typed handles: `auto [a, b] = split_lengths<extents{2, -1}>(x)`.
 template <extents Lengths, std::int64_t Axis = 0, operand X> auto split_lengths(X x) {
@@ -194,7 +198,7 @@ template <extents Lengths, std::int64_t Axis = 0, operand X> auto split_lengths(
 
 /// Returns the parts of x between positions along an axis, where it is cut: `split_at(x, {2, 5})` has rows 0 and 1,
 /// rows 2 to 4, and the rest. The positions ascend.
-inline std::vector<value> split_at(value x, std::vector<std::int64_t> const& positions, std::int64_t axis = 0) {
+inline std::vector<value> split_at(value x, std::vector<std::int64_t> const& positions, std::int64_t axis = 0) try {
   std::vector<std::int64_t> lengths;
   std::int64_t before = 0;
   for (auto const at : positions) {
@@ -204,6 +208,8 @@ inline std::vector<value> split_at(value x, std::vector<std::int64_t> const& pos
   }
   lengths.push_back(-1);
   return split_lengths(x, std::move(lengths), axis);
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

@@ -136,11 +136,10 @@ RILL_INLINE kernel branch::cpu(kernel_request const& r) {
     auto const& taken = verdict ? then : otherwise;
     try {
       if (taken.refusal) throw error(*taken.refusal);
-      call.step.carried = call.carried;
-      run(*taken.body, call, call.step);
-      call.step.carried = nullptr;
+      step_context step = call.step;  // other threads see that one
+      step.carried = call.carried;
+      run(*taken.body, call, step);
     } catch (error const& e) {
-      call.step.carried = nullptr;
       if (detail::placed_errors::holds(e) && call.carried) {
         *call.carried = as_failure(e);
         return;

@@ -38,7 +38,7 @@ class backwards_loop {
     for (std::size_t k = 0; k < first_.size(); ++k) {
       auto const& [outer, like] = first_[k];
       value const first = outer ? outer : zeros_like(like);
-      made.variables.push_back(is_loop_variable(carried_[k]) ? first : widened(first));
+      made.variables.push_back(is_loop_variable(carried_[k]) && !is_sum(carried_[k]) ? first : widened(first));
     }
     for (auto const& row : even_) made.rows.push_back(outside(row));
     for (auto const& row : uneven_) made.rows.push_back(outside(row)), made.extents.push_back(extents(row));
@@ -130,6 +130,10 @@ class backwards_loop {
       auto const outside = r_.out(i);
       carried_.push_back(variable(i));
       first_.emplace_back(r_.dy(i), outside);
+      if (is_sum(variable(i))) {
+        given.push_back(here.argument(outside.type().with(wide_element(outside.type().element)), "sum"));
+        continue;
+      }
       given.push_back(here.argument(outside.type(), "derivative"));
       y.push_back(again.of(body_.outputs[i]));
       dy.push_back(given.back());
@@ -152,8 +156,11 @@ class backwards_loop {
     std::vector<value> next, made, made_uneven;
     std::vector<std::size_t> derived_uneven;
     for (std::size_t k = 0, at = 0; k < x.size(); ++k)
-      if (is_loop_variable(x_of_[k]))
-        next.push_back(parts[k] ? densify(parts[k], given[at]) : zeros_like(given[at])), ++at;
+      if (is_loop_variable(x_of_[k])) {
+        if (is_sum(x_of_[k])) next.push_back(parts[k] ? add_to(given[at], parts[k]) : given[at]);
+        else next.push_back(parts[k] ? densify(parts[k], given[at]) : zeros_like(given[at]));
+        ++at;
+      }
     for (std::size_t k = 0; k < x.size(); ++k) {
       if (!parts[k] || is_loop_variable(x_of_[k])) continue;
       if (is_row(x_of_[k])) {
@@ -169,13 +176,23 @@ class backwards_loop {
       // The addends of 16-bit floats, one for each iteration, are added as float32.
       type const sum = parts[k].sparse() ? x[k].type() : parts[k].dense.type();
       given.push_back(here.argument(sum.with(wide_element(sum.element)), "sum"));
-      next.push_back(parts[k].sparse() ? add_rows(given.back(), parts[k].indices, widened(parts[k].rows))
-                                       : add(given.back(), widened(parts[k].dense)));
+      next.push_back(add_to(given.back(), parts[k]));
     }
     derived_uneven_ = static_cast<std::int64_t>(derived_uneven.size());
     derived_rows_.insert(derived_rows_.end(), derived_uneven.begin(), derived_uneven.end());
     for (auto const& list : {made, made_uneven}) next.insert(next.end(), list.begin(), list.end());
     return next;
+  }
+  static value add_to(value sum, gradient const& part) {
+    return part.sparse() ? add_rows(sum, part.indices, widened(part.rows)) : add(sum, widened(part.dense));
+  }
+  // Whether an input is a loop variable of 16-bit floats that no iteration changes. Its derivative is a sum like that
+  // of a value from outside.
+  bool is_sum(std::size_t input) const {
+    if (!is_loop_variable(input)) return false;
+    auto const at = input - a_.first_variable();
+    auto const element = r_.in(input).type().element;
+    return body_.outputs[at] == endpoint{body_.inputs[at], 0} && wide_element(element) != element;
   }
   bool is_loop_variable(std::size_t input) const { return input >= a_.first_variable() && input < a_.first_row(); }
   bool is_row(std::size_t input) const { return input >= a_.first_row() && input < a_.first_capture(); }

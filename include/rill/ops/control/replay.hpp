@@ -157,7 +157,7 @@ RILL_INLINE std::vector<gradient> derivatives_of(gradient_request const& r, std:
   std::vector<value> some, outer;
   for (std::size_t i = 0; i < y.size(); ++i)
     if (dy[i] && is_differentiable(y[i].type().element)) some.push_back(y[i]), outer.push_back(dy[i]);
-  return r.differentiate(some, x, outer);
+  return some.empty() ? std::vector<gradient>(x.size()) : r.differentiate(some, x, outer);
 }
 
 RILL_INLINE std::vector<value> dense_derivatives(gradient_request const& r, std::vector<value> const& y,

@@ -88,7 +88,7 @@ RILL_INLINE cost add_n_op::work(no_attributes, std::span<type const> in, std::sp
 
 }  // namespace ops
 
-RILL_INLINE value add_n(std::vector<value> const& x) {
+RILL_INLINE value add_n(std::vector<value> const& x) try {
   expects(!x.empty(), "add_n: there are no operands");
   auto& g = detail::graph_of(x[0]);
   if (!ops::add_n_op::elements.contains(x[0].type().element))
@@ -109,6 +109,8 @@ RILL_INLINE value add_n(std::vector<value> const& x) {
     at += count;
   }
   return sum;
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -83,6 +83,8 @@ namespace detail {
 constexpr dtype wide_element(dtype element) {
   return element == dtype::float16 || element == dtype::bfloat16 ? dtype::float32 : element;
 }
+/// The C++ type of that element type.
+template <element T> using wide_of = element_of<wide_element(dtype_of<T>)>;
 /// Whether a handle's elements are 16-bit floats, as far as its static type knows.
 template <class X> constexpr bool is_narrow() {
   if constexpr (typed<X>) return wide_element(X::static_type.element) != X::static_type.element;

@@ -51,9 +51,11 @@ struct atan2_op : elementwise<atan2_op, 2> {
   template <class S> static S apply(S y, S x) { return atan2(y, x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     // dy = dz x / (x² + y²), dx = -dz y / (x² + y²). First, x and y are divided by the larger of |x| and |y|, so that
-    // the sum of their squares neither overflows nor underflows.
-    V y = r.in(0), x = r.in(1), dz = r.dy(), most = maximum(abs(x), abs(y)), a = x / most, b = y / most;
-    V part = dz / (a * a + b * b) / most;
+    // the sum of their squares neither overflows nor underflows. Where one is infinite both derivatives are 0.
+    V y = r.in(0), x = r.in(1), dz = r.dy(), most = maximum(abs(x), abs(y)), far = is_inf(most);
+    V by = select(far, like(most, 1), most), a = select(far, like(most, 1), x / by),
+      b = select(far, zero(most), y / by);
+    V part = select(far, zero(most), dz / (a * a + b * b) / by);
     return binary_gradients(r, [&] { return part * a; }, [&] { return -(part * b); });
   }
 };
@@ -94,8 +96,8 @@ struct atan_op : elementwise<atan_op, 1> {
   static constexpr double flops = 20;
   template <class S> static S apply(S x) { return atan(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    V x = r.in(0), dy = r.dy();  // dy / (1 + x²)
-    return {dy / (1 + x * x)};
+    V x = r.in(0), dy = r.dy(), far = is_inf(x), finite = select(far, zero(x), x);
+    return {select(far, zero(x), dy / (1 + finite * finite))};  // dy / (1 + x²), whose derivative would be 0 · inf
   }
 };
 

@@ -59,8 +59,8 @@ template <operand X, operand Z> auto poisson_nll(X log_rates, Z counts) {
   detail::expect_floats(log_rates);
   return detail::in_wide(
       [](auto l, auto z) {
-        auto const neither = logical_and(equal(z, 0), is_inf(l));
-        return exp(l) - z * select(neither, 0, l);
+        auto const without = logical_and(is_inf(l), logical_or(equal(z, 0), greater(l, 0)));  // 0 · inf, inf - inf
+        return exp(l) - z * select(without, 0, l);
       },
       log_rates, counts);
 }

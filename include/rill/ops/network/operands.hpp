@@ -1,6 +1,7 @@
-// What losses and normalisations expect of their operands: while a program compiles, if the types are known then.
+// What losses and normalisations share: what they expect of their operands, while a program compiles if the types are
+// known then, and weights.
 #pragma once
-#include "rill/dsl/expr.hpp"
+#include "rill/ops/math/arithmetic.hpp"
 
 namespace rill::detail {
 
@@ -23,6 +24,11 @@ constexpr bool labels_fit(type const& x, type const& labels) {
 template <operand X, operand L> constexpr bool labels_may_fit() {
   if constexpr (typed<X> && typed<L>) return labels_fit(X::static_type, L::static_type);
   else return true;
+}
+
+/// Returns loss * weight, and 0 for an infinite loss with a weight of 0.
+template <class L, class W> auto weighted(L loss, W weight) {
+  return select(logical_and(equal(weight, zero(weight)), is_inf(loss)), zero(loss), loss) * weight;
 }
 
 }  // namespace rill::detail

@@ -2,6 +2,7 @@
 #pragma once
 #include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/exponential.hpp"
+#include "rill/ops/network/operands.hpp"
 
 namespace rill::ops {
 
@@ -59,8 +60,8 @@ struct weighted_sigmoid_cross_entropy_op : elementwise<weighted_sigmoid_cross_en
     auto const of_label = [&](int label) { return V(sigmoid_cross_entropy(x, like(x, label))); };
     std::vector<gradient> all(3);
     if (r.wanted[0]) all[0] = sum_like(dy * ((1 - z + w * z) * sigmoid(x) - w * z), r.in(0));
-    if (r.wanted[1]) all[1] = sum_like(dy * (w * of_label(1) - of_label(0)), r.in(1));
-    if (r.wanted[2]) all[2] = sum_like(dy * (z * of_label(1)), r.in(2));
+    if (r.wanted[1]) all[1] = sum_like(dy * (rill::detail::weighted(of_label(1), w) - of_label(0)), r.in(1));
+    if (r.wanted[2]) all[2] = sum_like(dy * rill::detail::weighted(of_label(1), z), r.in(2));
     return all;
   }
 };

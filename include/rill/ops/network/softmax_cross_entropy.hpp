@@ -3,6 +3,7 @@
 #include "rill/ops/array/reshape.hpp"
 #include "rill/ops/math/cast.hpp"
 #include "rill/ops/math/exponential.hpp"
+#include "rill/ops/network/operands.hpp"
 #include "rill/ops/network/softmax.hpp"
 #include "rill/ops/table/gather.hpp"
 
@@ -147,11 +148,6 @@ struct label_smoothing {
 };
 
 namespace detail {
-
-/// Returns loss * weight, and 0 for an infinite loss with a weight of 0.
-template <class L, class W> auto weighted(L loss, W weight) {
-  return select(logical_and(equal(weight, zero(weight)), is_inf(loss)), zero(loss), loss) * weight;
-}
 
 /// Returns the cross entropy with smoothed labels from the `losses` of the unsmoothed labels; `weigh` weights log
 /// softmax by class. A term with a factor of 0 is left out, because its other factor may be infinite.

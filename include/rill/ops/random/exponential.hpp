@@ -6,9 +6,6 @@
 namespace rill {
 
 namespace detail {
-/// The type in which numbers of type T are drawn: uniform numbers of 16 bits are too coarse.
-template <element T> using drawn_as = element_of<wide_element(dtype_of<T>)>;
-
 /// Returns -log(1 - u) scale, for u uniform in [0, 1).
 template <class X> X exponential_of(X u, double scale) {
   X const drawn = -log1p(-u);
@@ -27,7 +24,7 @@ inline value exponential(graph& g, type const& of, double rate = 1) {
 /// Returns the same with static extents: `exponential<float, 3, 4>(g, 2)`.
 template <element T, dim... Extents> expr<of<T, Extents...>> exponential(graph& g, double rate = 1) {
   expects(rate > 0, "exponential: the rate must be above 0");
-  return cast<T>(detail::exponential_of(uniform<detail::drawn_as<T>, Extents...>(g), 1 / rate));
+  return cast<T>(detail::exponential_of(uniform<detail::wide_of<T>, Extents...>(g), 1 / rate));
 }
 /// Returns such numbers of x's type, one for each element of x.
 template <operand X> X exponential_like(X x, double rate = 1) {
@@ -46,7 +43,7 @@ inline value laplace(graph& g, type const& of, double mean = 0, double scale = 1
 /// Returns the same with static extents: `laplace<float, 3, 4>(g)`.
 template <element T, dim... Extents> expr<of<T, Extents...>> laplace(graph& g, double mean = 0, double scale = 1) {
   expects(scale > 0, "laplace: the scale must be above 0");
-  auto const distance = exponential<detail::drawn_as<T>, Extents...>(g, 1 / scale);
+  auto const distance = exponential<detail::wide_of<T>, Extents...>(g, 1 / scale);
   return {cast<T>(select(bernoulli<Extents...>(g), distance, -distance) + like(distance, mean))};
 }
 

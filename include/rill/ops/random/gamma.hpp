@@ -42,13 +42,14 @@ template <operand X> X gamma(X shape) { return detail::draw_by<ops::gamma_op>(sh
 /// Returns such numbers of type `of`, whose extents are known, with one shape parameter and one scale.
 inline value gamma(graph& g, type const& of, double shape, double scale = 1) {
   expects(shape > 0 && scale > 0, "gamma: shape and scale must be above 0");
-  value const drawn = gamma(detail::equal_parameters(g, of, shape));
-  return scale == 1 ? drawn : drawn * like(drawn, scale);
+  value const drawn = gamma(detail::equal_parameters(g, of.with(detail::wide_element(of.element)), shape));
+  return cast(scale == 1 ? drawn : drawn * like(drawn, scale), of.element);
 }
 /// Returns the same with static extents: `gamma<float, 3, 4>(g, 2.5)`.
 template <element T, dim... Extents> expr<of<T, Extents...>> gamma(graph& g, double shape, double scale = 1) {
-  detail::provide_kernels<ops::gamma_op, dtype_of<T>>();
-  return {gamma(g, of<T, Extents...>, shape, scale)};
+  using wide = detail::wide_of<T>;
+  detail::provide_kernels<ops::gamma_op, dtype_of<wide>>();
+  return cast<T>(expr<of<wide, Extents...>>(gamma(g, of<wide, Extents...>, shape, scale)));
 }
 
 }  // namespace rill

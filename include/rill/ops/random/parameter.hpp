@@ -2,6 +2,7 @@
 #pragma once
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/fill.hpp"
+#include "rill/ops/math/cast.hpp"
 #include "rill/ops/random/drawing.hpp"
 
 namespace rill::ops {

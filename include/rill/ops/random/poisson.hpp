@@ -40,12 +40,13 @@ template <operand X> X poisson(X rate) { return detail::draw_by<ops::poisson_op>
 /// Returns such counts of type `of`, whose extents are known, with one rate.
 inline value poisson(graph& g, type const& of, double rate) {
   expects(rate >= 0, "poisson: the rate must not be negative");
-  return poisson(detail::equal_parameters(g, of, rate));
+  return cast(poisson(detail::equal_parameters(g, of.with(detail::wide_element(of.element)), rate)), of.element);
 }
 /// Returns the same with static extents: `poisson<float, 3, 4>(g, 2.5)`.
 template <element T, dim... Extents> expr<of<T, Extents...>> poisson(graph& g, double rate) {
-  detail::provide_kernels<ops::poisson_op, dtype_of<T>>();
-  return {poisson(g, of<T, Extents...>, rate)};
+  using wide = detail::wide_of<T>;
+  detail::provide_kernels<ops::poisson_op, dtype_of<wide>>();
+  return cast<T>(expr<of<wide, Extents...>>(poisson(g, of<wide, Extents...>, rate)));
 }
 
 }  // namespace rill

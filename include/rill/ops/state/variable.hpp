@@ -135,11 +135,13 @@ namespace rill {
 RILL_INLINE variable_value variable(graph& g, type const& t, std::string_view name, variable_options o) {
   return {record_erased<ops::variable_op>(g, {t, o.trainable}, {}, name)};
 }
-RILL_INLINE std::string detail::numbered_variable(graph& g, std::string_view wish, std::string_view rest) {
+RILL_INLINE std::string detail::numbered_variable(graph& g, std::string_view wish, std::string_view rest) try {
   auto name = std::string(wish) + std::string(rest);
   for (int i = 1; !g.is_free_for_variable(name); ++i)
     name = std::string(wish) + "_" + std::to_string(i) + std::string(rest);
   return name;
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE bool is_trainable(variable_value v) {
   return decode<ops::variable_op::attributes>(v.origin().attributes).trainable;

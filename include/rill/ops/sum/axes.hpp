@@ -57,7 +57,11 @@ struct reduction_pass {
 
 /// A reduction on raw pointers. The order of summation depends on the extents alone.
 struct reduction_kernel {
-  void (*run)(reduction_pass const&, void const* from, void* to, void* scratch, parallel const&) = nullptr;
+  using function = void(reduction_pass const&, void const* from, void* to, void* scratch, parallel const&);
+  function* run = nullptr;
+  /// For the passes of sums, means and products of 16-bit floats, which keep float32 between them: what reads the
+  /// 16-bit elements, what goes from float32 to float32, and what rounds at the end. Null: `run` does each pass.
+  function *first = nullptr, *next = nullptr, *last = nullptr;
   std::size_t (*scratch)(reduction_pass const&) = nullptr;
 };
 

@@ -6,27 +6,35 @@
 
 namespace rill::ops {
 
-/// A reduction with elements of type T by `Reduce`.
-template <class T, void (*Reduce)(rill::kernels::reduce_shape const&, T const*, T*, void*, parallel const&) noexcept>
-constexpr reduction_kernel reduction_by() {
-  return {[](reduction_pass const& p, void const* from, void* to, void* scratch, parallel const& threads) {
-            Reduce({p.outer, p.middle, p.inner}, static_cast<T const*>(from), static_cast<T*>(to), scratch, threads);
-          },
-          [](reduction_pass const& p) { return rill::kernels::reduce_scratch_bytes<T>({p.outer, p.middle, p.inner}); }};
+/// A pass by `Reduce` from elements of type T to those of type To.
+template <class T, class To,
+          void (*Reduce)(rill::kernels::reduce_shape const&, T const*, To*, void*, parallel const&) noexcept>
+void reduction_pass_by(reduction_pass const& p, void const* from, void* to, void* scratch, parallel const& threads) {
+  Reduce({p.outer, p.middle, p.inner}, static_cast<T const*>(from), static_cast<To*>(to), scratch, threads);
 }
-
-template <reducer What, class T> constexpr reduction_kernel reduction_of() {
+template <reducer What, class T, class To = T> constexpr reduction_kernel::function* reduction_of() {
   namespace k = rill::kernels;
-  if constexpr (What == reducer::sum) return reduction_by<T, k::reduce_sum<T>>();
-  else if constexpr (What == reducer::mean) return reduction_by<T, k::reduce_mean<T>>();
-  else if constexpr (What == reducer::prod) return reduction_by<T, k::reduce_prod<T>>();
-  else if constexpr (What == reducer::min) return reduction_by<T, k::reduce_min<T>>();
-  else return reduction_by<T, k::reduce_max<T>>();
+  if constexpr (What == reducer::sum) return reduction_pass_by<T, To, k::reduce_sum<T, To>>;
+  else if constexpr (What == reducer::mean) return reduction_pass_by<T, To, k::reduce_mean<T, To>>;
+  else if constexpr (What == reducer::prod) return reduction_pass_by<T, To, k::reduce_prod<T, To>>;
+  else if constexpr (What == reducer::min) return reduction_pass_by<T, T, k::reduce_min<T>>;
+  else return reduction_pass_by<T, T, k::reduce_max<T>>;
+}
+template <reducer What, class T> constexpr reduction_kernel reductions_of() {
+  reduction_kernel k{.run = reduction_of<What, T>(), .scratch = [](reduction_pass const& p) {
+                       return rill::kernels::reduce_scratch_bytes<T>({p.outer, p.middle, p.inner});
+                     }};
+  if constexpr (is_float(dtype_of<T>) && sizeof(T) == 2 && What != reducer::min && What != reducer::max) {
+    k.first = reduction_of<What, T, float>();
+    k.next = reduction_of<What, float>();
+    k.last = reduction_of<What, float, T>();
+  }
+  return k;
 }
 
 template <class Op> template <dtypes Set> constexpr reduction_table reduce_rules<Op>::make_kernels() {
   reduction_table t;
-  for_each_type<Op::elements & Set>([&]<class T>(std::size_t d) { t.of[d] = reduction_of<Op::reduces, T>(); });
+  for_each_type<Op::elements & Set>([&]<class T>(std::size_t d) { t.of[d] = reductions_of<Op::reduces, T>(); });
   return t;
 }
 
@@ -79,7 +87,7 @@ RILL_INLINE kernel make_reduction(reduction_table const& table, type const& x, s
     k.input_output_aliases = {{0, 0}};
     return k;
   }
-  auto const bytes = [size = size_of(x.element)](reduction_pass const& p) {
+  auto const bytes = [size = use.first ? sizeof(float) : size_of(x.element)](reduction_pass const& p) {
     return (static_cast<std::size_t>(p.outer * p.inner) * size + 63) / 64 * 64;
   };
   std::size_t between = 0, within = 0;  // bytes passed to the next pass; bytes of scratch within a pass
@@ -93,7 +101,11 @@ RILL_INLINE kernel make_reduction(reduction_table const& table, type const& x, s
         auto* next = static_cast<std::byte*>(call.scratch()) + within;
         for (std::size_t i = 0; i < passes.size(); ++i) {
           void* const to = i + 1 == passes.size() ? call.out(0) : next;
-          use.run(passes[i], from, to, call.scratch(), call.threads);
+          auto* const run = !use.first || passes.size() == 1 ? use.run
+                            : i == 0                         ? use.first
+                            : i + 1 < passes.size()          ? use.next
+                                                             : use.last;
+          run(passes[i], from, to, call.scratch(), call.threads);
           from = to;
           if (i + 1 < passes.size()) next += bytes(passes[i]);
         }

@@ -103,8 +103,8 @@ template <class V, class T> inline void store_as(T* to, typename native<V>::type
   else copy_line(to, values, 1, lower(count, lanes));
 }
 
-// Part of one reduction: Op on elements of T.
-template <class Op, class T> struct reducer {
+// Part of one reduction: Op on elements of T, with results of type To.
+template <class Op, class T, class To> struct reducer {
   using V = typename Op::value;
   using n = native<V>;
   using lanes_type = typename n::type;
@@ -112,7 +112,7 @@ template <class Op, class T> struct reducer {
 
   reduce_shape shape;
   T const* from;
-  T* to;
+  To* to;
   V* partial;         // [outer, parts, inner]
   bool mean = false;  // of what is summed, rounded once
 
@@ -146,10 +146,10 @@ template <class Op, class T> struct reducer {
     else copy_line(partial + (outer * shape.parts() + part) * shape.inner + column, result, columns);
   }
 
-  T finished(V x) const {
+  To finished(V x) const {
     if constexpr (std::is_floating_point_v<V> && requires { Op::mean(x, 1); })
-      if (mean) return static_cast<T>(Op::mean(x, shape.middle));
-    return static_cast<T>(x);
+      if (mean) return static_cast<To>(Op::mean(x, shape.middle));
+    return static_cast<To>(x);
   }
   void finish(V const* result, index at, index count) const {
     for (index i = 0; i < count; ++i) to[at + i] = finished(result[i]);
@@ -252,11 +252,11 @@ template <class Op, class T> struct reducer {
   }
 };
 
-template <class Op, class T>
-void reduce_by(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads,
+template <class Op, class T, class To>
+void reduce_by(reduce_shape const& s, T const* from, To* to, void* scratch, parallel const& threads,
                bool mean = false) noexcept {
   if (s.outer <= 0 || s.inner <= 0) return;
-  reducer<Op, T>{s, from, to, aligned<typename Op::value>(scratch), mean}.run(threads);
+  reducer<Op, T, To>{s, from, to, aligned<typename Op::value>(scratch), mean}.run(threads);
 }
 
 template <class T> struct real_of {
@@ -271,12 +271,12 @@ template <class T>
 using sum_element = std::conditional_t<std::is_integral_v<T>, sum_type<T>, typename real_of<T>::type>;
 
 // Complex numbers are summed as pairs, and integers without a sign, so that they wrap.
-template <class T>
-void add_up(reduce_shape s, T const* from, T* to, void* scratch, parallel const& threads, bool mean) noexcept {
+template <class T, class To>
+void add_up(reduce_shape s, T const* from, To* to, void* scratch, parallel const& threads, bool mean) noexcept {
   using element = sum_element<T>;
   s.inner *= real_of<T>::count;
-  reduce_by<addition<element>>(s, reinterpret_cast<element const*>(from), reinterpret_cast<element*>(to), scratch,
-                               threads, mean);
+  reduce_by<addition<element>>(s, reinterpret_cast<element const*>(from), reinterpret_cast<sum_element<To>*>(to),
+                               scratch, threads, mean);
 }
 
 // Complex numbers are multiplied one by one, a column at a time.
@@ -301,15 +301,16 @@ template <class T> constexpr std::size_t reduce_scratch_bytes(reduce_shape const
   return parts == 1 ? 0 : static_cast<std::size_t>(s.outer * parts * s.inner) * size + 64;
 }
 
-/// Sums over the middle extent; 0 for no elements. Integers wrap; 16-bit floats are summed as floats and rounded once.
-template <class T>
-void reduce_sum(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+/// Sums over the middle extent; 0 for no elements. Integers wrap; 16-bit floats are summed as floats and rounded once,
+/// or not if the results are floats.
+template <class T, class To>
+void reduce_sum(reduce_shape const& s, T const* from, To* to, void* scratch, parallel const& threads) noexcept {
   detail::add_up(s, from, to, scratch, threads, false);
 }
 
 /// Computes means over the middle extent, of floating-point and complex numbers; NaN for no elements.
-template <class T>
-void reduce_mean(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+template <class T, class To>
+void reduce_mean(reduce_shape const& s, T const* from, To* to, void* scratch, parallel const& threads) noexcept {
   detail::add_up(s, from, to, scratch, threads, true);
 }
 
@@ -338,13 +339,15 @@ void reduce_min(reduce_shape const& s, T const* from, T* to, void* scratch, para
 }
 
 /// Computes products over the middle extent; 1 for no elements. Integers wrap; 16-bit floats are multiplied as floats.
-template <class T>
-void reduce_prod(reduce_shape const& s, T const* from, T* to, void* scratch, parallel const& threads) noexcept {
+template <class T, class To>
+void reduce_prod(reduce_shape const& s, T const* from, To* to, void* scratch, parallel const& threads) noexcept {
   if constexpr (detail::real_of<T>::count == 2) detail::multiply_columns(s, from, to, threads);
-  else {
-    using element = std::conditional_t<std::is_integral_v<T>, sum_type<T>, T>;
+  else if constexpr (std::is_integral_v<T>) {
+    using element = sum_type<T>;
     detail::reduce_by<multiplication<element>>(s, reinterpret_cast<element const*>(from),
                                                reinterpret_cast<element*>(to), scratch, threads);
+  } else {
+    detail::reduce_by<multiplication<T>>(s, from, to, scratch, threads);
   }
 }
 

@@ -203,7 +203,7 @@ RILL_INLINE memory_need const& memory_report::of(std::string_view device) const 
   throw error(code::not_found, "the session has no device '" + std::string(device) + "'");
 }
 
-RILL_INLINE std::string memory_report::text() const {
+RILL_INLINE std::string memory_report::text() const try {
   std::string all;
   for (auto const& s : spaces) {
     auto text = (s.exact() ? "" : "at least ") + std::to_string(s.peak) + " bytes" +
@@ -216,6 +216,8 @@ RILL_INLINE std::string memory_report::text() const {
     all += detail::paragraph(s.where, text);
   }
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE void check_memory(memory_report const& r) {

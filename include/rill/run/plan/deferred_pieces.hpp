@@ -60,7 +60,10 @@ RILL_INLINE kernel deferred_piece_kernel(kernel_request const& r) {
   auto const& piece = attribute_as<std::shared_ptr<subgraph const>>(r.at.attributes, "body");
   auto const body = r.compile(r, *piece, r.inputs.subspan(references));
   body_call const run(r, references);
-  kernel k([=](kernel_call const& call) { run(*body, call, call.step); });
+  kernel k([=](kernel_call const& call) {
+    step_context step = call.step;  // other threads see that one
+    run(*body, call, step);
+  });
   k.allocates_outputs = run.open();
   return k;
 }

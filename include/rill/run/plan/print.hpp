@@ -249,7 +249,7 @@ RILL_INLINE std::string schedule_text(plan const& p) { return detail::plan_print
 RILL_INLINE std::string memory_text(plan const& p) { return detail::plan_printer(p).memory(); }
 RILL_INLINE std::string bodies_text(plan const& p, stages which) { return detail::plan_printer(p).bodies(which); }
 
-RILL_INLINE std::string text(plan const& p, stages which) {
+RILL_INLINE std::string text(plan const& p, stages which) try {
   detail::plan_printer const print(p);
   std::string all;
   if (has(which, stages::values)) all += detail::paragraph("values", print.slot_table());
@@ -258,6 +258,8 @@ RILL_INLINE std::string text(plan const& p, stages which) {
   if (has(which, stages::memory)) all += detail::paragraph("memory", print.memory());
   if (has(which, stages::bodies)) all += detail::paragraph("bodies", print.bodies(which));
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill
