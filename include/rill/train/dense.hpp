@@ -65,7 +65,8 @@ template <dim Units = unknown, element T = float> class dense_layer {
   /// features: `dense_layer(g, of<float, 128>, 64, "hidden")`.
   template <initializer_of_variables Initializer = initializers::glorot>
     requires(!Units.known())
-  dense_layer(graph& g, type const& features, std::int64_t units, std::string_view name, Initializer const& weights = {})
+  dense_layer(graph& g, type const& features, std::int64_t units, std::string_view name,
+              Initializer const& weights = {})
       : name_(name), affine_(g, features, units, name, weights) {}
 
   /// Returns [batch, ..., units]. Throws error(invalid_argument) unless x is [batch, ..., in] of the layer's type.

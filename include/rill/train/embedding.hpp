@@ -26,14 +26,16 @@ template <dim Features = unknown, element T = float> class embedding_layer {
   /// Creates a table of `rows` rows.
   template <initializer_of_variables Initializer = initializers::uniform>
     requires(Features.known())
-  embedding_layer(graph& g, std::int64_t rows, std::string_view name, Initializer const& first = {}, embedding_options o = {})
+  embedding_layer(graph& g, std::int64_t rows, std::string_view name, Initializer const& first = {},
+                  embedding_options o = {})
       : embedding_layer(g, type(dtype_of<T>, {dim(rows), Features}), name, o, first) {}
   /// Creates a table where the numbers are known only when the program runs. The type is the table's:
   /// `embedding_layer(g, of<float, 10'000, 64>, "words")`. Throws error(invalid_argument) unless it has two extents
   /// that are above 0.
   template <initializer_of_variables Initializer = initializers::uniform>
     requires(!Features.known())
-  embedding_layer(graph& g, type const& table, std::string_view name, Initializer const& first = {}, embedding_options o = {})
+  embedding_layer(graph& g, type const& table, std::string_view name, Initializer const& first = {},
+                  embedding_options o = {})
       : embedding_layer(g, table, name, o, first) {}
 
   /// Returns [..., features] for indices [...], int32 or int64. The step fails with error(invalid_argument) if an index

@@ -73,7 +73,8 @@ variable_value variable_from(graph& g, type const& t, std::string_view name, var
 /// Creates a variable with the first value that `first` records. Throws error(invalid_argument) if an extent of `t` is
 /// not known, or the first value has another type.
 template <initializer_of_variables Initializer>
-variable_value variable(graph& g, type const& t, std::string_view name, Initializer const& first, variable_options o = {}) {
+variable_value variable(graph& g, type const& t, std::string_view name, Initializer const& first,
+                        variable_options o = {}) {
   return detail::variable_from(g, t, name, o, &first, [](void const* of, graph& to, type const& wanted) {
     return value((*static_cast<Initializer const*>(of))(to, wanted));
   });
