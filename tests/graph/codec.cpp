@@ -432,8 +432,8 @@ TEST(codec, does_not_write_empty_tensors_and_programs) {
   EXPECT_THROW(wire::save(*std::make_unique<wire::writer>(), attribute(std::shared_ptr<program const>())), error);
 }
 
-// Changes the bits `first` and `first + 4` of each byte, one at a time. A test for each pair, because a process takes the
-// longer for an exception with the address sanitizer, the more it has thrown.
+// Changes the bits `first` and `first + 4` of each byte, one at a time. A test for each pair, because a process takes
+// the longer for an exception with the address sanitizer, the more it has thrown.
 void expect_answers_to_changed_bits(std::size_t first) {
   test::allow(500);
   auto const bytes = sample_bytes();
