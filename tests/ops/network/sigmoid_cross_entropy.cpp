@@ -69,12 +69,12 @@ TEST(sigmoid_cross_entropy, of_an_infinite_logit_without_weight_has_derivatives)
   graph g;
   value const x = placeholder<double, 1>(g, "x"), z = placeholder<double, 1>(g, "z"),
               w = placeholder<double, 1>(g, "w");
-  auto const d = gradients(sum(sigmoid_cross_entropy(x, z, w)), values{z, w});
+  auto const d = gradients(sum(sigmoid_cross_entropy(x, z, w), extents{}), {z, w}, true);
   session s{g};
   auto const by = [&](double logit, double label, double weight) {
     auto const one = [](double v) { return rill::vector<double>({v}); };
-    auto const both = s.run({{x, one(logit)}, {z, one(label)}, {w, one(weight)}}, d);
-    return std::vector<double>{test::to_doubles(both[0])[0], test::to_doubles(both[1])[0]};
+    auto const [by_label, by_weight] = s.run({{x, one(logit)}, {z, one(label)}, {w, one(weight)}}, d[0], d[1]);
+    return std::vector<double>{by_label.item<double>(), by_weight.item<double>()};
   };
   EXPECT_EQ(by(-INFINITY, 0, 0), (std::vector<double>{0, 0}));
   EXPECT_EQ(by(-INFINITY, 0, 2), (std::vector<double>{INFINITY, 0}));
