@@ -229,7 +229,6 @@ TEST(faults, of_memory_outside_of_steps_are_errors_of_graphs_sessions_and_traini
       {"split_at", [](given& w) { split_at(w.x_value, w.cuts); }},
       {"trainable_variables", [](given& w) { trainable_variables(w.g, "a"); }},
       {"all_variables", [](given& w) { all_variables(w.g); }},
-      {"all_queues", [](given& w) { all_queues(w.g); }},
       {"clip_by_global_norm", [](given& w) { clip_by_global_norm(variable_gradients(sum(w.x)), 1); }},
       {"gradient_descent", [](given& w) { gradient_descent{0.1}.minimize(sum(w.x)); }},
       {"adam", [](given& w) { adam{}.minimize(sum(w.x)); }},

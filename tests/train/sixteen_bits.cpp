@@ -352,7 +352,7 @@ TYPED_TEST(sixteen_bits, are_used_in_a_loop_that_hands_them_on_and_have_the_sum_
   constexpr int n = 10000;
   auto const slope = [](value x) {
     auto const last =
-        for_loop(0, n, 1, [](auto, auto sum, auto same) { return std::tuple(sum + same, same); }, zero(x), x);
+        for_loop(0, n, 1, [](auto, auto sum, auto same) { return std::tuple(sum + same, same); }, x * 0, x);
     return gradients(std::get<0>(last) + 2 * std::get<1>(last), values{x})[0];
   };
   EXPECT_NEAR(of_fed<TypeParam>({0.5}, slope)[0], n + 2, next_to<TypeParam>(n) / 2);
