@@ -432,12 +432,14 @@ TEST(codec, does_not_write_empty_tensors_and_programs) {
   EXPECT_THROW(wire::save(*std::make_unique<wire::writer>(), attribute(std::shared_ptr<program const>())), error);
 }
 
-TEST(codec, gives_back_what_it_wrote_or_an_error_with_any_bit_changed) {
-  test::allow(900);
+// Changes the bits `first` and `first + 4` of each byte, one at a time. A test for each pair, because a process takes
+// the longer for an exception with the address sanitizer, the more it has thrown.
+void expect_answers_to_changed_bits(std::size_t first) {
+  test::allow(500);
   auto const bytes = sample_bytes();
   auto const known = sample_operations();
   std::size_t accepted = 0;
-  for (std::size_t bit = 0; bit < bytes.size() * 8; bit += test::share()) {
+  for (std::size_t bit = first; bit < bytes.size() * 8; bit += 4 * test::share()) {
     auto spoilt = bytes;
     spoilt[bit / 8] = static_cast<char>(spoilt[bit / 8] ^ 1 << bit % 8);
     allocated.start();
@@ -451,6 +453,10 @@ TEST(codec, gives_back_what_it_wrote_or_an_error_with_any_bit_changed) {
   }
   EXPECT_GT(accepted, 0);  // constants, names
 }
+TEST(codec, gives_back_what_it_wrote_or_an_error_with_bit_0_or_4_changed) { expect_answers_to_changed_bits(0); }
+TEST(codec, gives_back_what_it_wrote_or_an_error_with_bit_1_or_5_changed) { expect_answers_to_changed_bits(1); }
+TEST(codec, gives_back_what_it_wrote_or_an_error_with_bit_2_or_6_changed) { expect_answers_to_changed_bits(2); }
+TEST(codec, gives_back_what_it_wrote_or_an_error_with_bit_3_or_7_changed) { expect_answers_to_changed_bits(3); }
 
 TEST(codec, refuses_the_bytes_cut_off_anywhere) {
   test::allow(300);
