@@ -12,9 +12,16 @@
 
 namespace rill::test {
 
-/// Gives the test that runs `seconds` from now on, where it has a limit.
+/// Returns the number in an environment variable, or `otherwise` if it is not set.
+inline unsigned number_in(char const* variable, unsigned otherwise) {
+  char const* const said = std::getenv(variable);
+  return said ? static_cast<unsigned>(std::atoi(said)) : otherwise;
+}
+
+/// Gives the test that runs `seconds` from now on, where it has a limit: RILL_TEST_PATIENCE times as many if that is
+/// set, for runs of many tests at once.
 inline void allow(unsigned seconds) {
-  if (std::getenv("RILL_TEST_LIMIT")) ::alarm(seconds);
+  if (std::getenv("RILL_TEST_LIMIT")) ::alarm(seconds * number_in("RILL_TEST_PATIENCE", 1));
 }
 
 /// Limits each test to the seconds in RILL_TEST_LIMIT; without it, and in a debugger, a test may take as long as it
@@ -27,14 +34,10 @@ class limit final : public testing::EmptyTestEventListener {
     act.sa_handler = end;
     ::sigaction(SIGALRM, &act, nullptr);
   }
-  void OnTestStart(testing::TestInfo const&) override { allow(seconds()); }
+  void OnTestStart(testing::TestInfo const&) override { allow(number_in("RILL_TEST_LIMIT", 0)); }
   void OnTestEnd(testing::TestInfo const&) override { ::alarm(0); }
 
  private:
-  static unsigned seconds() {
-    char const* const said = std::getenv("RILL_TEST_LIMIT");
-    return said ? static_cast<unsigned>(std::atoi(said)) : 0;
-  }
   // Called by whichever thread gets the signal.
   static void end(int) {
     static constexpr char words[] = "\nThe test is out of time. Its threads are at:\n";
