@@ -93,10 +93,12 @@ struct timeout {
 struct client {
   /// Throws error(invalid_argument) if the name is empty, is not UTF-8, or has a colon, which the names of queue
   /// runners have.
-  explicit client(std::string_view called) : name(called) {
+  explicit client(std::string_view called) try : name(called) {
     if (name.empty() || name.find(':') != std::string::npos || !decode_utf8(name))
       throw error(code::invalid_argument,
                   "expected the name of a client in UTF-8, not empty and without colons, got '" + name + "'");
+  } catch (...) {
+    rethrow_as_error();
   }
 
   std::string name;
@@ -112,7 +114,9 @@ class run_options {
   /// Sets an observer of the nodes that run.
   void add(observe const& o) { watch_ = o.who; }
   /// Sets who runs the step.
-  void add(client const& c) { client_ = c.name; }
+  void add(client const& c) try { client_ = c.name; } catch (...) {
+    rethrow_as_error();
+  }
 
   /// Returns the context of a step that begins now. It refers to these options until the step has its number.
   step_context begin() const {

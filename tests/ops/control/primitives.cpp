@@ -273,7 +273,7 @@ TEST(primitives, control_edges_come_from_the_same_frame) {
 
 TEST(primitives, what_is_fed_is_not_dead_and_lies_in_no_frame) {
   graph g;
-  auto const x = placeholder<float>(g, "x");
+  auto const x = placeholder<float>(g, "fed");
   auto const [no, yes] = tagged::switch_(x, x > 0.f);
   auto const [merged, side] = tagged::merge(no * 1.f, yes * 1.f);
   doubling const loop(g);

@@ -145,6 +145,7 @@ RILL_INLINE kernel call_rules::cpu(kernel_request const& r) {
     try {
       calls::with_stack(step, [&](step_context& with) { run(*body, call, with); });
     } catch (error const& e) {
+      if (!call.carried && detail::placed_errors::holds(e, here.depth)) throw;  // as it is: no call copies it
       why = as_failure(e);
     }
     if (!why) return;
