@@ -121,8 +121,11 @@ TEST_F(exchanges, say_later_that_a_value_which_was_pushed_is_lost) {
   bool has_ended = false;
   std::promise<failure> settled;
   x->when_delivered([&] { ADD_FAILURE() << "nothing is on its way"; }, [&](failure why) { EXPECT_FALSE(why); });
+  std::promise<void> asked;  // until then the network's thread does nothing, so that the loss can't come before
+  asio::post(hasty->io(), [until = asked.get_future().share()] { until.wait(); });
   x->send({.number = 1, .peer = 1, .pushed = true}, 0, tensor(1.f));
   x->when_delivered([&] { has_ended = true; }, [&](failure why) { settled.set_value(std::move(why)); });
+  asked.set_value();
   auto const why = settled.get_future().get();
   ASSERT_TRUE(why);
   EXPECT_EQ(why->code(), code::unavailable);

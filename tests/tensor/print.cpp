@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <locale>
 #include <sstream>
 #include <type_traits>
 
@@ -76,6 +77,7 @@ TEST(print, writes_types_and_extents) {
 
 TEST(print, writes_numbers_in_16_bits_and_errors) {
   std::ostringstream s;
+  s.imbue(std::locale::classic());
   s << half(1.5f) << ' ' << bfloat16(-2.f) << ' ' << code::not_found;
   EXPECT_EQ(s.str(), "1.5 -2 not_found");
   s.str("");
