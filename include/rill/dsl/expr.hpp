@@ -126,6 +126,16 @@ template <class Op, auto Attributes, typed... X> constexpr auto result_types() {
   }
   return result.types;
 }
+/// Whether the types of these operands are known and `record` refuses them. A function of several operations asks, and
+/// records the first of them itself, so that the compiler names few functions between the call and the sentence.
+template <class Op, operand... X> constexpr bool is_refused() {
+  if constexpr ((typed<X> && ...)) {
+    constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
+    return infer_or_refuse<Op>(rill::attributes_of<Op>{}, std::span<type const>(inputs)).refused();
+  } else {
+    return false;
+  }
+}
 
 }  // namespace detail
 

@@ -12,8 +12,8 @@ struct silu_op : elementwise<silu_op, 1> {
   static constexpr double flops = 14;
   template <class S> static S apply(S x) { return silu(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    V x = within(V(r.in(0)), 800), s = sigmoid(x);
-    return {V(r.dy()) * (s * (1 + x * (1 - s)))};
+    V x = within(V(r.in(0)), 800);
+    return {V(r.dy()) * (sigmoid(x) * (1 + x * sigmoid(-x)))};
   }
 };
 
@@ -53,10 +53,10 @@ struct gelu_tanh_op : elementwise<gelu_tanh_op, 1> {
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 50;
   template <class S> static S apply(S x) { return gelu_tanh(x); }
-  // The unit is x s for s = sigmoid(a (x + b x³)), and so the slope is s (1 + x (1 - s) a (1 + 3 b x²)).
+  // The unit is x sigmoid(u) for u = a (x + b x³), and so the slope is sigmoid(u) (1 + x sigmoid(-u) a (1 + 3 b x²)).
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    V x = within(V(r.in(0)), 24), square = x * x, s = sigmoid(x * (1.5957691216057308 + 0.071354816272600249 * square));
-    return {V(r.dy()) * (s * (1 + x * (1 - s) * (1.5957691216057308 + 0.21406444881780075 * square)))};
+    V x = within(V(r.in(0)), 24), square = x * x, u = x * (1.5957691216057308 + 0.071354816272600249 * square);
+    return {V(r.dy()) * (sigmoid(u) * (1 + x * sigmoid(-u) * (1.5957691216057308 + 0.21406444881780075 * square)))};
   }
 };
 

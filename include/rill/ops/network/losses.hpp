@@ -83,17 +83,20 @@ namespace rill {
 
 /// Returns (x - y)² for each pair of elements; both broadcast.
 template <operand X, operand Y> auto squared_error(X x, Y y) {
-  return detail::in_wide([](auto a, auto b) { return square(a - b); }, x, y);
+  if constexpr (detail::is_refused<ops::sub_op, X, Y>()) return record<ops::sub_op>(x, y);
+  else return detail::in_wide([](auto a, auto b) { return square(a - b); }, x, y);
 }
 /// Returns |x - y| for each pair of elements; both broadcast. The derivative where they are equal is 0.
 template <operand X, operand Y> auto absolute_error(X x, Y y) { return record<ops::absolute_error_op>(x, y); }
 /// Returns the mean of (x - y)² over all elements: a scalar.
 template <operand X, operand Y> auto mse(X x, Y y) {
-  return detail::in_wide([](auto a, auto b) { return mean(square(a - b)); }, x, y);
+  if constexpr (detail::is_refused<ops::sub_op, X, Y>()) return record<ops::sub_op>(x, y);
+  else return detail::in_wide([](auto a, auto b) { return mean(square(a - b)); }, x, y);
 }
 /// Returns the mean of |x - y| over all elements: a scalar.
 template <operand X, operand Y> auto mae(X x, Y y) {
-  return detail::in_wide([](auto a, auto b) { return mean(absolute_error(a, b)); }, x, y);
+  if constexpr (detail::is_refused<ops::absolute_error_op, X, Y>()) return record<ops::absolute_error_op>(x, y);
+  else return detail::in_wide([](auto a, auto b) { return mean(absolute_error(a, b)); }, x, y);
 }
 
 /// Returns Huber's loss (P. J. Huber, Robust Estimation of a Location Parameter, 1964), for each pair of elements: (x -
