@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -267,6 +268,31 @@ TEST_P(links, send_what_is_left_before_they_close) {
   all[0]->send({.kind = message_kind::push, .tensors = {large}});
   all[0]->close_when_sent(failed(code::cancelled, "enough"));
   EXPECT_TRUE(same_bits(boxes[1]->take().tensors.at(0), large));
+}
+
+TEST_P(links, let_the_other_side_read_what_they_said_before_they_closed) {
+  if (GetParam() == carrier::memory || GetParam() == carrier::ucx) GTEST_SKIP() << "this is no socket";
+  int ends[2];
+  ASSERT_TRUE(make_sockets(ends));
+  boxes[0] = std::make_shared<mailbox>();
+  all[0] = std::make_shared<link>(stream_of(ends[0]), net_options{}, std::make_shared<traffic_count>());
+  std::promise<void> said;
+  asio::post(io, [&] {  // in one go, so that the link does not read before it closes
+    all[0]->start(boxes[0]);
+    EXPECT_EQ(::send(ends[1], "unread", 6, 0), 6);
+    all[0]->send({.kind = message_kind::push, .tensors = {numbers(10)}});
+    all[0]->close_when_sent(failed(code::cancelled, "enough"));
+    said.set_value();
+  });
+  thread = std::thread([this] { io.run(); });
+  said.get_future().wait();
+  char bytes[4096];
+  ssize_t came = 0, n = 0;
+  while ((n = ::recv(ends[1], bytes, sizeof bytes, 0)) > 0) came += n;
+  EXPECT_EQ(n, 0) << "the connection was reset";
+  EXPECT_GT(came, 40);
+  ::close(ends[1]);
+  EXPECT_EQ(boxes[0]->wait_for_end()->message(), "enough");
 }
 
 TEST_P(links, refuse_more_than_they_may_take) {

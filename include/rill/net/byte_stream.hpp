@@ -30,6 +30,10 @@ class byte_stream {
   /// Returns what the system knows of a side that says nothing, as a sentence: whether its machine is still there.
   /// Empty: nothing.
   virtual std::string state() { return {}; }
+  /// Tells the other side that no more will be written; what it sends can still be read. Returns whether it was told. A
+  /// TCP socket that is closed with bytes that nobody has read takes back what the other side has not read yet, so
+  /// whoever has something to say before it closes calls this, and closes when the other side has.
+  virtual bool finish() { return false; }
   /// Whoever waits ends. On the connection's thread.
   virtual void close() = 0;
 };
@@ -57,6 +61,11 @@ class socket_stream final : public byte_stream {
     return socket_.async_wait(asio::socket_base::wait_write, asio::use_awaitable);
   }
   std::string state() override { return state_of(socket_.native_handle()); }
+  bool finish() override {
+    std::error_code e;
+    socket_.shutdown(asio::socket_base::shutdown_send, e);
+    return !e;
+  }
   void close() override {
     std::error_code ignored;
     socket_.close(ignored);

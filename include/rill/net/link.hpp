@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -77,12 +78,16 @@ class link : public std::enable_shared_from_this<link> {
   void close(failure why) {
     asio::dispatch(stream_->executor(), [self = shared_from_this(), why = std::move(why)] { self->end(why); });
   }
-  /// Closes the connection when all that was sent has left this process.
+  /// Closes the connection when all that was sent has left this process and, where the kind of connection knows, the
+  /// other side has hung up or options.connect_timeout is over. What it still sends is passed over.
   void close_when_sent(failure why) {
     asio::dispatch(stream_->executor(), [self = shared_from_this(), why = std::move(why)] {
       std::unique_lock lock(self->mutex_);
-      if (self->writing_) self->end_when_sent_ = why;
-      else lock.unlock(), self->end(why);
+      if (self->end_when_sent_) return;
+      self->end_when_sent_ = why;
+      if (std::exchange(self->writing_, true)) return;
+      lock.unlock();
+      self->finish();
     });
   }
 
@@ -119,7 +124,7 @@ class link : public std::enable_shared_from_this<link> {
     try {
       while (co_await self->write_next()) {
       }
-      why = self->end_when_sent_;
+      self->finish();
     } catch (std::system_error const& e) {
       why = lost(e.code());
     } catch (...) {
@@ -138,13 +143,19 @@ class link : public std::enable_shared_from_this<link> {
     {
       std::lock_guard lock(mutex_);
       if (closed_ || out_.empty()) {
-        writing_ = false;
+        writing_ = end_when_sent_ != nullptr;  // then nobody writes any more
         co_return false;
       }
       out_.take(batch_, true);
     }
     co_await asio::post(asio::use_awaitable);  // whatever else this thread has to do comes in between
     co_return true;
+  }
+  // Ends the connection when all is sent, if that was wished. On the link's thread.
+  void finish() {
+    if (!end_when_sent_ || closed_) return;
+    if (!stream_->finish()) return end(end_when_sent_);
+    finished_at_ = clock::now();
   }
   std::size_t write_batch(std::error_code& e) {
     auto const n = stream_->write(batch_.left(), e);
@@ -160,9 +171,10 @@ class link : public std::enable_shared_from_this<link> {
   static asio::awaitable<void> read(std::shared_ptr<link> self) {
     failure why;
     try {
-      while (!self->closed_) co_await self->read_frame();
+      while (!self->closed_ && !self->finished_at_) co_await self->read_frame();
+      while (!self->closed_) (void)co_await self->read_some(asio::buffer(self->buffer_));
     } catch (std::system_error const& e) {
-      why = lost(e.code());
+      why = self->finished_at_ ? self->end_when_sent_ : lost(e.code());
     } catch (over_limit const& e) {
       why = self->refused_ = as_failure(e);
     } catch (...) {
@@ -233,6 +245,8 @@ class link : public std::enable_shared_from_this<link> {
       if (now - planned > self->options_.heartbeat) self->heard_ = now;
       if (now - self->heard_ > self->options_.silence) return self->end(self->silent());
       if (self->refused_ && now - self->refused_at_ > self->options_.connect_timeout) return self->end(self->refused_);
+      if (self->finished_at_ && now - *self->finished_at_ > self->options_.connect_timeout)
+        return self->end(self->end_when_sent_);
       if (now - self->sent_.load() >= self->options_.heartbeat) self->beat();
       self->watch();
     });
@@ -275,6 +289,7 @@ class link : public std::enable_shared_from_this<link> {
   int in_a_row_ = 0;      // messages that were written in short succession
   std::atomic<bool> closed_ = false;
   failure end_when_sent_;
+  std::optional<clock::time_point> finished_at_;  // when the other side was told that no more comes
 
   batch batch_;  // of the thread that writes
 

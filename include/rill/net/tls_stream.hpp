@@ -317,6 +317,12 @@ class tls_stream final : public byte_stream {
     return socket_.async_wait(asio::socket_base::wait_write, asio::use_awaitable);
   }
   std::string state() override { return state_of(socket_.native_handle()); }
+  bool finish() override {
+    (void)call([&] { return SSL_is_init_finished(tls_.get()) ? SSL_shutdown(tls_.get()) : 0; });
+    std::error_code e;
+    socket_.shutdown(asio::socket_base::shutdown_send, e);
+    return !e;
+  }
   void close() override {
     (void)call([&] { return SSL_is_init_finished(tls_.get()) ? SSL_shutdown(tls_.get()) : 0; });
     std::error_code ignored;
