@@ -129,7 +129,7 @@ TEST(digits, are_learnt_by_the_network_with_a_hidden_layer) {
 }
 
 TEST(digits, are_learnt_by_the_convolutional_network) {
-  test::allow(600);
+  test::allow(400);
   EXPECT_GE(mean_accuracy("conv", 20), test::steps(975, 955) / 1000.);
 }
 
