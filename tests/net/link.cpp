@@ -21,9 +21,13 @@
 #include <utility>
 #include <vector>
 
+#include <asio/use_future.hpp>
+
 #include "base/limit.hpp"
 #include "net/quiet_ucx.hpp"
+#include "rill/net/security.hpp"
 #include "rill/net/shared_memory.hpp"
+#include "rill/net/tls_stream.hpp"
 #include "rill/net/ucx_stream.hpp"
 
 namespace rill::net {
@@ -66,7 +70,7 @@ class mailbox final : public link_handler {
 };
 
 // What carries the bytes.
-enum class carrier { unix_socket, tcp4, tcp6, memory, ucx };
+enum class carrier { unix_socket, tcp4, tcp6, tls, memory, ucx };
 
 // Makes two ends of a TCP connection. Returns whether this machine has such addresses.
 template <class Address> bool connect_by_tcp(Address own, int (&ends)[2]) {
@@ -122,7 +126,7 @@ class links : public testing::TestWithParam<carrier> {
         all[i]->start(boxes[i]);
       });
     }
-    if (!thread.joinable()) thread = std::thread([this] { io.run(); });
+    work();
   }
   stream_socket socket_of(int end) {
     auto const by = GetParam();
@@ -143,10 +147,30 @@ class links : public testing::TestWithParam<carrier> {
       return;
     }
 #endif
+#if RILL_TLS
+    if (GetParam() == carrier::tls) return make_tls_streams(ends, made);
+#endif
     descriptor const memory = GetParam() == carrier::memory ? shared_rings::make() : descriptor();
     for (int i = 0; i < 2; ++i)
       if (GetParam() != carrier::memory) made[i] = stream_of(ends[i]);
       else made[i] = std::make_unique<memory_stream>(socket_of(ends[i]), memory, i == 0);
+  }
+#if RILL_TLS
+  // Both have shaken hands.
+  void make_tls_streams(int const* ends, std::unique_ptr<byte_stream> (&made)[2]) {
+    auto const by = tls_context::make({}, shared_key::parse("rill-key cluster task " + std::string(64, 'a')), {});
+    std::future<identity> shaken[2];
+    for (int i = 0; i < 2; ++i) {
+      auto stream = std::make_unique<tls_stream>(socket_of(ends[i]), by, i == 1, "");
+      shaken[i] = asio::co_spawn(io, stream->shake_hands(), asio::use_future);
+      made[i] = std::move(stream);
+    }
+    work();
+    for (auto& s : shaken) EXPECT_EQ(s.get().name, "cluster");
+  }
+#endif
+  void work() {
+    if (!thread.joinable()) thread = std::thread([this] { io.run(); });
   }
   ~links() override {
     for (auto const& l : all)
@@ -271,7 +295,7 @@ TEST_P(links, send_what_is_left_before_they_close) {
 }
 
 TEST_P(links, let_the_other_side_read_what_they_said_before_they_closed) {
-  if (GetParam() == carrier::memory || GetParam() == carrier::ucx) GTEST_SKIP() << "this is no socket";
+  if (GetParam() >= carrier::tls) GTEST_SKIP() << "this is no socket as it is";
   int ends[2];
   ASSERT_TRUE(make_sockets(ends));
   boxes[0] = std::make_shared<mailbox>();
@@ -359,13 +383,17 @@ TEST_P(links, carry_tensors_of_more_than_4_gib) {
 }
 
 auto const carriers = testing::Values(carrier::unix_socket, carrier::tcp4, carrier::tcp6, carrier::memory
+#if RILL_TLS
+                                      ,
+                                      carrier::tls
+#endif
 #if RILL_UCX
                                       ,
                                       carrier::ucx
 #endif
 );
 std::string name_of_carrier(testing::TestParamInfo<carrier> const& of) {
-  constexpr char const* names[] = {"sockets", "tcp4", "tcp6", "memory", "ucx"};
+  constexpr char const* names[] = {"sockets", "tcp4", "tcp6", "tls", "memory", "ucx"};
   return names[static_cast<int>(of.param)];
 }
 INSTANTIATE_TEST_SUITE_P(over, links, carriers, name_of_carrier);

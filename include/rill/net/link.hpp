@@ -80,7 +80,7 @@ class link : public std::enable_shared_from_this<link> {
     asio::dispatch(stream_->executor(), [self = shared_from_this(), why = std::move(why)] { self->end(why); });
   }
   /// Closes the connection when all that was sent has left this process and, where the kind of connection knows, the
-  /// other side has hung up or options.connect_timeout is over. What it still sends is passed over.
+  /// other side has hung up or options.connect_timeout is over. No message that begins to come after that is taken.
   void close_when_sent(failure why) {
     asio::dispatch(stream_->executor(), [self = shared_from_this(), why = std::move(why)] {
       std::unique_lock lock(self->mutex_);
@@ -156,7 +156,7 @@ class link : public std::enable_shared_from_this<link> {
   void finish() {
     if (!end_when_sent_ || closed_) return;
     if (!stream_->finish()) return end(end_when_sent_);
-    finished_at_ = clock::now();
+    take_no_more();
   }
   std::size_t write_batch(std::error_code& e) {
     auto const n = stream_->write(batch_.left(), e);
@@ -172,26 +172,28 @@ class link : public std::enable_shared_from_this<link> {
   static asio::awaitable<void> read(std::shared_ptr<link> self) {
     failure why;
     try {
-      while (!self->closed_ && !self->finished_at_) co_await self->read_frame();
+      while (!self->closed_ && !self->end_by_) co_await self->read_frame_or_refuse();
       while (!self->closed_) (void)co_await self->read_some(asio::buffer(self->buffer_));
     } catch (std::system_error const& e) {
-      why = self->finished_at_ ? self->end_when_sent_ : lost(e.code());
-    } catch (over_limit const& e) {
-      why = self->refused_ = as_failure(e);
+      why = self->end_by_ ? self->end_when_sent_ : lost(e.code());
     } catch (...) {
       why = caught_failure();
     }
-    if (self->refused_) co_await self->refuse();
     self->end(std::move(why));
   }
-  // Tells the other side why the connection ends, and passes over what it still sends until it has hung up, but not for
-  // long (`watch`). If this side hung up first, the other one might not get to read why.
-  asio::awaitable<void> refuse() {
+  // From now on passes over what comes, and ends the connection if the other side does not hang up in time (`watch`).
+  void take_no_more() {
+    if (!end_by_) end_by_ = clock::now() + options_.connect_timeout;
+  }
+  // Tells the other side why the connection ends.
+  asio::awaitable<void> read_frame_or_refuse() {
     try {
-      refused_at_ = clock::now();
-      send({.kind = message_kind::refused, .body = body_of(as_body(0, *refused_))});
-      while (!closed_) (void)co_await read_some(asio::buffer(buffer_));
-    } catch (...) {  // it has hung up
+      co_await read_frame();
+    } catch (over_limit const& e) {
+      take_no_more();  // now, for a side that is refused may not read what is sent to it
+      auto const why = as_failure(e);
+      send({.kind = message_kind::refused, .body = body_of(as_body(0, *why))});
+      close_when_sent(why);
     }
   }
   asio::awaitable<void> read_frame() {
@@ -245,9 +247,7 @@ class link : public std::enable_shared_from_this<link> {
       // Whoever was stopped itself, and goes on, has heard nothing meanwhile and is not to blame others.
       if (now - planned > self->options_.heartbeat) self->heard_ = now;
       if (now - self->heard_ > self->options_.silence) return self->end(self->silent());
-      if (self->refused_ && now - self->refused_at_ > self->options_.connect_timeout) return self->end(self->refused_);
-      if (self->finished_at_ && now - *self->finished_at_ > self->options_.connect_timeout)
-        return self->end(self->end_when_sent_);
+      if (self->end_by_ && now > *self->end_by_) return self->end(self->end_when_sent_);
       if (now - self->sent_.load() >= self->options_.heartbeat) self->beat();
       self->watch();
     });
@@ -290,7 +290,6 @@ class link : public std::enable_shared_from_this<link> {
   int in_a_row_ = 0;      // messages that were written in short succession
   std::atomic<bool> closed_ = false;
   failure end_when_sent_;
-  std::optional<clock::time_point> finished_at_;  // when the other side was told that no more comes
 
   batch batch_;  // of the thread that writes
 
@@ -300,8 +299,7 @@ class link : public std::enable_shared_from_this<link> {
   std::string buffer_ = std::string(16 << 10, '\0');
   std::size_t buffered_at_ = 0, buffered_end_ = 0;
   clock::time_point heard_;
-  failure refused_;  // why nothing is taken any more
-  clock::time_point refused_at_ = {};
+  std::optional<clock::time_point> end_by_;  // set when nothing is taken any more
   std::atomic<clock::time_point> sent_;
 };
 

@@ -318,13 +318,13 @@ class tls_stream final : public byte_stream {
   }
   std::string state() override { return state_of(socket_.native_handle()); }
   bool finish() override {
-    (void)call([&] { return SSL_is_init_finished(tls_.get()) ? SSL_shutdown(tls_.get()) : 0; });
+    say_that_no_more_comes();
     std::error_code e;
     socket_.shutdown(asio::socket_base::shutdown_send, e);
     return !e;
   }
   void close() override {
-    (void)call([&] { return SSL_is_init_finished(tls_.get()) ? SSL_shutdown(tls_.get()) : 0; });
+    say_that_no_more_comes();
     std::error_code ignored;
     socket_.close(ignored);
     handle_ = -1;
@@ -335,6 +335,9 @@ class tls_stream final : public byte_stream {
   struct outcome {
     int value, why;
   };
+  void say_that_no_more_comes() {
+    (void)call([&] { return SSL_is_init_finished(tls_.get()) ? SSL_shutdown(tls_.get()) : 0; });
+  }
   // One thread at a time uses a connection, and its errors lie in the thread's own queue.
   template <class F> outcome call(F const& f) {
     std::lock_guard lock(mutex_);

@@ -90,6 +90,18 @@ TEST(gelu, keeps_its_tail_and_its_derivatives_tail) {
   }
 }
 
+// Far above 0 a slope is 1 plus little, and a curvature is as small: neither comes from 1 - sigmoid, which float32
+// rounds to 0. The curvature is within 10 %, as sigmoid's own slope is y (1 - y).
+TEST(activations, keep_the_tails_of_their_derivatives_above_0) {
+  course const unit([](value x) { return gelu_tanh(x); }, dtype::float32, {5});
+  EXPECT_NEAR(unit.slopes[0] - 1, 1.546362e-6, 1.2e-7);
+  EXPECT_NEAR(unit.curvatures[0] / -9.934132e-6, 1, 0.1);
+  course const weighted([](value x) { return silu(x); }, dtype::float32, {14, 20, 40});
+  EXPECT_NEAR(weighted.slopes[0] - 1, 1.080985e-5, 1.2e-7);
+  EXPECT_NEAR(weighted.curvatures[1] / -3.710076e-8, 1, 0.1);
+  EXPECT_NEAR(weighted.curvatures[2] / -1.614375e-16, 1, 0.1);
+}
+
 TEST(silu, keeps_subnormal_results) {
   course const c([](value x) { return silu(x); }, dtype::float32, {-95, -103});
   EXPECT_NEAR(c.values[0], -95 * std::exp(-95.), 0x1p-149);
