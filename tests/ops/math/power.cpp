@@ -60,7 +60,7 @@ TEST(pow, has_derivatives_at_infinity) {
   auto const [a, b, c] = s.run({{x, bases}, {y, powers}}, dx, dy, dxx);
   EXPECT_EQ(test::to_doubles(a), (list{0, 1, inf, 0, 0, 0, -inf}));
   EXPECT_EQ(test::to_doubles(b), (list{inf, inf, inf, 0, 0, 0, -inf}));
-  for (std::size_t i : {0, 1, 3}) EXPECT_EQ(test::to_doubles(c)[i], 0) << i;
+  for (std::size_t i : {0u, 1u, 3u}) EXPECT_EQ(test::to_doubles(c)[i], 0) << i;
 }
 
 TEST(pow, has_a_mixed_derivative_where_y_is_0) {

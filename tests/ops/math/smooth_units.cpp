@@ -62,7 +62,7 @@ TEST(activations, have_their_limits_and_derivatives_at_infinity_and_at_the_large
     for (auto const& a : all) {
       SCOPED_TRACE(std::string(a.name) + " of " + std::string(name(d)));
       course const c(a.f, d, {-inf, inf, -largest, largest});
-      for (std::size_t i : {0, 1}) {
+      for (std::size_t i : {0u, 1u}) {
         double const end = i == 0 ? a.low : a.high, slope = i == 0 ? a.slope_low : a.slope_high;
         if (std::isinf(end)) {
           EXPECT_EQ(c.values[i], end);
