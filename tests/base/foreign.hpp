@@ -8,6 +8,17 @@
 #include <stdexcept>
 #include <string>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define RILL_TEST_LEAKS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RILL_TEST_LEAKS 1
+#endif
+#endif
+#ifdef RILL_TEST_LEAKS
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace rill::test {
 
 /// Sets the program's locale, C's and C++'s, to one that localedef makes: "de_DE" writes 1.234,5; the point of "ps_AF"
@@ -24,6 +35,9 @@ class foreign {
         ("localedef -i " + language + " -f UTF-8 '" + folder + "/" + name + "' >/dev/null 2>&1").c_str());
     ::setenv("LOCPATH", folder.c_str(), 1);
     try {
+#ifdef RILL_TEST_LEAKS
+      __lsan::ScopedDisabler const leaks;  // glibc's newlocale does not free its copy of LOCPATH
+#endif
       std::locale::global(std::locale(name.c_str()));
       set_ = true;
     } catch (std::runtime_error const&) {
