@@ -48,5 +48,24 @@ TEST(step_uses, tells_training_by_what_a_step_updates) {
   EXPECT_FALSE(trains(g, pruned(g, operation(assign_add(total, loss)))));
 }
 
+TEST(step_uses, counts_gradients_in_an_accumulator_as_training_in_branches_loops_and_functions) {
+  graph g;
+  accumulator<of<float>> const sums(g, "sums");
+  auto const x = constant(g, 1.f);
+  auto const step = constant(g, std::int64_t{0});
+  auto const given = [&](auto v) {
+    sums.apply(v, step);
+    return v;
+  };
+  auto const giving = function<"giving", of<float>(of<float>)>(g, given);
+  EXPECT_TRUE(trains(g, pruned(g, sums.apply(x, step))));
+  EXPECT_TRUE(trains(g, pruned(g, cond(x > 0.f, [&] { return given(x); }, [&] { return x; }))));
+  EXPECT_TRUE(trains(g, pruned(g, for_loop(0, 3, 1, [&](auto, auto v) { return given(v); }, x))));
+  EXPECT_TRUE(trains(g, pruned(g, giving(x))));
+  EXPECT_TRUE(trains(g, pruned(g, cond(x > 0.f, [&] { return giving(x); }, [&] { return x; }))));
+  EXPECT_FALSE(trains(g, pruned(g, cond(x > 0.f, [&] { return x + 1.f; }, [&] { return x; }))));
+  EXPECT_FALSE(trains(g, pruned(g, sums.count())));
+}
+
 }  // namespace
 }  // namespace rill

@@ -36,14 +36,20 @@ namespace rill {
 
 namespace detail {
 
-inline bool has_draws(subgraph const& sub, std::set<function_definition const*>& seen) {
+// Whether `matches` one of the nodes, in bodies and functions too. Of a node with bodies only the bodies count.
+template <class Matches>
+bool any_node(subgraph const& sub, Matches const& matches, std::set<function_definition const*>& seen) {
   return std::any_of(sub.nodes.begin(), sub.nodes.end(), [&](node const& n) {
-    if (auto const* f = called_by(n)) return seen.insert(f).second && f->body && has_draws(*f->body, seen);
-    if (!has_bodies(n)) return draws_random(n);
+    if (auto const* f = called_by(n)) return seen.insert(f).second && f->body && any_node(*f->body, matches, seen);
+    if (!has_bodies(n)) return matches(n);
     bool found = false;
-    for_each_body(n, [&](subgraph const& body) { found = found || has_draws(body, seen); });
+    for_each_body(n, [&](subgraph const& body) { found = found || any_node(body, matches, seen); });
     return found;
   });
+}
+template <class Matches> bool any_node(subgraph const& sub, Matches const& matches) {
+  std::set<function_definition const*> seen;
+  return any_node(sub, matches, seen);
 }
 
 inline bool is_trained(graph const& g, node const& v) {
@@ -58,13 +64,15 @@ inline bool is_trained(graph const& g, node const& v) {
 }  // namespace detail
 
 RILL_INLINE bool has_draws(subgraph const& sub) {
-  std::set<function_definition const*> seen;
-  return detail::has_draws(sub, seen);
+  return detail::any_node(sub, [](node const& n) { return draws_random(n); });
 }
 
 RILL_INLINE bool trains(graph const& g, subgraph const& sub) {
+  // A gradient, for whoever updates the variable.
+  if (detail::any_node(sub, [](node const& n) { return n.op == &definition<ops::accumulator_apply_op>(); }))
+    return true;
+  // Variables that bodies and functions update are inputs of the nodes that run them.
   return std::any_of(sub.nodes.begin(), sub.nodes.end(), [&](node const& n) {
-    if (n.op == &definition<ops::accumulator_apply_op>()) return true;  // a gradient, for whoever updates the variable
     for (std::size_t k = 0; k < n.inputs.size() && takes_reference(n, k); ++k)
       if (updates_reference(n, k) && detail::is_trained(g, sub[n.inputs[k].node])) return true;
     return false;
