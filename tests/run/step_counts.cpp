@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <set>
+#include <string>
 
 namespace rill {
 namespace {
@@ -81,6 +83,33 @@ TEST(step_counts, go_on_in_another_session) {
   for (auto const& uses : {drawing, drawing_to_train})
     for (auto const* client : {static_cast<std::string const*>(nullptr), &a, &b, &late})
       EXPECT_EQ(next_stream(other, uses, client), next_stream(counts, uses, client));
+}
+
+TEST(step_counts, refuse_what_checkpoints_can_not_contain) {
+  constexpr auto most = static_cast<std::uint64_t>(INT64_MAX);
+  auto const sentence = [](auto const& of) -> std::string {
+    step_counts counts;
+    counts.set(draw_counts{{{"", 1}}, {{"a", 2}}, 3});
+    auto const before = counts.draws();
+    try {
+      counts.set(of);
+    } catch (error const& e) {
+      EXPECT_EQ(e.code(), code::invalid_argument);
+      EXPECT_EQ(counts.draws(), before);
+      EXPECT_EQ(counts.begun(), 0u);
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(sentence(most), "");
+  EXPECT_EQ(sentence(draw_counts{{{"a", most}}, {{"", most}}, most}), "");
+  std::string const refused = "expected a number of steps from 0 to 2^63 - 1, got 9223372036854775808";
+  EXPECT_NE(sentence(most + 1).find(refused), std::string::npos);
+  EXPECT_NE(sentence(draw_counts{{}, {}, most + 1}).find(refused), std::string::npos);
+  EXPECT_NE(sentence(draw_counts{{{"", most + 1}}, {}, 0}).find(refused), std::string::npos);
+  EXPECT_NE(sentence(draw_counts{{}, {{"a", most + 1}}, 0}).find(refused + " for the client 'a'"), std::string::npos);
+  EXPECT_NE(sentence(draw_counts{{{"\xff", 1}}, {}, 0}).find("expected the name of a client in UTF-8, got '\\xff'"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -195,12 +195,13 @@ class session {
   /// Returns the number of steps begun so far.
   std::uint64_t steps() const { return executor_.steps(); }
   /// Sets the number of steps begun so far, and each count of draws: the next step of each client, training or not,
-  /// draws the random numbers of its step `n`, counted from 0.
+  /// draws the random numbers of its step `n`, counted from 0. Throws error(invalid_argument) if `n` is above 2^63 - 1.
   void set_steps(std::uint64_t n) { executor_.set_steps(n); }
   /// Returns how many steps have drawn random numbers, by client. What the next steps draw depends on these counts, so
   /// checkpoints contain them.
   draw_counts draws() const { return executor_.draws(); }
-  /// Sets how many steps have drawn random numbers.
+  /// Sets how many steps have drawn random numbers. Throws error(invalid_argument) if a count is above 2^63 - 1, or the
+  /// name of a client is not UTF-8; then the counts stay as they are.
   void set_draws(draw_counts const& counts) { executor_.set_draws(counts); }
 
   /// Returns the full names of the devices that nodes may be placed on, such as "/job:ps/task:0/device:cpu:0".

@@ -8,7 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "rill/base/error.hpp"
 #include "rill/base/philox.hpp"
+#include "rill/base/utf8.hpp"
 #include "rill/device/step.hpp"
 #include "rill/graph/first_draws.hpp"
 #include "rill/run/draw_counts.hpp"
@@ -29,12 +31,15 @@ class step_counts {
 
   /// Returns the number of steps begun so far, of all clients.
   std::uint64_t begun() const { return begun_.load(); }
-  /// Sets the number of steps begun, and each count of draws, to `n`.
+  /// Sets the number of steps begun, and each count of draws, to `n`. Throws error(invalid_argument) if it is above
+  /// 2^63 - 1.
   void set(std::uint64_t n) {
     set(draw_counts{{{"", n}}, {{"", n}}, n});
     begun_.store(n);
   }
   draw_counts draws() const;
+  /// Sets the counts of draws. Throws error(invalid_argument) if one is above 2^63 - 1, or a name is not UTF-8, as
+  /// checkpoints could not contain it; then the counts stay as they are.
   void set(draw_counts const& counts);
 
  private:
@@ -58,6 +63,23 @@ class step_counts {
 
 #if RILL_RUNTIME
 
+namespace detail {
+
+inline void expect_count(std::uint64_t n, std::string const& client) {
+  if (n > INT64_MAX)
+    throw error(code::invalid_argument, "expected a number of steps from 0 to 2^63 - 1, got " + std::to_string(n) +
+                                            (client.empty() ? "" : " for the client '" + readable(client) + "'"));
+}
+inline void expect_counts(std::map<std::string, std::uint64_t> const& all) {
+  for (auto const& [client, n] : all) {
+    if (!decode_utf8(client))
+      throw error(code::invalid_argument, "expected the name of a client in UTF-8, got '" + readable(client) + "'");
+    expect_count(n, client);
+  }
+}
+
+}  // namespace detail
+
 RILL_INLINE std::uint64_t step_counts::next_stream_of(std::string const& client, bool trains) {
   std::uint64_t name = 0;
   for (char c : client) name = random_stream::key_of(name, static_cast<unsigned char>(c));
@@ -78,6 +100,8 @@ RILL_INLINE draw_counts step_counts::draws() const {
 }
 
 RILL_INLINE void step_counts::set(draw_counts const& counts) {
+  detail::expect_counts(counts.training), detail::expect_counts(counts.others);
+  detail::expect_count(counts.first, "");
   auto const of = [&](auto const& all, std::string const& name) {
     auto const at = all.find(name);
     return at == all.end() ? counts.first : at->second;
