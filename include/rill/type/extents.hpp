@@ -46,7 +46,12 @@ struct extents {
   } catch (...) {
     rethrow_as_error();
   }
-  friend constexpr bool operator==(extents const&, extents const&) = default;
+  // By hand: std::array's comparison of temporaries is no constant expression in libstdc++'s debug mode.
+  friend constexpr bool operator==(extents const& a, extents const& b) {
+    for (std::size_t i = 0; i < max_rank; ++i)
+      if (a.values[i] != b.values[i]) return false;
+    return a.count == b.count;
+  }
 };
 
 }  // namespace rill

@@ -86,7 +86,12 @@ struct type {
   /// Returns the signature of a function with this result: `of<float>(of<float, "n">)`; see rill/type/signature.hpp.
   template <std::same_as<type>... Arguments>
   constexpr signature<1, sizeof...(Arguments)> operator()(Arguments const&... arguments) const;
-  friend constexpr bool operator==(type const&, type const&) = default;
+  // By hand, as for `extents`.
+  friend constexpr bool operator==(type const& a, type const& b) {
+    for (std::size_t i = 0; i < max_rank; ++i)
+      if (a.dims[i] != b.dims[i]) return false;
+    return a.element == b.element && a.rank == b.rank;
+  }
 };
 
 /// Returns a type's text behind its article: "an int32[2]", "a float32[n, 3]".

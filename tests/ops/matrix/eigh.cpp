@@ -5,8 +5,9 @@
 namespace rill {
 namespace {
 
-static_assert(ops::eigh_op::infer({}, of<float, "n", 3, 3>) ==
-              std::array<type, 2>{of<float, "n", 3>, of<float, "n", 3, 3>});
+constexpr std::array<type, 2> inferred = ops::eigh_op::infer({}, of<float, "n", 3, 3>),
+                              wanted{of<float, "n", 3>, of<float, "n", 3, 3>};
+static_assert(inferred == wanted);
 
 std::array<tensor, 2> eigh_of(tensor const& t, int threads = 1) {
   auto const part = [&](std::size_t i) {

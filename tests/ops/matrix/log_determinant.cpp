@@ -5,8 +5,9 @@
 namespace rill {
 namespace {
 
-static_assert(ops::log_determinant_op::infer({}, of<std::complex<float>, "n", 3, 3>) ==
-              std::array<type, 2>{of<std::complex<float>, "n">, of<float, "n">});
+constexpr std::array<type, 2> inferred = ops::log_determinant_op::infer({}, of<std::complex<float>, "n", 3, 3>),
+                              wanted{of<std::complex<float>, "n">, of<float, "n">};
+static_assert(inferred == wanted);
 
 std::array<tensor, 2> log_determinant_of(tensor const& t) {
   auto const part = [&](std::size_t i) {

@@ -5,8 +5,9 @@
 namespace rill {
 namespace {
 
-static_assert(ops::svd_op::infer({}, of<float, "n", 2, 3>) ==
-              std::array<type, 3>{of<float, "n", 2, 2>, of<float, "n", 2>, of<float, "n", 2, 3>});
+constexpr std::array<type, 3> inferred = ops::svd_op::infer({}, of<float, "n", 2, 3>),
+                              wanted{of<float, "n", 2, 2>, of<float, "n", 2>, of<float, "n", 2, 3>};
+static_assert(inferred == wanted);
 static_assert(ops::svd_op::infer({}, of<float, unknown, 3>)[1] == of<float, unknown>);
 
 std::array<tensor, 3> svd_of(tensor const& t, int threads = 1) {
