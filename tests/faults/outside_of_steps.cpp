@@ -18,6 +18,9 @@
 #include "io/scratch.hpp"
 #include "rill/graph/dot.hpp"
 #include "rill/io.hpp"
+#if RILL_COMPILED_NET || RILL_NET_RUNTIME
+#include "rill/net/security.hpp"
+#endif
 #include "rill/rill.hpp"
 #include "rill/tensor/dlpack.hpp"
 #include "rill/train/bucket.hpp"
@@ -51,6 +54,8 @@ struct given {
   std::string const pattern = (dir / "*.txt*").string(), name = long_word, outer = std::string(long_word) + " around";
   std::string const text = std::string(long_word) + "\n\nanother line, which is as long as the first one\n",
                     object = R"({"a": [[1, 2.5], [3, 4]], "a word that is too long to be held without memory": "x"})";
+  std::string const key = "rill-key " + name.substr(0, 1) + " client " + std::string(128, 'a'),
+                    key_file = (dir / "a.key").string();
   std::string csv_bytes, npy_bytes, npz_bytes, idx_bytes, safetensors_bytes, zipped_bytes;
   std::vector<std::int64_t> const order{1, 0, 1}, lengths{1, 5, 3, 2}, bounds{2, 4, 6};
   tensor const labels = vector<std::int64_t>({0, 1, 1, 0}), scores = vector<double>({0.1, 0.9, 0.8, 0.2});
@@ -78,6 +83,7 @@ struct given {
     write_file(idx, idx_bytes);
     write_file(tensors, safetensors_bytes);
     write_file(lines, text);
+    write_file(key_file, key + "\n");
     write_file(zipped, zipped_bytes);
     write_file(json, object + "\n" + object + "\n");
     for (auto const& path : {records, zipped_records}) {
@@ -176,6 +182,10 @@ TEST(faults, of_memory_outside_of_steps_are_errors_of_files) {
       {"safetensors_file", [](given& w) { safetensors_file(w.tensors).read(w.name); }},
       {"write_safetensors", [](given& w) { write_out(w, [&](auto const& to) { write_safetensors(to, w.named); }); }},
       {"idx_bytes", [](given& w) { idx_bytes(w.bytes); }},
+#if RILL_COMPILED_NET || RILL_NET_RUNTIME
+      {"shared_key::parse", [](given& w) { shared_key::parse(w.key); }},
+      {"shared_key::file", [](given& w) { shared_key::file(w.key_file); }},
+#endif
       {"parse_idx", [](given& w) { parse_idx(w.idx_bytes); }},
       {"read_idx", [](given& w) { read_idx(w.idx); }},
       {"write_idx", [](given& w) { write_out(w, [&](auto const& to) { write_idx(to, w.bytes); }); }},
