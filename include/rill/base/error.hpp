@@ -205,7 +205,7 @@ RILL_INLINE failure caught_failure() noexcept try {
   } catch (std::length_error const&) {
     return failed(code::resource_exhausted, "a container would be longer than the standard library allows");
   } catch (std::system_error const& e) {
-    return failed(code::unavailable, "a system call failed: " + system_message(e.code()));
+    return failed(code::unavailable, "a system call failed: " + system_text(e));
   } catch (std::exception const& e) {
     return failed(code::internal, std::string("an exception was thrown: ") + e.what());
   } catch (...) {
