@@ -294,7 +294,7 @@ struct recording {
   batch_options const named{.name = long_word};
   std::array<std::vector<std::string>, 2> files{{{long_word}, {long_word}}};
   std::string const names[2]{std::string(long_word) + " a", std::string(long_word) + " b"};
-  int calls = 0;
+  std::size_t calls = 0;
 
   // The name of a layer: another when it is called again, because its variables' names may be taken by then.
   std::string_view name() const { return names[calls]; }
